@@ -4,8 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
 
+from aiohttp import ClientSession
+
+from console.test_gate import HERE, Doorkeeper, browser, serve, sign_in
+from paddock.console.screens import new
 from paddock.console.turns import Turns, work_to_the_end
+from paddock.console.visit import Visit
+from support.waiting import until
 
 
 async def test_one_form_of_a_reader_is_answered_at_a_time() -> None:
@@ -45,3 +54,40 @@ async def test_a_form_whose_reader_has_gone_keeps_its_turn_until_its_thread_is_o
     assert held
     assert task.cancelled()
     assert not turns.of("a").locked()
+
+
+async def test_a_reader_who_opens_a_form_many_times_holds_up_neither_other_readers_nor_their_logs() -> None:
+    """A page that is left does not end its thread: twelve clones that one reader asked for kept all others waiting for
+    minutes, also those who read logs."""
+    begun, go = list[str](), threading.Event()
+
+    async def build(visit: Visit) -> Mapping[str, Any]:
+        begun.append(visit.identity.id)
+        if visit.query.get("hostile"):
+            await work_to_the_end(go.wait)
+        else:
+            await asyncio.to_thread(bool)  # as logs, charts and the doctor read
+            await work_to_the_end(bool)
+        return {"types": [{"name": "x", "title": "x", "about": "x"}], "text": ""}
+
+    screen = replace(new.SCREEN, build=build, topics=lambda path, query: ())
+    async with serve(Doorkeeper(), screens=[screen]) as url, browser(url) as ann, browser(url) as ben:
+        await sign_in(ann, "ann")
+        await sign_in(ben, "ben")
+        asked = [asyncio.create_task(_get(ben, "/new?hostile=1")) for _ in range(40)]
+        try:
+            await until(lambda: "b" in begun)
+            assert await _get(ann, "/new") == 200
+            for each in asked:
+                each.cancel()
+            await asyncio.gather(*asked, return_exceptions=True)
+            assert await _get(ann, "/new") == 200
+            assert begun.count("b") == 1, "the form of one reader was built more than once at a time"
+        finally:
+            go.set()
+
+
+async def _get(session: ClientSession, path: str) -> int:
+    async with asyncio.timeout(20), session.get(path, headers=HERE) as answer:
+        await answer.read()
+        return answer.status

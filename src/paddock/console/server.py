@@ -10,7 +10,7 @@ import asyncio
 import logging
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 from functools import partial
 from typing import Any
 
@@ -254,7 +254,8 @@ class Console:
 
     def _show(self, screen: Screen) -> _Handler:
         async def show(request: web.Request) -> web.StreamResponse:
-            async with self._open(request, screen) as caches:
+            turn = self._turns.of(request[_IDENTITY].id) if screen.receive else nullcontext()
+            async with turn, self._open(request, screen) as caches:
                 visit = self._visit(request, caches)
                 text = render_page(screen, visit, await screen.build(visit), self._frame(request))
             return web.Response(text=note_seen(text) if screen.live else text, content_type="text/html")

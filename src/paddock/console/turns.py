@@ -1,13 +1,21 @@
-"""One form of a reader at a time: to check a large text takes seconds of the processor that all readers share."""
+"""One form of a reader at a time: to check a large text takes up to a second of the processor that all readers share.
+
+The page of a form is as dear as what it is sent with: a job that is edited or cloned is checked as well. Forms have
+threads of their own, so that logs, charts and what the doctor says of other readers never wait for them.
+"""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 from weakref import WeakValueDictionary
 
 T = TypeVar("T")
+
+_FORMS = ThreadPoolExecutor(2, "paddock-forms")
+"""Python does one thing at a time: more threads would only take turns."""
 
 
 class Turns:
@@ -20,10 +28,10 @@ class Turns:
 
 
 async def work_to_the_end(work: Callable[[], T]) -> T:
-    """In a thread. A thread cannot be ended: who is cancelled meanwhile goes when it is over, with what they hold. A
-    page asks anew at each pause of somebody who types and drops what it asked before, and would have as many threads
-    at work as pauses."""
-    thread = asyncio.ensure_future(asyncio.to_thread(work))
+    """In a thread of forms. A thread cannot be ended: who is cancelled meanwhile goes when it is over, with what they
+    hold. A page asks anew at each pause of somebody who types and drops what it asked before, and would have as many
+    threads at work as pauses."""
+    thread = asyncio.get_running_loop().run_in_executor(_FORMS, work)
     try:
         return await asyncio.shield(thread)
     except asyncio.CancelledError:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import Any
 
 from paddock.jobs.model import Job, Phase, Status
@@ -16,7 +17,8 @@ from paddock.kube.meta import Manifest
 _WRITTEN_BY_KUBECTL = "kubectl.kubernetes.io/last-applied-configuration"
 _AROUND = 2
 """Unchanged lines that are shown around a change."""
-_MANY_LINES = 4_000
+_MOST_PAIRS = 1_000_000
+"""Of a line of one text and a line of the other: a thousand changed lines, and half a second at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,11 +50,9 @@ def diff(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[Line]:
 
 
 def diff_texts(before: str, after: str) -> list[Line]:
-    """Of texts of many lines, those that stand often are no anchors: a second for them, not minutes."""
     old, new = before.splitlines(), after.splitlines()
-    many = len(old) + len(new) > _MANY_LINES
     lines: list[Line] = []
-    for number, group in enumerate(difflib.SequenceMatcher(None, old, new, many).get_grouped_opcodes(_AROUND)):
+    for number, group in enumerate(_match(old, new).get_grouped_opcodes(_AROUND)):
         lines += [Line("…", "")] if number else []
         for kind, a, b, c, d in group:
             if kind == "equal":
@@ -60,6 +60,25 @@ def diff_texts(before: str, after: str) -> list[Line]:
             else:
                 lines += [Line("-", each) for each in old[a:b]] + [Line("+", each) for each in new[c:d]]
     return lines
+
+
+def _match(old: Sequence[str], new: Sequence[str]) -> difflib.SequenceMatcher[object]:
+    """Which lines are the same: those of the common beginning and end, and, of what lies between, those that difflib
+    finds. It compares pairs of lines, so of very many it would take minutes: then all between is taken for changed."""
+    begin = _count_common(zip(old, new, strict=False))
+    most = min(len(old), len(new)) - begin
+    end = min(_count_common(zip(reversed(old), reversed(new), strict=False)), most)
+    first, second = old[begin : len(old) - end], new[begin : len(new) - end]
+    known: list[Sequence[object]] = [first, second]
+    if len(first) * len(second) > _MOST_PAIRS:
+        known = [[(number, place) for place in range(len(each))] for number, each in enumerate((first, second))]
+    before, after = ([*range(begin), *each, *range(-end, 0)] for each in known)
+    return difflib.SequenceMatcher(None, before, after, autojunk=False)
+
+
+def _count_common(pairs: Iterable[tuple[str, str]]) -> int:
+    """The pairs of equal lines at the beginning."""
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
 
 
 def find_moved(before: Mapping[str, Any], after: Mapping[str, Any]) -> Phrase | None:

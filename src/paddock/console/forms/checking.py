@@ -32,7 +32,8 @@ class Report:
 
 
 def check_text(text: str) -> Report:
-    """Every problem, in the order of the lines. Never raises. Takes two seconds at most, of a text at its bounds."""
+    """Every problem, in the order of the lines. Never raises. Takes about a second of a text at its bounds
+    (`tests/jobs/preflight/test_hostile_texts.py`)."""
     if len(text) > MOST_CHARACTERS:
         said = phrase(
             "the text has {size} KiB, and the console reads {most} KiB at most: `paddock submit FILE` takes more",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -49,7 +48,7 @@ def list_topics(_path: Mapping[str, str], _query: Mapping[str, str]) -> Sequence
 async def build(visit: Visit) -> Mapping[str, Any]:
     resource, stored = await _fetch(visit)
     choices = await find_choices(visit, visit.path["namespace"])
-    draft = await asyncio.to_thread(read_text, write_document(take_editable(stored)), choices)
+    draft = await work_to_the_end(lambda: read_text(write_document(take_editable(stored)), choices))
     return await _show(visit, resource, stored, draft, draft.text)
 
 
@@ -166,19 +165,20 @@ async def _show(
     """`base`: the job's text that the reader knows; `before`: the one that was known until somebody changed it."""
     notes: list[Note] = [{"good": False, "said": visit.say(explain_stale(stored))}] if before else []
     edited = _find_edited(draft)
-    lines = diff(take_editable(stored), take_editable(edited)) if edited else []
+    lines = await work_to_the_end(lambda: diff(take_editable(stored), take_editable(edited)) if edited else [])
     if edited is not None and lines:
         refused = _refuse(visit, edited, stored)
         notes += [{"good": False, "said": each} for each in refused]
         if not refused:
             notes += await _ask(visit, resource, stored, edited)
             notes += [{"good": True, "said": each} for each in _tell_cost(visit, resource, stored, draft)]
+    theirs = partial(diff_texts, before, write_document(take_editable(stored)))
     return {
         **show_draft(visit, draft, notes),
         **_names(visit),
         "base": base,
         "lines": lines,
-        "theirs": diff_texts(before, write_document(take_editable(stored))) if before else [],
+        "theirs": await work_to_the_end(theirs) if before else [],
         "may": await visit.may("update", resource, visit.path["namespace"]),
     }
 

@@ -7,7 +7,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -48,7 +47,8 @@ async def build(visit: Visit) -> Mapping[str, Any]:
     text = await _begin(visit)
     if text is None:
         return {"types": _show_types(visit), "text": ""}
-    draft = await asyncio.to_thread(read_text, text, await find_choices(visit, _find_namespace(visit)))
+    choices = await find_choices(visit, _find_namespace(visit))
+    draft = await work_to_the_end(partial(read_text, text, choices))
     return {"types": [], **show_draft(visit, draft, await _ask(visit, draft))}
 
 
