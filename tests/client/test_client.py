@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ from client.tls_server import Handler, make_certificate, serve
 from paddock.client.client import Client
 from paddock.client.connection import CONNECTIONS, Connection
 from paddock.client.kubeconfig import Config
-from paddock.client.requests import build, build_watch
+from paddock.client.requests import MOST_PAGE_BYTES, PAGE, build, build_watch
 from paddock.kube.calls import Get, List
 from paddock.kube.errors import ApiError, Conflict, Forbidden, InternalError, NotFound, TooManyRequests, Unavailable
 from paddock.kube.meta import PODS
@@ -134,14 +135,67 @@ async def test_a_write_with_429_is_sent_again_after_retry_after(tmp_path: Path) 
 
 
 async def test_a_list_is_paged_and_starts_again_when_its_token_has_expired(tmp_path: Path) -> None:
-    handler, seen = answering(
-        page(pod("a"), version=5, token="t"), refusal(410, "Expired"), page(pod("a"), pod("b"), version=9)
-    )
+    expired = [answer for _ in range(2) for answer in (page(pod("a"), version=5, token="t"), refusal(410, "Expired"))]
+    handler, seen = answering(*expired, page(pod("a"), pod("b"), version=9))
     async with serve(handler, tmp_path) as config, Client(config) as api:
         listing = await api.list(PODS, labels="x=y", fields="metadata.name!=z")
     assert ([found["metadata"]["name"] for found in listing.items], listing.resource_version) == (["a", "b"], "9")
     assert seen[1].query["continue"] == "t"
-    assert dict(seen[2].query) == {"labelSelector": "x=y", "fieldSelector": "metadata.name!=z"}
+    selection = {"labelSelector": "x=y", "fieldSelector": "metadata.name!=z"}
+    assert dict(seen[2].query) == {**selection, "limit": "500"}, "in pages, as before"
+    assert dict(seen[4].query) == selection, "the second time at once"
+
+
+class Library:
+    """Serves lists of pods of these sizes, by pages."""
+
+    def __init__(self, *sizes: int, compressed: bool) -> None:
+        self.sizes, self.compressed = sizes, compressed
+        self.limits: list[int] = []
+
+    async def answer(self, request: web.Request) -> web.StreamResponse:
+        begin, limit = int(request.query.get("continue", 0)), int(request.query["limit"])
+        self.limits.append(limit)
+        end = min(begin + limit, len(self.sizes))
+        pods = [pod(f"p{at:04}") | {"data": "x" * self.sizes[at]} for at in range(begin, end)]
+        answer = page(*pods, version=1, token=str(end) if end < len(self.sizes) else "")
+        if self.compressed:
+            answer.enable_compression()
+        return answer
+
+
+@asynccontextmanager
+async def serve_proxy(handler: Handler, directory: Path) -> AsyncIterator[Config]:
+    """A proxy that answers by itself for a server that only it knows."""
+    app = web.Application()
+    app.router.add_route("*", "/{path:.*}", handler)
+    runner = web.AppRunner(app)
+    await runner.setup()
+    site = web.TCPSite(runner, "127.0.0.1", 0)
+    await site.start()
+    try:
+        yield Config(server="http://behind.test", proxy=f"http://127.0.0.1:{runner.addresses[0][1]}")
+    finally:
+        await runner.cleanup()
+
+
+MANY_SMALL_THEN_LARGE = [10] * 1500 + [1_100_000] * 30 + [10] * 300
+TOO_LARGE_ALONE = [10, MOST_PAGE_BYTES + 10, 10]
+
+
+@pytest.mark.parametrize("by_proxy", [False, True], ids=["by itself", "through a proxy"])
+@pytest.mark.parametrize("compressed", [False, True], ids=["plain", "compressed"])
+@pytest.mark.parametrize("sizes", [MANY_SMALL_THEN_LARGE, TOO_LARGE_ALONE], ids=["many", "one"])
+async def test_pages_are_as_short_as_their_objects_are_large(
+    tmp_path: Path, sizes: list[int], compressed: bool, by_proxy: bool
+) -> None:
+    library = Library(*sizes, compressed=compressed)
+    async with (serve_proxy if by_proxy else serve)(library.answer, tmp_path) as config, Client(config) as api:
+        names = [found["metadata"]["name"] for found in (await api.list(PODS)).items]
+    assert names == [f"p{at:04}" for at in range(len(sizes))]
+    assert library.limits[0] == PAGE
+    assert min(library.limits) == (3 if sizes is MANY_SMALL_THEN_LARGE else 1)
+    assert len(library.limits) < 35
 
 
 async def test_a_refused_connection_names_the_server_and_what_to_do() -> None:

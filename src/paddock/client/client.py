@@ -16,16 +16,20 @@ import msgspec
 from paddock.client.connection import Connection
 from paddock.client.credentials import Credentials
 from paddock.client.kubeconfig import Config
+from paddock.client.pool import AnswerTooLong
 from paddock.client.requests import (
     PAGE,
+    Buffer,
     Page,
     Request,
     build,
     build_log,
     build_page,
     build_watch,
+    choose_limit,
     read_object,
     read_page,
+    reduce_limit,
 )
 from paddock.client.watch import Ledger, Progress
 from paddock.kube.api import Api, Event
@@ -160,12 +164,14 @@ class Client(Api):
             await self._sleep(delay)
 
 
-async def _fetch_all(connection: Connection, call: List) -> tuple[list[bytes], str]:
+async def _fetch_all(connection: Connection, call: List) -> tuple[list[Buffer], str]:
     """All objects as JSON, and the resourceVersion of the list."""
-    items: list[bytes] = []
+    items: list[Buffer] = []
     version = ""
     async for page in _fetch_pages(connection, call):
-        items = page.items if page.first else items + page.items
+        if page.first:
+            items.clear()
+        items += page.items
         version = page.resource_version
     return items, version
 
@@ -173,18 +179,25 @@ async def _fetch_all(connection: Connection, call: List) -> tuple[list[bytes], s
 async def _fetch_pages(connection: Connection, call: List) -> AsyncIterator[Page]:
     """The pages of a list, all of one resourceVersion.
 
-    If the continue token expires, the list starts again, unpaged, as in client-go's pager. There is another `first`
-    page then, and the pages before it are void.
+    Pages have fewer objects where these are large. If the continue token expires, the list starts again, in pages
+    still, as all of it may not fit into memory; the second time unpaged, as in client-go's pager. There is another
+    `first` page then, and the pages before it are void.
     """
-    token, limit = "", PAGE
+    token, limit, begun = "", PAGE, 0
     while True:
         try:
-            page = read_page(await connection.send(build_page(call, token=token, limit=limit)), first=not token)
+            body = await connection.send(build_page(call, token=token, limit=limit))
+        except AnswerTooLong:
+            limit = reduce_limit(limit)
+            continue
         except Expired:
             if not token:
                 raise
-            token, limit = "", 0
+            begun += 1
+            token, limit = "", PAGE if begun == 1 else 0
             continue
+        page = read_page(body, first=not token)
+        limit = choose_limit(limit, len(page.items), len(body))
         yield page
         token = page.token
         if not token:

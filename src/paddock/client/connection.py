@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, TypeVar, cast
 
 from paddock.client.credentials import Credentials, build_credentials
 from paddock.client.kubeconfig import Config
-from paddock.client.pool import Answer, CannotConnect, Pool, build_head, read_address
+from paddock.client.pool import Answer, AnswerTooLong, CannotConnect, Pool, build_head, read_address
 from paddock.client.renewal import Credential
 from paddock.client.requests import Request, read_error
 from paddock.client.tls import Tls
@@ -107,7 +107,7 @@ class Connection:
             await self._credentials.close()
 
     async def send(self, request: Request) -> bytes:
-        """The body of the answer. Raises `ApiError`."""
+        """The body of the answer. Raises `ApiError`, and `AnswerTooLong` as the request says."""
         for attempt in range(_MAX_RETRIES + 1):
             try:
                 return await self._send(request)
@@ -121,7 +121,7 @@ class Connection:
     async def _send(self, request: Request) -> bytes:
         if self._pool is None:
             async with self._respond(self._requests, request, total=self._timeout) as response:
-                return await response.read()
+                return await _read(response, request.most)
         pool, credential = self._pool, await self._credentials.get()
         for again in (True, False):
             answer = await self._exchange(pool, request, credential)
@@ -146,7 +146,7 @@ class Connection:
         context = self._tls.find(credential) if self._tls else None
         try:
             async with asyncio.timeout(self._timeout):
-                answer = await pool.send(request.method, head, request.body, context)
+                answer = await pool.send(request.method, head, request.body, context, most=request.most)
         except (OSError, TimeoutError) as failure:
             self._hear(False)
             raise Unavailable(_explain(self.config, failure)) from failure
@@ -257,6 +257,17 @@ class Connection:
         if credential.token:
             headers["Authorization"] = f"Bearer {credential.token}"
         return [*headers.items(), *self._identity]
+
+
+async def _read(response: aiohttp.ClientResponse, most: int) -> bytes:
+    if not most:
+        return await response.read()
+    chunks, length = [], 0
+    while chunk := await response.content.readany():
+        chunks.append(chunk)
+        if (length := length + len(chunk)) > most:
+            raise AnswerTooLong
+    return b"".join(chunks)
 
 
 def _build_identity(config: Config) -> list[tuple[str, str]]:

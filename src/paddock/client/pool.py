@@ -47,6 +47,10 @@ class Disconnected(ConnectionError):
         self.unanswered = unanswered
 
 
+class AnswerTooLong(Exception):
+    """The body of the answer is longer than what is to be taken of it."""
+
+
 class Headers(dict[str, str]):
     """By names in small letters; `get` takes any."""
 
@@ -108,15 +112,18 @@ class Pool:
         self._wires: set[_Wire] = set()
         self._closed = False
 
-    async def send(self, method: str, head: bytes, body: bytes | None, context: ssl.SSLContext | None) -> Answer:
+    async def send(
+        self, method: str, head: bytes, body: bytes | None, context: ssl.SSLContext | None, *, most: int = 0
+    ) -> Answer:
         """One request and its answer. A server that closed a kept connection meanwhile is asked once more, if that
-        changes nothing. `Disconnected` once the pool is closed."""
+        changes nothing. `Disconnected` once the pool is closed; `AnswerTooLong` for a body of more bytes than `most`,
+        if that is not 0."""
         async with self._slots:
             while not self._closed:
                 kept = self._take(context)
                 wire = kept or await self._connect(context)
                 try:
-                    answer = await wire.exchange(head if body is None else head + body)
+                    answer = await wire.exchange(head if body is None else head + body, most)
                 except Disconnected as error:
                     if kept is None or not error.unanswered or method not in _IDEMPOTENT:
                         raise
@@ -187,6 +194,7 @@ class _Wire(asyncio.Protocol):
         self._surplus = False
         self._headers = Headers()
         self._chunks: list[bytes] = []
+        self._length, self._most = 0, 0
 
     @property
     def is_open(self) -> bool:
@@ -197,11 +205,12 @@ class _Wire(asyncio.Protocol):
         if self._transport is not None:
             self._transport.abort()
 
-    async def exchange(self, request: bytes) -> Answer:
+    async def exchange(self, request: bytes, most: int) -> Answer:
         transport = self._transport
         if transport is None or transport.is_closing():
             raise Disconnected(unanswered=True)
         self._begun, self._head_ended, self._headers, self._chunks = False, False, Headers(), []
+        self._length, self._most = 0, most
         self._waiter = asyncio.get_running_loop().create_future()
         transport.write(request)
         try:
@@ -249,7 +258,12 @@ class _Wire(asyncio.Protocol):
         self._head_ended = True
 
     def on_body(self, body: bytes) -> None:
-        self._chunks.append(body)
+        self._length += len(body)
+        if self._most and self._length > self._most:
+            self._chunks.clear()
+            self._fail(AnswerTooLong())  # who has asked closes the connection
+        else:
+            self._chunks.append(body)
 
     def on_message_complete(self) -> None:
         if self._parser.get_status_code() < 200:  # the answer follows
@@ -262,11 +276,13 @@ class _Wire(asyncio.Protocol):
 
     def _finish(self) -> None:
         body = b"".join(self._chunks)
+        self._chunks.clear()
         if self._headers.get("Content-Encoding") == "gzip":
             try:
-                body = zlib.decompress(body, _GZIP)
-            except zlib.error as error:
-                self._fail(ConnectionError(f"the answer is not what it says that it is: {error}"))
+                body = _decompress(body, self._most)
+            except (zlib.error, AnswerTooLong) as error:
+                known = isinstance(error, AnswerTooLong)
+                self._fail(error if known else ConnectionError(f"the answer is not what it says that it is: {error}"))
                 return
         if self._waiter is not None and not self._waiter.done():
             self._waiter.set_result(Answer(self._parser.get_status_code(), self._headers, body))
@@ -274,3 +290,16 @@ class _Wire(asyncio.Protocol):
     def _fail(self, error: Exception) -> None:
         if self._waiter is not None and not self._waiter.done():
             self._waiter.set_exception(error)
+
+
+def _decompress(body: bytes, most: int) -> bytes:
+    """Of a body that a thousandth of its length may stand for."""
+    if not most:
+        return zlib.decompress(body, _GZIP)
+    reader = zlib.decompressobj(_GZIP)
+    found = reader.decompress(body, most + 1)
+    if len(found) > most:
+        raise AnswerTooLong
+    if not reader.eof:
+        raise zlib.error("it ends too early")
+    return found

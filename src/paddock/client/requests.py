@@ -6,7 +6,7 @@ a test compares exactly what is sent. Source: kubernetes.io, "Kubernetes API Con
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,7 +17,14 @@ from paddock.kube.errors import ApiError, InternalError, read_status
 from paddock.kube.meta import PODS, Manifest, Resource
 
 PAGE = 500
-"""Objects in a page, as in kubectl."""
+"""Objects in a page at most, as in kubectl."""
+
+PAGE_BYTES, MOST_PAGE_BYTES = 4 << 20, 8 << 20
+"""A page is to be about this long. One of several objects that is longer than the second is not read to its end: who
+creates objects chooses how large they are, and may put small ones first."""
+
+Buffer = bytes | msgspec.Raw
+"""JSON."""
 
 _PATCH_TYPES: Mapping[PatchKind, str] = {
     "merge": "application/merge-patch+json",
@@ -33,6 +40,8 @@ class Request:
     query: Mapping[str, str] = field(default_factory=dict)
     headers: Mapping[str, str] = field(default_factory=dict)
     body: bytes | None = None
+    most: int = 0
+    """Bytes of the answer's body that are taken at most; 0: all."""
 
 
 def build(call: Call[Any]) -> Request:
@@ -61,7 +70,21 @@ def build_page(call: List, *, token: str = "", limit: int = PAGE) -> Request:
     query = _present(
         labelSelector=call.labels, fieldSelector=call.fields, limit=str(limit or ""), **{"continue": token}
     )
-    return Request("GET", call.resource.path(call.namespace), query)
+    most = MOST_PAGE_BYTES if limit > 1 else 0  # one object is taken, whatever its size
+    return Request("GET", call.resource.path(call.namespace), query, most=most)
+
+
+def choose_limit(limit: int, objects: int, size: int) -> int:
+    """Objects of the page that follows one of `objects` in `size` bytes, which was to have `limit`."""
+    if not objects or not limit:
+        return limit
+    # Not at once as many as would fit: those that follow may be larger.
+    return max(1, min(PAGE, 4 * limit, PAGE_BYTES * objects // size))
+
+
+def reduce_limit(limit: int) -> int:
+    """Objects of a page that was too long with `limit` of them."""
+    return max(1, limit // 8)
 
 
 def build_watch(call: List, version: str, *, seconds: int) -> Request:
@@ -145,9 +168,9 @@ class _Page(msgspec.Struct):
 @dataclass(frozen=True, slots=True)
 class Page:
     """A page of a list: its objects as JSON, the resourceVersion of the list, and the continue token, if any. `first`:
-    the list starts with this page."""
+    the list starts with this page. The objects are views of the whole page, which stays in memory with any of them."""
 
-    items: list[bytes]
+    items: Sequence[Buffer]
     resource_version: str
     token: str
     first: bool = True
@@ -177,18 +200,17 @@ def read_page(body: bytes, *, first: bool = True) -> Page:
         page = _PAGES.decode(body)
     except msgspec.DecodeError as error:
         raise _not_kubernetes(body, error) from None
-    items = [bytes(item) for item in page.items or ()]
-    return Page(items, page.metadata.resource_version, page.metadata.token or "", first)
+    return Page(page.items or (), page.metadata.resource_version, page.metadata.token or "", first)
 
 
-def read_identity(body: bytes) -> Identity:
+def read_identity(body: Buffer) -> Identity:
     try:
         return _IDENTITIES.decode(body).metadata or Identity()
     except msgspec.DecodeError as error:
         raise _not_kubernetes(body, error) from None
 
 
-def read_object(resource: Resource, body: bytes) -> Manifest:
+def read_object(resource: Resource, body: Buffer) -> Manifest:
     """The object, with apiVersion and kind, which lists of built-in kinds omit in their items."""
     try:
         manifest: Manifest = _OBJECTS.decode(body)
@@ -199,8 +221,9 @@ def read_object(resource: Resource, body: bytes) -> Manifest:
     return manifest
 
 
-def _not_kubernetes(body: bytes, error: Exception) -> InternalError:
-    return InternalError(f"the server's answer is not one of a Kubernetes API ({error}): it begins with {body[:80]!r}")
+def _not_kubernetes(body: Buffer, error: Exception) -> InternalError:
+    begin = bytes(memoryview(body)[:80])
+    return InternalError(f"the server's answer is not one of a Kubernetes API ({error}): it begins with {begin!r}")
 
 
 def read_error(code: int, headers: Mapping[str, str], body: bytes) -> ApiError:

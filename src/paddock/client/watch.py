@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from paddock.client.requests import read_identity, read_object
+from paddock.client.requests import Buffer, read_identity, read_object
 from paddock.kube.api import Event
 from paddock.kube.errors import (
     ApiError,
@@ -118,7 +118,7 @@ class Ledger:
         """A list starts, or starts again."""
         self._listed.clear()
 
-    def take_page(self, objects: Iterable[bytes]) -> Iterator[Event]:
+    def take_page(self, objects: Iterable[Buffer]) -> Iterator[Event]:
         """The events of this page: objects that are new or have changed."""
         for body in objects:
             identity = read_identity(body)
@@ -138,7 +138,7 @@ class Ledger:
             yield self._gone(key, self._known.pop(key))
         self._listed.clear()
 
-    def _event(self, kind: Any, body: bytes) -> Event:
+    def _event(self, kind: Any, body: Buffer) -> Event:
         return Event(kind, read_object(self._resource, body))
 
     def _gone(self, key: Key, known: _Known) -> Event:
