@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from paddock.jobs.apis.registry import KINDS, PADDLEPADDLE
-from paddock.jobs.model import Job, Settings
-from paddock.jobs.objects.observation import read_held_port
+from paddock.jobs.labels import AUTOSCALER_ANNOTATION
+from paddock.jobs.model import Job, Observed, Settings
+from paddock.jobs.objects.observation import View, read_held_port, read_observed
+from paddock.jobs.objects.pod_groups import build_pod_group
 from paddock.jobs.objects.pods import (
     DEFAULT_CONTAINER_ANNOTATION,
     build_config_map,
@@ -20,18 +23,21 @@ from paddock.jobs.objects.pods import (
     build_service,
     read_pod,
 )
+from paddock.jobs.policies.ports import choose_port
 from paddock.kube.api import Event
 from paddock.kube.errors import NotFound
 from paddock.kube.meta import (
+    AUTOSCALERS,
     CONFIG_MAPS,
     POD_GROUPS,
     PODS,
     SERVICES,
+    Key,
     Manifest,
     Resource,
     annotations_of,
     controller_of,
-    is_deleting,
+    is_controlled_by,
     key_of,
     name_of,
     uid_of,
@@ -50,6 +56,7 @@ JOB: Manifest = {
     },
     "status": {"phase": "Running", "attempt": 2, "worker": {"running": 1}},
 }
+REFERENCE = {"apiVersion": JOB["apiVersion"], "kind": "PaddleJob", "name": "demo", "uid": "u-demo", "controller": True}
 for _container in JOB["spec"]["worker"]["template"]["spec"]["containers"]:
     _container["image"] = "i"
 
@@ -69,8 +76,11 @@ class World:
 
 
 @asynccontextmanager
-async def informers_of(*manifests: Manifest) -> AsyncIterator[Informers]:
-    informers = Informers(World(*manifests), KINDS, None, lambda resource, manifest: None)  # type: ignore[arg-type]
+async def informers_of(
+    *manifests: Manifest, pod_groups: Resource | None = None, autoscalers: Resource | None = None
+) -> AsyncIterator[Informers]:
+    world: Any = World(*manifests)
+    informers = Informers(world, KINDS, pod_groups, lambda resource, manifest: None, autoscalers=autoscalers)
     following = asyncio.create_task(informers.follow())
     try:
         async with asyncio.timeout(180):
@@ -138,21 +148,137 @@ async def test_a_trimmed_pod_reads_as_the_pod_itself(
         assert len(informers.children(PODS, PADDLEPADDLE.resource, key_of(JOB))) == len(pods)
 
 
-async def test_of_other_children_the_metadata_is_kept_without_managed_fields() -> None:
+class ListView:
+    """The objects as the API has them."""
+
+    def __init__(self, *objects: Manifest) -> None:
+        self.objects = objects
+
+    def get(self, resource: Resource, key: Key) -> Manifest | None:
+        return next((each for each in self._of(resource) if key_of(each) == key), None)
+
+    def children(self, resource: Resource, owner: Resource, key: Key) -> list[Manifest]:
+        return find_children(self._of(resource), owner, key)
+
+    def _of(self, resource: Resource) -> Iterator[Manifest]:
+        return (each for each in self.objects if (each["kind"], each["apiVersion"]) == kind_of(resource))
+
+
+def kind_of(resource: Resource) -> tuple[str, str]:
+    return resource.kind, resource.api_version
+
+
+def build_all(job: Job) -> Iterator[Manifest]:
+    """All that Paddock makes for a job."""
+    yield from pods_of(job)
+    yield from (build_service(job, rank) for rank in job.ranks())
+    yield build_config_map(job, 1, dict.fromkeys(job.ranks(), "10.0.0.1"), None)
+    scaler = {
+        "name": "demo",
+        "namespace": "n",
+        "ownerReferences": [REFERENCE],
+        "annotations": {AUTOSCALER_ANNOTATION: "x"},
+    }
+    yield {"apiVersion": AUTOSCALERS.api_version, "kind": AUTOSCALERS.kind, "metadata": scaler}
+    group = build_pod_group(job, POD_GROUPS)
+    conditions = [
+        {"type": "Scheduled", "status": "True"},
+        {"type": "Unschedulable", "status": "True", "message": "full"},
+    ]
+    yield {**group, "status": {"phase": "Pending", "conditions": conditions}}
+
+
+def of_another_operator(pod: Manifest) -> Manifest:
+    """As a pod of paddle-operator, which has none of our labels."""
+    owner, role = controller_of(pod), pod["metadata"]["labels"]["paddock.dev/role"]
+    marks = {"labels": {"paddle-res-type": role}, "ownerReferences": [owner]}
+    return {**pod, "metadata": {"name": name_of(pod), "namespace": "n"} | marks}
+
+
+OWNERS: dict[str, Callable[[Manifest], Manifest]] = {
+    "the job": lambda child: child,
+    "the job, and made by another operator": lambda child: (
+        of_another_operator(child) if child["kind"] == "Pod" else child
+    ),
+    "a former job": lambda child: with_owner(child, uid="u-former"),
+    "another job": lambda child: with_owner(child, uid="u-other", name="other"),
+    "something else": lambda child: with_owner(child, apiVersion="apps/v1", kind="ReplicaSet", uid="u-web"),
+    "nobody": lambda child: {**child, "metadata": child["metadata"] | {"ownerReferences": []}},
+}
+GOING = {"deletionTimestamp": "2026-01-01T00:00:30Z", "deletionGracePeriodSeconds": 30}
+
+
+def with_owner(child: Manifest, **changes: str) -> Manifest:
+    owner = {**(controller_of(child) or {}), **changes}
+    return {**child, "metadata": child["metadata"] | {"ownerReferences": [owner]}}
+
+
+def observe(job: Job, view: View) -> Observed:
+    """Without the notes of what is not the job's: nothing is decided on them."""
+    found = read_observed(job, 1, view, pod_groups=POD_GROUPS, autoscalers=AUTOSCALERS)
+    scaler = found.autoscaler
+    return replace(
+        found,
+        foreign=tuple(replace(child, addresses="", asked="") for child in found.foreign),
+        autoscaler=scaler if scaler is None or scaler.owned else replace(scaler, asked=""),
+    )
+
+
+@pytest.mark.parametrize("going", [{}, GOING], ids=["there", "going"])
+@pytest.mark.parametrize("owned", OWNERS.values(), ids=OWNERS)
+async def test_what_is_kept_of_children_reads_as_they_do(
+    owned: Callable[[Manifest], Manifest], going: Manifest
+) -> None:
     job = PADDLEPADDLE.read_job(JOB)
-    children = [build_service(job, rank) for rank in job.ranks()]
-    children.append(build_config_map(job, 0, dict.fromkeys(job.ranks(), "10.0.0.1"), None))
-    told = [each | {"metadata": {**each["metadata"], "uid": "u", "managedFields": [{"manager": "x"}]}}
-            for each in children]  # fmt: skip
-    async with informers_of(*told) as informers:
-        kept = [
-            child
-            for kind in (SERVICES, CONFIG_MAPS)
-            for child in informers.children(kind, PADDLEPADDLE.resource, key_of(JOB))
-        ]
-    expected = [{"apiVersion": each["apiVersion"], "kind": each["kind"], "metadata": {**each["metadata"], "uid": "u"}}
-                for each in children]  # fmt: skip
-    assert kept == expected
+    there = [
+        {**child, "metadata": child["metadata"] | going | {"uid": f"u-{number}", "resourceVersion": str(number)}}
+        for number, child in enumerate(map(owned, build_all(job)))
+    ]
+    whole = observe(job, ListView(*there))
+    async with informers_of(*there, pod_groups=POD_GROUPS, autoscalers=AUTOSCALERS) as informers:
+        assert observe(job, informers) == whole
+        for child in there:
+            kept = informers.get(resource_of(child), key_of(child))
+            assert kept is not None
+            assert (uid_of(kept), version_of(kept)) == (uid_of(child), version_of(child))
+    assert whole.pod_group is not None
+    assert whole.autoscaler is not None
+    assert len(whole.foreign or whole.pods) >= 2
+
+
+def label_all(count: int) -> dict[str, str]:
+    return {f"{number:05}.{'p' * 240}/{'k' * 63}": "v" * 63 for number in range(count)}
+
+
+LONG = "x" * 100_000
+STRANGERS: dict[str, dict[str, Any]] = {
+    "of no job": {"ownerReferences": []},
+    "of a job": {"ownerReferences": [REFERENCE]},
+    "of a long name": {"ownerReferences": [{**REFERENCE, "name": LONG}]},
+    "of a long UID": {"ownerReferences": [{**REFERENCE, "uid": LONG}]},
+    "of a long version": {"ownerReferences": [{**REFERENCE, "apiVersion": f"batch.paddlepaddle.org/{LONG}"}]},
+    "of many": {"ownerReferences": [REFERENCE, *({**REFERENCE, "controller": False, "uid": LONG} for _ in range(3))]},
+}
+
+
+@pytest.mark.parametrize("resource", [PODS, SERVICES, CONFIG_MAPS, AUTOSCALERS, POD_GROUPS], ids=lambda each: each.kind)
+@pytest.mark.parametrize("owner", STRANGERS.values(), ids=STRANGERS)
+async def test_nothing_is_kept_whose_size_a_stranger_chooses(resource: Resource, owner: dict[str, Any]) -> None:
+    notes = dict.fromkeys(("paddock.dev/port", "paddock.dev/addresses", "paddock.dev/other", "paddle-resource"), LONG)
+    metadata = {"name": "a", "namespace": "n", "uid": "u", "resourceVersion": "7", "generateName": LONG,
+                "labels": label_all(1000), "annotations": notes | LARGE, "finalizers": list(label_all(100)),
+                "managedFields": [{"manager": LONG}], **owner}  # fmt: skip
+    spec = {"minResources": {**dict.fromkeys(map(str, range(1000)), "1"), LONG: "1"}} if resource == POD_GROUPS else {}
+    more = {"data": {"a": LONG}} if resource == CONFIG_MAPS else {"spec": spec}
+    if resource == POD_GROUPS:
+        more["status"] = {"phase": LONG, "conditions": [{"type": "Unschedulable", "status": "True", "message": LONG}]}
+    told = {"apiVersion": resource.api_version, "kind": resource.kind, "metadata": metadata, **more}
+    async with informers_of(told, pod_groups=POD_GROUPS, autoscalers=AUTOSCALERS) as informers:
+        kept = informers.get(resource, key_of(told))
+        assert kept is not None
+        assert (uid_of(kept), version_of(kept)) == ("u", "7")
+        assert informers.children(resource, PADDLEPADDLE.resource, Key("n", LONG)) == []
+        assert len(json.dumps(kept)) < (8000 if resource == POD_GROUPS else 2000)
 
 
 async def test_of_a_job_all_that_a_reconcile_reads_is_kept() -> None:
@@ -174,11 +300,45 @@ async def test_of_somebody_else_s_job_the_templates_are_not_kept() -> None:
 
 async def test_ports_are_held_by_other_jobs_pods_until_those_have_ended() -> None:
     pods = list(pods_of(PADDLEPADDLE.read_job(JOB)))
-    async with informers_of(*pods) as informers:
+    async with informers_of(JOB, *pods) as informers:
         assert informers.held_ports(excluding="u-other") == {41000}
         assert informers.held_ports(excluding="u-demo") == frozenset()
-    async with informers_of(*(pod | {"status": {"phase": "Succeeded"}} for pod in pods)) as informers:
+    async with informers_of(JOB, *(pod | {"status": {"phase": "Succeeded"}} for pod in pods)) as informers:
         assert informers.held_ports(excluding="u-other") == frozenset()
+
+
+def with_port(number: int, port: int, **metadata: Any) -> Manifest:
+    """A pod that anybody may make: nothing places it."""
+    pod = next(pods_of(PADDLEPADDLE.read_job(JOB)))
+    named = {"name": f"p{number}", "uid": f"p{number}", "annotations": {"paddock.dev/port": str(port)}}
+    return {**pod, "metadata": pod["metadata"] | named | metadata}
+
+
+FORGED: dict[str, tuple[dict[str, Any], int]] = {
+    "no owner": ({"ownerReferences": []}, 0),
+    "an owner of another kind": (
+        {"ownerReferences": [{**REFERENCE, "kind": "ReplicaSet", "apiVersion": "apps/v1"}]},
+        0,
+    ),
+    "a job that does not exist": ({"ownerReferences": [{**REFERENCE, "uid": "u-none"}]}, 0),
+    "a job of another namespace": ({"namespace": "theirs"}, 0),
+    "their own job": ({"namespace": "theirs", "ownerReferences": [{**REFERENCE, "uid": "u-theirs"}]}, 4),
+}
+
+
+@pytest.mark.parametrize(("forged", "counted"), FORGED.values(), ids=FORGED)
+async def test_ports_are_left_whatever_a_tenant_writes_on_his_pods(forged: dict[str, Any], counted: int) -> None:
+    pods = [with_port(number, port, **forged) for number, port in enumerate(range(20_000, 30_000, 20))]
+    theirs = {**JOB, "metadata": {"name": "demo", "namespace": "theirs", "uid": "u-theirs"}}
+    async with informers_of(JOB, theirs, *pods) as informers:
+        held = informers.held_ports(excluding="u-new")
+    assert len(held) == counted
+    assert choose_port("u-new", 0, held) is not None
+
+
+async def test_the_ports_of_a_job_and_of_its_former_attempt_are_both_held() -> None:
+    async with informers_of(JOB, with_port(0, 20_100), with_port(1, 20_300)) as informers:
+        assert informers.held_ports(excluding="u-other") == {20_100, 20_300}
 
 
 LARGE = {"kubectl.kubernetes.io/last-applied-configuration": "x" * 200_000}
@@ -199,27 +359,8 @@ async def test_annotations_that_nobody_reads_are_not_kept() -> None:
 
 
 def resource_of(manifest: Manifest) -> Resource:
-    known = {"Pod": PODS, "ConfigMap": CONFIG_MAPS, "PaddleJob": PADDLEPADDLE.resource, "PodGroup": POD_GROUPS}
-    return known[manifest["kind"]]
-
-
-@pytest.mark.parametrize("owner", [{}, {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "web"}])
-async def test_of_pods_of_no_job_the_identity_and_the_port_are_kept(owner: Manifest) -> None:
-    pod = next(pods_of(PADDLEPADDLE.read_job(JOB)))
-    own = {"ownerReferences": [{**owner, "uid": "u-web", "controller": True}]} if owner else {}
-    metadata = {name: value for name, value in pod["metadata"].items() if name != "ownerReferences"} | own
-    metadata |= {"uid": "u", "resourceVersion": "7", "deletionTimestamp": "2026-01-01T00:00:30Z"}
-    metadata["annotations"] = {**metadata["annotations"], **LARGE, "other.org/note": "x"}
-    status = {"phase": "Running", "conditions": [{"type": "Ready", "message": "x" * 1000}]}
-    told = pod | {"metadata": metadata, "status": status}
-    async with informers_of(told) as informers:
-        kept = informers.get(PODS, key_of(pod))
-        assert informers.held_ports(excluding="u-demo") == {41000}
-    assert kept is not None
-    assert read_held_port(kept) == 41000
-    assert (uid_of(kept), version_of(kept), is_deleting(kept)) == ("u", "7", True)
-    assert controller_of(kept) == controller_of(told)
-    assert len(json.dumps(kept)) < 800
+    known = (PODS, SERVICES, CONFIG_MAPS, AUTOSCALERS, PADDLEPADDLE.resource, POD_GROUPS)
+    return next(each for each in known if each.kind == manifest["kind"])
 
 
 class Vanishing(World):

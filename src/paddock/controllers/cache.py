@@ -105,6 +105,10 @@ class Cache(Reflector):
         """The same objects, as JSON."""
         return [self._objects[key].body for key in sorted(self._keys_by_value[index].get(value, ()))]
 
+    def has(self, index: str, value: str) -> bool:
+        """Whether an object has this value in `index`."""
+        return value in self._keys_by_value[index]
+
     def values(self, index: str) -> Iterator[str]:
         """All values in `index`."""
         return iter(self._keys_by_value[index])

@@ -2,9 +2,9 @@
 ports of pods.
 
 One cache for each resource, or for each resource and namespace if the operator watches single namespaces: it sends no
-request to others, as it may have no rights there. Caches keep only what a plan reads: jobs whole, of children little.
-The data of ConfigMaps, the annotations of other tools (kubectl's contains the whole manifest) and managedFields are
-dropped: on a fleet they would be most of the memory. Of pods of no job, the metadata, phase and port are kept.
+request to others, as it may have no rights there. Caches keep only what a plan reads: jobs whole; of what belongs to a
+job the fields, labels and annotations that are read, each by its name; of all other ConfigMaps, Services and pods the
+identity. Any tenant may make thousands of a megabyte each: nothing is kept of them whose size he chooses.
 """
 
 from __future__ import annotations
@@ -15,10 +15,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
-from paddock.controllers.cache import Cache, decode_object
+from paddock.controllers.cache import Cache, Index, decode_object
 from paddock.jobs.install import deployment
-from paddock.jobs.objects.observation import owner_in, read_held_port
-from paddock.jobs.objects.observed import FOREIGN_ANNOTATIONS
+from paddock.jobs.objects.observation import CHILD_ANNOTATIONS, owner_in, read_group_status, read_held_port
+from paddock.jobs.objects.observed import RANK_ANNOTATIONS, RANK_LABELS
+from paddock.jobs.objects.pod_groups import read_members
 from paddock.jobs.objects.schedulers import WHO_SERVES
 from paddock.jobs.policies.manager import find_other_manager
 from paddock.kube.api import Api
@@ -27,6 +28,7 @@ from paddock.kube.meta import (
     AUTOSCALERS,
     CONFIG_MAPS,
     KUBERNETES_POD_GROUPS,
+    POD_GROUPS,
     PODS,
     SERVICES,
     Key,
@@ -34,16 +36,28 @@ from paddock.kube.meta import (
     Resource,
     annotations_of,
     controller_of,
+    labels_of,
     namespace_of,
+    uid_of,
 )
 from paddock.kube.times import exponential_backoff
 
-_OWNER, _PORT = "owner", "port"
+_OWNER, _PLACE, _PORT = "owner", "place", "port"
 _FIRST_DELAY, _LONGEST_DELAY = 1.0, 5.0
 OnChange = Callable[[Resource, Manifest], None]
 Trim = Callable[[Manifest], Manifest]
 
-_OUR_PREFIX = "paddock.dev/"
+_IDENTITY = ("name", "namespace", "uid", "resourceVersion", "deletionTimestamp")
+_READ_METADATA = ("creationTimestamp", "deletionGracePeriodSeconds")
+_READ_ANNOTATIONS = RANK_ANNOTATIONS | CHILD_ANNOTATIONS
+_OWNER_FIELDS = ("apiVersion", "kind", "name", "uid", "controller")
+_LONGEST = 253
+"""Characters of a name (RFC 1123). No value that is read is longer, and what is longer means nothing."""
+_MOST_PORTS = 4
+"""Ports that one job holds: that of its attempt, and of former ones whose pods are going. Its owner can write any
+number of them on pods."""
+_MOST_RESOURCES, _LONGEST_MESSAGE = 64, 4096
+"""Of a PodGroup: what its minResources names, and why it is not placed."""
 _LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 
 _log = logging.getLogger(__name__)
@@ -126,9 +140,21 @@ class Informers:
             cache.assume_deleting(key, uid, time)
 
     def held_ports(self, *, excluding: str) -> frozenset[int]:
-        """First ports of the blocks that unfinished pods hold, without those of the job with the UID `excluding`."""
-        held = chain.from_iterable(cache.values(_PORT) for cache in self._caches[PODS].values())
-        return frozenset(int(port) for port, _, owner in (value.partition(" ") for value in held) if owner != excluding)
+        """First ports of the blocks that unfinished pods of existing jobs hold, without those of the job with the UID
+        `excluding`."""
+        ports: dict[str, set[int]] = {}
+        for value in chain.from_iterable(cache.values(_PORT) for cache in self._caches[PODS].values()):
+            port, _, place = value.partition(" ")
+            ports.setdefault(place, set()).add(int(port))
+        return frozenset(
+            port
+            for place, held in ports.items()
+            if place.partition(" ")[2] != excluding and self._is_job(place)
+            for port in sorted(held)[:_MOST_PORTS]
+        )
+
+    def _is_job(self, place: str) -> bool:
+        return any(cache.has(_PLACE, place) for job in self.jobs for cache in self._caches[job].values())
 
     def autoscalers(self, namespace: str) -> Resource | None:
         """The resource of HorizontalPodAutoscalers; None in a namespace where they are not served, or not allowed."""
@@ -143,9 +169,11 @@ class Informers:
         return "" if "" in self.namespaces else namespace
 
     def _build_cache(self, api: Api, resource: Resource, on_change: OnChange, namespace: str) -> Cache:
-        indexes = {_OWNER: _owners}
+        indexes: dict[str, Index] = {_OWNER: _owners}
         if resource == PODS:
             indexes[_PORT] = _ports
+        if resource in self.jobs:
+            indexes[_PLACE] = _places
         return Cache(
             api,
             resource,
@@ -249,15 +277,24 @@ def explain_unwatched(resource: Resource, namespace: str, error: ApiError, *, jo
 
 
 def _choose_trim(resource: Resource, jobs: Sequence[Resource]) -> Trim:
-    if resource == PODS:
-        owners = {(job.group, job.kind): job for job in jobs}
-        return lambda pod: _keep_rank(pod) if owner_in(pod, owners) else _keep_identity(pod)
     if resource in jobs:
         return _keep_job
-    return _keep_metadata if resource in (SERVICES, CONFIG_MAPS, AUTOSCALERS) else _keep_group
+    if resource.plural == POD_GROUPS.plural:
+        return _keep_group
+    kinds = {(job.group, job.kind): job for job in jobs}
+    keep = _keep_rank if resource == PODS else _keep_child
+    return lambda child: keep(child) if owner_in(child, kinds) else _keep_identity(child)
 
 
-def _owner_of(manifest: Mapping[str, Any]) -> str:
+def _read_owner(manifest: Mapping[str, Any]) -> Manifest | None:
+    """The reference to the controller. The API bounds none of its fields: one that is longer than any name leads to
+    nothing."""
+    found = controller_of(manifest) or {}
+    kept = {name: found[name] for name in _OWNER_FIELDS if name in found}
+    return kept if kept and all(len(str(value)) <= _LONGEST for value in kept.values()) else None
+
+
+def _uid_of_owner(manifest: Mapping[str, Any]) -> str:
     return str((controller_of(manifest) or {}).get("uid") or "")
 
 
@@ -273,10 +310,42 @@ def _name_owner(group: str, kind: str, owner: Key) -> str:
     return f"{group} {kind} {owner.namespace} {owner.name}"
 
 
-def _ports(manifest: Manifest) -> list[str]:
-    """Port and owner in one value, so ports are filtered by owner without decoding pods."""
-    port = read_held_port(manifest)
-    return [] if port is None else [f"{port} {_owner_of(manifest)}"]
+def _place(namespace: str, uid: str) -> str:
+    """Of a job. An owner is of the namespace of what it owns (Kubernetes), whatever a reference says."""
+    return f"{namespace} {uid}"
+
+
+def _places(job: Manifest) -> list[str]:
+    return [_place(namespace_of(job), uid_of(job))]
+
+
+def _ports(pod: Manifest) -> list[str]:
+    """Port and job in one value, so ports are filtered by job without decoding pods."""
+    port, owner = read_held_port(pod), _uid_of_owner(pod)
+    return [f"{port} {_place(namespace_of(pod), owner)}"] if port is not None and owner else []
+
+
+def _keep_identity(manifest: Manifest) -> Manifest:
+    """Of an object of no job: its name may be one that a job needs."""
+    return _keep(manifest, _IDENTITY)
+
+
+def _keep_child(manifest: Manifest) -> Manifest:
+    """The metadata that is read, each part by its name."""
+    kept = _keep(manifest, (*_IDENTITY, *_READ_METADATA))
+    labels = {name: text for name, text in labels_of(manifest).items() if name in RANK_LABELS}
+    notes = {name: text[:_LONGEST] for name, text in annotations_of(manifest).items() if name in _READ_ANNOTATIONS}
+    owner = _read_owner(manifest)
+    kept["metadata"] |= {"labels": labels} if labels else {}
+    kept["metadata"] |= {"annotations": notes} if notes else {}
+    kept["metadata"] |= {"ownerReferences": [owner]} if owner else {}
+    return kept
+
+
+def _keep(manifest: Manifest, fields: Iterable[str]) -> Manifest:
+    found = manifest["metadata"]
+    kept = {name: found[name] for name in fields if name in found}
+    return {"apiVersion": manifest["apiVersion"], "kind": manifest["kind"], "metadata": kept}
 
 
 def _keep_rank(pod: Manifest) -> Manifest:
@@ -284,39 +353,28 @@ def _keep_rank(pod: Manifest) -> Manifest:
     spec = pod.get("spec") or {}
     kept = {name: spec[name] for name in ("nodeName", "restartPolicy", "schedulerName") if name in spec}
     kept["containers"] = [{"name": each.get("name")} for each in spec.get("containers") or ()]
-    return {**_keep_metadata(pod), "spec": kept, "status": pod.get("status") or {}}
+    return {**_keep_child(pod), "spec": kept, "status": pod.get("status") or {}}
 
 
-def _keep_metadata(manifest: Manifest) -> Manifest:
-    kept = {name: value for name, value in manifest["metadata"].items() if name not in ("annotations", "managedFields")}
-    annotations = {name: text for name, text in annotations_of(manifest).items() if _is_read(name)}
-    kept |= {"annotations": annotations} if annotations else {}
-    return {"apiVersion": manifest["apiVersion"], "kind": manifest["kind"], "metadata": kept}
-
-
-def _is_read(annotation: str) -> bool:
-    return annotation.startswith(_OUR_PREFIX) or annotation in FOREIGN_ANNOTATIONS
-
-
-def _keep_identity(pod: Manifest) -> Manifest:
-    """Its name may be one that a job needs, and it may hold a port, as a pod of a deleted job does."""
-    kept = _keep_metadata(pod)
-    metadata = {name: value for name, value in kept["metadata"].items() if name not in ("labels", "finalizers")}
-    return {**kept, "metadata": metadata, "status": {"phase": (pod.get("status") or {}).get("phase")}}
+def _keep_group(group: Manifest) -> Manifest:
+    """Of a PodGroup, whoever made it: what `jobs.objects.observation` reads, in a shape that reads the same."""
+    spec = group.get("spec") or {}
+    phase, message = read_group_status(group)
+    resources = [name for name in spec.get("minResources") or () if len(name) <= _LONGEST][:_MOST_RESOURCES]
+    why = {"type": "Unschedulable", "status": "True", "message": message[:_LONGEST_MESSAGE]}
+    return {
+        **_keep_child(group),
+        "spec": {"minMember": read_members(spec), "minResources": dict.fromkeys(resources)},
+        "status": {"phase": phase[:_LONGEST], "conditions": [why] if message else []},
+    }
 
 
 def _keep_job(job: Manifest) -> Manifest:
     """All that a reconcile reads; of somebody else's job, whose it is."""
     if manager := find_other_manager(job):
-        return {**_keep_metadata(job), "spec": {"runPolicy": {"managedBy": manager}}, "status": job.get("status") or {}}
+        kept = _keep(job, (*_IDENTITY, "finalizers"))
+        return {**kept, "spec": {"runPolicy": {"managedBy": manager}}}
     kept = {name: value for name, value in job["metadata"].items() if name != "managedFields"}
     if _LAST_APPLIED in (notes := annotations_of(job)):
         kept["annotations"] = {name: text for name, text in notes.items() if name != _LAST_APPLIED}
     return {**job, "metadata": kept}
-
-
-def _keep_group(group: Manifest) -> Manifest:
-    """Of a PodGroup: metadata, status and what `jobs.objects.observation` reads of the spec."""
-    spec = group.get("spec") or {}
-    kept = {name: spec[name] for name in ("minMember", "minResources", "schedulingPolicy") if name in spec}
-    return {**_keep_metadata(group), "spec": kept, "status": group.get("status") or {}}

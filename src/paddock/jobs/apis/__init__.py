@@ -73,6 +73,11 @@ class JobApi(Protocol):
         """The pod annotations that `read_rank` reads; a cache of pods must keep them."""
         ...
 
+    @property
+    def rank_labels(self) -> frozenset[str]:
+        """The pod labels that `read_rank` reads; a cache of pods must keep them."""
+        ...
+
     def read_job(self, manifest: Mapping[str, Any]) -> Job:
         """The job of a manifest, with defaults. Raises `InvalidJob` with every problem at once; harmless problems are
         in `Job.warnings`."""

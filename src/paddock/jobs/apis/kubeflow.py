@@ -88,6 +88,7 @@ class KubeflowJob:
 
     short_names: tuple[str, ...] = ()
     rank_annotations: frozenset[str] = frozenset()
+    rank_labels: frozenset[str] = frozenset({_TYPE_LABEL, _INDEX_LABEL})
 
     @property
     def resource(self) -> Resource:

@@ -85,6 +85,7 @@ class PaddlePaddleJob:
     columns: tuple[Column, ...] = paddlepaddle_schema.COLUMNS
     scale: Mapping[str, str] | None = paddlepaddle_schema.SCALE
     rank_annotations = frozenset({_ROLE_ANNOTATION})
+    rank_labels = frozenset({_ROLE_LABEL})
 
     @property
     def spec_fields(self) -> frozenset[str]:

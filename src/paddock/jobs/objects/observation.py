@@ -44,6 +44,9 @@ from paddock.kube.times import read_time
 _PORT = re.compile(r"[0-9]{1,5}")
 _LAST_PORT = 65535
 
+CHILD_ANNOTATIONS = frozenset({ADDRESSES_ANNOTATION, AUTOSCALER_ANNOTATION, POD_GROUP_ANNOTATION})
+"""The annotations of children beside pods that are read here; a cache must keep them, and may drop all others."""
+
 _NOT_PLACED = (("Unschedulable", "True"), ("PodGroupInitiallyScheduled", "False"))
 _NODE_STATES = {"True": NodeState.READY, "Unknown": NodeState.SILENT}
 
@@ -186,7 +189,7 @@ def _read_pod_group(job: Job, pod_groups: Resource | None, view: View) -> Manife
 
 def _read_child(resource: Resource, manifest: Mapping[str, Any], job: Job) -> Child:
     spec, notes = manifest.get("spec") or {}, annotations_of(manifest)
-    phase, message = _read_group_status(manifest) if resource.plural == POD_GROUPS.plural else ("", "")
+    phase, message = read_group_status(manifest) if resource.plural == POD_GROUPS.plural else ("", "")
     return Child(
         resource,
         name_of(manifest),
@@ -203,7 +206,7 @@ def _read_child(resource: Resource, manifest: Mapping[str, Any], job: Job) -> Ch
     )
 
 
-def _read_group_status(manifest: Mapping[str, Any]) -> tuple[str, str]:
+def read_group_status(manifest: Mapping[str, Any]) -> tuple[str, str]:
     """The phase of a PodGroup, and why it is not placed: the message of Volcano's condition Unschedulable, or of
     Kubernetes' PodGroupInitiallyScheduled. A scheduler has written them, so they may have any shape."""
     status = manifest.get("status")

@@ -36,8 +36,13 @@ _CONTAINERS = {
 }
 """The name of the container that trains, by the apiVersion and kind of a pod's owner."""
 
-FOREIGN_ANNOTATIONS = frozenset[str]().union(*(api.rank_annotations for api in KINDS.values()))
-"""The annotations, besides `paddock.dev/`, that `read_pod` reads; a cache of pods must keep them."""
+RANK_LABELS = frozenset({ROLE_LABEL, INDEX_LABEL, ATTEMPT_LABEL, RENEWAL_LABEL, SPARE_LABEL}).union(
+    *(api.rank_labels for api in KINDS.values())
+)
+RANK_ANNOTATIONS = frozenset({PORT_ANNOTATION, WOKEN_ANNOTATION, CONFIG_MAP_ANNOTATION, SIZE_ANNOTATION}).union(
+    *(api.rank_annotations for api in KINDS.values())
+)
+"""The labels and annotations that `read_pod` reads; a cache of pods must keep them, and may drop all others."""
 
 _NORMAL_REASONS = frozenset({"ContainerCreating", "PodInitializing"})
 
