@@ -6,20 +6,19 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
-from paddock.jobs.model import Job, NodeCondition, NodeState, Observed, Settings, Status
+from paddock.jobs.model import Job, NodeCondition, Observed, Settings, Status
 from paddock.jobs.objects import observation
 from paddock.jobs.policies import silent_nodes
 from paddock.jobs.policies.lost import overdue
 from paddock.jobs.policies.ports import shares_network
 from paddock.jobs.waiting import read_recorded_refusal
 from paddock.kube.api import Api
-from paddock.kube.errors import Forbidden, NotFound
-from paddock.kube.meta import NODES
 from paddock.kube.times import Moment
 from paddock.operator.aside import MOST_OBJECTS, SMALL, TooManyObjects
 from paddock.operator.datasets import WatchedDatasets
 from paddock.operator.informers import Children, Informers
 from paddock.operator.job_state import JobRef, JobState
+from paddock.operator.nodes import Nodes
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +47,7 @@ class Observer:
         clock_off: Callable[[], float],
         taken_ports: Callable[[], frozenset[int]],
     ) -> None:
-        self._api = api
+        self._nodes = Nodes(api, clock)
         self._settings = settings
         self._informers = informers
         self._datasets = datasets
@@ -101,18 +100,9 @@ class Observer:
         return reserved | self._informers.held_ports(excluding=job.uid) | self._taken_ports()
 
     async def _fetch_nodes(self, job: Job, status: Status) -> dict[str, NodeCondition]:
-        """The nodes of overdue pods, and of pods that do not start. Nodes are not watched: those of a fleet change all
-        the time."""
+        """The nodes of overdue pods, and of pods that do not start."""
         now = self._clock()
         names = {pod.node for pod in overdue(observation.read_leaving(job, self._informers), now)}
         if not status.phase.terminal and silent_nodes.is_due(status.cause, now):
             names |= set(silent_nodes.doubtful_nodes(observation.read_pods(job, self._informers), status.cause, now))
-        return {name: await self._fetch_node(name) for name in sorted(names)}
-
-    async def _fetch_node(self, name: str) -> NodeCondition:
-        try:
-            return observation.read_node(await self._api.get(NODES, "", name))
-        except NotFound:
-            return NodeCondition(NodeState.GONE)
-        except Forbidden:
-            return NodeCondition(NodeState.UNKNOWN)
+        return await self._nodes.fetch(names)
