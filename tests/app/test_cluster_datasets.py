@@ -82,10 +82,16 @@ class Throne:
         await self.given.wait()
 
 
-def build(api: Api, leadership: Leadership | None = None, read_log: ReadLog = read_nothing) -> ClusterDatasets:
+def build(
+    api: Api,
+    leadership: Leadership | None = None,
+    read_log: ReadLog = read_nothing,
+    *,
+    retry_seconds: float = AT_ONCE,
+) -> ClusterDatasets:
     supplier = ClusterSupplier(api, read_log, POD, poll_seconds=AT_ONCE)
     supplier.status_seconds = AT_ONCE
-    return ClusterDatasets(api, supplier, (TEAM,), leadership, look_seconds=AT_ONCE, retry_seconds=AT_ONCE)
+    return ClusterDatasets(api, supplier, (TEAM,), leadership, look_seconds=AT_ONCE, retry_seconds=retry_seconds)
 
 
 @asynccontextmanager
@@ -122,6 +128,23 @@ async def test_only_a_leader_fetches_and_one_that_leads_no_more_stops(local: Loc
         assert [each["metadata"]["uid"] for each in await cluster.jobs()] == [job["metadata"]["uid"]]
         throne.given.set()
         await cluster.job(but=name_of(job))
+
+
+async def test_a_leader_that_did_not_lead_for_long_does_not_begin_anew_at_once(local: LocalApi) -> None:
+    """What takes the leadership may be the start itself."""
+    api, throne = WithBatchJobs(local), Throne()
+    cluster = Cluster(api, TEAM)
+    await api.create(DATASETS, build_dataset("first", TEAM, URI))
+    datasets = build(api, throne, retry_seconds=3600)
+    async with running(datasets):
+        throne.given.set()
+        await cluster.job()
+        throne.given.clear()
+        await pass_looks()
+        throne.given.set()
+        await api.create(DATASETS, build_dataset("second", TEAM, URI))
+        await pass_looks()
+        assert len(await cluster.jobs()) == 1
 
 
 class Hidden(Wrapper):

@@ -16,7 +16,7 @@ import pytest
 
 from paddock.apiserver.objects.in_process import LocalApi
 from paddock.datasets.claims import build_claim
-from paddock.datasets.cluster import ClusterSupplier, slow_down
+from paddock.datasets.cluster import POLL_SECONDS, ClusterSupplier, slow_down
 from paddock.datasets.definition import Definition, read_definition
 from paddock.datasets.fetch_jobs import FetchPod
 from paddock.datasets.fetching import Failed as ReportedFailure
@@ -187,13 +187,25 @@ async def test_a_dataset_whose_claim_is_gone_does_not_stand(scene: Scene) -> Non
 
 
 @pytest.mark.parametrize(
-    ("followed", "same", "times"),
-    [(1, 0, 1), (8, 0, 1), (16, 0, 2), (1, 30, 1), (1, 60, 2), (1, 10_000, 8), (16, 60, 4)],
-)
+    ("own", "namespaces", "same", "times"),
+    [
+        (1, 1, 0, 1), (8, 1, 0, 1), (16, 1, 0, 2), (1, 1, 30, 1), (1, 1, 60, 2), (1, 1, 10_000, 8), (16, 1, 60, 4),
+        (8, 2, 0, 2), (1, 2, 0, 1), (1, 8, 0, 1), (1, 16, 0, 2),
+    ],
+)  # fmt: skip
 def test_many_datasets_and_those_that_wait_for_long_are_looked_at_less_often(
-    followed: int, same: int, times: float
+    own: int, namespaces: int, same: int, times: float
 ) -> None:
-    assert slow_down(followed, same) == times
+    assert slow_down(own, namespaces, same) == times
+
+
+@pytest.mark.parametrize("followed", [(1, 800), (1, 1, 4000), (3, 5, 7, 9, 200)])
+def test_who_follows_few_is_not_slowed_down_by_who_follows_many_and_all_make_twenty_requests_a_second(
+    followed: tuple[int, ...],
+) -> None:
+    times = [slow_down(own, len(followed), 0) for own in followed]
+    assert times[0] < 2
+    assert sum(5 * own / (POLL_SECONDS * each) for own, each in zip(followed, times, strict=True)) <= 20.0 + 1e-9
 
 
 async def test_the_end_is_known_from_the_log_if_the_child_kept_no_message_and_without_both_too(scene: Scene) -> None:

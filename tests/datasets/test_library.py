@@ -21,7 +21,7 @@ from paddock.datasets.supplier import Report
 from paddock.kube.api import Api
 from paddock.kube.datasets import FINALIZER
 from paddock.kube.errors import ApiError, Invalid, NotFound
-from paddock.kube.meta import CRDS, DATASETS, PODS, Manifest
+from paddock.kube.meta import CRDS, DATASETS, NAMESPACES, PODS, Manifest
 from support.operator_seam import Request, Seam
 from support.waiting import rest, until
 
@@ -336,6 +336,49 @@ async def test_a_status_that_is_refused_is_not_written_again_at_once(api: LocalA
     await api.create(DATASETS, dataset("third"))
     await status(api, phase("Ready"), "third")
     assert seam.requests.count(("patch", "datasets/status", "words")) == 1
+
+
+async def test_statuses_that_are_not_taken_for_long_hold_no_other_namespace(api: LocalApi, run: Start) -> None:
+    await api.create(NAMESPACES, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "other"}})
+    seam, held = Seam(api), []
+
+    async def hold(request: Request) -> None:
+        if request[:2] == ("patch", f"{DATASETS.plural}/status") and request[2].startswith("slow"):
+            held.append(request[2])
+            await asyncio.Event().wait()
+
+    seam.before = hold
+    run(FakeSupplier(), seam)
+    for number in range(20):
+        await api.create(DATASETS, dataset(f"slow-{number}"))
+    await until(lambda: len(held) == 2)
+    mine = dataset()
+    await api.create(DATASETS, {**mine, "metadata": mine["metadata"] | {"namespace": "other"}})
+    await status(api, phase("Ready"))
+    assert len(held) == 2
+
+
+async def test_a_change_during_the_write_of_a_status_is_written_after_it(api: LocalApi, run: Start) -> None:
+    seam, writing, go_on, held = Seam(api), asyncio.Event(), asyncio.Event(), []
+
+    async def hold(request: Request) -> None:
+        if request[:2] == ("patch", f"{DATASETS.plural}/status"):
+            held.append(request)
+            writing.set()
+            await go_on.wait()
+
+    seam.before = hold
+    fetching = FakeSupplier(on_the_way=Fetching(PROGRESS), ends=[None])
+    run(fetching, seam)
+    await api.create(DATASETS, dataset())
+    await writing.wait()
+    fetching.ends = [Ready(size=10, files=1)]
+    await api.patch(DATASETS, "default", "words", {"spec": {"round": 1}})
+    await until(lambda: len(fetching.fetched) == 2)
+    await rest(lambda: len(held), 0.3)
+    assert len(held) == 1, "one at a time: the older may arrive last"
+    go_on.set()
+    await status(api, phase("Ready"))
 
 
 async def test_a_dataset_that_stands_is_not_looked_at_again(api: LocalApi, run: Start) -> None:

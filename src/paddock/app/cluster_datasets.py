@@ -24,6 +24,9 @@ from paddock.operator.election import WITHOUT_ELECTION, Leadership
 
 _PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy")
 _LONGEST_RETRY = 300.0
+_LASTING = 60.0
+"""Seconds of work after which the next begins at once. A start looks at all Datasets: what costs the leadership each
+time would else be done over and over."""
 _LINES = 20
 _LOG_BYTES = 1 << 16
 
@@ -53,8 +56,8 @@ def build_log_reader(client: Client) -> ReadLog:
 
 class ClusterDatasets:
     """`namespaces`: those to watch, "" for all. `look_seconds`: within which it notices that it leads no more.
-    `retry_seconds`: after an answer with which nothing can be watched, at first; twice as long after each further one,
-    and 5 minutes at most."""
+    `retry_seconds`: after an answer with which nothing can be watched, or a leadership that did not last, at first;
+    twice as long after each further one, and 5 minutes at most."""
 
     def __init__(
         self,
@@ -80,13 +83,18 @@ class ClusterDatasets:
         while True:
             while not self._leads():
                 await self._leadership.wait(self._leadership.terms)
-            begun = now()
+            begun, failed = now(), False
             try:
                 await self._work_while_leading()
             except* ApiError as errors:
                 self._log_once("; ".join(str(each) for each in errors.exceptions))
-                tries = tries + 1 if now() - begun < _LONGEST_RETRY else 1
-                await asyncio.sleep(exponential_backoff(tries, self._retry_seconds, _LONGEST_RETRY))
+                failed = True
+            lasted = now() - begun
+            if not failed and lasted >= _LASTING:
+                tries = 0
+                continue
+            tries = tries + 1 if lasted < _LONGEST_RETRY else 1
+            await asyncio.sleep(exponential_backoff(tries, self._retry_seconds, _LONGEST_RETRY))
 
     async def _work_while_leading(self) -> None:
         working = asyncio.create_task(Datasets(self._api, self._supplier, namespaces=self._namespaces).run())

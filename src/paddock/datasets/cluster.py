@@ -7,6 +7,7 @@ was. The Job goes on without any controller.
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
@@ -86,7 +87,7 @@ class ClusterSupplier:
         self._jobs = JobReader(api, read_log)
         self._pod = pod
         self._poll_seconds = poll_seconds
-        self._followed = 0
+        self._followed: Counter[str] = Counter()
 
     async def look(self, dataset: Definition, status: Mapping[str, Any]) -> State:
         if problem := explain_unfetchable(dataset, self._pod):
@@ -115,7 +116,8 @@ class ClusterSupplier:
         if problem := explain_unfetchable(dataset, self._pod):
             return Failed(problem, Fault.SOURCE)
         follow = self._await_claim if dataset.source.kind is Kind.CLAIM else self._fill_claim
-        self._followed += 1
+        namespace = dataset.key.namespace
+        self._followed[namespace] += 1
         try:
             return await follow(dataset, report)
         except (Invalid, BadRequest) as error:
@@ -124,7 +126,8 @@ class ClusterSupplier:
             # A quota, or a right that the operator lacks: the message of the server names it.
             return Failed(f"the cluster refuses it: {cut(error.message)}", Fault.MACHINE)
         finally:
-            self._followed -= 1
+            self._followed[namespace] -= 1
+            self._followed += Counter()  # without those of which none is left
 
     async def remove(self, dataset: Definition) -> None:
         for job in await self._list_jobs(dataset):
@@ -145,7 +148,7 @@ class ClusterSupplier:
         while isinstance(state := await self._advance(dataset, progress), Fetching):
             last, same, progress = state, same + 1 if state == last else 0, state.progress
             report(state)
-            await asyncio.sleep(self._poll_seconds * slow_down(self._followed, same))
+            await asyncio.sleep(self._delay(dataset, same))
         return state
 
     async def _discard_failed(self, dataset: Definition) -> None:
@@ -211,12 +214,15 @@ class ClusterSupplier:
         with suppress(NotFound, Conflict):
             await self._api.delete(resource, namespace_of(manifest), name_of(manifest), uid=uid_of(manifest))
 
+    def _delay(self, dataset: Definition, same: int) -> float:
+        return self._poll_seconds * slow_down(self._followed[dataset.key.namespace], len(self._followed), same)
+
     async def _await_claim(self, dataset: Definition, report: Report) -> State:
         last, same = None, 0
         while isinstance(state := await self._look_at_claim(dataset), Unfetched):
             last, same = state, same + 1 if state == last else 0
             report(state)
-            await asyncio.sleep(self._poll_seconds * slow_down(self._followed, same))
+            await asyncio.sleep(self._delay(dataset, same))
         return state
 
     async def _look_at_claim(self, dataset: Definition) -> State:
@@ -231,11 +237,12 @@ class ClusterSupplier:
         return Unfetched(why) if why else Ready()
 
 
-def slow_down(followed: int, same: int) -> float:
+def slow_down(own: int, namespaces: int, same: int) -> float:
     """How many times longer than `POLL_SECONDS` is between two looks. A look is five requests: many datasets are looked
     at less often, so that all make 20 a second at most, and so is one that has waited for long, as for a volume or for
-    a node with room. `same`: looks in a row that found the same. Pure."""
-    return max(1.0, followed / _AT_FULL_PACE) * min(_SLOWEST, max(1.0, same / _STILL))
+    a node with room. Each namespace has an equal share, however many are followed in the others. `own`: those of its
+    namespace, of `namespaces` in which some are followed; `same`: looks in a row that found the same. Pure."""
+    return max(1.0, own * namespaces / _AT_FULL_PACE) * min(_SLOWEST, max(1.0, same / _STILL))
 
 
 def _is_own(claim: Manifest, dataset: Definition) -> bool:

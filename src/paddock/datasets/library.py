@@ -20,13 +20,14 @@ from paddock.controllers.informer import Informer
 from paddock.controllers.mirror import Change
 from paddock.datasets.definition import Definition, read_definition
 from paddock.datasets.fetching import Fault
+from paddock.datasets.pod_listings import PodListings
 from paddock.datasets.sources import BadSource, Kind, Source
 from paddock.datasets.states import Failed, Ready, State, Unfetched, build_status
 from paddock.datasets.supplier import Supplier
 from paddock.kube.api import Api
-from paddock.kube.datasets import FINALIZER, Phase, claim_name, mounts_claim
+from paddock.kube.datasets import FINALIZER, Phase, claim_name
 from paddock.kube.errors import ApiError, Conflict, NotFound
-from paddock.kube.meta import DATASETS, PODS, Key, Manifest, key_of, metadata, name_of, uid_of, version_of
+from paddock.kube.meta import DATASETS, Key, Manifest, key_of, metadata, uid_of, version_of
 from paddock.kube.times import exponential_backoff
 
 RETRY_SECONDS: Mapping[Fault, tuple[float, ...]] = {
@@ -38,6 +39,8 @@ _API_SECONDS = 5.0
 _IN_USE_SECONDS = 1.0, 15.0
 """Between two looks whether a deleted Dataset is mounted still: at first, and of one that is in use for long."""
 _CONFLICTS = 10
+_WRITES, _WRITES_OF_ONE = 8, 2
+"""Statuses that are written at one time, in all and of one namespace."""
 
 logger = logging.getLogger(__name__)
 
@@ -68,6 +71,7 @@ class _Entry:
     known: bool = False
     task: asyncio.Task[None] | None = None
     failures: int = 0
+    writing: bool = False
     written_at: float = float("-inf")
     refused_until: float = float("-inf")
     removed: bool = False
@@ -83,6 +87,9 @@ class Datasets:
         self._supplier = supplier
         self._entries: dict[Key, _Entry] = {}
         self._dirty = asyncio.Event()
+        self._changed: dict[Key, _Entry] = {}
+        self._slots, self._shares = asyncio.Semaphore(_WRITES), dict[str, asyncio.Semaphore]()
+        self._pods = PodListings(api)
         self._informers = [
             Informer(api, DATASETS, _read_desired, self._on_change, namespace, optional=True)
             for namespace in namespaces
@@ -179,7 +186,9 @@ class Datasets:
         """Of a dataset that is ready: tidies up, and returns when it must be looked at again."""
         if self._supplier.relook_seconds is None:
             return True
-        if self._supplier.has_remains(dataset) and not await self._find_users(dataset.key, dataset.claim):
+        if self._supplier.has_remains(dataset) and not await self._pods.find_users(
+            dataset.key.namespace, dataset.claim
+        ):
             await self._supplier.prune(dataset)
         while True:
             await asyncio.sleep(self._supplier.relook_seconds)
@@ -215,9 +224,9 @@ class Datasets:
         if FINALIZER not in desired.finalizers:
             return True
         claim = desired.definition.claim if desired.definition else claim_name(desired.key.name)
-        entry.in_use = await self._find_users(desired.key, claim)
+        entry.in_use = await self._pods.find_users(desired.key.namespace, claim)
         if entry.in_use:
-            self._dirty.set()
+            self._tell(entry)
             entry.looks += 1
             await asyncio.sleep(exponential_backoff(entry.looks, *_IN_USE_SECONDS))
             return False
@@ -227,52 +236,55 @@ class Datasets:
             await self._write_finalizer(desired, wanted=False)
         return True
 
-    async def _find_users(self, key: Key, claim: str) -> tuple[str, ...]:
-        """The pods of the namespace that mount the claim and have not ended."""
-        pods = (await self._api.list(PODS, key.namespace)).items
-        return tuple(sorted(name_of(pod) for pod in pods if mounts_claim(pod, claim)))
-
     def _set_state(self, entry: _Entry, state: State) -> None:
         entry.state, entry.known = state, True
+        self._tell(entry)
+
+    def _tell(self, entry: _Entry) -> None:
+        """Its status may have changed."""
+        self._changed[entry.desired.key] = entry
         self._dirty.set()
 
     async def _write_statuses(self) -> None:
-        """Each change of a phase at once, each other at most once in `status_seconds`."""
-        now = asyncio.get_running_loop().time
-        while True:
-            await self._dirty.wait()
-            self._dirty.clear()
-            later = False
-            for entry in list(self._entries.values()):
-                if not (entry.known or entry.in_use):
-                    continue
-                same_phase = _read_phase(entry) == entry.recorded.get("phase")
-                soon = same_phase and now() - entry.written_at < self._supplier.status_seconds
-                if soon or now() < entry.refused_until:
-                    later = True
-                elif await self._write_status(entry):
-                    entry.written_at = now()
-            await asyncio.sleep(0.1)
-            if later:
-                self._dirty.set()
+        """Each change of a phase at once, each other at most once in `status_seconds`. Side by side, and of a namespace
+        only few at once: neither a slow answer nor the many Datasets of somebody hold those of others."""
+        async with asyncio.TaskGroup() as group:
+            while True:
+                await self._dirty.wait()
+                self._dirty.clear()
+                changed, self._changed = self._changed, {}
+                for entry in changed.values():
+                    if entry.writing or self._waits(entry):
+                        self._tell(entry)
+                    elif not entry.removed and not _is_recorded(entry):
+                        entry.writing = True
+                        group.create_task(self._write_status(entry))
+                await asyncio.sleep(0.1)
 
-    async def _write_status(self, entry: _Entry) -> bool:
-        desired = entry.desired
-        if entry.removed:
-            return False
-        status = _build_status(entry)
-        if all(entry.recorded.get(name) == value for name, value in status.items()):
-            return False
-        try:
-            await self._api.patch(DATASETS, *desired.key, {"status": status}, subresource="status")
-            entry.recorded = status
-        except NotFound:
-            return False  # deleted meanwhile: its event follows
-        except ApiError as error:
-            logger.warning("status of dataset %s: %s; again in %.0f s", desired.key, error.message, _API_SECONDS)
-            entry.refused_until = asyncio.get_running_loop().time() + _API_SECONDS
-            self._dirty.set()
-        return True
+    def _waits(self, entry: _Entry) -> bool:
+        now = asyncio.get_running_loop().time()
+        same_phase = _read_phase(entry) == entry.recorded.get("phase")
+        soon = same_phase and now - entry.written_at < self._supplier.status_seconds
+        return soon or now < entry.refused_until
+
+    async def _write_status(self, entry: _Entry) -> None:
+        key = entry.desired.key
+        async with self._shares.setdefault(key.namespace, asyncio.Semaphore(_WRITES_OF_ONE)), self._slots:
+            status = _build_status(entry)
+            try:
+                if not entry.removed:
+                    await self._api.patch(DATASETS, *key, {"status": status}, subresource="status")
+                    entry.recorded = status
+                    entry.written_at = asyncio.get_running_loop().time()
+            except NotFound:
+                pass  # deleted meanwhile: its event follows
+            except ApiError as error:
+                logger.warning("status of dataset %s: %s; again in %.0f s", key, error.message, _API_SECONDS)
+                entry.written_at = asyncio.get_running_loop().time()
+                entry.refused_until = entry.written_at + _API_SECONDS
+                self._tell(entry)
+            finally:
+                entry.writing = False
 
 
 def _is_edited(before: _Desired, now: _Desired) -> bool:
@@ -284,6 +296,10 @@ def _build_unreadable(desired: _Desired) -> Definition:
     """What is to be removed of a Dataset whose address cannot be read: a claim of its own, and files."""
     source = Source(Kind.HTTP, "", "")
     return Definition(desired.key, desired.uid, source, claim_name(desired.key.name), deleting=True)
+
+
+def _is_recorded(entry: _Entry) -> bool:
+    return all(entry.recorded.get(name) == value for name, value in _build_status(entry).items())
 
 
 def _read_phase(entry: _Entry) -> object:

@@ -113,12 +113,18 @@ def read_status(manifest: Mapping[str, Any]) -> DatasetStatus:
     )
 
 
+def read_mounted(pod: Mapping[str, Any]) -> frozenset[str]:
+    """The claims that a pod names that has not ended; none of a pod that fills one."""
+    if LABEL in labels_of(pod) or (pod.get("status") or {}).get("phase") in ("Succeeded", "Failed"):
+        return frozenset()
+    volumes = (pod.get("spec") or {}).get("volumes") or ()
+    named = ((each.get("persistentVolumeClaim") or {}).get("claimName") for each in volumes)
+    return frozenset(str(claim) for claim in named if claim)
+
+
 def mounts_claim(pod: Mapping[str, Any], claim: str) -> bool:
     """Whether a pod that has not ended names the claim. The pod that fills it does not count."""
-    if LABEL in labels_of(pod) or (pod.get("status") or {}).get("phase") in ("Succeeded", "Failed"):
-        return False
-    volumes = (pod.get("spec") or {}).get("volumes") or ()
-    return any((each.get("persistentVolumeClaim") or {}).get("claimName") == claim for each in volumes)
+    return claim in read_mounted(pod)
 
 
 def _whole(value: object) -> int:
