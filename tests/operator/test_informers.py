@@ -269,7 +269,7 @@ async def test_nothing_is_kept_whose_size_a_stranger_chooses(resource: Resource,
                 "labels": label_all(1000), "annotations": notes | LARGE, "finalizers": list(label_all(100)),
                 "managedFields": [{"manager": LONG}], **owner}  # fmt: skip
     spec = {"minResources": {**dict.fromkeys(map(str, range(1000)), "1"), LONG: "1"}} if resource == POD_GROUPS else {}
-    more = {"data": {"a": LONG}} if resource == CONFIG_MAPS else {"spec": spec}
+    more: Manifest = {"data": {"a": LONG}} if resource == CONFIG_MAPS else {"spec": spec}
     if resource == POD_GROUPS:
         more["status"] = {"phase": LONG, "conditions": [{"type": "Unschedulable", "status": "True", "message": LONG}]}
     told = {"apiVersion": resource.api_version, "kind": resource.kind, "metadata": metadata, **more}

@@ -147,6 +147,9 @@ class Connection:
         try:
             async with asyncio.timeout(self._timeout):
                 answer = await pool.send(request.method, head, request.body, context, most=request.most)
+        except AnswerTooLong:
+            self._hear(True)
+            raise
         except (OSError, TimeoutError) as failure:
             self._hear(False)
             raise Unavailable(_explain(self.config, failure)) from failure
