@@ -12,7 +12,7 @@ import pytest
 
 from paddock.apiserver.objects.in_process import LocalApi
 from paddock.app.cluster import ClusterOperator, Options
-from paddock.app.cluster_datasets import ClusterDatasets, build_fetch_pod, read_nothing
+from paddock.app.cluster_datasets import ClusterDatasets, build_fetch_pod, build_log_reader, read_nothing
 from paddock.datasets.cluster import ClusterSupplier
 from paddock.datasets.fetch_jobs import FetchPod
 from paddock.datasets.fetching import Failed, Fault, Fetched
@@ -28,7 +28,7 @@ from paddock.operator.metrics import Prometheus
 from support.fetch_jobs import Cluster, WithBatchJobs, build_dataset, install
 from support.operator_seam import open_cluster
 from support.rights import Asked, Guard, Wrapper
-from support.waiting import until
+from support.waiting import LoopClock, until
 
 TEAM = "team-a"
 POD = FetchPod("paddock:1")
@@ -145,6 +145,40 @@ async def test_a_leader_that_did_not_lead_for_long_does_not_begin_anew_at_once(l
         await api.create(DATASETS, build_dataset("second", TEAM, URI))
         await pass_looks()
         assert len(await cluster.jobs()) == 1
+
+
+class Logs:
+    """A client that streams a log: as many chunks, and then nothing until it is closed."""
+
+    def __init__(self, chunk: bytes, count: int) -> None:
+        self.chunk, self.left, self.closed = chunk, count, False
+
+    async def stream_log(self, namespace: str, pod: str, *, tail: int) -> AsyncIterator[bytes]:
+        try:
+            while self.left:
+                self.left -= 1
+                yield self.chunk
+            await asyncio.Event().wait()
+        finally:
+            self.closed = True
+
+
+async def test_of_a_log_without_end_a_megabyte_is_read() -> None:
+    logs: Any = Logs(b"x" * 65_536, 10_000)
+    assert len(await build_log_reader(logs)(TEAM, "pod")) == 65_536
+    assert 10_000 - logs.left == 17
+    assert logs.closed
+
+
+async def test_a_log_that_does_not_end_in_time_is_what_has_come_of_it() -> None:
+    clock, logs = LoopClock(), Logs(b"half a line", 1)
+    client: Any = logs
+    reading = asyncio.create_task(build_log_reader(client)(TEAM, "pod"))
+    await clock.advance(0.0)
+    assert not reading.done()
+    await clock.advance(10.1)
+    assert await reading == b"half a line"
+    assert logs.closed
 
 
 class Hidden(Wrapper):

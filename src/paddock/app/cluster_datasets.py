@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Mapping, Sequence
+from contextlib import aclosing, suppress
 
 from paddock.client.client import Client
 from paddock.datasets.fetch_jobs import FetchPod
@@ -28,7 +29,9 @@ _LASTING = 60.0
 """Seconds of work after which the next begins at once. A start looks at all Datasets: what costs the leadership each
 time would else be done over and over."""
 _LINES = 20
-_LOG_BYTES = 1 << 16
+_LOG_BYTES, _MOST_LOG_BYTES, _LOG_SECONDS = 1 << 16, 1 << 20, 10.0
+"""What is kept of a log, and what is read of it at most: lines have any length, and a pod that somebody else has made
+in place of ours writes what it likes."""
 
 log = logging.getLogger(__name__)
 
@@ -43,12 +46,19 @@ def build_fetch_pod(image: str, environ: Mapping[str, str]) -> FetchPod:
 
 
 def build_log_reader(client: Client) -> ReadLog:
-    """The last lines of a pod's log, at most 64 KiB."""
+    """The last lines of a pod's log, at most 64 KiB; what has come of a log that is too long, or comes too slowly."""
 
     async def read(namespace: str, pod: str) -> bytes:
-        text = b""
-        async for chunk in client.stream_log(namespace, pod, tail=_LINES):
-            text = (text + chunk)[-_LOG_BYTES:]
+        text, length = b"", 0
+        with suppress(TimeoutError):
+            async with (
+                asyncio.timeout(_LOG_SECONDS),
+                aclosing(client.stream_log(namespace, pod, tail=_LINES)) as chunks,
+            ):
+                async for chunk in chunks:
+                    text, length = (text + chunk)[-_LOG_BYTES:], length + len(chunk)
+                    if length > _MOST_LOG_BYTES:
+                        break
         return text
 
     return read

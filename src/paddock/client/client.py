@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
 from typing import Any, cast
 
 import msgspec
@@ -113,7 +113,7 @@ class Client(Api):
         since_time: str = "",
         timestamps: bool = False,
         previous: bool = False,
-    ) -> AsyncIterator[bytes]:
+    ) -> AsyncGenerator[bytes, None]:
         """Chunks of a container's log; with `follow`, until the container ends. `since`: seconds before now;
         `since_time`: an API's time, of whole seconds."""
         request = build_log(
