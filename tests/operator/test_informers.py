@@ -14,7 +14,7 @@ import pytest
 from paddock.jobs.apis.registry import KINDS, PADDLEPADDLE
 from paddock.jobs.labels import AUTOSCALER_ANNOTATION
 from paddock.jobs.model import Job, Observed, Settings
-from paddock.jobs.objects.observation import View, read_held_port, read_observed
+from paddock.jobs.objects.observation import View, find_children, read_held_port, read_observed
 from paddock.jobs.objects.pod_groups import build_pod_group
 from paddock.jobs.objects.pods import (
     DEFAULT_CONTAINER_ANNOTATION,
@@ -37,7 +37,6 @@ from paddock.kube.meta import (
     Resource,
     annotations_of,
     controller_of,
-    is_controlled_by,
     key_of,
     name_of,
     uid_of,

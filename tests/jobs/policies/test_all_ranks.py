@@ -74,7 +74,7 @@ def test_whoever_is_last_may_run_for_hours(done: tuple[str, ...]) -> None:
 @pytest.mark.parametrize("ago", [3, 22])
 @pytest.mark.parametrize("rank", ["master-0", "worker-0", "worker-1"])
 def test_one_that_fails_fails_the_job_however_near_the_end(rank: str, ago: float) -> None:
-    """Before: three seconds before the Master's end the job was Completed with exit code 0, 22 seconds before Failed."""
+    """Three seconds before the Master's end, the job was Completed with exit code 0; 22 seconds before it, Failed."""
     others = {"master-0", "worker-0", "worker-1"} - {rank}
     pods = with_pod(end(TORCH, *others), rank, failed(1, ago))
     found = judge(TORCH, build_status(TORCH), observe(TORCH, pods, config_maps=()))

@@ -179,7 +179,7 @@ async def _stream(
     """The log of a pod; with `end`, so many bytes of its beginning and as many of its last lines. `leave_out` is told
     where lines are missing between them; how many, no API tells."""
     name, read, open_line, last = (namespace_of(pod), name_of(pod)), 0, b"", b""
-    async with aclosing(client.stream_log(*name, timestamps=True)) as beginning:  # type: ignore[type-var]
+    async with aclosing(client.stream_log(*name, timestamps=True)) as beginning:
         async for chunk in beginning:
             read += len(chunk)
             whole, newline, open_line = (open_line + chunk).rpartition(b"\n")
@@ -202,7 +202,7 @@ async def _fetch_last(client: Client, pod: Manifest, most: int) -> list[bytes]:
     """The last lines of a log, whole ones, of so many bytes."""
     text, size = b"", 0
     name = namespace_of(pod), name_of(pod)
-    async with aclosing(client.stream_log(*name, timestamps=True, tail=_TAIL_LINES)) as ending:  # type: ignore[type-var]
+    async with aclosing(client.stream_log(*name, timestamps=True, tail=_TAIL_LINES)) as ending:
         async for chunk in ending:
             text, size = (text + chunk)[-most:], size + len(chunk)
     lines = text.split(b"\n")

@@ -16,7 +16,8 @@ from paddock.jobs.labels import SUCCESS_ANNOTATION
 from paddock.jobs.model import Role, Success
 from paddock.jobs.reading.fields import Fields
 from paddock.jobs.text.phrases import phrase
-from paddock.jobs.text.sentences import nearest, perhaps, quoted
+from paddock.jobs.text.sentences import perhaps, quoted
+from paddock.kube.nearness import nearest
 
 ALL_RANKS = "AllRanks"
 _FORM = re.compile(rf"{ALL_RANKS}(?::([1-9]\d{{0,12}}))?")
