@@ -68,6 +68,10 @@ async def fetch(url: str) -> tuple[int, str]:
         return answer.status, await answer.text()
 
 
+async def scrape(measures: Prometheus) -> tuple[bytes, str]:
+    return await measures.scrape_from(asyncio.get_running_loop())
+
+
 async def nothing() -> tuple[bytes, str]:
     return b"", "text/plain"
 
@@ -85,7 +89,7 @@ async def test_readiness_names_unsynced_caches_and_liveness_ignores_them() -> No
 
 async def test_one_address_can_serve_metrics_and_probes() -> None:
     measures = Prometheus("1.2.3")
-    async with listening(Handlers(measures.scrape_aside, str), FREE, FREE) as urls:
+    async with listening(Handlers(lambda: scrape(measures), str), FREE, FREE) as urls:
         assert len({url.rpartition("/")[0] for url in urls.values()}) == 1
         status, text = await fetch(urls["/metrics"])
     assert status == 200
@@ -102,7 +106,7 @@ async def test_a_scrape_does_not_stop_the_event_loop() -> None:
             yield GaugeMetricFamily("slow", "Waits for the event loop.", 1)
 
     measures.registry.register(Slow())
-    async with listening(Handlers(measures.scrape_aside, str), FREE, FREE) as urls:
+    async with listening(Handlers(lambda: scrape(measures), str), FREE, FREE) as urls:
         scraping = asyncio.create_task(fetch(urls["/metrics"]))
         assert await fetch(urls["/healthz"]) == (200, "ok\n")
         went_on.set()

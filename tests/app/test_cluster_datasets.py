@@ -78,6 +78,9 @@ class Throne:
     def terms(self) -> Mapping[int, Term | None]:
         return {0: None} if self.given.is_set() else NO_TERMS
 
+    def holds(self, shard: int, term: Term | None) -> bool:
+        return shard in self.terms
+
     async def wait(self, known: Mapping[int, Term | None] = NO_TERMS) -> None:
         await self.given.wait()
 

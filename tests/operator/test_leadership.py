@@ -3,63 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 
 from paddock.apiserver.objects.in_process import LocalApi
 from paddock.kube.meta import NAMESPACES
-from paddock.operator.election import NO_TERMS, Term, has_news
+from paddock.operator.election import Term
 from paddock.operator.metrics import Prometheus
 from paddock.operator.shares import shard_of
+from support.leaderships import Led, Shared
 from support.operator_seam import JOBS, Seam, build_job, have_pods, open_cluster, pods_of, running, settled
 from support.waiting import until
-
-
-class Led:
-    """A leadership that the test controls."""
-
-    shards = 1
-
-    def __init__(self) -> None:
-        self.leads = True
-        self.term: tuple[str, int] | None = ("first", 0)
-        self.asked = asyncio.Event()
-        self._won = asyncio.Event()
-
-    @property
-    def terms(self) -> Mapping[int, Term | None]:
-        return {0: self.term} if self.leads else {}
-
-    async def wait(self, known: Mapping[int, Term | None] = NO_TERMS) -> None:
-        self.asked.set()
-        while not self.leads:
-            self._won.clear()
-            await self._won.wait()
-
-    def win(self, term: tuple[str, int]) -> None:
-        self.term, self.leads = term, True
-        self._won.set()
-
-
-class Shared:
-    """Two shards of which the test gives some. `terms`: as in `operator.election.Leadership`."""
-
-    shards = 2
-
-    def __init__(self) -> None:
-        self.terms: dict[int, Term | None] = {}
-        self._won = asyncio.Event()
-
-    async def wait(self, known: Mapping[int, Term | None] = NO_TERMS) -> None:
-        while not has_news(self.terms, known):
-            self._won.clear()
-            await self._won.wait()
-
-    def win(self, shard: int, term: Term) -> None:
-        self.terms[shard] = term
-        self._won.set()
 
 
 @pytest.fixture

@@ -310,6 +310,9 @@ class Standby:
     shards = 1
     terms: Mapping[int, Term | None] = {}
 
+    def holds(self, shard: int, term: Term | None) -> bool:
+        return False
+
     async def wait(self, known: Mapping[int, Term | None] = NO_TERMS) -> None:
         await asyncio.Event().wait()
 

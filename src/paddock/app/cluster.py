@@ -1,8 +1,12 @@
 """The operator's process on a cluster: leader election by a Lease, probes, metrics, a graceful shutdown.
 
 `serve` runs the process from its first request to its exit code. `ClusterOperator` starts and stops its parts in order,
-over any `Api`. On shutdown no reconcile begins, running reconciles end, events are sent, and only then is the Lease
-released, so that the next leader finds no work in progress.
+over any `Api`. Election and probes run in a thread of their own: a Lease lives for seconds, and a plan for many pods
+may compute for as long. The thread renews for a loop that is slow, and not for one that is dead (`DEAD_SECONDS`), which
+`/healthz` tells, so that the kubelet starts another.
+
+On shutdown no reconcile begins, running reconciles end, events are sent, and only then is the Lease released, so that
+the next leader finds no work in progress.
 """
 
 from __future__ import annotations
@@ -14,10 +18,10 @@ import os
 import signal
 import socket
 import uuid
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from paddock.app.cluster_datasets import ClusterDatasets, build_log_reader, read_nothing
 from paddock.app.health import Address, CannotServe, Endpoints, Handlers
@@ -26,6 +30,8 @@ from paddock.client.credentials import open_credentials
 from paddock.client.errors import ConfigError, PluginError
 from paddock.client.kubeconfig import Config
 from paddock.controllers.clock import LocalClock, ServerClock
+from paddock.controllers.heartbeat import Heartbeat
+from paddock.controllers.loop_thread import LoopThread
 from paddock.datasets.cluster import ClusterSupplier
 from paddock.datasets.fetch_jobs import FetchPod
 from paddock.datasets.job_reading import ReadLog
@@ -34,11 +40,14 @@ from paddock.jobs.labels import SETTINGS_ANNOTATION, VERSION_ANNOTATION
 from paddock.jobs.model import Settings
 from paddock.jobs.objects.schedulers import explain_versions
 from paddock.kube.api import Api
+from paddock.kube.calls import Call
 from paddock.kube.errors import ApiError, Forbidden, NotFound, Unauthorized
+from paddock.kube.guard import GuardedApi, NotBegun
 from paddock.kube.meta import AUTOSCALERS, KUBERNETES_POD_GROUPS, Resource
-from paddock.operator.election import Election
+from paddock.operator.election import WITHOUT_ELECTION, AcrossLoops, Election, Leadership
 from paddock.operator.metrics import MeasuredApi, Prometheus
 from paddock.operator.operator import Operator
+from paddock.operator.passes import Passes
 from paddock.operator.sharing import Sharing
 from paddock.version import __version__
 
@@ -48,6 +57,8 @@ DEFAULTS = Settings()
 
 DRAIN_SECONDS = 10.0
 """Seconds that running reconciles have to end after SIGTERM."""
+DEAD_SECONDS = 60.0
+"""Without a turn of the loop that reconciles, after which it counts as dead."""
 # Seconds between two requests to a cluster that does not answer.
 _FIRST_RETRY, _LONGEST_RETRY = 1.0, 10.0
 
@@ -120,9 +131,9 @@ def _build_election(api: Api, options: Options, measures: Prometheus) -> Electio
 
 
 class ClusterOperator:
-    """The operator, its leader election, its HTTP endpoints, and Datasets if they are served. `lease_api` serves the
-    Lease alone, `api` the rest, `read_log` the logs of pods that fetch Datasets. `clock`: that of the API server;
-    without one, this machine's."""
+    """The operator, its leader election, its HTTP endpoints, and Datasets if they are served. `api` serves all but the
+    Lease, which `lease_api` serves in the loop of `thread`; without a thread, all runs in one loop. `read_log` reads
+    the logs of pods that fetch Datasets. `clock`: that of the API server; without one, this machine's."""
 
     def __init__(
         self,
@@ -133,9 +144,19 @@ class ClusterOperator:
         clock: ServerClock | None = None,
         *,
         read_log: ReadLog = read_nothing,
+        thread: LoopThread | None = None,
+        heartbeat: Heartbeat | None = None,
     ) -> None:
         clock = clock or LocalClock()
-        self.election = _build_election(MeasuredApi(lease_api, measures), options, measures)
+        self._thread = thread
+        self._heartbeat = heartbeat or Heartbeat()
+        self._measures = measures
+        measures.set_loop_age(self._heartbeat.age)
+        held_api = GuardedApi(MeasuredApi(lease_api, measures), self._check_alive)
+        self.election = _build_election(held_api, options, measures)
+        self._leadership: Leadership | None = (
+            AcrossLoops(self.election, thread) if self.election and thread else self.election
+        )
         self.operator = Operator(
             MeasuredApi(api, measures),
             build_settings(options),
@@ -143,7 +164,7 @@ class ClusterOperator:
             clock_off=clock.disagreement,
             kinds={kind: KINDS[kind] for kind in options.kinds},
             namespaces=options.namespaces or ("",),
-            leadership=self.election,
+            leadership=self._leadership,
             measures=measures,
         )
         self.datasets = (
@@ -151,25 +172,34 @@ class ClusterOperator:
             if options.datasets
             else None
         )
-        handlers = Handlers(measures.scrape_aside, self._explain_unready)
+        handlers = Handlers(self._scrape, self._explain_unready, self._explain_dead)
         self.endpoints = Endpoints(handlers, options.metrics, options.probes)
         self._connected = self._ending = False
 
     def _build_datasets(self, api: Api, options: Options, pod: FetchPod, read_log: ReadLog) -> ClusterDatasets:
+        leadership = self._leadership or WITHOUT_ELECTION
+        api = Passes(leadership, lambda: leadership.terms).guard(api)
         supplier = ClusterSupplier(api, read_log, pod)
-        return ClusterDatasets(api, supplier, options.namespaces or ("",), self.election)
+        return ClusterDatasets(api, supplier, options.namespaces or ("",), leadership)
 
     async def run(self, stop: asyncio.Event, connect: Callable[[], Awaitable[bool]] | None = None) -> None:
         """Runs until `stop` is set, then shuts down. `connect` returns once the cluster answers. After the shutdown,
         raises `CannotServe`, the error of `connect`, or the bug that ended a part."""
+        self._loop = asyncio.get_running_loop()
+        beating = asyncio.create_task(self._heartbeat.run())
         # Before `connect`: a kubelet would end the pod of an operator whose liveness probe is not answered.
-        await self.endpoints.start()
+        await self._aside(self.endpoints.start())
         try:
             self._connected = connect is None or bool(await _run_unless_stopped(stop, connect()))
             if self._connected:
                 await self._operate(stop)
         finally:
-            await self.endpoints.stop()
+            await self._aside(self.endpoints.stop())
+            beating.cancel()
+
+    async def _aside(self, work: Coroutine[Any, Any, T]) -> T:
+        """In the thread, if there is one."""
+        return await (self._thread.run(work) if self._thread else work)
 
     async def _operate(self, stop: asyncio.Event) -> None:
         operating = asyncio.create_task(self.operator.run())
@@ -193,7 +223,7 @@ class ClusterOperator:
                 part.cancel()
             await asyncio.gather(*parts, return_exceptions=True)
             if self.election is not None:
-                await self.election.release()
+                await self._aside(self.election.release())
         # An election never ends by itself: if it has ended, its result is an error, which is raised here.
         if electing is not None and not electing.cancelled():
             electing.result()
@@ -203,12 +233,26 @@ class ClusterOperator:
         away: who gets it only begins earlier."""
         if election.shards > 1:
             await self.operator.ready.wait()
-        await election.run()
+        await self._aside(election.run())
 
     async def _leave(self) -> None:
         """No shard is taken during the drain: nothing would be done in it."""
         if isinstance(self.election, Sharing):
-            await self.election.leave()
+            await self._aside(self.election.leave())
+
+    async def _scrape(self) -> tuple[bytes, str]:
+        return await self._measures.scrape_from(self._loop)
+
+    def _check_alive(self, _: Call[Any]) -> None:
+        """Who reconciles nothing shall not keep others from it."""
+        if why := self._explain_dead():
+            raise NotBegun(why)
+
+    # What probes ask, in the thread: they read what is replaced as a whole, or never changes.
+
+    def _explain_dead(self) -> str:
+        age = self._heartbeat.age()
+        return f"the event loop has not turned for {age:.0f} s" if age > DEAD_SECONDS else ""
 
     def _explain_unready(self) -> str:
         if self._ending:
@@ -239,13 +283,14 @@ async def _serve(config: Config, options: Options) -> None:
     stop = asyncio.Event()
     install_signal_handlers(stop)
     measures = Prometheus(__version__)
-    # The Lease has its own connections: a renewal must not wait behind the requests of many reconciles.
     clock = ServerClock()
     async with (
+        LoopThread("lease") as thread,
+        # A standby asks for nothing else, and has to notice a clock that is set before it leads. Its credentials are
+        # its own too: a plug-in that the other loop has started would be waited for there.
+        thread.hold(Client(config, on_date=clock.read_header)) as lease_client,
         open_credentials(config, notify=lambda said: log.warning("%s", said)) as credentials,
         Client(config, on_watch_end=measures.watch_ended, on_date=clock.read_header, credentials=credentials) as client,
-        # A standby asks for nothing else, and has to notice a clock that is set before it leads.
-        Client(config, on_date=clock.read_header, credentials=credentials) as lease_client,
     ):
 
         async def connect() -> bool:
@@ -254,7 +299,9 @@ async def _serve(config: Config, options: Options) -> None:
                 log.warning("%s", said)
             return True
 
-        cluster = ClusterOperator(client, lease_client, options, measures, clock, read_log=build_log_reader(client))
+        cluster = ClusterOperator(
+            client, lease_client, options, measures, clock, read_log=build_log_reader(client), thread=thread
+        )
         await cluster.run(stop, connect)
 
 

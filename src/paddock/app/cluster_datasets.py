@@ -20,8 +20,10 @@ from paddock.datasets.supplier import Supplier
 from paddock.jobs.install.deployment import IMAGE, IMAGE_VARIABLE
 from paddock.kube.api import Api
 from paddock.kube.errors import ApiError, NotFound
+from paddock.kube.guard import NotBegun
 from paddock.kube.times import exponential_backoff
-from paddock.operator.election import WITHOUT_ELECTION, Leadership
+from paddock.operator.election import WITHOUT_ELECTION, Leadership, Term
+from paddock.operator.passes import begin_pass
 
 _PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy")
 _LONGEST_RETRY = 300.0
@@ -96,6 +98,8 @@ class ClusterDatasets:
             begun, failed = now(), False
             try:
                 await self._work_while_leading()
+            except* NotBegun:
+                pass  # as where the end of the term was noticed before a request
             except* ApiError as errors:
                 self._log_once("; ".join(str(each) for each in errors.exceptions))
                 failed = True
@@ -107,15 +111,20 @@ class ClusterDatasets:
             await asyncio.sleep(exponential_backoff(tries, self._retry_seconds, _LONGEST_RETRY))
 
     async def _work_while_leading(self) -> None:
-        working = asyncio.create_task(Datasets(self._api, self._supplier, namespaces=self._namespaces).run())
+        term = self._leadership.terms.get(0)
+        working = asyncio.create_task(self._work(term))
         try:
-            while self._leads() and not working.done():
+            while self._leadership.holds(0, term) and not working.done():
                 await asyncio.wait([working], timeout=self._look_seconds)
             if working.done():
                 await working
         finally:
             working.cancel()
             await asyncio.gather(working, return_exceptions=True)
+
+    async def _work(self, term: Term | None) -> None:
+        begin_pass(0, term)
+        await Datasets(self._api, self._supplier, namespaces=self._namespaces).run()
 
     def _leads(self) -> bool:
         return 0 in self._leadership.terms

@@ -1,7 +1,7 @@
 """The operator's HTTP endpoints: `/healthz`, `/readyz` and `/metrics`, in plain text.
 
-`/healthz` answers while the event loop runs. `/readyz` names the caches that are not synced yet; a standby that could
-lead at once is ready too. Addresses are written as in Go.
+`/healthz` is well as long as the operator lives, however slow it is. `/readyz` names what is not known yet, or not any
+more; a standby that could lead at once is ready too. Addresses are written as in Go.
 """
 
 from __future__ import annotations
@@ -59,22 +59,27 @@ def explain_os_error(error: OSError) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Handlers:
-    """`scrape` returns the metrics and their content type; `unready_reason` why this process is not ready, or ""."""
+    """`scrape` returns the metrics and their content type; `unready_reason` why this process is not ready, or "", and
+    `dead_reason` why it is to be restarted."""
 
     scrape: Callable[[], Awaitable[tuple[bytes, str]]]
     unready_reason: Callable[[], str]
+    dead_reason: Callable[[], str] = str
 
     async def healthz(self, _: web.Request) -> web.Response:
         # A kubelet restarts the process when this fails, which repairs an event loop that hangs and nothing else.
-        return web.Response(text="ok\n")
+        return _answer(self.dead_reason())
 
     async def readyz(self, _: web.Request) -> web.Response:
-        why = self.unready_reason()
-        return web.Response(text=f"{why}\n" if why else "ok\n", status=503 if why else 200)
+        return _answer(self.unready_reason())
 
     async def metrics(self, _: web.Request) -> web.Response:
         body, kind = await self.scrape()
         return web.Response(body=body, headers={"Content-Type": kind})
+
+
+def _answer(why: str) -> web.Response:
+    return web.Response(text=f"{why}\n" if why else "ok\n", status=503 if why else 200)
 
 
 class Endpoints:

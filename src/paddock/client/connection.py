@@ -27,6 +27,7 @@ from paddock.client.renewal import Credential
 from paddock.client.requests import Request, read_error
 from paddock.client.tls import Tls
 from paddock.kube.errors import ApiError, TooManyRequests, Unavailable
+from paddock.kube.guard import ask_to_begin
 
 if TYPE_CHECKING:
     import aiohttp
@@ -220,6 +221,7 @@ class Connection:
         credential = await self._credentials.get()
         try:
             for again in (True, False):
+                ask_to_begin()
                 async with session.request(
                     request.method,
                     self.config.server + request.path,

@@ -18,6 +18,8 @@ from urllib.parse import quote, urlencode, urlsplit
 
 import httptools
 
+from paddock.kube.guard import ask_to_begin
+
 HAPPY_EYEBALLS_SECONDS = 0.25
 """After that long the next address of a host is tried beside the one before (RFC 8305, 8)."""
 
@@ -123,6 +125,7 @@ class Pool:
                 kept = self._take(context)
                 wire = kept or await self._connect(context)
                 try:
+                    ask_to_begin()  # nothing is left to wait for
                     answer = await wire.exchange(head if body is None else head + body, most)
                 except Disconnected as error:
                     if kept is None or not error.unanswered or method not in _IDEMPOTENT:

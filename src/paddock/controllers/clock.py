@@ -12,6 +12,7 @@ show the same way.
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable
 from email.utils import parsedate_to_datetime
@@ -33,7 +34,8 @@ def steady_clock() -> float:
 
 
 class ServerClock:
-    """Reads `read_header` of every answer, or `read`; `now` before the first reading is this machine's time."""
+    """Reads `read_header` of every answer, or `read`; `now` before the first reading is this machine's time. Threads
+    may share it, as the clients of a process do."""
 
     def __init__(self, steady: Callable[[], float] = steady_clock, local: Callable[[], Moment] = time.time) -> None:
         self._steady = steady
@@ -43,6 +45,7 @@ class ServerClock:
         """The smallest and the largest `_ahead` of the present period, and of the one before."""
         self._begun = 0.0
         self._header = ""
+        self._reading = threading.Lock()
 
     def now(self) -> Moment:
         return self._steady() + self._ahead
@@ -58,13 +61,14 @@ class ServerClock:
             return
 
     def read(self, moment: Moment) -> None:
-        now = self._steady()
-        self._ahead = ahead = moment - now
-        if not self._ranges or now - self._begun >= HOLD:
-            # After a long silence, what was read before is as good as ever: the steady clock has gone on.
-            self._ranges, self._begun = [(ahead, ahead), *self._ranges[:1]], now
-        low, high = self._ranges[0]
-        self._ranges[0] = (min(low, ahead), max(high, ahead))
+        with self._reading:
+            now = self._steady()
+            self._ahead = ahead = moment - now
+            if not self._ranges or now - self._begun >= HOLD:
+                # After a long silence, what was read before is as good as ever: the steady clock has gone on.
+                self._ranges, self._begun = [(ahead, ahead), *self._ranges[:1]], now
+            low, high = self._ranges[0]
+            self._ranges[0] = (min(low, ahead), max(high, ahead))
 
     def disagreement(self) -> float:
         """Seconds by which the readings disagree with the time that has gone by; 0 within the tolerance."""

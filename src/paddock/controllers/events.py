@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 from paddock.kube.api import Api
 from paddock.kube.errors import AlreadyExists, ApiError, NotFound
+from paddock.kube.guard import NotBegun
 from paddock.kube.meta import EVENTS, Manifest, name_of, namespace_of, uid_of, version_of
 from paddock.kube.times import Moment, format_time
 
@@ -88,6 +89,8 @@ class EventSink:
         """Raises nothing: an event that cannot be written is logged."""
         try:
             await self._write(event)
+        except NotBegun:
+            pass  # it is for another process to tell
         except ApiError as error:
             _log.info("event %s of %s is lost: %s", event["reason"], event["involvedObject"]["name"], error)
 
@@ -129,11 +132,18 @@ class EventSink:
 class EventRecorder:
     """client-go's EventRecorder with its spam filter. `publish` returns at once; `run` writes until cancelled.
 
-    One object may have 25 events at once and then one in 20 seconds. Further events are dropped, and all events while
-    the queue is full.
+    One object may have 25 events at once and then one in 20 seconds. Further events are dropped, all events while the
+    queue is full, and those about what is not `wanted` when they are published.
     """
 
-    def __init__(self, api: Api, clock: Callable[[], Moment], component: str) -> None:
+    def __init__(
+        self,
+        api: Api,
+        clock: Callable[[], Moment],
+        component: str,
+        wanted: Callable[[Mapping[str, Any]], bool] = lambda about: True,
+    ) -> None:
+        self._wanted = wanted
         self._sink = EventSink(api, counts=True)
         self._clock = clock
         self._component = component
@@ -141,6 +151,8 @@ class EventRecorder:
         self._allowances: OrderedDict[str, Allowance] = OrderedDict()
 
     def publish(self, about: Mapping[str, Any], reason: str, message: str, type: str = "Normal") -> None:
+        if not self._wanted(about):
+            return
         now, uid = self._clock(), uid_of(about)
         allowance = self._allowances.get(uid, Allowance(since=now)).spend(now)
         if allowance is None or self._waiting.full():

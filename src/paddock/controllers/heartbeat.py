@@ -1,6 +1,7 @@
 """How long the event loop keeps everybody waiting: the delays of a heartbeat, and the longest of the last minutes.
 
-All of a process waits while one task computes: no request is answered, no pod is started, no Lease renewed.
+All of a loop waits while one task computes: no request is answered, no pod is started. Another thread sees by the age
+of the last beat whether the loop still turns.
 """
 
 from __future__ import annotations
@@ -38,6 +39,11 @@ class Heartbeat:
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._delays = Delays()
+        self._beaten = clock()
+
+    def age(self) -> float:
+        """Seconds since the last beat: a fraction of one while the loop turns. Any thread may ask."""
+        return self._clock() - self._beaten
 
     def longest_delay(self) -> float:
         """Seconds, of the last minutes. What ended within a beat's sleep counts from its end: a quarter of a second
@@ -49,5 +55,5 @@ class Heartbeat:
         while True:
             due = self._clock() + _BEAT_SECONDS
             await asyncio.sleep(_BEAT_SECONDS)
-            now = self._clock()
+            now = self._beaten = self._clock()
             self._delays.record(max(0.0, now - due), now)

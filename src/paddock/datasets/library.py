@@ -27,6 +27,7 @@ from paddock.datasets.supplier import Supplier
 from paddock.kube.api import Api
 from paddock.kube.datasets import FINALIZER, Phase, claim_name
 from paddock.kube.errors import ApiError, Conflict, NotFound
+from paddock.kube.guard import NotBegun
 from paddock.kube.meta import DATASETS, Key, Manifest, key_of, metadata, uid_of, version_of
 from paddock.kube.times import exponential_backoff
 
@@ -97,7 +98,8 @@ class Datasets:
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def run(self) -> None:
-        """Runs until cancelled; then ends the fetches, which go on where they were."""
+        """Runs until cancelled; then ends the fetches, which go on where they were. Raises `NotBegun` where this
+        process may not go on."""
         try:
             async with asyncio.TaskGroup() as group:
                 group.create_task(self._write_statuses())
@@ -151,6 +153,8 @@ class Datasets:
             try:
                 if await self._step(entry):
                     return
+            except NotBegun:
+                return  # another process goes on with it
             except ApiError as error:
                 logger.warning("dataset %s: %s; again in %.0f s", entry.desired.key, error.message, _API_SECONDS)
                 await asyncio.sleep(_API_SECONDS)
@@ -278,6 +282,8 @@ class Datasets:
                     entry.written_at = asyncio.get_running_loop().time()
             except NotFound:
                 pass  # deleted meanwhile: its event follows
+            except NotBegun:
+                raise
             except ApiError as error:
                 logger.warning("status of dataset %s: %s; again in %.0f s", key, error.message, _API_SECONDS)
                 entry.written_at = asyncio.get_running_loop().time()

@@ -170,6 +170,11 @@ class Controller:
         self._states.pop(ref, None)
         self._tally.forget(ref)
 
+    def leave(self, ref: JobRef) -> None:
+        """A pass ended as no request of it might begin any more, which is no answer about the job."""
+        if (state := self._states.get(ref)) is not None:
+            state.refused = None
+
     async def reconcile(self, ref: JobRef) -> float | None:
         """Reconcile one job. Seconds until the next reconcile without an event, or None. Raises `ApiError`,
         `ActionsFailed`."""

@@ -6,6 +6,9 @@ observation of a record. The times in a record come from another machine and are
 differ do no harm. A leader leads for `RENEW_DEADLINE` seconds after the start of its last successful renewal. Others
 wait longer, so two never lead at once, and a leader without a connection stops by itself.
 
+The election may run in another thread than what it is for (`AcrossLoops`): what others read of it (`terms`, `holds`)
+is one value that is replaced as a whole.
+
 The Lease is the one of paddle-operator, so a Go operator and this one never lead together. The Go operator also writes
 a ConfigMap of that name (controller-runtime's "configmapsleases"); if ConfigMap and Lease name different holders, it
 waits while either changes, so holding the Lease is enough here.
@@ -18,9 +21,10 @@ import logging
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Final, NamedTuple, Protocol
 
 from paddock.controllers.clock import steady_clock
+from paddock.controllers.loop_thread import LoopThread
 from paddock.jobs.install.rights import LEASE
 from paddock.jobs.labels import SHARDS_LABEL
 from paddock.kube.api import Api
@@ -61,17 +65,26 @@ class Leadership(Protocol):
         """The shards that this process leads now. Each has its term: another one after anybody else may have led it."""
         ...
 
+    def holds(self, shard: int, term: Term | None) -> bool:
+        """Whether the Lease of a shard holds at this moment, in this term: what was begun in it may go on. Also while
+        the shard is being given away, in which nothing is begun any more."""
+        ...
+
     async def wait(self, known: Mapping[int, Term | None] = ...) -> None:
         """Returns once this process leads a shard in a term that is not `known`, which may change meanwhile."""
         ...
 
 
 NO_TERMS: Mapping[int, Term | None] = {}
+_UNKNOWN = object()
 
 
 class _WithoutElection:
     shards = 1
     terms: Mapping[int, Term | None] = {0: None}
+
+    def holds(self, shard: int, term: Term | None) -> bool:
+        return True
 
     async def wait(self, known: Mapping[int, Term | None] = NO_TERMS) -> None:
         return
@@ -79,11 +92,31 @@ class _WithoutElection:
 
 def has_news(terms: Mapping[int, Term | None], known: Mapping[int, Term | None]) -> bool:
     """Whether a shard is led in a term that is not known."""
-    return any(shard not in known or known[shard] != term for shard, term in terms.items())
+    # One look at each: another thread may change what is known.
+    return any(known.get(shard, _UNKNOWN) != term for shard, term in terms.items())
 
 
 WITHOUT_ELECTION: Leadership = _WithoutElection()
 """The leadership of an operator that runs alone, or without leader election."""
+
+
+class AcrossLoops:
+    """A leadership that takes part in the loop of a thread, as another loop sees it."""
+
+    def __init__(self, leadership: Leadership, thread: LoopThread) -> None:
+        self._leadership = leadership
+        self._thread = thread
+        self.shards: Final = leadership.shards
+
+    @property
+    def terms(self) -> Mapping[int, Term | None]:
+        return self._leadership.terms
+
+    def holds(self, shard: int, term: Term | None) -> bool:
+        return self._leadership.holds(shard, term)
+
+    async def wait(self, known: Mapping[int, Term | None] = NO_TERMS) -> None:
+        await self._thread.run(self._leadership.wait(known))
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +139,13 @@ class Observation:
 
     def update(self, record: Record | None, now: float) -> Observation:
         return self if record == self.record else Observation(record, now)
+
+
+class _Held(NamedTuple):
+    """Up to when this process leads, on its clock, and in which term."""
+
+    until: float = float("-inf")
+    term: Term | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,24 +244,28 @@ class Election:
         self._lease: Manifest | None = None
         self._observation = Observation(None, clock())
         self._written_at = float("-inf")
-        self._until = float("-inf")
-        self._term: Term | None = None
+        self._held = _Held()
         self._won = asyncio.Event()
         self._last_message = ""
 
     @property
     def leads(self) -> bool:
         """Compared with the clock at each call, so a process that was stopped (SIGSTOP) notices when it continues."""
-        return self._clock() < self._until
+        return self._clock() < self._held.until
 
     @property
     def term(self) -> Term | None:
         """The current term, or the last; None until this process has led."""
-        return self._term
+        return self._held.term
 
     @property
     def terms(self) -> Mapping[int, Term | None]:
-        return {0: self._term} if self.leads else NO_TERMS
+        held = self._held
+        return {0: held.term} if self._clock() < held.until else NO_TERMS
+
+    def holds(self, shard: int, term: Term | None) -> bool:
+        held = self._held
+        return held.term == term and self._clock() < held.until
 
     @property
     def observation(self) -> Observation:
@@ -259,7 +303,7 @@ class Election:
 
     async def release(self) -> None:
         """Release the Lease after `run` was cancelled, so the next leader need not wait. Raises nothing."""
-        self._until = float("-inf")
+        self._held = _Held(term=self._held.term)
         try:
             async with asyncio.timeout(_REQUEST_TIMEOUT):
                 await self.read_lease()
@@ -298,7 +342,7 @@ class Election:
         led = self.leads
         await self._write(decided)
         self._measures.renewed("ok")
-        self._until, self._term = started + RENEW_DEADLINE, (decided.acquired, decided.transitions)
+        self._held = _Held(started + RENEW_DEADLINE, (decided.acquired, decided.transitions))
         if not led:
             self._log_once(f"{self._doing} as {self.identity}, lease {self._key}")
         self._won.set()

@@ -9,6 +9,7 @@ queue and the leadership are read at each scrape.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
 from collections.abc import AsyncIterator, Callable
 from typing import TYPE_CHECKING, Any, Literal, get_args
@@ -17,6 +18,7 @@ from paddock.jobs.model import Phase
 from paddock.kube.api import Api, Event
 from paddock.kube.calls import Call, Create, T
 from paddock.kube.errors import ApiError
+from paddock.kube.guard import NotBegun
 from paddock.kube.meta import Key, Resource
 from paddock.operator.job_metrics import JobMetrics
 from paddock.operator.transitions import Transition
@@ -24,11 +26,15 @@ from paddock.operator.transitions import Transition
 if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry
 
-Result = Literal["ok", "conflict", "error", "bug"]
-"""How a reconcile ended: `conflict`: another client wrote meanwhile; `error`: from the API; `bug`: in the operator."""
+Result = Literal["ok", "conflict", "error", "bug", "lost"]
+"""How a reconcile ended: `conflict`: another client wrote meanwhile; `error`: from the API; `bug`: in the operator;
+`lost`: with the Lease."""
 
 Renewal = Literal["ok", "conflict", "error"]
 """How an attempt to take or renew the Lease ended: `conflict`: another process was faster."""
+
+_SCRAPE_WAIT = 2.0
+"""Seconds that a scrape waits for the operator's event loop; Prometheus waits 10 by default."""
 
 _SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
 
@@ -62,6 +68,10 @@ class Measures:
 
     def renewed(self, result: Renewal) -> None:
         """An attempt to take or renew the Lease has ended."""
+
+    def set_loop_age(self, age: Callable[[], float]) -> None:
+        """Set the function that a scrape reads, in any thread: how long the operator's event loop has computed without
+        a turn."""
 
     def halted(self, resource: Resource, left: Callable[[], float]) -> None:
         """This kind is halted, as the server drops its status; `left`: seconds until a job of it is tried again."""
@@ -139,6 +149,11 @@ class Prometheus(Measures):
         self._halted = prometheus.Gauge(
             "paddock_kind_halted", "1 while the API server drops the status of this kind.", ["kind"], registry=registry
         )
+        self._loop_age = prometheus.Gauge(
+            "paddock_loop_age_seconds",
+            "Since the event loop turned last; below a second unless it computes.",
+            registry=registry,
+        )
         self._job_metrics = JobMetrics(registry, clock)
         self._sources: list[tuple[prometheus.Gauge, Callable[[], float]]] = []
         self._halts: dict[Resource, Callable[[], float]] = {}
@@ -188,6 +203,9 @@ class Prometheus(Measures):
     def renewed(self, result: Renewal) -> None:
         self._renewals.labels(result).inc()
 
+    def set_loop_age(self, age: Callable[[], float]) -> None:
+        self._loop_age.set_function(age)
+
     def halted(self, resource: Resource, left: Callable[[], float]) -> None:
         self._halts[resource] = left
 
@@ -196,14 +214,21 @@ class Prometheus(Measures):
         self._read_sources()
         return self._write()
 
-    async def scrape_aside(self) -> tuple[bytes, str]:
-        """As `scrape`, without stopping the event loop: with a thousand namespaces the text takes seconds, in which the
-        Lease has to be renewed."""
-        self._read_sources()
+    async def scrape_from(self, loop: asyncio.AbstractEventLoop) -> tuple[bytes, str]:
+        """As `scrape`, for a running loop that need not be `loop`, which has the values. Neither is stopped: with a
+        thousand namespaces the text takes seconds. A loop that computes gives no new values, and the old ones are
+        told."""
+
+        async def read() -> None:
+            self._read_sources()
+
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(_SCRAPE_WAIT):
+                await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(read(), loop))
         return await asyncio.to_thread(self._write)
 
     def _read_sources(self) -> None:
-        """In the event loop's thread, whose values these are."""
+        """In the thread of the operator's event loop, whose values these are."""
         self._job_metrics.expire()
         for gauge, read in self._sources:
             gauge.set(read())
@@ -228,6 +253,8 @@ class MeasuredApi(Api):
         started = self._clock()
         try:
             answer = await self._api.send(call)
+        except NotBegun:
+            raise  # nothing was asked
         except ApiError as error:
             self._count(call, error.code, started)
             raise

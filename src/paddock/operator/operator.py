@@ -4,9 +4,10 @@ Informers watch jobs and their children. The key of a job enters the work queue 
 a requeue is due. Reconciles (`operator.controller`) run concurrently, one at a time for each job. The operator needs
 only an `Api`, so it serves a cluster and a laptop alike. An idle operator sends no requests.
 
-Several operators are safe: object names are deterministic and status writes carry a resourceVersion. Leader election
-(`operator.election`) only saves work: a reconcile that runs when leadership is lost continues to its end. With shards
-(`operator.sharing`) each of several operators reconciles the jobs of the namespaces that it leads; all watch all.
+Several operators are safe: object names are deterministic and status writes carry a resourceVersion. With leader
+election (`operator.election`) one reconciles, and begins no request once its Lease has ended (`operator.passes`). With
+shards (`operator.sharing`) each of several operators reconciles the jobs of the namespaces that it leads; all watch
+all.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from paddock.jobs.objects.observation import owner_in
 from paddock.jobs.policies.manager import find_other_manager
 from paddock.kube.api import Api
 from paddock.kube.errors import ApiError, Conflict
-from paddock.kube.meta import DATASETS, Key, Manifest, Resource, key_of
+from paddock.kube.meta import DATASETS, Key, Manifest, Resource, key_of, namespace_of
 from paddock.kube.times import Moment
 from paddock.operator.controller import ActionsFailed, Controller
 from paddock.operator.datasets import WatchedDatasets
@@ -34,6 +35,7 @@ from paddock.operator.election import WITHOUT_ELECTION, Leadership
 from paddock.operator.informers import Informers
 from paddock.operator.job_state import JobRef
 from paddock.operator.metrics import UNMEASURED, Measures, Result
+from paddock.operator.passes import Passes, begin_pass
 from paddock.operator.shares import shard_of
 
 COMPONENT = "paddock-operator"
@@ -78,7 +80,11 @@ class Operator:
         self._leading_since = self._monotonic()
         self._terms = dict(self._leadership.terms)
         self._followed = dict(self._terms)  # without the shards of which a key was dropped
-        self._events = EventRecorder(api, clock, COMPONENT)
+        self._passes = Passes(self._leadership, lambda: self._terms)
+        acting = self._passes.guard(api) if leadership is not None else api
+        self._events = EventRecorder(
+            acting, clock, COMPONENT, wanted=lambda about: self._passes.may_act(namespace_of(about))
+        )
         self._queue: WorkQueue[JobRef] = WorkQueue(monotonic, self._measure_wait)
         self._informers = Informers(
             api,
@@ -97,7 +103,7 @@ class Operator:
             self._queue.depth, lambda: len(self._leadership.terms), self._queue_age, self._leadership.shards
         )
         self._controller = Controller(
-            api,
+            acting,
             settings,
             self._informers,
             self._datasets,
@@ -235,6 +241,8 @@ class Operator:
 
     async def _process(self, ref: JobRef) -> None:
         started = self._monotonic()
+        shard = self._shard_of(ref.key.namespace)
+        begin_pass(shard, self._terms.get(shard))
         try:
             result = await self._reconcile(ref)
             self._measures.reconciled(ref.resource, result, self._monotonic() - started)
@@ -245,20 +253,32 @@ class Operator:
         """Reconcile one job and queue it again as needed. Raises nothing: a failing job does not stop the others."""
         try:
             after = await self._controller.reconcile(ref)
-        except Conflict:  # another client wrote it meanwhile; expected, so not logged
-            self._queue.fail(ref)
-            return "conflict"
-        except (ApiError, ActionsFailed) as error:
-            _log.warning("%s: %s; again in %.1f s", ref, error, self._queue.fail(ref))
-            return "error"
         except Exception as error:
-            delay = self._queue.fail(ref)
-            _log.exception("%s: a pass failed; this is a bug. Again in %.1f s", ref, delay)
-            if job := self._informers.get(*ref):
-                message = f"the operator failed on this job, which is a bug of its own: {type(error).__name__}: {error}"
-                self._events.publish(job, "OperatorFailed", message, "Warning")
-            return "bug"
+            known = isinstance(error, ApiError | ActionsFailed)
+            lost = known and not self._passes.may_act(ref.key.namespace)
+            return self._leave(ref) if lost else self._explain(ref, error)
         self._queue.reset_failures(ref)
         if after is not None:
             self._queue.add(ref, after)
         return "ok"
+
+    def _leave(self, ref: JobRef) -> Result:
+        """The term has ended in this pass. Whoever leads next goes on; if that is this process, in the same term or in
+        another, the job is due at once."""
+        self._controller.leave(ref)
+        self._queue.add(ref)
+        return "lost"
+
+    def _explain(self, ref: JobRef, error: Exception) -> Result:
+        """Log the error, tell of a bug, and queue the job again."""
+        delay = self._queue.fail(ref)
+        if isinstance(error, Conflict):  # another client wrote it meanwhile; expected, so not logged
+            return "conflict"
+        if isinstance(error, ApiError | ActionsFailed):
+            _log.warning("%s: %s; again in %.1f s", ref, error, delay)
+            return "error"
+        _log.exception("%s: a pass failed; this is a bug. Again in %.1f s", ref, delay)
+        if job := self._informers.get(*ref):
+            message = f"the operator failed on this job, which is a bug of its own: {type(error).__name__}: {error}"
+            self._events.publish(job, "OperatorFailed", message, "Warning")
+        return "bug"

@@ -98,10 +98,14 @@ class Sharing:
     def terms(self) -> Mapping[int, Term | None]:
         """Compared with the clock at each call, as `Election.leads` is."""
         return {
-            shard: election.term
+            shard: term
             for shard, election in enumerate(self._elections)
-            if election.leads and shard not in self._giving
+            if shard not in self._giving
+            for term in election.terms.values()
         }
+
+    def holds(self, shard: int, term: Term | None) -> bool:
+        return self._elections[shard].holds(0, term)
 
     async def wait(self, known: Mapping[int, Term | None] = NO_TERMS) -> None:
         while not has_news(self.terms, known):

@@ -346,6 +346,9 @@ class Lead:
     def terms(self) -> Mapping[int, Term | None]:
         return {0: self.term} if self.leads else NO_TERMS
 
+    def holds(self, shard: int, term: Term | None) -> bool:
+        return self.leads and term == self.term
+
     async def wait(self, known: Mapping[int, Term | None] = NO_TERMS) -> None:
         if not self.leads:
             self._waiting.append(self._loop.create_future())
