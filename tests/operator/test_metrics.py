@@ -13,6 +13,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from paddock.apiserver.objects.in_process import LocalApi
 from paddock.client.client import Client
 from paddock.client.kubeconfig import Config
+from paddock.client.watches import Watches
 from paddock.jobs import causes
 from paddock.jobs.causes import CAUSES
 from paddock.jobs.model import Phase, Settings
@@ -335,7 +336,7 @@ async def test_a_watch_that_is_started_again_is_counted() -> None:
         measures.watch_ended(resource)
         told.set()
 
-    async with Client(Config("http://127.0.0.1:1"), on_watch_end=note) as client:
+    async with Client(Config("http://127.0.0.1:1"), watches=Watches(on_end=note)) as client:
         following = asyncio.create_task(anext(client.follow(PODS)))
         await asyncio.wait_for(told.wait(), 60)
         following.cancel()

@@ -23,12 +23,14 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from paddock.app.blind_watches import RefusalLog, explain_blind
 from paddock.app.cluster_datasets import ClusterDatasets, build_log_reader, read_nothing
 from paddock.app.health import Address, CannotServe, Endpoints, Handlers
 from paddock.client.client import Client
 from paddock.client.credentials import open_credentials
 from paddock.client.errors import ConfigError, PluginError
 from paddock.client.kubeconfig import Config
+from paddock.client.watches import Watches
 from paddock.controllers.clock import LocalClock, ServerClock
 from paddock.controllers.heartbeat import Heartbeat
 from paddock.controllers.loop_thread import LoopThread
@@ -59,6 +61,9 @@ DRAIN_SECONDS = 10.0
 """Seconds that running reconciles have to end after SIGTERM."""
 DEAD_SECONDS = 60.0
 """Without a turn of the loop that reconciles, after which it counts as dead."""
+BLIND_SECONDS = 60.0
+"""After which an operator is not ready whose right to watch something was taken away: an edit of a role may take
+several requests."""
 # Seconds between two requests to a cluster that does not answer.
 _FIRST_RETRY, _LONGEST_RETRY = 1.0, 10.0
 
@@ -133,7 +138,8 @@ def _build_election(api: Api, options: Options, measures: Prometheus) -> Electio
 class ClusterOperator:
     """The operator, its leader election, its HTTP endpoints, and Datasets if they are served. `api` serves all but the
     Lease, which `lease_api` serves in the loop of `thread`; without a thread, all runs in one loop. `read_log` reads
-    the logs of pods that fetch Datasets. `clock`: that of the API server; without one, this machine's."""
+    the logs of pods that fetch Datasets. `clock`: that of the API server; without one, this machine's. `watches`: those
+    of `api`."""
 
     def __init__(
         self,
@@ -146,12 +152,15 @@ class ClusterOperator:
         read_log: ReadLog = read_nothing,
         thread: LoopThread | None = None,
         heartbeat: Heartbeat | None = None,
+        watches: Watches | None = None,
     ) -> None:
         clock = clock or LocalClock()
         self._thread = thread
         self._heartbeat = heartbeat or Heartbeat()
         self._measures = measures
+        self._watches = watches or Watches()
         measures.set_loop_age(self._heartbeat.age)
+        measures.set_watches(self._watches.silence, lambda: len(self._watches.refused()))
         held_api = GuardedApi(MeasuredApi(lease_api, measures), self._check_alive)
         self.election = _build_election(held_api, options, measures)
         self._leadership: Leadership | None = (
@@ -260,7 +269,9 @@ class ClusterOperator:
         if not self._connected:
             return "waiting for the cluster"
         missing = self.operator.unsynced()
-        return f"not all is known yet of {', '.join(missing)}" if missing else ""
+        if missing:
+            return f"not all is known yet of {', '.join(missing)}"
+        return "; ".join(explain_blind(watch) for watch in self._watches.refused(BLIND_SECONDS))
 
 
 async def serve(config: Config, options: Options) -> int:
@@ -283,14 +294,14 @@ async def _serve(config: Config, options: Options) -> None:
     stop = asyncio.Event()
     install_signal_handlers(stop)
     measures = Prometheus(__version__)
-    clock = ServerClock()
+    clock, watches = ServerClock(), Watches(on_end=measures.watch_ended, on_refusal=RefusalLog(options.kinds).tell)
     async with (
         LoopThread("lease") as thread,
         # A standby asks for nothing else, and has to notice a clock that is set before it leads. Its credentials are
         # its own too: a plug-in that the other loop has started would be waited for there.
         thread.hold(Client(config, on_date=clock.read_header)) as lease_client,
         open_credentials(config, notify=lambda said: log.warning("%s", said)) as credentials,
-        Client(config, on_watch_end=measures.watch_ended, on_date=clock.read_header, credentials=credentials) as client,
+        Client(config, watches=watches, on_date=clock.read_header, credentials=credentials) as client,
     ):
 
         async def connect() -> bool:
@@ -300,7 +311,14 @@ async def _serve(config: Config, options: Options) -> None:
             return True
 
         cluster = ClusterOperator(
-            client, lease_client, options, measures, clock, read_log=build_log_reader(client), thread=thread
+            client,
+            lease_client,
+            options,
+            measures,
+            clock,
+            read_log=build_log_reader(client),
+            thread=thread,
+            watches=watches,
         )
         await cluster.run(stop, connect)
 

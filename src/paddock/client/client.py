@@ -9,6 +9,8 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import aclosing
+from functools import partial
 from typing import Any, cast
 
 import msgspec
@@ -32,6 +34,7 @@ from paddock.client.requests import (
     reduce_limit,
 )
 from paddock.client.watch import Ledger, Progress
+from paddock.client.watches import Watch, Watches
 from paddock.kube.api import Api, Event
 from paddock.kube.calls import Call, Delete, List, Listing, T
 from paddock.kube.errors import ApiError, Expired
@@ -39,6 +42,10 @@ from paddock.kube.meta import Resource
 
 _WATCH_SECONDS = 480
 """A watch ends after this and resumes at its last version; client-go: 300 to 600."""
+SILENCE_SECONDS = 150.0
+"""A watch that has sent nothing for so long is taken for dead, and resumes on another connection: where one of several
+API servers dies, nothing may tell the client. A server sends a bookmark a minute; with one that sends none, a quiet
+watch resumes as often, which costs one request."""
 
 _NO_QUERY: Mapping[str, str] = {}
 
@@ -46,7 +53,8 @@ _NO_QUERY: Mapping[str, str] = {}
 class Client(Api):
     """`async with Client(read_config()) as api: …`. Raises `ApiError`s only; `timeout` in seconds for a request.
 
-    `on_watch_end` is called after every watch that is started again, `on_date` with the Date of every answer.
+    `watches` is told of each watch, `on_date` of the Date of every answer. `silence`: seconds without a byte after
+    which a watch is begun again.
     `relist`: a watch that ends this many seconds after the last list is followed by a new list. It recovers events that
     a proxy or a faulty server has lost: without it, a job whose last event was lost would wait for ever.
     `credentials`: shared with other clients, as a credential plug-in need run once for all of them."""
@@ -57,14 +65,16 @@ class Client(Api):
         *,
         timeout: float = 30.0,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
-        on_watch_end: Callable[[Resource], None] = lambda _: None,
+        watches: Watches | None = None,
+        silence: float = SILENCE_SECONDS,
         relist: float = 3600.0,
         on_date: Callable[[str | None], None] = lambda _: None,
         credentials: Credentials | None = None,
     ) -> None:
         self.config = config
         self._relist = relist
-        self._on_watch_end = on_watch_end
+        self._watches = watches or Watches()
+        self._silence = silence
         self._connection = Connection(config, timeout=timeout, sleep=sleep, on_date=on_date, credentials=credentials)
         self._sleep = sleep
 
@@ -133,8 +143,17 @@ class Client(Api):
     async def follow(
         self, resource: Resource, namespace: str = "", *, labels: str = "", fields: str = ""
     ) -> AsyncIterator[Event]:
-        selected = List(resource, namespace, labels=labels, fields=fields)
-        ledger, progress = Ledger(resource), Progress(self._relist)
+        watch = self._watches.add(resource, namespace)
+        try:
+            async with aclosing(self._follow(List(resource, namespace, labels=labels, fields=fields), watch)) as events:
+                async for event in events:
+                    yield event
+        finally:
+            self._watches.remove(watch)
+
+    async def _follow(self, selected: List, watch: Watch) -> AsyncGenerator[Event, None]:
+        ledger, progress = Ledger(selected.resource), Progress(self._relist)
+        hear = partial(self._watches.hear, watch)
         while True:
             ended: ApiError | None = None
             progress.begin(time.monotonic())
@@ -142,6 +161,7 @@ class Client(Api):
                 if not progress.cursor.version:
                     version = ""
                     async for page in _fetch_pages(self._connection, selected):
+                        hear()
                         if page.first:  # perhaps once more, after an expired token
                             ledger.begin_list()
                         for event in ledger.take_page(page.items):
@@ -153,14 +173,15 @@ class Client(Api):
                         yield Event("SYNCED", {})
                     progress.end_list(version, time.monotonic())
                 request = build_watch(selected, progress.cursor.version, seconds=_WATCH_SECONDS)
-                async for chunk in self._connection.stream(request, read_timeout=_WATCH_SECONDS + 30.0):
+                async for chunk in self._connection.stream(request, read_timeout=self._silence, on_answer=hear):
+                    hear()
                     for line in progress.feed(chunk):
                         if changed := ledger.change(line):
                             yield changed
             except ApiError as error:
                 ended = error
             delay = progress.end(ended, time.monotonic())
-            self._on_watch_end(resource)
+            self._watches.end(watch, ended)
             await self._sleep(delay)
 
 

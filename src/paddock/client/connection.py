@@ -160,8 +160,15 @@ class Connection:
             self._on_date(answer.headers.get("Date"))
         return answer
 
-    async def stream(self, request: Request, *, read_timeout: float | None = None) -> AsyncIterator[bytes]:
-        """The body in chunks as received. `read_timeout`: seconds without a byte after which the connection is dead."""
+    async def stream(
+        self,
+        request: Request,
+        *,
+        read_timeout: float | None = None,
+        on_answer: Callable[[], object] = lambda: None,
+    ) -> AsyncIterator[bytes]:
+        """The body in chunks as received. `read_timeout`: seconds without a byte after which the connection is dead.
+        `on_answer` is called when it has begun, which may be long before its first byte."""
         self._streaming += 1
         try:
             async with AsyncExitStack() as held:
@@ -170,6 +177,7 @@ class Connection:
                     response = await self._wait(opening)
                 except TimeoutError as failure:  # broken by a probe
                     raise Unavailable(_explain(self.config, failure)) from failure
+                on_answer()
                 while chunk := await self._wait(response.content.readany()):
                     yield chunk
         finally:

@@ -88,8 +88,8 @@ def reduce_limit(limit: int) -> int:
 
 
 def build_watch(call: List, version: str, *, seconds: int) -> Request:
-    """A watch of the list's selection, from `version`. The server ends it after `seconds`, so a dead connection is
-    noticed."""
+    """A watch of the list's selection, from `version`. The server ends it after `seconds`. Bookmarks come about once a
+    minute, so a dead connection is noticed, and a quiet watch keeps a version to resume from."""
     query = _present(
         watch="true",
         allowWatchBookmarks="true",

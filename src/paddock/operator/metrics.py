@@ -73,6 +73,10 @@ class Measures:
         """Set the function that a scrape reads, in any thread: how long the operator's event loop has computed without
         a turn."""
 
+    def set_watches(self, silence: Callable[[], float], refused: Callable[[], int]) -> None:
+        """Set the functions that a scrape reads, in any thread: how long the watch has been silent that was heard
+        longest ago, and how many are refused."""
+
     def halted(self, resource: Resource, left: Callable[[], float]) -> None:
         """This kind is halted, as the server drops its status; `left`: seconds until a job of it is tried again."""
 
@@ -125,6 +129,14 @@ class Prometheus(Measures):
         )
         self._watches = prometheus.Counter(
             "paddock_watch_restarts_total", "Watches that ended and were begun again.", ["resource"], registry=registry
+        )
+        self._silence = prometheus.Gauge(
+            "paddock_watch_silence_seconds",
+            "Since the server sent something on the watch that has been silent longest.",
+            registry=registry,
+        )
+        self._refused = prometheus.Gauge(
+            "paddock_watches_refused", "Watches that the server granted and now refuses.", registry=registry
         )
         self._leader = prometheus.Gauge("paddock_leader", "1 while this process leads.", registry=registry)
         self._led = prometheus.Gauge(
@@ -205,6 +217,10 @@ class Prometheus(Measures):
 
     def set_loop_age(self, age: Callable[[], float]) -> None:
         self._loop_age.set_function(age)
+
+    def set_watches(self, silence: Callable[[], float], refused: Callable[[], int]) -> None:
+        self._silence.set_function(silence)
+        self._refused.set_function(refused)
 
     def halted(self, resource: Resource, left: Callable[[], float]) -> None:
         self._halts[resource] = left
