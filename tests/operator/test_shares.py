@@ -74,7 +74,8 @@ def ran_out(held: str, shard: int, others: str) -> View:
         (view("abb", "b"), Shares((0,))),
         (view("aaabbc", "bc"), Shares((0, 1, 2), give=2)),
         (view("bbbaac", "bc"), Shares((3, 4))),
-        (view("xx----", ""), Shares(foreign="x")),
+        (view("x-----", ""), Shares(foreign="x")),
+        (view("x--x--", "b"), Shares(take=(1, 2, 4))),
         (view("xaaaaa", "b"), Shares((1, 2, 3, 4, 5), foreign="x")),
         (replace(view("bb-c", "c"), leaving=frozenset("b")), Shares(take=(2,))),
         (view("x-----", "", x=OLD), Shares(take=(0, 1, 2, 3, 4, 5))),
@@ -104,6 +105,7 @@ def ran_out(held: str, shard: int, others: str) -> View:
         "one of two who have enough gives to who has one less",
         "an even number moves nothing",
         "nobody else begins while an operator without shards leads",
+        "who holds another shard too and is no member is ending, also for one that never saw it as a member",
         "and nobody gives then; what is held is kept",
         "who ends is no operator without shards",
         "until that is dead",
@@ -438,6 +440,22 @@ def test_who_ends_keeps_its_shards_and_takes_none_until_what_it_has_begun_has_en
         assert set(left.sharing.terms) == set(range(6)) - kept
         world.advance(1.0)
         assert world.seconds_until_all_led(10.0) <= 2.0
+
+
+def test_one_that_starts_while_another_ends_takes_what_is_free(caplog: pytest.LogCaptureFixture) -> None:
+    """It has never seen the one that ends as a member, which holds the first shard until its work has ended."""
+    with caplog.at_level(logging.INFO), opened(1, 3) as world:
+        first = world.server.leases[name_shard(0, 6)]["spec"]["holderIdentity"]
+        killed = next(name for name in world.processes if name != first)
+        world.end(first, drain=9.0)
+        world.advance(1.5)
+        late = world.start()
+        world.kill(killed)
+        begun = world.loop.now
+        while not late.sharing.terms:
+            world.advance(World.STEP)
+            assert world.loop.now - begun < LEASE_DURATION + 2.0
+    assert not [record for record in caplog.records if "without shards" in record.message]
 
 
 @pytest.mark.parametrize(("before", "moved"), [(1, 3), (2, 2), (3, 1), (6, 0)])

@@ -62,7 +62,7 @@ def plan_shares(view: View, identity: str, now: float) -> Shares:
     so that none is left unled where operators count each other differently."""
     held = _read_held(view, identity, now)
     renew = tuple(shard for shard, holder in enumerate(held) if holder == identity)
-    if _is_foreign(held[0], view, identity):
+    if _is_foreign(held, view, identity):
         return Shares(renew, foreign=held[0])
     alive = _find_alive(view, identity, now)
     counts = {name: held.count(name) for name in alive}
@@ -107,10 +107,12 @@ def _is_over(seen: Observation, now: float) -> bool:
     return seen.record is None or not seen.record.holder or now - seen.since >= seen.record.duration
 
 
-def _is_foreign(holder: str, view: View, identity: str) -> bool:
-    """Whether an operator holds the first shard that is no member: one that leads without shards, or with another
-    number of them. The Lease is the same, and it leads everything as long as it holds that."""
-    return bool(holder) and holder not in {identity, *view.members, *view.leaving}
+def _is_foreign(held: list[str], view: View, identity: str) -> bool:
+    """Whether an operator holds the first shard that shares nothing: one that leads without shards, or with another
+    number of them. The Lease is the same, and it leads everything as long as it holds that. Who is no member, and holds
+    another of these shards as well, is ending: only who shares them by this number writes to their Leases."""
+    holder = held[0]
+    return bool(holder) and holder not in {identity, *view.members, *view.leaving, *held[1:]}
 
 
 def _is_left(seen: Observation, now: float) -> bool:
