@@ -38,7 +38,7 @@ def test_characters_that_no_program_can_be_given(
     arguments: tuple[str, ...], environment: dict[str, str], directory: str, said: str
 ) -> None:
     nowhere = Path("/nowhere")
-    program = Program(arguments, environment, directory, "p", exit_file=nowhere, termination=nowhere)
+    program = Program(arguments, environment, directory, "p", termination=nowhere)
     assert explain_characters(program) == said
 
 

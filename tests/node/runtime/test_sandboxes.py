@@ -19,7 +19,7 @@ from paddock.kube.meta import CONFIG_MAPS, PODS, SERVICES, Manifest, uid_of
 from paddock.node.runtime.images import Image, Preparing, Unavailable
 from paddock.node.runtime.mount_sources import open_mounts
 from paddock.node.runtime.mounts import Mount
-from paddock.node.runtime.sandbox import NoSandbox, Plain, Program, choose_sandbox
+from paddock.node.runtime.sandbox import UNTOLD_CODE, NoSandbox, Plain, Program, choose_sandbox
 from support.programs import lack
 from support.sandboxes import need_sandbox
 from support.waiting import until
@@ -55,12 +55,15 @@ async def make_owner(cluster: Cluster, *manifests: Manifest) -> None:
         owned(manifest)["metadata"]["ownerReferences"][0]["uid"] = uid
 
 
-@pytest.mark.parametrize("code", [0, 7, 137])
-def test_without_a_sandbox_a_full_disk_changes_no_exit_code(code: int) -> None:
-    full = Path("/dev/full")
-    program = Program(("/bin/sh", "-c", f"exit {code}"), {}, "/", "p", exit_file=full, termination=full)
-    answer = subprocess.run(choose_sandbox("none").build_command(program, -1), timeout=180)
-    assert answer.returncode == code
+def test_a_shell_that_cannot_tell_of_itself_starts_nothing(tmp_path: Path) -> None:
+    """Otherwise the next kubelet would start the program again."""
+    full, ran = Path("/dev/full"), tmp_path / "ran"
+    program = Program(("/bin/touch", str(ran)), {}, "/", "p", termination=full)
+    with full.open("wb") as refusing:
+        command = choose_sandbox("none").build_command(program, -1)
+        answer = subprocess.run(command, timeout=180, stdin=refusing, stderr=subprocess.DEVNULL)
+    assert answer.returncode == UNTOLD_CODE
+    assert not ran.exists()
 
 
 async def test_bubblewrap_gives_a_pod_its_own_host_name_and_termination_log(wrapped: Cluster) -> None:
@@ -121,7 +124,7 @@ def test_what_was_opened_is_what_is_mounted(tmp_path: Path) -> None:
         mounts = open_mounts([Mount(tmp_path / "volume", "/data", sub_path="part")], "main", files)
         (tmp_path / "volume/part").rename(tmp_path / "volume/moved")
         (tmp_path / "volume/part").symlink_to("../outside")
-        program = Program(("/bin/ls", "/data"), {}, "/", "p", exit_file=nowhere, termination=nowhere, mounts=mounts)
+        program = Program(("/bin/ls", "/data"), {}, "/", "p", termination=nowhere, mounts=mounts)
         status = os.open(nowhere, os.O_WRONLY)
         files.callback(os.close, status)
         inherited = [status, *(mount.descriptor for mount in mounts if mount.descriptor is not None)]

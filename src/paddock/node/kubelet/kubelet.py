@@ -32,21 +32,23 @@ from paddock.node.kubelet.pod_events import COMPONENT, PodEvents
 from paddock.node.kubelet.pod_plan import STOPPED_MESSAGE, PodPlan, is_terminal, plan_pod
 from paddock.node.kubelet.pod_status import build_status_patch
 from paddock.node.kubelet.pod_table import KnownPod, PodTable, is_older, read_address_state
-from paddock.node.kubelet.starts import CREATE_ERROR, Starts
+from paddock.node.kubelet.starts import Starts
 from paddock.node.runtime import processes
 from paddock.node.runtime.containers import Containers, Prepare, find_container, prepare_nothing
 from paddock.node.runtime.hosts import address_of
 from paddock.node.runtime.images import Images
 from paddock.node.runtime.logs import Keeps, NodeLogs, remove_orphaned_logs
 from paddock.node.runtime.machine import Machine
+from paddock.node.runtime.machine_faults import CREATE_ERROR, MACHINE_FAULT
 from paddock.node.runtime.machine_view import read_view
 from paddock.node.runtime.orphans import OrphanProcesses
 from paddock.node.runtime.pod_state import LOST, Ending, Obstacle, PodState, Run
 from paddock.node.runtime.processes import ExitWatcher, Process
 from paddock.node.runtime.records import Records
-from paddock.node.runtime.runs import Runs
+from paddock.node.runtime.runs import Runs, Trace
 from paddock.node.runtime.sandbox import Sandbox
 
+_TRACE = 0.02  # seconds until a process is looked for again that an earlier kubelet has just started
 _SETTLE = 0.05  # seconds after a start until Running is written: a program that ends at once is never shown as running
 _TERM_RETRY = 0.02  # seconds until SIGTERM is sent again to a container whose program has not started yet
 _RETRY = 5.0  # seconds until a container is tried again that could not be created on this machine
@@ -102,7 +104,7 @@ class Kubelet:
         self._reflector = Reflector(
             api, PODS, self._on_pod, fields=f"spec.nodeName={machine.name}", on_synced=self._on_all_pods
         )
-        self._starts = Starts(self._pods, self._neighbours, containers, machine.gpus, binds=sandbox.binds)
+        self._starts = Starts(self._pods, self._neighbours, containers, self._runs, machine.gpus, sandbox)
         self._exits = ExitWatcher()
         self._orphans = OrphanProcesses(lambda uid, container: self._pods.find_run(uid, container) is not None)
         self._boot = processes.read_boot()
@@ -172,12 +174,37 @@ class Kubelet:
             pod = self._pods.add(KnownPod(uid, state=state, adopted=True))
             for run in state.running:
                 # Birth times count from boot, so after a reboot another process may have the same PID and birth.
-                if state.boot == self._boot and self._runs.is_alive(run):
-                    self._watch(pod, run)
-                else:
+                if state.boot != self._boot:
                     self._record_end(pod, run, seen=False)
+                elif run.pid:
+                    self._take_over(pod, run)
+            self._tasks.wake(uid)  # for the starts without a known process
         self._adopted = True
         await asyncio.gather(*(self._orphans.kill(uid) for uid in self._pods.uids))
+
+    def _trace(self, pod: KnownPod) -> bool:
+        """Takes over what has come of starts without a known process. False if some are not known yet: a little later
+        they are."""
+        for run in pod.untraced:
+            assert pod.state is not None
+            found = self._runs.trace(pod.state, run)
+            if found is Trace.STARTING:
+                self._tasks.wake_in(pod.uid, _TRACE)
+            elif found is Trace.NOTHING:
+                self._save(pod, pod.state.without_run(run))
+            elif found is Trace.ENDED:
+                self._record_end(pod, run, seen=False)
+            else:
+                known = replace(run, pid=found.pid, birth=found.birth)
+                self._save(pod, pod.state.with_run(known))
+                self._take_over(pod, known)
+        return not pod.untraced
+
+    def _take_over(self, pod: KnownPod, run: Run) -> None:
+        if self._runs.is_alive(run):
+            self._watch(pod, run)
+        else:
+            self._record_end(pod, run, seen=False)
 
     def _on_all_pods(self) -> None:
         """The first list of pods is complete: a recorded pod that is not in it has been deleted."""
@@ -245,7 +272,7 @@ class Kubelet:
 
     async def _reconcile(self, uid: str) -> None:
         pod = self._pods.get(uid)
-        if pod is None:
+        if pod is None or not self._trace(pod):
             return
         if pod.gone:
             await self._forget(pod)
@@ -300,8 +327,9 @@ class Kubelet:
             for reason, sentence in self._starts.explain_differences(pod.manifest, container):
                 about = pod.manifest
                 await self._sink.write(build_event(about, reason, sentence, now, component=COMPONENT, type="Warning"))
+        self._trace(pod)
         following = plan_pod(pod.manifest, pod.state, pod.obstacles, now)
-        if any(obstacle.reason == CREATE_ERROR for obstacle in pod.obstacles.values()):
+        if any(obstacle.reason in (CREATE_ERROR, MACHINE_FAULT) for obstacle in pod.obstacles.values()):
             retry = now + self._tasks.back_off(pod.uid, _RETRY)
             following = replace(following, wake=min(following.wake or retry, retry))
         if following.start:  # a command that does not exist, and a restart policy without back-off at first
@@ -310,7 +338,7 @@ class Kubelet:
 
     def _watch_new_run(self, pod: KnownPod, run: Run) -> None:
         """Watches a started container. It is a new process, so an earlier SIGTERM does not count."""
-        if run.running:
+        if run.pid and run.running:
             pod.signalled.discard(run.container)
             pod.hides_running_until = asyncio.get_running_loop().time() + _SETTLE
             self._watch(pod, run)

@@ -47,6 +47,11 @@ class KnownPod:
         return self.state.running if self.state is not None else []
 
     @property
+    def untraced(self) -> list[Run]:
+        """The runs of which only the start is recorded."""
+        return [run for run in self.running if not run.pid]
+
+    @property
     def is_over(self) -> bool:
         return self.manifest is not None and is_terminal(self.manifest)
 
@@ -111,8 +116,9 @@ class PodTable:
         return next((run for run in pod.running if run.container == container), None) if pod is not None else None
 
     def list_running(self) -> list[tuple[PodState, Run]]:
-        """The containers that run now, each with its pod."""
-        return [(pod.state, run) for pod in self._pods.values() if pod.state is not None for run in pod.running]
+        """The containers whose process is known and runs now, each with its pod."""
+        known = (pod for pod in self._pods.values() if pod.state is not None)
+        return [(pod.state, run) for pod in known if pod.state is not None for run in pod.running if run.pid]
 
     def is_running(self, uid: str, container: str, number: int) -> bool:
         run = self.find_run(uid, container)

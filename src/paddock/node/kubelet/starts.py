@@ -1,7 +1,8 @@
 """Starts a container: collects what it needs from its namespace and from other pods, or returns its obstacle.
 
-The kubelet decides when, `node.runtime.containers` does it. Every failure of a start is an obstacle in the status of
-this container, also a bug of ours: users look there.
+The kubelet decides when, `node.runtime.containers` does it. Nothing is started of which a trace is there, whatever the
+record says: a program never runs twice. Every failure of a start is an obstacle in the status of this container, also a
+bug of ours: users look there.
 """
 
 from __future__ import annotations
@@ -19,10 +20,12 @@ from paddock.node.runtime.container_env import ContainerWaiting
 from paddock.node.runtime.containers import Containers, PodContext
 from paddock.node.runtime.gpus import Gpu
 from paddock.node.runtime.hidden_values import Hidden, read_hidden
+from paddock.node.runtime.machine_faults import CREATE_ERROR, explain_os_error
 from paddock.node.runtime.mounts import explain_unenforced
-from paddock.node.runtime.pod_state import Obstacle, PodState
+from paddock.node.runtime.pod_state import Obstacle, PodState, Run
+from paddock.node.runtime.runs import Runs, Trace
+from paddock.node.runtime.sandbox import Sandbox
 
-CREATE_ERROR = "CreateContainerError"
 READ_ONLY = "ReadOnlyNotEnforced"
 NOT_IN_POD = "FileNotInPod"
 
@@ -30,21 +33,29 @@ _log = logging.getLogger(__name__)
 
 
 class Starts:
-    """Starts containers. `binds`: the sandbox mounts volumes and hosts files (see `paddock.node.runtime.sandbox`)."""
+    """Starts containers."""
 
     def __init__(
-        self, pods: PodTable, neighbours: Neighbours, containers: Containers, gpus: Sequence[Gpu], *, binds: bool
+        self,
+        pods: PodTable,
+        neighbours: Neighbours,
+        containers: Containers,
+        runs: Runs,
+        gpus: Sequence[Gpu],
+        sandbox: Sandbox,
     ) -> None:
         self._pods = pods
         self._neighbours = neighbours
         self._containers = containers
+        self._runs = runs
         self._gpus = gpus
-        self._binds = binds
+        self._sandbox = sandbox
 
     def start(
         self, pod: KnownPod, manifest: Manifest, container: Manifest, start: Start, now: Moment
     ) -> PodState | Obstacle:
-        """The state with the new run, or the obstacle. Neither tells a value of a Secret."""
+        """The state with the new run, or the obstacle. Neither tells a value of a Secret. The run of an earlier start,
+        of which no record is left, has no process yet: it is to be taken over."""
         answer = self._try_start(pod, manifest, container, start, now)
         hidden = Hidden(pod.hidden)
         if isinstance(answer, Obstacle):
@@ -59,27 +70,32 @@ class Starts:
             return self._start(pod, manifest, container, start, now)
         except ContainerWaiting as error:
             return error.obstacle
+        except OSError as error:
+            return explain_os_error(error).obstacle
         except Exception as error:
             _log.exception("container %s of pod %s cannot be started", start.container, pod.uid)
             return Obstacle(CREATE_ERROR, f"{type(error).__name__}: {error} (a bug of Paddock; see cluster.log)")
 
     def explain_differences(self, manifest: Manifest, container: Manifest) -> Iterator[tuple[str, str]]:
         """What is otherwise here than the container's manifest suggests: reason and message of events."""
-        if not self._binds and (sentence := explain_unenforced(manifest, container)):
+        if not self._sandbox.binds and (sentence := explain_unenforced(manifest, container)):
             yield READ_ONLY, sentence
         if sentence := self._containers.explain_unseen(container):
             yield NOT_IN_POD, sentence
 
     def _start(self, pod: KnownPod, manifest: Manifest, container: Manifest, start: Start, now: Moment) -> PodState:
         assert pod.state is not None
+        earlier = Run(start.container, start.number, now, sandbox=self._sandbox.name)
+        if self._runs.trace(pod.state, earlier) is not Trace.NOTHING:
+            return pod.state.with_run(earlier)
         state = replace(pod.state, gpus=self._pods.plan_gpus(pod, manifest, self._gpus))
         configs = self._neighbours.configs(state.namespace)
         # A Secret may be replaced or deleted before the container ends.
         pod.hidden |= read_hidden(manifest, configs)
         context = PodContext(
             configs=configs,
-            hosts=self._neighbours.hosts(manifest) if self._binds else "",
-            addresses={} if self._binds else self._neighbours.addresses(manifest),
+            hosts=self._neighbours.hosts(manifest) if self._sandbox.binds else "",
+            addresses={} if self._sandbox.binds else self._neighbours.addresses(manifest),
             shared=self._pods.used_by_others(pod),
         )
         return self._containers.start(manifest, container, start.number, state, context, now)

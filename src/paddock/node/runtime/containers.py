@@ -30,6 +30,7 @@ from paddock.node.runtime.container_env import (
 )
 from paddock.node.runtime.images import Image, Images, Preparing, Unavailable
 from paddock.node.runtime.logs import write_owner
+from paddock.node.runtime.machine_faults import explain_os_error
 from paddock.node.runtime.machine_view import View, find_unseen
 from paddock.node.runtime.mount_sources import open_mounts, resolve_hidden
 from paddock.node.runtime.mounts import (
@@ -41,7 +42,9 @@ from paddock.node.runtime.mounts import (
 )
 from paddock.node.runtime.pod_files import open_for_writing
 from paddock.node.runtime.pod_state import PodState, Run
+from paddock.node.runtime.processes import Process
 from paddock.node.runtime.records import Records, temporary_directory
+from paddock.node.runtime.run_files import open_run_file
 from paddock.node.runtime.runs import TERMINATION_PATH, build_failed_start, write_in_place
 from paddock.node.runtime.sandbox import Program, Sandbox
 
@@ -125,13 +128,17 @@ class Containers:
                 problem = self._find_problem(program)
                 if problem and (hint := self.explain_unseen(container)):
                     problem = f"{problem}; {hint}"
-                run = build_failed_start(run, now, problem) if problem else self._spawn(program, state, run)
+                run = (
+                    build_failed_start(run, now, problem)
+                    if problem
+                    else self._spawn(program, state, state.with_outside(outside).with_run(run), run)
+                )
         except (OSError, ContainerWaiting) as error:
             # Paths of other containers, earlier runs and other pods stay: they may be in use.
             remove_outside(outside, state.uid, kept=frozenset((*state.outside, *context.shared)))
             if isinstance(error, ContainerWaiting):
                 raise
-            raise ContainerWaiting(_explain_os_error(error), "CreateContainerError") from error
+            raise explain_os_error(error) from error
         # The previous run stays, because `lastState` and `logs --previous` need it.
         if number > 1:
             self._records.remove_run(state, replace(run, number=number - 2))
@@ -217,7 +224,6 @@ class Containers:
             environment=environment,
             directory=str(container.get("workingDir") or work),
             host_name=host_name(pod),
-            exit_file=self._records.exit_file(state.uid, run),
             termination=self._records.termination_file(state.uid, run),
             termination_path=_termination_path(container),
             hosts=self._records.hosts(state.uid) if self._sandbox.binds else None,
@@ -250,25 +256,21 @@ class Containers:
         why = f"is not in the pod, which has a {self._view.temporary} of its own: mount it as a hostPath volume"
         return f"{what} {why}" if there else ""
 
-    def _spawn(self, program: Program, state: PodState, run: Run) -> Run:
+    def _spawn(self, program: Program, before: PodState, started: PodState, run: Run) -> Run:
+        """Records the start (`started`), then makes the process. A kubelet that is killed in between, or before it
+        knows the process, leaves the record and the run's file to the next one (`Runs.trace`)."""
         # A full path, because a shell starts the program: a bare name could be a shell builtin.
         if not self._sandbox.binds:
             found = find_command(program.arguments[0], program.environment.get("PATH", ""), Path(program.directory), ())
             program = replace(program, arguments=(str(found), *program.arguments[1:]))
-        status = open_for_writing(program.exit_file, os.O_TRUNC | os.O_APPEND)
+        status = open_run_file(self._records.run_file(started.uid, run))
         try:
-            command = self._sandbox.build_command(program, status)
-            # The working directory may exist only inside bubblewrap, which changes to it by itself (`--chdir`).
-            where = self._records.scratch(state.uid) if self._sandbox.binds else Path(program.directory)
-            # Without bubblewrap the shell opens the exit file itself, and a program must inherit no file of the daemon.
-            opened = [mount.descriptor for mount in program.mounts if mount.descriptor is not None]
-            inherit = (
-                *((status,) if self._sandbox.binds else ()),
-                *(opened if self._sandbox.binds_descriptors else ()),
-            )
-            process = processes.spawn(
-                command, program.environment, where, self._records.log_file(state, run), inherit=inherit
-            )
+            self._records.save(started, durable=True)
+            try:
+                process = self._make_process(program, started, run, status)
+            except OSError:
+                self._records.try_save(before)
+                raise
         except OSError as error:
             if error.errno != errno.E2BIG:
                 raise
@@ -276,6 +278,17 @@ class Containers:
         finally:
             os.close(status)
         return replace(run, pid=process.pid, birth=process.birth)
+
+    def _make_process(self, program: Program, state: PodState, run: Run, status: int) -> Process:
+        command = self._sandbox.build_command(program, status)
+        # The working directory may exist only inside bubblewrap, which changes to it by itself (`--chdir`).
+        where = self._records.scratch(state.uid) if self._sandbox.binds else Path(program.directory)
+        opened = [mount.descriptor for mount in program.mounts if mount.descriptor is not None]
+        inherit = opened if self._sandbox.binds_descriptors else []
+        log = self._records.log_file(state, run)
+        if self._sandbox.takes_file_as_input:
+            return processes.spawn(command, program.environment, where, log, stdin=status, inherit=inherit)
+        return processes.spawn(command, program.environment, where, log, inherit=[status, *inherit])
 
 
 def _termination_path(container: Manifest) -> str:
@@ -384,8 +397,3 @@ def _copy_image_files(work: Path, files: Path | None) -> None:
         work.mkdir(mode=0o700, exist_ok=True)
     else:
         shutil.copytree(files, work, symlinks=True, dirs_exist_ok=True)
-
-
-def _explain_os_error(error: OSError) -> str:
-    where = f": {error.filename}" if error.filename else ""
-    return f"{error.strerror or error}{where}"

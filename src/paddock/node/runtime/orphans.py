@@ -1,8 +1,9 @@
 """Kills orphan processes of pods while the node runs, and all recorded processes when no daemon runs.
 
 Without a sandbox a program may leave processes in sessions of their own. They are found by the pod UID in their
-environment (`node.runtime.processes`). A process that clears its environment and outlives its parent is not found;
-only bubblewrap prevents this.
+environment (`node.runtime.processes`), and while its first process lives as the descendants of that. A process that
+clears its environment and outlives its parent is not found; only bubblewrap prevents this. Whether a run's first
+process lives is never asked of environments: the record and the run's file tell it (`node.runtime.runs`).
 """
 
 from __future__ import annotations
@@ -14,9 +15,11 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from paddock.node.runtime import processes
-from paddock.node.runtime.pod_state import PodState
+from paddock.node.runtime.pod_state import PodState, Run
 from paddock.node.runtime.processes import Process
 from paddock.node.runtime.records import Records
+from paddock.node.runtime.runs import Runs, Trace
+from paddock.node.runtime.sandbox import Plain
 
 # Requests of this time share one scan of /proc, because containers of a job often end together.
 _BATCH_SECONDS = 0.02
@@ -55,13 +58,14 @@ def end_leftovers(directory: Path, grace: float) -> int:
     """
     records = Records(directory)
     states = records.load()
-    found = _find_all(states)
+    runs = Runs(records, Plain())
+    found = _find_all(runs, states)
     for process in found:
         processes.send_signal(process.pid, signal.SIGTERM)
     _wait(found, grace)
     deadline = time.monotonic() + 1.0
     # Repeated, because a program may start others between the scan and the signal.
-    while (left := _find_all(states)) and time.monotonic() < deadline:
+    while (left := _find_all(runs, states)) and time.monotonic() < deadline:
         for process in left:
             processes.send_signal(process.pid, signal.SIGKILL)
         _wait(left, 0.1)
@@ -71,19 +75,26 @@ def end_leftovers(directory: Path, grace: float) -> int:
     return len(found)
 
 
-def _find_all(states: Mapping[str, PodState]) -> set[Process]:
-    found = {
-        Process(pid, birth)
-        for marked in processes.find_pod_processes(states).values()
-        for pid, _ in marked
-        if (birth := processes.read_birth(pid)) is not None
-    }
+def _find_all(runs: Runs, states: Mapping[str, PodState]) -> set[Process]:
+    found = {pid for marked in processes.find_pod_processes(states).values() for pid, _ in marked}
     boot = processes.read_boot()
     for state in states.values():
         # Pids and births of another boot mean nothing.
-        mains = {Process(run.pid, run.birth) for run in state.running if state.boot == boot}
-        found |= {process for process in mains if processes.is_alive(process)}
-    return found
+        for run in state.running if state.boot == boot else ():
+            main = _find_main(runs, state, run)
+            if main is not None and processes.is_alive(main):
+                found |= {main.pid, *processes.find_descendants(main.pid)}
+    births = {pid: processes.read_birth(pid) for pid in found}
+    return {Process(pid, birth) for pid, birth in births.items() if birth is not None}
+
+
+def _find_main(runs: Runs, state: PodState, run: Run) -> Process | None:
+    if run.pid:
+        return Process(run.pid, run.birth)
+    deadline = time.monotonic() + 1.0
+    while (found := runs.trace(state, run)) is Trace.STARTING and time.monotonic() < deadline:
+        time.sleep(_POLL_SECONDS)
+    return found if isinstance(found, Process) else None
 
 
 def _wait(wanted: set[Process], seconds: float) -> None:

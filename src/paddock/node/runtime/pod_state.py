@@ -28,8 +28,9 @@ class Obstacle:
 class Run:
     """One run of a container. `number` is 0 for the first one and grows with each restart.
 
-    `pid` is the process to wait for (the sandbox's own, not the program). `birth` is its start time in clock ticks
-    after boot, which detects a reused pid. `sandbox` is the name of its sandbox. `ooms` is the kernel's count of
+    `pid` is the process to wait for (the sandbox's own, not the program); 0 while only the start is recorded, and the
+    run's file tells the rest (`node.runtime.run_files`). `birth` is its start time in clock ticks after boot, which
+    detects a reused pid. `sandbox` is the name of its sandbox. `ooms` is the kernel's count of
     out-of-memory kills at the start.
     """
 
@@ -93,6 +94,13 @@ class PodState:
         if known is not None and known.number != run.number:
             earlier = {**earlier, run.container: known}
         return replace(self, runs={**self.runs, run.container: run}, earlier=earlier)
+
+    def without_run(self, run: Run) -> PodState:
+        """The state before the start of `run`, of which nothing has come."""
+        runs = {name: known for name, known in self.runs.items() if name != run.container}
+        earlier = {name: known for name, known in self.earlier.items() if name != run.container}
+        before = self.earlier.get(run.container)
+        return replace(self, runs=runs if before is None else {**runs, run.container: before}, earlier=earlier)
 
     def with_outside(self, paths: Iterable[str]) -> PodState:
         return replace(self, outside=tuple(dict.fromkeys((*self.outside, *paths))))

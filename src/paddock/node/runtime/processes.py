@@ -41,7 +41,13 @@ class Process:
 
 
 def spawn(
-    command: Sequence[str], environment: Mapping[str, str], directory: Path, log: Path, *, inherit: Sequence[int] = ()
+    command: Sequence[str],
+    environment: Mapping[str, str],
+    directory: Path,
+    log: Path,
+    *,
+    stdin: int = subprocess.DEVNULL,
+    inherit: Sequence[int] = (),
 ) -> Process:
     """Starts `command` in a new session; stdout and stderr are appended to `log`. `inherit`: file descriptors it keeps.
 
@@ -54,7 +60,7 @@ def spawn(
             command,
             env=dict(environment),
             cwd=directory,
-            stdin=subprocess.DEVNULL,
+            stdin=stdin,
             stdout=output,
             stderr=output,
             pass_fds=tuple(inherit),
@@ -93,10 +99,31 @@ def read_birth(pid: int) -> int | None:
     return None if fields[0] in ("Z", "X") else int(fields[19])
 
 
+def read_parent(pid: int) -> Process | None:
+    """The parent of a process; None if either is gone."""
+    try:
+        parent = int(_read_stat(pid)[1])
+    except OSError:
+        return None
+    birth = read_birth(parent) if parent else None
+    return None if birth is None else Process(parent, birth)
+
+
+def parse_stat(text: str) -> Process | None:
+    """The process whose `/proc/PID/stat` this is; None if it is anything else."""
+    pid, fields = text.partition(" ")[0], _split_stat(text)
+    known = pid.isdecimal() and len(fields) > 19 and fields[19].isdecimal()
+    return Process(int(pid), int(fields[19])) if known else None
+
+
 def _read_stat(pid: int) -> list[str]:
     """The fields of proc(5)'s stat from the third on: the first here is the state. Raises OSError if it is gone."""
+    return _split_stat((_PROC / str(pid) / "stat").read_text())
+
+
+def _split_stat(text: str) -> list[str]:
     # The program's name, in parentheses, may contain spaces and parentheses itself.
-    return (_PROC / str(pid) / "stat").read_text().rpartition(")")[2].split()
+    return text.rpartition(")")[2].split()
 
 
 def is_alive(process: Process) -> bool:
@@ -171,6 +198,8 @@ class ExitWatcher:
 
 def send_signal(target: int, number: signal.Signals) -> None:
     """Signals a process, or a process group if `target` is negative. A missing process is no error."""
+    if target == 0:
+        raise ValueError("0 stands for this process's own group")
     try:
         if target < 0:
             os.killpg(-target, number)

@@ -4,7 +4,8 @@ DIRECTORY/records/UID.json                       the state of a pod (`PodState`)
 DIRECTORY/scratch/UID/hosts, volumes/NAME/       the pod's own files; removed with the pod object
 DIRECTORY/scratch/UID/tmp/                       its /tmp in bubblewrap; removed when it has ended
 DIRECTORY/scratch/UID/CONTAINER-N/               working directory of run N
-DIRECTORY/scratch/UID/CONTAINER-N.exit, .message exit code and termination message of run N
+DIRECTORY/scratch/UID/CONTAINER-N.exit           what run N tells of itself (`paddock.node.runtime.run_files`)
+DIRECTORY/scratch/UID/CONTAINER-N.message        its termination message
 DIRECTORY/pods/NAMESPACE_POD_UID/CONTAINER/N.log kubelet's layout; outlives the pod (`paddock.node.runtime.logs`)
                                          N.times when it was printed (`paddock.node.runtime.log_times`)
 """
@@ -12,6 +13,7 @@ DIRECTORY/pods/NAMESPACE_POD_UID/CONTAINER/N.log kubelet's layout; outlives the 
 from __future__ import annotations
 
 import logging
+import os
 import tempfile
 from pathlib import Path
 
@@ -19,8 +21,9 @@ import msgspec
 
 from paddock.kube.log_marks import SUFFIX
 from paddock.node.runtime.mounts import PREFIX, remove_links, remove_memory
-from paddock.node.runtime.pod_files import remove_tree
+from paddock.node.runtime.pod_files import open_for_writing, remove_tree
 from paddock.node.runtime.pod_state import PodState, Run
+from paddock.node.runtime.run_files import naming
 
 _log = logging.getLogger(__name__)
 
@@ -45,14 +48,20 @@ class Records:
             found[state.uid] = state
         return found
 
-    def save(self, state: PodState) -> None:
+    def save(self, state: PodState, *, durable: bool = False) -> None:
+        """`durable`: it also survives that the machine goes down. Raises OSError, which names the path."""
         self._records.mkdir(mode=0o700, parents=True, exist_ok=True)
         path = self._records / f"{state.uid}.json"
         # Written aside and renamed: a `kill -9` of the daemon must not leave half a record.
         fresh = path.with_suffix(".new")
-        fresh.touch(0o600)
-        fresh.write_bytes(msgspec.json.encode(state))
+        with naming(fresh), os.fdopen(open_for_writing(fresh, os.O_TRUNC), "wb") as file:
+            file.write(msgspec.json.encode(state))
+            file.flush()
+            if durable:
+                os.fsync(file.fileno())
         fresh.replace(path)
+        if durable:
+            _sync_directory(self._records)
 
     def try_save(self, state: PodState) -> None:
         """Saves, or warns on error: for a change that has already happened and must not fail because of a full disk."""
@@ -69,7 +78,7 @@ class Records:
     def remove_run(self, state: PodState, run: Run) -> None:
         """Removes all files of one run, including its log."""
         remove_tree(self.work_directory(state.uid, run))
-        for path in (self.exit_file, self.termination_file):
+        for path in (self.run_file, self.termination_file):
             path(state.uid, run).unlink(missing_ok=True)
         for log in (self.log_file(state, run), self.log_file(state, run).with_suffix(SUFFIX)):
             log.unlink(missing_ok=True)
@@ -106,11 +115,19 @@ class Records:
         logs = log_directory(self.directory, state.namespace, state.name, state.uid)
         return logs / run.container / f"{run.number}.log"
 
-    def exit_file(self, uid: str, run: Run) -> Path:
+    def run_file(self, uid: str, run: Run) -> Path:
         return self.scratch(uid) / f"{run.container}-{run.number}.exit"
 
     def termination_file(self, uid: str, run: Run) -> Path:
         return self.scratch(uid) / f"{run.container}-{run.number}.message"
+
+
+def _sync_directory(path: Path) -> None:
+    directory = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(directory)
+    finally:
+        os.close(directory)
 
 
 def temporary_directory(uid: str) -> Path:

@@ -3,6 +3,9 @@
 A run may have been started by an earlier kubelet in another sandbox. So this module uses the sandbox recorded for the
 run, never the one in use now. A run whose files cannot be read is lost: it must not stop the kubelet from handling the
 others. `paddock.node.runtime.containers` starts programs.
+
+The record of a start is made before its process. Where a kubelet was killed in between, or a moment later, the file of
+the run tells what has come of it (`trace`).
 """
 
 from __future__ import annotations
@@ -12,17 +15,19 @@ import os
 import signal
 from collections.abc import Mapping
 from dataclasses import replace
+from enum import Enum
 from pathlib import Path
 from typing import Any
 
 from paddock.kube.times import Moment
 from paddock.node.runtime import processes
 from paddock.node.runtime.hidden_values import Hidden
-from paddock.node.runtime.pod_files import read_end, read_start
+from paddock.node.runtime.pod_files import read_end
 from paddock.node.runtime.pod_state import LOST, PodState, Run
 from paddock.node.runtime.processes import Process
 from paddock.node.runtime.records import Records
-from paddock.node.runtime.sandbox import Sandbox, find_sandbox
+from paddock.node.runtime.run_files import is_held, read_run_file
+from paddock.node.runtime.sandbox import UNTOLD_CODE, Sandbox, find_sandbox
 
 START_ERROR = "StartError"
 NOT_FOUND_CODE = 127
@@ -36,6 +41,14 @@ _MESSAGE_SIZE = 4096
 _FALLBACK_LINES, _FALLBACK_SIZE = 80, 2048
 
 _log = logging.getLogger(__name__)
+
+
+class Trace(Enum):
+    """What has come of a start without a known process."""
+
+    NOTHING = "nothing of the user's has run, and nothing will"
+    STARTING = "a process is there, and tells its number in a moment"
+    ENDED = "it has ended; the exit code may be known or not"
 
 
 class Runs:
@@ -52,16 +65,35 @@ class Runs:
     def is_alive(self, run: Run) -> bool:
         return processes.is_alive(Process(run.pid, run.birth))
 
+    def trace(self, state: PodState, run: Run) -> Process | Trace:
+        """What has come of a start: the living process to wait for, or why there is none. Raises OSError.
+
+        Only in the boot of the start; in another one, nobody knows what a power cut has kept of the file.
+        """
+        path = self._records.run_file(state.uid, run)
+        # Before its text: nobody writes to a file that nobody holds.
+        held = is_held(path)
+        text = read_run_file(path)
+        if not held:
+            return Trace.ENDED if text else Trace.NOTHING
+        process = self._sandbox_of(run).find_process(text)
+        # Still held: so what is at the pid is what has written it.
+        return process if process is not None and is_held(path) else Trace.STARTING
+
     def terminate(self, state: PodState, run: Run) -> bool:
         """Sends SIGTERM to the program. False if it has not started yet: retry a little later."""
-        targets = self._sandbox_of(run).find_signal_targets(run.pid, self._exit_text(state, run))
+        if not run.pid:
+            return False
+        targets = self._sandbox_of(run).find_signal_targets(run.pid, self._text(state, run))
         for target in targets:
             processes.send_signal(target, signal.SIGTERM)
         return bool(targets)
 
     def kill(self, state: PodState, run: Run) -> None:
         """Sends SIGKILL to all processes of the container. Repeat until the run has ended: programs may fork."""
-        namespace_init = self._sandbox_of(run).find_namespace_init(self._exit_text(state, run))
+        if not run.pid:
+            return
+        namespace_init = self._sandbox_of(run).find_namespace_init(self._text(state, run))
         # The recorded pid may be another process's by now; the pod's mark in its environment tells.
         if namespace_init is not None and processes.belongs_to_pod(namespace_init, state.uid):
             processes.send_signal(namespace_init, signal.SIGKILL)
@@ -95,7 +127,7 @@ class Runs:
             return replace(run, finished=now, exit_code=_KILLED, reason=LOST, message=message)
 
     def _finish(self, state: PodState, run: Run, now: Moment) -> Run:
-        sandbox, text = self._sandbox_of(run), self._exit_text(state, run)
+        sandbox, text = self._sandbox_of(run), self._text(state, run)
         namespace_init = sandbox.find_namespace_init(text)
         if namespace_init is not None and processes.belongs_to_pod(namespace_init, state.uid):
             processes.send_signal(namespace_init, signal.SIGKILL)
@@ -105,6 +137,8 @@ class Runs:
         returned = processes.reap(run.pid)
         log = self._records.log_file(state, run)
         code = sandbox.read_exit(text)
+        if not text and returned == UNTOLD_CODE:
+            return build_failed_start(run, now, f"{self._records.run_file(state.uid, run)} cannot be written")
         # bubblewrap fails with code 1, as a program may; its message and the missing exit code tell the two apart.
         if code is None and (problem := _last_line(log)).startswith("bwrap: "):
             return build_failed_start(run, now, problem)
@@ -126,9 +160,8 @@ class Runs:
         return replace(run, message=self._read_message(pod, state, run, hidden))
 
     def _ended_at(self, state: PodState, run: Run) -> Moment | None:
-        path = self._records.exit_file(state.uid, run)
-        told = self._sandbox_of(run).read_exit(self._exit_text(state, run)) is not None
-        return path.stat().st_mtime if told else None
+        told = self._sandbox_of(run).read_exit(self._text(state, run)) is not None
+        return self._records.run_file(state.uid, run).stat().st_mtime if told else None
 
     def _read_message(self, pod: Mapping[str, Any], state: PodState, run: Run, hidden: Hidden) -> str:
         spec = pod.get("spec") or {}
@@ -149,9 +182,9 @@ class Runs:
             return ""
         return "\n".join(end.splitlines()[-_FALLBACK_LINES:])
 
-    def _exit_text(self, state: PodState, run: Run) -> str:
+    def _text(self, state: PodState, run: Run) -> str:
         try:
-            return _decode(read_start(self._records.exit_file(state.uid, run), 65536))
+            return read_run_file(self._records.run_file(state.uid, run))
         except OSError:
             return ""
 

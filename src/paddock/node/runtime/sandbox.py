@@ -3,8 +3,10 @@
 Two sandboxes, both fully supported: `Bubblewrap` (namespaces, own host name and hosts file, volumes at their paths) and
 `Plain` (a process group on the machine). `choose_sandbox` tries bubblewrap once.
 
-A sandbox returns the command to run and the processes to signal. Its exit code goes to a file, which survives a
-`kill -9` of the daemon; the programs survive too and are adopted by the next daemon.
+A sandbox returns the command to run and the processes to signal. What runs first is its wrapper, a shell or bubblewrap
+itself. It writes to the run's file (`node.runtime.run_files`) who it is, before it starts the program, and later how
+the program ended. The file survives a `kill -9` of the daemon; the programs survive too and are adopted by the next
+daemon.
 """
 
 from __future__ import annotations
@@ -21,18 +23,21 @@ from paddock.node.runtime import bubblewrap, processes
 from paddock.node.runtime.machine_view import is_at_or_below, plan_masks
 from paddock.node.runtime.mount_sources import real_path, resolve_hidden
 from paddock.node.runtime.mounts import Mount
+from paddock.node.runtime.processes import Process
+
+UNTOLD_CODE = 125
+"""The exit code of a shell that could not write to the run's file, and has started nothing."""
 
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """One program to run. `directory` is the working directory inside the container; `exit_file` and `termination` are
-    files of this machine. `hidden`: paths of this machine, existing or not, that a sandbox with mounts hides."""
+    """One program to run. `directory` is the working directory inside the container; `termination` is a file of this
+    machine. `hidden`: paths of this machine, existing or not, that a sandbox with mounts hides."""
 
     arguments: tuple[str, ...]
     environment: Mapping[str, str]
     directory: str
     host_name: str
-    exit_file: Path
     termination: Path
     termination_path: str = "/dev/termination-log"
     hosts: Path | None = None
@@ -59,12 +64,21 @@ class Sandbox(Protocol):
         """Whether the command needs the descriptors of the program's mounts."""
         ...
 
+    @property
+    def takes_file_as_input(self) -> bool:
+        """Whether the command has the run's file as its standard input. If not, it inherits it as it is numbered."""
+        ...
+
     def build_command(self, program: Program, status_fd: int) -> list[str]:
-        """The command to start. `status_fd` is the exit file, open for writing and inherited."""
+        """The command to start. `status_fd` is the run's file, open for writing and inherited."""
+        ...
+
+    def find_process(self, text: str) -> Process | None:
+        """The living process to wait for, from the text of the file of a run that is held; None if not told yet."""
         ...
 
     def read_exit(self, text: str) -> int | None:
-        """The exit code in the text of an exit file, or None; 128 + n for signal n."""
+        """The exit code in the text of the run's file, or None; 128 + n for signal n."""
         ...
 
     def find_signal_targets(self, pid: int, text: str) -> tuple[int, ...]:
@@ -77,7 +91,8 @@ class Sandbox(Protocol):
 
 
 class Plain:
-    """Plain processes in their own session. A shell is the parent: it writes the exit code and exits with it.
+    """Plain processes in their own session. A shell is the parent: it writes the exit code and exits with it. Its first
+    line in the file is its own stat (proc(5)), which has its pid and its birth.
 
     User input is never part of the script. The program is given by path, so that it is never a shell builtin.
     """
@@ -85,24 +100,33 @@ class Plain:
     name = "none"
     binds = False
     binds_descriptors = False
+    takes_file_as_input = True
 
     def __init__(self, problem: str = "") -> None:
         self.problem = problem
 
     _SCRIPT = (
+        # A shell can name the files 0 to 9 alone.
+        "exec 4<&0 </dev/null; "
+        # What is not told of is not started: the next kubelet would start it again.
+        f'{{ read -r stat </proc/$$/stat && echo "$stat" >&4; }} || exit {UNTOLD_CODE}; '
         # Signals to the group reach the shell too. It traps them by `:`, so the program gets the default handlers.
-        "trap : HUP INT QUIT TERM USR1 USR2; file=$1; shift; "
+        "trap : HUP INT QUIT TERM USR1 USR2; "
         # This keeps the shell's own "Killed" out of the program's log.
         "exec 3>&2 2>/dev/null; "
         # The shell also exits with the code, for when a full disk refuses the file.
-        '(exec "$@" 2>&3 3>&-); code=$?; echo $code >"$file"; exit $code'
+        '(exec "$@" 2>&3 3>&- 4>&-); code=$?; echo $code >&4; exit $code'
     )
 
     def build_command(self, program: Program, status_fd: int) -> list[str]:
-        return ["/bin/sh", "-c", self._SCRIPT, "sh", str(program.exit_file), *program.arguments]
+        return ["/bin/sh", "-c", self._SCRIPT, "sh", *program.arguments]
+
+    def find_process(self, text: str) -> Process | None:
+        return processes.parse_stat(text.partition("\n")[0])
 
     def read_exit(self, text: str) -> int | None:
-        return int(text) if text.strip().isdecimal() else None
+        last = text.rpartition("\n")[2]
+        return int(last) if last.isdecimal() else None
 
     def find_signal_targets(self, pid: int, text: str) -> tuple[int, ...]:
         # Until the shell has its child, only the shell would get the signal, and it ignores it.
@@ -118,6 +142,7 @@ class Bubblewrap:
     name = "bubblewrap"
     problem = ""
     binds = True
+    takes_file_as_input = False
 
     def __init__(self, program: str, *, binds_descriptors: bool = False) -> None:
         self._program = program
@@ -145,6 +170,11 @@ class Bubblewrap:
             *("--hostname", program.host_name, "--json-status-fd", str(status_fd)),
             *("--chdir", program.directory, "--", *program.arguments),
         ]
+
+    def find_process(self, text: str) -> Process | None:
+        # It tells of process 1 of the namespace, its child, before it lets it run.
+        namespace_init = bubblewrap.read_status(text).child
+        return processes.read_parent(namespace_init) if namespace_init else None
 
     def read_exit(self, text: str) -> int | None:
         return bubblewrap.read_status(text).exit_code
