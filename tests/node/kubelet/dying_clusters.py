@@ -1,4 +1,6 @@
-"""Clusters that are killed at a step of a start: `dying_clusters.py`, one line of its input for each.
+"""Clusters that are killed at a step of a start. Both sides: the program that forks them, and how tests ask it.
+
+`dying_clusters.py` reads one line of its input for each.
 
 A line: DIRECTORY SANDBOX STEP SCRIPT, in JSON. The cluster runs pods that see DIRECTORY/shared, one for each
 SCRIPT. It is killed with -9 before step STEP of its first start. A step is whatever this process asks the operating
@@ -16,10 +18,57 @@ import json
 import os
 import signal
 import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
-from node.cluster import open_cluster, pod, seeing, shell
-from paddock.node.runtime.sandbox import choose_sandbox
+from node.cluster import PYTHON, open_cluster, pod, seeing, shell
+from paddock.node.runtime.sandbox import Sandbox, choose_sandbox
+
+
+class Clusters:
+    """How a test asks for clusters, one after the other."""
+
+    def __init__(self, server: asyncio.subprocess.Process) -> None:
+        self._server = server
+
+    async def begin(self, directory: Path, sandbox: Sandbox, step: int, scripts: list[str]) -> int:
+        """The pid of a new cluster."""
+        shared = directory / "shared"
+        shared.mkdir(parents=True)
+        words = [script.format(shared=shared, pod=number) for number, script in enumerate(scripts)]
+        assert self._server.stdin is not None
+        self._server.stdin.write(json.dumps([str(directory), sandbox.name, step, words]).encode() + b"\n")
+        return await self._read()
+
+    async def wait(self) -> int:
+        """How it has ended."""
+        return await self._read()
+
+    async def _read(self) -> int:
+        assert self._server.stdout is not None
+        return int(await self._server.stdout.readline())
+
+
+@asynccontextmanager
+async def open_clusters() -> AsyncIterator[Clusters]:
+    where = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    server = await asyncio.create_subprocess_exec(
+        PYTHON,
+        __file__,
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        env=where,
+    )
+    try:
+        yield Clusters(server)
+    finally:
+        assert server.stdin is not None
+        server.stdin.close()
+        await server.wait()
+
+
+# The program
 
 _STEPS = ("open", "os.", "fcntl.", "subprocess.", "shutil.")
 

@@ -7,19 +7,17 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-import json
 import os
 import signal
-import sys
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from random import Random
 
 import pytest
 
-from node.cluster import PYTHON, open_cluster
+from node.cluster import open_cluster
+from node.kubelet.dying_clusters import open_clusters
 from paddock.kube.meta import PODS, Manifest
 from paddock.node.runtime.orphans import end_leftovers
 from paddock.node.runtime.records import Records
@@ -34,48 +32,6 @@ LONG = SHORT + "; while ! test -e {shared}/go; do sleep 0.02; done; exit 0"
 FAILING = SHORT + "; test $(wc -l <{shared}/runs-{pod}) -gt 1"
 """Fails, and is started again by its restart policy."""
 CLEARED = "exec env -i PATH=$PATH /bin/sh -c '" + LONG + "'"
-
-
-class Clusters:
-    """Clusters to be killed, one after the other. See `dying_clusters`."""
-
-    def __init__(self, server: asyncio.subprocess.Process) -> None:
-        self._server = server
-
-    async def begin(self, directory: Path, sandbox: Sandbox, step: int, scripts: list[str]) -> int:
-        """The pid of a new cluster."""
-        shared = directory / "shared"
-        shared.mkdir(parents=True)
-        words = [script.format(shared=shared, pod=number) for number, script in enumerate(scripts)]
-        assert self._server.stdin is not None
-        self._server.stdin.write(json.dumps([str(directory), sandbox.name, step, words]).encode() + b"\n")
-        return await self._read()
-
-    async def wait(self) -> int:
-        """How it has ended."""
-        return await self._read()
-
-    async def _read(self) -> int:
-        assert self._server.stdout is not None
-        return int(await self._server.stdout.readline())
-
-
-@asynccontextmanager
-async def open_clusters() -> AsyncIterator[Clusters]:
-    where = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    server = await asyncio.create_subprocess_exec(
-        PYTHON,
-        str(Path(__file__).with_name("dying_clusters.py")),
-        stdin=asyncio.subprocess.PIPE,
-        stdout=asyncio.subprocess.PIPE,
-        env=where,
-    )
-    try:
-        yield Clusters(server)
-    finally:
-        assert server.stdin is not None
-        server.stdin.close()
-        await server.wait()
 
 
 def read_runs(directory: Path, number: int) -> int:

@@ -104,7 +104,7 @@ class Kubelet:
         self._reflector = Reflector(
             api, PODS, self._on_pod, fields=f"spec.nodeName={machine.name}", on_synced=self._on_all_pods
         )
-        self._starts = Starts(self._pods, self._neighbours, containers, self._runs, machine.gpus, sandbox)
+        self._starts = Starts(self._pods, self._neighbours, containers, self._runs, machine.gpus, sandbox, directory)
         self._exits = ExitWatcher()
         self._orphans = OrphanProcesses(lambda uid, container: self._pods.find_run(uid, container) is not None)
         self._boot = processes.read_boot()

@@ -92,8 +92,10 @@ def find_ending(pod: Manifest, state: PodState, now: Moment) -> Ending | None:
         return Ending(DELETED, "", now)
     if is_terminal(pod):
         return None
-    if any(run.reason == LOST for run in state.runs.values()) or (not state.runs and _was_started(pod)):
-        return Ending(LOST, LOST_MESSAGE, now)
+    lost = [run for run in state.runs.values() if run.reason == LOST]
+    if lost or (not state.runs and _was_started(pod)):
+        known = next((run.message for run in lost if run.message), "")
+        return Ending(LOST, f"{LOST_MESSAGE}; {known}" if known else LOST_MESSAGE, now)
     deadline = _deadline(pod, state)
     if deadline is not None and now >= deadline:
         return Ending(DEADLINE, DEADLINE_MESSAGE, now)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from pathlib import Path
 
 from paddock.kube.meta import Manifest
 from paddock.kube.times import Moment
@@ -33,7 +34,7 @@ _log = logging.getLogger(__name__)
 
 
 class Starts:
-    """Starts containers."""
+    """Starts containers. `directory`: the node's."""
 
     def __init__(
         self,
@@ -43,6 +44,7 @@ class Starts:
         runs: Runs,
         gpus: Sequence[Gpu],
         sandbox: Sandbox,
+        directory: Path,
     ) -> None:
         self._pods = pods
         self._neighbours = neighbours
@@ -50,6 +52,7 @@ class Starts:
         self._runs = runs
         self._gpus = gpus
         self._sandbox = sandbox
+        self._directory = directory
 
     def start(
         self, pod: KnownPod, manifest: Manifest, container: Manifest, start: Start, now: Moment
@@ -71,7 +74,7 @@ class Starts:
         except ContainerWaiting as error:
             return error.obstacle
         except OSError as error:
-            return explain_os_error(error).obstacle
+            return explain_os_error(error, self._directory).obstacle
         except Exception as error:
             _log.exception("container %s of pod %s cannot be started", start.container, pod.uid)
             return Obstacle(CREATE_ERROR, f"{type(error).__name__}: {error} (a bug of Paddock; see cluster.log)")

@@ -138,7 +138,7 @@ class Containers:
             remove_outside(outside, state.uid, kept=frozenset((*state.outside, *context.shared)))
             if isinstance(error, ContainerWaiting):
                 raise
-            raise explain_os_error(error) from error
+            raise explain_os_error(error, self._records.directory) from error
         # The previous run stays, because `lastState` and `logs --previous` need it.
         if number > 1:
             self._records.remove_run(state, replace(run, number=number - 2))

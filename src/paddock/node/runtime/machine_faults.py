@@ -7,6 +7,7 @@ to do. The start is tried again in any case.
 from __future__ import annotations
 
 import errno
+from pathlib import Path
 
 from paddock.node.runtime.container_env import ContainerWaiting
 
@@ -24,10 +25,11 @@ _SENTENCES = {
 }
 
 
-def explain_os_error(error: OSError) -> ContainerWaiting:
-    """Why the container waits: the fault with its path, and what to do."""
+def explain_os_error(error: OSError, directory: Path) -> ContainerWaiting:
+    """Why the container waits: the fault with its path, and what to do. `directory`: where the path is if the error
+    names none."""
     sentence = _SENTENCES.get(error.errno or 0)
     if sentence is not None:
-        return ContainerWaiting(sentence.format(path=error.filename or "the cluster's files"), MACHINE_FAULT)
+        return ContainerWaiting(sentence.format(path=error.filename or directory), MACHINE_FAULT)
     where = f": {error.filename}" if error.filename else ""
     return ContainerWaiting(f"{error.strerror or error}{where}", CREATE_ERROR)

@@ -66,6 +66,14 @@ def read_run_file(path: Path) -> str:
         return ""
 
 
+def is_full(path: Path) -> bool:
+    """Whether nothing more can be written to the disk of the file."""
+    try:
+        return os.statvfs(path).f_bavail == 0
+    except OSError:
+        return False
+
+
 @contextmanager
 def naming(path: Path) -> Iterator[None]:
     """Adds the path to an OSError that names none, as those of `write` do."""

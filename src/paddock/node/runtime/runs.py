@@ -26,7 +26,7 @@ from paddock.node.runtime.pod_files import read_end
 from paddock.node.runtime.pod_state import LOST, PodState, Run
 from paddock.node.runtime.processes import Process
 from paddock.node.runtime.records import Records
-from paddock.node.runtime.run_files import is_held, read_run_file
+from paddock.node.runtime.run_files import is_full, is_held, naming, read_run_file
 from paddock.node.runtime.sandbox import UNTOLD_CODE, Sandbox, find_sandbox
 
 START_ERROR = "StartError"
@@ -148,10 +148,14 @@ class Runs:
         if code is None and state.ending is not None:
             code = _KILLED
         if code is None:
-            return replace(run, finished=now, exit_code=_KILLED, reason=LOST)
+            return replace(run, finished=now, exit_code=_KILLED, reason=LOST, message=self._explain_loss(state, run))
         # The kernel's counter is machine-wide, so SIGKILL and a higher count together are taken for an OOM kill.
         out_of_memory = code == _KILLED and not state.ending and processes.read_oom_kills() > run.ooms
         return replace(run, finished=now, exit_code=code, reason="OOMKilled" if out_of_memory else "")
+
+    def _explain_loss(self, state: PodState, run: Run) -> str:
+        path = self._records.run_file(state.uid, run)
+        return f"the disk of {path} is full, which may be why its end is not in that file" if is_full(path) else ""
 
     def add_message(self, pod: Mapping[str, Any], state: PodState, run: Run, hidden: Hidden) -> Run:
         """The ended run with what its program told of its end, unless the kubelet has told of it."""
@@ -209,8 +213,9 @@ def write_in_place(path: Path, text: str) -> None:
     data = text.encode()
     file = os.open(path, os.O_WRONLY | os.O_CREAT, 0o644)
     try:
-        os.pwrite(file, data, 0)
-        os.ftruncate(file, len(data))
+        with naming(path):
+            os.pwrite(file, data, 0)
+            os.ftruncate(file, len(data))
     finally:
         os.close(file)
 
