@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -11,9 +13,20 @@ from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
+from jobs.preflight.test_hostile_texts import KINDS, is_cheap
 from paddock.cli.main import cli
 from paddock.kube.meta import Manifest
-from paddock.webhook.review import BadReview, Request, cut_warnings, let_through, read_review, review
+from paddock.webhook.review import (
+    MOST_CHARACTERS,
+    BadReview,
+    Request,
+    cut_warnings,
+    is_checked,
+    let_through,
+    read_review,
+    review,
+)
+from paddock.webhook.server import answer
 from webhook.jobs import (
     JOB,
     REVIEW,
@@ -178,9 +191,41 @@ def test_warnings_of_validate_are_told_and_the_job_is_taken() -> None:
     assert any(each.startswith("spec.worker.template.spec.containers[0].command") for each in said["warnings"])
 
 
+NOT_CHECKED = "this job is not checked, as it has more than 5000 values or 128 KiB of text"
+
+
 def test_a_job_that_is_too_large_is_let_through_with_a_word() -> None:
     said = ask(make(huge))
-    assert (said["allowed"], said["warnings"]) == (True, ["this job is not checked, as it has more than 5000 values"])
+    assert (said["allowed"], said["warnings"]) == (True, [NOT_CHECKED])
+
+
+def test_a_job_with_a_text_that_is_too_long_is_let_through_with_a_word() -> None:
+    def long(job: Manifest) -> None:
+        container(job)["args"] = ["$(" * (MOST_CHARACTERS // 2)]
+
+    said = ask(make(long))
+    assert (said["allowed"], said["warnings"]) == (True, [NOT_CHECKED])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_review_at_its_bounds_ends_before_the_api_server_has_waited_in_vain(kind: str) -> None:
+    """It is one thread's, which cannot be ended: a second on a quiet machine, two for an edit of such a job."""
+    most = find_most(KINDS[kind][0])
+    new, old = KINDS[kind][0](most), KINDS[kind][0](most - 1)
+    found = answer(json.dumps(REVIEW | {"request": REVIEW["request"] | {"object": new}}).encode())
+    edit = {"operation": "UPDATE", "object": new, "oldObject": old}
+    body = json.dumps(REVIEW | {"request": REVIEW["request"] | edit}).encode()
+    assert NOT_CHECKED not in found.decode()
+    assert is_cheap(lambda: answer(body), 2_000)
+
+
+def find_most(build: Callable[[int], Mapping[str, Any]]) -> int:
+    """So many parts that a job is just checked."""
+    low, high = 1, 2 * MOST_CHARACTERS
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if is_checked(dict(build(middle))) else (low, middle)
+    return low
 
 
 def test_errors_without_end_are_counted() -> None:

@@ -27,8 +27,10 @@ from paddock.kube.validation.field_errors import Code
 from paddock.webhook.immutable import find_changed
 
 VERSION = "admission.k8s.io/v1"
-MOST_VALUES = 5_000
-"""Of one object. A job has some hundreds; with this many, half of them wrong, a check takes a second."""
+MOST_VALUES, MOST_CHARACTERS = 5_000, 128 * 1024
+"""Of one object. A job has some hundreds of values, and a longer text is no argument of a Linux program. The cost of a
+check grows as both do (`tests/jobs/preflight/test_hostile_texts.py`): with so many, all wrong, it takes about a second.
+So a review ends by itself, and no process is needed that can be killed."""
 
 _MOST_ERRORS = 100
 # Kubernetes cuts longer ones (truncateItemRunes, truncateAtTotalRunes).
@@ -76,12 +78,14 @@ def review(request: Request) -> Manifest:
         return build_answer(request, changed)
     if find_other_manager(new) or find_api(Document(new)) is None:
         return build_answer(request)
-    try:
-        found = _check(new)
-        wrong = [each for each in found if each.severity == "error"]
-        worse = find_worse(wrong, _check(old)) if wrong and old else wrong
-    except Exhausted:
-        return build_answer(request, warnings=[f"this job is not checked, as it has more than {MOST_VALUES} values"])
+    if not (is_checked(new) and (old is None or is_checked(old))):
+        said = (
+            f"this job is not checked, as it has more than {MOST_VALUES} values or {MOST_CHARACTERS >> 10} KiB of text"
+        )
+        return build_answer(request, warnings=[said])
+    found = _check(new)
+    wrong = [each for each in found if each.severity == "error"]
+    worse = find_worse(wrong, _check(old)) if wrong and old else wrong
     if worse:
         return build_answer(request, worse)
     return build_answer(request, warnings=[explain_problem(each) for each in found])
@@ -97,11 +101,13 @@ def find_worse(wrong: Sequence[Problem], before: Sequence[Problem]) -> list[Prob
     """The errors that an edit brings. The same rule broken at the same field is the same error, whatever its value and
     wherever in its list: who removes the first container has not broken the second one anew."""
     had = {(each.path, each.code) for each in before if each.severity == "error"}
-    count, counted_before = Counter(map(_kind_of, wrong)), Counter(_kind_of(each) for each in before)
+    counted_before = Counter(map(_kind_of, before))
+    by_kind: dict[tuple[str, str, str], list[Problem]] = {}
+    for each in wrong:
+        by_kind.setdefault(_kind_of(each), []).append(each)
     worse: list[Problem] = []
-    for kind in count:
-        if count[kind] > counted_before[kind]:
-            same = [each for each in wrong if _kind_of(each) == kind]
+    for kind, same in by_kind.items():
+        if len(same) > counted_before[kind]:
             worse += [each for each in same if (each.path, each.code) not in had] or same
     return worse
 
@@ -145,19 +151,33 @@ def _spec_of(manifest: Manifest | None) -> object:
     return (manifest or {}).get("spec")
 
 
-def _check(manifest: Manifest) -> tuple[Problem, ...]:
+def is_checked(manifest: Manifest) -> bool:
+    """Whether a job has so little that its check ends in time."""
+    try:
+        _spend(without_server_fields(manifest))
+    except Exhausted:
+        return False
+    return True
+
+
+def _spend(manifest: Manifest) -> None:
     """Raises `Exhausted`."""
-    budget = Budget(MOST_VALUES)
-    own = without_server_fields(manifest)
-    values: list[object] = [own]
+    count, length = Budget(MOST_VALUES), Budget(MOST_CHARACTERS)
+    values: list[object] = [manifest]
     while values:
-        budget.spend()
+        count.spend()
         value = values.pop()
-        if isinstance(value, dict):
+        if isinstance(value, str):
+            length.spend(len(value))
+        elif isinstance(value, dict):
+            length.spend(sum(map(len, value)))
             values += value.values()
         elif isinstance(value, list):
             values += value
-    return check(Document(own))
+
+
+def _check(manifest: Manifest) -> tuple[Problem, ...]:
+    return check(Document(without_server_fields(manifest)))
 
 
 def _build_status(manifest: Manifest, errors: Sequence[Problem]) -> Manifest:

@@ -8,7 +8,7 @@ and `levels` those at the wrong level.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -34,12 +34,9 @@ class Spelling:
     def as_written(self, problem: Problem) -> Problem:
         """The problem with its path as the user wrote it, by the innermost corrected name: its written path includes
         the outer ones."""
-        around = [
-            path for path in self.written if problem.path == path or problem.path.startswith((f"{path}.", f"{path}["))
-        ]
-        if not around:
+        corrected = next((path for path in _outwards(problem.path) if path in self.written), None)
+        if corrected is None:
             return problem
-        corrected = max(around, key=len)
         return replace(problem, path=self.written[corrected] + problem.path[len(corrected) :])
 
     def path_as_written(self, path: str) -> str:
@@ -109,8 +106,18 @@ class _Correction:
         self.spelling.written[join_path(path, name)] = written
 
 
+_LONGEST_PATH = 1_000
+"""Characters within which a corrected name is looked for: a name of the user's own may have a million dots."""
 _SHAPES = {"object": "mapping", "array": "list"}
 
 
 def _shape(value: Any) -> str:
     return "mapping" if isinstance(value, dict) else "list" if isinstance(value, list) else "scalar"
+
+
+def _outwards(path: str) -> Iterator[str]:
+    """The path, then each that it is below, the innermost first."""
+    yield path
+    for place in range(min(len(path), _LONGEST_PATH) - 1, 0, -1):
+        if path[place] in ".[":
+            yield path[:place]
