@@ -33,22 +33,6 @@ DEFAULT_NAMESPACE = "default"
 
 
 @dataclass(frozen=True, slots=True)
-class Draft:
-    """`typed`: inputs that could not be written into the text, which are shown as they were typed; `said`: why."""
-
-    text: str
-    report: Report
-    form: JobForm
-    choices: Choices
-    typed: Mapping[str, str] = field(default_factory=dict)
-    said: Phrase | None = None
-
-    @property
-    def ready(self) -> bool:
-        return self.said is None and not self.report.wrong and bool(self.report.documents)
-
-
-@dataclass(frozen=True, slots=True)
 class Object:
     """A document as it is sent. `job`: None for other kinds."""
 
@@ -59,6 +43,24 @@ class Object:
     @property
     def label(self) -> str:
         return f"{self.resource.kind} {namespace_of(self.manifest)}/{name_of(self.manifest)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """`typed`: inputs that could not be written into the text, which are shown as they were typed; `said`: why.
+    `objects`: the documents as they are sent, in their order; none while the text has errors or lacks such an input."""
+
+    text: str
+    report: Report
+    form: JobForm
+    choices: Choices
+    typed: Mapping[str, str] = field(default_factory=dict)
+    said: Phrase | None = None
+    objects: Sequence[Object] = ()
+
+    @property
+    def ready(self) -> bool:
+        return bool(self.objects)
 
 
 def read_posted(posted: Mapping[str, str], choices: Choices) -> Draft:
@@ -86,12 +88,9 @@ def _refuse_many(text: str, changed: Mapping[str, str]) -> None:
 def read_text(text: str, choices: Choices, typed: Mapping[str, str] | None = None, said: Phrase | None = None) -> Draft:
     report = check_text(text)
     form = read_document(report.documents[0], choices.labelled) if len(report.documents) == 1 else JobForm()
-    return Draft(text, report, form, choices, typed or {}, said)
-
-
-def read_objects(draft: Draft) -> list[Object]:
-    """Of a draft without errors, in the order of its documents."""
-    return [_place(document.manifest) for document in draft.report.documents]
+    is_ready = said is None and not report.wrong
+    objects = [_place(document.manifest) for document in report.documents] if is_ready else []
+    return Draft(text, report, form, choices, typed or {}, said, objects)
 
 
 def _place(found: Mapping[str, Any]) -> Object:
@@ -134,7 +133,7 @@ def _offer(draft: Draft) -> Mapping[str, Sequence[str]]:
 
 def _sum_asked(draft: Draft, language: str) -> str:
     """总资源: what all pods ask for together; empty while the text has errors."""
-    jobs = [each.job for each in read_objects(draft)] if draft.ready else []
+    jobs = [each.job for each in draft.objects]
     return total_asked(jobs[0], language) if len(jobs) == 1 and jobs[0] is not None else ""
 
 

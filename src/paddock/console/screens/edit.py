@@ -22,7 +22,6 @@ from paddock.console.forms.choices import TOPICS, find_choices
 from paddock.console.forms.editor import (
     Draft,
     list_said,
-    read_objects,
     read_posted,
     read_text,
     show_draft,
@@ -148,8 +147,7 @@ def _tell_refused(visit: Visit, error: ApiError) -> list[Note]:
 
 def _find_edited(draft: Draft) -> Manifest | None:
     """The job of the text as it would be saved; None while it has errors, or is not one manifest."""
-    objects = read_objects(draft) if draft.ready else []
-    return objects[0].manifest if len(objects) == 1 else None
+    return draft.objects[0].manifest if len(draft.objects) == 1 else None
 
 
 def _refuse(visit: Visit, edited: Manifest, stored: Manifest) -> list[str]:
@@ -185,7 +183,7 @@ async def _show(
 
 def _tell_cost(visit: Visit, resource: Resource, stored: Manifest, draft: Draft) -> list[str]:
     before = read_stored(resource, stored)
-    (after,) = read_objects(draft)
+    (after,) = draft.objects
     if before.job is None or after.job is None:
         return []
     return [visit.say(each) for each in explain_cost(before.job, after.job, before.status)]

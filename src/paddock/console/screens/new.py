@@ -20,7 +20,6 @@ from paddock.console.forms.editor import (
     Draft,
     Object,
     list_said,
-    read_objects,
     read_posted,
     read_text,
     show_draft,
@@ -57,7 +56,7 @@ async def receive(visit: Visit, posted: Mapping[str, str]) -> Mapping[str, Any] 
     draft = await work_to_the_end(partial(read_posted, posted, choices))
     notes: Sequence[Note]
     if posted.get("do") == "create" and draft.ready:
-        found = await _create(visit, read_objects(draft))
+        found = await _create(visit, draft.objects)
         if isinstance(found, Go):
             return found
         notes = found
@@ -114,8 +113,7 @@ async def _ask(visit: Visit, draft: Draft) -> list[Note]:
     if not draft.ready:
         return []
     notes: list[Note] = []
-    objects = read_objects(draft)
-    for each in objects:
+    for each in draft.objects:
         try:
             await visit.api.create(each.resource, each.manifest, strict=True, dry_run=True)
         except ApiError as error:
@@ -123,7 +121,7 @@ async def _ask(visit: Visit, draft: Draft) -> list[Note]:
     if notes:
         return notes
     notes.append({"good": True, "said": visit.say(phrase("the server takes it (dry run)"))})
-    return notes + [note for each in objects for note in await _foresee(visit, each)]
+    return notes + [note for each in draft.objects for note in await _foresee(visit, each)]
 
 
 async def _foresee(visit: Visit, each: Object) -> list[Note]:
