@@ -108,7 +108,7 @@ KINDS: dict[str, tuple[Callable[[int], Manifest], int]] = {
         lambda count: of_job(
             annotations={"paddock.dev/datasets": ",".join(f"a{each}:/data/{each}" for each in range(count))}
         ),
-        50,
+        12,
     ),
     "values of the wrong type": (lambda count: job([trainer(env=[{"name": 1, "value": 2}] * count)]), 500),
     "a script": (
