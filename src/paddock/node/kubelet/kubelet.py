@@ -289,7 +289,11 @@ class Kubelet:
         if plan.ending is not None and state.ending is None:
             self._save(pod, replace(state, ending=plan.ending))
         if plan.start and not self._stopping:
-            plan = await self._start(pod, plan, now)
+            pod.starting = True  # a change that comes meanwhile wakes the pod again
+            try:
+                plan = await self._start(pod, plan, now)
+            finally:
+                pod.starting = False
         self._signal(pod, plan)
         if plan.wake is not None:
             self._tasks.wake_in(pod.uid, plan.wake - now)
@@ -315,10 +319,13 @@ class Kubelet:
         # The address is written before any start: the operator's ConfigMap of endpoints waits for all addresses.
         if address_of(pod.manifest) != pod.state.address:
             await self._publish(pod, plan.status)
+        configs = await self._neighbours.read_configs(pod.manifest)
+        if self._stopping:
+            return plan
         pod.obstacles = {}
         for start in plan.start:
             container = find_container(pod.manifest, start.container)
-            answer = self._starts.start(pod, pod.manifest, container, start, now)
+            answer = self._starts.start(pod, pod.manifest, container, start, configs, now)
             if isinstance(answer, Obstacle):
                 pod.obstacles[start.container] = answer
                 continue

@@ -1,17 +1,25 @@
-"""The objects of its namespace that a pod depends on: ConfigMaps, Secrets, Services, claims, other pods. In memory."""
+"""The objects of its namespace that a pod depends on: ConfigMaps, Secrets, Services, claims, other pods.
+
+They are kept in memory, and watches keep them up to date, a moment late. So a start reads the ConfigMaps and Secrets of
+its pod from the API (`read_configs`): one may have been deleted and made again under its name, as by two jobs of one
+name, and a program must never get the former one.
+"""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from contextlib import suppress
 from typing import NamedTuple
 
 from paddock.controllers.informer import Informer
 from paddock.controllers.mirror import Change, Mirror
 from paddock.kube.api import Api, Event
+from paddock.kube.errors import NotFound
 from paddock.kube.meta import CLAIMS, CONFIG_MAPS, SECRETS, SERVICES, Manifest, Resource, namespace_of
 from paddock.node.runtime.container_env import Configs
 from paddock.node.runtime.hosts import build_addresses, build_hosts, build_pod_line, build_service_lines
+from paddock.node.runtime.references import find_references
 
 _log = logging.getLogger(__name__)
 
@@ -34,6 +42,7 @@ class Neighbours:
 
             return Informer(api, resource, lambda manifest: manifest, note)
 
+        self._api = api
         self._config_maps, self._secrets = follow(CONFIG_MAPS), follow(SECRETS)
         self._services, self._claims = follow(SERVICES), follow(CLAIMS)
         self.informers = (self._config_maps, self._secrets, self._services, self._claims)
@@ -45,8 +54,23 @@ class Neighbours:
             _log.warning("pod %s has no names for other pods: %s", change.key, change.problem)
 
     def configs(self, namespace: str) -> Configs:
+        """As the watches know them: for what is not decisive."""
         found = (self._config_maps, self._secrets, self._claims)
         return Configs(namespace, *(informer.mirror.inside(namespace) for informer in found))
+
+    async def read_configs(self, pod: Manifest) -> Configs:
+        """As the API has them now, for a start of one of the pod's containers.
+
+        One that no watch knows of, and that has to be there, is taken for missing: `on_change` tells of it.
+        """
+        namespace = namespace_of(pod)
+        live: dict[str, dict[str, Manifest]] = {"configmap": {}, "secret": {}}
+        for kind, name, optional in sorted(find_references(pod)):
+            informer = self._config_maps if kind == "configmap" else self._secrets
+            if optional or name in informer.mirror.inside(namespace):
+                with suppress(NotFound):
+                    live[kind][name] = await self._api.get(informer.resource, namespace, name)
+        return Configs(namespace, live["configmap"], live["secret"], self._claims.mirror.inside(namespace))
 
     def hosts(self, pod: Manifest) -> str:
         """The pod's hosts file."""

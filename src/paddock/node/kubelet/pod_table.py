@@ -22,10 +22,10 @@ class KnownPod:
     """A pod of this node: its object as last seen, and its local state. Either may come first.
 
     `gone`: the object is deleted. `cleaned_up`: what it created outside its directory is removed. `may_have_orphans`: a
-    container has ended and may have left processes. `signalled`: containers that have been sent SIGTERM. `published`:
-    its events. `hides_running_until`, by the event loop's clock: no status Running is written before. `adopted`: an
-    earlier kubelet started it, and its object is not known yet; `without_message`: its containers that ended so far.
-    `hidden`: values of Secrets that no message may have; in memory alone.
+    container has ended and may have left processes. `starting`: a start is under way. `signalled`: containers that have
+    been sent SIGTERM. `published`: its events. `hides_running_until`, by the event loop's clock: no status Running is
+    written before. `adopted`: an earlier kubelet started it, and its object is not known yet; `without_message`: its
+    containers that ended so far. `hidden`: values of Secrets that no message may have; in memory alone.
     """
 
     uid: str
@@ -34,6 +34,7 @@ class KnownPod:
     gone: bool = False
     cleaned_up: bool = False
     may_have_orphans: bool = False
+    starting: bool = False
     obstacles: dict[str, Obstacle] = field(default_factory=dict)
     signalled: set[str] = field(default_factory=set)
     published: set[tuple[str, str, str]] = field(default_factory=set)
@@ -80,11 +81,13 @@ class PodTable:
         self._pods.pop(uid, None)
 
     def waiting(self, namespace: str) -> list[KnownPod]:
-        """The pods with a container that could not be started; an empty namespace means all."""
+        """The pods with a container that could not be started, or that is just tried; an empty namespace means all."""
         return [
             pod
             for pod in self._pods.values()
-            if pod.obstacles and pod.manifest is not None and namespace in ("", namespace_of(pod.manifest))
+            if (pod.obstacles or pod.starting)
+            and pod.manifest is not None
+            and namespace in ("", namespace_of(pod.manifest))
         ]
 
     def plan_state(self, pod: KnownPod, manifest: Manifest, now: Moment, boot: str) -> PodState:

@@ -17,7 +17,7 @@ from paddock.kube.times import Moment
 from paddock.node.kubelet.neighbours import Neighbours
 from paddock.node.kubelet.pod_plan import Start
 from paddock.node.kubelet.pod_table import KnownPod, PodTable
-from paddock.node.runtime.container_env import ContainerWaiting
+from paddock.node.runtime.container_env import Configs, ContainerWaiting
 from paddock.node.runtime.containers import Containers, PodContext
 from paddock.node.runtime.gpus import Gpu
 from paddock.node.runtime.hidden_values import Hidden, read_hidden
@@ -55,11 +55,11 @@ class Starts:
         self._directory = directory
 
     def start(
-        self, pod: KnownPod, manifest: Manifest, container: Manifest, start: Start, now: Moment
+        self, pod: KnownPod, manifest: Manifest, container: Manifest, start: Start, configs: Configs, now: Moment
     ) -> PodState | Obstacle:
         """The state with the new run, or the obstacle. Neither tells a value of a Secret. The run of an earlier start,
         of which no record is left, has no process yet: it is to be taken over."""
-        answer = self._try_start(pod, manifest, container, start, now)
+        answer = self._try_start(pod, manifest, container, start, configs, now)
         hidden = Hidden(pod.hidden)
         if isinstance(answer, Obstacle):
             return replace(answer, message=hidden.apply(answer.message))
@@ -67,10 +67,10 @@ class Starts:
         return answer.with_run(replace(run, message=hidden.apply(run.message)))
 
     def _try_start(
-        self, pod: KnownPod, manifest: Manifest, container: Manifest, start: Start, now: Moment
+        self, pod: KnownPod, manifest: Manifest, container: Manifest, start: Start, configs: Configs, now: Moment
     ) -> PodState | Obstacle:
         try:
-            return self._start(pod, manifest, container, start, now)
+            return self._start(pod, manifest, container, start, configs, now)
         except ContainerWaiting as error:
             return error.obstacle
         except OSError as error:
@@ -86,13 +86,14 @@ class Starts:
         if sentence := self._containers.explain_unseen(container):
             yield NOT_IN_POD, sentence
 
-    def _start(self, pod: KnownPod, manifest: Manifest, container: Manifest, start: Start, now: Moment) -> PodState:
+    def _start(
+        self, pod: KnownPod, manifest: Manifest, container: Manifest, start: Start, configs: Configs, now: Moment
+    ) -> PodState:
         assert pod.state is not None
         earlier = Run(start.container, start.number, now, sandbox=self._sandbox.name)
         if self._runs.trace(pod.state, earlier) is not Trace.NOTHING:
             return pod.state.with_run(earlier)
         state = replace(pod.state, gpus=self._pods.plan_gpus(pod, manifest, self._gpus))
-        configs = self._neighbours.configs(state.namespace)
         # A Secret may be replaced or deleted before the container ends.
         pod.hidden |= read_hidden(manifest, configs)
         context = PodContext(
