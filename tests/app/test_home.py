@@ -79,3 +79,13 @@ def test_the_record_of_a_killed_cluster_is_not_a_running_cluster(home: Home) -> 
 def test_an_incomplete_record_is_ignored(home: Home, text: str) -> None:
     home.record.write_text(text)
     assert homes.read_running(home) is None
+
+
+def test_a_home_that_cannot_be_written_is_said_with_what_to_do(tmp_path: Path) -> None:
+    """Also by commands that only ask whether the cluster is up. A directory where the lock belongs refuses everybody,
+    as a disk that is mounted read-only does."""
+    home = Home(tmp_path, tmp_path)
+    home.lock.mkdir()
+    said = rf"{tmp_path} cannot be written \(.+\): free or repair it, or name another directory in PADDOCK_HOME"
+    with pytest.raises(HomeError, match=said):
+        homes.is_up(home)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from paddock.app.home import Home
+from paddock.cli.cluster.places import explain_full_disk
 from paddock.cli.verbs.status import describe_report
 
 STALL = {"longestStall": 0.0312, "minutes": 5, "store": "/h/api/store.sqlite"}
@@ -35,3 +38,10 @@ ROWS: list[tuple[dict[str, Any], dict[str, str]]] = [
 @pytest.mark.parametrize(("facts", "lines"), ROWS)
 def test_what_the_server_tells_of_itself(facts: dict[str, Any], lines: dict[str, str]) -> None:
     assert {str(name): text for name, text in describe_report(facts).items()} == lines
+
+
+def test_a_full_disk_of_the_home_is_told(tmp_path: Path) -> None:
+    assert explain_full_disk(Home(tmp_path, tmp_path)) is None
+    (tmp_path / "node").symlink_to("/proc")  # which has no room at all
+    said = f"the disk that holds {tmp_path}/node is full: nothing is recorded until some of it is free"
+    assert str(explain_full_disk(Home(tmp_path, tmp_path))) == said

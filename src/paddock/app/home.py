@@ -112,12 +112,16 @@ def create(home: Home) -> None:
             probe.write(b"x")
             probe.flush()
     except OSError as error:
-        raise HomeError(
-            phrase(
-                "{path} cannot be written ({why}): free or repair it, or name another directory in PADDOCK_HOME",
-                path=str(home.root), why=str(error.strerror),
-            )
-        ) from error  # fmt: skip
+        raise _explain_unwritable(home, error) from error
+
+
+def _explain_unwritable(home: Home, error: OSError) -> HomeError:
+    return HomeError(
+        phrase(
+            "{path} cannot be written ({why}): free or repair it, or name another directory in PADDOCK_HOME",
+            path=str(home.root), why=str(error.strerror),
+        )
+    )  # fmt: skip
 
 
 class Lock:
@@ -128,7 +132,7 @@ class Lock:
         self._descriptor: int | None = None
 
     def acquire(self) -> bool:
-        """Whether this process now holds the lock; False if another process holds it."""
+        """Whether this process now holds the lock; False if another process holds it. Raises OSError."""
         descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -151,15 +155,20 @@ class Lock:
 
 
 def is_up(home: Home) -> bool:
-    """Whether a process holds the lock. The cluster may still be starting: `find_running` returns it once ready."""
+    """Whether a process holds the lock. The cluster may still be starting: `find_running` returns it once ready.
+
+    Raises `HomeError` if the lock cannot be opened: on a disk that is mounted read-only, for example.
+    """
     if not home.lock.exists():
         return False
     # The lock is the only proof: it ends with its process, while a kill leaves the record and the lock's file.
     lock = Lock(home)
-    if lock.acquire():
-        lock.release()
-        return False
-    return True
+    try:
+        held = not lock.acquire()
+    except OSError as error:
+        raise _explain_unwritable(home, error) from error
+    lock.release()
+    return held
 
 
 def read_running(home: Home) -> Running | None:

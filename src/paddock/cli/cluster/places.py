@@ -42,6 +42,16 @@ _FULL_BELOW = 64 * 2**10
 Notify = Callable[[Phrase | str], None]
 
 
+def explain_full_disk(home: Home) -> Phrase | None:
+    """Which disk of the home has no room left for a record; None without one. Each part may have a disk of its own."""
+    for path in (home.root, home.api, home.node):
+        if path.exists() and shutil.disk_usage(path).free < _FULL_BELOW:
+            return phrase(
+                "the disk that holds {path} is full: nothing is recorded until some of it is free", path=str(path)
+            )
+    return None
+
+
 class Place(Protocol):
     """`home`: None for a remote cluster, where this machine has no files of a job."""
 
@@ -118,12 +128,9 @@ class Local:
         while True:
             await asyncio.sleep(_CHECK_SECONDS)
             if is_up(self.home):
-                was, full = full, shutil.disk_usage(self.home.root).free < _FULL_BELOW
-                if full and not was:
-                    said = phrase(
-                        "the disk that holds {path} is full: nothing is recorded until some of it is free",
-                        path=str(self.home.root),
-                    )
+                was, said = full, explain_full_disk(self.home)
+                full = said is not None
+                if said is not None and not was:
                     notify(said)
                 continue
             if read_running(self.home) is None:  # `paddock down` removes the record, a kill leaves it

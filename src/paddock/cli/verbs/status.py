@@ -12,7 +12,7 @@ import click
 
 from paddock.app.home import UNSANDBOXED, Home, find_running
 from paddock.cli.cluster.options import context_options
-from paddock.cli.cluster.places import Cluster, Local
+from paddock.cli.cluster.places import Cluster, Local, explain_full_disk
 from paddock.cli.cluster.session import choose_place, connect, home, run
 from paddock.cli.help import columns
 from paddock.cli.output.language import localized
@@ -75,6 +75,7 @@ async def _facts(place: Home, running: Running) -> dict[str, Any]:
         "up": True,
         **asdict(running),
         "pinned": place.pinned.exists(),
+        "diskFull": explain_full_disk(place) is not None,
         "memory": psutil.Process(running.pid).memory_info().rss,
         "jobs": Counter(str((job.get("status") or {}).get("phase") or "Pending") for job in jobs),
         "pods": Counter(str((pod.get("status") or {}).get("phase") or "Pending") for pod in pods),
@@ -105,6 +106,7 @@ def _print(place: Home, running: Running, facts: dict[str, Any]) -> None:
     machine = phrase("{machine}; pods in {sandbox}", machine=Foreign(running.machine), sandbox=running.sandbox)
     if running.sandbox == UNSANDBOXED:
         machine = phrase("{machine}; pods without a sandbox, with all your rights", machine=Foreign(running.machine))
+    full = explain_full_disk(place)
     lines = {
         phrase("embedded cluster:"): localized(said),
         phrase("serves:"): localized(serves),
@@ -112,6 +114,7 @@ def _print(place: Home, running: Running, facts: dict[str, Any]) -> None:
         phrase("machine:"): localized(machine),
         phrase("jobs:"): _counted(facts["jobs"]),
         phrase("pods:"): _counted(facts["pods"]),
+        **({phrase("disk:"): localized(full)} if full is not None else {}),
         **describe_report(facts),
         phrase("home:"): str(place.root),
         phrase("kubeconfig:"): str(place.kubeconfig),
