@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from paddock.jobs.actions import Create, Delete, Plan
+from paddock.jobs.apis.success import choose_deciding
 from paddock.jobs.conditions import build_refs
 from paddock.jobs.model import (
     CauseRecord,
@@ -62,11 +63,11 @@ def build_job(*, ps: int = 0, workers: int = 2, restart: RestartPolicy = Restart
 def build_torch_job(
     *, masters: int = 1, workers: int = 2, restart: RestartPolicy = RestartPolicy.ON_FAILURE, **changes: Any
 ) -> Job:
-    """A PyTorchJob, whose Master decides if there is one; keywords as of `build_job`."""
+    """A PyTorchJob, whose Master decides if there is one, or with `success` each rank; keywords as of `build_job`."""
     roles = (Role("master", 1, TORCH), Role("worker", workers, TORCH, decides=not masters))
     job = build_job(resource=TORCH_JOBS, framework="pytorch", network=Network(rendezvous=True), **changes)
     kept = tuple(replace(role, restart=restart) for role in roles[0 if masters else 1 :] if role.replicas)
-    return replace(job, mode="Distributed", roles=kept)
+    return replace(job, mode="Distributed", roles=choose_deciding(kept, job.success))
 
 
 def build_pods(job: Job, attempt: int = 0, phase: PodPhase = PodPhase.RUNNING, **changes: Any) -> tuple[Pod, ...]:

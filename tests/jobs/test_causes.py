@@ -39,7 +39,7 @@ def test_every_cause_has_a_sentence_in_every_language(kind: type[Cause], languag
 
 
 def test_every_class_is_listed_and_every_sentence_has_a_class() -> None:
-    assert class_names(Cause) - {"Cause", "NewAttempt", "Loss", "Failure"} == set(CAUSES)
+    assert class_names(Cause) - {"Cause", "NewAttempt", "Loss", "Failure", "Completion"} == set(CAUSES)
     assert set(CAUSE_PHRASES) == set(CAUSES)
 
 
@@ -234,12 +234,12 @@ SENTENCES = [
     (causes.WaitingForQueue("team"), "waits for Kueue's queue team to admit it, and holds no devices"),
     (causes.Completed(1), "completed: 1 rank succeeded"),
     (
-        causes.Completed(2, ("ps-0", "ps-1")),
-        "completed: 2 ranks succeeded; ps-0 and ps-1 failed less than 10 s before the last of them, or after it",
+        causes.Completed(2, failed=("ps-0", "ps-1"), code=3, last="no room"),
+        "completed, but ps-0 ended with exit code 3, its last line: no room; ps-1 failed too",
     ),
     (
-        causes.CompletedServersKept(1, ("ps-0",), "Never", ("ps-1",), 1),
-        "completed: 1 rank succeeded; ps-1 ended with exit code 1 less than 10 s before the last of them, or after it; "
+        causes.CompletedServersKept(1, ("ps-0",), "Never", failed=("ps-1",), code=1),
+        "completed, but ps-1 ended with exit code 1; its log has the reason; "
         "cleanPodPolicy Never keeps ps-0, which still runs; delete the job to end it",
     ),
     (

@@ -26,6 +26,7 @@ from paddock.jobs.model import (
     RestartScope,
     Settings,
     Status,
+    Success,
 )
 from paddock.jobs.plan import plan
 from paddock.kube.meta import POD_GROUPS, PODS, SERVICES, labels_of, name_of
@@ -52,6 +53,7 @@ torch_jobs = st.builds(
     restart=st.sampled_from(RestartPolicy),
     scope=st.sampled_from(RestartScope),
     one_decides=st.booleans(),
+    success=st.sampled_from([Success(), Success(True), Success(True, 600)]),
     backoff_limit=st.sampled_from([None, 0, 2]),
     suspend=st.booleans(),
     clean_pods=st.sampled_from(CleanPods),

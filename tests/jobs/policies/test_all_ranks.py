@@ -23,7 +23,6 @@ from jobs.gangs import (
     with_pod,
 )
 from paddock.jobs.actions import Plan
-from paddock.jobs.apis.success import choose_deciding
 from paddock.jobs.model import CleanPods, Job, Observed, Phase, Pod, PodPhase, Policies, RestartPolicy, Status, Success
 from paddock.jobs.plan import plan
 from paddock.jobs.text.explain import explain
@@ -32,15 +31,10 @@ from paddock.jobs.views.ended import read_exit_code
 HOURS = 7 * 3600.0
 
 
-def all_decide(job: Job, end_wait: int | None = None) -> Job:
-    success = Success(True, end_wait)
-    return replace(job, success=success, roles=choose_deciding(job.roles, success))
-
-
-TORCH = all_decide(build_torch_job(restart=RestartPolicy.NEVER, clean_pods=CleanPods.RUNNING))
-BOUNDED = all_decide(build_torch_job(restart=RestartPolicy.NEVER, clean_pods=CleanPods.RUNNING), 600)
-GROUP = all_decide(build_torch_job(masters=0, workers=3, one_decides=True, clean_pods=CleanPods.RUNNING))
-SERVED = all_decide(build_job(ps=1))
+TORCH = build_torch_job(restart=RestartPolicy.NEVER, clean_pods=CleanPods.RUNNING, success=Success(True))
+BOUNDED = replace(TORCH, success=Success(True, 600))
+GROUP = build_torch_job(masters=0, workers=3, one_decides=True, clean_pods=CleanPods.RUNNING, success=Success(True))
+SERVED = build_job(ps=1, success=Success(True))
 
 
 def look(status: Status, pods: tuple[Pod, ...], later: float = 0, job: Job = TORCH, off: int = 0) -> Plan:
@@ -74,7 +68,7 @@ def test_whoever_is_last_may_run_for_hours(done: tuple[str, ...]) -> None:
 @pytest.mark.parametrize("ago", [3, 22])
 @pytest.mark.parametrize("rank", ["master-0", "worker-0", "worker-1"])
 def test_one_that_fails_fails_the_job_however_near_the_end(rank: str, ago: float) -> None:
-    """Three seconds before the Master's end, the job was Completed with exit code 0; 22 seconds before it, Failed."""
+    """Before: 3 s before the Master's end the job was Completed, with exit code 0; 22 s before it was Failed."""
     others = {"master-0", "worker-0", "worker-1"} - {rank}
     pods = with_pod(end(TORCH, *others), rank, failed(1, ago))
     found = judge(TORCH, build_status(TORCH), observe(TORCH, pods, config_maps=()))

@@ -43,6 +43,7 @@ from paddock.jobs.model import (
     RestartScope,
     Settings,
     Status,
+    Success,
 )
 from paddock.jobs.objects.pods import config_map_name, needs_config_map, pod_name, read_pod
 from paddock.jobs.plan import plan
@@ -62,6 +63,9 @@ SHAPES: dict[str, dict[str, Any]] = {
     "elastic PyTorchJob": {"masters": 0, "one_decides": True},
     "elastic PyTorchJob, per pod": {"masters": 0, "one_decides": True, "scope": RestartScope.POD},
     "elastic PyTorchJob by torchrun": {"masters": 0, "one_decides": True, "launch": Launch("auto", Elastic(1, 3))},
+    "PyTorchJob, each rank decides": {"success": Success(True)},
+    "PyTorchJob, each rank decides, with a bound": {"success": Success(True, 60)},
+    "elastic PyTorchJob, all are waited for": {"masters": 0, "one_decides": True, "success": Success(True)},
     "elastic PyTorchJob by torchrun, with a Master": {"launch": Launch("auto", Elastic(2, 4))},
 }
 """Jobs besides a PaddleJob, as keywords of `build_torch_job`."""
