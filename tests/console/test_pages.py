@@ -54,6 +54,16 @@ async def test_the_list_shows_trouble_first_why_and_what_would_help(tmp_path: Pa
     assert "All 2" in said and "Failed 1" in said and "Running 1" in said
 
 
+async def test_a_completed_job_whose_rank_failed_says_which_and_with_what_in_red(tmp_path: Path) -> None:
+    args = {"succeeded": 1, "failed": ["worker-0"], "code": 1, "error": "ValueError: no room"}
+    job = build_written_job(phase="Completed", cause={"reason": "Completed", "args": args})
+    red = '<span class="bad">completed, but worker-0 failed: ValueError: no room (exit code 1)</span>'
+    assert red in await read_page(tmp_path, "/", [job])
+    page = await read_page(tmp_path, JOB, [job])
+    assert red in page
+    assert "paddock logs paddlejob/demo --role worker --rank 0" in text_of(page)
+
+
 async def test_the_list_says_the_same_in_chinese(tmp_path: Path) -> None:
     bad = build_written_job("bad", phase="Failed", cause=FAILED)
     page = await read_page(tmp_path, "/?lang=zh", [bad])

@@ -7,12 +7,16 @@ from pathlib import Path
 
 import pytest
 
+from cli.views import build_view
 from paddock.cli.cluster.errors import Failed, UserError
 from paddock.cli.submit.script.requests import build_documents
+from paddock.jobs.model import CauseRecord, Phase
 from paddock.jobs.script.request import ScriptRequest
+from paddock.jobs.views.ended import read_end
+from paddock.jobs.views.stored import StoredJob
 from paddock.sdk.errors import JobFailed, PaddockError
 from paddock.sdk.functions import Script
-from paddock.sdk.result import Result
+from paddock.sdk.result import Result, build_result
 from paddock.sdk.runs import Ended, explained, find_first, finish
 from paddock.sdk.script_directory import remove_old, write_script
 
@@ -30,6 +34,17 @@ def test_a_job_that_failed_is_raised_with_its_result_unless_check_is_off() -> No
         finish(Ended(1, FAILED), check=True)
     assert error.value.result is FAILED
     assert finish(Ended(1, FAILED), check=False) is FAILED
+
+
+def test_a_job_that_completed_but_for_a_rank_is_raised() -> None:
+    args = {"succeeded": 1, "failed": ["worker-0"], "code": 1, "error": "ValueError: no room"}
+    view = build_view(phase=Phase.COMPLETED, cause=CauseRecord("Completed", args, 0.0))
+    end = read_end(view, 1, 20.0)
+    job = StoredJob(view.job.resource, {}, view.status, view.job)
+    result = build_result(job, view, end, None, lambda _: "")
+    assert (result.phase, result.succeeded) == ("Completed", False)
+    with pytest.raises(JobFailed, match="completed, but worker-0 failed: ValueError: no room"):
+        finish(Ended(1, result), check=True)
 
 
 def test_an_interrupted_call_is_interrupted() -> None:

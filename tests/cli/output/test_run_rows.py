@@ -73,6 +73,14 @@ def test_the_first_rank_stands_for_all(metrics: dict[str, Metrics], said: str) -
             replace(FAILED, phase="Completed", cause=Cause("Completed", {"succeeded": 2})),
             "demo run 2: Completed in 12s: 2 ranks succeeded",
         ),
+        (
+            replace(
+                FAILED,
+                phase="Completed",
+                cause=Cause("Completed", {"failed": ["worker-1"], "code": 1, "error": "E: x"}),
+            ),
+            "demo run 2: Completed in 12s, but worker-1 failed: E: x (exit code 1)",
+        ),
         (replace(RUN, ended=105.0, deleted=105.0), "demo run 2: Stopped after 5s: the job was deleted"),
         (
             replace(RUN, phase="Suspended", given_up="timeout", ended=130.0),

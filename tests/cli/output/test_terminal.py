@@ -223,3 +223,20 @@ def test_what_a_program_says_is_printed_as_it_is(console: Callable[[], Console])
     with (printed := console()).capture() as capture:
         printed.print("worker-0 failed: [bold] :warning: 3")
     assert capture.get() == "worker-0 failed: [bold] :warning: 3\n"
+
+
+@pytest.mark.parametrize("width", [200, 40], ids=["beside", "under its row"])
+def test_status_and_why_of_a_row_are_red_where_that_is_asked_for_and_only_on_a_terminal(width: int) -> None:
+    rows = [
+        ("one", "Completed", "completed: 2 ranks succeeded"),
+        ("two", "Completed", "completed, but worker-0 failed"),
+    ]
+    shown = io.StringIO()
+    print_table(Console(file=shown, force_terminal=True, width=width), HEADER, rows, cut=True, red={1})
+    red = [line for line in shown.getvalue().splitlines() if "\x1b[31m" in line]
+    assert "\x1b[31mCompleted" in red[0] and "two" in red[0]
+    assert "\x1b[31mcompleted, but" in red[-1]
+    assert "\x1b[32mCompleted" in shown.getvalue()
+    piped = io.StringIO()
+    print_table(Console(file=piped, width=width), HEADER, rows, cut=True, red={1})
+    assert "\x1b" not in piped.getvalue()
