@@ -43,7 +43,8 @@ class JobState:
 
     `uid`: of the job; empty before it is known. `seen_during_write`: versions that the watch delivered during a write,
     else None. `live_at`: when the job that is cached was asked for, or written. `doubtful`: a pass has failed, so the
-    next one reads the job. Times are of the steady clock."""
+    next one reads the job. `told_unknown`: the phase of a later version that was told. Times are of the steady
+    clock."""
 
     uid: str = ""
     port: int | None = None

@@ -36,6 +36,7 @@ from paddock.jobs.model import (
     Phase,
     Pod,
     Rank,
+    RestartScope,
     Settings,
     Status,
 )
@@ -196,6 +197,13 @@ def test_ranks_that_rejoin_are_made_again_beside_the_others() -> None:
     first, then = cut(BY_TORCHRUN, pods_of(BY_TORCHRUN, "worker=3", 3))
     assert (reason(first), first.status.attempt) == ("PodsAdopted", 3)
     assert (then.status.attempt, created(then)) == (3, ["Pod demo-worker-3"])
+
+
+def test_a_size_that_was_not_cut_stays_where_pods_tell_none() -> None:
+    job = replace(ELASTIC, scope=RestartScope.POD)
+    pods = with_pod(pods_of(job, "", 2), "worker-0", lambda pod: replace(pod, renewal=1))
+    found = plan(job, build_status(job, attempt=3, gang_size=2), Observed(pods=pods), NOW)
+    assert (reason(found), found.status.gang_size) == ("PodsAdopted", 2)
 
 
 def test_a_rank_that_is_deleted_before_the_next_record_ends_the_adopted_attempt() -> None:

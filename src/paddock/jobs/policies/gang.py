@@ -54,8 +54,9 @@ def plan_adoption(job: Job, status: Status, observed: Observed) -> Verdict | Non
     size = _find_gang_size(job, sizes)
     if not all_rejoin(job, find_changed(fit(job, size), sizes, ())):
         return plan_new_gang(causes.Resized(fit(job, 0).size), latest, size=0)
+    renewals, told = {**known, **newer}, size if sizes else None
     # `Starting` records that every rank's pod has existed (`was_whole`).
-    return Verdict(Phase.STARTING, causes.PodsAdopted(latest), latest, renewals={**known, **newer}, size=size)
+    return Verdict(Phase.STARTING, causes.PodsAdopted(latest), latest, renewals=renewals, size=told)
 
 
 def _find_gang_size(job: Job, sizes: Mapping[str, int]) -> int:
