@@ -47,6 +47,23 @@ KNOWN = (
     _sentence("fieldPath {path} is not supported; supported are {names} and labels['…']"),
     _sentence("Permission denied: {path}"),
     _sentence("No space left on device: {path}"),
+    # a fault of the machine (`node.runtime.machine_faults`)
+    _sentence("the disk of {path} is full: make room on it; it is tried again by itself"),
+    _sentence("the quota of the disk of {path} is used up: make room or raise it; it is tried again by itself"),
+    _sentence(
+        "{path} is on a disk that is mounted read-only: mount it writable (see dmesg for why); it is tried again by itself"
+    ),
+    _sentence("the disk of {path} fails with an input/output error: see dmesg; it is tried again by itself"),
+    _sentence(
+        "the cluster has as many files open as it may: raise the limit (ulimit -n) and restart it; it is tried again by "
+        "itself"
+    ),
+    _sentence("this machine has as many files open as it may: raise fs.file-max (sysctl); it is tried again by itself"),
+    _sentence(
+        "the machine or the cluster was stopped while the pod was running, so nobody saw how it ended; the disk of {path} "
+        "is full, which may be why its end is not in that file"
+    ),
+    _sentence("{path} cannot be written"),
     _sentence(
         "readOnly is not enforced without a sandbox: container {name} can write to {path} all the same; install "
         "bubblewrap to have it"
