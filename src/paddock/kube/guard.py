@@ -9,6 +9,7 @@ What is on its way by then goes on.
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable
+from contextlib import suppress
 from contextvars import ContextVar
 from functools import partial
 from typing import Any
@@ -51,7 +52,8 @@ class GuardedApi(Api):
         try:
             return await self._api.send(call)
         finally:
-            _CHECK.reset(outer)
+            with suppress(ValueError):  # a coroutine that nobody awaits any more is closed in another context
+                _CHECK.reset(outer)
 
     def follow(
         self, resource: Resource, namespace: str = "", *, labels: str = "", fields: str = ""
