@@ -234,6 +234,27 @@ def test_a_failed_pod_that_is_cleared_away_during_the_wait_has_failed_all_the_sa
     assert (judged.phase, judged.cause and judged.cause.reason, judged.losses) == (Phase.FAILED, reason, 0)
 
 
+@pytest.mark.parametrize(("node", "awaited"), [("node", ["worker-1"]), ("", None)], ids=["on a node", "not placed"])
+def test_a_rank_that_is_pending_is_awaited_once_it_has_a_node(node: str, awaited: list[str] | None) -> None:
+    """Its kubelet may have started it, and its end be on its way. One without a node has run nothing."""
+    job = build_job()
+    pods = with_pod(build_pods(job), "worker-0", failed(1))
+    pods = with_pod(pods, "worker-1", lambda pod: replace(pod, phase=PodPhase.PENDING, node=node))
+    cause = plan(job, build_status(job), observe(job, pods), NOW).status.cause
+    assert cause is not None
+    assert cause.args.get("awaited") == awaited
+    assert cause.reason == ("WaitingForStatuses" if awaited else "RankFailed")
+
+
+@pytest.mark.parametrize(("after", "seconds"), [(9, 19.0), (10, 10.0)])
+def test_a_success_lengthens_the_wait_only_if_it_came_less_than_ten_seconds_after_the_first_end(
+    after: int, seconds: float
+) -> None:
+    """Of two workers, one is never heard of. At ten seconds the gang has not succeeded, so nobody waits for it."""
+    ends = {SERVERS[0]: End(0, 0, 0), SERVERS[1]: End(0, 0, 0), WORKERS[0]: End(0, after, 0)}
+    assert judge(PS, ends) == Outcome(Phase.FAILED, 0, 0, "ServerEnded", seconds)
+
+
 def test_a_completed_job_names_who_failed_near_its_end() -> None:
     pods = tuple(replace(pod, phase=PodPhase.SUCCEEDED, exit=Exit(0, "", "", NOW)) for pod in build_pods(PS))
     pods = with_pod(pods, "ps-0", failed(139, 1))

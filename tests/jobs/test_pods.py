@@ -394,6 +394,23 @@ def test_a_pods_status_is_read(
 
 
 @pytest.mark.parametrize(
+    ("raw", "phase"),
+    [
+        (status("Running", ENDED), P.STARTING),  # the kubelet starts it again
+        (status("Running", ENDED, SIDE_CAR), P.STARTING),
+        (status("Running", DONE, SIDE_CAR), P.RUNNING),  # it stays ended, until the kubelet starts it again
+    ],
+)
+def test_a_container_that_its_kubelet_restarts_has_not_ended(raw: dict[str, Any], phase: PodPhase) -> None:
+    """A pod of training-operator between two starts: its gang is not to be restarted for it."""
+    manifest = build() | {"status": raw}
+    manifest["spec"] = {**manifest["spec"], "restartPolicy": "OnFailure"}
+    pod = pods.read_pod(manifest)
+    assert pod is not None
+    assert (pod.phase, pod.exit, pod.lingers) == (phase, None, False)
+
+
+@pytest.mark.parametrize(
     ("raw", "lingers"),
     [
         (status("Running", RUNNING, SIDE_CAR), False),

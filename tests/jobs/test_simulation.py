@@ -21,6 +21,7 @@ from jobs.simulated.sabotaged import ActsAtOnce, BelievesAbsences, DeletesByName
 from jobs.simulated.sentences import Violation
 from jobs.simulated.world import ACTIONS, CLEAN, Run, Sabotage, Start, run_seed
 from jobs.simulated.world import World as OperatorWorld
+from paddock.kube.meta import PODS
 
 QUICK = settings(stateful_step_count=60, suppress_health_check=list(HealthCheck), database=None)
 STARTS = st.builds(
@@ -132,6 +133,22 @@ def test_no_sentence_breaks_in_50000_steps() -> None:
 def test_a_seed_gives_the_same_run_again() -> None:
     sabotage = Sabotage(records_later=True)
     assert run_seed(0, sabotage=sabotage) == run_seed(0, sabotage=sabotage)
+
+
+def test_a_job_that_was_read_live_seconds_ago_is_read_again_before_its_pods_are_made() -> None:
+    """Whoever suspended it is not heard: its watch lags. A pod that was not placed is deleted, and would be made
+    again."""
+    world = OperatorWorld(Start(workers=2))
+    try:
+        world.act("wait", 2)
+        assert len(world.store.all(PODS)) == 2
+        world.act("edit_unheard", 0)
+        world.act("wait", 2)
+        world.act("delete_by_hand", 0)
+        world.act("wait", 2)
+        assert not world.store.all(PODS), "none is made of a suspended job"
+    finally:
+        world.close()
 
 
 def find_violation(steps: int, sabotage: Sabotage | None = None, first: int = 0) -> list[Run]:

@@ -278,6 +278,22 @@ def test_a_late_answer_shortens_the_leadership() -> None:
         each.work.close()
 
 
+def test_an_answer_from_before_an_own_write_is_not_believed() -> None:
+    """It was under way meanwhile, and tells of the holder of then. The next write would meet a 409."""
+    now, server = [0.0], Server()
+    elector = Elector("a", server, lambda: now[0], 0.0, [1.7e9])
+    until_written(elector, server)
+    elector.go_on()
+    asked, own = now[0] - 0.5, elector.election.observation.record
+    assert own is not None and own.holder == "a"
+    before = build_lease(Key("ns", "x"), None, THEIRS, {})
+    elector.election.observe(before, asked)
+    assert elector.election.observation.record == own
+    elector.election.observe(before, now[0])
+    assert elector.election.observation.record == THEIRS, "an answer from after it is"
+    elector.work.close()
+
+
 def until_written(elector: Elector, server: Server) -> None:
     """Until its write is executed, before the answer."""
     before = server.version

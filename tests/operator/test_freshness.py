@@ -95,7 +95,7 @@ def test_an_old_job_proves_nothing() -> None:
 def test_what_is_from_before_the_term_proves_nothing(created: float) -> None:
     """Times are whole seconds: what was made in the second in which it began may be from before."""
     watch = Watch()
-    watch.now = 1000.4
+    watch.now = 1000.0
     watch.freshness.begin_term()
     watch.now = 1001.0
     watch.tell(created)

@@ -11,7 +11,7 @@ from jobs.gangs import build_job, build_pods, deleting, failed, succeeded, with_
 from paddock.jobs.model import Rank, Status
 from paddock.jobs.policies.losses import Losses
 from paddock.jobs.policies.restart import plan_restart
-from paddock.jobs.policies.root_cause import find_root_cause, read_deaths
+from paddock.jobs.policies.root_cause import Kind, find_root_cause, read_deaths
 from paddock.jobs.policies.success import early_servers
 
 JOB = build_job(ps=1, workers=3)
@@ -224,6 +224,13 @@ def test_the_error_is_that_of_the_first_named_rank_and_not_long() -> None:
 def test_a_missing_rank_is_a_deleted_one() -> None:
     (death,) = find_root_cause(read_deaths(JOB, (), (), (Rank("worker", 0),), whole=True))
     assert death.why == "Deleted"
+
+
+def test_an_evicted_rank_that_somebody_clears_away_was_evicted_all_the_same() -> None:
+    """Its eviction counts as a restart. Whoever deletes the pod before the verdict makes it no loss, which is free."""
+    cleared = with_pod(build_pods(JOB), "worker-1", lambda pod: deleting(failed(137, 0, "Evicted")(pod)))
+    (death,) = find_root_cause(read_deaths(JOB, cleared, (), (), whole=True))
+    assert (str(death.rank), death.kind) == ("worker-1", Kind.EVICTED)
 
 
 def test_a_pod_that_goes_before_the_gang_was_whole_is_not_missed() -> None:
