@@ -16,16 +16,22 @@ from hypothesis import Phase as HypothesisPhase
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
 
+from jobs.simulated.faults import FAULTS, NOT_YET, Fault
+from jobs.simulated.kubelets import Kubelet
+from jobs.simulated.manifests import APIS, CLEAN, Start, read_status
 from jobs.simulated.planned import World, WorldWithData, WorldWithRoom
 from jobs.simulated.sabotaged import ActsAtOnce, BelievesAbsences, DeletesByName
 from jobs.simulated.sentences import Violation
-from jobs.simulated.world import ACTIONS, CLEAN, Run, Sabotage, Start, run_seed
+from jobs.simulated.world import ACTIONS, Run, Sabotage, run_seed
 from jobs.simulated.world import World as OperatorWorld
-from paddock.kube.meta import PODS
+from paddock.jobs.model import Phase
+from paddock.kube.calls import Call, Create, Delete
+from paddock.kube.meta import CONFIG_MAPS, PODS, Manifest, key_of, uid_of
 
 QUICK = settings(stateful_step_count=60, suppress_health_check=list(HealthCheck), database=None)
 STARTS = st.builds(
     Start,
+    kind=st.sampled_from(list(APIS)),
     ps=st.integers(0, 1),
     workers=st.integers(1, 2),
     never=st.booleans(),
@@ -120,6 +126,30 @@ def test_an_operator_with_a_rule_taken_out_is_caught_within_20000_steps(
     assert last.broken
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("fault", "rule"),
+    [
+        pytest.param(Fault.CLEARED, Sabotage(forgets_successes=True), id="successes-are-recorded"),
+        pytest.param(Fault.FORMER, Sabotage(overlooks_former_pods=True), id="former-pods-are-waited-for"),
+        pytest.param(Fault.GROUPS, Sabotage(takes_any_group=True), id="a-gang-has-a-pod-group-of-its-own"),
+        pytest.param(Fault.LOST, Sabotage(forces_nothing=True), id="pods-on-lost-nodes-are-forced"),
+        pytest.param(Fault.DEAF, Sabotage(hears_no_silence=True), id="silence-is-noticed"),
+    ],
+)
+def test_an_operator_with_a_rule_against_a_fault_taken_out_is_caught_within_20000_steps(
+    fault: Fault, rule: Sabotage
+) -> None:
+    assert find_violation(20_000, rule, faults=frozenset({fault}))[-1].broken
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", sorted(fault.name for fault in NOT_YET))
+def test_a_fault_that_is_not_withstood_yet_is_found(name: str) -> None:
+    """Once it is not found any more, take it out of `NOT_YET`."""
+    assert find_violation(20_000, faults=frozenset({Fault[name]}))[-1].broken
+
+
 def test_no_sentence_breaks_in_3000_steps() -> None:
     assert_clean(find_violation(3_000))
 
@@ -151,11 +181,113 @@ def test_a_job_that_was_read_live_seconds_ago_is_read_again_before_its_pods_are_
         world.close()
 
 
-def find_violation(steps: int, sabotage: Sabotage | None = None, first: int = 0) -> list[Run]:
+def delete_ended(world: OperatorWorld, pod: Manifest) -> Call[Any]:
+    return Delete(PODS, *key_of(pod), uid=uid_of(pod))
+
+
+def create_again(world: OperatorWorld, pod: Manifest) -> Call[Any]:
+    world.store.remove(PODS, key_of(pod))
+    world.rewrite(lambda _: {"phase": "Running"})
+    return Create(PODS, manifest=pod)
+
+
+@pytest.mark.parametrize(
+    ("build", "broken"),
+    [
+        (delete_ended, "an ended pod stays where its clean-up policy keeps it"),
+        (create_again, "a finished job never trains again"),
+    ],
+)
+def test_what_an_operator_does_to_a_finished_job_is_judged(
+    build: Callable[[OperatorWorld, Manifest], Call[Any]], broken: str
+) -> None:
+    """Also after somebody else has written its status."""
+    world = build_world(clean="Never")
+    try:
+        for number in (0, 1):
+            world.act("finish", number, 0)
+        world.act("wait", 3)
+        assert read_status(world.job or {}).phase is Phase.COMPLETED
+        hear_nothing(world)
+        send(world, build(world, world.store.all(PODS)[0]))
+        assert world.sentences.broken == broken
+    finally:
+        world.close()
+
+
+def test_a_pod_that_is_told_of_another_size_than_its_peers_is_judged() -> None:
+    world = build_world()
+    try:
+        pod = world.store.all(PODS)[0]
+        container = pod["spec"]["containers"][0]
+        told = {**container, "env": [{"name": "PADDLE_TRAINERS_NUM", "value": "9"}]}
+        other = {**pod["metadata"], "name": "demo-worker-2"}
+        hear_nothing(world)
+        manifest = {**pod, "metadata": other, "spec": {**pod["spec"], "containers": [told]}}
+        send(world, Create(PODS, *key_of(manifest), manifest=manifest))
+        assert world.sentences.broken == "the pods of a gang are told one size"
+    finally:
+        world.close()
+
+
+def build_world(**start: Any) -> OperatorWorld:
+    """A job of two workers that run."""
+    world = OperatorWorld(Start(workers=2, **start), faults=frozenset(Fault))
+    world.act("go_on", 4)
+    return world
+
+
+def hear_nothing(world: OperatorWorld) -> None:
+    """The operators do nothing more; they would do what is right."""
+    for process in world.processes:
+        process.lead.leads = False
+
+
+def send(world: OperatorWorld, call: Call[Any]) -> None:
+    """Asked for by an operator that knows everything."""
+    world.loop.create_task(world.processes[0].client.send(call))
+    world.loop.advance(1)
+
+
+def test_a_kubelet_keeps_a_config_map_while_a_pod_of_its_node_refers_to_the_name() -> None:
+    world = build_world()
+    try:
+        store, (former, pod) = world.store, world.store.all(PODS)
+        kubelet = Kubelet(store, keeps=True)
+        kubelet.register(former)
+        first = kubelet.read(former)
+        assert first is not None
+        store.remove(CONFIG_MAPS, key_of(first))
+        theirs = {**first["metadata"], "ownerReferences": [{"controller": True, "uid": "of the next job"}]}
+        second = store.create(CONFIG_MAPS, {**first, "metadata": theirs})
+        kubelet.register(pod)
+        assert kubelet.read(pod) == first, "though it is gone"
+        for each in (former, pod):
+            store.remove(PODS, key_of(each))
+        kubelet.reap()
+        assert kubelet.read(pod) == second
+        world.sentences.judge_start(pod, second)
+        assert world.sentences.broken == "a pod that starts reads the endpoints of its own attempt"
+    finally:
+        world.close()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", sorted(fault.name for fault in NOT_YET & {Fault.CLEARED, Fault.DROPPED}))
+@pytest.mark.parametrize("world", [World, WorldWithRoom])
+def test_a_plan_that_does_not_withstand_a_fault_yet_is_found(world: type[World], name: str) -> None:
+    search = settings(QUICK, max_examples=160, derandomize=True, phases=[HypothesisPhase.generate])
+    with pytest.raises(Violation):
+        run_state_machine_as_test(type("Faulty", (world,), {"faults": frozenset({Fault[name]})}), settings=search)
+
+
+def find_violation(
+    steps: int, sabotage: Sabotage | None = None, first: int = 0, faults: frozenset[Fault] = FAULTS
+) -> list[Run]:
     """Runs of one seed after the other, up to the first that breaks a sentence or until so many steps are done."""
     runs: list[Run] = []
     while sum(run.steps for run in runs) < steps:
-        runs.append(run_seed(first + len(runs), sabotage=sabotage or Sabotage()))
+        runs.append(run_seed(first + len(runs), sabotage=sabotage or Sabotage(), faults=faults))
         if runs[-1].broken:
             break
     return runs

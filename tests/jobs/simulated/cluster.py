@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from random import Random
 from typing import Any
 
-from jobs.simulated.process import JOBS
-from jobs.simulated.sentences import KEY, Sentences, attempt_of
+from jobs.simulated.faults import Fault
+from jobs.simulated.kubelets import Kubelet, names_config_map
+from jobs.simulated.manifests import KEY, KINDS, read_status
+from jobs.simulated.sentences import Sentences, attempt_of
 from jobs.simulated.store import Store
 from paddock.kube.meta import (
     CONFIG_MAPS,
@@ -26,32 +29,45 @@ from paddock.kube.meta import (
 from paddock.kube.times import format_time
 
 CHILDREN = (PODS, SERVICES, CONFIG_MAPS, POD_GROUPS)
-NODE = "node"
+NODE_NAMES = ("node-0", "node-1")
+
+_OTHER = {
+    "apiVersion": "kubeflow.org/v1", "kind": "JAXJob", "name": KEY.name, "uid": "other", "controller": True,
+}  # fmt: skip
+"""The owner reference of what belongs to a living job of another kind, which another operator runs."""
 
 _LATEST = 9.0
 """Seconds until a status is told at the latest; a verdict waits for 10."""
 
 
 class Cluster:
-    """One node, which may be out of reach: then nothing on it is started or ended, as far as anybody hears."""
+    """Nodes, which may be out of reach: then nothing on one is started or ended, as far as anybody hears."""
 
-    def __init__(self, store: Store, sentences: Sentences, *, evicted: str = "Evicted") -> None:
+    def __init__(
+        self, store: Store, sentences: Sentences, faults: Collection[Fault], *, evicted: str = "Evicted"
+    ) -> None:
+        keeps = Fault.KEPT in faults
+        self._kubelets = {name: Kubelet(store, keeps=keeps) for name in NODE_NAMES}
         self._store, self._sentences, self._evicted = store, sentences, evicted
         self._unsaid: list[tuple[float, Manifest, Manifest]] = []
         """Ends that no kubelet has told yet: the pod, and its status, since the store's time."""
         self._told: dict[str, Manifest] = {}
         self._addresses = 0
-        self._store.create(NODES, {"metadata": {"name": NODE}, "status": {"conditions": [self._ready(True)]}})
+        for name in NODE_NAMES:
+            self._store.create(NODES, {"metadata": {"name": name}, "status": {"conditions": [self._ready(True)]}})
 
-    @property
-    def reachable(self) -> bool:
-        return bool(self._store.get(NODES, Key("", NODE))["status"]["conditions"][0]["status"] == "True")
+    def is_reachable(self, node: str) -> bool:
+        found = self._store.get(NODES, Key("", node))
+        return bool(found["status"]["conditions"][0]["status"] == "True")
 
-    def reach(self, reachable: bool) -> None:
+    def reach(self, reachable: bool, node: str) -> None:
         while self._unsaid and not reachable:
             self.tell(0)
-        if reachable is not self.reachable:
-            self._store.change(NODES, Key("", NODE), {"status": {"conditions": [self._ready(reachable)]}})
+        if reachable is not self.is_reachable(node):
+            self._store.change(NODES, Key("", node), {"status": {"conditions": [self._ready(reachable)]}})
+
+    def _runs(self, pod: Manifest) -> bool:
+        return self.is_reachable(pod["spec"]["nodeName"])
 
     def _ready(self, reachable: bool) -> Manifest:
         """As Kubernetes says it of a node of which nothing is heard."""
@@ -68,22 +84,33 @@ class Cluster:
     def advance(self, number: int) -> None:
         """A pod is placed and gets its address; or starts, once the ConfigMap that it names is there."""
         pod = self.pick(number)
-        if pod is None or is_deleting(pod) or not self.reachable:
+        if pod is None or is_deleting(pod):
             return
         if not pod["spec"].get("nodeName"):
-            self._addresses += 1
-            address = f"10.0.{self._addresses // 250}.{self._addresses % 250 + 1}"
-            self._say(pod, {"phase": "Pending", "podIP": address}, {"nodeName": NODE})
-        elif pod["status"]["phase"] == "Pending":
-            named = _config_map(pod)
-            found = self._store.find(CONFIG_MAPS, Key(key_of(pod).namespace, named)) if named else None
-            if found is not None:
-                own = controller_of(found) == controller_of(pod)  # else a former job's, or nobody's
-                self._told[uid_of(pod)] = (found.get("data") or {}) if own else {}
-                self._say(
-                    pod, {"phase": "Running", "startTime": self._time(), **_container(pod, {"running": {}}, True)}
-                )
-                self._look_at_gang(pod)
+            self._place(pod)
+        elif pod["status"]["phase"] == "Pending" and self._runs(pod):
+            found = self._kubelets[pod["spec"]["nodeName"]].read(pod)
+            if found is not None or not names_config_map(pod):
+                self._start(pod, found)
+
+    def _place(self, pod: Manifest) -> None:
+        ready = [name for name in NODE_NAMES if self.is_reachable(name)]
+        if not ready:
+            return
+        self._addresses += 1
+        address = f"10.0.{self._addresses // 250}.{self._addresses % 250 + 1}"
+        node = ready[self._addresses % len(ready)]
+        self._kubelets[node].register(pod)
+        self._say(pod, {"phase": "Pending", "podIP": address}, {"nodeName": node})
+
+    def _start(self, pod: Manifest, found: Manifest | None) -> None:
+        """`found`: the ConfigMap, of a pod that names one."""
+        own = found is not None and controller_of(found) == controller_of(pod)  # else a former job's, or nobody's
+        self._told[uid_of(pod)] = (found.get("data") or {}) if found is not None and own else {}
+        if found is not None:
+            self._sentences.judge_start(pod, found)
+        self._say(pod, {"phase": "Running", "startTime": self._time(), **_container(pod, {"running": {}}, True)})
+        self._look_at_gang(pod)
 
     def finish(self, number: int, code: int) -> None:
         pod = self.pick(number)
@@ -104,7 +131,7 @@ class Cluster:
         ended, pod, status = self._unsaid.pop(number % len(self._unsaid))
         there = self._store.find(PODS, key_of(pod))
         if there is not None and uid_of(there) == uid_of(pod) and (there.get("status") or {}).get("phase") == "Running":
-            self._sentences.note_told(pod, ended)
+            self._sentences.note_told(pod, ended, well=status["phase"] == "Succeeded")
             self._say(pod, status)
 
     def pass_time(self, seconds: float) -> None:
@@ -113,7 +140,7 @@ class Cluster:
             self.tell(0)
 
     def _end(self, pod: Manifest, code: int) -> bool:
-        if (pod.get("status") or {}).get("phase") != "Running" or not self.reachable or self._is_unsaid(pod):
+        if (pod.get("status") or {}).get("phase") != "Running" or not self._runs(pod) or self._is_unsaid(pod):
             return False
         if code or "-ps-" in name_of(pod):
             self._sentences.note(pod, "failure")
@@ -129,9 +156,7 @@ class Cluster:
     def lose(self, number: int) -> None:
         """The node of a pod is lost, or evicts it for what it uses."""
         pod = self.pick(number)
-        ended = pod is not None and (
-            (pod.get("status") or {}).get("phase") in ("Succeeded", "Failed") or self._is_unsaid(pod)
-        )
+        ended = pod is not None and (_has_ended(pod) or self._is_unsaid(pod))
         if pod is not None and not ended:
             self._sentences.note(pod, "disturbance" if number % 2 else "failure")
             self._say(pod, {"phase": "Failed", "reason": "NodeLost" if number % 2 else self._evicted})
@@ -139,28 +164,60 @@ class Cluster:
     def delete_by_hand(self, number: int) -> None:
         pod = self.pick(number)
         if pod is not None:
-            self._sentences.note(pod, "disturbance")
+            self._sentences.note_deletion(pod)
             self._store.delete(PODS, key_of(pod))
+
+    def clear_ended(self, number: int) -> None:
+        """One that has ended, whoever finds it in the way. The garbage collector of pods forces it."""
+        ended = [pod for pod in self._store.all(PODS) if controller_of(pod) and _has_ended(pod)]
+        if ended:
+            pod = ended[number % len(ended)]
+            self._sentences.note_deletion(pod)
+            self._store.delete(PODS, key_of(pod), grace=0 if number % 2 else None)
+
+    def evict_from_lost_nodes(self) -> None:
+        """Five minutes after a node was lost, its pods are told to go; nobody confirms it."""
+        for pod in self._store.all(PODS):
+            if pod["spec"].get("nodeName") and not self._runs(pod) and not is_deleting(pod):
+                self._sentences.note_deletion(pod)
+                self._store.mark_deleting(PODS, key_of(pod))
 
     def reap(self) -> None:
         """Terminating programs have exited."""
-        for pod in self._store.all(PODS):
-            if is_deleting(pod) and self.reachable:
-                self._store.remove(PODS, key_of(pod))
+        for name, kubelet in self._kubelets.items():
+            if self.is_reachable(name):
+                kubelet.reap()
 
     def collect(self) -> None:
         """Garbage collection: deletes objects without an owner, then their dependents."""
-        alive = {uid_of(job) for job in self._store.all(JOBS) if not is_deleting(job)}
+        alive = {uid_of(job) for job in self._jobs() if not is_deleting(job)} | {_OTHER["uid"]}
         for resource in CHILDREN:
             for child in self._store.all(resource):
                 owner = controller_of(child)
                 if owner is not None and owner["uid"] not in alive:
                     self._store.delete(resource, key_of(child))
         left = {(controller_of(child) or {}).get("uid") for each in CHILDREN for child in self._store.all(each)}
-        for job in self._store.all(JOBS):
-            if is_deleting(job) and uid_of(job) not in left:
-                self._store.records += 1
-                self._store.remove(JOBS, key_of(job))
+        for resource in KINDS:
+            for job in self._store.all(resource):
+                if is_deleting(job) and uid_of(job) not in left:
+                    self._store.records += 1
+                    self._store.remove(resource, key_of(job))
+
+    def orphan(self) -> None:
+        """What the job owns has no owner from now on."""
+        for resource in CHILDREN:
+            for child in self._store.all(resource):
+                self._store.change(resource, key_of(child), {"metadata": {"ownerReferences": []}})
+
+    def give_group_away(self) -> None:
+        """The PodGroup of the job's name is that of a living job of another kind."""
+        self._store.remove(POD_GROUPS, KEY)
+        meta = {"name": KEY.name, "namespace": KEY.namespace, "ownerReferences": [_OTHER]}
+        group = {"apiVersion": POD_GROUPS.api_version, "kind": POD_GROUPS.kind, "metadata": meta}
+        self._store.create(POD_GROUPS, {**group, "spec": {"minMember": 1}})
+
+    def _jobs(self) -> list[Manifest]:
+        return [job for resource in KINDS for job in self._store.all(resource)]
 
     def obstruct(self, resource: Resource, name: str) -> None:
         """Another owner creates an object with a name of the job's."""
@@ -170,19 +227,18 @@ class Cluster:
             self._store.create(resource, manifest)
 
     def clear(self) -> None:
-        for resource in (PODS, SERVICES, CONFIG_MAPS):
+        for resource in CHILDREN:
             for child in self._store.all(resource):
-                if controller_of(child) is None:
+                if (controller_of(child) or _OTHER)["uid"] == _OTHER["uid"]:
                     self._store.remove(resource, key_of(child))
 
     def _look_at_gang(self, pod: Manifest) -> None:
         owner, attempt = (controller_of(pod) or {}).get("uid"), attempt_of(pod)
-        jobs = [job for job in self._store.all(JOBS) if uid_of(job) == owner]
-        if not jobs or (jobs[0].get("status") or {}).get("attempt", 0) != attempt:
+        jobs = [job for job in self._jobs() if uid_of(job) == owner]
+        if not jobs or read_status(jobs[0]).attempt != attempt:
             return
-        spec = jobs[0]["spec"]
-        roles = [role for role in ("ps", "worker") if role in spec]
-        wanted = {f"{name_of(jobs[0])}-{role}-{index}" for role in roles for index in range(spec[role]["replicas"])}
+        job = self._sentences.read_valid(jobs[0])
+        wanted = {f"{name_of(jobs[0])}-{rank}" for rank in job.ranks()} if job is not None else set()
         gang = [each for each in self._sentences.pods_of(jobs[0]) if attempt_of(each) == attempt]
         running = {name_of(each): each for each in gang if (each.get("status") or {}).get("phase") == "Running"}
         if len(running) == len(gang) and set(running) == wanted:  # else it is what is left of one that was resized
@@ -200,6 +256,5 @@ def _container(pod: Manifest, state: Manifest, ready: bool) -> dict[str, Any]:
     return {"containerStatuses": [{"name": name, "ready": ready, "state": state}]}
 
 
-def _config_map(pod: Manifest) -> str:
-    sources = [entry for each in pod["spec"]["containers"] for entry in each.get("envFrom") or ()]
-    return next((str(entry["configMapRef"]["name"]) for entry in sources if "configMapRef" in entry), "")
+def _has_ended(pod: Manifest) -> bool:
+    return (pod.get("status") or {}).get("phase") in ("Succeeded", "Failed")

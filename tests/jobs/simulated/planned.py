@@ -16,10 +16,12 @@ from dataclasses import replace
 from typing import Any
 
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from jobs.gangs import NOW, PADDLE_JOBS, build_job, build_torch_job
-from jobs.simulated.sentences import Violation, loses_an_end, runs
+from jobs.simulated.faults import FAULTS, Fault
+from jobs.simulated.manifests import THEIR_KEYS
+from jobs.simulated.sentences import KEEPING, Violation, loses_an_end, read_told_size, runs
 from paddock.jobs.actions import Create, Delete, Plan
 from paddock.jobs.apis.registry import PADDLEPADDLE
 from paddock.jobs.datasets import plan_gate
@@ -47,6 +49,7 @@ from paddock.jobs.model import (
 )
 from paddock.jobs.objects.pods import config_map_name, needs_config_map, pod_name, read_pod
 from paddock.jobs.plan import plan
+from paddock.jobs.policies.cleanup import read_situation
 from paddock.kube.datasets import DatasetStatus
 from paddock.kube.datasets import Phase as DatasetPhase
 from paddock.kube.meta import CONFIG_MAPS, POD_GROUPS, PODS, SERVICES, Manifest, Resource, name_of
@@ -82,6 +85,7 @@ class World(RuleBasedStateMachine):
     elasticity: Elasticity | None = None
     room = 100
     doubts_absences = True
+    faults: frozenset[Fault] = FAULTS
 
     def __init__(self) -> None:
         super().__init__()
@@ -97,6 +101,15 @@ class World(RuleBasedStateMachine):
         self.dataset: DatasetStatus | None = READY
         self.began_without_data = False
         self.created: set[str] = set()
+        self.sizes: dict[str, str] = {}
+        """How many ranks the program of a pod is told of, by UID."""
+        self.well: dict[tuple[int, str], set[Rank]] = {}
+        """The ranks of an attempt and role that have ended well."""
+        self.counted: dict[int, set[Rank]] = {}
+        """Those of an attempt whose success was recorded."""
+        self.latest = 0
+        self.end: Status | None = None
+        self.rewritten = False
         self.in_flight: list[tuple[Delete, str]] = []
         self.what_happened: dict[int, set[str]] = {}
         self.replacement_killed = False
@@ -105,6 +118,8 @@ class World(RuleBasedStateMachine):
         self.left_its_end = False
         self.lost_an_end = False
         self.uncounted = False
+        self.trained_twice = False
+        self.cleared_away = False
 
     @initialize(
         ps=st.integers(0, 1),
@@ -156,12 +171,20 @@ class World(RuleBasedStateMachine):
             if isinstance(action, Create):
                 self.create(action.resource, action.manifest)
             elif isinstance(action, Delete):
+                self.cleared_away |= any(pod.uid == action.uid and self.is_kept(pod) for pod in observed.pods)
                 self.send(order, action, meant.get(action.key.name, ""))
         if order != "act, crash":
             self.record(status, planned.status)
         if "crash" in order:
             self.list_anew(0)
         self.picture()
+
+    def is_kept(self, pod: Pod) -> bool:
+        """Whether it is an ended pod of a finished job, which its clean-up policy keeps."""
+        end = self.end
+        if end is None or not pod.ended or pod.lingers or pod.spare or not end.holds(pod):
+            return False
+        return pod.rank in fit(self.job, end.gang_size).ranks() and read_situation(self.job, end) in KEEPING
 
     @rule(rounds=st.integers(1, 6), order=st.sampled_from(["act, record", "act twice, record", "act, crash"]))
     def go_on(self, rounds: int, order: str) -> None:
@@ -223,23 +246,37 @@ class World(RuleBasedStateMachine):
     def record(self, before: Status, after: Status) -> None:
         if before == after:
             return
-        if after.gang_size != before.gang_size:
+        if after.gang_size != before.gang_size and not self.rewritten:
             self.judge_size(before, after)
         what = self.what_happened.get(before.attempt)
         if after.attempt > before.attempt:
             self.grown_for_no_reason |= not what
             self.uncounted |= what == {"failure"} and after.restarts == before.restarts
-        elif after.renewals != before.renewals:
+        elif after.renewals != before.renewals and not self.rewritten:
             self.judge_renewals(before, after)
         # An edit after the end is told.
-        told = {"observed_generation": after.observed_generation, "roles": after.roles, "refs": after.refs}
+        told: dict[str, Any] = {
+            "observed_generation": after.observed_generation, "roles": after.roles, "refs": after.refs,
+        }  # fmt: skip
+        if self.rewritten:  # what was dropped may be taken up again
+            told["attempt"] = after.attempt
         self.left_its_end |= before.phase.terminal and after != replace(before, **told)
-        self.lost_an_end |= before.phase.terminal and loses_an_end(before, after)
+        self.lost_an_end |= before.phase.terminal and loses_an_end(before, after) and not self.rewritten
+        self.note_record(after)
         if self.job.resource != PADDLE_JOBS:
             self.kept = after
             return
         self.raw = merge_patch(self.raw, PADDLEPADDLE.write_status(self.raw, after, self.now))
         demand(self.status() == after, "what is recorded is what is read back")
+
+    def note_record(self, after: Status) -> None:
+        self.latest = max(self.latest, after.attempt)
+        if after.phase.terminal and self.end is None:
+            self.end = after
+        for role, counts in after.roles.items():
+            well = self.well.get((after.attempt, role), set())
+            if well and counts.succeeded >= len(well):
+                self.counted.setdefault(after.attempt, set()).update(well)
 
     def judge_size(self, before: Status, after: Status) -> None:
         bounds, role = self.job.elasticity, self.job.role("worker")
@@ -274,7 +311,9 @@ class World(RuleBasedStateMachine):
             return
         pod = read_pod({**manifest, "metadata": {**manifest["metadata"], "uid": uid}})
         assert pod is not None
-        self.trained_again |= self.status().phase.terminal
+        self.trained_again |= self.status().phase.terminal or self.end is not None
+        self.trained_twice |= pod.rank in self.counted.get(pod.attempt, ()) and Fault.CLEARED in self.faults
+        self.sizes[uid] = read_told_size(manifest)
         self.created.add(name)
         self.pods[name] = replace(pod, created=self.now)
 
@@ -325,6 +364,8 @@ class World(RuleBasedStateMachine):
             return
         if code or pod.rank.role == "ps":
             self.note_pod(pod, "failure")
+        else:
+            self.note_well(pod)
         self.change(
             pod, phase=PodPhase.FAILED if code else PodPhase.SUCCEEDED, exit=Exit(code, finished=float(int(self.now)))
         )
@@ -340,8 +381,42 @@ class World(RuleBasedStateMachine):
     def delete_by_hand(self, index: int) -> None:
         pod = self.pick(index)
         if pod is not None:
-            self.note_pod(pod, "disturbance")
+            self.note_deletion(pod)
             self.change(pod, deleting=True)
+
+    @precondition(lambda self: Fault.CLEARED in self.faults)
+    @rule(index=st.integers(0, 3))
+    def clear_ended(self, index: int) -> None:
+        """A pod that has ended, and all are told of that, is cleared away."""
+        ended = [pod for pod in self.pods.values() if pod.ended]
+        if ended:
+            self.hear(2)
+            self.one_pass("act, record")
+        pod = self.pods.get(ended[index % len(ended)].name) if ended else None
+        if pod is not None:
+            self.note_deletion(pod)
+            del self.pods[pod.name]
+            self.picture()
+
+    def note_deletion(self, pod: Pod) -> None:
+        """Of a rank whose success was recorded nothing is lost."""
+        counted = pod.ended and pod.rank in self.counted.get(pod.attempt, ())
+        if not counted or Fault.CLEARED not in self.faults:
+            self.note_pod(pod, "disturbance")
+
+    @precondition(lambda self: Fault.DROPPED in self.faults)
+    @rule()
+    def drop_keys(self) -> None:
+        """Another operator writes the status, without the keys that its types do not have."""
+        if self.job.resource == PADDLE_JOBS:
+            self.raw = {key: value for key, value in self.raw.items() if key in THEIR_KEYS["PaddleJob"]}
+        else:
+            phase = Phase.PENDING if self.kept.phase is Phase.STARTING else self.kept.phase
+            kept = self.kept
+            self.kept = Status(phase, roles=kept.roles, started=kept.started, finished=kept.finished)
+        self.rewritten = True
+        for attempt in range(self.latest + 1):
+            self.note(attempt, "rewrite")
 
     @rule()
     def reap(self) -> None:
@@ -406,6 +481,11 @@ class World(RuleBasedStateMachine):
     def config_map(self, pod: Pod) -> str:
         return config_map_name(self.job, pod.attempt)
 
+    def note_well(self, pod: Pod) -> None:
+        role = self.job.role(pod.rank.role)
+        if role is not None and not role.serves:
+            self.well.setdefault((pod.attempt, role.name), set()).add(pod.rank)
+
     def note(self, attempt: int, what: str) -> None:
         self.what_happened.setdefault(attempt, set()).add(what)
 
@@ -430,6 +510,9 @@ class World(RuleBasedStateMachine):
         demand(len(ranks) == len(set(ranks)), "there is at most one pod for each rank")
         ports = {pod.port for pod in self.pods.values() if not pod.spare}
         demand(len(ports) <= 1, "a gang has one port")
+        told = {self.sizes[pod.uid] for pod in self.pods.values() if not (pod.spare or pod.deleting or pod.ended)}
+        rejoin = hasattr(self, "job") and self.job.launch.elastic is not None  # by torchrun, at any size
+        demand(len(told) <= 1 or rejoin, "the pods of a gang are told one size")
 
     @invariant()
     def nothing_forbidden_happened(self) -> None:
@@ -437,6 +520,8 @@ class World(RuleBasedStateMachine):
         demand(not self.uncounted, "a failed gang is never made again without being counted")
         demand(not self.replacement_killed, "the replacement is never killed")
         demand(not self.trained_again, "a finished job never trains again")
+        demand(not self.trained_twice, "a rank whose success was recorded never trains again in its attempt")
+        demand(not self.cleared_away, "an ended pod stays where its clean-up policy keeps it")
         demand(not self.left_its_end, "of what is recorded of a finished job the counts alone follow its pods")
         demand(not self.lost_an_end, "an end that was counted of a finished job counts for ever")
         demand(not self.grown_for_no_reason, "an attempt ends only for a reason")
@@ -469,6 +554,7 @@ class World(RuleBasedStateMachine):
     def succeed_workers(self) -> None:
         for pod in list(self.pods.values()):
             if pod.phase is PodPhase.RUNNING and pod.rank.role != "ps":
+                self.note_well(pod)
                 self.change(pod, phase=PodPhase.SUCCEEDED, exit=Exit(0, finished=float(int(self.now))))
 
     def at_rest(self) -> bool:

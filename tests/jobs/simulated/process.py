@@ -14,23 +14,37 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
+from jobs.simulated.faults import DEAF_SECONDS
 from jobs.simulated.loop import VirtualLoop
+from jobs.simulated.manifests import KEY, KINDS
 from jobs.simulated.store import Store, Write
 from paddock.controllers.clock import ServerClock
-from paddock.jobs.apis.registry import PADDLEPADDLE
 from paddock.jobs.model import Settings
 from paddock.kube.api import Api, Event
 from paddock.kube.calls import Call, Create, Delete, Get, List, Listing, Patch, T
 from paddock.kube.errors import ApiError, Conflict, InternalError, NotFound, Timeout, TooManyRequests, Unavailable
-from paddock.kube.meta import EVENTS, PODS, Key, Manifest, Resource, key_of, metadata, uid_of, version_of
+from paddock.kube.meta import (
+    EVENTS,
+    POD_GROUPS,
+    PODS,
+    Key,
+    Manifest,
+    Resource,
+    controller_of,
+    key_of,
+    metadata,
+    uid_of,
+    version_of,
+)
 from paddock.kube.patches import merge_patch
 from paddock.operator.election import NO_TERMS, Term
 from paddock.operator.metrics import UNMEASURED, Measures
 from paddock.operator.operator import Operator
 
-JOBS = PADDLEPADDLE.resource
 Perform = Callable[[], Any]
 _NEVER = float("inf")
+_WATCH_SECONDS = 510.0
+"""After so long a watch is over, and a silence is noticed at the latest."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +53,11 @@ class Sabotage:
     at once. Rule 3: a pod that the watch has not told is believed not to be there, and the first list may be an old
     one. Rule 4: deletes go by name. And of how a job is judged: a failure does not wait for statuses on their way, the
     last valid spec is forgotten, losses have no bound, an eviction counts as a loss, the server's clock is believed. Of
-    rule 3 also: the job that is read live is the one that its watch has told, however old."""
+    rule 3 also: the job that is read live is the one that its watch has told, however old.
+
+    And of what others do (`faults`): which ranks have succeeded is not recorded, pods of a former job are not seen, any
+    PodGroup of the name is one that nobody owns, a forced deletion is refused, and a watch that died is found out when
+    it would have ended."""
 
     records_later: bool = False
     believes_absences: bool = False
@@ -50,10 +68,16 @@ class Sabotage:
     bounds_no_losses: bool = False
     forgives_evictions: bool = False
     believes_the_clock: bool = False
+    forgets_successes: bool = False
+    overlooks_former_pods: bool = False
+    takes_any_group: bool = False
+    forces_nothing: bool = False
+    hears_no_silence: bool = False
 
 
 class Watch:
-    """One kind as one process is told of it. `held`: what comes waits until `pull`."""
+    """One kind as one process is told of it. `held`: what comes waits until `pull`. `deaf_until`: it has died, and its
+    client takes the silence for that then. `hides`: what is never told."""
 
     def __init__(
         self,
@@ -62,8 +86,10 @@ class Watch:
         loop: VirtualLoop,
         back: int = 0,
         alter: Callable[[Manifest], Manifest] = lambda manifest: manifest,
+        hides: Callable[[Manifest], bool] = lambda manifest: False,
     ) -> None:
-        self._alter = alter
+        self._alter, self._hides = alter, hides
+        self.deaf_until = 0.0
         self.known: dict[Key, Manifest] = {}
         self.held = False
         self._store, self._resource, self._loop = store, resource, loop
@@ -80,14 +106,19 @@ class Watch:
         return self
 
     async def __anext__(self) -> Event:
-        while not self._told:
-            self._waiter = self._loop.create_future()
-            await self._waiter
-        told = self._told.popleft()
+        while True:
+            while not self._told:
+                self._waiter = self._loop.create_future()
+                await self._waiter
+            told = self._told.popleft()
+            if not self._hides(told.object):
+                break
         return told._replace(object=self._alter(told.object))
 
     def pull(self, most: int | None = None) -> None:
         """What has happened since, or the first `most` of it, is told."""
+        if self._loop.now < self.deaf_until:
+            return
         log = self._store.logs[self._resource]
         end = len(log) if most is None else min(len(log), self._position + most)
         for event in log[self._position : end]:
@@ -100,8 +131,16 @@ class Watch:
     def behind(self) -> bool:
         return self._position < len(self._store.logs[self._resource])
 
+    def deafen(self, seconds: float) -> None:
+        """The stream dies without a word, until its client gives it up and goes on where it was. 0 ends that now."""
+        if self._loop.now >= self.deaf_until or not seconds:
+            self.deaf_until = self._loop.now + seconds
+            self._loop.call_at(self.deaf_until, self.pull)
+
     def cut(self) -> None:
         """The stream breaks, its events are lost, and a new list says what is different now."""
+        if self._loop.now < self.deaf_until:
+            return
         before, self.known = self.known, {}
         self._position = len(self._store.logs[self._resource])
         now = {key_of(manifest): manifest for manifest in self._store.all(self._resource)}
@@ -145,7 +184,8 @@ class Client(Api):
         self.watches: dict[Resource, Watch] = {}
         self.bugs: list[str] = []
         self._store, self._loop, self._sabotage, self._back = store, loop, sabotage, back
-        self._unwritten: dict[Key, tuple[str, Manifest]] = {}
+        self._unwritten: dict[Key, tuple[Resource, str, Manifest]] = {}
+        self._served_at = -_NEVER
 
     # What the world does.
 
@@ -153,6 +193,7 @@ class Client(Api):
         """One of the waiting requests, not always the oldest."""
         if not self.pending:
             return
+        self._served_at = self._loop.now
         self.pending.rotate(-(number % len(self.pending)))
         future, perform = self.pending.popleft()
         try:
@@ -178,11 +219,11 @@ class Client(Api):
 
     def write_what_was_recorded(self) -> None:
         """Without rule 1: now, after whatever was done because of it."""
-        for key, (uid, status) in list(self._unwritten.items()):
+        for key, (resource, uid, status) in list(self._unwritten.items()):
             del self._unwritten[key]
             if not self.dead:
                 try:
-                    self._change(JOBS, key, {"status": status}, uid=uid)
+                    self._change(resource, key, {"status": status}, uid=uid)
                 except (NotFound, Conflict):
                     pass
 
@@ -209,23 +250,39 @@ class Client(Api):
     async def _get(self, resource: Resource, key: Key) -> Manifest:
         if resource == PODS and self._sabotage.believes_absences and key not in self.watches[PODS].known:
             raise NotFound(f"pods {key} not found")
-        if resource == JOBS:  # a reconcile begins
+        if resource in KINDS:  # a reconcile begins
             self._blind = False
-        if resource == JOBS and self._sabotage.believes_jobs:
-            return await self._ask(lambda: self._tell_known(key))
+        if resource in KINDS and self._sabotage.believes_jobs:
+            return await self._ask(lambda: self._tell_known(resource, key))
         found = self._overlaid(resource, await self._ask(lambda: self._store.get(resource, key)))
-        return self._forget(found) if resource == JOBS else found
+        return self._forget(found) if resource in KINDS else found
 
-    def _tell_known(self, key: Key) -> Manifest:
-        known = self.watches[JOBS].known
+    def _tell_known(self, resource: Resource, key: Key) -> Manifest:
+        known = self.watches[resource].known
         if key not in known:
-            raise NotFound(f"paddlejobs {key} not found")
+            raise NotFound(f"{resource.plural} {key} not found")
         return known[key]
 
     def _forget(self, job: Manifest) -> Manifest:
-        if not self._sabotage.forgets_the_valid_spec or not job.get("status"):
+        lost = {"lastValidSpec"} if self._sabotage.forgets_the_valid_spec else set()
+        lost |= {"succeeded"} if self._sabotage.forgets_successes else set()
+        if not lost or not job.get("status"):
             return job
-        return {**job, "status": {name: value for name, value in job["status"].items() if name != "lastValidSpec"}}
+        return {**job, "status": {name: value for name, value in job["status"].items() if name not in lost}}
+
+    def _strip_owner(self, group: Manifest) -> Manifest:
+        """As if nobody owned what another job does."""
+        if not self._sabotage.takes_any_group or controller_of(group) is None or self._is_of_the_job(group):
+            return group
+        return {**group, "metadata": {**group["metadata"], "ownerReferences": []}}
+
+    def _is_former(self, pod: Manifest) -> bool:
+        owned = controller_of(pod) is not None
+        return self._sabotage.overlooks_former_pods and owned and not self._is_of_the_job(pod)
+
+    def _is_of_the_job(self, child: Manifest) -> bool:
+        jobs = (self._store.find(resource, KEY) for resource in KINDS)
+        return (controller_of(child) or {}).get("uid") in {uid_of(job) for job in jobs if job is not None}
 
     async def _create(self, call: Create) -> Manifest:
         if call.resource == EVENTS:
@@ -233,21 +290,26 @@ class Client(Api):
                 self.bugs.append(call.manifest["message"])
             return await self._ask(lambda: dict(call.manifest))
         issued, blind = self._store.records, PODS in self.watches and self.watches[PODS].behind
-        asked = self._loop.now
+        asked, sure = self._loop.now, self._is_sure()
+        group = self._store.find(POD_GROUPS, KEY) if POD_GROUPS in self.watches else None
 
         def perform() -> Manifest:
             made = self._store.create(call.resource, call.manifest)
-            self._store.audit(Write("create", call.resource, None, made, issued, blind, asked=asked))
+            written = Write("create", call.resource, None, made, issued, blind, asked=asked, sure=sure, group=group)
+            self._store.audit(written)
             return made
 
         return await self._ask(perform)
+
+    def _is_sure(self) -> bool:
+        return self._served_at < self._loop.now and not any(watch.behind for watch in self.watches.values())
 
     async def _patch(self, call: Patch, key: Key) -> Manifest:
         patch = dict(call.patch)
         if call.resource == EVENTS:
             return await self._ask(lambda: patch)
         if call.subresource == "status" and self._sabotage.records_later:
-            return self._pretend(key, patch)
+            return self._pretend(call.resource, key, patch)
         meta = metadata(patch)
         guard, uid = str(meta.get("resourceVersion") or ""), str(meta.get("uid") or "")
         body = {part: value for part, value in patch.items() if part != "metadata"}
@@ -258,25 +320,30 @@ class Client(Api):
             answer = self._change(call.resource, key, body, guard=guard, uid=uid, blind=blind)
             if call.subresource == "status" and self.loses():
                 raise Timeout("the answer was lost")
-            return self._forget(answer) if call.resource == JOBS else answer
+            return self._forget(answer) if call.resource in KINDS else answer
 
         return await self._ask(perform)
 
     async def _delete(self, call: Delete, key: Key) -> None:
         issued = self._store.records
         guard = "" if self._sabotage.deletes_by_name else call.uid
+        grace = None if self._sabotage.forces_nothing else call.grace
+        asked, sure = self._loop.now, self._is_sure()
 
         def perform() -> None:
             before = self._store.get(call.resource, key)
-            self._store.delete(call.resource, key, guard, call.grace)
-            self._store.audit(Write("delete", call.resource, before, None, issued, read_since=self._read_since))
+            self._store.delete(call.resource, key, guard, grace)
+            written = Write("delete", call.resource, before, None, issued, False, self._read_since, asked, sure)
+            self._store.audit(written)
 
         await self._ask(perform)
 
     def follow(self, resource: Resource, namespace: str = "", **selectors: str) -> Watch:
         back = self._back if self._sabotage.believes_absences else 0
-        alter = self._forget if resource == JOBS else lambda manifest: manifest
-        watch = self.watches[resource] = Watch(self._store, resource, self._loop, back, alter)
+        alters = dict.fromkeys(KINDS, self._forget) | {POD_GROUPS: self._strip_owner}
+        alter = alters.get(resource, lambda manifest: manifest)
+        hides = self._is_former if resource == PODS else lambda manifest: False
+        watch = self.watches[resource] = Watch(self._store, resource, self._loop, back, alter, hides)
         return watch
 
     def read_date(self) -> None:
@@ -315,20 +382,21 @@ class Client(Api):
         return after
 
     def _overlaid(self, resource: Resource, manifest: Manifest) -> Manifest:
-        uid, status = self._unwritten.get(key_of(manifest), ("", {})) if resource == JOBS else ("", {})
+        known = self._unwritten.get(key_of(manifest))
+        uid, status = known[1:] if known is not None and known[0] == resource else ("", {})
         return (
             {**manifest, "status": merge_patch(manifest.get("status") or {}, status)}
             if uid == uid_of(manifest)
             else manifest
         )
 
-    def _pretend(self, key: Key, patch: Manifest) -> Manifest:
-        there = self._overlaid(JOBS, self._store.get(JOBS, key))
+    def _pretend(self, resource: Resource, key: Key, patch: Manifest) -> Manifest:
+        there = self._overlaid(resource, self._store.get(resource, key))
         if version_of(there) != patch["metadata"]["resourceVersion"]:
             raise Conflict("modified")
         status = merge_patch(there.get("status") or {}, patch["status"])
-        self._unwritten[key] = (uid_of(there), status)
-        return {**self._store.touch(JOBS, key), "status": status}
+        self._unwritten[key] = (resource, uid_of(there), status)
+        return {**self._store.touch(resource, key), "status": status}
 
 
 class Lead:
@@ -391,7 +459,7 @@ class Process:
             clock=clock.now,
             clock_off=(lambda: 0.0) if self._sabotage.believes_the_clock else clock.disagreement,
             monotonic=loop.time,
-            kinds={JOBS: PADDLEPADDLE},
+            kinds=KINDS,
             leadership=self.lead,
             measures=self._measures,
         )
@@ -415,7 +483,13 @@ class Process:
         watches = list(self.client.watches.values())
         return watches[number % len(watches)] if watches else None
 
+    def deafen(self, number: int) -> None:
+        watch = self.watch(number)
+        if watch is not None:
+            watch.deafen(_WATCH_SECONDS if self._sabotage.hears_no_silence else DEAF_SECONDS)
+
     def hear_all(self) -> None:
+        """What was held back. A watch that has died stays dead."""
         for watch in self.client.watches.values():
             watch.held = False
             watch.pull()
@@ -433,7 +507,7 @@ class Process:
         return repr(self._task.exception()) if not self._task.cancelled() else "cancelled"
 
 
-FAULTS: tuple[tuple[ApiError, bool], ...] = (
+ERRORS: tuple[tuple[ApiError, bool], ...] = (
     (Unavailable("nobody answered"), False),
     (Timeout("the answer was lost"), True),
     (InternalError("etcdserver: leader changed"), False),

@@ -9,14 +9,17 @@ those wait for their ConfigMap, which needs the name of every rank.
 
 from __future__ import annotations
 
-from jobs.simulated.process import JOBS
+from jobs.simulated.faults import Fault
+from jobs.simulated.manifests import KEY, KINDS, read_job, read_status
 from jobs.simulated.store import Store, Write
 from paddock.controllers.clock import HOLD
-from paddock.jobs.apis.registry import PADDLEPADDLE
-from paddock.jobs.labels import ATTEMPT_LABEL, PORT_ANNOTATION
+from paddock.jobs.labels import ATTEMPT_LABEL, JOB_LABEL, PORT_ANNOTATION, ROLE_LABEL
 from paddock.jobs.model import Counts, Job, Phase, Status
 from paddock.jobs.objects.observation import find_children, read_observed
+from paddock.jobs.objects.observed import read_pod
 from paddock.jobs.plan import plan
+from paddock.jobs.policies.cleanup import read_situation
+from paddock.jobs.policies.fates import Situation, State, read_state
 from paddock.jobs.policies.success import SAME_TIME
 from paddock.jobs.text.problems import InvalidJob
 from paddock.kube.meta import (
@@ -43,8 +46,11 @@ _VERDICTS = frozenset({
 RACE = PROVEN_SECONDS + 1.0
 """Seconds for which a pod may be made of a job that was suspended, or is gone. Times of objects are whole seconds."""
 
-KEY = Key("team", "demo")
-"""Of the one job that there is."""
+KEEPING = (Situation.COMPLETED_KEPT, Situation.COMPLETED_STOPPED, Situation.FAILED_KEPT)
+"""Of a finished job, whose ended pods stay."""
+
+_OF_GROUPS = frozenset({Fault.GROUPS, Fault.ORPHANED})
+_SIZES = ("WORLD_SIZE", "PADDLE_TRAINERS_NUM")
 
 
 class Violation(AssertionError):
@@ -67,7 +73,8 @@ class _Truth:
 class Sentences:
     """`note` says what happened to an attempt, so that its end can be told from an end for no reason."""
 
-    def __init__(self, store: Store, losses: int) -> None:
+    def __init__(self, store: Store, losses: int, faults: frozenset[Fault]) -> None:
+        self._faults = faults
         self.broken: str = ""
         self.jumped_at = -HOLD
         """When somebody set the server's clock last, on the loop's own clock."""
@@ -84,6 +91,16 @@ class Sentences:
         self._store = store
         self._happened: dict[tuple[str, int], set[str]] = {}
         self._late: set[str] = set()
+        self._well: dict[tuple[str, int], dict[str, str]] = {}
+        """Of each attempt's pods that ended well, as was told: the role, by name."""
+        self._counted: dict[tuple[str, int], set[str]] = {}
+        """Those of them that a recorded status has counted."""
+        self._latest: dict[str, int] = {}
+        """The latest attempt that was recorded of a job, by UID, whatever somebody else has written since."""
+        self._finished: dict[str, Status] = {}
+        """How a job has ended, by UID."""
+        self._rewritten: set[str] = set()
+        """The UIDs of jobs whose status was written by somebody else."""
         self._suspended: dict[str, float] = {}
         """Since when somebody wants a job to be suspended, by UID."""
         store.audit = self.judge
@@ -96,6 +113,27 @@ class Sentences:
     def note(self, pod: Manifest, what: str) -> None:
         owner = controller_of(pod) or {}
         self.note_attempt(str(owner.get("uid")), attempt_of(pod), what)
+
+    def note_deletion(self, pod: Manifest) -> None:
+        """Somebody deletes a pod. Of one whose success was recorded nothing is lost."""
+        if not self._is_counted(pod):
+            self.note(pod, "disturbance")
+
+    def _is_counted(self, pod: Manifest) -> bool:
+        if Fault.CLEARED not in self._faults:
+            return False
+        attempt = (str((controller_of(pod) or {}).get("uid")), attempt_of(pod))
+        return name_of(pod) in self._counted.get(attempt, ())
+
+    def note_rewrite(self, uid: str, *, emptied: bool) -> None:
+        """Another client writes the status. Of one that it has emptied, nothing is known any more."""
+        self._rewritten.add(uid)
+        for attempt in range(self._latest.get(uid, 0) + 1):
+            self.note_attempt(uid, attempt, "rewrite")
+        if emptied:
+            self._finished.pop(uid, None)
+            for known in [known for known in self._counted if known[0] == uid]:
+                del self._counted[known]
 
     def note_attempt(self, uid: str, attempt: int, what: str) -> None:
         self._happened.setdefault((uid, attempt), set()).add(what)
@@ -113,11 +151,21 @@ class Sentences:
         ends = self._ends.setdefault((str(owner.get("uid")), attempt_of(pod)), {})
         ends[name_of(pod)] = (code, self._store.clock())
 
-    def note_told(self, pod: Manifest, ended: float) -> None:
+    def note_told(self, pod: Manifest, ended: float, *, well: bool) -> None:
         """The status of a program that ended has come to the API server."""
         owner = controller_of(pod) or {}
-        told = self._told.setdefault((str(owner.get("uid")), attempt_of(pod)), {})
-        told[name_of(pod)] = (ended, self._store.steady())
+        attempt = (str(owner.get("uid")), attempt_of(pod))
+        self._told.setdefault(attempt, {})[name_of(pod)] = (ended, self._store.steady())
+        if well:
+            self._well.setdefault(attempt, {})[name_of(pod)] = labels_of(pod)[ROLE_LABEL]
+
+    def _note_counted(self, uid: str, after: Status) -> None:
+        """As many as have ended well are counted of a role: then each of them is."""
+        well = self._well.get((uid, after.attempt), {})
+        for role, counts in after.roles.items():
+            names = {name for name, each in well.items() if each == role}
+            if names and counts.succeeded >= len(names):
+                self._counted.setdefault((uid, after.attempt), set()).update(names)
 
     def _is_heard_out(self, attempt: tuple[str, int]) -> bool:
         """Whether the ends that are not told yet had their time, after the first that was told and the last that
@@ -130,7 +178,7 @@ class Sentences:
 
     def judge(self, write: Write) -> None:
         late = write.issued != self._store.records
-        if write.resource == JOBS:
+        if write.resource in KINDS:
             self._judge_job(write)
         elif write.verb == "create" and write.resource == PODS and write.after:
             self._judge_create(write.after, late, write)
@@ -143,21 +191,28 @@ class Sentences:
         if write.verb == "delete" or write.before is None or write.after is None:
             self._store.records += 1
             return
-        before, after = PADDLEPADDLE.read_status(write.before), PADDLEPADDLE.read_status(write.after)
+        before, after = read_status(write.before), read_status(write.after)
+        uid = uid_of(write.after)
         if before.decisive() != after.decisive():
             self._store.records += 1
-        job = self._read_valid(write.after)
+        job = self.read_valid(write.after)
         limit = job.policies.backoff_limit if job is not None else None
-        self._note_times(uid_of(write.after), before, after)
+        self._note_times(uid, before, after)
         if job is not None and before.decisive() != after.decisive():
             self._judge_end(job, before, after, write)
             self._note_wait(before, after)
         self.demand(after.losses <= self._losses, "losses in a row never exceed their limit")
         self.demand(limit is None or after.restarts <= limit, "restarts never exceed the limit")
         self.demand(after.attempt >= before.attempt, "an attempt never goes back")
-        self.demand(after.attempt <= before.attempt + 1, "attempts are not skipped")
+        latest = max(before.attempt, self._latest.get(uid, 0))  # what somebody else has dropped is taken up again
+        self.demand(after.attempt <= latest + 1, "attempts are not skipped")
+        self._latest[uid] = max(latest, after.attempt)
+        self._note_counted(uid, after)
+        if after.phase.terminal:
+            self._finished.setdefault(uid, after)
         if before.phase.terminal:
             final = after == before.with_(
+                attempt=after.attempt if uid in self._rewritten else before.attempt,
                 observed_generation=after.observed_generation,
                 last_valid=after.last_valid,
                 roles=after.roles,
@@ -165,14 +220,14 @@ class Sentences:
             )
             self.demand(final, "of what is recorded of a finished job the counts alone follow its pods")
             kept = not loses_an_end(before, after)
-            self.demand(kept, "an end that was counted of a finished job counts for ever")
+            self.demand(kept or uid in self._rewritten, "an end that was counted of a finished job counts for ever")
         if after.attempt > before.attempt:
-            self._judge_new_attempt(uid_of(write.after), before, after)
+            self._judge_new_attempt(uid, before, after)
 
-    def _read_valid(self, manifest: Manifest) -> Job | None:
+    def read_valid(self, manifest: Manifest) -> Job | None:
         """The job as it is supervised: an edit that is not valid is not followed."""
         try:
-            self._valid[uid_of(manifest)] = PADDLEPADDLE.read_job(manifest)
+            self._valid[uid_of(manifest)] = read_job(manifest)
         except InvalidJob:
             pass
         return self._valid.get(uid_of(manifest))
@@ -223,7 +278,7 @@ class Sentences:
     def _judge_new_attempt(self, uid: str, before: Status, after: Status) -> None:
         what = self._happened.get((uid, before.attempt))
         self.demand(what, "an attempt ends only for a reason")
-        edited = "edit" in (what or ())  # ranks that it added have never had a pod
+        edited = {"edit", "rewrite"} & (what or set())  # ranks that it added, or made up, have never had a pod
         if after.cause is not None and after.cause.reason == "PodsDeleted" and not edited:
             gone = self._deleted(uid, before.attempt)
             self.demand(set(after.cause.args["ranks"]) <= gone, "only pods that went are said to have been deleted")
@@ -247,15 +302,49 @@ class Sentences:
             return
         unheard = write.asked - self._suspended.get(uid, write.asked)
         self.demand(unheard <= RACE, "who suspends a job is heard before its next pods are made")
-        status = PADDLEPADDLE.read_status(job)
-        self.demand(not status.phase.terminal, "a finished job never trains again")
+        status = read_status(job)
+        over = status.phase.terminal or uid in self._finished
+        self.demand(not over, "a finished job never trains again")
+        self.demand(not self._is_counted(pod), "a rank whose success was recorded never trains again in its attempt")
         self.demand(status.phase is not Phase.SUSPENDED, "a suspended job gets no pods")
-        self.demand(attempt_of(pod) == status.attempt, "no pod is made of an attempt that is not recorded")
+        unknown = uid in self._rewritten and not write.sure  # what somebody has just written, and nobody heard of
+        self.demand(unknown or attempt_of(pod) == status.attempt, "no pod is made of an attempt that is not recorded")
         gang = [each for each in self.pods_of(job) if uid_of(each) not in self._late]
         alone = {attempt_of(each) for each in gang} == {status.attempt}
         self.demand(alone or write.blind, "a gang is gone before the next is made")
         if len({annotations_of(each).get(PORT_ANNOTATION) for each in self.pods_of(job)}) > 1:
             self.note(pod, "ports")
+        if write.sure:
+            self._judge_beginning(job, pod, gang, write)
+
+    def _judge_beginning(self, job: Manifest, pod: Manifest, gang: list[Manifest], write: Write) -> None:
+        """Of who has seen all that there is. What came within the last second is not judged."""
+        before = write.asked - 1.0
+        told = {read_told_size(each) for each in gang if not is_deleting(each) and attempt_of(each) == attempt_of(pod)}
+        self.demand(len(told) <= 1, "the pods of a gang are told one size")
+        first = len(gang) == 1 and not attempt_of(pod)
+        former = [each for each in self._store.all(PODS) if self._is_former(each, job, before)]
+        if Fault.FORMER in self._faults:
+            self.demand(not (first and former), "the first pod of a job waits for all pods of a former one")
+        group = write.group
+        known = group is not None and self._store.made[uid_of(group)] <= before
+        if not first or group is None or not known or not self._faults & _OF_GROUPS:
+            return
+        owned = controller_of(group) is not None or JOB_LABEL in labels_of(group)
+        self.demand(not owned or is_controlled_by(group, uid_of(job)), "a gang is placed by a PodGroup of its own")
+
+    def _is_former(self, pod: Manifest, job: Manifest, before: float) -> bool:
+        owner = controller_of(pod)
+        same = owner is not None and (owner["kind"], owner["name"]) == (job["kind"], name_of(job))
+        return same and not is_controlled_by(pod, uid_of(job)) and self._store.made[uid_of(pod)] <= before
+
+    def judge_start(self, pod: Manifest, told: Manifest) -> None:
+        """A pod starts with this ConfigMap. No operator keeps a kubelet from somebody else's of that name."""
+        owner = controller_of(told)
+        if owner is None or Fault.KEPT not in self._faults:
+            return
+        own = owner == controller_of(pod) and attempt_of(told) == attempt_of(pod)
+        self.demand(own, "a pod that starts reads the endpoints of its own attempt")
 
     def _judge_delete(self, write: Write) -> None:
         assert write.before is not None
@@ -264,10 +353,20 @@ class Sentences:
         job = self._owner(write.before)
         if job is None or write.resource != PODS:
             return
-        status = PADDLEPADDLE.read_status(job)
+        if write.sure and write.issued == self._store.records:
+            self._judge_clearing(write.before, job)
+        status = read_status(job)
         doomed = is_deleting(write.before)  # by somebody else; on a lost node the operator ends what they began
         in_use = not status.phase.terminal and status.phase is not Phase.SUSPENDED and not doomed
         self.demand(not in_use or attempt_of(write.before) != status.attempt, "the replacement is never killed")
+
+    def _judge_clearing(self, pod: Manifest, manifest: Manifest) -> None:
+        end, job = self._finished.get(uid_of(manifest)), self.read_valid(manifest)
+        if end is None or job is None or is_deleting(manifest) or attempt_of(pod) != end.attempt:
+            return
+        ended = read_state(read_pod(pod)) is State.ENDED  # and nothing of it runs on
+        kept = read_situation(job, end) in KEEPING
+        self.demand(not (ended and kept), "an ended pod stays where its clean-up policy keeps it")
 
     def judge_running(self, pods: dict[str, Manifest], told: dict[str, Manifest]) -> None:
         """`pods` by rank's name, all running; `told`: the ConfigMap's data that each started with, by UID.
@@ -290,7 +389,7 @@ class Sentences:
         owner = self._owner(pod)
         if owner is None or is_deleting(owner):
             return True
-        job, status = self._read_valid(owner), PADDLEPADDLE.read_status(owner)
+        job, status = self.read_valid(owner), read_status(owner)
         if job is None:
             return True
         observed = read_observed(job, status.attempt, _Truth(self._store), pod_groups=None)
@@ -299,8 +398,14 @@ class Sentences:
     def pods_of(self, job: Manifest) -> list[Manifest]:
         return [pod for pod in self._store.all(PODS) if is_controlled_by(pod, uid_of(job))]
 
+    def ends_of(self, job: Manifest | None) -> list[Manifest]:
+        """The job's pods that have ended and stay, as far as their kubelets have told."""
+        pods = [] if job is None else self.pods_of(job)
+        return [pod for pod in pods if (pod.get("status") or {}).get("phase") in ("Succeeded", "Failed")]
+
     def _owner(self, pod: Manifest) -> Manifest | None:
-        return next((job for job in self._store.all(JOBS) if is_controlled_by(pod, uid_of(job))), None)
+        jobs = (job for resource in KINDS for job in self._store.all(resource))
+        return next((job for job in jobs if is_controlled_by(pod, uid_of(job))), None)
 
 
 def loses_an_end(before: Status, after: Status) -> bool:
@@ -316,6 +421,12 @@ def loses_an_end(before: Status, after: Status) -> bool:
 def runs(status: Status) -> int:
     """How many pods have not ended, as the status tells."""
     return sum(counts.pending + counts.starting + counts.running for counts in status.roles.values())
+
+
+def read_told_size(pod: Manifest) -> str:
+    """How many ranks the program is told that there are; empty where its ConfigMap tells it."""
+    entries = [entry for each in pod["spec"]["containers"] for entry in each.get("env") or ()]
+    return next((str(entry.get("value")) for entry in entries if entry["name"] in _SIZES), "")
 
 
 def attempt_of(pod: Manifest) -> int:

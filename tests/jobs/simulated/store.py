@@ -33,7 +33,9 @@ _GRACE = 30
 class Write:
     """What an operator asked for and got. `issued`: the `Store.records` at the time when it asked. `blind`: its
     watch of pods was behind, so that it could not know better. `read_since`: when it first read the clock of the
-    server, and `asked`: when it sent this, on the loop's own clock."""
+    server, and `asked`: when it sent this, on the loop's own clock. `sure`: its watches told everything, and nothing
+    that it asked for had to wait at that moment, so that it has decided on what there is. `group`: the PodGroup of the
+    job's name that was there, if its operator has to do with any."""
 
     verb: str
     resource: Resource
@@ -43,6 +45,8 @@ class Write:
     blind: bool = False
     read_since: float = 0.0
     asked: float = 0.0
+    sure: bool = False
+    group: Manifest | None = None
 
 
 class Store:
@@ -56,6 +60,8 @@ class Store:
         self.records = 0
         self.gone: dict[str, float] = {}
         """When objects went, by UID, on the steady clock."""
+        self.made: dict[str, float] = {}
+        """When they came."""
         self.audit: Callable[[Write], None] = lambda write: None
         self.tell: Callable[[Resource], None] = lambda resource: None
         self._version = 0
@@ -80,6 +86,7 @@ class Store:
         self._serial += 1
         begun = {"creationTimestamp": format_time(self.clock()), "generation": 1}
         made = {**metadata(manifest), "uid": f"{key.name}#{self._serial}", **begun}
+        self.made[made["uid"]] = self.steady()
         return self._put("ADDED", resource, {**manifest, "metadata": made})
 
     def change(self, resource: Resource, key: Key, patch: Manifest, *, guard: str = "", uid: str = "") -> Manifest:

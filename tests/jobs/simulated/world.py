@@ -6,80 +6,70 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, replace
 from random import Random
 from typing import Any
 
-from jobs.simulated.cluster import CHILDREN, Cluster
+from jobs.simulated.cluster import CHILDREN, NODE_NAMES, Cluster
+from jobs.simulated.faults import FAULTS, Fault
 from jobs.simulated.loop import Spinning, VirtualLoop
-from jobs.simulated.process import FAULTS, JOBS, Perform, Process, Sabotage
-from jobs.simulated.sentences import KEY, Sentences, Violation, runs
+from jobs.simulated.manifests import (
+    KEY,
+    THEIR_KEYS,
+    WRONG,
+    Start,
+    build_manifest,
+    build_pod_spec,
+    build_role,
+    choose_start,
+    read_status,
+)
+from jobs.simulated.process import ERRORS, Perform, Process, Sabotage
+from jobs.simulated.sentences import Sentences, Violation, attempt_of, runs
 from jobs.simulated.store import Store
-from paddock.jobs.apis.registry import PADDLEPADDLE
+from paddock.jobs.labels import ROLE_LABEL
 from paddock.jobs.model import Phase, Settings
 from paddock.kube.errors import ApiError
-from paddock.kube.meta import CONFIG_MAPS, POD_GROUPS, PODS, SERVICES, Manifest, is_deleting, uid_of
+from paddock.kube.meta import CONFIG_MAPS, POD_GROUPS, PODS, SERVICES, Manifest, is_deleting, labels_of, uid_of
 from paddock.operator.election import RENEW_PERIOD
 from paddock.operator.metrics import UNMEASURED, Measures
 
 EPOCH = 1_700_000_000.0
 
 HOLDS_NOTHING = Sabotage()
-CLEAN = ("Always", "Never", "OnFailure", "OnCompletion", "Running")
 _DAY = 86_400.0
 _DAYS = 10**9
 LOSSES = 2
 """The bound of losses in a row: few, so that runs reach it."""
 
-WRONG = {"containers": []}
-"""A pod's spec that no job is read from."""
+HEARD = 90.0
+"""Seconds, once nothing is held back any more, until each end that its kubelet has told is recorded, and a failure is
+judged: a verdict waits for 20, and who met errors for as long as `controllers.queue.LONGEST_DELAY`."""
 
-
-@dataclass(frozen=True, slots=True)
-class Start:
-    """What is chosen once. Numbers, so that anybody can choose."""
-
-    ps: int = 0
-    workers: int = 2
-    never: bool = False
-    limit: int | None = None
-    clean: str = "OnCompletion"
-    deadline: int | None = None
-    ttl: int | None = None
-    intranet: str = "PodIP"
-    gangs: bool = False
-    shared: bool = False
-
-
-def choose_start(random: Random) -> Start:
-    return Start(
-        ps=random.randint(0, 1),
-        workers=random.randint(1, 2),
-        never=random.random() < 0.2,
-        limit=random.choice([0, 1, 2, None]),
-        clean=random.choice(CLEAN),
-        deadline=random.choice([None, None, 300]),
-        ttl=random.choice([None, None, None, 100]),
-        intranet=random.choice(["PodIP", "PodIP", "Service"]),
-        gangs=random.random() < 0.3,
-        shared=random.random() < 0.5,
-    )
+SILENCE = 150.0
+"""For so much longer at most a watch may have died in silence: two bookmarks and a half."""
 
 
 class World:
     """Raises `Violation` as soon as a sentence does not hold."""
 
-    def __init__(self, start: Start, sabotage: Sabotage = HOLDS_NOTHING, measures: Measures = UNMEASURED) -> None:
+    def __init__(
+        self,
+        start: Start,
+        sabotage: Sabotage = HOLDS_NOTHING,
+        measures: Measures = UNMEASURED,
+        faults: Collection[Fault] = FAULTS,
+    ) -> None:
+        self.faults = frozenset(faults)
         self.loop = VirtualLoop()
         self._skew = 0.0
         self.store = Store(lambda: EPOCH + self.loop.now + self._skew, self.loop.time)
-        self.sentences = Sentences(self.store, LOSSES)
-        self.cluster = Cluster(
-            self.store, self.sentences, evicted="Preempting" if sabotage.forgives_evictions else "Evicted"
-        )
+        self.sentences = Sentences(self.store, LOSSES, self.faults)
+        evicted = "Preempting" if sabotage.forgives_evictions else "Evicted"
+        self.cluster = Cluster(self.store, self.sentences, self.faults, evicted=evicted)
         self.in_flight: list[Perform] = []
-        self._start = start
+        self._start, self._kind = start, start.api.resource
         settings = Settings(
             pod_groups=POD_GROUPS if start.gangs else None,
             shared_network=start.shared,
@@ -96,8 +86,9 @@ class World:
         self.after()
 
     def act(self, name: str, *numbers: int) -> None:
-        ACTIONS[name].does(self, *numbers)
-        self.after()
+        if ACTIONS[name].may_happen(self.faults):
+            ACTIONS[name].does(self, *numbers)
+            self.after()
 
     def after(self) -> None:
         self.loop.drain()
@@ -120,12 +111,12 @@ class World:
 
     @property
     def job(self) -> Manifest | None:
-        return self.store.find(JOBS, KEY)
+        return self.store.find(self._kind, KEY)
 
     def _submit(self) -> None:
         if self.job is None:
             self.store.records += 1
-            self.store.create(JOBS, build_manifest(self._start))
+            self.store.create(self._kind, build_manifest(self._start))
 
     # What may happen.
 
@@ -198,7 +189,7 @@ class World:
         self.processes[which].client.serve(number)
 
     def refuse(self, which: int, fault: int, more: int) -> None:
-        self.processes[which].client.faults.extend([FAULTS[fault]] * (more + 1))
+        self.processes[which].client.faults.extend([ERRORS[fault]] * (more + 1))
 
     def hold(self, which: int, kind: int) -> None:
         watch = self.processes[which].watch(kind)
@@ -215,6 +206,28 @@ class World:
         if watch is not None:
             watch.cut()
 
+    def deafen(self, which: int, kind: int) -> None:
+        self.processes[which].deafen(kind)
+
+    def end_together(self, number: int, code: int) -> None:
+        """Mostly all end well. Often one kubelet is quicker than the others."""
+        self.cluster.end_together(number, (0, 0, 0, 1)[code])
+        if number % 2:
+            self.cluster.tell(number)
+
+    def finish_unheard(self, number: int, code: int) -> None:
+        """A program ends after the watch of whoever leads has died."""
+        for process in self.processes:
+            if process.lead.leads and process.alive:
+                process.deafen(list(process.client.watches).index(PODS))
+        self.cluster.finish(number, code)
+
+    def clear_ended(self, number: int) -> None:
+        """One program ends well, its end is told, and somebody clears the pod away."""
+        self.cluster.finish(number, 0)
+        self._advance(2)
+        self.cluster.clear_ended(number)
+
     def suspend(self, number: int) -> None:
         self._edit({"runPolicy": {"suspend": number == 0}})
 
@@ -222,19 +235,20 @@ class World:
         """What somebody does comes late to whoever leads."""
         for process in self.processes:
             if process.lead.leads and process.alive:
-                process.client.watches[JOBS].held = True
+                process.client.watches[self._kind].held = True
         (lambda: self.suspend(0), lambda: self.suspend(1), lambda: self.resize(1), lambda: self.remove(0))[what]()
 
     def resize(self, workers: int) -> None:
-        self._edit({"worker": {"replicas": workers + 1}})
+        self._edit(build_role(self._start, "worker", {"replicas": workers + 1}))
 
     def spoil(self, number: int) -> None:
         """An edit that is not valid; or it is put right."""
-        template = {"template": {"spec": WRONG if number else {"containers": [_CONTAINER]}}}
+        template = {"template": {"spec": WRONG if number else build_pod_spec(self._start)}}
+        edited = build_role(self._start, "worker", template)
         if number and self.job is not None:
-            self.store.change(JOBS, KEY, {"spec": {"worker": template}})
+            self.store.change(self._kind, KEY, {"spec": edited})
         elif not number:  # what was edited meanwhile is followed from now on
-            self._edit({"worker": template})
+            self._edit(edited)
 
     def set_clock(self, number: int) -> None:
         """Somebody sets the API server's clock."""
@@ -243,10 +257,24 @@ class World:
 
     def _edit(self, spec: Manifest) -> None:
         before = self.job
-        if before is not None and self.store.change(JOBS, KEY, {"spec": spec}) is not before:
-            self.sentences.note_attempt(uid_of(before), PADDLEPADDLE.read_status(before).attempt, "edit")
+        if before is not None and self.store.change(self._kind, KEY, {"spec": spec}) is not before:
+            self.sentences.note_attempt(uid_of(before), read_status(before).attempt, "edit")
             if "suspend" in spec.get("runPolicy", {}):
                 self.sentences.note_suspension(uid_of(before), spec["runPolicy"]["suspend"])
+
+    def rewrite(self, keys: Callable[[Manifest], Manifest]) -> None:
+        """Somebody else writes the status: `keys` gives what is to be changed of it."""
+        job = self.job
+        if job is None or not job.get("status"):
+            return
+        emptied = self.store.change(self._kind, KEY, {"status": keys(job["status"])})
+        if emptied is not job:
+            self.store.records += 1
+            self.sentences.note_rewrite(uid_of(job), emptied=not emptied["status"])
+
+    def drop_keys(self) -> None:
+        theirs = THEIR_KEYS[self._start.kind]
+        self.rewrite(lambda status: {key: None for key in status if key not in theirs})
 
     def obstruct(self, kind: int) -> None:
         resource, name = ((PODS, "demo-worker-0"), (SERVICES, "demo-worker-0"), (CONFIG_MAPS, "demo"))[kind]
@@ -256,11 +284,36 @@ class World:
         if self.job is not None:
             self.store.records += 1
             if foreground:
-                self.store.mark_deleting(JOBS, KEY)
+                self.store.mark_deleting(self._kind, KEY)
             else:
-                self.store.remove(JOBS, KEY)
+                self.store.remove(self._kind, KEY)
+
+    def remove_from_lost_node(self) -> None:
+        """Somebody deletes the job, in the foreground, as its node does nothing."""
+        self.cluster.reach(False, NODE_NAMES[-1])
+        self.remove(1)
 
     def submit_again(self) -> None:
+        self._submit()
+
+    def submit_other(self, ps: int, workers: int) -> None:
+        """In place of the job one of its name with other roles, as by `kubectl replace --force`."""
+        self.remove(0)
+        self.after()
+        self._start = replace(self._start, ps=ps, workers=workers + 1)
+        self._advance(2)
+        self._submit()
+
+    def submit_beside(self, orphaned: int) -> None:
+        """In place of the job one of its name, whose PodGroup is another job's; or one that was deleted without what it
+        owned."""
+        self.remove(0)
+        self.after()
+        if not orphaned:
+            self.cluster.give_group_away()
+        elif Fault.ORPHANED in self.faults:
+            self.cluster.orphan()
+        self._advance(2)
         self._submit()
 
     # What must be so in the end.
@@ -268,8 +321,8 @@ class World:
     def settle(self) -> None:
         """Calm: nobody disturbs, everything is heard, programs succeed. Every run comes to rest."""
         self.cluster.clear()
-        self.cluster.reach(True)
-        if self.job is not None and not PADDLEPADDLE.read_status(self.job).last_valid:
+        self._find_nodes()
+        if self.job is not None and not read_status(self.job).last_valid:
             self.spoil(0)  # nobody has ever seen what it asked for
         for process in self.processes:
             process.client.dies_in = None
@@ -278,13 +331,18 @@ class World:
                 process.client.serve_all()
         while self.in_flight:
             self.deliver(1)
+        self._demand_noticed()
+        for watch in (watch for process in self.processes for watch in process.client.watches.values()):
+            watch.deafen(0)
         for _ in range(100):
             sent = self._sent()
+            if self.job is None:  # nobody forces what is left of it
+                self._find_nodes()
             self.cluster.collect()
             self.go_on(0)
             for number in range(4):
                 pod = self.cluster.pick(number)
-                if pod is not None and "-worker-" in pod["metadata"]["name"]:
+                if pod is not None and labels_of(pod)[ROLE_LABEL] != "ps":
                     self.cluster.finish(number, 0)
             self.after()
             self._advance(20)
@@ -297,6 +355,34 @@ class World:
         self._demand_clean_up()
         self._demand_rest()
 
+    def _find_nodes(self) -> None:
+        """Lost nodes are back; or one is never again, as far as there are others."""
+        deleted = self.job is not None and is_deleting(self.job)
+        lost = self.job is not None and (Fault.LOST_DELETED if deleted else Fault.LOST) in self.faults
+        for name in NODE_NAMES[: 1 if lost else None]:
+            self.cluster.reach(True, name)
+        self.cluster.evict_from_lost_nodes()
+
+    def _demand_noticed(self) -> None:
+        """What happened while watches lagged is known soon after they do no more."""
+        self._be_kind(0)
+        for _ in range(3):  # what has just ended is told one after the other
+            self._advance(4)
+        before = self.sentences.ends_of(self.job)
+        self._advance(HEARD + (SILENCE if Fault.DEAF in self.faults else 0.0))
+        self.after()
+        if self.job is None or is_deleting(self.job):
+            return
+        status, demand = read_status(self.job), self.sentences.demand
+        if status.phase.terminal or status.phase is Phase.SUSPENDED:
+            return
+        for role, counts in status.roles.items():
+            ended = [pod for pod in before if labels_of(pod)[ROLE_LABEL] == role and attempt_of(pod) == status.attempt]
+            demand(counts.succeeded + counts.failed >= len(ended), "an end is recorded soon after it was told")
+        failed = [pod for pod in before if pod["status"]["phase"] == "Failed" and attempt_of(pod) == status.attempt]
+        demand(not failed, "a failure is judged soon after it was told")
+        self.after()
+
     def _is_led(self) -> bool:
         return any(process.alive and process.lead.leads for process in self.processes)
 
@@ -308,14 +394,12 @@ class World:
             return False
         if self.job is None:
             return not any(self.store.all(resource) for resource in CHILDREN)
-        status = PADDLEPADDLE.read_status(self.job)
+        status = read_status(self.job)
         return not is_deleting(self.job) and (status.phase.terminal or status.phase is Phase.SUSPENDED)
 
     def _demand_rest(self) -> None:
         """But for its time to live, after which nothing of it is left."""
-        mortal = (
-            self.job is not None and self._start.ttl is not None and PADDLEPADDLE.read_status(self.job).phase.terminal
-        )
+        mortal = self.job is not None and self._start.ttl is not None and read_status(self.job).phase.terminal
         before = self._sent()
         self.loop.advance(_DAY)
         self.after()
@@ -326,12 +410,13 @@ class World:
         self.after()
 
     def _demand_clean_up(self) -> None:
-        if self.job is None:
+        job = self.sentences.read_valid(self.job) if self.job is not None else None
+        if self.job is None or job is None:
             return
-        demand, status = self.sentences.demand, PADDLEPADDLE.read_status(self.job)
+        demand, status = self.sentences.demand, read_status(self.job)
         pods = self.sentences.pods_of(self.job)
         alive = [pod for pod in pods if (pod.get("status") or {}).get("phase") not in ("Succeeded", "Failed")]
-        clean, ended = self._start.clean, status.phase.value
+        clean, ended = job.policies.clean_pods.value, status.phase.value
         demand(runs(status) == len(alive), "at rest, the pods that a job says it has are there, and no others")
         if status.phase is Phase.SUSPENDED:
             demand(not pods, "a suspended job holds no pods")
@@ -340,47 +425,25 @@ class World:
         elif ended == "Failed" or clean == "Running":
             demand(not alive, "no pod of a failed job runs on")
         else:
-            demand(all("-ps-" in pod["metadata"]["name"] for pod in alive), "only servers of a completed job run on")
+            kept = {role.name for role in job.roles if not role.decides}
+            running = {labels_of(pod)[ROLE_LABEL] for pod in alive}
+            demand(running <= kept, "of a completed job nobody runs on who was to decide")
         demand(not self.store.all(POD_GROUPS), "a job that is over holds no place in a queue")
         self.after()
 
 
-_CONTAINER = {"name": "paddle", "image": "paddle:3", "command": ["python", "train.py"]}
-
-
-def build_manifest(start: Start) -> Manifest:
-    template = {
-        "spec": {
-            "restartPolicy": "Never" if start.never else "OnFailure",
-            "containers": [_CONTAINER],
-        }
-    }
-    policy: Manifest = {"cleanPodPolicy": start.clean}
-    limits = {
-        "backoffLimit": start.limit,
-        "activeDeadlineSeconds": start.deadline,
-        "ttlSecondsAfterFinished": start.ttl,
-    }
-    policy |= {name: value for name, value in limits.items() if value is not None}
-    spec: Manifest = {"intranet": start.intranet, "runPolicy": policy}
-    for role, replicas in (("ps", start.ps), ("worker", start.workers)):
-        if replicas:
-            spec[role] = {"replicas": replicas, "template": template}
-    return {
-        "apiVersion": JOBS.api_version,
-        "kind": JOBS.kind,
-        "metadata": {"name": KEY.name, "namespace": KEY.namespace},
-        "spec": spec,
-    }
-
-
 @dataclass(frozen=True, slots=True)
 class Action:
-    """`most`: the largest of each number that it takes. `weight`: how often it comes, against the others."""
+    """`most`: the largest of each number that it takes. `weight`: how often it comes, against the others. `faults`: it
+    happens in worlds that have one of these; empty for all."""
 
     does: Callable[..., None]
     most: tuple[int, ...] = ()
     weight: int = 2
+    faults: frozenset[Fault] = frozenset()
+
+    def may_happen(self, faults: frozenset[Fault]) -> bool:
+        return not self.faults or bool(self.faults & faults)
 
 
 ACTIONS: dict[str, Action] = {
@@ -393,33 +456,38 @@ ACTIONS: dict[str, Action] = {
     "lose_requests": Action(World.lose_requests, (), 1),
     "slow": Action(World.slow, (1,), 4),
     "serve": Action(World.serve, (1, 3), 16),
-    "refuse": Action(World.refuse, (1, len(FAULTS) - 1, 1), 3),
-    "hold": Action(World.hold, (1, 4), 6),
-    "hear": Action(World.hear, (1, 4, 4), 5),
-    "cut": Action(World.cut, (1, 4), 3),
+    "refuse": Action(World.refuse, (1, len(ERRORS) - 1, 1), 3),
+    "hold": Action(World.hold, (1, 5), 6),
+    "hear": Action(World.hear, (1, 5, 4), 5),
+    "cut": Action(World.cut, (1, 5), 3),
+    "deafen": Action(World.deafen, (1, 5), 2, frozenset({Fault.DEAF})),
     "advance": Action(lambda world, number: world.cluster.advance(number), (3,), 12),
     "finish": Action(lambda world, number, code: world.cluster.finish(number, (0, 1, 137, 250)[code]), (3, 3), 5),
-    "end_together": Action(
-        lambda world, number, code: world.cluster.end_together(number, (0, 0, 0, 1)[code]), (9, 3), 3
-    ),
+    "end_together": Action(World.end_together, (9, 3), 4),
     "tell": Action(lambda world, number: world.cluster.tell(number), (3,), 6),
     "spoil": Action(World.spoil, (2,), 1),
     "set_clock": Action(World.set_clock, (2,), 2),
     "lose": Action(lambda world, number: world.cluster.lose(number), (3,), 2),
     "delete_by_hand": Action(lambda world, number: world.cluster.delete_by_hand(number), (3,), 3),
     "reap": Action(lambda world: world.cluster.reap(), (), 5),
-    "reach": Action(lambda world, number: world.cluster.reach(number > 0), (3,), 2),
+    "finish_unheard": Action(World.finish_unheard, (3, 1), 2, frozenset({Fault.DEAF})),
+    "clear_ended": Action(World.clear_ended, (7,), 3, frozenset({Fault.CLEARED})),
+    "drop_keys": Action(World.drop_keys, (), 2, frozenset({Fault.DROPPED})),
+    "reopen": Action(lambda world: world.rewrite(lambda _: {"phase": "Running"}), (), 2, frozenset({Fault.REOPENED})),
+    "empty": Action(lambda world: world.rewrite(dict.fromkeys), (), 4, frozenset({Fault.EMPTIED})),
+    "reach": Action(lambda world, number, node: world.cluster.reach(number > 0, NODE_NAMES[node]), (7, 1), 3),
     "collect": Action(lambda world: world.cluster.collect(), (), 2),
     "suspend": Action(World.suspend, (3,), 2),
     "resize": Action(World.resize, (2,), 2),
-    "edit_unheard": Action(World.edit_unheard, (3,), 3),
+    "edit_unheard": Action(World.edit_unheard, (3,), 6),
     "obstruct": Action(World.obstruct, (2,), 1),
     "clear": Action(lambda world: world.cluster.clear(), (), 2),
     "remove": Action(World.remove, (1,), 1),
+    "remove_from_lost_node": Action(World.remove_from_lost_node, (), 1, frozenset({Fault.LOST_DELETED})),
     "submit_again": Action(World.submit_again, (), 2),
+    "submit_other": Action(World.submit_other, (1, 2), 2, frozenset({Fault.FORMER, Fault.KEPT, Fault.LOST})),
+    "submit_beside": Action(World.submit_beside, (1,), 2, frozenset({Fault.GROUPS, Fault.ORPHANED})),
 }
-_NAMES = list(ACTIONS)
-_WEIGHTS = [action.weight for action in ACTIONS.values()]
 
 
 @dataclass(frozen=True, slots=True)
@@ -434,12 +502,15 @@ class Run:
     waits: tuple[float, ...] = ()
 
 
-def run_seed(seed: int, length: int = 120, sabotage: Sabotage = HOLDS_NOTHING) -> Run:
+def run_seed(
+    seed: int, length: int = 120, sabotage: Sabotage = HOLDS_NOTHING, faults: Collection[Fault] = FAULTS
+) -> Run:
     random, story = Random(seed), list[str]()
     start = choose_start(random)
-    world = World(start, sabotage)
+    world = World(start, sabotage, faults=faults)
+    actions = {name: action.weight for name, action in ACTIONS.items() if action.may_happen(world.faults)}
     try:
-        for name in random.choices(_NAMES, _WEIGHTS, k=length):
+        for name in random.choices(list(actions), list(actions.values()), k=length):
             numbers = [random.randint(0, most) for most in ACTIONS[name].most]
             story.append(f"{name}({', '.join(map(str, numbers))})")
             world.act(name, *numbers)
