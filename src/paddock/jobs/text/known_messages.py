@@ -51,17 +51,18 @@ KNOWN = (
     _sentence("the disk of {path} is full: make room on it; it is tried again by itself"),
     _sentence("the quota of the disk of {path} is used up: make room or raise it; it is tried again by itself"),
     _sentence(
-        "{path} is on a disk that is mounted read-only: mount it writable (see dmesg for why); it is tried again by itself"
+        "{path} is on a disk that is mounted read-only: mount it writable (see dmesg for why); it is tried again by "
+        "itself"
     ),
     _sentence("the disk of {path} fails with an input/output error: see dmesg; it is tried again by itself"),
     _sentence(
-        "the cluster has as many files open as it may: raise the limit (ulimit -n) and restart it; it is tried again by "
-        "itself"
+        "the cluster has as many files open as it may: raise the limit (ulimit -n) and restart it; it is tried again "
+        "by itself"
     ),
     _sentence("this machine has as many files open as it may: raise fs.file-max (sysctl); it is tried again by itself"),
     _sentence(
-        "the machine or the cluster was stopped while the pod was running, so nobody saw how it ended; the disk of {path} "
-        "is full, which may be why its end is not in that file"
+        "the machine or the cluster was stopped while the pod was running, so nobody saw how it ended; the disk of "
+        "{path} is full, which may be why its end is not in that file"
     ),
     _sentence("{path} cannot be written"),
     _sentence(
