@@ -52,7 +52,7 @@ def left(rank: str = "ps-0", **changes: Any) -> Pod:
 
 def test_pods_of_a_former_job_that_the_new_one_has_no_names_for_are_ended_and_waited_for() -> None:
     waits = plan(JOB, Status(), Observed(former=(left(), left("worker-7", deleting=True))), NOW)
-    assert waits.actions == (Delete(PODS, Key("team", "demo-ps-0"), "former-ps-0"),), "and no other is created"
+    assert waits.actions == (Delete(PODS, Key("team", "demo-ps-0"), "former-ps-0", former=True),), "and no other is created"
     assert waits.status.cause is not None
     assert explain(waits.status.cause) == (
         "waiting for what is left of the former job of this name to go: Pod demo-ps-0 and Pod demo-worker-7"
@@ -72,7 +72,7 @@ def test_pods_of_a_former_job_on_a_lost_node_are_forced_by_the_rule_of_ones_own(
     late = left(deleting=True, gone_by=NOW - FORCE_AFTER - 1)
     seen = Observed(former=(late,), nodes={"n1": NodeCondition(state, NOW - 3600)})
     planned = plan(JOB, Status(), seen, NOW)
-    forced = (Delete(PODS, Key("team", late.name), late.uid, grace=0),)
+    forced = (Delete(PODS, Key("team", late.name), late.uid, grace=0, former=True),)
     assert planned.actions == (() if state is NodeState.NOT_READY else forced)
     assert planned.status.cause is not None
     assert "n1" in explain(planned.status.cause), "the node is named"

@@ -432,7 +432,7 @@ def test_objects_of_a_former_job_are_deleted_and_objects_of_other_owners_are_rep
     left = Child(SERVICES, "demo-worker-1", "gone", former=True)
     planned = plan(COLLECTIVE, Status(), Observed(foreign=(left, *others)), NOW)
     assert planned.status.cause == cause("ObjectInTheWay", **args)
-    assert planned.actions == (Delete(SERVICES, Key(COLLECTIVE.key.namespace, "demo-worker-1"), "gone"),)
+    assert planned.actions == (Delete(SERVICES, Key(COLLECTIVE.key.namespace, "demo-worker-1"), "gone", former=True),)
 
 
 def test_a_job_waits_for_an_object_of_another_owner_and_does_not_change_it() -> None:

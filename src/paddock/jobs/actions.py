@@ -55,12 +55,14 @@ class Create:
 
 @dataclass(frozen=True, slots=True)
 class Delete:
-    """Delete by UID, never by name alone. `grace` in seconds, None for the pod's own."""
+    """Delete by UID, never by name alone. `grace` in seconds, None for the pod's own. `former`: a former job owned it
+    when the cache heard of it last. It may have been orphaned since, and is read first: what nobody owns is left."""
 
     resource: Resource
     key: Key
     uid: str
     grace: int | None = None
+    former: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -67,7 +67,7 @@ def read_facts(job: Job, status: Status, observed: Observed, now: Moment, settin
         replaced=(*one_pod.replaced_pods(status, observed), *(pod for pod in leaving if pod not in others)),
         missing=missing,
         whole=whole,
-        overdue=lost.plan_overdue(job, replace(everything, pods=(*everything.pods, *everything.former)), now),
+        overdue=lost.plan_overdue(job, everything, now),
         losses=losses.read_losses(job, status, begun, now, settings),
         gone=gone,
         delayed=one_pod.find_delays(job, status, now),

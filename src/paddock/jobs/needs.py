@@ -74,7 +74,7 @@ def _plan_removal_of_former(job: Job, observed: Observed) -> tuple[Action, ...]:
     left = children.plan_deletes(job, (child for child in observed.foreign if child.former))
     there = {action.uid for action in left}
     pods_left = (pod for pod in observed.former if not pod.deleting and pod.uid not in there)
-    return (*left, *(children.plan_pod_delete(job, pod) for pod in pods_left))
+    return (*left, *(children.plan_pod_delete(job, pod, former=True) for pod in pods_left))
 
 
 def _describe_foreign(job: Job, observed: Observed) -> causes.Cause:

@@ -134,8 +134,9 @@ def _judge_active(facts: Facts) -> Verdict | Wait | None:
         # A resize comes before failed ranks: added ranks have no pods yet, and removed ranks may fail.
         gang.plan_resize(facts.job, facts.status, facts.observed)
         or _judge_deaths(facts)
-        or _judge_size(facts)
         or deadline.plan_deadline(facts.job, facts.status, facts.now, facts.observed.clock_off)
+        # After the deadline: a job that is over its time takes no other size first.
+        or _judge_size(facts)
         or ports.plan_one_port(facts.status, facts.gang)
         or addresses.plan_addresses(facts.job, facts.status, facts.observed, facts.losses)
         or success.plan_master(facts.job, facts.status, facts.gang, facts.now, facts.settings, facts.observed.clock_off)
@@ -164,10 +165,8 @@ def _plan_wait(facts: Facts, wait: Wait) -> Plan:
         **build_gang_counts(facts, facts.gang),
         cause=cause,
     )
-    left = deadline.deadline_left(facts.job, status, now)
     # A deadline that passes during the wait is judged after it: these ranks ended before.
-    due = left if left is not None and 0 < left < wait.left else wait.left
-    return Plan(status, tuple(_pod_deletes(facts)), requeue_after=due)
+    return Plan(status, tuple(_pod_deletes(facts)), requeue_after=wait.left)
 
 
 def _plan_deletion(facts: Facts) -> Plan:

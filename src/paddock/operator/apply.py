@@ -35,7 +35,7 @@ from paddock.kube.errors import (
     TooLarge,
     is_namespace_terminating,
 )
-from paddock.kube.meta import POD_GROUPS, PODS, SERVICES, Key, Manifest, Resource, is_controlled_by
+from paddock.kube.meta import POD_GROUPS, PODS, SERVICES, Key, Manifest, Resource, controller_of, is_controlled_by
 from paddock.kube.times import Moment, format_time
 
 MAX_CONCURRENT_WRITES = 64
@@ -229,6 +229,8 @@ class Executor:
 
     async def _delete(self, action: Delete) -> Outcome:
         key = action.key
+        if action.former and not await self._is_owned(action):
+            return _STALE
         try:
             await self._api.delete(action.resource, key.namespace, key.name, uid=action.uid, grace=action.grace)
         except NotFound:
@@ -237,6 +239,15 @@ class Executor:
             return _STALE
         self._cache.assume_deleting(action.resource, key, action.uid, format_time(self._clock()))
         return _DONE
+
+    async def _is_owned(self, action: Delete) -> bool:
+        """Whether the object has still a controller, or is gone."""
+        try:
+            existing = await self._api.get(action.resource, action.key.namespace, action.key.name)
+        except NotFound:
+            return True
+        self._cache.assume(action.resource, existing)
+        return controller_of(existing) is not None
 
     async def _patch(self, action: Patch) -> Outcome:
         """The UID in the patch is a precondition: a UID is immutable, so another object of this name gives 409."""

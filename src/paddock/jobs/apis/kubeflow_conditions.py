@@ -76,7 +76,9 @@ def build_conditions(previous: Conditions, status: Status, now: Moment, job: Sub
         listed = listed.set(CREATED, True, CREATED, job.created())
     if status.phase is not Phase.INVALID:
         listed = listed.without(INVALID)
-    if status.phase is not Phase.SUSPENDED and _is_true(listed.conditions, SUSPENDED):
+    if status.phase.terminal:  # cancelled while it was suspended: it has not gone on
+        listed = listed.set_false(SUSPENDED)
+    elif status.phase is not Phase.SUSPENDED and _is_true(listed.conditions, SUSPENDED):
         listed = listed.set(SUSPENDED, False, _RESUMED, job.resumed())
     return [dict(each) for each in _in_order(_apply_phase(listed, status, job).conditions)]
 

@@ -61,7 +61,8 @@ def _words(type_: str, stored: Mapping[str, Any] | None, status: Status, *, hold
     """Reason and message. Neither is ever empty: Kubernetes 1.20 treats an empty message as missing and refuses it."""
     if holds or type_ == RUNNING:
         return _say(status)
-    if type_ == SUSPENDED:
+    # One that is cancelled while it is suspended does not go on.
+    if type_ == SUSPENDED and not status.phase.terminal:
         return "Resumed", "the job goes on"
     before = stored or {}
     return str(before.get("reason") or type_), str(before.get("message") or type_)

@@ -58,7 +58,7 @@ def smaller_left(
     mine = len(_placed_of_role(job, gang))
     enough = others == job.size - role.replicas and bounds.least <= mine < role.replicas
     absent = {rank for rank in job.ranks() if rank.role == role.name} - {pod.rank for pod in there}
-    if not enough or any(pod.created is None for pod in there) or (absent and not _refuses(job, refused, absent)):
+    if not enough or (absent and not _refuses(job, refused, absent)):
         return None
     # One that was made again may have its room in a moment, so the youngest counts.
     return max(pod.created or 0.0 for pod in there) + settings.elastic_wait - now

@@ -21,9 +21,7 @@ def restart_delay(number: int) -> int:
 def delay_left(status: Status, now: Moment) -> float:
     """Seconds until the pods of the recorded attempt may be created; 0 when they may."""
     cause = status.cause
-    # A job runs while a rank that it can do without is started again.
-    waits = status.phase is Phase.RESTARTING or (status.phase is Phase.RUNNING and bool(status.renewals))
-    if not waits or cause is None or cause.since is None:
+    if status.phase is not Phase.RESTARTING or cause is None or cause.since is None:
         return 0.0
     delay = cause.args.get("delay", 0)
     seconds = delay if isinstance(delay, int | float) else 0

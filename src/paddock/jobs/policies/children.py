@@ -88,12 +88,12 @@ def plan_removal(job: Job, observed: Observed, *, services: bool) -> tuple[Delet
 
 def plan_deletes(job: Job, children: Iterable[Child]) -> tuple[Delete, ...]:
     return tuple(
-        Delete(child.resource, Key(job.key.namespace, child.name), child.uid)
+        Delete(child.resource, Key(job.key.namespace, child.name), child.uid, former=child.former)
         for child in children
         if not child.deleting
     )
 
 
-def plan_pod_delete(job: Job, pod: Pod) -> Delete:
+def plan_pod_delete(job: Job, pod: Pod, *, former: bool = False) -> Delete:
     """With the pod's own grace period: the program may save its work."""
-    return Delete(PODS, Key(job.key.namespace, pod.name), pod.uid)
+    return Delete(PODS, Key(job.key.namespace, pod.name), pod.uid, former=former)

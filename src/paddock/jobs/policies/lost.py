@@ -49,17 +49,21 @@ def overdue(pods: Iterable[Pod], now: Moment) -> tuple[Pod, ...]:
 
 
 def plan_overdue(job: Job, observed: Observed, now: Moment) -> Overdue:
-    late = overdue(observed.pods, now)
+    """About the pods of the job, and of former jobs of its name."""
+    everybody, former = (*observed.pods, *observed.former), {pod.uid for pod in observed.former}
+    late = overdue(everybody, now)
     lost = {pod: _forced_at(pod, observed) for pod in _on(late, observed, *_LOST)}
     # While nobody knows what time it is, nobody knows that a pod is late.
     stuck = [] if observed.clock_off else [pod for pod, moment in lost.items() if moment <= now]
     return Overdue(
-        actions=tuple(Delete(PODS, Key(job.key.namespace, pod.name), pod.uid, grace=0) for pod in stuck),
+        actions=tuple(
+            Delete(PODS, Key(job.key.namespace, pod.name), pod.uid, grace=0, former=pod.uid in former) for pod in stuck
+        ),
         events=tuple(_note(pod, observed.nodes[pod.node].state) for pod in stuck),
         cause=_cause(
             job, tuple(lost), _on(late, observed, NodeState.NOT_READY), _on(late, observed, NodeState.UNKNOWN)
         ),
-        left=READ_NODE_AGAIN if lost and observed.clock_off else _left(observed.pods, lost, now),
+        left=READ_NODE_AGAIN if lost and observed.clock_off else _left(everybody, lost, now),
     )
 
 

@@ -105,7 +105,7 @@ def plan_master(
 ) -> Verdict | Wait | None:
     """What becomes of a Master that runs after all workers have succeeded. None where there is no such Master."""
     workers, masters = _beside(job, serves=False), deciding_ranks(job)
-    running = tuple(str(pod.rank) for pod in pods if pod.rank in masters and pod.phase in ALIVE and not pod.deleting)
+    running = tuple(str(pod.rank) for pod in pods if pod.rank in masters and pod.phase in ALIVE)
     if not len(workers) or not running or not workers.are_in(_succeeded(pods)):
         return None
     seconds = int(settings.master_wait)
