@@ -52,7 +52,8 @@ def left(rank: str = "ps-0", **changes: Any) -> Pod:
 
 def test_pods_of_a_former_job_that_the_new_one_has_no_names_for_are_ended_and_waited_for() -> None:
     waits = plan(JOB, Status(), Observed(former=(left(), left("worker-7", deleting=True))), NOW)
-    assert waits.actions == (Delete(PODS, Key("team", "demo-ps-0"), "former-ps-0", former=True),), "and no other is created"
+    ended = Delete(PODS, Key("team", "demo-ps-0"), "former-ps-0", former=True)
+    assert waits.actions == (ended,), "and no other is created"
     assert waits.status.cause is not None
     assert explain(waits.status.cause) == (
         "waiting for what is left of the former job of this name to go: Pod demo-ps-0 and Pod demo-worker-7"

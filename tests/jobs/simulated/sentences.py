@@ -93,7 +93,7 @@ class Sentences:
         self._late: set[str] = set()
         self._well: dict[tuple[str, int], dict[str, str]] = {}
         """Of each attempt's pods that ended well, as was told: the role, by name."""
-        self._counted: dict[tuple[str, int], set[str]] = {}
+        self._counted: dict[tuple[str, int], dict[str, float]] = {}
         """Those of them that a recorded status has counted."""
         self._latest: dict[str, int] = {}
         """The latest attempt that was recorded of a job, by UID, whatever somebody else has written since."""
@@ -116,14 +116,15 @@ class Sentences:
 
     def note_deletion(self, pod: Manifest) -> None:
         """Somebody deletes a pod. Of one whose success was recorded nothing is lost."""
-        if not self._is_counted(pod):
+        if self._counted_at(pod) is None:
             self.note(pod, "disturbance")
 
-    def _is_counted(self, pod: Manifest) -> bool:
+    def _counted_at(self, pod: Manifest) -> float | None:
+        """When the success of its rank was recorded."""
         if Fault.CLEARED not in self._faults:
-            return False
+            return None
         attempt = (str((controller_of(pod) or {}).get("uid")), attempt_of(pod))
-        return name_of(pod) in self._counted.get(attempt, ())
+        return self._counted.get(attempt, {}).get(name_of(pod))
 
     def note_rewrite(self, uid: str, *, emptied: bool) -> None:
         """Another client writes the status. Of one that it has emptied, nothing is known any more."""
@@ -165,7 +166,8 @@ class Sentences:
         for role, counts in after.roles.items():
             names = {name for name, each in well.items() if each == role}
             if names and counts.succeeded >= len(names):
-                self._counted.setdefault((uid, after.attempt), set()).update(names)
+                known = self._counted.setdefault((uid, after.attempt), {})
+                known.update(dict.fromkeys(names - known.keys(), self._store.steady()))
 
     def _is_heard_out(self, attempt: tuple[str, int]) -> bool:
         """Whether the ends that are not told yet had their time, after the first that was told and the last that
@@ -305,7 +307,10 @@ class Sentences:
         status = read_status(job)
         over = status.phase.terminal or uid in self._finished
         self.demand(not over, "a finished job never trains again")
-        self.demand(not self._is_counted(pod), "a rank whose success was recorded never trains again in its attempt")
+        # A request that was on its way before the record creates a pod once the one of then is gone.
+        counted = self._counted_at(pod)
+        again = counted is not None and write.asked > counted
+        self.demand(not again, "a rank whose success was recorded never trains again in its attempt")
         self.demand(status.phase is not Phase.SUSPENDED, "a suspended job gets no pods")
         unknown = uid in self._rewritten and not write.sure  # what somebody has just written, and nobody heard of
         self.demand(unknown or attempt_of(pod) == status.attempt, "no pod is made of an attempt that is not recorded")

@@ -28,6 +28,7 @@ from jobs.simulated.manifests import (
 from jobs.simulated.process import ERRORS, Perform, Process, Sabotage
 from jobs.simulated.sentences import Sentences, Violation, attempt_of, runs
 from jobs.simulated.store import Store
+from paddock.controllers.clock import HOLD
 from paddock.jobs.labels import ROLE_LABEL
 from paddock.jobs.model import Phase, Settings
 from paddock.kube.errors import ApiError
@@ -49,6 +50,8 @@ judged: a verdict waits for 20, and who met errors for as long as `controllers.q
 
 SILENCE = 150.0
 """For so much longer at most a watch may have died in silence: two bookmarks and a half."""
+
+_SET_BACK = 7200.0
 
 
 class World:
@@ -252,7 +255,7 @@ class World:
 
     def set_clock(self, number: int) -> None:
         """Somebody sets the API server's clock."""
-        self._skew += (7200.0, -7200.0, 90.0)[number]
+        self._skew += (_SET_BACK, -_SET_BACK, 90.0)[number]
         self.sentences.jumped_at = self.loop.now
 
     def _edit(self, spec: Manifest) -> None:
@@ -334,7 +337,9 @@ class World:
         self._demand_noticed()
         for watch in (watch for process in self.processes for watch in process.client.watches.values()):
             watch.deafen(0)
-        for _ in range(100):
+        # Nothing is forced while the clock is doubted, for twice `HOLD` at most; and a pod that should go by a time
+        # of before it was set back is late only then.
+        for _ in range(100 + int((2 * HOLD + 3 * _SET_BACK) / 20)):
             sent = self._sent()
             if self.job is None:  # nobody forces what is left of it
                 self._find_nodes()
