@@ -9,7 +9,16 @@ from paddock.jobs.model import Rank, Settings
 from paddock.jobs.names import host_name
 from paddock.kube.errors import NotFound
 from paddock.kube.meta import CONFIG_MAPS, POD_GROUPS, PODS, SERVICES, Manifest, labels_of, name_of, uid_of
-from support.operator_seam import JOBS, build_job, have_pods, install_pod_groups, running, set_phase, status_of
+from support.operator_seam import (
+    JOBS,
+    build_job,
+    find_config_map,
+    have_pods,
+    install_pod_groups,
+    running,
+    set_phase,
+    status_of,
+)
 from support.waiting import until
 from support.worlds import World
 
@@ -34,7 +43,7 @@ async def test_ranks_of_a_job_with_any_name_go_by_names_that_resolve(world: Worl
         assert set(pods) == {f"{name}-{rank}" for rank in ("ps-0", "ps-1", "worker-0", "worker-1")}
         for number, pod in enumerate(sorted(pods)):
             await set_phase(api, pod, "Running", address=f"10.98.0.{number + 2}", namespace=namespace)
-        config_map = await until(lambda: _config_map(world, name), WAIT)
+        config_map = await until(lambda: find_config_map(api, namespace, job=name), WAIT)
         services = {name_of(each): each for each in (await api.list(SERVICES, namespace)).items if _is_ours(each, pods)}
         selected = {host: await _selected(world, service) for host, service in services.items()}
         status = await until(lambda: _running(world, name), WAIT)

@@ -240,7 +240,7 @@ async def test_what_is_kept_of_children_reads_as_they_do(
             kept = informers.get(resource_of(child), key_of(child))
             assert kept is not None
             assert (uid_of(kept), version_of(kept)) == (uid_of(child), version_of(child))
-    assert whole.pod_group is not None
+    assert [each.resource for each in (whole.pod_group, *whole.foreign) if each].count(POD_GROUPS) == 1
     assert whole.autoscaler is not None
     assert len(whole.foreign or whole.pods) >= 2
 

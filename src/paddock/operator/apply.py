@@ -111,8 +111,8 @@ class Outcome:
 
 
 _DONE, _STALE, _MISSED, _CUT = Outcome(), Outcome(stale=True), Outcome(missed=True), Outcome(cut=True)
-_BATCHED = (PODS, SERVICES)
-"""Of these a job has as many as ranks."""
+_BATCHED = (SERVICES, PODS)
+"""Of these a job has as many as ranks. Services are asked for first: ranks look each other up as they start."""
 
 
 def plan_batches(creates: Sequence[Create]) -> list[Sequence[Create]]:
@@ -220,7 +220,7 @@ class Executor:
 
     async def _build(self, action: Create) -> Manifest:
         """One in a turn of the loop: what else is due waits for one template, and not for dozens."""
-        if action.resource not in _BATCHED:
+        if action.resource != PODS:
             return action.manifest
         async with self._building:
             manifest = action.manifest
