@@ -19,10 +19,11 @@ from jobs.gangs import (
     deleting,
     failed,
     observe,
+    reason,
     with_pod,
 )
 from jobs.gangs import succeeded as ended_well
-from paddock.jobs.model import Exit, Job, Phase, Pod, PodPhase, Rank, RestartPolicy, Role
+from paddock.jobs.model import Exit, Job, Phase, Pod, PodPhase, Rank, RestartPolicy, Role, Settings
 from paddock.jobs.plan import plan
 from paddock.jobs.text.explain import explain
 
@@ -240,7 +241,8 @@ def test_a_rank_that_is_pending_is_awaited_once_it_has_a_node(node: str, awaited
     job = build_job()
     pods = with_pod(build_pods(job), "worker-0", failed(1))
     pods = with_pod(pods, "worker-1", lambda pod: replace(pod, phase=PodPhase.PENDING, node=node))
-    cause = plan(job, build_status(job), observe(job, pods), NOW).status.cause
+    starting = build_status(job, Phase.STARTING, started=None)
+    cause = plan(job, starting, observe(job, pods), NOW).status.cause
     assert cause is not None
     assert cause.args.get("awaited") == awaited
     assert cause.reason == ("WaitingForStatuses" if awaited else "RankFailed")
@@ -329,3 +331,17 @@ def test_a_master_has_five_minutes_after_the_workers() -> None:
     assert saved == Outcome(Phase.COMPLETED, 0, 0, "Completed", 200.0)
     failed = judge(MASTERS, {**workers, MASTER: End(1, 200, 0)})
     assert failed is not None and (failed.phase, failed.reason) == (Phase.FAILED, "RankFailed")
+
+
+def test_more_than_five_hundred_ranks_that_failed_are_all_remembered() -> None:
+    """Those that somebody deletes during the wait have failed: as lost they would make the restart free."""
+    job = build_job(ps=0, workers=601)
+    failed_alike = tuple(failed(1)(pod) if pod.rank.index < 600 else pod for pod in build_pods(job))
+    waits = plan(job, build_status(job), observe(job, failed_alike), NOW)
+    assert reason(waits) == "WaitingForStatuses"
+    assert waits.status.cause is not None
+    assert len(waits.status.cause.args["ranks"]) == 20
+    assert waits.status.cause.args["ended"] == {"worker": "0-599"}
+    left = observe(job, failed_alike[600:])
+    judged = plan(job, waits.status, left, NOW + Settings().status_wait)
+    assert reason(judged) == "RankFailed"

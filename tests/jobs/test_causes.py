@@ -19,6 +19,7 @@ from paddock.jobs.waiting import plan_waiting_cause
 
 WORTH: dict[str, Any] = {"tuple[str, ...]": ("worker-0",), "int": 3, "int | None": 3, "str": "so", "bool": True}
 WORTH |= {"str | None": "so", "tuple[str, ...] | None": ("ps-0",), "bool | None": True}
+WORTH |= {"Mapping[str, str] | None": {"worker": "0-3"}}
 
 
 def class_names(cause: type[Cause]) -> set[str]:

@@ -10,6 +10,7 @@ Which of several reasons to wait is shown is decided in `jobs.waiting`, by one r
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar
 
@@ -328,8 +329,9 @@ class PodsStarting(Cause):
 class WaitingForStatuses(Cause):
     """Ranks have ended, and the ends of others may be on their way: after `seconds` the job is judged.
 
-    `ranks`: those that have ended, the likeliest root cause first, at most 500; `code` and `why` (the kubelet's reason)
-    are its, None if it was lost. `awaited`: some of the others, which are `count`.
+    `ranks`: those that have ended, the likeliest root cause first, some of them where they are many; `code` and `why`
+    (the kubelet's reason) are its, None if it was lost. `ended`: all of them, where these are more than are named:
+    indexes by role, `{worker: "0-599"}`. `awaited`: some of the others, which are `count`.
     """
 
     ranks: tuple[str, ...]
@@ -338,6 +340,7 @@ class WaitingForStatuses(Cause):
     seconds: int
     code: int | None = None
     why: str | None = None
+    ended: Mapping[str, str] | None = None
 
 
 @dataclass(frozen=True, slots=True)

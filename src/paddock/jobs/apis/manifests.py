@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from paddock.jobs.apis import JobApi
 from paddock.jobs.apis.elastic import read_elasticity
+from paddock.jobs.apis.endpoints import check_endpoints
 from paddock.jobs.apis.run_policy import read_limit_notices
 from paddock.jobs.apis.success import choose_deciding, read_success
 from paddock.jobs.frameworks.registry import FRAMEWORKS
@@ -93,6 +94,8 @@ def accept(job: Job, root: Fields, path_of: Callable[[Role], str], restart_polic
         said = phrase("has no effect: the ranks of this job are told each other's addresses, so all restart together")
         root.child("metadata").child("annotations").warn(RESTART_SCOPE_ANNOTATION, said)
     _check_queue(job, root.child("metadata").child("annotations"))
+    if not any(problem.severity == "error" for problem in root.problems.values()):
+        check_endpoints(job, root, path_of)
     problems = tuple(root.problems.values())
     if any(problem.severity == "error" for problem in problems):
         raise InvalidJob(problems)

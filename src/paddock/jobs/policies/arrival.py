@@ -14,9 +14,10 @@ nothing: no end that is still on its way can have come `SAME_TIME` before it.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence, Set
+from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 
 from paddock.jobs import causes
+from paddock.jobs.apis.indexes import read_indexes, write_indexes
 from paddock.jobs.elastic.rejoining import all_rejoin
 from paddock.jobs.model import Exit, Job, Pod, PodPhase, Rank, Settings, Status
 from paddock.jobs.policies.root_cause import Death, Kind, Seen, find_root_cause
@@ -24,8 +25,8 @@ from paddock.jobs.policies.success import SAME_TIME, has_succeeded, last_success
 from paddock.jobs.policies.verdict import Wait, noticed
 from paddock.kube.times import Moment
 
-_MOST_ENDED, _MOST_AWAITED = 500, 4
-"""Names in the cause, which is written again at each end."""
+_MOST_ENDED, _MOST_AWAITED = 20, 4
+"""Names in the cause, which is written again at each end; more have ended as indexes (`apis.indexes`)."""
 
 
 def first_noticed(status: Status, now: Moment) -> Moment | None:
@@ -39,7 +40,8 @@ def recall(status: Status, now: Moment) -> Seen:
     code, why, ranks = args.get("code"), args.get("why"), args.get("ranks")
     if since is None or not isinstance(code, int) or not isinstance(ranks, Sequence) or not ranks:
         return Seen()
-    return Seen(frozenset(map(str, ranks)), str(ranks[0]), Exit(code, str(why or ""), "", since))
+    ended = frozenset(map(str, ranks)) | _read_ended(args.get("ended"))
+    return Seen(ended, str(ranks[0]), Exit(code, str(why or ""), "", since))
 
 
 def plan_wait(
@@ -70,12 +72,26 @@ def _describe(
     lost = root.kind is Kind.LOST
     return causes.WaitingForStatuses(
         ranks=tuple(ended)[:_MOST_ENDED],
+        ended=_write_ended(ended) if len(ended) > _MOST_ENDED else None,
         awaited=tuple(map(str, awaited[:_MOST_AWAITED])),
         count=len(awaited),
         seconds=int(settings.status_wait),
         code=None if lost else root.code,
         why=None if lost else root.reason or None,
     )
+
+
+def _write_ended(ranks: Iterable[str]) -> dict[str, str]:
+    indexes: dict[str, set[int]] = {}
+    for role, _, index in (rank.rpartition("-") for rank in ranks):
+        indexes.setdefault(role, set()).add(int(index))
+    return {role: write_indexes(found) for role, found in indexes.items()}
+
+
+def _read_ended(written: object) -> frozenset[str]:
+    if not isinstance(written, Mapping):
+        return frozenset()
+    return frozenset(f"{role}-{index}" for role, text in written.items() for index in read_indexes(str(text)))
 
 
 def _seconds_more(job: Job, pods: Sequence[Pod], since: Moment) -> float:
