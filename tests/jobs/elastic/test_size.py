@@ -382,3 +382,12 @@ def test_a_job_without_bounds_is_never_fitted() -> None:
     assert fit(job, 2) is job
     assert fit(fit(JOB, 2), 0).size == 3
     assert fit(JOB, 7).size == 3
+
+
+def test_a_gang_that_is_over_its_time_fails_and_takes_no_other_size_first() -> None:
+    """It shrank, as a new attempt, and failed in the next reconcile."""
+    job = replace(JOB, policies=Policies(active_deadline=90.0))
+    pods = wait_for_room(job, 2)
+    status = build_status(job, Phase.PENDING, started=NOW - 91)
+    found = plan(job, status, observe(job, pods, config_maps=()), NOW)
+    assert (found.status.phase, reason(found), found.status.attempt) == (Phase.FAILED, "DeadlineExceeded", 0)
