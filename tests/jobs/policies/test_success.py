@@ -20,7 +20,7 @@ from jobs.gangs import (
 from paddock.jobs import causes
 from paddock.jobs.model import CleanPods, Pod, PodPhase, Rank
 from paddock.jobs.policies.success import deciding_ranks, early_servers, plan_success
-from paddock.jobs.views.ended import read_exit_code
+from paddock.jobs.views.exit_codes import read_exit_code
 
 PS = build_job(ps=1)
 

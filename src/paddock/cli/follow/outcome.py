@@ -26,7 +26,7 @@ from paddock.jobs.model import CauseRecord, CleanPods
 from paddock.jobs.policies.cleanup import read_situation
 from paddock.jobs.policies.fates import Situation
 from paddock.jobs.text.phrases import Phrase, phrase
-from paddock.jobs.views.ended import read_exit_code
+from paddock.jobs.views.exit_codes import read_exit_code
 from paddock.jobs.views.followed import FollowedJob
 from paddock.jobs.views.given_up import write_given_up
 from paddock.jobs.views.steps import build_steps

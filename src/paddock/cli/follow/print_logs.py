@@ -22,7 +22,7 @@ from paddock.history.logs import LogFile
 from paddock.history.records import RunRecord
 from paddock.jobs.text.os_errors import explain_unreadable, is_of_output
 from paddock.jobs.text.phrases import Phrase, phrase
-from paddock.jobs.views.ended import read_exit_code
+from paddock.jobs.views.exit_codes import read_exit_code
 from paddock.jobs.views.pods import rank_name
 from paddock.jobs.views.stored import StoredJob
 from paddock.kube.meta import Manifest

@@ -14,7 +14,7 @@ from paddock.history.settings import find_run_changes
 from paddock.jobs.text.explain import explain
 from paddock.jobs.text.failure_phrases import explain_failed_rank
 from paddock.jobs.text.phrases import Phrase, counted, phrase, render
-from paddock.jobs.views.ended import has_failed_rank
+from paddock.jobs.views.exit_codes import has_failed_rank
 from paddock.jobs.views.sizes import explain_past_sizes
 from paddock.kube.times import Moment, format_duration, format_time
 

@@ -27,7 +27,7 @@ from paddock.cli.verb import Verb
 from paddock.jobs.model import Phase
 from paddock.jobs.text.explain import explain
 from paddock.jobs.text.phrases import Phrase, phrase, render
-from paddock.jobs.views.ended import read_exit_code
+from paddock.jobs.views.exit_codes import read_exit_code
 from paddock.jobs.views.followed import FollowedJob
 from paddock.jobs.views.stored import StoredJob, read_stored
 from paddock.kube.meta import metadata, uid_of

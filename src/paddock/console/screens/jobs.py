@@ -16,7 +16,7 @@ from paddock.console.world import Printing, Spark, Sparks
 from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.model import Phase
 from paddock.jobs.text.phrases import Foreign, Names, Phrase, phrase
-from paddock.jobs.views.ended import has_failed_rank
+from paddock.jobs.views.exit_codes import has_failed_rank
 from paddock.jobs.views.jobs import JobRow, build_why, read_job_row, tell_ready
 from paddock.jobs.views.tables.listing import Filter, Listed, choose_part, count_phases, cut_part, order_jobs
 from paddock.kube.errors import ApiError, Forbidden, NotFound

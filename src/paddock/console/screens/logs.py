@@ -39,7 +39,7 @@ from paddock.history.log_index import LONGEST
 from paddock.jobs.model import Phase, Rank, Status
 from paddock.jobs.text.phrases import Phrase, counted, phrase
 from paddock.jobs.views.commands import printed_name
-from paddock.jobs.views.ended import has_failed_rank
+from paddock.jobs.views.exit_codes import has_failed_rank
 from paddock.jobs.views.stored import StoredJob, read_stored
 from paddock.kube.meta import name_of, uid_of
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from paddock.jobs.model import CauseRecord, Phase
 from paddock.jobs.text.explain import explain
 from paddock.jobs.text.phrases import phrase, render
+from paddock.jobs.views.exit_codes import read_exit_code
 from paddock.jobs.views.followed import FollowedJob
 from paddock.kube.times import format_duration
 
@@ -24,18 +24,6 @@ class End:
     phase: str
     cause: str
     seconds: float
-
-
-def has_failed_rank(outcome: str, cause: CauseRecord | None) -> bool:
-    """Whether a rank of a completed job failed (`policies.failed_ranks`): those that decide have succeeded, and what
-    the rank was to do may be missing. `outcome`: the job's phase, or the outcome of a run that is kept."""
-    return outcome == Phase.COMPLETED and cause is not None and bool(cause.args.get("failed"))
-
-
-def read_exit_code(outcome: str, cause: CauseRecord | None) -> int:
-    """What a command that waits for a job's end exits with: 0 where every rank did its work. `cause`: the recorded
-    one."""
-    return int(outcome != Phase.COMPLETED or has_failed_rank(outcome, cause))
 
 
 def format_limit(seconds: float) -> str:
