@@ -56,7 +56,8 @@ OF_OTHERS = frozenset(
         "Because the current Python version", "does not satisfy", "depends on", "we can conclude that",
         "cannot be used", "no such comparison operator", "must be one of", "failed to create directory",
         "Permission denied", "os error", "The thing broke at", "Connection refused", "exceeded quota",
-        "failed calling webhook", "connection refused", "resource in cluster is overused", "no queue", "no room", "no such file",
+        "failed calling webhook", "connection refused", "resource in cluster is overused", "no queue", "no such file",
+        "no room",
         "executable file not found in", "no field", "is forbidden", "shapes do not match", "cannot read",
     }
 )  # fmt: skip
