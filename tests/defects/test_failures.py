@@ -20,7 +20,7 @@ import pytest
 
 from defects.users_jobs import pod_of, read
 from paddock.jobs.model import Settings
-from paddock.jobs.policies.release import FINALIZER
+from paddock.jobs.release import FINALIZER
 from paddock.kube.errors import Forbidden, NotFound
 from paddock.kube.meta import EVENTS, PODS, Manifest, uid_of
 from support.operator_seam import (

@@ -391,7 +391,7 @@ class Pod:
     `lingers`: its program has ended, and another container of it runs on, so it holds its devices. `spare`: it holds
     room for a larger gang and runs nothing (`jobs.elastic.spares`). `placed`: since when it has its node. `config_map`:
     the name of the ConfigMap that it waits for, empty where it does not say (`objects.children.find_config_map`).
-    `size`: how many ranks its gang has, as it was told (`jobs.sizes`); empty on pods of other operators.
+    `size`: how many ranks its gang has, as it was told (`jobs.objects.sizes`); empty on pods of other operators.
     """
 
     name: str

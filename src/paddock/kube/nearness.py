@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from itertools import islice
-from math import inf
 from typing import TypeAlias
 
 LONGEST = 64
@@ -69,10 +68,7 @@ def _choose(name: str, length: int, names: Iterable[str], least: float) -> list[
     """At most `_MOST_COMPARED`. One mistake leaves the first three quarters of a name as they are, the last three, or
     the first and the last one: some names that share these come first."""
     # Others cannot reach `least`, whatever they consist of.
-    shortest = length * least / (2 - least)
-    longest = length * (2 - least) / least
-    longest = longest if longest < LONGEST else inf
-    fitting = [each for each in islice(names, _MOST_SEEN) if shortest <= len(each) <= longest]
+    fitting = [each for each in islice(names, _MOST_SEEN) if _reach(length, min(len(each), LONGEST)) >= least]
     if len(fitting) <= _MOST_COMPARED:
         return fitting
     quarter = length // 4
@@ -84,6 +80,11 @@ def _choose(name: str, length: int, names: Iterable[str], least: float) -> list[
     )
     some = (each for kind in alike for each in islice(kind, _MOST_COMPARED // len(alike)))
     return list(islice(dict.fromkeys([*some, *fitting[:_MOST_COMPARED]]), _MOST_COMPARED))
+
+
+def _reach(length: int, other: int) -> float:
+    """The similarity of two names of these lengths, one of which is in the other."""
+    return 2 * min(length, other) / (length + other) if length else 0.0
 
 
 def _fold(name: str) -> str:

@@ -32,8 +32,8 @@ from paddock.jobs.objects import observation
 from paddock.jobs.plan import plan
 from paddock.jobs.policies.autoscaler import explain_none
 from paddock.jobs.policies.manager import find_other_manager
-from paddock.jobs.policies.release import plan_release
 from paddock.jobs.progress_record import can_wait
+from paddock.jobs.release import plan_release
 from paddock.jobs.text.problems import InvalidJob, Problem
 from paddock.kube.api import Api
 from paddock.kube.errors import BadRequest, Conflict, Forbidden, Invalid, NotFound, is_namespace_terminating

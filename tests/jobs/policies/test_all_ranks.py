@@ -23,10 +23,10 @@ from jobs.gangs import (
     with_pod,
 )
 from paddock.jobs.actions import Plan
+from paddock.jobs.exit_codes import read_exit_code
 from paddock.jobs.model import CleanPods, Job, Observed, Phase, Pod, PodPhase, Policies, RestartPolicy, Status, Success
 from paddock.jobs.plan import plan
 from paddock.jobs.text.explain import explain
-from paddock.jobs.views.exit_codes import read_exit_code
 
 HOURS = 7 * 3600.0
 
@@ -128,7 +128,8 @@ def test_the_wait_is_no_success_yet() -> None:
 def test_the_bound_begins_with_the_first_good_end_beside_ranks_that_run(
     why: str, pods: tuple[Pod, ...], job: Job
 ) -> None:
-    assert reason(look(build_status(job), pods, HOURS, job)) != "WaitingForLastRanks"
+    status = build_status(job, Phase.STARTING, started=None)
+    assert reason(look(status, pods, HOURS, job)) != "WaitingForLastRanks"
 
 
 def test_they_are_not_ended_by_a_clock_that_has_jumped() -> None:
@@ -152,7 +153,7 @@ def test_the_last_of_a_group_is_waited_for_as_well() -> None:
 def test_a_rank_without_a_place_and_one_that_comes_after_the_end_do_not_keep_a_group() -> None:
     done = end(GROUP, "worker-0", "worker-1", ago=9)
     away = with_pod(done, "worker-2", lambda pod: replace(pod, phase=PodPhase.PENDING, node=""))
-    assert look(build_status(GROUP), away, job=GROUP).status.phase is Phase.COMPLETED
+    assert look(build_status(GROUP, Phase.STARTING, started=None), away, job=GROUP).status.phase is Phase.COMPLETED
     late = with_pod(done, "worker-2", lambda pod: replace(pod, started=NOW - 5))
     assert reason(look(build_status(GROUP), late, job=GROUP)) == "WaitingForWorkers"
     assert look(build_status(GROUP), with_pod(done, "worker-2", gone), job=GROUP).status.phase is Phase.COMPLETED

@@ -42,9 +42,9 @@ from paddock.jobs.model import (
 )
 from paddock.jobs.objects.observed import read_pod
 from paddock.jobs.objects.pods import build_pod
+from paddock.jobs.objects.sizes import find_size
 from paddock.jobs.plan import plan
 from paddock.jobs.policies.gang import missing_ranks, plan_adoption, plan_resize, was_whole
-from paddock.jobs.sizes import find_size
 from paddock.kube.meta import labels_of
 
 JOB = build_job()

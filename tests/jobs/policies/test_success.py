@@ -18,9 +18,9 @@ from jobs.gangs import (
     workers_succeeded,
 )
 from paddock.jobs import causes
+from paddock.jobs.exit_codes import read_exit_code
 from paddock.jobs.model import CleanPods, Pod, PodPhase, Rank
 from paddock.jobs.policies.success import deciding_ranks, early_servers, plan_success
-from paddock.jobs.views.exit_codes import read_exit_code
 
 PS = build_job(ps=1)
 

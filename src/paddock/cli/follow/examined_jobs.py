@@ -16,9 +16,9 @@ from paddock.cli.follow.kept_runs import find_kept
 from paddock.cli.output.findings import Subject
 from paddock.cli.output.language import localized
 from paddock.jobs.apis.registry import KINDS
+from paddock.jobs.exit_codes import has_failed_rank
 from paddock.jobs.model import Phase
 from paddock.jobs.text.phrases import Phrase, counted, phrase
-from paddock.jobs.views.exit_codes import has_failed_rank
 from paddock.jobs.views.stored import StoredJob, read_stored
 
 if TYPE_CHECKING:

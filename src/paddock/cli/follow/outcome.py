@@ -22,11 +22,11 @@ from paddock.cli.follow.needs.failed_environment import explain_suspended, fetch
 from paddock.cli.follow.suspend import suspend
 from paddock.cli.output.display import build_doubt, build_end, build_not_started, build_timeout
 from paddock.cli.output.screen import Screen
+from paddock.jobs.exit_codes import read_exit_code
 from paddock.jobs.model import CauseRecord, CleanPods
 from paddock.jobs.policies.cleanup import read_situation
 from paddock.jobs.policies.fates import Situation
 from paddock.jobs.text.phrases import Phrase, phrase
-from paddock.jobs.views.exit_codes import read_exit_code
 from paddock.jobs.views.followed import FollowedJob
 from paddock.jobs.views.given_up import write_given_up
 from paddock.jobs.views.steps import build_steps

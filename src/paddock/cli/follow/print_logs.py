@@ -20,9 +20,9 @@ from paddock.cli.output.run_rows import explain_end
 from paddock.cli.output.screen import Screen
 from paddock.history.logs import LogFile
 from paddock.history.records import RunRecord
+from paddock.jobs.exit_codes import read_exit_code
 from paddock.jobs.text.os_errors import explain_unreadable, is_of_output
 from paddock.jobs.text.phrases import Phrase, phrase
-from paddock.jobs.views.exit_codes import read_exit_code
 from paddock.jobs.views.pods import rank_name
 from paddock.jobs.views.stored import StoredJob
 from paddock.kube.meta import Manifest

@@ -22,11 +22,11 @@ from paddock.cli.output.local_times import localize_times
 from paddock.cli.output.terminal import stdout
 from paddock.cli.verb import Verb
 from paddock.jobs.apis.registry import KINDS
+from paddock.jobs.exit_codes import has_failed_rank
 from paddock.jobs.model import Phase, Status
 from paddock.jobs.text.edit import explain_edit
 from paddock.jobs.text.explain import explain
 from paddock.jobs.text.phrases import Phrase, phrase, render
-from paddock.jobs.views.exit_codes import has_failed_rank
 from paddock.jobs.views.given_up import read_given_up
 from paddock.jobs.views.manager import explain_manager
 from paddock.jobs.views.restarts import explain_no_restart, explain_scope, name_scope

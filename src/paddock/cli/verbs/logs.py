@@ -29,11 +29,11 @@ from paddock.cli.output.display import build_end
 from paddock.cli.output.language import readers_language
 from paddock.cli.output.periods import read_seconds
 from paddock.cli.verb import Verb
+from paddock.jobs.exit_codes import read_exit_code
 from paddock.jobs.labels import ATTEMPT_LABEL
 from paddock.jobs.model import CleanPods, Rank
 from paddock.jobs.objects.pods import read_pod
 from paddock.jobs.text.phrases import Phrase, phrase
-from paddock.jobs.views.exit_codes import read_exit_code
 from paddock.jobs.views.manager import explain_manager
 from paddock.jobs.views.pods import rank_name
 from paddock.jobs.views.stored import StoredJob

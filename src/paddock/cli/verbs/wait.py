@@ -24,10 +24,10 @@ from paddock.cli.output.periods import read_seconds
 from paddock.cli.output.run_rows import explain_end
 from paddock.cli.output.terminal import stderr, stdout
 from paddock.cli.verb import Verb
+from paddock.jobs.exit_codes import read_exit_code
 from paddock.jobs.model import Phase
 from paddock.jobs.text.explain import explain
 from paddock.jobs.text.phrases import Phrase, phrase, render
-from paddock.jobs.views.exit_codes import read_exit_code
 from paddock.jobs.views.followed import FollowedJob
 from paddock.jobs.views.stored import StoredJob, read_stored
 from paddock.kube.meta import metadata, uid_of

@@ -36,10 +36,10 @@ from paddock.console.screens.merged_logs import (
 from paddock.console.visit import Answer, Missing, Screen, Visit
 from paddock.console.world import KeptRun, Logs
 from paddock.history.log_index import LONGEST
+from paddock.jobs.exit_codes import has_failed_rank
 from paddock.jobs.model import Phase, Rank, Status
 from paddock.jobs.text.phrases import Phrase, counted, phrase
 from paddock.jobs.views.commands import printed_name
-from paddock.jobs.views.exit_codes import has_failed_rank
 from paddock.jobs.views.stored import StoredJob, read_stored
 from paddock.kube.meta import name_of, uid_of
 

@@ -56,9 +56,9 @@ from paddock.jobs.objects.observed import read_pod
 from paddock.jobs.objects.pod_groups import build_pod_group, find_priority_class
 from paddock.jobs.objects.queued import mark_pod
 from paddock.jobs.objects.schedulers import find_pod_groups, find_scheduler, is_of_volcano
+from paddock.jobs.objects.sizes import write_size
 from paddock.jobs.objects.substitutions import SUBSTITUTED_ANNOTATION, is_substituting, substitute, write_original
 from paddock.jobs.objects.variables import ATTEMPT, CHECKPOINTS, OUTPUTS, merge_variables
-from paddock.jobs.sizes import write_size
 from paddock.kube.meta import KUBERNETES_POD_GROUPS, POD_GROUPS, Key, Manifest, owner_reference
 
 __all__ = [

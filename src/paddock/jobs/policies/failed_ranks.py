@@ -1,7 +1,7 @@
 """Ranks that failed although the job has succeeded: which of them count for the exit code of who waits for the job.
 
 In Kubeflow's API the Master alone decides, so a job whose worker failed in the same seconds is Completed all the same.
-But its work may be lost: `paddock run` and `paddock wait` exit with 1 (`views.exit_codes`), and the cause of
+But its work may be lost: `paddock run` and `paddock wait` exit with 1 (`jobs.exit_codes`), and the cause of
 the end says which rank failed, and with what. Not counted are
 
 - pods that are being deleted: Paddock or somebody else ended them;

@@ -17,8 +17,8 @@ from paddock.jobs.elastic.rejoining import all_rejoin, find_changed
 from paddock.jobs.model import Job, Observed, Phase, Pod, Rank, Settings, Status
 from paddock.jobs.objects import pods
 from paddock.jobs.objects.schedulers import find_other_schedulers
+from paddock.jobs.objects.sizes import find_size
 from paddock.jobs.policies.verdict import Verdict, plan_new_gang
-from paddock.jobs.sizes import find_size
 
 
 def missing_ranks(job: Job, gang: Iterable[Pod]) -> tuple[Rank, ...]:

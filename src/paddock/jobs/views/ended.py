@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from paddock.jobs.exit_codes import read_exit_code
 from paddock.jobs.text.explain import explain
 from paddock.jobs.text.phrases import phrase, render
-from paddock.jobs.views.exit_codes import read_exit_code
 from paddock.jobs.views.followed import FollowedJob
 from paddock.kube.times import format_duration
 
