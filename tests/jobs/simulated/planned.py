@@ -85,7 +85,8 @@ class World(RuleBasedStateMachine):
     elasticity: Elasticity | None = None
     room = 100
     doubts_absences = True
-    faults: frozenset[Fault] = FAULTS
+    faults: frozenset[Fault] = FAULTS - {Fault.DROPPED}
+    """A status that others cut is judged with the whole operator (`world`): this world has no memory of its own."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -276,7 +277,9 @@ class World(RuleBasedStateMachine):
         for role, counts in after.roles.items():
             well = self.well.get((after.attempt, role), set())
             if well and counts.succeeded >= len(well):
-                self.counted.setdefault(after.attempt, set()).update(well)
+                # The end of a pod that is being deleted may have been asked for.
+                going = {pod.rank for pod in self.pods.values() if pod.deleting}
+                self.counted.setdefault(after.attempt, set()).update(well - going)
 
     def judge_size(self, before: Status, after: Status) -> None:
         bounds, role = self.job.elasticity, self.job.role("worker")
@@ -415,6 +418,9 @@ class World(RuleBasedStateMachine):
             kept = self.kept
             self.kept = Status(phase, roles=kept.roles, started=kept.started, finished=kept.finished)
         self.rewritten = True
+        # Of a success without a pod nothing is left.
+        there = {pod.rank for pod in self.pods.values() if pod.ended}
+        self.counted = {attempt: ranks & there for attempt, ranks in self.counted.items()}
         for attempt in range(self.latest + 1):
             self.note(attempt, "rewrite")
 

@@ -131,10 +131,13 @@ class Sentences:
         self._rewritten.add(uid)
         for attempt in range(self._latest.get(uid, 0) + 1):
             self.note_attempt(uid, attempt, "rewrite")
+        # Of a success without a pod nothing is left.
+        there = {name_of(pod) for pod in self._store.all(PODS) if is_controlled_by(pod, uid)}
+        for known, counted in self._counted.items():
+            if known[0] == uid:
+                self._counted[known] = {name: when for name, when in counted.items() if name in there and not emptied}
         if emptied:
             self._finished.pop(uid, None)
-            for known in [known for known in self._counted if known[0] == uid]:
-                del self._counted[known]
 
     def note_attempt(self, uid: str, attempt: int, what: str) -> None:
         self._happened.setdefault((uid, attempt), set()).add(what)
