@@ -16,7 +16,7 @@ import pytest
 from jobs.gangs import NOW, build_job, build_pods, build_status, build_torch_job, deleting, failed, observe, succeeded
 from paddock.jobs.apis.manifests import MOST_PODS
 from paddock.jobs.apis.registry import KUBEFLOW_PYTORCH, PADDLEPADDLE
-from paddock.jobs.model import Job, Observed, Phase, Pod, PodPhase, Rank, Settings, Status
+from paddock.jobs.model import Job, Observed, Phase, Pod, PodPhase, Rank, RestartScope, Settings, Status
 from paddock.jobs.objects.pods import build_pod
 from paddock.jobs.plan import plan
 from paddock.kube.meta import PODS
@@ -65,6 +65,21 @@ STATES: dict[str, tuple[Phase, Callable[[Pod], Pod] | None]] = {
 def test_a_plan_is_linear_in_the_ranks(kind: str, state: str) -> None:
     few, many = (cpu(_planned(JOBS[kind](ranks), state)) for ranks in (FEW, MANY))
     assert many < LINEAR * few, f"{many:.3f} s for {MANY} ranks, {few:.3f} s for {FEW}"
+
+
+def test_ranks_that_start_again_alone_are_no_square() -> None:
+    """Each of them with a delay of its own."""
+    few, many = (cpu(_renewing(ranks)) for ranks in (FEW, MANY))
+    assert many < LINEAR * few, f"{many:.3f} s for {MANY} ranks, {few:.3f} s for {FEW}"
+
+
+def _renewing(ranks: int) -> Callable[[], object]:
+    job = replace(build_torch_job(masters=0, workers=ranks), scope=RestartScope.POD)
+    alone = [str(rank) for rank in job.ranks()]
+    status = build_status(
+        job, Phase.RESTARTING, renewals=dict.fromkeys(alone, 1), delays=dict.fromkeys(alone, NOW + 10), renewed=NOW
+    )
+    return lambda: plan(job, status, Observed(), NOW)
 
 
 def _planned(job: Job, state: str) -> Callable[[], object]:

@@ -166,3 +166,13 @@ def test_a_template_says_nothing_of_what_an_operator_decides() -> None:
 
 def test_services_of_former_ranks_are_no_reason_to_wait() -> None:
     assert created(plan(JOB, Status(), Observed(services=build_services(JOB)), NOW))
+
+
+def test_a_job_whose_pods_another_scheduler_places_is_in_no_pod_groups_way() -> None:
+    """It makes none: somebody else's of its name is his own business."""
+    role = JOB.roles[0]
+    template = {**role.template, "spec": {**role.template["spec"], "schedulerName": "default-scheduler"}}
+    job = replace(JOB, roles=(replace(role, template=template),))
+    settings = Settings(pod_groups=POD_GROUPS, gang_scheduler="scheduler-plugins-scheduler")
+    planned = plan(job, Status(), in_the_way(former=False), NOW, settings)
+    assert "Pod demo-worker-0" in created(planned)

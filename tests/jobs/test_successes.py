@@ -47,6 +47,9 @@ from paddock.jobs.model import (
 )
 from paddock.jobs.objects.observation import missing_pods
 from paddock.jobs.plan import plan
+from paddock.jobs.policies.failed_ranks import first_success
+from paddock.jobs.policies.success import last_success
+from paddock.jobs.successes import complete_gang, read_successes
 
 PS = build_job(ps=1, workers=3)
 TORCH = build_torch_job(workers=2)
@@ -310,3 +313,26 @@ def test_a_recorded_time_has_whole_seconds() -> None:
         recorded(TORCH, with_pod(pods, "worker-0", lambda pod: replace(pod, exit=None))).succeeded["worker"].last
         is None
     )
+
+
+def test_the_first_end_is_remembered_as_well_as_the_last() -> None:
+    """Who began after the first success of an elastic group has no group, whether or not the pods are there."""
+    job = build_job(ps=0, workers=3)
+    pods = build_pods(job)
+    ended = with_pod(with_pod(pods, "worker-0", succeeded(100)), "worker-1", succeeded(10))
+    recorded = replace(build_status(job), succeeded=read_successes(job, build_status(job), ended))
+    assert recorded.succeeded["worker"] == Successes(frozenset({0, 1}), NOW - 10, NOW - 100)
+    for cleared in (["worker-0"], ["worker-1"], ["worker-0", "worker-1"]):
+        left = ended
+        for rank in cleared:
+            left = with_pod(left, rank, gone)
+        gang = complete_gang(job, recorded, left)
+        assert (first_success(job, gang), last_success(job, gang)) == (NOW - 100, NOW - 10), cleared
+
+
+def test_a_record_without_the_first_end_gives_the_last_one() -> None:
+    job = build_job(ps=0, workers=2)
+    status = replace(build_status(job), succeeded={"worker": Successes(frozenset({0}), NOW - 10)})
+    (cleared,) = (pod for pod in complete_gang(job, status, build_pods(job)[1:]) if pod.cleared)
+    assert cleared.exit is not None
+    assert cleared.exit.finished == NOW - 10

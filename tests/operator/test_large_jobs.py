@@ -91,9 +91,8 @@ async def test_a_job_that_owns_too_many_objects_is_left_alone() -> None:
 
     job = KINDS[JOBS].read_job({**build_job(), "metadata": {"name": "demo", "namespace": "n", "uid": "u"}})
     observer = Observer(
-        None, Settings(), Crowded(), None, states={}, clock=lambda: 0.0, clock_off=lambda: 0.0,  # type: ignore[arg-type]
+        None, Settings(), Crowded(), None, Aside(), states={}, clock=lambda: 0.0, clock_off=lambda: 0.0,  # type: ignore[arg-type]
         taken_ports=frozenset,
     )  # fmt: skip
-    observer._fetch_nodes = lambda *_: asyncio.sleep(0, {})  # type: ignore[method-assign,assignment,return-value]
     with pytest.raises(TooManyObjects, match=f"{MOST_OBJECTS + 1} pods, Services and ConfigMaps name this job"):
         await observer.look(JobRef(JOBS, job.key), JobState(), job, Status())

@@ -14,7 +14,7 @@ from paddock.jobs.model import NodeCondition, NodeState
 from paddock.jobs.policies.lost import READ_NODE_AGAIN
 from paddock.kube.errors import Forbidden, Unavailable
 from paddock.kube.meta import NODES, PODS, Manifest
-from paddock.operator.nodes import MOST_AT_ONCE, Nodes
+from paddock.operator.nodes import FRESH_SECONDS, MOST_AT_ONCE, Nodes
 from support.operator_seam import JOBS, Request, Seam, build_job, have_pods, open_cluster, running, settled, status_of
 from support.waiting import until
 
@@ -138,3 +138,15 @@ def build_binding(pod: str, node: str) -> Manifest:
 async def have_all_reason(api: LocalApi, names: list[str], *reasons: str) -> bool:
     causes = [(await status_of(api, name)).get("cause") or {} for name in names]
     return all(cause.get("reason") in reasons for cause in causes)
+
+
+async def test_a_node_by_whose_state_a_pod_is_deleted_by_force_is_read_anew(cluster: LocalApi) -> None:
+    """It may be back: its pods live, and another of their ranks must not be made beside them."""
+    seam, moment = Seam(cluster), [100.0]
+    nodes = Nodes(seam, lambda: moment[0])
+    await nodes.fetch(["n1"])
+    moment[0] += FRESH_SECONDS + 1
+    await nodes.fetch(["n1"])
+    assert reads(seam) == ["n1"], "for a cause what was read is good enough"
+    await nodes.fetch(["n1"], fresh=["n1"])
+    assert reads(seam) == ["n1", "n1"]

@@ -94,6 +94,11 @@ class Cache(Reflector):
         found = self._objects.get(key)
         return None if found is None else decode_object(found.body)
 
+    def version(self, key: Key) -> str:
+        """Its resourceVersion; empty if there is none. Costs no decoding."""
+        found = self._objects.get(key)
+        return "" if found is None else found.version
+
     def keys(self) -> list[Key]:
         return list(self._objects)
 

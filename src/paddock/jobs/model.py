@@ -274,12 +274,13 @@ class PodRef:
 
 @dataclass(frozen=True, slots=True)
 class Successes:
-    """The ranks of a role that have succeeded in the recorded attempt, by their indexes. `last`: when the last of them
-    ended, in whole seconds; None where no pod told. No verdict asks for more (`policies.success`): which node a rank
-    ran on is told by its pod alone."""
+    """The ranks of a role that have succeeded in the recorded attempt, by their indexes. `first`, `last`: when the
+    first and the last of them ended, in whole seconds; None where no pod told. No verdict asks for more
+    (`policies.success`, `policies.failed_ranks`): which node a rank ran on is told by its pod alone."""
 
     indexes: frozenset[int]
     last: Moment | None = None
+    first: Moment | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ created. `jobs.plan` decides whether a gang is to have its pods at all; `policie
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from paddock.jobs import causes
 from paddock.jobs.actions import Action, Create, EventNote
@@ -16,10 +16,11 @@ from paddock.jobs.facts import Facts
 from paddock.jobs.frameworks.registry import FRAMEWORKS
 from paddock.jobs.model import CauseRecord, Child, Job, Observed, Rank
 from paddock.jobs.objects import pods
+from paddock.jobs.objects.schedulers import find_pod_groups
 from paddock.jobs.policies import children, ports
 from paddock.jobs.policies.cleanup import read_situation
 from paddock.jobs.policies.fates import FATES, Age, Fate, State
-from paddock.kube.meta import CONFIG_MAPS, PODS
+from paddock.kube.meta import CONFIG_MAPS, PODS, SERVICES
 
 RETRY_SECONDS = 30.0
 """Until the next look at what no watch reports: a foreign object that has a name of ours, a port that is still held."""
@@ -58,7 +59,9 @@ def read_needs(facts: Facts) -> Needs:
         port = ports.choose_port(job.uid, facts.status.attempt, observed.taken_ports)
         no_port = port is None
     actions = tuple(_missing_objects(facts, port))
-    if (observed.foreign or observed.former) and any(isinstance(action, Create) for action in actions):
+    in_the_way = _find_in_the_way(facts)
+    if (in_the_way or observed.former) and any(isinstance(action, Create) for action in actions):
+        observed = replace(observed, foreign=in_the_way)
         return Needs(_plan_removal_of_former(job, observed), _describe_foreign(job, observed), RETRY_SECONDS)
     # Half a gang goes on: its other pods hold devices, and mount the same claims.
     gate = plan_gate(job, observed.datasets, facts.status.cause) if facts.missing and none_is_there else None
@@ -67,6 +70,13 @@ def read_needs(facts: Facts) -> Needs:
     if no_port:
         return Needs(obstacle=causes.NoFreePort(ports.FIRST_PORT, ports.LAST_PORT), retry=RETRY_SECONDS)
     return Needs(actions)
+
+
+def _find_in_the_way(facts: Facts) -> tuple[Child, ...]:
+    """Foreign objects whose names the job needs. A job whose pods another scheduler places has no PodGroup."""
+    group = find_pod_groups(facts.job, facts.settings)
+    kinds = (PODS, SERVICES, CONFIG_MAPS, group)
+    return tuple(child for child in facts.observed.foreign if child.resource in kinds)
 
 
 def _plan_removal_of_former(job: Job, observed: Observed) -> tuple[Action, ...]:

@@ -233,7 +233,8 @@ def _removal(facts: Facts, *, services: bool) -> tuple[Action, ...]:
 
 def _plan_gang(facts: Facts) -> Plan:
     """An unfinished job without a verdict: records counts, phase and cause, and creates what the gang lacks."""
-    alone = [left for rank, left in facts.delayed.items() if rank in facts.missing]
+    missing = set(facts.missing)
+    alone = [left for rank, left in facts.delayed.items() if rank in missing]
     wait = min(alone) if alone else backoff.delay_left(facts.status, facts.now) if facts.missing else 0.0
     # Pods of a new attempt have the names of the old ones, so they are created once the old ones are gone.
     waiting = wait > 0 and not facts.delayed

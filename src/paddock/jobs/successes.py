@@ -16,18 +16,26 @@ A record that is lost falls back to the pods. Not recorded are
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from paddock.jobs.model import Exit, Job, Pod, PodPhase, Rank, Role, Status, Successes
 from paddock.jobs.names import pod_name
+from paddock.kube.times import Moment
 
 
 def complete_gang(job: Job, status: Status, gang: Sequence[Pod]) -> tuple[Pod, ...]:
     """The recorded pods, `gang`, and one for each rank that has succeeded and has none any more."""
-    there = {pod.rank for pod in gang} if status.succeeded else set()
-    ranks = (Rank(role.name, index) for role in job.roles for index in _find_indexes(role, status))
-    return (*gang, *(_build_cleared(job, status, rank) for rank in ranks if rank not in there))
+    if not status.succeeded:
+        return tuple(gang)
+    there = {pod.rank for pod in gang}
+    cleared = list[Pod]()
+    for role in job.roles:
+        ranks = (Rank(role.name, index) for index in sorted(_find_indexes(role, status)))
+        missing = [rank for rank in ranks if rank not in there]
+        moments = _choose_moments(status.succeeded.get(role.name), len(missing), _read_moments(gang, role))
+        cleared += (_build_cleared(job, status, *each) for each in zip(missing, moments, strict=True))
+    return (*gang, *cleared)
 
 
 def read_successes(job: Job, status: Status, gang: Sequence[Pod]) -> Mapping[str, Successes]:
@@ -51,6 +59,23 @@ def forget(succeeded: Mapping[str, Successes], ranks: Iterable[str]) -> Mapping[
     return {role: known for role, known in kept.items() if known.indexes}
 
 
+def _choose_moments(known: Successes | None, count: int, told: Collection[Moment]) -> list[Moment | None]:
+    """When each of so many ranks of a role ended: what is recorded of the role is true of them and of those that still
+    have a pod, whose times are `told`."""
+    if known is None or not count:
+        return []
+    lacks_first = known.first is not None and known.first not in told
+    # Of one rank alone that has neither time any more, the later one: it makes no other end too late.
+    if lacks_first and (count > 1 or known.last in told):
+        return [known.first, *[known.last] * (count - 1)]
+    return [known.last] * count
+
+
+def _read_moments(gang: Iterable[Pod], role: Role) -> set[Moment]:
+    ends = (pod.exit for pod in gang if pod.rank.role == role.name and pod.phase is PodPhase.SUCCEEDED)
+    return {float(int(end.finished)) for end in ends if end is not None and end.finished is not None}
+
+
 def _is_vouched(pod: Pod) -> bool:
     return pod.phase is PodPhase.SUCCEEDED and not pod.deleting and not pod.disrupted and not pod.cleared
 
@@ -60,7 +85,8 @@ def _join(role: Role, status: Status, pods: Sequence[Pod]) -> Successes:
     finished = (pod.exit.finished for pod in pods if pod.exit is not None and pod.exit.finished is not None)
     moments = [float(int(moment)) for moment in finished]
     last = max(moments if known.last is None else [*moments, known.last], default=None)
-    return Successes(_find_indexes(role, status) | {pod.rank.index for pod in pods}, last)
+    first = min(moments if known.first is None else [*moments, known.first], default=None)
+    return Successes(_find_indexes(role, status) | {pod.rank.index for pod in pods}, last, first)
 
 
 def _find_indexes(role: Role, status: Status) -> frozenset[int]:
@@ -70,7 +96,7 @@ def _find_indexes(role: Role, status: Status) -> frozenset[int]:
     return frozenset(index for index in known.indexes if index < role.replicas)
 
 
-def _build_cleared(job: Job, status: Status, rank: Rank) -> Pod:
+def _build_cleared(job: Job, status: Status, rank: Rank, finished: Moment | None) -> Pod:
     return Pod(
         name=pod_name(job, rank),
         uid="",
@@ -78,5 +104,5 @@ def _build_cleared(job: Job, status: Status, rank: Rank) -> Pod:
         attempt=status.attempt,
         renewal=status.renewal(rank),
         phase=PodPhase.SUCCEEDED,
-        exit=Exit(0, finished=status.succeeded[rank.role].last),
+        exit=Exit(0, finished=finished),
     )

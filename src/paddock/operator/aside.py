@@ -3,7 +3,8 @@
 A plan costs a tenth of a millisecond or so for each rank and each object that the job owns, and reading a manifest some
 for each kilobyte. What is small is decided on the loop, at once; what is large on a thread of its own, from values that
 were taken at one moment. Python gives the loop its turn every few milliseconds meanwhile. Two such threads: a third
-large job waits for one of them, a small one for none.
+large job waits for one of them; a small one waits for none, but for one of the operator's slots where large ones have
+them all.
 
 Who is decided on a thread may have changed by the end of it, as after any late watch: deletes carry the UID that they
 were decided on, absences are confirmed, and the record is guarded by the version of the job.

@@ -143,6 +143,7 @@ class Controller:
             settings,
             informers,
             datasets,
+            self._aside,
             states=self._states,
             clock=clock,
             clock_off=clock_off,
@@ -336,8 +337,9 @@ class Controller:
 
         with self._noting_events() as meanwhile:
             observed, decided = await self._aside.run(decide, small=look.small)
-        if not look.small and self._is_taken(ref, decided):
-            return await self._decide(ref, manifest)
+        if not look.small and self._is_taken(ref, observed, decided):
+            self._queue.add(ref)
+            raise Conflict(f"the port that {ref} was to have was taken meanwhile")
         # Before the next await: a foreign object may go while the status is written, and its event comes once.
         names = {(child.resource, Key(job.key.namespace, child.name)) for child in observed.foreign}
         if not observed.gang(status) and not status.phase.terminal:
@@ -366,7 +368,7 @@ class Controller:
             # This job may be deleted and created again by now: then these objects may belong to its successor. A live
             # GET after they were observed rules that out.
             await self._recorder.check_uid(ref, job.uid)
-        outcome = await self._executor.apply_actions(job, decided.actions, lambda: self._stands(ref, manifest))
+        outcome = await self._executor.apply_actions(job, decided.actions, self._build_watch(ref, manifest))
         state.refused = read_refusal(outcome.failures, decision.observed.refused)
         if state.note_asked(decided.actions, outcome.unmet, self._clock()):
             self._queue.put_off(ref, _SOON)
@@ -381,16 +383,25 @@ class Controller:
             raise Conflict(f"what {ref} was to act on was written meanwhile")
         return 0.0 if self._goes_on(ref, decided, outcome) else outcome.look_again(decided.requeue_after)
 
-    def _stands(self, ref: JobRef, decided_on: Manifest) -> bool:
-        """Whether the job, as far as is known, was neither deleted, nor suspended or edited, since this was read."""
-        cached = self._informers.get(*ref)
-        return cached is not None and _read_wishes(cached) == _read_wishes(decided_on)
+    def _build_watch(self, ref: JobRef, decided_on: Manifest) -> Callable[[], bool]:
+        """Tells whether the job, as far as is known, was neither deleted, nor suspended or edited, since this was read.
+        It is asked before each pod, so each version of the job is read once."""
+        wished, seen, stands = _read_wishes(decided_on), version_of(decided_on), True
+
+        def ask() -> bool:
+            nonlocal seen, stands
+            if (version := self._informers.version(*ref)) != seen:
+                cached = self._informers.get(*ref)
+                seen, stands = version, cached is not None and _read_wishes(cached) == wished
+            return stands
+
+        return ask
 
     def _goes_on(self, ref: JobRef, decided: Plan, outcome: Outcome) -> bool:
         """Whether more follows at once from what was created: no event of an own write queues a job."""
-        refused = [failure.action for failure in outcome.failures]
+        refused = {(failure.action.resource, failure.action.key) for failure in outcome.failures}
         needed = (each for each in decided.actions if isinstance(each, Create) and not each.optional)
-        created = {each.resource for each in needed if each not in refused}
+        created = {each.resource for each in needed if (each.resource, each.key) not in refused}
         if created:
             self._queue.put_off(ref, _SOON)  # to count it
         return bool(created) and not created & {PODS, SERVICES, CONFIG_MAPS}
@@ -444,10 +455,13 @@ class Controller:
         await self._recorder.record(ref, state, manifest, record.with_invalid_job(status, refusal, self._clock()))
         self._publish(manifest, state.note_reading(metadata(manifest).get("generation"), _build_refusal(refusal)))
 
-    def _is_taken(self, ref: JobRef, decided: Plan) -> bool:
-        """Whether another job has reserved the port of this plan while it was made."""
+    def _is_taken(self, ref: JobRef, observed: Observed, decided: Plan) -> bool:
+        """Whether another job has reserved the port that this plan has chosen, while it was made. A port that pods of
+        the job carry was chosen before, and is kept whoever claims it."""
         port = next(filter(None, map(observation.read_planned_port, decided.actions)), None)
-        return any(state.port == port for other, state in self._states.items() if state.port and other != ref)
+        if port is None or any(pod.port == port for pod in observed.pods):
+            return False
+        return any(state.port == port for other, state in self._states.items() if other != ref)
 
     def _reserve_port(self, ref: JobRef, decided: Plan) -> None:
         """Reserves the port that this job has chosen, before the next await: concurrent reconciles see it."""

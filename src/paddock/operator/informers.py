@@ -115,6 +115,11 @@ class Informers:
         cache = self._find(resource, key.namespace)
         return None if cache is None else cache.get(key)
 
+    def version(self, resource: Resource, key: Key) -> str:
+        """As `Cache.version`."""
+        cache = self._find(resource, key.namespace)
+        return "" if cache is None else cache.version(key)
+
     def keys(self, resource: Resource) -> list[Key]:
         return [key for cache in self._caches[resource].values() for key in cache.keys()]  # noqa: SIM118 - no mapping
 

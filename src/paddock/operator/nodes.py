@@ -8,7 +8,7 @@ nodes are read side by side: those of a lost zone one after another would hold a
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from typing import NamedTuple
 
 from paddock.jobs.model import NodeCondition, NodeState
@@ -20,6 +20,9 @@ from paddock.kube.meta import NODES
 from paddock.kube.times import Moment
 
 MOST_AT_ONCE = 20
+
+FRESH_SECONDS = 2.0
+"""As long as a request that was decided on it may be under way before anybody notices."""
 
 
 class _Reading(NamedTuple):
@@ -38,21 +41,22 @@ class Nodes:
         self._slots = asyncio.Semaphore(MOST_AT_ONCE)
         self._readings: dict[str, _Reading] = {}
 
-    async def fetch(self, names: Iterable[str]) -> dict[str, NodeCondition]:
-        """What was read less than `READ_NODE_AGAIN` ago, or is read now. Raises the `ApiError` of a node that cannot be
-        read, which is read anew the next time."""
-        self._forget_old()
+    async def fetch(self, names: Iterable[str], fresh: Collection[str] = ()) -> dict[str, NodeCondition]:
+        """What was read less than `READ_NODE_AGAIN` ago, or is read now; of `fresh` less than `FRESH_SECONDS` ago: a
+        node that is back must not lose its pods. Raises the `ApiError` of a node that cannot be read, which is read
+        anew the next time."""
+        self._forget_old(fresh)
         tasks = {name: self._read(name) for name in sorted(names)}
         # Other jobs may wait for the same reading: who is cancelled leaves it to them.
         found = await asyncio.gather(*map(asyncio.shield, tasks.values()))
         return dict(zip(tasks, found, strict=True))
 
-    def _forget_old(self) -> None:
+    def _forget_old(self, fresh: Collection[str]) -> None:
         now = self._clock()
         for name, (asked, task) in list(self._readings.items()):
             failed = task.done() and (task.cancelled() or task.exception() is not None)
             # A clock that was set back tells nothing about the age.
-            if failed or not 0.0 <= now - asked < READ_NODE_AGAIN:
+            if failed or not 0.0 <= now - asked < (FRESH_SECONDS if name in fresh else READ_NODE_AGAIN):
                 del self._readings[name]
 
     def _read(self, name: str) -> asyncio.Task[NodeCondition]:

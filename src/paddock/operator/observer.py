@@ -6,15 +6,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
-from paddock.jobs.model import Job, NodeCondition, Observed, Settings, Status
+from paddock.jobs.model import Job, Observed, Settings, Status
 from paddock.jobs.objects import observation
 from paddock.jobs.policies import silent_nodes
-from paddock.jobs.policies.lost import overdue
+from paddock.jobs.policies.lost import FORCE_AFTER, overdue
 from paddock.jobs.policies.ports import shares_network
 from paddock.jobs.waiting import read_recorded_refusal
 from paddock.kube.api import Api
 from paddock.kube.times import Moment
-from paddock.operator.aside import MOST_OBJECTS, SMALL, TooManyObjects
+from paddock.operator.aside import MOST_OBJECTS, SMALL, Aside, TooManyObjects
 from paddock.operator.datasets import WatchedDatasets
 from paddock.operator.informers import Children, Informers
 from paddock.operator.job_state import JobRef, JobState
@@ -41,6 +41,7 @@ class Observer:
         settings: Settings,
         informers: Informers,
         datasets: WatchedDatasets,
+        aside: Aside,
         *,
         states: Mapping[JobRef, JobState],
         clock: Callable[[], Moment],
@@ -51,6 +52,7 @@ class Observer:
         self._settings = settings
         self._informers = informers
         self._datasets = datasets
+        self._aside = aside
         self._states = states
         self._clock = clock
         self._clock_off = clock_off
@@ -59,11 +61,15 @@ class Observer:
     async def look(self, ref: JobRef, state: JobState, job: Job, status: Status) -> Look:
         """All that has to be asked for. After the last await, so that nothing is awaited between the reading of the
         caches and the decision of a small job."""
-        nodes = await self._fetch_nodes(job, status)
-        children = self._informers.take(job.resource, job.key)
-        if len(children) > MOST_OBJECTS:
-            raise TooManyObjects(len(children))
+        children = self._take(job)
         small = job.size + len(children) <= SMALL
+        names = await self._aside.run(lambda: self._find_nodes(job, status, children), small=small)
+        if names:
+            nodes = await self._nodes.fetch(*names)
+            children = self._take(job)
+            small = job.size + len(children) <= SMALL
+        else:
+            nodes = {}
         known = Observed(
             datasets=observation.read_datasets(job, self._datasets),
             taken_ports=frozenset() if small else self.find_taken_ports(ref, job, status),
@@ -99,10 +105,19 @@ class Observer:
         reserved = frozenset(state.port for other, state in self._states.items() if state.port and other != ref)
         return reserved | self._informers.held_ports(excluding=job.uid) | self._taken_ports()
 
-    async def _fetch_nodes(self, job: Job, status: Status) -> dict[str, NodeCondition]:
-        """The nodes of overdue pods, and of pods that do not start."""
+    def _take(self, job: Job) -> Children:
+        children = self._informers.take(job.resource, job.key)
+        if len(children) > MOST_OBJECTS:
+            raise TooManyObjects(len(children))
+        return children
+
+    def _find_nodes(self, job: Job, status: Status, children: Children) -> tuple[set[str], set[str]] | None:
+        """The nodes of overdue pods, and of pods that do not start; and those of them by whose state a pod may be
+        deleted by force now. None without any."""
         now = self._clock()
-        names = {pod.node for pod in overdue(observation.read_leaving(job, self._informers), now)}
+        late = overdue(observation.read_leaving(job, children), now)
+        names = {pod.node for pod in late}
         if not status.phase.terminal and silent_nodes.is_due(status.cause, now):
-            names |= set(silent_nodes.doubtful_nodes(observation.read_pods(job, self._informers), status.cause, now))
-        return await self._nodes.fetch(names)
+            names |= set(silent_nodes.doubtful_nodes(observation.read_pods(job, children), status.cause, now))
+        forced = {pod.node for pod in late if pod.gone_by is not None and pod.gone_by + FORCE_AFTER <= now}
+        return (names, forced) if names else None

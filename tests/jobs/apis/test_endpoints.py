@@ -55,3 +55,14 @@ def test_ranks_that_meet_at_a_rendezvous_have_no_such_bound() -> None:
         {"apiVersion": "kubeflow.org/v1", "kind": "PyTorchJob", "metadata": metadata, "spec": spec}
     )
     assert job.ranks()[-1] == Rank("worker", 9_999)
+
+
+def test_a_job_that_has_begun_is_told_and_supervised_on() -> None:
+    """Its addresses may be shorter than the longest: an operator that came later must not leave a job that trains."""
+    begun = build(6000) | {"status": {"phase": "Running"}}
+    job = PADDLEPADDLE.read_job(begun)
+    assert [warning.path for warning in job.warnings if "each rank is told" in warning.message] == [
+        "spec.worker.replicas"
+    ]
+    with pytest.raises(InvalidJob):
+        PADDLEPADDLE.read_job(build(6000) | {"status": {"phase": "Invalid"}})

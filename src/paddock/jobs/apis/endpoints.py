@@ -7,10 +7,10 @@ longest address that the job's network may give is counted before.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from paddock.jobs.frameworks.registry import FRAMEWORKS
-from paddock.jobs.model import Job, Role
+from paddock.jobs.model import Job, Phase, Role
 from paddock.jobs.reading.fields import Fields
 from paddock.jobs.text.phrases import phrase
 from paddock.jobs.text.sentences import told
@@ -45,7 +45,15 @@ def check_endpoints(job: Job, root: Fields, path_of: Callable[[Role], str]) -> N
         size=size,
         limit=MOST_BYTES,
     )
-    root.add(told(f"{path_of(role)}.replicas", said, role.replicas, phrase("at most {most}", most=fit)))
+    # A job that has begun knows its addresses, and is supervised on: they may be shorter.
+    severity = "warning" if _has_begun(root) else "error"
+    allowed = phrase("at most {most}", most=fit)
+    root.add(told(f"{path_of(role)}.replicas", said, role.replicas, allowed, severity=severity))
+
+
+def _has_begun(root: Fields) -> bool:
+    status = root.value.get("status")
+    return isinstance(status, Mapping) and status.get("phase") not in (None, "", Phase.INVALID)
 
 
 def _count_fitting(entries: list[str], left: int) -> int:

@@ -140,7 +140,11 @@ def _read_successes(raw: Mapping[str, Any]) -> dict[str, Successes]:
     that drops the attempt leaves nothing to compare them with. One whose indexes cannot be read has none."""
     attempt = raw.get("attempt")
     found = {
-        str(role): Successes(read_indexes(text(inner, "indexes")), read_time(text(inner, "lastFinishTime")))
+        str(role): Successes(
+            read_indexes(text(inner, "indexes")),
+            read_time(text(inner, "lastFinishTime")),
+            read_time(text(inner, "firstFinishTime")),
+        )
         for role, inner in mapping(raw, "succeeded").items()
         if isinstance(inner, Mapping) and attempt is not None and inner.get("attempt") == attempt
     }
@@ -149,7 +153,12 @@ def _read_successes(raw: Mapping[str, Any]) -> dict[str, Successes]:
 
 def _write_successes(previous: Mapping[str, Any], status: Status) -> Manifest | None:
     written = {
-        role: {"attempt": status.attempt, "indexes": write_indexes(each.indexes), "lastFinishTime": _time(each.last)}
+        role: {
+            "attempt": status.attempt,
+            "indexes": write_indexes(each.indexes),
+            "firstFinishTime": _time(each.first),
+            "lastFinishTime": _time(each.last),
+        }
         for role, each in status.succeeded.items()
     }
     return _replacing(previous, written) if written else None

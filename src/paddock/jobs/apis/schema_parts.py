@@ -78,7 +78,9 @@ def our_status() -> dict[str, Any]:
         "gangLoss": TEXT,
         "succeeded": {
             "type": "object",
-            "additionalProperties": build_object({"attempt": COUNT, "indexes": TEXT, "lastFinishTime": TIME}),
+            "additionalProperties": build_object(
+                {"attempt": COUNT, "indexes": TEXT, "firstFinishTime": TIME, "lastFinishTime": TIME}
+            ),
         },
         "lastValidSpec": TEXT,
         "cause": build_object({"reason": TEXT, "since": TIME, "args": ANYTHING}),

@@ -103,6 +103,7 @@ SENTENCES: Mapping[str, str] = {
     f"status.succeeded.{ANY}": "Those of one role.",
     f"status.succeeded.{ANY}.attempt": "The attempt in which they have.",
     f"status.succeeded.{ANY}.indexes": "Their indexes: 0-3,7.",
+    f"status.succeeded.{ANY}.firstFinishTime": "When the first of them ended.",
     f"status.succeeded.{ANY}.lastFinishTime": "When the last of them ended.",
     "status.problem": "What is wrong in the last edit, which is not followed; the job goes on by the spec before it.",
     "status.problem.reason": "The reason as one word.",
