@@ -68,7 +68,9 @@ class Death:
 
 def _without_job(request: Request) -> Request:
     verb, plural, name = request
-    return verb, plural, "" if plural == "events" else name.partition("-")[2]
+    # The name of a ConfigMap has a hash of the job's UID before its attempt.
+    rank = name.rpartition("-")[2] if plural == "configmaps" else name.partition("-")[2]
+    return verb, plural, "" if plural == "events" else rank
 
 
 @asynccontextmanager

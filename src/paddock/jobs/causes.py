@@ -372,10 +372,10 @@ class WaitingForWorkers(Cause):
 @dataclass(frozen=True, slots=True)
 class WaitingForLastRanks(Cause):
     """Ranks have ended well, and others of a job in which each decides still run (`ranks`): after `seconds`, which the
-    job itself names (`model.Success.end_wait`), it is completed without them."""
+    job itself names (`model.Success.end_wait`), it is completed without them; None where they are waited for."""
 
     ranks: tuple[str, ...]
-    seconds: int
+    seconds: int | None = None
 
 
 # A new attempt: the whole gang is recreated.

@@ -257,7 +257,12 @@ def _plan_gang(facts: Facts) -> Plan:
     cause = (
         _clearing_cause(facts, wait)
         if clearing or wait > 0
-        else facts.overdue.cause or needs.obstacle or doubt or _waiting_cause(facts, needs, silent.cause) or extra.cause
+        else facts.overdue.cause
+        or needs.obstacle
+        or doubt
+        or _waiting_cause(facts, needs, silent.cause)
+        or extra.cause
+        or ending.explain_last(facts.job, facts.gang)
     )
     if smaller and isinstance(cause, causes.WaitingForScheduler | causes.WaitingForPodGroup):
         cause = regrouped.explain_smaller(facts.job, facts.status, facts.gang)

@@ -57,7 +57,7 @@ def test_what_is_written_is_read(sample: str, seconds: int | None, value: str) -
         ("AllRank", "AllRanks"),
         ("All-Ranks:60", "AllRanks:60"),
         ("AllRanks:60s", "AllRanks:60"),
-        ("AllRanks:10m", "AllRanks"),
+        ("AllRanks:10m", "AllRanks:600"),
         ("AllRanks:0", "AllRanks"),
         ("AllRanks:-5", "AllRanks"),
         ("AllRanks:1.5", "AllRanks"),

@@ -320,7 +320,8 @@ _REPORTED = frozenset(
     {"RankRestarted", "PodsDeleted", "PodsLost", "WaitingForScheduler", "SchedulerSilent", "WaitingForPodGroup",
      "ImageUnavailable", "EnvironmentFailed", "ConfigurationWrong", "ObjectInTheWay", "ObjectsRefused",
      "ObjectsNotCreated", "NoFreePort", "Suspended", "WaitingForQueue", "Resized", "Resumed", "ContainerWaiting",
-     "GangShrunk", "GangGrown", "WaitingForMaster", "DatasetMissing", "DatasetFailed", "DatasetsUnserved"}
+     "GangShrunk", "GangGrown", "WaitingForMaster", "WaitingForWorkers", "WaitingForLastRanks",
+     "DatasetMissing", "DatasetFailed", "DatasetsUnserved"}
 )  # fmt: skip
 _STEPPED = frozenset({"ImageUnavailable", "EnvironmentFailed", "DatasetMissing", "DatasetFailed"})
 

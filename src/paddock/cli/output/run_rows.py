@@ -133,6 +133,11 @@ def explain_end(run: RunRecord, language: str = "en") -> str:
     return render(phrase("{job} run {run}: {said}", job=run.name, run=run.run, said=said), language)
 
 
+def has_failed(run: RunRecord) -> bool:
+    """Whether a rank of a run that completed failed, as `get` shows it: in red."""
+    return has_failed_rank(run.outcome, read_cause(run.cause))
+
+
 def build_document(row: RunRow, attempts: Mapping[int, tuple[str, ...]], language: str = "en") -> dict[str, Any]:
     """The run for `-o json`; `attempts`: the ranks that have printed in each. `renewals`: when ranks were started again
     alone."""

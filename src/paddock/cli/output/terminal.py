@@ -136,7 +136,7 @@ def build_table(
     if max_width is not None:
         widths[-1] = min(widths[-1], max(_LEAST, max_width - sum(width + len(_GAP) for width in widths[:-1])))
     lines = []
-    reddened = [place for place, name in enumerate(header) if name in ("STATUS", "WHY")]
+    reddened = [place for place, name in enumerate(header) if name in ("STATUS", "ENDED", "WHY")]
     for number, row in enumerate(table, -1):
         styles = [_STATUS_COLOURS.get(cell, "") for cell in row]
         for place in reddened if number in red else ():

@@ -108,7 +108,8 @@ def _print(survey: Survey, rows: Sequence[RunRow], *, spaces: bool, whole: bool)
     if spaces:
         header = ["NAMESPACE", *header]
         cells = [[row.run.namespace, *each] for row, each in zip(rows, cells, strict=True)]
-    print_table(stdout(), header, cells, cut=not whole or is_narrow(stdout()))
+    red = {number for number, row in enumerate(rows) if run_rows.has_failed(row.run)}
+    print_table(stdout(), header, cells, cut=not whole or is_narrow(stdout()), red=red)
     for row in rows if whole else ():
         print()
         stdout().print(run_rows.explain_end(row.run, language))

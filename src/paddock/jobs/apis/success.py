@@ -20,6 +20,8 @@ from paddock.jobs.text.sentences import perhaps, quoted
 from paddock.kube.nearness import nearest
 
 ALL_RANKS = "AllRanks"
+_SECONDS = {"": 1, "s": 1, "m": 60, "h": 3600}
+"""Of a duration as --end-wait takes it: only the suggestion reads one."""
 _FORM = re.compile(rf"{ALL_RANKS}(?::([1-9]\d{{0,12}}))?")
 
 
@@ -53,5 +55,5 @@ def choose_deciding(roles: Iterable[Role], success: Success) -> tuple[Role, ...]
 def _find_nearest(found: str) -> str:
     word, _, number = found.partition(":")
     near = nearest(word.strip(), (ALL_RANKS,))
-    seconds = number.strip().removesuffix("s")
-    return write_success(int(seconds)) if near and re.fullmatch(r"[1-9]\d{0,12}", seconds) else near
+    typed = re.fullmatch(r"([1-9]\d{0,8})([smh]?)", number.strip())
+    return write_success(int(typed[1]) * _SECONDS[typed[2]]) if near and typed else near

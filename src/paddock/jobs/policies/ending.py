@@ -58,11 +58,8 @@ def plan_ending(
 def plan_last(job: Job, status: Status, pods: Sequence[Pod], now: Moment, clock_off: int = 0) -> Verdict | Wait | None:
     """What becomes of ranks that run on after the first of a job with a bound has ended well; None without a bound, or
     while a rank has neither ended well nor runs."""
-    bound, running, deciding = job.success.end_wait, _training(job, pods), deciding_ranks(job)
+    bound, running = job.success.end_wait, _find_last(job, pods)
     if bound is None or not running or job.policies.clean_pods in _KEEPING:
-        return None
-    succeeded = sum(pod.phase is PodPhase.SUCCEEDED and pod.rank in deciding for pod in pods)
-    if not succeeded or (succeeded + len(running) < len(deciding) and not job.one_decides):
         return None
     since = noticed(status, causes.WaitingForLastRanks, now)
     left = bound - (0.0 if since is None else max(0.0, now - since))
@@ -71,6 +68,21 @@ def plan_last(job: Job, status: Status, pods: Sequence[Pod], now: Moment, clock_
     if left > 0:
         return Wait(causes.WaitingForLastRanks(running, bound), left)
     return plan_completion(causes.CompletedWithoutWorkers(running, bound, **tell_failed(job, pods)))
+
+
+def explain_last(job: Job, pods: Sequence[Pod]) -> causes.Cause | None:
+    """Whom a job without a bound waits for."""
+    running = _find_last(job, pods) if job.success.all_ranks else ()
+    return causes.WaitingForLastRanks(running) if running else None
+
+
+def _find_last(job: Job, pods: Sequence[Pod]) -> tuple[str, ...]:
+    """The ranks that run beside others that have ended well; none while a rank has neither ended well nor runs."""
+    running, deciding = _training(job, pods), deciding_ranks(job)
+    succeeded = sum(pod.phase is PodPhase.SUCCEEDED and pod.rank in deciding for pod in pods)
+    if not succeeded or (succeeded + len(running) < len(deciding) and not job.one_decides):
+        return ()
+    return running
 
 
 def _training(job: Job, pods: Sequence[Pod]) -> tuple[str, ...]:

@@ -141,6 +141,21 @@ def _in_the_way(args: Args) -> Phrase:
     return phrase("{said}: {command}", said=said, command=value_of(args, "command"))
 
 
+def _last_ranks(args: Args) -> Phrase:
+    ranks, count = names_of(args, "ranks"), count_of(args, "ranks")
+    if args.get("seconds") is None:
+        return counted(
+            "the other ranks have ended well; {ranks} still runs, and is waited for",
+            "the other ranks have ended well; {ranks} still run, and are waited for",
+            ranks=ranks, count=count,
+        )  # fmt: skip
+    return counted(
+        "the other ranks have ended well; {ranks} still runs, and is ended {seconds} s after the first good end",
+        "the other ranks have ended well; {ranks} still run, and are ended {seconds} s after the first good end",
+        ranks=ranks, count=count, seconds=value_of(args, "seconds"),
+    )  # fmt: skip
+
+
 def name_first_problem(args: Args) -> Phrase | str:
     """The first problem of an invalid manifest, for a table that says Invalid beside it."""
     problems = items_of(args, "problems") or ("?",)
@@ -254,11 +269,7 @@ CAUSE_PHRASES: Mapping[str, Callable[[Args], Phrase]] = {
         "the job has succeeded; {ranks} still run, and have {seconds} s to end",
         ranks=names_of(args, "ranks"), count=count_of(args, "ranks"), seconds=value_of(args, "seconds"),
     ),
-    "WaitingForLastRanks": lambda args: counted(
-        "the other ranks have ended well; {ranks} still runs, and has {seconds} s to end",
-        "the other ranks have ended well; {ranks} still run, and have {seconds} s to end",
-        ranks=names_of(args, "ranks"), count=count_of(args, "ranks"), seconds=value_of(args, "seconds"),
-    ),
+    "WaitingForLastRanks": _last_ranks,
     "RankRestarted": explain_restart,
     "PodsDeleted": lambda args: explain_loss("PodsDeleted", args),
     "PodsLost": lambda args: explain_loss("PodsLost", args),

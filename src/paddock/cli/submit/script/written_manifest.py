@@ -43,6 +43,7 @@ def write_manifest(manifest: Mapping[str, Any]) -> str:
 _COMMENTS: Mapping[str, Phrase] = {
     "paddock.dev/requirements:": phrase("the environment on a laptop; on a cluster the image has the packages"),
     "paddock.dev/working-directory:": phrase("where the program starts; on a laptop alone"),
+    "paddock.dev/success:": phrase("each rank must end well; AllRanks:600 ends those that run on after 600 s"),
     "paddock.dev/resume:": phrase("begin with the checkpoints of the last run of this name"),
     "runPolicy:": phrase("backoffLimit: how often the job is started again after a failure"),
     "withGloo:": phrase("the workers wait for each other at the start"),
