@@ -147,7 +147,7 @@ def test_parameter_servers_train(cluster: Cluster, wide_and_deep: Program, tmp_p
     with cluster.created(*built):
         cluster.until_ended(*jobs.values())
         for gloo, job in jobs.items():
-            data, pods = cluster.read("configmap", job)["data"], cluster.pods(job)
+            data, pods = cluster.endpoints(job), cluster.pods(job)
             servers = [_address(pods, rank) if intranet == "PodIP" else f"{job}-{rank}" for rank in ("ps-0", "ps-1")]
             assert data["PADDLE_PSERVERS_IP_PORT_LIST"] == ",".join(f"{each}:36000" for each in servers)
             assert data.get("PADDLE_WITH_GLOO", "0") == str(gloo)
@@ -168,7 +168,7 @@ def test_parameter_servers_train_on_the_nodes_own_network_side_by_side(
     )
     with cluster.created(*built):
         cluster.until_ended(*jobs.values())
-        told = {job: cluster.read("configmap", job)["data"] for job in jobs.values()}
+        told = {job: cluster.endpoints(job) for job in jobs.values()}
         assert len({data["PADDLE_PORT"] for data in told.values()}) == len(jobs)
         for job, data in told.items():
             assert data["PADDLE_PSERVERS_IP_PORT_LIST"] == f"{ADDRESS}:{data['PADDLE_PORT']}"
@@ -203,7 +203,7 @@ def test_collective_trains(cluster: Cluster, all_reduce: Program, tmp_path: Path
     with cluster.created(*built):
         cluster.until_ended(*workers)
         for job, (_, count) in workers.items():
-            data, pods = cluster.read("configmap", job)["data"], cluster.pods(job)
+            data, pods = cluster.endpoints(job), cluster.pods(job)
             hosts = [_address(pods, f"worker-{index}") for index in range(count)]
             assert data["PADDLE_TRAINER_ENDPOINTS"] == ",".join(f"{each}:{data['PADDLE_PORT']}" for each in hosts)
             for index in range(count):

@@ -203,6 +203,12 @@ class Cluster:
         items = json.loads(self.kubectl(*words))["items"]
         return {pod["metadata"]["name"].removeprefix(f"{job}-"): pod for pod in items}
 
+    def endpoints(self, job: str) -> dict[str, str]:
+        """The data of the job's ConfigMap, of which there is one at a time: its name is used once."""
+        words = ("-n", NAMESPACE, "get", "configmaps", "-l", f"paddock.dev/job={job}", "-o", "json")
+        (found,) = json.loads(self.kubectl(*words))["items"]
+        return dict(found["data"])
+
     def phase(self, job: str) -> str:
         return str(self.read("pdj", job).get("status", {}).get("phase") or "")
 
