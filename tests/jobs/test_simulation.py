@@ -99,7 +99,8 @@ TestOperator.settings = QUICK
 def test_a_plan_with_a_rule_taken_out_is_caught_within_10000_steps(sabotaged: type[World]) -> None:
     search = settings(QUICK, max_examples=160, derandomize=True, phases=[HypothesisPhase.generate])
     with pytest.raises(Violation):
-        run_state_machine_as_test(sabotaged, settings=search)
+        # What others do besides makes a fault of the plan rarer.
+        run_state_machine_as_test(type("Alone", (sabotaged,), {"faults": frozenset()}), settings=search)
 
 
 @pytest.mark.slow
@@ -120,7 +121,7 @@ def test_a_plan_with_a_rule_taken_out_is_caught_within_10000_steps(sabotaged: ty
 def test_an_operator_with_a_rule_taken_out_is_caught_within_20000_steps(
     rule: Sabotage, request: pytest.FixtureRequest
 ) -> None:
-    runs = find_violation(20_000, rule)
+    runs = find_violation(20_000, rule, faults=frozenset())
     steps, last = sum(run.steps for run in runs), runs[-1]
     print(f"{request.node.callspec.id}: {steps} steps, seed {last.seed}: {last.broken or 'not caught'}")
     assert last.broken
