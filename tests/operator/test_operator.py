@@ -135,8 +135,9 @@ async def test_a_rank_whose_ended_pod_is_cleared_away_does_not_train_again(clust
         await until(lambda: in_phase(cluster, "Running"))
         await set_phase(cluster, "demo-worker-0", "Succeeded")
         status = await until(lambda: _with_successes(cluster))
+        ended = "2026-01-01T00:01:00Z"
         assert status["succeeded"] == {
-            "worker": {"attempt": 0, "indexes": "0", "lastFinishTime": "2026-01-01T00:01:00Z"}
+            "worker": {"attempt": 0, "indexes": "0", "firstFinishTime": ended, "lastFinishTime": ended}
         }
         await cluster.delete(PODS, "default", "demo-worker-0", grace=0)
         await settled(seam, 1.2)

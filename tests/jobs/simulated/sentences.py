@@ -23,9 +23,7 @@ from paddock.jobs.policies.fates import Situation, State, read_state
 from paddock.jobs.policies.success import SAME_TIME
 from paddock.jobs.text.problems import InvalidJob
 from paddock.kube.meta import (
-    CONFIG_MAPS,
     PODS,
-    SERVICES,
     Key,
     Manifest,
     Resource,
@@ -359,8 +357,8 @@ class Sentences:
     def _judge_delete(self, write: Write) -> None:
         assert write.before is not None
         owner = controller_of(write.before)
-        # Of a job that is gone a moment ago: its endpoints and names, orphaned since, are of use to nobody.
-        spare = write.resource in (CONFIG_MAPS, SERVICES) and JOB_LABEL in labels_of(write.before)
+        # Of a job that is gone a moment ago: its endpoints, names and PodGroup, orphaned since, are of use to nobody.
+        spare = write.resource != PODS and JOB_LABEL in labels_of(write.before)
         self.demand(owner is not None or spare, "what is somebody else's is left alone")
         job = self._owner(write.before)
         if job is None or write.resource != PODS:
