@@ -357,8 +357,8 @@ class Sentences:
     def _judge_delete(self, write: Write) -> None:
         assert write.before is not None
         owner = controller_of(write.before)
-        # Of a job that is gone a moment ago: its endpoints, names and PodGroup, orphaned since, are of use to nobody.
-        spare = write.resource != PODS and JOB_LABEL in labels_of(write.before)
+        # What Paddock made may have lost its owner a moment ago, when the request was on its way.
+        spare = JOB_LABEL in labels_of(write.before)
         self.demand(owner is not None or spare, "what is somebody else's is left alone")
         job = self._owner(write.before)
         if job is None or write.resource != PODS:
