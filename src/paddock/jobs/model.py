@@ -121,8 +121,8 @@ class Role:
         return tuple(Rank(self.name, index) for index in range(self.replicas))
 
     def ends(self) -> tuple[Rank, ...]:
-        """The first rank and the last: where both have something in common, all ranks of the role have, and where one
-        of them alone has it, it is the first (`Framework`)."""
+        """The first rank and the last. Frameworks tell no ranks of a role apart but the first one, and all by their
+        number: what the last one has, all others but the first have."""
         return tuple(Rank(self.name, index) for index in sorted({0, self.replicas - 1}) if self.replicas)
 
 

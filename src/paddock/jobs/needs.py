@@ -93,14 +93,11 @@ def _describe_foreign(job: Job, observed: Observed) -> causes.Cause:
     if others:
         typed = " ".join(f"{child.resource.qualified}/{child.name}" for child in others[:_MOST_NAMED])
         command = f"kubectl delete -n {job.key.namespace} {typed}"
-        return causes.ObjectInTheWay(_name(others), command=command)
+        names = tuple(f"{child.resource.kind} {child.name}" for child in others[:_MOST_NAMED])
+        return causes.ObjectInTheWay(names, command=command)
     left = {(child.resource.kind, child.name): f"{child.resource.kind} {child.name}" for child in observed.foreign}
     left |= {(PODS.kind, pod.name): f"{PODS.kind} {pod.name}" for pod in observed.former}
     return causes.ObjectInTheWay(tuple(left.values())[:_MOST_NAMED], former=True)
-
-
-def _name(children: Sequence[Child]) -> tuple[str, ...]:
-    return tuple(f"{child.resource.kind} {child.name}" for child in children[:_MOST_NAMED])
 
 
 def _missing_objects(facts: Facts, port: int | None) -> Iterator[Action]:

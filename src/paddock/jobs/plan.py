@@ -242,7 +242,6 @@ def _plan_gang(facts: Facts) -> Plan:
     needs = Needs() if clearing else read_needs(facts)
     smaller = rejoining.runs_on(facts.job, facts.status, facts.gang)
     phase = Phase.RESTARTING if clearing and not smaller else read_phase(facts)
-    doubt = deadline.plan_doubt(facts.job, facts.status, facts.now, facts.observed.clock_off)
     extra = spares.plan_spares(
         facts.job,
         facts.status,
@@ -254,16 +253,10 @@ def _plan_gang(facts: Facts) -> Plan:
         facts.observed.asked,
     )
     silent = silence.plan_silence(facts.gang, facts.job.size, facts.observed.pod_group, facts.now, facts.settings)
-    cause = (
-        _clearing_cause(facts, wait)
-        if clearing or wait > 0
-        else facts.overdue.cause
-        or needs.obstacle
-        or doubt
-        or _waiting_cause(facts, needs, silent.cause)
-        or extra.cause
-        or ending.explain_last(facts.job, facts.gang)
-    )
+    if clearing or wait > 0:
+        cause: causes.Cause | CauseRecord | None = _clearing_cause(facts, wait)
+    else:
+        cause = _gang_cause(facts, needs, silent.cause, extra.cause)
     if smaller and isinstance(cause, causes.WaitingForScheduler | causes.WaitingForPodGroup):
         cause = regrouped.explain_smaller(facts.job, facts.status, facts.gang)
     status = replace(
@@ -306,6 +299,20 @@ def _pod_deletes(facts: Facts) -> Iterator[Action]:
     for pod in facts.observed.pods:
         if plan_fate(situation, facts.status, pod) is Fate.DELETE:
             yield children.plan_pod_delete(facts.job, pod)
+
+
+def _gang_cause(
+    facts: Facts, needs: Needs, silent: causes.Cause | None, smaller: causes.Cause | None
+) -> causes.Cause | CauseRecord | None:
+    """Why a gang that has its pods, or may have them now, does not all run: the first that holds."""
+    return (
+        facts.overdue.cause
+        or needs.obstacle
+        or deadline.plan_doubt(facts.job, facts.status, facts.now, facts.observed.clock_off)
+        or _waiting_cause(facts, needs, silent)
+        or smaller
+        or ending.explain_last(facts.job, facts.gang)
+    )
 
 
 def _clearing_cause(facts: Facts, wait: float) -> causes.Cause | CauseRecord:

@@ -84,16 +84,8 @@ class Observer:
         """The children of the job. For a small one this reads the ports of this machine too, but only if the job needs
         new pods and these share its network."""
         groups, scalers = self._settings.pod_groups, self._informers.autoscalers(ref.key.namespace)
-        read = observation.read_observed(job, status.attempt, look.children, pod_groups=groups, autoscalers=scalers)
-        known = look.known
-        observed = replace(
-            read,
-            datasets=known.datasets,
-            taken_ports=known.taken_ports,
-            nodes=known.nodes,
-            refused=known.refused,
-            asked=known.asked,
-            clock_off=known.clock_off,
+        observed = observation.read_observed(
+            job, status.attempt, look.children, pod_groups=groups, autoscalers=scalers, known=look.known
         )
         if not look.small or not observation.missing_pods(job, status, observed):
             return observed

@@ -357,9 +357,10 @@ class Sentences:
     def _judge_delete(self, write: Write) -> None:
         assert write.before is not None
         owner = controller_of(write.before)
-        # What Paddock made may have lost its owner a moment ago, when the request was on its way.
-        spare = JOB_LABEL in labels_of(write.before)
-        self.demand(owner is not None or spare, "what is somebody else's is left alone")
+        # It may have lost its owner when the request was on its way, or a moment before that.
+        orphaned = self._store.orphaned.get(uid_of(write.before))
+        unheard = orphaned is not None and write.asked - orphaned <= RACE
+        self.demand(owner is not None or unheard, "what is somebody else's is left alone")
         job = self._owner(write.before)
         if job is None or write.resource != PODS:
             return

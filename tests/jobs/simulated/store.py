@@ -17,6 +17,7 @@ from paddock.kube.meta import (
     Key,
     Manifest,
     Resource,
+    controller_of,
     is_deleting,
     key_of,
     metadata,
@@ -62,6 +63,8 @@ class Store:
         """When objects went, by UID, on the steady clock."""
         self.made: dict[str, float] = {}
         """When they came."""
+        self.orphaned: dict[str, float] = {}
+        """When they lost their controller."""
         self.audit: Callable[[Write], None] = lambda write: None
         self.tell: Callable[[Resource], None] = lambda resource: None
         self._version = 0
@@ -99,6 +102,8 @@ class Store:
             return there
         if changed.get("spec") != there.get("spec"):
             changed["metadata"] = {**changed["metadata"], "generation": there["metadata"]["generation"] + 1}
+        if controller_of(there) is not None and controller_of(changed) is None:
+            self.orphaned[uid_of(there)] = self.steady()
         return self._put("MODIFIED", resource, changed)
 
     def touch(self, resource: Resource, key: Key) -> Manifest:

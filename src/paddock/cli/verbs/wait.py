@@ -59,8 +59,8 @@ def command(job: str, timeout: float | None, condition: str, namespace: str) -> 
     paddock wait resnet --timeout 10m
 
     Exit code: 0 completed; 1 failed, completed but for a rank that failed, deleted, suspended, or not ended in time (as
-    kubectl wait). A job that has ended
-    before, or that the history alone has, is answered at once. Ctrl-C ends the wait, not the job.
+    kubectl wait). A job that has ended before, or that the history alone has, is answered at once. Ctrl-C ends the
+    wait, not the job.
     """
     place = choose_place()
     if place.home is not None and not is_up(place.home):

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any, Protocol
 
 from paddock.jobs.actions import Action, Create, Delete, Plan
@@ -69,15 +70,17 @@ def read_observed(
     *,
     pod_groups: Resource | None,
     autoscalers: Resource | None = None,
-    taken_ports: frozenset[int] = frozenset(),
+    known: Observed | None = None,
 ) -> Observed:
-    """`attempt` is the recorded one: its ConfigMap's name is among those that the job needs."""
+    """The children of the job, and what is `known` beside them. `attempt` is the recorded one: its ConfigMap's name is
+    among those that the job needs."""
     found = _read_pod_group(job, pod_groups, view)
     group = found if found is not None and _is_usable(found, job) else None
     scaler = view.get(autoscalers, job.key) if autoscalers else None
     own, former = _read_ranks(job, view)
     in_the_way = (_read_child(pod_groups, found, job),) if pod_groups and found and not group else ()
-    return Observed(
+    return replace(
+        known or Observed(),
         pods=own,
         former=former,
         services=_read_children(SERVICES, _owned(SERVICES, job, view), job),
@@ -85,7 +88,6 @@ def read_observed(
         pod_group=_read_child(pod_groups, group, job) if pod_groups and group else None,
         autoscaler=_read_child(autoscalers, scaler, job) if autoscalers and scaler else None,
         foreign=(*in_the_way, *_read_foreign(job, pods.find_config_map(job, attempt, own), view)),
-        taken_ports=taken_ports,
     )
 
 

@@ -7,12 +7,12 @@ them may be decided otherwise.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from paddock.jobs.actions import Action, Create, Delete, EventNote, Plan
 from paddock.jobs.apis.registry import KINDS
-from paddock.jobs.model import Counts, Job, Settings, Status
+from paddock.jobs.model import Counts, Job, Observed, Settings, Status
 from paddock.jobs.objects.observation import View, read_datasets, read_observed
 from paddock.jobs.plan import plan
 from paddock.jobs.text.explain import explain
@@ -62,10 +62,9 @@ def foresee(
     stored: StoredJob, job: Job, view: View, settings: Settings, now: Moment, language: str = "en"
 ) -> Foresight:
     """`job`: that of `stored`, valid. `settings`: the operator's."""
-    observed = read_observed(
-        job, stored.status.attempt, view, pod_groups=settings.pod_groups, autoscalers=settings.autoscalers
-    )
-    observed = replace(observed, datasets=read_datasets(job, _StoredDatasets(view, settings)))
+    known = Observed(datasets=read_datasets(job, _StoredDatasets(view, settings)))
+    groups, scalers = settings.pod_groups, settings.autoscalers
+    observed = read_observed(job, stored.status.attempt, view, pod_groups=groups, autoscalers=scalers, known=known)
     decided = plan(job, stored.status, observed, now, settings)
     return Foresight(
         changes=tuple(_list_changes(stored.status, decided.status, language)),
