@@ -18,6 +18,7 @@ from paddock.client.watches import Watches
 from paddock.kube.errors import Forbidden
 from paddock.kube.meta import PODS
 from paddock.operator.metrics import Prometheus
+from support.answers import serve_answers
 from support.operator_seam import JOBS, open_cluster
 from support.waiting import until
 
@@ -86,19 +87,11 @@ async def test_the_operator_s_process_logs_a_right_that_is_taken_away(tmp_path: 
         await asyncio.Event().wait()
         raise AssertionError("unreachable")
 
-    app = web.Application()
-    app.router.add_route("*", "/{path:.*}", answer)
-    runner = web.AppRunner(app, shutdown_timeout=0.1)
-    await runner.setup()
-    try:
-        await web.TCPSite(runner, "127.0.0.1", 0).start()
-        server = f"http://127.0.0.1:{runner.addresses[0][1]}"
-        async with started(tmp_path, "--log-format=text", server=server) as (process, log):
-            await until(lambda: tries["/api/v1/pods"] >= 4, 60)
-            process.send_signal(signal.SIGTERM)
-            assert await asyncio.wait_for(process.wait(), 60) == 0
-    finally:
-        await runner.cleanup()
+    async with serve_answers(answer) as server, started(tmp_path, "--log-format=text", server=server) as found:
+        process, log = found
+        await until(lambda: tries["/api/v1/pods"] >= 4, 60)
+        process.send_signal(signal.SIGTERM)
+        assert await asyncio.wait_for(process.wait(), 60) == 0
     said = [line for line in log.read_text().splitlines() if "WARNING" in line]
     assert len(said) == 1
     assert "cannot watch pods in all namespaces, trying again: pods is forbidden" in said[0]

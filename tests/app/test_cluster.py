@@ -32,6 +32,7 @@ from paddock.kube.meta import LEASES, POD_GROUPS, PODS, VOLCANO_POD_GROUPS, Key,
 from paddock.operator.election import Election
 from paddock.operator.job_state import JobRef
 from paddock.operator.metrics import Prometheus
+from support.answers import serve_answers
 from support.operator_seam import JOBS, Request, Seam, build_job, open_cluster
 from support.waiting import until
 
@@ -390,12 +391,5 @@ async def hanging_cluster() -> AsyncIterator[tuple[str, asyncio.Event]]:
         await asyncio.Event().wait()
         raise AssertionError("unreachable")
 
-    app = web.Application()
-    app.router.add_route("*", "/{path:.*}", answer)
-    runner = web.AppRunner(app, shutdown_timeout=0.1)
-    await runner.setup()
-    try:
-        await web.TCPSite(runner, "127.0.0.1", 0).start()
-        yield f"http://127.0.0.1:{runner.addresses[0][1]}", asked
-    finally:
-        await runner.cleanup()
+    async with serve_answers(answer) as url:
+        yield url, asked

@@ -21,6 +21,7 @@ from paddock.client.requests import MOST_PAGE_BYTES, PAGE, build, build_watch
 from paddock.kube.calls import Get, List
 from paddock.kube.errors import ApiError, Conflict, Forbidden, InternalError, NotFound, TooManyRequests, Unavailable
 from paddock.kube.meta import PODS
+from support.answers import serve_answers
 from support.waiting import until
 
 
@@ -167,16 +168,8 @@ class Library:
 @asynccontextmanager
 async def serve_proxy(handler: Handler, directory: Path) -> AsyncIterator[Config]:
     """A proxy that answers by itself for a server that only it knows."""
-    app = web.Application()
-    app.router.add_route("*", "/{path:.*}", handler)
-    runner = web.AppRunner(app)
-    await runner.setup()
-    site = web.TCPSite(runner, "127.0.0.1", 0)
-    await site.start()
-    try:
-        yield Config(server="http://behind.test", proxy=f"http://127.0.0.1:{runner.addresses[0][1]}")
-    finally:
-        await runner.cleanup()
+    async with serve_answers(handler) as url:
+        yield Config(server="http://behind.test", proxy=url)
 
 
 MANY_SMALL_THEN_LARGE = [10] * 1500 + [1_100_000] * 30 + [10] * 300

@@ -12,6 +12,7 @@ from paddock.app.consoles.heartbeat import ANSWER_SECONDS, ASK_SECONDS, keep_ask
 from paddock.client.client import Client
 from paddock.client.kubeconfig import Config
 from paddock.kube.meta import PODS
+from support.answers import serve_answers
 
 
 class Server:
@@ -44,16 +45,8 @@ class Server:
 
 @asynccontextmanager
 async def serve(server: Server) -> AsyncIterator[Client]:
-    application = web.Application()
-    application.router.add_get("/{path:.*}", server.answer)
-    runner = web.AppRunner(application, handler_cancellation=True, shutdown_timeout=0.1)
-    await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", 0).start()
-    try:
-        async with Client(Config(server=f"http://127.0.0.1:{runner.addresses[0][1]}")) as client:
-            yield client
-    finally:
-        await runner.cleanup()
+    async with serve_answers(server.answer, cancels=True) as url, Client(Config(server=url)) as client:
+        yield client
 
 
 @asynccontextmanager

@@ -16,6 +16,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
 from paddock.client.kubeconfig import Config
+from support.answers import serve_answers
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
@@ -57,14 +58,5 @@ async def serve(handler: Handler, directory: Path, *, clients: str = "") -> Asyn
     if clients:
         context.verify_mode = ssl.CERT_REQUIRED
         context.load_verify_locations(cadata=clients)
-    app = web.Application()
-    app.router.add_route("*", "/{path:.*}", handler)
-    runner = web.AppRunner(app, shutdown_timeout=0.1)
-    await runner.setup()
-    site = web.TCPSite(runner, "127.0.0.1", 0, ssl_context=context)
-    await site.start()
-    port = runner.addresses[0][1]
-    try:
-        yield Config(server=f"https://127.0.0.1:{port}", source="test", ca=ca, token="secret")
-    finally:
-        await runner.cleanup()
+    async with serve_answers(handler, tls=context) as url:
+        yield Config(server=url, source="test", ca=ca, token="secret")
