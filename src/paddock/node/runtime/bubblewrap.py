@@ -108,8 +108,11 @@ def _rebuild(directory: str, entries: Entries) -> list[str]:
 
 
 def build_devices(devices: Path) -> list[str]:
-    """A new /proc and /dev with the machine's accelerators, and a private /dev/shm."""
+    """A new /proc, whose switches of the kernel cannot be set; a new /dev with the machine's accelerators; a private
+    /dev/shm."""
     words = ["--proc", "/proc", "--dev", "/dev", "--tmpfs", "/dev/shm"]  # noqa: S108 - a new one
+    for switches in ("/proc/sys", "/proc/sysrq-trigger"):  # as in a container; root could stop the machine by them
+        words += ["--ro-bind-try", switches, switches]
     for pattern in _DEVICES:
         for path in sorted(devices.glob(pattern)):
             words += ["--dev-bind", str(path), str(path)]
