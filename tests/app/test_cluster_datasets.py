@@ -18,7 +18,7 @@ from paddock.datasets.fetch_jobs import FetchPod
 from paddock.datasets.fetching import Failed, Fault, Fetched
 from paddock.datasets.job_reading import ReadLog
 from paddock.datasets.sources import COPIED, Kind
-from paddock.jobs.install.deployment import IMAGE, Installation, build_operator
+from paddock.jobs.install.deployment import Installation, build_operator
 from paddock.jobs.install.rights import OF_DATASETS
 from paddock.kube.api import Api
 from paddock.kube.errors import Forbidden, NotFound
@@ -39,11 +39,11 @@ AT_ONCE = 0.02
 @pytest.mark.parametrize(
     ("image", "environ", "pod"),
     [
-        ("", {}, FetchPod(IMAGE)),
         ("", {"PADDOCK_IMAGE": "mirror/paddock:1"}, FetchPod("mirror/paddock:1")),
         ("mine:1", {"PADDOCK_IMAGE": "mirror/paddock:1"}, FetchPod("mine:1", COPIED)),
-        ("", {"https_proxy": "http://proxy:3128", "HTTP_PROXY": "http://me:secret@proxy:3128", "NO_PROXY": ""},
-         FetchPod(IMAGE, proxies=(("https_proxy", "http://proxy:3128"),))),
+        ("", {"PADDOCK_IMAGE": "mine:1", "https_proxy": "http://proxy:3128", "HTTP_PROXY": "http://me:secret@proxy:3128",
+              "NO_PROXY": ""},
+         FetchPod("mine:1", proxies=(("https_proxy", "http://proxy:3128"),))),
     ],
 )  # fmt: skip
 def test_pods_fetch_in_the_operators_image_or_in_one_that_has_more(
@@ -54,7 +54,7 @@ def test_pods_fetch_in_the_operators_image_or_in_one_that_has_more(
 
 def test_the_operators_image_fetches_by_http_and_s3() -> None:
     """tests/app/test_operator_image.py says that it has what these import."""
-    assert FetchPod(IMAGE).kinds == {Kind.HTTP, Kind.S3}
+    assert FetchPod("mine:1").kinds == {Kind.HTTP, Kind.S3}
 
 
 @pytest.fixture

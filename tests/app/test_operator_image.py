@@ -7,9 +7,10 @@ import json
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
-from paddock.jobs.install.deployment import IMAGE, USER
+from paddock.jobs.install.deployment import EXAMPLE_IMAGE, USER
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCKERFILE = (ROOT / "deploy" / "Dockerfile").read_text()
@@ -52,8 +53,20 @@ def test_the_image_has_the_tested_versions() -> None:
 
 
 def test_the_deployment_uses_the_name_and_the_user_of_the_image() -> None:
-    assert f"-t {IMAGE} ." in DOCKERFILE
+    assert f"-t {EXAMPLE_IMAGE} ." in DOCKERFILE
     assert f"USER {USER}:{USER}\n" in DOCKERFILE
+
+
+def test_every_page_that_names_an_image_of_paddock_names_the_one_that_stands_for_the_readers() -> None:
+    """None is published. The pages, the files in deploy/ and the code have one name for what the reader builds."""
+    pages = (page for page in (ROOT / "docs").rglob("*.md") if "reference" not in page.parts)  # made from the code
+    texts = [*pages, *ROOT.glob("README*.md"), *(ROOT / "deploy").rglob("*.yaml")]
+    named = {
+        found
+        for path in texts
+        for found in re.findall(r"[\w.:-]+/(?:[\w.-]+/)*paddock:[\w.-]*\w", path.read_text(encoding="utf-8"))
+    }
+    assert named == {EXAMPLE_IMAGE}
 
 
 def test_the_image_has_paddle_operators_program() -> None:
@@ -68,9 +81,22 @@ def test_the_image_has_paddle_operators_program() -> None:
     assert (said.returncode, "'A' is no name of a namespace" in said.stderr) == (2, True), said.stderr
 
 
+def list_copied() -> list[str]:
+    return re.findall(r"^COPY (?!--from)(\S+) ", DOCKERFILE, re.MULTILINE)
+
+
+def test_the_source_archive_has_all_that_the_image_is_built_from() -> None:
+    """Who installed the wheel builds the image there: `paddock manifests` says so."""
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    packed = settings["tool"]["hatch"]["build"]["targets"]["sdist"]["only-include"]
+    assert {"deploy/Dockerfile", ".dockerignore"} <= set(packed)
+    assert [each for each in list_copied() if each not in packed] == []
+    assert [each for each in packed if not (ROOT / each).exists()] == []
+
+
 def test_dockerignore_keeps_what_the_image_copies() -> None:
     """.dockerignore excludes every file that it does not name, and COPY fails for an excluded file."""
     sent = {line.removeprefix("!") for line in (ROOT / ".dockerignore").read_text().splitlines() if line[:1] == "!"}
-    copied = re.findall(r"^COPY (?!--from)(\S+) ", DOCKERFILE, re.MULTILINE)
+    copied = list_copied()
     assert copied
     assert [each for each in copied if not any(each == name or each.startswith(f"{name}/") for name in sent)] == []

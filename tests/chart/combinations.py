@@ -13,7 +13,7 @@ from chart.chart import ROOT
 from paddock.cli.verbs.manifests import build_manifests
 from paddock.jobs.apis.registry import KINDS, PADDLEPADDLE
 from paddock.jobs.install.console import build_console
-from paddock.jobs.install.deployment import IMAGE, Installation, Scope
+from paddock.jobs.install.deployment import EXAMPLE_IMAGE, Installation, Scope
 from paddock.kube.meta import Manifest, Resource, name_of
 
 KUBEFLOW = tuple(kind for kind in KINDS if kind.group == "kubeflow.org")
@@ -165,14 +165,14 @@ CASES: dict[str, tuple[str, str, Callable[[], list[Manifest]], Edit | None]] = {
     "the console alone, in the release's namespace": (
         "ops",
         "console.enabled=true console.namespace= operator.enabled=false crds=false image.tag=1.2",
-        lambda: installed("console", console="ops", image="ghcr.io/paddock/paddock:1.2"),
+        lambda: installed("console", console="ops", image="registry.example/paddock:1.2"),
         None,
     ),
     "a mirror, secrets and a policy for every image": (
         "paddle-system",
         "registryMirror=m.daocloud.io imagePullSecrets[0].name=my-registry image.pullPolicy=Always "
         "webhook.enabled=true console.enabled=true",
-        lambda: installed("all", "webhook", "console", image=f"m.daocloud.io/{IMAGE}"),
+        lambda: installed("all", "webhook", "console", image=f"m.daocloud.io/{EXAMPLE_IMAGE}"),
         edit_all(pod={"imagePullSecrets": SECRET}, imagePullPolicy="Always"),
     ),
     "a digest": (
@@ -209,7 +209,9 @@ CASES: dict[str, tuple[str, str, Callable[[], list[Manifest]], Edit | None]] = {
     "datasets": (
         "ops",
         "datasets.enabled=true namespaces={team-a,team-b} registryMirror=m.daocloud.io",
-        lambda: installed(namespace="ops", watched=("team-a", "team-b"), datasets=True, image=f"m.daocloud.io/{IMAGE}"),
+        lambda: installed(
+            namespace="ops", watched=("team-a", "team-b"), datasets=True, image=f"m.daocloud.io/{EXAMPLE_IMAGE}"
+        ),
         None,
     ),
     "datasets of hubs, everywhere, with all kinds": (

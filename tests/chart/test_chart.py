@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -16,7 +17,7 @@ import yaml
 from chart.chart import CHART, ROOT, build_definition_files, build_rights_file, helm, render
 from chart.combinations import CASES
 from paddock.jobs.apis.registry import KINDS
-from paddock.jobs.install.deployment import IMAGE
+from paddock.jobs.install.deployment import EXAMPLE_IMAGE
 from paddock.jobs.install.foreign import build_table
 from paddock.kube.meta import Manifest, name_of, namespace_of
 from paddock.version import __version__
@@ -96,7 +97,26 @@ def test_the_objects_are_those_of_paddock_manifests(case: str) -> None:
 def test_nothing_is_latest_and_no_image_has_no_version() -> None:
     every = render("paddle-system", "webhook.enabled=true", "console.enabled=true")
     images = re.findall(r'"image": "([^"]+)"', json.dumps(every))
-    assert images == [IMAGE] * 3
+    assert images == [EXAMPLE_IMAGE] * 3
+
+
+def write_notes(place: Path, *values: str) -> str:
+    """What Helm prints after an installation, of which `helm template` says nothing: read as text of an object."""
+    chart = shutil.copytree(CHART, place / "chart")
+    shutil.move(chart / "templates" / "NOTES.txt", chart / "files" / "notes")
+    note = '{"apiVersion": "v1", "kind": "Notes", "text": {{ tpl (.Files.Get "files/notes") . | toJson }}}\n'
+    (chart / "templates" / "notes.yaml").write_text(note)
+    words = [word for value in values for word in ("--set", value)]
+    done = helm("template", "paddock", str(chart), "-n", "ops", "--show-only", "templates/notes.yaml", *words)
+    assert done.returncode == 0, done.stderr
+    return str(yaml.safe_load(done.stdout)["text"])
+
+
+def test_the_notes_say_that_an_image_of_ones_own_is_missing_and_how_it_is_named(tmp_path: Path) -> None:
+    said = write_notes(tmp_path / "without")
+    assert f"Its pods cannot start: {EXAMPLE_IMAGE} stands for an image of your own" in said
+    assert "    helm upgrade paddock CHART -n ops --reset-then-reuse-values --set image.repository=" in said
+    assert "cannot start" not in write_notes(tmp_path / "with", "image.repository=harbor.example/paddock")
 
 
 BAD: dict[str, tuple[str, str]] = {

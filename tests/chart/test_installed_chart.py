@@ -24,7 +24,7 @@ from chart.others import OTHERS, build_definition, build_deployment
 from paddock.cli.main import cli
 from paddock.cli.verbs.manifests import build_manifests
 from paddock.jobs.apis.registry import KINDS
-from paddock.jobs.install.deployment import DEPLOYMENT, IMAGE, Installation
+from paddock.jobs.install.deployment import DEPLOYMENT, EXAMPLE_IMAGE, Installation
 from paddock.jobs.install.foreign import is_ours
 from paddock.kube.meta import Manifest, name_of, namespace_of
 from support.deployed import Kubectl, operator, until_served, write_kubeconfig
@@ -315,7 +315,7 @@ async def test_paddle_operator_is_taken_over_with_its_jobs(cluster: Cluster, rep
     assert after["metadata"]["uid"] == before["metadata"]["uid"]
     assert after["spec"]["replicas"] == 1
     (container,) = after["spec"]["template"]["spec"]["containers"]
-    assert (container["image"], container["command"]) == (IMAGE, ["paddock", "operator"])
+    assert (container["image"], container["command"]) == (EXAMPLE_IMAGE, ["paddock", "operator"])
     assert cluster.read("pdj", "demo")["metadata"]["uid"] == job["metadata"]["uid"]
     cluster.helm("upgrade", "paddock", str(CHART), "--set", "foreignOperator=refuse")
 

@@ -6,6 +6,8 @@
 from __future__ import annotations
 
 import json
+import re
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 
@@ -15,6 +17,8 @@ from click.testing import CliRunner, Result
 
 from paddock.cli.main import cli
 from paddock.jobs.apis.registry import KINDS
+from paddock.jobs.install.deployment import EXAMPLE_IMAGE
+from paddock.jobs.install.foreign import OWN_IMAGE
 from paddock.kube.meta import Manifest, name_of, namespace_of
 
 DEPLOY = Path(__file__).resolve().parents[2] / "deploy"
@@ -28,8 +32,8 @@ def call(*words: str) -> Result:
 
 
 def read(*words: str) -> list[Manifest]:
-    """As JSON, of which reading takes no time."""
-    result = call(*words, "-o", "json")
+    """As JSON, of which reading takes no time. Another `--image` of `words` is the one that counts."""
+    result = call("--image", EXAMPLE_IMAGE, *words, "-o", "json")
     assert result.exit_code == 0, result.output
     found = json.loads(result.output)
     return list(found["items"]) if found["kind"] == "List" else [found]
@@ -52,7 +56,7 @@ def read(*words: str) -> list[Manifest]:
 def test_the_files_in_deploy_are_what_it_prints(
     file: str, words: str, match_golden: Callable[[str, str], None]
 ) -> None:
-    result = call(*words.split())
+    result = call(*words.split(), *(() if "crd" in words else ("--image", EXAMPLE_IMAGE)))
     assert result.exit_code == 0
     match_golden(str(DEPLOY / file), result.output)
 
@@ -88,18 +92,18 @@ def test_all_is_the_definitions_and_then_the_operator() -> None:
 
 
 def test_json_and_yaml_are_the_same() -> None:
-    assert list(yaml.safe_load_all(call("operator").output)) == read("operator")
+    assert list(yaml.safe_load_all(call("operator", "--image", EXAMPLE_IMAGE).output)) == read("operator")
 
 
 def test_the_documents_edit_is_a_line_with_a_comment_above_it() -> None:
-    lines = call("operator").output.splitlines()
+    lines = call("operator", "--image", EXAMPLE_IMAGE).output.splitlines()
     place = next(number for number, line in enumerate(lines) if line.strip() == "- --namespace=paddle-system")
     assert lines[place - 1].strip().startswith("#")
 
 
 def test_the_documents_edit_and_that_of_the_rights_give_what_is_printed_for_that_namespace() -> None:
     """What the comment says: the argument, and where the Role and the RoleBinding are."""
-    text = call("operator").output
+    text = call("operator", "--image", EXAMPLE_IMAGE).output
     for kind, name in (("Role", "paddle-manager-role"), ("RoleBinding", "paddle-manager-rolebinding")):
         old = f"kind: {kind}\nmetadata:\n  name: {name}\n  namespace: paddle-system\n"
         assert text.count(old) == 1
@@ -267,6 +271,35 @@ def test_the_console_has_a_namespace_of_its_own_unless_one_is_named() -> None:
 def test_wrong_options_are_usage_errors(words: str, said: str) -> None:
     result = call(*words.split())
     assert (result.exit_code, said in result.output) == (2, True), result.output
+
+
+@pytest.mark.parametrize(
+    "words", ["", "all", "operator -A", "operator --api-version v1beta1", "webhook", "console -n ops"]
+)
+@pytest.mark.parametrize("image", ["", "--image="])
+def test_no_pod_is_printed_without_an_image_of_the_readers_own(words: str, image: str) -> None:
+    result = call(*words.split(), *image.split())
+    assert (result.exit_code, result.stdout) == (2, "")
+    what = words.split(" ")[0] or "all"
+    assert f"--image is missing: the pods of `paddock manifests {what}` run in an image" in result.stderr
+
+
+def test_the_definitions_need_no_image() -> None:
+    assert call("crd", "--kinds", "kubeflow.org", "--datasets").exit_code == 0
+
+
+def test_the_commands_that_are_named_build_push_and_print_one_image() -> None:
+    """tests/app/test_operator_image.py says that the source archive has the Dockerfile and what it copies."""
+    said = call("operator").stderr
+    build, push = (shlex.split(line) for line in re.findall(r"^    (docker .+)$", said, re.MULTILINE))
+    _, _, _, file, _, name, place = build
+    assert build == ["docker", "build", "-f", file, "-t", name, place]
+    assert (DEPLOY.parent / place / file).resolve() == DEPLOY / "Dockerfile"
+    assert push == ["docker", "push", name]
+    (option,) = re.findall(r"(--image \S+)$", said, re.MULTILINE)
+    container = container_of(read("operator", *option.split()))
+    assert container["image"] == name
+    assert re.search(OWN_IMAGE, name)
 
 
 def container_of(manifests: list[Manifest]) -> Manifest:

@@ -131,16 +131,33 @@ def test_in_a_pod_it_listens_where_the_kubelet_asks(monkeypatch: pytest.MonkeyPa
         (["--health-probe-bind-address=::1:80"], "an IPv6 address stands in brackets, such as [::1]:8080"),
         (["--kinds=paddlejobs"], "'paddlejobs' is no kind of job"),
         (["--log-format=xml"], "'xml' is not one of 'json', 'text'"),
+        (
+            ["--datasets"],
+            "name yours by --datasets-image IMAGE or by the variable PADDOCK_IMAGE, which `paddock manifests",
+        ),
         (["--leader-elected"], "No such option '--leader-elected'"),
         (["--kubeconfig=/nowhere/config"], "there is no kubeconfig /nowhere/config"),
         (["extra"], "Got unexpected extra argument (extra)"),
     ],
 )
 def test_a_wrong_flag_is_a_sentence_and_exit_code_2(
-    words: list[str], said: str, capsys: pytest.CaptureFixture[str]
+    words: list[str], said: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    monkeypatch.delenv("PADDOCK_IMAGE", raising=False)
     assert run(["operator", *words]) == 2
     assert said in " ".join(capsys.readouterr().err.split())
+
+
+@pytest.mark.parametrize(
+    ("words", "image"), [(["--datasets-image=mine:1"], ""), ([], "mine:1"), (["--datasets=false"], "")]
+)
+def test_datasets_are_fetched_in_an_image_that_somebody_names(
+    words: list[str], image: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Then the next thing that is missing is told."""
+    monkeypatch.setenv("PADDOCK_IMAGE", image)
+    assert run(["operator", "--datasets", *words, "--kubeconfig=/nowhere/config"]) == 2
+    assert "there is no kubeconfig /nowhere/config" in capsys.readouterr().err
 
 
 def test_without_a_cluster_it_says_where_it_looked(

@@ -323,7 +323,7 @@ async def test_a_cluster_without_the_kind_says_how_to_install_it(tmp_path: Path,
     error = NotFound("the server could not find the requested resource")
     found, page = await read_refused(tmp_path, error, address)
     assert found == status
-    assert "this cluster has no datasets" in page and "paddock manifests --datasets | " in page
+    assert "this cluster has no datasets" in page and "paddock manifests --datasets --image IMAGE | " in page
     assert "There is no dataset yet" not in page
 
 

@@ -17,6 +17,7 @@ from click.testing import CliRunner
 
 from paddock.cli.main import cli
 from paddock.jobs.install.crd import build_crds
+from paddock.jobs.install.deployment import EXAMPLE_IMAGE
 from paddock.kube.meta import Manifest, name_of, namespace_of
 from support.documents import read_documents
 
@@ -24,7 +25,7 @@ DEPLOY = Path(__file__).resolve().parents[2] / "deploy"
 
 
 def printed(*words: str) -> list[Manifest]:
-    result = CliRunner().invoke(cli, ["manifests", *words], prog_name="paddock")
+    result = CliRunner().invoke(cli, ["manifests", "--image", EXAMPLE_IMAGE, *words], prog_name="paddock")
     assert result.exit_code == 0, result.output
     return [each for each in read_documents(result.output) if each]
 

@@ -10,6 +10,7 @@ from click.testing import CliRunner
 
 from paddock.cli.main import cli
 from paddock.jobs.frameworks import jax, paddle_rendezvous, pytorch
+from paddock.jobs.install.deployment import EXAMPLE_IMAGE
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = {
@@ -54,7 +55,7 @@ def test_what_prints_the_operator_of_kubeflows_jobs_serves_all_namespaces() -> N
     rows = (ROOT / "docs/kubernetes.md").read_text().splitlines()
     (row,) = [row for row in rows if "take `operator-kubeflow.yaml`" in row]
     (words,) = re.findall(r"`paddock manifests (.+?)`", row)
-    assert "--namespace=" not in call(words)
+    assert "--namespace=" not in call(f"{words} --image {EXAMPLE_IMAGE}")
 
 
 @pytest.mark.parametrize(

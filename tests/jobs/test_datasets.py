@@ -175,8 +175,8 @@ SENTENCES = {
     "waiting: dataset x failed: its checksum differs; it is not tried again until somebody changes it": (
         causes.DatasetFailed("x", "its checksum differs").record(NOW)
     ),
-    "waiting for dataset x: this cluster has no Datasets; `paddock manifests --datasets` prints what an administrator "
-    "installs": causes.DatasetsUnserved("x").record(NOW),
+    "waiting for dataset x: this cluster has no Datasets; `paddock manifests --datasets --image IMAGE` prints what an "
+    "administrator installs": causes.DatasetsUnserved("x").record(NOW),
     "waiting for dataset x: the operator cannot read Datasets: datasets is forbidden": (
         causes.DatasetsUnserved("x", "datasets is forbidden").record(NOW)
     ),

@@ -9,7 +9,7 @@ import pytest
 from paddock.console.server import HEALTH
 from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.install.console import build_console
-from paddock.jobs.install.deployment import IMAGE, Installation, Scope, build_operator
+from paddock.jobs.install.deployment import EXAMPLE_IMAGE, Installation, Scope, build_operator
 from paddock.jobs.install.rights import LEASE, Where, allows, build_rights, build_rules
 from paddock.jobs.install.webhook import PORT, build_webhook
 from paddock.jobs.labels import SETTINGS_ANNOTATION, VERSION_ANNOTATION
@@ -94,8 +94,8 @@ def test_the_operator_is_placed_before_jobs_and_apart_from_its_standby() -> None
 
 
 def test_the_image_has_the_version_of_the_manifests() -> None:
-    assert IMAGE.endswith(f":{__version__}")
-    assert pod_of()["spec"]["containers"][0]["image"] == IMAGE
+    assert EXAMPLE_IMAGE.endswith(f":{__version__}")
+    assert pod_of()["spec"]["containers"][0]["image"] == EXAMPLE_IMAGE
 
 
 def test_probes_and_metrics_are_where_the_arguments_say() -> None:

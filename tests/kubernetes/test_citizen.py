@@ -391,7 +391,7 @@ async def test_a_missing_right_is_logged_with_its_account(
         said = next(line for line in caplog.messages if "watch pods" in line)
     assert said.startswith("cannot watch pods in namespace default, trying again: pods is forbidden: ")
     assert 'User "somebody" cannot list resource "pods"' in said
-    assert "`paddock manifests operator --jobs-in default` prints the rights that it needs there" in said
+    assert "`paddock manifests operator --image IMAGE --jobs-in default` prints the rights that it needs there" in said
     assert "pods" in operator.unsynced()
     assert not operator.ready.is_set()
 

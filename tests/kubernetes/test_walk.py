@@ -19,7 +19,7 @@ import pytest
 from paddock.app.kinds import build_pod_group_crd
 from paddock.client.client import Client
 from paddock.client.kubeconfig import read_config
-from paddock.jobs.install.deployment import DEPLOYMENT, NAMESPACE
+from paddock.jobs.install.deployment import DEPLOYMENT, EXAMPLE_IMAGE, NAMESPACE
 from paddock.kube.meta import VOLCANO_POD_GROUPS
 from support.deployed import DEPLOY, Kubectl, Process, arguments_of, operator, until_served, write_kubeconfig
 from support.operator_seam import JOBS, have_pods, set_phase
@@ -209,7 +209,8 @@ async def test_rights_in_one_namespace_are_enough_there(
 
     from paddock.cli.main import cli
 
-    text = CliRunner().invoke(cli, ["manifests", "operator", "-n", "team-b", "--scope", "namespace"]).output
+    words = ["operator", "--image", EXAMPLE_IMAGE, "-n", "team-b", "--scope", "namespace"]
+    text = CliRunner().invoke(cli, ["manifests", *words]).output
     kubectl("create", "-f", "deploy/v1/crd.yaml")
     kubectl("create", "namespace", "team-b")
     kubectl("create", "-f", "-", stdin=text)

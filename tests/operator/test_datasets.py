@@ -141,7 +141,7 @@ async def test_an_operator_without_datasets_says_what_an_administrator_installs(
     async with running(seam, SETTINGS):
         await cluster.create(JOBS, job_of())
         await cluster.create(JOBS, build_job("plain", ps=0))
-        await until(lambda: says(cluster, "`paddock manifests --datasets`"))
+        await until(lambda: says(cluster, "`paddock manifests --datasets --image IMAGE`"))
         await until(lambda: have_pods(cluster, 2, "plain"))
     assert not await pods_of(cluster)
 

@@ -219,8 +219,12 @@ async def test_no_right_is_lacking_and_each_is_used(
     ("namespace", "said"),
     [
         ("", "cannot watch pods in all namespaces, trying again: pods is forbidden"),
-        ("", "deploy/v1/operator-all-namespaces.yaml has the rights that it needs (`paddock manifests operator -A`)"),
-        ("team-b", "`paddock manifests operator --jobs-in team-b` prints the rights that it needs there"),
+        (
+            "",
+            "deploy/v1/operator-all-namespaces.yaml has the rights that it needs (`paddock manifests operator "
+            "--image IMAGE -A`)",
+        ),
+        ("team-b", "`paddock manifests operator --image IMAGE --jobs-in team-b` prints the rights that it needs there"),
     ],
 )
 async def test_rights_in_one_namespace_are_none_elsewhere_and_the_log_names_the_cure(

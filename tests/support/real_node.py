@@ -32,7 +32,7 @@ from paddock.environments.builder import Builder
 from paddock.environments.defaults import build_defaults
 from paddock.environments.definition import Definition, read_definition
 from paddock.environments.uv import find_uv
-from paddock.jobs.install.deployment import IMAGE, USER
+from paddock.jobs.install.deployment import EXAMPLE_IMAGE, USER
 from support.deployed import Kubectl
 from support.programs import need
 from support.worlds import ControlPlane, find_programs
@@ -89,7 +89,9 @@ def _start(plane: ControlPlane, directory: Path, *, operator_image: bool) -> Non
     plane.node("up", "--proxy")
     if operator_image:
         subprocess.run([sys.executable, _ROOTFS, directory / "rootfs"], check=True)
-        plane.node("image", IMAGE, str(directory / "rootfs"), "--entrypoint", "paddock", "--user", f"{USER}:{USER}")
+        plane.node(
+            "image", EXAMPLE_IMAGE, str(directory / "rootfs"), "--entrypoint", "paddock", "--user", f"{USER}:{USER}"
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from paddock.datasets.job_reading import ReadLog
 from paddock.datasets.library import Datasets
 from paddock.datasets.sources import COPIED
 from paddock.datasets.supplier import Supplier
-from paddock.jobs.install.deployment import IMAGE, IMAGE_VARIABLE
+from paddock.jobs.install.deployment import IMAGE_VARIABLE
 from paddock.kube.api import Api
 from paddock.kube.errors import ApiError, NotFound
 from paddock.kube.guard import NotBegun
@@ -39,12 +39,13 @@ log = logging.getLogger(__name__)
 
 
 def build_fetch_pod(image: str, environ: Mapping[str, str]) -> FetchPod:
-    """`image`: one that somebody chose, which counts as having git and what hubs need; empty for the operator's own.
-    The operator's own proxies go to the pods; one with a password does not, as pods are read by their namespace."""
+    """`image`: one that somebody chose, which counts as having git and what hubs need; empty for the operator's own,
+    whose name `environ` has. The operator's own proxies go to the pods; one with a password does not, as pods are
+    read by their namespace."""
     proxies = tuple((name, environ[name]) for name in _PROXIES if environ.get(name) and "@" not in environ[name])
     if image:
         return FetchPod(image, COPIED, proxies)
-    return FetchPod(environ.get(IMAGE_VARIABLE) or IMAGE, proxies=proxies)
+    return FetchPod(environ[IMAGE_VARIABLE], proxies=proxies)
 
 
 def build_log_reader(client: Client) -> ReadLog:

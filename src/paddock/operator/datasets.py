@@ -115,7 +115,7 @@ class WatchedDatasets:
             where = f"in namespace {namespace}" if namespace else "in all namespaces"
             _log.warning(
                 "cannot watch %s %s, trying again: %s. Jobs that name Datasets wait; `paddock manifests "
-                "--datasets` prints the kind and the rights that are needed",
+                "--datasets --image IMAGE` prints the kind and the rights that are needed",
                 *(DATASETS.qualified, where, error.message),
             )
         self._refusals[namespace] = error.message

@@ -274,10 +274,11 @@ def explain_unwatched(resource: Resource, namespace: str, error: ApiError, *, jo
     if isinstance(error, Unauthorized):
         return f"{said} The token or certificate of the operator is not taken by this cluster"
     if namespace:
-        return f"{said} `paddock manifests operator --jobs-in {namespace}` prints the rights that it needs there"
+        command = f"paddock manifests operator --image IMAGE --jobs-in {namespace}"
+        return f"{said} `{command}` prints the rights that it needs there"
     return (
         f"{said} deploy/v1/operator-all-namespaces.yaml has the rights that it needs "
-        "(`paddock manifests operator -A`); with --namespace it watches single namespaces alone"
+        "(`paddock manifests operator --image IMAGE -A`); with --namespace it watches single namespaces alone"
     )
 
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.install.crd import build_crd
-from paddock.jobs.install.deployment import Installation, build_operator
+from paddock.jobs.install.deployment import EXAMPLE_IMAGE, Installation, build_operator
 from paddock.jobs.text.phrases import Phrase, phrase
 from paddock.jobs.yaml_texts import write_yaml
 from paddock.kube.datasets import MOUNTS_ANNOTATION
@@ -37,10 +37,14 @@ def render(request: Request) -> Rendering:
     steps: tuple[Phrase | str, ...] = (
         phrase("look whether the cluster has an operator of this kind already; where it has, the job alone is wanted:"),
         f"kubectl get crd {job.resource.qualified}",
+        phrase(
+            "write the name of an image that you have built and pushed in place of {image} in operator.yaml: "
+            "docs/kubernetes.md says how",
+            image=EXAMPLE_IMAGE,
+        ),
         "kubectl apply -f crd.yaml -f operator.yaml",
         *([_DATASETS] if mounts else ()),
         f"kubectl create -f {request.name}.yaml",
-        phrase("the operator's image must be one that you have pushed: docs/kubernetes.md says how"),
     )
     return Rendering(files, steps)
 

@@ -33,7 +33,8 @@ def leader(**changes: Any) -> Leader:
         (None, "you may not read Leases, so whether one runs is not known here."),
         (
             [],
-            f"none seems to run, as nobody holds the Lease {LEASE}. `paddock manifests operator | kubectl --context c",
+            f"none seems to run, as nobody holds the Lease {LEASE}. `paddock manifests operator --image IMAGE | "
+            "kubectl --context c",
         ),
         ([leader(renewed=NOW - 300)], "the operator in namespace paddle-system has not been heard of for 5m: `kubectl"),
         ([leader(holder="")], "the operator in namespace paddle-system has stopped (`kubectl"),

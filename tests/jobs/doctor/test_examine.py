@@ -334,12 +334,12 @@ NEEDS: dict[str, tuple[CauseRecord, str, str, str]] = {
     "a cluster without datasets": (
         CauseRecord("DatasetsUnserved", {"dataset": "words"}),
         "datasets-unserved", "the job mounts dataset words, and this cluster has no Datasets",
-        "paddock manifests --datasets | kubectl apply -f -",
+        "paddock manifests --datasets --image IMAGE | kubectl apply -f -",
     ),
     "an operator that may not read them": (
         CauseRecord("DatasetsUnserved", {"dataset": "words", "message": "datasets is forbidden"}),
         "datasets-unserved", "the operator cannot read dataset words: datasets is forbidden",
-        "paddock manifests --datasets | kubectl apply -f -",
+        "paddock manifests --datasets --image IMAGE | kubectl apply -f -",
     ),
     "an environment that could not be built": (
         CauseRecord("EnvironmentFailed", {"rank": "worker-0", "message": "environment mine: no package nmpy"}),

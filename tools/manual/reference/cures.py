@@ -35,7 +35,7 @@ WAITING: Mapping[str, Cure] = {
         "What stands behind the colon is the answer of the API server. `exceeded quota`: end other jobs, ask for less,"
         " or have the quota raised. `is forbidden`: the operator lacks a right. An admission webhook says its own name."
         " The operator asks again within a minute, so nothing has to be sent again.",
-        ("kubectl describe resourcequotas", "paddock describe JOB", "paddock manifests operator"),
+        ("kubectl describe resourcequotas", "paddock describe JOB", "paddock manifests operator --image IMAGE"),
     ),
     "ObjectsNotCreated": Cure(
         Move.WATCH,
@@ -74,7 +74,7 @@ WAITING: Mapping[str, Cure] = {
         "This operator has rights in its namespaces alone and may not read nodes, so it deletes no pod by force. Look"
         " at the node, or ask who may. If the node is lost, type the command of the sentence. With the right to read"
         " nodes the operator does this by itself.",
-        ("kubectl get node NODE", "paddock manifests operator"),
+        ("kubectl get node NODE", "paddock manifests operator --image IMAGE"),
     ),
     "NodeSilent": Cure(
         Move.WATCH,
@@ -133,7 +133,7 @@ WAITING: Mapping[str, Cure] = {
         Move.YOU,
         "The operator of this cluster runs without datasets, or may not read them. Whoever has installed it adds the"
         " kind and the rights; the job then begins by itself.",
-        ("paddock manifests --datasets", "kubectl get crd datasets.paddock.dev"),
+        ("paddock manifests --datasets --image IMAGE", "kubectl get crd datasets.paddock.dev"),
     ),
     "BuildingEnvironment": Cure(
         Move.NOBODY,

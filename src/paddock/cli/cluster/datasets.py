@@ -43,5 +43,5 @@ def advise(place: Place, namespace: str, verb: str, name: str = "") -> str:
 
 def explain_no_datasets(place: Place) -> Phrase:
     """Why a cluster that does not serve the kind has none, and what to do."""
-    command = f"paddock manifests --datasets | {place.flags.kubectl} apply -f -"
+    command = f"paddock manifests --datasets --image IMAGE | {place.flags.kubectl} apply -f -"
     return phrase("this cluster has no datasets; an administrator adds them: {command}", command=command)

@@ -39,7 +39,7 @@ async def _is_served(client: Client, resource: Resource) -> bool:
 def explain_not_installed(place: Cluster) -> Phrase:
     return phrase(
         "{server} knows no PaddleJob: no operator is installed there. Who administers it installs one with "
-        "`paddock manifests all | {kubectl} create -f -`",
+        "`paddock manifests all --image IMAGE | {kubectl} create -f -`",
         server=f"{place.config.server} ({place.config.source})",
         kubectl=place.flags.kubectl,
     )

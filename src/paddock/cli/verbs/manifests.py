@@ -20,14 +20,15 @@ from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.install.console import NAMESPACE as CONSOLE_NAMESPACE
 from paddock.jobs.install.console import build_console
 from paddock.jobs.install.crd import build_crd, build_old_crd
-from paddock.jobs.install.deployment import IMAGE, NAMESPACE, Installation, Scope, build_operator
 from paddock.jobs.install.deployment import KINDS as DEFAULT_KINDS
+from paddock.jobs.install.deployment import NAMESPACE, Installation, Scope, build_operator
 from paddock.jobs.install.rights import MOST_SHARDS
 from paddock.jobs.install.webhook import CHECKED, build_webhook
-from paddock.jobs.text.phrases import phrase
+from paddock.jobs.text.phrases import Phrase, phrase
 from paddock.jobs.yaml_texts import write_yaml
 from paddock.kube.meta import Manifest, Resource
 from paddock.kube.validation.names import DNS_LABEL
+from paddock.version import __version__
 
 _HEAD = "# Printed by `paddock manifests`. How to install, edit and remove it is in docs/kubernetes.md.\n"
 
@@ -88,10 +89,9 @@ def _check_namespaces(context: click.Context, parameter: click.Parameter, values
 )
 @click.option(
     "--image",
-    default=IMAGE,
-    show_default=True,
-    metavar="NAME",
-    help="The image of the operator, the webhook and the console.",
+    default="",
+    metavar="IMAGE",
+    help="The image of the operator, the webhook and the console, which you have built and pushed: none is published.",
 )
 @click.option("--datasets/--no-datasets", default=False, help="Also serve Datasets: their definition, and the rights.")
 @click.option(
@@ -143,16 +143,16 @@ def command(
     """Print what a cluster needs: the definitions of jobs, and the operator. The webhook and the console are optional.
 
     \b
-    paddock manifests | kubectl apply -f -
-    paddock manifests operator --jobs-in team-a,team-b
-    paddock manifests operator -n team-a --scope namespace
+    paddock manifests --image IMAGE | kubectl apply -f -
+    paddock manifests operator --image IMAGE --jobs-in team-a,team-b
+    paddock manifests operator --image IMAGE -n team-a --scope namespace
     paddock manifests crd --kinds kubeflow.org
-    paddock manifests --datasets
-    paddock manifests operator -A --shards 6 --replicas 3
-    paddock manifests webhook
-    paddock manifests console
+    paddock manifests --image IMAGE --datasets
+    paddock manifests operator --image IMAGE -A --shards 6 --replicas 3
+    paddock manifests webhook --image IMAGE
+    paddock manifests console --image IMAGE
 
-    The files in deploy/ are what it prints without options.
+    The files in deploy/ are what it prints for the image registry.example/paddock, which stands for yours.
     """
     if everywhere and scope == Scope.NAMESPACE:
         said = phrase("--all-namespaces needs rights in all of them, which --scope namespace does not give")
@@ -172,6 +172,8 @@ def command(
         said = phrase("--shards shares several namespaces out, and here is one: add -A, or name them by --jobs-in")
         raise click.UsageError(localized(said))
     _check_datasets(what, version, datasets, datasets_image)
+    if what != "crd" and not image:
+        raise click.UsageError(localized(explain_no_image(what)))
     if what == "console":
         is_own = click.get_current_context().get_parameter_source("namespace") is ParameterSource.DEFAULT
         _print(build_console(CONSOLE_NAMESPACE if is_own else namespace, image), output)
@@ -190,6 +192,25 @@ def command(
         replicas=replicas,
     )
     _print(build_manifests(what, installation), output)
+
+
+def explain_no_image(what: str) -> Phrase:
+    """How one comes to an image, as nobody has published one. `what`: as it was typed, which names an image.
+
+    The wheel has no Dockerfile. A clone and the source archive that `make dist` puts beside the wheel have all that
+    deploy/Dockerfile copies (pyproject.toml)."""
+    name = f"REGISTRY/paddock:{__version__}"
+    return phrase(
+        "--image is missing: the pods of `paddock manifests {what}` run in an image of Paddock, and nobody has "
+        "published one. Build it, in a clone of Paddock or in its source archive ({archive}, beside the wheel) "
+        "unpacked, and push it where your nodes can pull it:\n\n    {build}\n    {push}\n\nThen type the same "
+        "command with {option}",
+        what=what,
+        archive=f"paddock-{__version__}.tar.gz",
+        build=f"docker build -f deploy/Dockerfile -t {name} .",
+        push=f"docker push {name}",
+        option=f"--image {name}",
+    )
 
 
 def _refuse_operators(what: str, given: Mapping[str, int]) -> None:

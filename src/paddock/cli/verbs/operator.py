@@ -22,11 +22,11 @@ from paddock.cli.cluster.errors import Failed
 from paddock.cli.cluster.kinds import KindsOfJob
 from paddock.cli.output.language import localized
 from paddock.cli.verb import DescribedDefault, Verb
-from paddock.jobs.install.deployment import HEALTH_PORT, KINDS, METRICS_PORT
+from paddock.jobs.install.deployment import HEALTH_PORT, IMAGE_VARIABLE, KINDS, METRICS_PORT
 from paddock.jobs.install.rights import MOST_SHARDS
 from paddock.jobs.model import Settings
 from paddock.jobs.objects.schedulers import GANG_SCHEDULERS, KUBE_SCHEDULER, VOLCANO
-from paddock.jobs.text.phrases import phrase
+from paddock.jobs.text.phrases import Phrase, phrase
 from paddock.kube.meta import KUBERNETES_POD_GROUPS, POD_GROUPS, VOLCANO_POD_GROUPS, Resource
 from paddock.kube.validation.names import DNS_LABEL
 
@@ -277,6 +277,8 @@ def command(
     if shards > 1 and not leader_elect:
         said = phrase("--shards needs --leader-elect: which operator has which part is decided by Leases")
         raise click.UsageError(localized(said))
+    if datasets and not datasets_image and not os.environ.get(IMAGE_VARIABLE):
+        raise click.UsageError(localized(explain_no_image()))
     config = read_config(kubeconfig, context_name)
     start_logging(sys.stderr, "text" if log_format == "text" or (not log_format and sys.stderr.isatty()) else "json")
     _log_ignored(ignored)
@@ -311,6 +313,15 @@ def command(
             return runner.run(cluster.serve(config, options))
     except CannotServe as error:
         raise Failed(*error.args) from None
+
+
+def explain_no_image() -> Phrase:
+    return phrase(
+        "--datasets needs an image whose pods fetch them, and no image of Paddock is published: name yours by "
+        "--datasets-image IMAGE or by the variable {variable}, which `{command}` sets",
+        variable=IMAGE_VARIABLE,
+        command="paddock manifests operator --datasets --image IMAGE",
+    )
 
 
 def _log_ignored(values: Mapping[str, object]) -> None:

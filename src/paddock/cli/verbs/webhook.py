@@ -67,7 +67,7 @@ def command(
     """Refuse wrong jobs before a Kubernetes stores them: what `paddock validate` calls an error.
 
     \b
-    paddock manifests webhook | kubectl apply -f -
+    paddock manifests webhook --image IMAGE | kubectl apply -f -
     paddock webhook --kubeconfig ~/.kube/config --bind-address=:9443
 
     The first command runs it inside the cluster. It is optional: while it does not run, every job is let through.

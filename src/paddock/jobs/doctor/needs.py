@@ -82,7 +82,7 @@ def _tell_unserved(cause: CauseRecord) -> Finding:
         what,
         phrase("no pod is created before all datasets of the job are there"),
         phrase("an administrator adds the kind, and the rights of the operator, by"),
-        "paddock manifests --datasets | kubectl apply -f -",
+        "paddock manifests --datasets --image IMAGE | kubectl apply -f -",
     )
 
 

@@ -8,7 +8,7 @@ all that was applied. `paddock manifests console` prints deploy/v1/console.yaml 
 
 from __future__ import annotations
 
-from paddock.jobs.install.deployment import IMAGE, build_container_security, build_pod_security
+from paddock.jobs.install.deployment import EXAMPLE_IMAGE, build_container_security, build_pod_security
 from paddock.kube.meta import Manifest
 
 NAMESPACE = "paddle-console"
@@ -23,7 +23,7 @@ _ROOTS = "kube-root-ca.crt"
 _LABELS = {"app.kubernetes.io/name": "paddock", "app.kubernetes.io/component": "console"}
 
 
-def build_console(namespace: str = NAMESPACE, image: str = IMAGE) -> tuple[Manifest, ...]:
+def build_console(namespace: str = NAMESPACE, image: str = EXAMPLE_IMAGE) -> tuple[Manifest, ...]:
     """All objects, in the order in which they must be created. Another namespace is there already."""
     return (
         *((_build_namespace(),) if namespace == NAMESPACE else ()),

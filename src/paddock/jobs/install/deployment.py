@@ -17,7 +17,9 @@ from paddock.kube.meta import DATASETS, Manifest, Resource
 from paddock.version import __version__
 
 NAMESPACE = "paddle-system"
-IMAGE = f"ghcr.io/paddock/paddock:{__version__}"
+EXAMPLE_IMAGE = f"registry.example/paddock:{__version__}"
+"""What the files in `deploy/` and the chart have where the reader's own image belongs. Nobody has published one, and no
+registry has this name (RFC 2606): a pod of it waits with ErrImagePull, and never runs somebody else's program."""
 KINDS = (PADDLEPADDLE.resource,)
 """The kinds that an operator on a cluster serves by default. A cluster may already have an operator of kubeflow.org."""
 
@@ -66,7 +68,7 @@ class Installation:
 
     namespace: str = NAMESPACE
     watched: tuple[str, ...] = (NAMESPACE,)
-    image: str = IMAGE
+    image: str = EXAMPLE_IMAGE
     kinds: tuple[Resource, ...] = KINDS
     scope: Scope = Scope.CLUSTER
     old: bool = False

@@ -62,8 +62,8 @@ def explain_datasets_unserved(args: Args) -> Phrase:
     if message_of(args):
         return with_message(args, phrase("waiting for dataset {name}: the operator cannot read Datasets", name=name))
     return phrase(
-        "waiting for dataset {name}: this cluster has no Datasets; `paddock manifests --datasets` prints what an "
-        "administrator installs",
+        "waiting for dataset {name}: this cluster has no Datasets; `paddock manifests --datasets --image IMAGE` prints "
+        "what an administrator installs",
         name=name,
     )
 

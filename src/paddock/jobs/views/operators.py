@@ -108,8 +108,8 @@ def explain_no_operator(
         )
     if not leaders:
         return phrase(
-            "none seems to run, as nobody holds the Lease {lease}. `paddock manifests operator | {kubectl} create -f "
-            "-` starts one",
+            "none seems to run, as nobody holds the Lease {lease}. `paddock manifests operator --image IMAGE | "
+            "{kubectl} create -f -` starts one",
             lease=LEASE, kubectl=kubectl,
         )  # fmt: skip
     alive = [each for each in leaders if not each.is_gone(now)]

@@ -78,7 +78,7 @@ def error_of(visit: Visit, namespace: str) -> ApiError | None:
 def explain_error(visit: Visit, error: ApiError) -> Phrase:
     if not isinstance(error, NotFound):
         return phrase("datasets are not shown: {why}", why=Foreign(error.message))
-    command = f"paddock manifests --datasets | {visit.world.kubectl} apply -f -"
+    command = f"paddock manifests --datasets --image IMAGE | {visit.world.kubectl} apply -f -"
     return phrase("this cluster has no datasets; an administrator adds them: {command}", command=command)
 
 
