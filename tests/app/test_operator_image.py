@@ -81,6 +81,18 @@ def test_the_image_has_paddle_operators_program() -> None:
     assert (said.returncode, "'A' is no name of a namespace" in said.stderr) == (2, True), said.stderr
 
 
+def test_one_argument_pins_what_every_stage_begins_from() -> None:
+    """By a digest: docs/operations/security.md, "Its image"."""
+    stages = re.findall(r"^FROM (\S+)(?: AS (\w+))?", DOCKERFILE, re.MULTILINE)
+    named = {name for _, name in stages}
+    assert [base for base, _ in stages if base not in named] == ["${BASE}", "${BASE}"]
+    (default,) = re.findall(r"^ARG BASE=(\S+)$", DOCKERFILE, re.MULTILINE)
+    python = re.findall(r"python([0-9.]+)/site-packages", DOCKERFILE)
+    assert {default} == {f"python:{each}-slim" for each in python}
+    for page in ("security.md", "security.zh-CN.md"):
+        assert f"--build-arg BASE={default}@sha256:" in (ROOT / "docs" / "operations" / page).read_text()
+
+
 def list_copied() -> list[str]:
     return re.findall(r"^COPY (?!--from)(\S+) ", DOCKERFILE, re.MULTILINE)
 

@@ -17,7 +17,7 @@ import yaml
 from chart.chart import CHART, ROOT, build_definition_files, build_rights_file, helm, render
 from chart.combinations import CASES
 from paddock.jobs.apis.registry import KINDS
-from paddock.jobs.install.deployment import EXAMPLE_IMAGE
+from paddock.jobs.install.deployment import EXAMPLE_IMAGE, METRICS_CLIENT
 from paddock.jobs.install.foreign import build_table
 from paddock.kube.meta import Manifest, name_of, namespace_of
 from paddock.version import __version__
@@ -117,6 +117,12 @@ def test_the_notes_say_that_an_image_of_ones_own_is_missing_and_how_it_is_named(
     assert f"Its pods cannot start: {EXAMPLE_IMAGE} stands for an image of your own" in said
     assert "    helm upgrade paddock CHART -n ops --reset-then-reuse-values --set image.repository=" in said
     assert "cannot start" not in write_notes(tmp_path / "with", "image.repository=harbor.example/paddock")
+
+
+def test_the_notes_say_which_label_lets_prometheus_in(tmp_path: Path) -> None:
+    command = f"kubectl label namespace NAMESPACE {METRICS_CLIENT}=true"
+    assert command in write_notes(tmp_path / "with", "monitoring.serviceMonitor=true")
+    assert command not in write_notes(tmp_path / "without")
 
 
 BAD: dict[str, tuple[str, str]] = {

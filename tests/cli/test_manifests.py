@@ -214,7 +214,7 @@ def test_another_image_for_datasets() -> None:
 
 def test_rights_in_one_namespace_are_all_that_a_tenant_gives() -> None:
     found = read("operator", "-n", "team-a", "--scope", "namespace")
-    assert {each["kind"] for each in found} == {"ServiceAccount", "Role", "RoleBinding", "Deployment"}
+    assert {each["kind"] for each in found} == {"ServiceAccount", "Role", "RoleBinding", "NetworkPolicy", "Deployment"}
     assert {namespace_of(each) for each in found} == {"team-a"}
 
 
@@ -243,6 +243,39 @@ def test_the_console_has_a_namespace_of_its_own_unless_one_is_named() -> None:
     assert {each["metadata"].get("namespace", each["metadata"]["name"]) for each in own} == {"paddle-console"}
     assert {each["metadata"]["namespace"] for each in named} == {"ops"}
     assert container_of(named)["image"] == "mirror/paddock:1"
+
+
+@pytest.mark.parametrize(
+    ("words", "label", "port"),
+    [
+        ("operator", "paddock.dev/metrics-client", 8080),
+        ("operator -n team-a --scope namespace", "paddock.dev/metrics-client", 8080),
+        ("operator --api-version v1beta1", "paddock.dev/metrics-client", 8080),
+        ("console", "paddock.dev/console-client", 8765),
+    ],
+)
+def test_one_port_of_a_pod_is_reached_and_only_from_namespaces_with_a_label(words: str, label: str, port: int) -> None:
+    found = read(*words.split())
+    (policy,) = (each for each in found if each["kind"] == "NetworkPolicy")
+    (deployment,) = (each for each in found if each["kind"] == "Deployment")
+    template = deployment["spec"]["template"]
+    spec = policy["spec"]
+    assert namespace_of(policy) == namespace_of(deployment)
+    assert spec["podSelector"]["matchLabels"].items() <= template["metadata"]["labels"].items()
+    assert (spec["policyTypes"], spec["ingress"]) == (
+        ["Ingress"],
+        [
+            {
+                "from": [{"namespaceSelector": {"matchLabels": {label: "true"}}}],
+                "ports": [{"protocol": "TCP", "port": port}],
+            }
+        ],
+    )
+    assert port in [each["containerPort"] for each in template["spec"]["containers"][0]["ports"]]
+
+
+def test_the_webhook_has_no_policy_as_the_address_of_an_api_server_is_no_pods() -> None:
+    assert "NetworkPolicy" not in [each["kind"] for each in read("webhook")]
 
 
 @pytest.mark.parametrize(

@@ -46,6 +46,7 @@ def test_the_names_are_paddle_operators() -> None:
         ("ClusterRole", Key("", "paddlejob-editor-role")),
         ("ClusterRole", Key("", "paddlejob-viewer-role")),
         ("PriorityClass", Key("", "paddle-manager-priority")),
+        ("NetworkPolicy", Key("paddle-system", "paddle-controller-manager")),
         ("Deployment", Key("paddle-system", "paddle-controller-manager")),
     ]
     assert find("Deployment")["spec"]["selector"] == {"matchLabels": {"control-plane": "controller-manager"}}

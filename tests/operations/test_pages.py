@@ -16,7 +16,16 @@ from paddock.cli.main import cli
 from paddock.jobs.apis.registry import PADDLEPADDLE
 from paddock.jobs.frameworks import jax, paddle, pytorch
 from paddock.jobs.frameworks.paddle_rendezvous import DEFAULT_PORT, PORT_NAME
-from paddock.jobs.install.deployment import DEPLOYMENT, HEALTH_PORT, METRICS_PORT, Installation, build_operator
+from paddock.jobs.install.console import CLIENT
+from paddock.jobs.install.console import PORT as CONSOLE_PORT
+from paddock.jobs.install.deployment import (
+    DEPLOYMENT,
+    HEALTH_PORT,
+    METRICS_CLIENT,
+    METRICS_PORT,
+    Installation,
+    build_operator,
+)
 from paddock.jobs.install.rights import LEASE
 from paddock.jobs.install.webhook import NAME, PORT
 from paddock.jobs.labels import JOB_LABEL
@@ -100,6 +109,7 @@ def test_the_ports_of_the_page_are_those_of_the_code() -> None:
     assert listed == [
         str(METRICS_PORT),
         str(HEALTH_PORT),
+        str(CONSOLE_PORT),
         str(PORT),
         f"{paddle.default_port} to {paddle.default_port + PORTS_IN_BLOCK - 1}",
         f"{FIRST_PORT} to {LAST_PORT}",
@@ -110,12 +120,23 @@ def test_the_ports_of_the_page_are_those_of_the_code() -> None:
     assert f"another port `{PORT_NAME}`" in TEXTS["security.md"]
 
 
-def test_the_policy_of_the_operator_selects_it_and_lets_prometheus_in() -> None:
+def test_the_policy_of_the_operator_selects_it_and_lets_it_out_alone() -> None:
+    """Whom it lets in says the policy that is installed: one of the same name would be in its way."""
     spec = manifest("security.md", "NetworkPolicy", "paddle-manager")["spec"]
-    deployment = next(each for each in build_operator(Installation()) if each["kind"] == "Deployment")
-    labels = deployment["spec"]["template"]["metadata"]["labels"]
+    installed = {each["kind"]: each for each in build_operator(Installation())}
+    labels = installed["Deployment"]["spec"]["template"]["metadata"]["labels"]
     assert spec["podSelector"]["matchLabels"].items() <= labels.items()
-    assert spec["ingress"][0]["ports"] == [{"port": METRICS_PORT}]
+    assert spec["policyTypes"] == ["Egress"]
+    assert installed["NetworkPolicy"]["metadata"]["name"] != "paddle-manager"
+
+
+@pytest.mark.parametrize(("page", "label"), [("console", CLIENT), ("monitoring", METRICS_CLIENT)])
+@pytest.mark.parametrize("end", [".md", ".zh-CN.md"])
+def test_the_label_that_lets_pods_in_is_typed_on_the_page_and_named_beside_the_ports(
+    page: str, label: str, end: str
+) -> None:
+    assert [line for line in commands(page + end) if re.fullmatch(rf"kubectl label namespace \S+ {label}=true", line)]
+    assert f"`{label}=true`" in TEXTS[f"security{end}"]
 
 
 def test_the_policy_of_ranks_selects_pods_of_jobs() -> None:

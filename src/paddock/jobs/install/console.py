@@ -8,12 +8,19 @@ all that was applied. `paddock manifests console` prints deploy/v1/console.yaml 
 
 from __future__ import annotations
 
-from paddock.jobs.install.deployment import EXAMPLE_IMAGE, build_container_security, build_pod_security
+from paddock.jobs.install.deployment import (
+    EXAMPLE_IMAGE,
+    build_container_security,
+    build_network_policy,
+    build_pod_security,
+)
 from paddock.kube.meta import Manifest
 
 NAMESPACE = "paddle-console"
 NAME, ACCOUNT = "paddle-console", "paddle-console-sa"
 PORT = 8765
+CLIENT = "paddock.dev/console-client"
+"""The label of a namespace, `"true"`, whose pods may reach the console: that of an Ingress controller."""
 _SERVICE_PORT = 80
 _TRUST = "/var/run/secrets/kubernetes.io/serviceaccount"
 """Where a pod looks for the certificate of its API server. The token that is there in other pods is not here."""
@@ -34,7 +41,7 @@ def build_console(namespace: str = NAMESPACE, image: str = EXAMPLE_IMAGE) -> tup
             "automountServiceAccountToken": False,
         },
         _build_service(namespace),
-        _build_network_policy(namespace),
+        build_network_policy(NAME, namespace, _LABELS, PORT, CLIENT),
         _build_deployment(namespace, image),
     )
 
@@ -50,20 +57,6 @@ def _build_service(namespace: str) -> Manifest:
         "kind": "Service",
         "metadata": _metadata(NAME, namespace),
         "spec": {"selector": dict(_LABELS), "ports": [{"name": "http", "port": _SERVICE_PORT, "targetPort": "http"}]},
-    }
-
-
-def _build_network_policy(namespace: str) -> Manifest:
-    """Nothing but its port is reached. Whom it asks is not narrowed: the address of an API server is no pod's."""
-    return {
-        "apiVersion": "networking.k8s.io/v1",
-        "kind": "NetworkPolicy",
-        "metadata": _metadata(NAME, namespace),
-        "spec": {
-            "podSelector": {"matchLabels": dict(_LABELS)},
-            "policyTypes": ["Ingress"],
-            "ingress": [{"ports": [{"protocol": "TCP", "port": PORT}]}],
-        },
     }
 
 

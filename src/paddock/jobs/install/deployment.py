@@ -1,4 +1,5 @@
-"""The objects that install the operator on a cluster: Namespace, ServiceAccount, RBAC, PriorityClass, Deployment.
+"""The objects that install the operator on a cluster: Namespace, ServiceAccount, RBAC, PriorityClass, NetworkPolicy,
+Deployment.
 
 Names are paddle-operator's, so that its documented commands work and `kubectl apply` replaces its installation. The
 RBAC rules are in `jobs.install.rights`, the CRDs in `jobs.install.crd`. `paddock manifests` (cli/verbs/manifests.py)
@@ -27,6 +28,8 @@ IMAGE_VARIABLE = "PADDOCK_IMAGE"
 """The operator's own image, which a program in a container cannot find out: pods that fetch datasets run it too."""
 
 METRICS_PORT, HEALTH_PORT = 8080, 8081
+METRICS_CLIENT = "paddock.dev/metrics-client"
+"""The label of a namespace, `"true"`, whose pods may read the operator's metrics."""
 USER = 65532
 """UID of distroless images and of paddle-operator."""
 
@@ -114,6 +117,7 @@ def build_operator(installation: Installation) -> tuple[Manifest, ...]:
         *(_build_cluster_rights(installation) if whole else ()),
         *(_build_user_rights(installation) if whole else ()),
         *((_build_priority_class(installation),) if whole else ()),
+        build_network_policy(DEPLOYMENT, installation.namespace, OURS, METRICS_PORT, METRICS_CLIENT),
         _build_deployment(installation),
     )
 
@@ -207,6 +211,27 @@ def _build_priority_class(installation: Installation) -> Manifest:
         # It is bound before pods of jobs, and ends none of them to get a place.
         "preemptionPolicy": "Never",
         "description": "The operator of training jobs: without it, no job that fails is restarted.",
+    }
+
+
+def build_network_policy(name: str, namespace: str, labels: Mapping[str, str], port: int, client: str) -> Manifest:
+    """Lets pods of namespaces with the label `client` reach `port` of the pods with `labels`, and no pod their other
+    ports. The kubelet's probes and `kubectl port-forward` come from the pods' own node, which Kubernetes never shuts
+    out (networking.k8s.io/v1). What they ask is not narrowed: the address of an API server is no pod's."""
+    return {
+        "apiVersion": "networking.k8s.io/v1",
+        "kind": "NetworkPolicy",
+        "metadata": {"name": name, "namespace": namespace, "labels": dict(labels)},
+        "spec": {
+            "podSelector": {"matchLabels": dict(labels)},
+            "policyTypes": ["Ingress"],
+            "ingress": [
+                {
+                    "from": [{"namespaceSelector": {"matchLabels": {client: "true"}}}],
+                    "ports": [{"protocol": "TCP", "port": port}],
+                }
+            ],
+        },
     }
 
 
