@@ -63,9 +63,10 @@ demo-pytorch: $(VENV)/.ready ## three ranks of PyTorch on this machine: one is k
 
 # Built in .venv with the build tools of requirements.lock: no download, and the same bytes each time.
 DIST := dist
-dist: $(VENV)/.ready ## a wheel, which puts `paddock` on your PATH, and a source archive, in dist/
-	@rm -f "$(DIST)"/paddock-*.whl "$(DIST)"/paddock-*.tar.gz
+dist: $(VENV)/.ready ## a wheel, which puts `paddock` on your PATH, a source archive, and what is in both (SBOM), in dist/
+	@rm -f "$(DIST)"/paddock-*.whl "$(DIST)"/paddock-*.tar.gz "$(DIST)"/paddock-*.cdx.json
 	@$(BIN)/python -m hatchling build -d "$(DIST)"
+	@$(BIN)/python tools/sbom.py "$(DIST)"
 	@echo "to have paddock on your PATH: pipx install $(DIST)/*.whl, or uv tool install, or pip install in an environment of yours" >&2
 
 test: $(VENV)/.ready-dev ## lint, types, layers and the tests that need no PaddlePaddle (three to four minutes on two cores)

@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parents[2]
 DOCS = {
     str(path.relative_to(ROOT / "docs")): path.read_text(encoding="utf-8") for path in (ROOT / "docs").rglob("*.md")
 }
-BESIDE = ("README.md", "README.zh-CN.md", "CONTRIBUTING.md")
+BESIDE = ("README.md", "README.zh-CN.md", "CONTRIBUTING.md", "SECURITY.md")
 PAGES = {
     **{f"docs/{path}": text for path, text in DOCS.items()},
     **{name: (ROOT / name).read_text() for name in BESIDE},

@@ -13,6 +13,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tarfile
 import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -141,6 +142,25 @@ def test_the_wheel_has_the_product_with_its_languages_and_programs_and_nothing_e
     } <= set(names)
     assert {name.split("/")[0] for name in names} == {"paddock", f"paddock-{__version__}.dist-info"}
     assert not [name for name in names if name.endswith(".pyc")]
+
+
+@pytest.mark.slow
+def test_the_source_archive_beside_it_has_what_the_operators_image_is_built_from(wheel: Path) -> None:
+    """As `paddock manifests` says to who has the wheel alone."""
+    with tarfile.open(wheel.parent / f"paddock-{__version__}.tar.gz") as archive:
+        names = {name.partition("/")[2] for name in archive.getnames()}
+    dockerfile = (ROOT / "deploy" / "Dockerfile").read_text()
+    copied = set(re.findall(r"^COPY (?!--from)(\S+) ", dockerfile, re.MULTILINE))
+    assert {"deploy/Dockerfile", ".dockerignore", "src/paddock/version.py"} <= names
+    assert copied - {"src/paddock"} <= names
+
+
+@pytest.mark.slow
+def test_what_is_in_it_is_listed_beside_it(wheel: Path) -> None:
+    assert {each.name for each in wheel.parent.glob("*.cdx.json")} == {
+        f"paddock-{__version__}.cdx.json",
+        f"paddock-{__version__}-image.cdx.json",
+    }
 
 
 @pytest.mark.slow
