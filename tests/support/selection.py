@@ -27,7 +27,7 @@ _RULES = frozenset(
 """They run with every test, and what their texts name they neither import nor read."""
 _ALL, _PRODUCT = "*.py", "src/"
 """Nodes: every module, for who looks for `*.py`; every module of the product, for who names its folder."""
-_PAGES = re.compile(r"docs|README.*|CHANGELOG.*|CONTRIBUTING.*|.*\*\.md|DIST")
+_PAGES = re.compile(r"docs|README.*|CHANGELOG.*|CONTRIBUTING.*|SECURITY.*|.*\*\.md|DIST")
 """Words of who reads pages. `make dist DIST=…` builds archives that hold some."""
 _NOTHING = Part()
 
