@@ -115,6 +115,17 @@ def test_that_no_length_was_told_is_said_and_is_read_again_from_the_status(unkno
     assert read_recorded(definition, status) == ready
 
 
+@pytest.mark.parametrize("differ", [True, False])
+def test_that_etags_are_no_checksums_is_said_and_is_read_again_from_the_message(differ: bool) -> None:
+    definition = read_definition({"metadata": {"name": "words"}, "spec": {"source": {"uri": "s3://words/a"}}})
+    ready = Ready(size=2, files=3, tags_differ=differ)
+    status = build_status(definition, ready)
+    told = "; an ETag of the bucket looks like an MD5 and is none of what came, twice alike, so only the sizes were "
+    told += "compared"
+    assert status["message"] == f"2 B in 3 files{told if differ else ''}"
+    assert read_recorded(definition, status) == ready
+
+
 def test_a_status_of_an_older_generation_is_not_taken_for_the_new_one() -> None:
     manifest = {"metadata": {"name": "words", "generation": 2}, "status": {"phase": "Ready", "observedGeneration": 1}}
     assert read_status(manifest).phase is Phase.PENDING

@@ -71,13 +71,15 @@ class Progress(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, ta
 class Fetched(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="fetched"):
     """All is there and verified. `fetched`: bytes that this child received; `revision`: what the source calls this
     content (a commit, an ETag), empty if nothing does. `length_unknown`: the source did not say how long the file is,
-    and nobody gave a checksum, so a cut could not be seen."""
+    and nobody gave a checksum, so a cut could not be seen. `tags_differ`: an ETag of the bucket looks like an MD5 and
+    is none of the bytes, which came twice alike, so that sizes alone were compared."""
 
     size: int
     files: int
     fetched: int = 0
     revision: str = ""
     length_unknown: bool = False
+    tags_differ: bool = False
 
 
 class Failed(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="failed"):

@@ -101,7 +101,12 @@ def _build_ready(job: Manifest, pod: Manifest | None, end: Fetched | None) -> Re
     if end is None:
         return Ready(finished=finished)
     return Ready(
-        size=end.size, files=end.files, revision=end.revision, finished=finished, length_unknown=end.length_unknown
+        size=end.size,
+        files=end.files,
+        revision=end.revision,
+        finished=finished,
+        length_unknown=end.length_unknown,
+        tags_differ=end.tags_differ,
     )
 
 

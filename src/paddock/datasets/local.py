@@ -239,7 +239,8 @@ class LocalSupplier:
             return None
         if not isinstance(end, Fetched):
             return Failed(end.message, end.fault)
-        record = Record(end.size, end.files, end.revision, format_time(self._clock()), end.length_unknown)
+        finished = format_time(self._clock())
+        record = Record(end.size, end.files, end.revision, finished, end.length_unknown, end.tags_differ)
         await asyncio.to_thread(directory.publish, record)
         await self._offer(dataset, str(directory.final), record.size)
         return _build_ready(directory, record)
@@ -280,7 +281,13 @@ class LocalSupplier:
 
 def _build_ready(directory: Directory, record: Record) -> Ready:
     return Ready(
-        str(directory.final), record.size, record.files, record.revision, record.finished, record.length_unknown
+        path=str(directory.final),
+        size=record.size,
+        files=record.files,
+        revision=record.revision,
+        finished=record.finished,
+        length_unknown=record.length_unknown,
+        tags_differ=record.tags_differ,
     )
 
 

@@ -33,7 +33,7 @@ class Fetching:
 @dataclass(frozen=True, slots=True)
 class Ready:
     """`path`: on this machine; empty on a cluster. `size` in bytes; 0 with 0 files: not counted, as nothing was copied.
-    `finished`: when, as Kubernetes writes times. `length_unknown`: as in `fetching.Fetched`."""
+    `finished`: when, as Kubernetes writes times. `length_unknown`, `tags_differ`: as in `fetching.Fetched`."""
 
     path: str = ""
     size: int = 0
@@ -41,6 +41,7 @@ class Ready:
     revision: str = ""
     finished: str = ""
     length_unknown: bool = False
+    tags_differ: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +62,11 @@ STATUS_FIELDS = (
     "filesTotal", "revision", "round", "claim", "path", "fetchedBy", "finishedAt",
     "lengthUnknown",
 )  # fmt: skip
+
+
+_TAGS_DIFFER = (
+    "; an ETag of the bucket looks like an MD5 and is none of what came, twice alike, so only the sizes were compared"
+)
 
 
 def build_status(definition: Definition, state: State) -> dict[str, Any]:
@@ -98,7 +104,7 @@ def _explain_ready(definition: Definition, state: Ready) -> str:
     there = f"{format_size(state.size)} in {state.files} {'file' if state.files == 1 else 'files'}"
     if state.length_unknown:
         return f"{there}; the server did not tell its length, so only a checksum says whether it is whole"
-    return there
+    return there + (_TAGS_DIFFER if state.tags_differ else "")
 
 
 def read_percent(progress: Progress) -> int:
@@ -144,4 +150,6 @@ def read_recorded(definition: Definition, status: Mapping[str, Any]) -> Ready | 
         revision=str(status.get("revision") or ""),
         finished=str(status.get("finishedAt") or ""),
         length_unknown=status.get("lengthUnknown") is True,
+        # No field has it, as no program decides by it.
+        tags_differ=_TAGS_DIFFER in str(status.get("message")),
     )

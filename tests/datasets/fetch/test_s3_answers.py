@@ -22,11 +22,13 @@ ERROR = '<?xml version="1.0"?><Error><Code>%s</Code><Message>no</Message></Error
 @dataclass
 class Bucket:
     """The bucket "words", by hand. `tags`: ETags that differ from the MD5; `spoils`: how often an object comes wrong;
+    `sizes`: what the listing says in place of the true ones;
     `answers`: given instead of objects, as (status, code), one for each request."""
 
     objects: dict[str, bytes]
     tags: dict[str, str] = field(default_factory=dict)
     spoils: dict[str, int] = field(default_factory=dict)
+    sizes: dict[str, int] = field(default_factory=dict)
     answers: list[tuple[int, str]] = field(default_factory=list)
     always: tuple[int, str] | None = None
     page: int = 1000
@@ -53,7 +55,8 @@ class Bucket:
         more = len(names) == self.page
         entry = "<Contents><Key>%s</Key><LastModified>2026-01-01T00:00:00.000Z</LastModified><ETag>%s</ETag>"
         entry += "<Size>%d</Size><StorageClass>STANDARD</StorageClass></Contents>"
-        found = "".join(entry % (escape(key), escape(self._tag(key)), len(self.objects[key])) for key in names)
+        sizes = {key: len(data) for key, data in self.objects.items()} | self.sizes
+        found = "".join(entry % (escape(key), escape(self._tag(key)), sizes[key]) for key in names)
         next_page = f"<NextContinuationToken>{escape(names[-1])}</NextContinuationToken>" if more else ""
         text = f"<ListBucketResult><Name>words</Name><IsTruncated>{str(more).lower()}</IsTruncated>{found}{next_page}"
         return web.Response(text=f'<?xml version="1.0"?>{text}</ListBucketResult>', content_type="application/xml")
@@ -102,8 +105,35 @@ class TestChecksums:
         bucket = Bucket(dict.fromkeys(keys, data), tags=dict.fromkeys(keys, f'"{"a" * 32}"'))
         async with serve(Server(check=bucket.answer)) as server:
             end = await must_fetch(build(server, tmp_path))
-        assert set(read_tree(tmp_path / "t").values()) == {data}
-        assert end.size == 30 * len(data) and end.fetched <= 38 * len(data)
+            assert set(read_tree(tmp_path / "t").values()) == {data}
+            assert end.size == 30 * len(data) and end.fetched <= 38 * len(data)
+            assert end.tags_differ
+            again = await must_fetch(build(server, tmp_path, round=1))
+            assert (again.fetched, again.tags_differ) == (0, True), "what was found once is said by the next process"
+
+    async def test_tags_that_are_checksums_are_not_doubted(self, tmp_path: Path, data: bytes) -> None:
+        async with serve(Server(check=Bucket({"train/a": data}, spoils={"train/a": 1}).answer)) as server:
+            assert not (await must_fetch(build(server, tmp_path))).tags_differ
+
+
+@pytest.mark.parametrize("size", [-5, 2**63, 2**70])
+async def test_a_size_that_is_none_is_refused_where_it_is_listed(tmp_path: Path, size: int) -> None:
+    bucket = Bucket({"train/a": b"a"}, sizes={"train/a": size})
+    async with serve(Server(check=bucket.answer)) as server:
+        end = await must_fail(build(server, tmp_path))
+    assert (end.fault, len(bucket.seen)) == (Fault.SOURCE, 1)
+    assert str(size) in end.message and "a file has 0 to 9223372036854775807 bytes: correct it there" in end.message
+
+
+@pytest.mark.parametrize("data", [b"small", LARGE], ids=["small", "large"])
+@pytest.mark.parametrize("size", [1, 500_000])
+async def test_an_object_of_another_size_than_listed_is_looked_at_again(tmp_path: Path, data: bytes, size: int) -> None:
+    """Without If-Match nothing else tells that it has changed; the object's own answer has its size."""
+    bucket = Bucket({"train/a": data}, sizes={"train/a": size})
+    async with serve(Server(check=bucket.answer)) as server:
+        end = await must_fetch(build(server, tmp_path))
+    assert (end.size, end.length_unknown) == (len(data), False)
+    assert read_tree(tmp_path / "t") == {"a": data}
 
 
 @pytest.mark.parametrize(

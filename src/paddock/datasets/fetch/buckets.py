@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,8 +14,10 @@ from urllib.parse import urlsplit
 from obstore.exceptions import InvalidPathError, PermissionDeniedError, UnauthenticatedError
 from obstore.store import S3Store
 
+from paddock.datasets.fetch.bodies import explain_size
 from paddock.datasets.fetch.failures import FetchError
 from paddock.datasets.fetch.names import show
+from paddock.datasets.fetch.target import Target
 from paddock.datasets.fetch.tries import TryAgain
 from paddock.datasets.fetching import Fault
 
@@ -85,7 +88,11 @@ def find_region(endpoint: str) -> str:
     return DEFAULT_REGION
 
 
+_DOUBTED = "doubted-tags"
+
 _PATH = re.compile(r'[Pp]ath "(.*?)"')
+_SIZE = re.compile(r'invalid type: string "(.*?)", expected u64')
+_LIST = re.compile(r"invalid list response: (.*)", re.IGNORECASE)
 _STATUS = re.compile(r"status code: (\d{3}[^:<]*)")
 
 
@@ -98,6 +105,21 @@ class Bucket:
     endpoint: str
     store: S3Store
     checks_tags: bool = True
+
+    def doubt_tags(self, target: Target) -> None:
+        """They are no MD5s. The target remembers it, as the next process finds the file and asks for it no more."""
+        self.checks_tags = False
+        target.write_state(_DOUBTED, self._place)
+
+    def is_doubted(self, target: Target) -> bool:
+        """Whether a file of the target was taken whose ETag looks like an MD5 and is none of its bytes."""
+        with suppress(OSError):
+            return target.read_state(_DOUBTED) == self._place
+        return False
+
+    @property
+    def _place(self) -> bytes:
+        return f"{self.endpoint} {self.name}".encode()
 
     def show(self, key: str) -> str:
         return f"s3://{self.name}/{key}"
@@ -113,6 +135,10 @@ class Bucket:
                 f"{where} is refused ({_read_code(text) or 'access denied'}): spec.source.secretName names a Secret "
                 "with accessKeyID and secretAccessKey that may list and read it"
             )
+        if size := _SIZE.search(text):
+            return FetchError(f"{where} lists an object with the size {show(size[1])}, {explain_size()}")
+        if listed := _LIST.search(text):
+            return TryAgain(f"{where} sends a list that cannot be read ({listed[1][:200]})")
         if isinstance(error, InvalidPathError):
             return FetchError(_explain_path(text, where))
         if isinstance(error, FileNotFoundError) or "NoSuchBucket" in text:

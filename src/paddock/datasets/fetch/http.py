@@ -2,7 +2,7 @@
 
 What makes that safe is a validator that the server gives (a strong ETag, else a Last-Modified that is as good): the
 rest of a file is asked for only `If-Range` the content is the same (RFC 9110, 13.1.5). A server without validators is
-asked for the rest only where a checksum will tell.
+asked for the rest only where a checksum will tell. What an answer is worth, and whether a file is whole, `bodies` says.
 
 A body that has neither a length nor chunks ends where the connection does, so a cut looks like its end. It is taken, as
 wget and curl take it, and `Fetched.length_unknown` says so.
@@ -11,7 +11,6 @@ wget and curl take it, and `Fetched.length_unknown` says so.
 from __future__ import annotations
 
 import asyncio
-import re
 import ssl
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
@@ -24,6 +23,7 @@ import aiohttp
 import msgspec
 from yarl import URL
 
+from paddock.datasets.fetch.bodies import Again, Answer, Body, Changed, Known, Refused, Unknown, Verdict, begin, judge
 from paddock.datasets.fetch.failures import FetchError
 from paddock.datasets.fetch.meter import FETCHING, VERIFYING, Meter
 from paddock.datasets.fetch.names import show
@@ -39,7 +39,6 @@ CONNECT_SECONDS, READ_SECONDS = 30.0, 60.0
 MOST_CHANGES = 3
 """A file that changes more often while it is fetched is a failure."""
 
-_CONTENT_RANGE = re.compile(r"bytes (?:(\d+)-(\d+)|\*)/(\d+|\*)")
 _MAY_PASS = frozenset({408, 425, 429, 500, 502, 503, 504})
 
 
@@ -56,8 +55,12 @@ class Kept(msgspec.Struct, frozen=True):
     length_unknown: bool = False
 
 
-class Changed(Exception):
-    """The content at the source is another than that of the part: it is fetched from its first byte."""
+class Anew(Exception):
+    """The part may be of another content than the source has: it is fetched from its first byte. `said`: why."""
+
+    def __init__(self, said: str) -> None:
+        super().__init__(said)
+        self.said = said
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,14 +76,15 @@ class Checksum:
 @dataclass(frozen=True, slots=True)
 class Download:
     """One file. `checksum`: None if nobody said. `headers`: go with each request to its host. `identity`: of a file in
-    a listing, which content the address has, whatever the server's validators say; empty for a dataset of one file,
-    whose size nobody knows before."""
+    a listing, which content the address has; empty for a dataset of one file. `size`: in the listing; None for a
+    dataset of one file, whose size nobody knows before."""
 
     url: str
     name: str
     checksum: Checksum | None = None
     headers: Mapping[str, str] = field(default_factory=dict)
     identity: str = ""
+    size: int | None = None
     advice: str = "spec.source.secretName names a Secret with username and password, or a token"
 
     @property
@@ -153,24 +157,41 @@ async def _fetch_part(
         resumed = part.size > 0
         tries.reach(part.size)
         try:
-            if (same := await _receive(session, download, part, target, meter, tries)) is not None:
+            verdict = await _receive(session, download, part, target, meter, tries)
+            if isinstance(verdict, Kept):
                 part.remove()
-                return same
+                return verdict.identity
+            _settle(verdict, download)
             await _verify(download, part, meter, resumed)
             break
         except TryAgain as problem:
             await tries.wait(problem)
-        except Changed:
+        except Anew as problem:
             changes += 1
             _drop(download, part, meter)
             if changes > MOST_CHANGES:
-                raise FetchError(f"{download.shown} changes while it is fetched: wait until it does not") from None
+                raise FetchError(_explain_changes(download, problem)) from None
     target.keep(part)
     if not download.identity:
-        kept = Kept(part.name, part.size, part.identity, not part.length_known)
+        kept = Kept(part.name, part.size, part.identity, isinstance(verdict, Unknown))
         target.write_state(_KEPT, msgspec.json.encode(kept))
     meter.finish_file()
     return part.identity
+
+
+def _settle(verdict: Verdict, download: Download) -> None:
+    """Returns where the file is there. Raises `TryAgain`, `Anew` and `FetchError`."""
+    match verdict:
+        case Again(said):
+            raise TryAgain(f"{download.host} {said} of {show(download.name)}")
+        case Changed(said):
+            raise Anew(said)
+        case Refused(said):
+            raise FetchError(f"{download.shown}: {download.host} {said}")
+
+
+def _explain_changes(download: Download, problem: Anew) -> str:
+    return f"{download.shown} changes while it is fetched: wait until it does not ({download.host} {problem.said})"
 
 
 def _drop(download: Download, part: Part, meter: Meter) -> None:
@@ -179,7 +200,7 @@ def _drop(download: Download, part: Part, meter: Meter) -> None:
 
 
 async def _verify(download: Download, part: Part, meter: Meter, resumed: bool) -> None:
-    """Raises `Changed` where the parts of a resumed file may be of two contents, else `FetchError`."""
+    """Raises `Anew` where the parts of a resumed file may be of two contents, else `FetchError`."""
     checksum = download.checksum
     if checksum is None:
         return
@@ -189,7 +210,7 @@ async def _verify(download: Download, part: Part, meter: Meter, resumed: bool) -
     if found == checksum.wanted:
         return
     if resumed:
-        raise Changed
+        raise Anew("sent parts that do not belong together")
     part.remove()
     raise FetchError(
         f"{download.shown} has the checksum {checksum.algorithm} {found}, and {checksum.told_by} says "
@@ -199,36 +220,52 @@ async def _verify(download: Download, part: Part, meter: Meter, resumed: bool) -
 
 async def _receive(
     session: aiohttp.ClientSession, download: Download, part: Part, target: Target, meter: Meter, tries: Tries
-) -> str | None:
-    """One request. Returns the validator if the file that is complete already is the source's still, else None, and
-    the part is whole. Raises `TryAgain`, `Changed` and `FetchError`."""
+) -> Verdict | Kept:
+    """One request. Returns the complete file if it is the source's still, else what the part is now. Raises `TryAgain`
+    and `FetchError`."""
     kept = _read_kept(download, part, target)
-    headers = _build_conditions(download, part, kept)
+    known = _build_known(download, part)
     try:
-        async with session.get(_build_url(download.url), headers=headers) as answer:
+        async with session.get(_build_url(download.url), headers=_build_conditions(download, known, kept)) as answer:
             if answer.status == 304 and kept:
                 meter.expect(kept.size, 1)
                 meter.find(kept.size, 1)
-                return kept.identity
-            total, has_rest = _read_answer(download, part, answer, meter)
-            if not download.identity:
-                meter.expect(total, 1)
-            target.check_space(total - part.size)
-            if has_rest:
-                await _read_body(answer, part, meter, tries)
+                return kept
+            _refuse_status(download, answer)
+            said = _read_answer(answer)
+            body = begin(known, said)
+            if not isinstance(body, Body):
+                return body
+            _make_ready(download, part, body, said, meter)
+            target.check_space((body.total or body.end or 0) - part.size)
+            await _read_body(answer, body, part, meter, tries)
     except (aiohttp.ClientError, TimeoutError, ConnectionError, ssl.SSLError) as error:
         raise explain(error, download) from error
-    if total and part.size != total:
-        raise TryAgain(f"{download.host} sent {part.size} of {total} bytes of {show(download.name)}")
-    return None
+    return judge(body, part.size)
 
 
-async def _read_body(answer: aiohttp.ClientResponse, part: Part, meter: Meter, tries: Tries) -> None:
+def _make_ready(download: Download, part: Part, body: Body, answer: Answer, meter: Meter) -> None:
+    """The part, for the bytes that follow."""
+    if not download.identity:
+        meter.expect(body.total or 0, 1)
+    if body.start:
+        part.learn(body.total)
+        return
+    if part.size:
+        meter.enter(FETCHING, f"{download.host} sends {show(download.name)} from its first byte again")
+    meter.find(-part.size)
+    part.begin(download.identity or answer.validator, answer.validator, body.total)
+
+
+async def _read_body(answer: aiohttp.ClientResponse, body: Body, part: Part, meter: Meter, tries: Tries) -> None:
+    """To its end, or a little beyond the byte that it must end with."""
     meter.enter(FETCHING)
     async for data in answer.content.iter_any():
         part.append(data)
         meter.receive(len(data))
         tries.reach(part.size)
+        if body.end is not None and part.size > body.end:
+            return
 
 
 def _read_kept(download: Download, part: Part, target: Target) -> Kept | None:
@@ -252,55 +289,59 @@ def _is_length_unknown(target: Target) -> bool:
     return kept is not None and kept.length_unknown
 
 
-def _build_conditions(download: Download, part: Part, kept: Kept | None) -> dict[str, str]:
+def _build_known(download: Download, part: Part) -> Known:
+    """Before a request for the rest of a part, or for all of the file. Where neither a checksum nor a validator will
+    tell whether the rest belongs to what is there, all is asked for."""
+    checked = download.checksum is not None
+    # Of a listing, the checksum says which content the address has; the validators of a hub's servers may differ.
+    validator = "" if checked and download.identity else part.validator or ("" if download.identity else part.identity)
+    if not (part.size and (validator or checked)):
+        return Known(validator=validator, total=part.total, listed=download.size)
+    return Known(part.size, validator, can_be_sent(validator), part.total, download.size, checked)
+
+
+def _build_conditions(download: Download, known: Known, kept: Kept | None) -> dict[str, str]:
     headers = {"Accept-Encoding": "identity", **download.headers}
-    if part.size and (part.identity or download.checksum):
-        headers["Range"] = f"bytes={part.size}-"
-        if part.identity and not download.identity:
-            headers["If-Range"] = part.identity
-    elif kept:
+    if known.start:
+        headers["Range"] = f"bytes={known.start}-"
+        if known.conditional:
+            headers["If-Range"] = known.validator
+    elif kept and can_be_sent(kept.identity):
         headers["If-None-Match" if kept.identity.startswith('"') else "If-Modified-Since"] = kept.identity
     return headers
 
 
-def _read_answer(download: Download, part: Part, answer: aiohttp.ClientResponse, meter: Meter) -> tuple[int, bool]:
-    """The size of the whole, 0 if it is not known, and whether the body is the rest of the part, which is made ready
-    for it."""
-    identity = download.identity or _read_validator(answer.headers)
-    found = _CONTENT_RANGE.fullmatch(answer.headers.get("Content-Range", ""))
-    if answer.status == 416:
-        # Nothing is left to send: the part is whole, if the server's file is no longer.
-        if found and found[3] == str(part.size) and identity in ("", part.identity):
-            return part.size, False
-        raise Changed
-    _refuse_status(download, answer)
-    chunked = "chunked" in answer.headers.get("Transfer-Encoding", "").lower()
-    part.length_known = chunked or answer.content_length is not None
-    if answer.status == 206:
-        if not found or found[1] != str(part.size) or (part.identity and identity not in ("", part.identity)):
-            raise Changed
-        return (int(found[3]) if found[3] != "*" else 0), True
-    _refuse_encoding(download, answer)
-    if part.size:
-        meter.enter(FETCHING, f"{download.host} sends {show(download.name)} from its first byte again")
-    meter.find(-part.size)
-    part.begin(identity)
-    return answer.content_length or 0, True
+def can_be_sent(validator: str) -> bool:
+    """Whether a header can carry it as it came. Bytes that are no UTF-8 (RFC 9110 allows them in an ETag) are kept as
+    `\\xe9`, as aiohttp would leave them out; such an ETag is compared, and not sent."""
+    return validator.isprintable() and validator != "" and "\\" not in validator
 
 
-def _refuse_encoding(download: Download, answer: aiohttp.ClientResponse) -> None:
-    encoding = answer.headers.get("Content-Encoding", "").lower()
-    if encoding not in ("", "identity"):
-        raise FetchError(
-            f"{download.host} sends {show(download.name)} packed by {encoding}, though it was asked not to: have the "
-            "server send the file as it is"
-        )
+def _read_answer(answer: aiohttp.ClientResponse) -> Answer:
+    headers = {name: read_text(answer.headers.get(name, "")) for name in _READ}
+    return Answer(
+        answer.status,
+        headers["Content-Range"],
+        answer.content_length,
+        headers["Transfer-Encoding"],
+        headers["Content-Encoding"],
+        _read_validator(headers),
+    )
+
+
+_READ = ("Content-Range", "Transfer-Encoding", "Content-Encoding", "ETag", "Last-Modified", "Date")
+
+
+def read_text(said: str) -> str:
+    """What a server says, as text that can be written and sent on: aiohttp gives bytes that are no UTF-8 as halves of
+    surrogates."""
+    return said.encode(errors="surrogateescape").decode(errors="backslashreplace")
 
 
 def _refuse_status(download: Download, answer: aiohttp.ClientResponse) -> None:
-    """Raises unless there is a body to take."""
-    status, said = answer.status, f"{answer.status} {answer.reason or ''}".strip()
-    if status in (200, 206):
+    """Raises what the status alone says."""
+    status, said = answer.status, f"{answer.status} {read_text(answer.reason or '')[:100]}".strip()
+    if status in (200, 206, 416):
         return
     # Behind a redirect it is another host that answers.
     host = answer.url.host or download.host
@@ -326,6 +367,12 @@ def explain(error: Exception, download: Download) -> Exception:
             return FetchError(f"{download.shown} leads from one address to the next without end: correct it")
         case aiohttp.NonHttpUrlClientError() | aiohttp.InvalidURL():
             return FetchError(f"{download.shown} leads to {hide(_first_line(error))}, which is no http(s) address")
+        case aiohttp.ClientHttpProxyError():
+            return TryAgain(f"the proxy of {download.host} answers {error.status} {read_text(error.message)[:100]}")
+        case aiohttp.ClientResponseError():
+            return TryAgain(
+                f"{download.host} sends no answer of HTTP ({read_text(error.message).splitlines()[0][:200]})"
+            )
         case aiohttp.ClientConnectorDNSError():
             return TryAgain(f"the name {error.host} is not known")
         case aiohttp.ClientProxyConnectionError():
@@ -340,16 +387,16 @@ def explain(error: Exception, download: Download) -> Exception:
 
 
 def _first_line(error: Exception) -> str:
-    return (str(error) or type(error).__name__).splitlines()[0]
+    return read_text((str(error) or type(error).__name__).splitlines()[0])
 
 
 def _read_validator(headers: Mapping[str, str]) -> str:
     """A strong ETag, else Last-Modified; empty if there is neither. A weak ETag says nothing about bytes, and a date
     counts only where it is a second old or more, as a file may change twice in one second (RFC 9110, 8.8.2.2)."""
-    tag, modified = headers.get("ETag", ""), headers.get("Last-Modified", "")
+    tag, modified = headers["ETag"], headers["Last-Modified"]
     if tag.startswith('"'):
         return tag
-    changed, sent = _read_date(modified), _read_date(headers.get("Date", ""))
+    changed, sent = _read_date(modified), _read_date(headers["Date"])
     return modified if changed and sent and (sent - changed).total_seconds() >= 1 else ""
 
 

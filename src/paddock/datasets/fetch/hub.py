@@ -43,10 +43,11 @@ class _Head(msgspec.Struct):
 
 
 class _File(msgspec.Struct, array_like=True):
-    """A file of the repository. `sha256` or `blob`, git's SHA-1, says what it has; both may be empty."""
+    """A file of the repository. `sha256` or `blob`, git's SHA-1, says what it has; both may be empty. `size`: whatever
+    the hub says; `Listing.add` refuses what cannot be one."""
 
     path: str
-    size: int
+    size: Any
     sha256: str
     blob: str
     url: str
@@ -76,7 +77,7 @@ def _build_download(entry: Entry, head: _Head, hub: str) -> Download:
         checksum = Checksum(algorithm, wanted, hub)
     elif algorithm == "blob":
         checksum = Checksum("sha1", wanted, hub, b"blob %d\0" % entry.size)
-    return Download(entry.key, entry.name, checksum, head.headers, entry.identity, _ADVICE)
+    return Download(entry.key, entry.name, checksum, head.headers, entry.identity, entry.size, _ADVICE)
 
 
 async def _list(request: Request, source: Source, listing: Listing, meter: Meter, tries: Tries) -> _Head:

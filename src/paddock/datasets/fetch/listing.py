@@ -8,6 +8,7 @@ from hashlib import blake2b
 
 import msgspec
 
+from paddock.datasets.fetch.bodies import explain_size, is_length
 from paddock.datasets.fetch.failures import FetchError
 from paddock.datasets.fetch.names import Order, Patterns, check_name, find_clash, show
 
@@ -36,11 +37,13 @@ class Listing:
         self.size = self.files = self.seen = 0
 
     def add(self, entry: Entry) -> None:
-        """Raises `FetchError` for a name that cannot be a file. Files that no pattern wants are only counted."""
+        """Raises `FetchError` for a name or a size that cannot be a file's. Files that no pattern wants are only
+        counted."""
         self.seen += 1
         if not self._patterns.wants(entry.name):
             return
         check_name(entry.name)
+        _check_size(entry, self.size)
         # An empty object may be the sign of a folder.
         if entry.size and (clash := self._order.add(entry.name)):
             raise _build_clash(clash, entry.name)
@@ -74,6 +77,12 @@ class Listing:
     def close(self) -> None:
         self._file.close()
         os.unlink("listing", dir_fd=self._directory)
+
+
+def _check_size(entry: Entry, before: int) -> None:
+    """`before`: bytes of the files before it: the sum is a number of the API as well."""
+    if not is_length(entry.size) or not is_length(before + entry.size):
+        raise FetchError(f"the source lists {show(entry.name)} with the size {str(entry.size)[:40]}, {explain_size()}")
 
 
 def _build_clash(one: str, other: str) -> FetchError:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import obstore
 from obstore.exceptions import BaseError, PreconditionError
 
+from paddock.datasets.fetch.bodies import Again, Answer, Body, Changed, Known, Refused, Verdict, begin, judge
 from paddock.datasets.fetch.buckets import Bucket
 from paddock.datasets.fetch.failures import FetchError
 from paddock.datasets.fetch.listing import Entry
@@ -33,8 +34,15 @@ MOST_CHANGES = 3
 _MD5 = re.compile(r'"?([0-9a-f]{32})"?')
 
 
-class Changed(Exception):
-    """The object is not the listed one any more."""
+class Anew(Exception):
+    """The object is not the listed one any more. `said`: what shows it, of the bucket."""
+
+    def __init__(self, said: str) -> None:
+        super().__init__(said)
+        self.said = said
+
+
+_GONE, _OTHER = "has no such object", "has another object of this name"
 
 
 def build_entry(meta: ObjectMeta, folder: str) -> Entry:
@@ -45,6 +53,22 @@ def build_entry(meta: ObjectMeta, folder: str) -> Entry:
 
 def read_identity(meta: ObjectMeta) -> str:
     return meta["e_tag"] or f"at {meta['last_modified']}"
+
+
+def _read_answer(result: GetResult, offset: int) -> Answer:
+    """What obstore has read of the headers. It has no answer without a length, nor one of another range than was asked
+    for; the object's own Content-Encoding is part of what was put there, and its bytes come as they are."""
+    size = result.meta["size"]
+    first, last = result.range
+    told = f"bytes {first}-{last - 1}/{size}" if offset else ""
+    return Answer(206 if offset else 200, told, last - first, validator=_unify(read_identity(result.meta)))
+
+
+def _unify(identity: str) -> str:
+    """An ETag as headers have it, where a listing leaves the quotes out; a date to the second, as headers have it."""
+    if identity.startswith("at "):
+        return identity.partition(".")[0].partition("+")[0]
+    return identity if identity.startswith("W/") else f'"{identity.strip(chr(34))}"'
 
 
 @dataclass(slots=True)
@@ -63,13 +87,18 @@ class Transfer:
         self.tries = Tries(self.meter, self.patience)
 
     async def run(self) -> None:
+        said = ""
         for _ in range(MOST_CHANGES + 1):
             try:
                 await (self._fetch_small() if self.entry.size <= SMALL else self._fetch_large())
                 return
-            except Changed:
+            except Anew as problem:
+                said = problem.said
                 await self._look_again()
-        raise FetchError(f"{self.bucket.show(self.entry.key)} changes while it is fetched: wait until it does not")
+        raise FetchError(
+            f"{self.bucket.show(self.entry.key)} changes while it is fetched: wait until it does not "
+            f"(the bucket {said})"
+        )
 
     @property
     def _tag(self) -> str:
@@ -89,9 +118,6 @@ class Transfer:
             if data is None or (not size and self.target.is_directory(name)):
                 self.meter.expect(self.meter.total, self.meter.all_files - 1)
                 return
-            if len(data) != size:
-                self.meter.find(-len(data))
-                raise Changed
             if self._accepts(hashlib.md5(data, usedforsecurity=False).hexdigest(), last):
                 self.target.write(name, data, self.entry.identity)
                 self.meter.finish_file()
@@ -104,15 +130,16 @@ class Transfer:
         found by that."""
         while True:
             try:
-                result = await self._get(0)
+                result, body = await self._get(0)
                 data = memoryview(await result.bytes_async())
+                self._settle(judge(body, len(data)))
                 self.meter.receive(len(data))
                 return data
             except TryAgain as problem:
                 await self.tries.wait(problem)
             except FileNotFoundError:
                 if self.entry.size:
-                    raise Changed from None
+                    raise Anew(_GONE) from None
                 return None
             except (BaseError, OSError) as error:
                 await self._wait(error)
@@ -124,7 +151,7 @@ class Transfer:
                 part.begin(self.entry.identity)
             self.meter.find(part.size)
             await self._fill_verified(part)
-        except Changed:
+        except Anew:
             self.meter.find(-part.size)
             part.begin("")
             raise
@@ -147,32 +174,53 @@ class Transfer:
         while part.size < self.entry.size:
             self.tries.reach(part.size)
             try:
-                result = await self._get(part.size)
+                result, body = await self._get(part.size)
                 async for chunk in result.stream(min_chunk_size=CHUNK):
                     part.append(memoryview(chunk))
                     self.meter.receive(len(chunk))
                     self.tries.reach(part.size)
-                if part.size < self.entry.size:
-                    await self.tries.wait(TryAgain(f"{self.bucket.show(self.entry.key)} was cut"))
+                self._settle(judge(body, part.size))
             except TryAgain as problem:
                 await self.tries.wait(problem)
             except FileNotFoundError:
-                raise Changed from None
+                raise Anew(_GONE) from None
             except (BaseError, OSError) as error:
                 await self._wait(error)
-        if part.size > self.entry.size:
-            raise Changed
 
-    async def _get(self, offset: int) -> GetResult:
+    async def _get(self, offset: int) -> tuple[GetResult, Body]:
+        """The object from a byte on. Raises what `_settle` raises."""
         options: GetOptions = {"if_match": self._tag or None}
         if offset:
             options["range"] = {"offset": offset}
-        return await obstore.get_async(self.bucket.store, self.entry.key, options=options)
+        result = await obstore.get_async(self.bucket.store, self.entry.key, options=options)
+        known = Known(
+            start=offset,
+            validator=_unify(self.entry.identity),
+            conditional=bool(self._tag),
+            listed=self.entry.size,
+            checked=bool(self._wanted),
+            pinned=True,
+        )
+        body = begin(known, _read_answer(result, offset))
+        if not isinstance(body, Body):
+            self._settle(body)
+            raise TryAgain(f"{self.bucket.show(self.entry.key)} was not sent")
+        return result, body
+
+    def _settle(self, verdict: Verdict) -> None:
+        """Returns where the object is there. Raises `TryAgain`, `Anew` and `FetchError`."""
+        match verdict:
+            case Again(said):
+                raise TryAgain(f"{self.bucket.show(self.entry.key)} was cut: the bucket {said}")
+            case Changed(said):
+                raise Anew(said)
+            case Refused(said):
+                raise FetchError(f"{self.bucket.show(self.entry.key)}: the bucket {said}")
 
     async def _wait(self, error: Exception) -> None:
         """For the next try. Raises what is no failure that may pass."""
         if isinstance(error, PreconditionError):
-            raise Changed from None
+            raise Anew(_OTHER) from None
         if isinstance(error, OSError) and error.errno:
             raise error  # of a write here
         problem = self.bucket.explain(error, self.entry.key)
@@ -186,7 +234,7 @@ class Transfer:
         if not self._wanted or found == self._wanted:
             return True
         if self._seen == found:
-            self.bucket.checks_tags = False
+            self.bucket.doubt_tags(self.target)
             return True
         self._seen = found
         if last:

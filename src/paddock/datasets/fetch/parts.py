@@ -13,16 +13,19 @@ _HASH_BLOCK = 4 << 20
 
 
 class Mark(msgspec.Struct, frozen=True):
-    """Beside a part: the name of the file, and which content the bytes are of (an ETag; empty: not known)."""
+    """Beside a part: the name of the file, and which content the bytes are of (empty: not known). `validator`: what the
+    server called it, an ETag or a date. `total`: the bytes of all of it, as the server told with the first of them."""
 
     name: str
     identity: str = ""
+    validator: str = ""
+    total: int | None = None
 
 
 class Part:
     """Open until `close`. `directory`: the descriptor of the directory of parts. `algorithm`: the checksum that
     `digest` will be asked for; bytes are hashed as they come, and those of earlier processes when it is asked for.
-    `header`: what is hashed before them. `length_known`: whether the source says where it ends."""
+    `header`: what is hashed before them. `identity`, `validator`, `total`: as in `Mark`."""
 
     def __init__(self, directory: int, key: str, name: str, algorithm: str = "", header: bytes = b"") -> None:
         self._directory, self.key, self.name = directory, key, name
@@ -34,22 +37,31 @@ class Part:
         if mark is None or mark.name != name:
             os.ftruncate(self._file, 0)
             self.size, mark = 0, None
-        self.identity = mark.identity if mark else ""
-        self.length_known = True
+        mark = mark or Mark(name)
+        self.identity, self.validator, self.total = mark.identity, mark.validator, mark.total
         self._start_hash()
 
     def close(self) -> None:
         os.close(self._file)
 
-    def begin(self, identity: str) -> None:
+    def begin(self, identity: str, validator: str = "", total: int | None = None) -> None:
         """From its first byte, of this content. The bytes go before the mark changes, so that no mark is ever beside
         bytes of another content."""
         os.ftruncate(self._file, 0)
-        self.size, self.identity = 0, identity
+        self.size, self.identity, self.validator, self.total = 0, identity, validator, total
         self._start_hash()
+        self._write_mark()
+
+    def learn(self, total: int | None) -> None:
+        """The length of the content whose bytes are there; None: nobody tells."""
+        if total is not None and total != self.total:
+            self.total = total
+            self._write_mark()
+
+    def _write_mark(self) -> None:
         file = os.open(f"{self.key}.tmp", _NEW, 0o644, dir_fd=self._directory)
         try:
-            os.write(file, msgspec.json.encode(Mark(self.name, identity)))
+            os.write(file, msgspec.json.encode(Mark(self.name, self.identity, self.validator, self.total)))
         finally:
             os.close(file)
         names = f"{self.key}.tmp", f"{self.key}.json"

@@ -39,7 +39,8 @@ async def fetch(request: Request, source: Source, target: Target, meter: Meter, 
             await Transfer(bucket, entry, target, meter, patience).run()
 
         await fetch_all(listing, target, meter, transfer)
-        return Fetched(size=meter.done, files=meter.files, fetched=meter.fetched)
+        doubted = bucket.is_doubted(target)
+        return Fetched(size=meter.done, files=meter.files, fetched=meter.fetched, tags_differ=doubted)
     finally:
         listing.close()
 

@@ -83,6 +83,14 @@ KNOWN = (
     _sentence(
         "{size} in {count} file; the server did not tell its length, so only a checksum says whether it is whole"
     ),
+    _sentence(
+        "{size} in {count} file; an ETag of the bucket looks like an MD5 and is none of what came, twice alike, so "
+        "only the sizes were compared"
+    ),
+    _sentence(
+        "{size} in {count} files; an ETag of the bucket looks like an MD5 and is none of what came, twice alike, so "
+        "only the sizes were compared"
+    ),
     _sentence("{uri}, as it is there"),
     _sentence("deleted when no pod mounts it any more: {pods}"),
     _sentence("waiting for other datasets: {count} are fetched at the same time"),
