@@ -6,9 +6,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from paddock.cli.output.dataset_rows import show_source
 from paddock.datasets.crd import build_crd
 from paddock.datasets.definition import read_definition
-from paddock.datasets.sources import OPTIONS, SCHEMES, BadSource, Kind, hide, read_source
+from paddock.datasets.sources import (
+    OPTIONS,
+    SCHEMES,
+    BadSource,
+    Kind,
+    find_password,
+    hide,
+    read_source,
+    split_login,
+)
+from paddock.datasets.states import Ready, build_status
 
 GOOD = [
     ("https://host/a/x.tar", Kind.HTTP, "https://host/a/x.tar", "x.tar"),
@@ -29,6 +40,15 @@ GOOD = [
     ("file:///data/words/", Kind.DIRECTORY, "/data/words", ""),
     ("file:///data/my%20words", Kind.DIRECTORY, "/data/my words", ""),
     ("claim://words", Kind.CLAIM, "words", ""),
+    ("https://ann:hu%2Fsh@host/x", Kind.HTTP, "https://ann:hu%2Fsh@host/x", "x"),
+    ("https://host/%40scope/x.tgz", Kind.HTTP, "https://host/%40scope/x.tgz", "x.tgz"),
+    ("https://host/" + "a" * 300 + "?to=ann@host", Kind.HTTP, "https://host/" + "a" * 300 + "?to=ann@host", "a" * 300),
+    ("https://[::1]:8443/x", Kind.HTTP, "https://[::1]:8443/x", "x"),
+    ("https://例子.example/x", Kind.HTTP, "https://例子.example/x", "x"),
+    ("git+https://[::1]:8443/x.git", Kind.GIT, "https://[::1]:8443/x.git", ""),
+    ("s3://words/ann@host/x", Kind.S3, "words", "ann@host/x"),
+    ("file:///data/@eaDir", Kind.DIRECTORY, "/data/@eaDir", ""),
+    ("git+file:///srv/a@b.git", Kind.GIT, "file:///srv/a@b.git", ""),
 ]
 
 BAD = [
@@ -65,6 +85,14 @@ BAD = [
     ("file:///data/../etc", 'without ".."'),
     ("claim://Words", "write claim://NAME, the PersistentVolumeClaim of the same namespace"),
     ("claim://words/x", "write claim://NAME"),
+    ("https://host/@scope/x.tgz", 'found "https://scope/x.tgz" behind an "@" with "/", "?" or "#" before it'),
+    ("https://host/x?to=ann@host", 'and write %40 for an "@" of a path'),
+    ("git+ssh://ann:hush@host/x.git", 'found "git+ssh://host/x.git" with a password, which ssh takes from no address'),
+    ("git+file://host/x.git", "write git+file:///DIRECTORY"),
+    ("git+https://host:port/x.git", "its host or its port cannot be one"),
+    ("git+https://a.helper=!touch/x.git", "whose host has a character that no host has"),
+    ("https://a;b/x", "whose host has a character that no host has"),
+    ("https://-x/y", "whose host has a character that no host has"),
 ]
 
 
@@ -109,6 +137,18 @@ def test_any_text_is_a_source_or_a_sentence(uri: str) -> None:
         ("s3://words/train", "s3://words/train"),
         ("https://host?sign=hush", "https://host"),
         ("words", "words"),
+        ("https://ann:hu/sh@host/x", "https://host/x"),
+        ("https://ann:hu?sh@host/x", "https://host/x"),
+        ("https://ann:hu#sh@host/x", "https://host/x"),
+        ("https://ann:hu@sh@host/x", "https://host/x"),
+        ("https://ann:" + "h" * 400 + "@host/x", "https://host/x"),
+        ("git+https://ann:hu/sh@host/x.git", "git+https://host/x.git"),
+        ("ann:hush@host/x", "host/x"),
+        ("claim://ann:hush@words", "claim://words"),
+        ("file://ann:hu/sh@/x", "file:///x"),
+        ("file:///data/a@b", "file:///data/a@b"),
+        ("s3://words/a@b", "s3://words/a@b"),
+        ("/data/a@b", "/data/a@b"),
     ],
 )
 def test_nothing_secret_is_shown(uri: str, shown: str) -> None:
@@ -127,12 +167,89 @@ def test_nothing_secret_is_shown(uri: str, shown: str) -> None:
         "git://ann:hush@host/x.git",
         "hf://ann:hush@host/a/b/c",
         "ms://ann:hush@host/x",
+        "https://ann:hu/hush@host/x",
+        "https://ann:[hush@host/x",
+        "https://ann:hush＠x@host/x",
+        "git+https://ann:hu/hush@host/x.git",
+        "git+https://ann:[hush@host/x.git",
+        "git+ssh://ann:hush@host/x.git",
+        "git+file://ann:hush@/srv/x.git",
+        "file://ann:hush@/x",
+        "claim://ann:hush@words",
+        "ann:hush@host/x",
+        "git@ann:hush@host/x",
+        "ann:hush://x@host/x",
     ],
 )
 def test_no_problem_shows_what_is_secret(uri: str) -> None:
     with pytest.raises(BadSource) as problem:
         read_source(uri)
     assert "hush" not in str(problem.value)
+
+
+MARK = "Zq7x"
+"""In each password, so that a part of it is noticed as well."""
+_any = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
+_passwords = st.builds(lambda before, after: before + MARK + after, _any, _any)
+_schemes = st.sampled_from([*SCHEMES, "HTTPS", "oss", "git", "ssh", "ftp", "ms", "pvc", "odd+one", "x y", ""])
+
+
+@given(
+    _schemes,
+    st.text(st.characters(exclude_categories=["Cs"], exclude_characters="/?#"), min_size=1, max_size=9),
+    _passwords,
+)
+def test_no_password_is_in_what_is_said_of_an_address(scheme: str, name: str, password: str) -> None:
+    """In no problem, no row, no status; and no address of a command line has it."""
+    uri = f"{scheme}://{name}:{password}@host.example/x.tar" if scheme else f"{name}:{password}@host.example/x.tar"
+    manifest = {"metadata": {"name": "words"}, "spec": {"source": {"uri": uri}}}
+    said = [hide(uri), show_source(manifest)]
+    try:
+        definition = read_definition(manifest)
+    except BadSource as problem:
+        said.append(str(problem))
+    else:
+        said += [definition.source.shown, str(build_status(definition, Ready(size=1, files=1)))]
+        if definition.source.kind in (Kind.HTTP, Kind.GIT):
+            url, login = split_login(definition.source.place)
+            said.append(url)
+            assert login is not None and MARK in find_password(uri)
+    assert not [each for each in said if MARK in each]
+
+
+@given(st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=9), _passwords)
+def test_a_password_is_hidden_behind_a_name_of_any_characters(name: str, password: str) -> None:
+    for each in ("https", "git+https", "ftp"):
+        uri = f"{each}://{name}:{password}@host.example/x.tar"
+        assert hide(uri) == f"{each}://host.example/x.tar"
+        try:
+            read_source(uri)
+        except BadSource as problem:
+            assert MARK not in str(problem)
+
+
+def test_an_endpoint_with_a_password_is_refused() -> None:
+    source = {"uri": "s3://words/x", "endpoint": "https://ann:hush@minio.example"}
+    with pytest.raises(BadSource) as problem:
+        read_definition({"metadata": {"name": "words"}, "spec": {"source": source}})
+    assert problem.value.field == "endpoint" and "hush" not in str(problem.value)
+
+
+@pytest.mark.parametrize(
+    ("url", "bare", "login"),
+    [
+        ("https://host/x?", "https://host/x?", None),
+        ("https://ann:hush@host/x?a=b%20c#", "https://host/x?a=b%20c#", ("ann", "hush")),
+        ("https://a%3An:h%2F%40@host:8443/x", "https://host:8443/x", ("a:n", "h/@")),
+        ("https://token@[::1]/x", "https://[::1]/x", ("token", "")),
+        ("https://@host/x", "https://host/x", None),
+        ("HTTP://:hush@host/x", "HTTP://host/x", ("", "hush")),
+    ],
+)
+def test_a_login_is_taken_from_an_address_which_stays_as_it_was(
+    url: str, bare: str, login: tuple[str, str] | None
+) -> None:
+    assert split_login(url) == (bare, login)
 
 
 @pytest.mark.parametrize(

@@ -9,9 +9,13 @@ child -> controller    lines of JSON on standard output: any number of `Progress
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from enum import StrEnum
+from typing import Any, TypeVar
 
 import msgspec
+
+from paddock.kube.printable import show_line
 
 REQUEST_VARIABLE = "PADDOCK_FETCH"
 
@@ -23,6 +27,11 @@ STATE_DIRECTORY = ".paddock"
 
 REPORT_SECONDS = 0.5
 """Between two reports of progress within a phase."""
+
+
+LONGEST_TEXT = 800
+"""Characters of a text in a report: a pod's end is kept in a termination message of 4096 bytes, and half a line is no
+report (Kubernetes: `terminationMessagePath`)."""
 
 
 class Fault(StrEnum):
@@ -90,6 +99,7 @@ class Failed(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag=
 
 
 Report = Progress | Fetched | Failed
+_Said = TypeVar("_Said", bound=Report)
 
 _REPORTS: msgspec.json.Decoder[Report] = msgspec.json.Decoder(Report)
 
@@ -105,5 +115,18 @@ def read_report(line: bytes) -> Report | None:
 
 
 def build_line(report: Report) -> bytes:
-    """One line, with its end."""
-    return msgspec.json.encode(report) + b"\n"
+    """One line, with its end. Whatever a text holds, there is a line: what no text of UTF-8 can hold becomes visible,
+    and one that is too long is cut."""
+    return msgspec.json.encode(change_texts(report, _make_printable)) + b"\n"
+
+
+def change_texts(report: _Said, change: Callable[[str], str]) -> _Said:
+    """The report with each text that a source or a library has a part in."""
+    given = {name: getattr(report, name, "") for name in ("reason", "revision", "message")}
+    changed: dict[str, Any] = {name: change(text) for name, text in given.items() if text}
+    return msgspec.structs.replace(report, **changed) if changed else report
+
+
+def _make_printable(text: str) -> str:
+    line = show_line(text)
+    return line if len(line) <= LONGEST_TEXT else f"{line[: LONGEST_TEXT - 1]}…"

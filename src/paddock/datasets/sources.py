@@ -88,6 +88,13 @@ _HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]*(/[A-Za-z0-9][\w.-]*)?")
 _BUCKET = re.compile(r"[a-z0-9][a-z0-9._-]{1,62}")
 _CLAIM = re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?")
 _CONTROL = re.compile(r"[\x00-\x20\x7f]")
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*")
+_HOST = re.compile(r"\w[\w.-]*|[0-9A-Fa-f:.]+(%\w+)?")
+"""A name, or an address as it stands in brackets. Nothing else is a host, and other programs read this one as well."""
+_LOGIN_ENDS = 300
+"""Characters behind the scheme in which a name and a password may stand."""
+_WITHOUT_LOGIN = frozenset({"s3", "hf", "modelscope", "file", "claim", "git+file"})
+"""Schemes whose addresses have no name and password, and may have an "@" behind the first part."""
 
 
 class BadSource(ValueError):
@@ -120,27 +127,73 @@ class Source:
 
 
 def hide(uri: str) -> str:
-    """An address for messages: `https://host/x.tar`, without what may be secret in it."""
+    """An address for messages: `https://host/x.tar`, without what may be secret in it: a name and a password, whatever
+    characters they have, and a query."""
+    scheme, rest = _split_scheme(uri)
+    rest = re.split(r"[?#]", rest[_find_host(scheme, rest) :], maxsplit=1)[0]
+    return f"{scheme}://{rest}" if scheme else rest
+
+
+def split_login(url: str) -> tuple[str, tuple[str, str] | None]:
+    """The address without a name and a password, and both; None if it has none. `url`: of http or https, read."""
+    scheme, rest = _split_scheme(url)
+    end = _find_host(scheme, rest)
+    name, _, password = rest[: max(0, end - 1)].partition(":")
+    login = (unquote(name), unquote(password)) if name or password else None
+    return f"{scheme}://{rest[end:]}", login
+
+
+def find_password(uri: str) -> str:
+    """What is secret of the name and the password in an address, as it is written there: a name alone is a token.
+    Empty if there is none."""
+    scheme, rest = _split_scheme(uri)
+    name, _, password = rest[: max(0, _find_host(scheme, rest) - 1)].partition(":")
+    return password or ("" if scheme.lower() == "git+ssh" else name)
+
+
+def _split_scheme(uri: str) -> tuple[str, str]:
+    """The scheme, empty if there is none, and what follows it."""
     scheme, separator, rest = uri.partition("://")
-    if not separator:
-        return uri
-    authority, slash, path = re.split(r"[?#]", rest, maxsplit=1)[0].partition("/")
-    return f"{scheme}://{authority.rpartition('@')[2]}{slash}{path}"
+    return (scheme, rest) if separator and _SCHEME.fullmatch(scheme) else ("", uri)
+
+
+def _find_host(scheme: str, rest: str) -> int:
+    """Where the host begins: behind a name and a password, 0 if there are none. They end at the last "@" that they may
+    end at, as a password that somebody has not encoded has any characters."""
+    first = re.split(r"[/?#]", rest, maxsplit=1)[0]
+    is_plain = scheme.lower() in _WITHOUT_LOGIN or (not scheme and rest.startswith("/"))
+    if is_plain and not re.search("[@:]", first):
+        return 0
+    return max(first.rfind("@"), rest[:_LOGIN_ENDS].rfind("@")) + 1
 
 
 def read_source(uri: str) -> Source:
     """The source that an address names. Raises `BadSource`."""
-    scheme, separator, rest = uri.partition("://")
+    scheme, rest = _split_scheme(uri)
     scheme = scheme.lower()
-    if not separator:
+    if not scheme:
         raise BadSource(_explain_no_scheme(uri))
     if scheme not in SCHEMES:
         raise BadSource(_explain_scheme(scheme, hide(uri).partition("://")[2]))
     if _CONTROL.search(uri):
         raise BadSource(f'found "{_printable(hide(uri))}", with a space or a control character: write %20 for a space')
     kind = SCHEMES[scheme]
+    _check_login(uri, scheme, rest[: max(0, _find_host(scheme, rest) - 1)])
     place, path = _READERS[kind](uri, rest)
     return Source(kind, uri, place, path)
+
+
+def _check_login(uri: str, scheme: str, login: str) -> None:
+    if re.search(r"[/?#]", login):
+        raise BadSource(
+            f'found "{_printable(hide(uri))}" behind an "@" with "/", "?" or "#" before it, where a password may end: '
+            'put a name and a password into a Secret (spec.source.secretName), and write %40 for an "@" of a path'
+        )
+    if scheme == "git+ssh" and ":" in login:
+        raise BadSource(
+            f'found "{_printable(hide(uri))}" with a password, which ssh takes from no address: put ssh-privatekey '
+            "into a Secret (spec.source.secretName)"
+        )
 
 
 def check_options(source: Source, said: Mapping[str, object]) -> None:
@@ -148,6 +201,10 @@ def check_options(source: Source, said: Mapping[str, object]) -> None:
     for field, (kinds, where) in OPTIONS.items():
         if said.get(field) and source.kind not in kinds:
             raise BadSource(f"{field} means nothing for {source.shown}: it is for {where}", field)
+    if "@" in str(said.get("endpoint") or ""):
+        raise BadSource(
+            'endpoint has an "@": a name and a password belong into a Secret (spec.source.secretName)', "endpoint"
+        )
 
 
 def _read_http(uri: str, rest: str) -> tuple[str, str]:
@@ -165,15 +222,20 @@ def _read_http(uri: str, rest: str) -> tuple[str, str]:
 def _read_s3(uri: str, rest: str) -> tuple[str, str]:
     bucket, _, prefix = rest.partition("/")
     if not _BUCKET.fullmatch(bucket):
-        shown = bucket.rpartition("@")[2]
+        shown = hide(uri).partition("://")[2].partition("/")[0]
         raise BadSource(f'found "{hide(uri)}", and "{shown}" is no name of a bucket: write s3://BUCKET/PREFIX')
     return bucket, prefix
 
 
 def _read_git(uri: str, rest: str) -> tuple[str, str]:
-    if not rest.strip("/"):
-        raise BadSource(f'found "{uri}", which names no repository: write git+https://HOST/REPOSITORY.git')
-    return uri.partition("+")[2], ""
+    url = uri.partition("+")[2]
+    if url.lower().startswith("file:"):
+        if not rest.startswith("/") or not rest.strip("/"):
+            raise BadSource(f'found "{hide(uri)}", which names no repository: write git+file:///DIRECTORY')
+        return url, ""
+    if not _split(url).hostname:
+        raise BadSource(f'found "{hide(uri)}", which names no repository: write git+https://HOST/REPOSITORY.git')
+    return url, ""
 
 
 def _read_hub(uri: str, rest: str) -> tuple[str, str]:
@@ -193,13 +255,13 @@ def _read_hub(uri: str, rest: str) -> tuple[str, str]:
 def _read_directory(uri: str, rest: str) -> tuple[str, str]:
     directory = unquote(rest)
     if not directory.startswith("/") or ".." in directory.split("/"):
-        raise BadSource(f'found "{uri}": a directory has a whole path, without "..": write file:///data/words')
+        raise BadSource(f'found "{hide(uri)}": a directory has a whole path, without "..": write file:///data/words')
     return "/" + directory.strip("/"), ""
 
 
 def _read_claim(uri: str, rest: str) -> tuple[str, str]:
     if not _CLAIM.fullmatch(rest):
-        raise BadSource(f'found "{uri}": write claim://NAME, the PersistentVolumeClaim of the same namespace')
+        raise BadSource(f'found "{hide(uri)}": write claim://NAME, the PersistentVolumeClaim of the same namespace')
     return rest, ""
 
 
@@ -217,18 +279,21 @@ _READERS = {
 def _split(uri: str) -> SplitResult:
     try:
         parts = urlsplit(uri)
-        _ = parts.port
-    except ValueError as error:
-        raise BadSource(f'found "{hide(uri)}", which is no address: {error}') from None
+        host, _ = parts.hostname or "", parts.port
+    except ValueError:
+        # The text of the error may have the name and the password.
+        raise BadSource(f'found "{hide(uri)}", which is no address: its host or its port cannot be one') from None
+    if host and not _HOST.fullmatch(host):
+        raise BadSource(f'found "{hide(uri)}", whose host has a character that no host has')
     return parts
 
 
 def _explain_no_scheme(uri: str) -> str:
     if uri.startswith("/"):
         return f'found "{uri}": a directory of this machine is file://{uri}'
-    if uri.startswith("git@") and ":" in uri:
+    if uri.startswith("git@") and ":" in uri and uri.count("@") == 1:
         return f'found "{uri}": a repository by ssh is git+ssh://{uri.replace(":", "/", 1)}'
-    return f'found "{_printable(uri)}", which begins with no scheme: {_ALLOWED}'
+    return f'found "{_printable(hide(uri))}", which begins with no scheme: {_ALLOWED}'
 
 
 def _explain_scheme(scheme: str, rest: str) -> str:

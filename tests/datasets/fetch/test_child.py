@@ -13,9 +13,21 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from datasets.fetch.calls import read_tree, start
+from datasets.fetch.calls import Child, read_tree, start
+from datasets.fetch.raw import build_answer, in_turn, serve_raw
 from datasets.fetch.web import Server, build_bytes, serve
-from paddock.datasets.fetching import REPORT_SECONDS, Failed, Fault, Fetched, Progress, Request, build_line, read_report
+from paddock.datasets.fetching import (
+    LONGEST_TEXT,
+    REPORT_SECONDS,
+    Failed,
+    Fault,
+    Fetched,
+    Progress,
+    Report,
+    Request,
+    build_line,
+    read_report,
+)
 
 DATA = build_bytes(400_000)
 
@@ -126,6 +138,120 @@ async def test_a_fault_of_ours_is_told_with_its_place_in_the_log(tmp_path: Path)
     assert ended.returncode == 1
     assert b"Traceback" in ended.stderr
     assert read_report(ended.stdout.splitlines(keepends=True)[-1]).message.startswith("a fault of Paddock: ValueError")
+
+
+class Termination:
+    """The two ways in which a child is started: by a laptop, and as a pod, which leaves its end in a file."""
+
+    def __init__(self, as_pod: bool, tmp_path: Path) -> None:
+        self.as_pod, self.log = as_pod, tmp_path / "log"
+
+    async def start(self, request: Request, environ: dict[str, str] | None = None) -> Child:
+        if not self.as_pod:
+            return await start(request, environ)
+        given = {"PADDOCK_FETCH": msgspec.json.encode(request).decode(), "PADDOCK_FETCH_TERMINATION": str(self.log)}
+        return await start(None, {**given, **(environ or {})})
+
+    def check(self, end: Report) -> None:
+        if self.as_pod:
+            kept = self.log.read_bytes()
+            assert read_report(kept) == end and len(kept) <= 4096
+
+
+@pytest.fixture(params=[False, True], ids=["laptop", "pod"])
+def termination(request: pytest.FixtureRequest, tmp_path: Path) -> Termination:
+    return Termination(request.param, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("reason", "shown"),
+    [
+        ("Non trouv\xe9", "404 Non trouv\\xe9"),
+        ("Nicht \xc3\xbcbrig", "404 Nicht übrig"),
+        ("Not\x1b]0;owned", "404 Not\\x1b]0;owned"),
+        ("No" + "\xe9" * 5000, "404 No\\xe9"),
+    ],
+)
+async def test_what_a_server_says_is_told_whatever_bytes_it_has(
+    tmp_path: Path, termination: Termination, reason: str, shown: str
+) -> None:
+    async with serve_raw(in_turn(build_answer(f"404 {reason}", "Content-Length: 0"))) as server:
+        child = await termination.start(Request(uri=f"{server.url}/x", target=str(tmp_path / "t")))
+        code, end = await child.end()
+    assert (code, end.fault) == (1, Fault.SOURCE)
+    assert f"has no {server.url}/x ({shown}" in end.message and end.message.isprintable()
+    termination.check(end)
+
+
+@pytest.mark.parametrize(
+    ("tag", "shown", "sent"),
+    [
+        ('"caf\xe9"', '"caf\\xe9"', False),
+        ('"caf\xc3\xa9"', '"café"', True),
+        ('"a\\xe9"', '"a\\xe9"', False),
+        ('"\xff\x80"', '"\\xff\\x80"', False),
+    ],
+)
+async def test_an_etag_of_any_bytes_lets_a_file_go_on(
+    tmp_path: Path, termination: Termination, tag: str, shown: str, sent: bool
+) -> None:
+    """One that no header of aiohttp can carry as it came is not sent, and is compared with that of the rest."""
+    first = build_answer("200 OK", f"ETag: {tag}", "Content-Length: 1000", body=DATA[:300])
+    headers = f"ETag: {tag}", "Content-Range: bytes 300-999/1000", "Content-Length: 700"
+    async with serve_raw(in_turn(first, build_answer("206 Part", *headers, body=DATA[300:1000]))) as server:
+        child = await termination.start(Request(uri=f"{server.url}/x", target=str(tmp_path / "t")))
+        code, end = await child.end()
+    assert (code, end) == (0, Fetched(size=1000, files=1, fetched=1000, revision=shown))
+    assert "Range: bytes=300-" in server.heads[1]
+    assert (f"If-Range: {tag}" in server.heads[1]) is sent and ("If-Range" in server.heads[1]) is sent
+    assert read_tree(tmp_path / "t")["x"] == DATA[:1000]
+    termination.check(end)
+
+
+async def test_an_etag_that_is_not_sent_and_has_changed_begins_anew(tmp_path: Path, termination: Termination) -> None:
+    first = build_answer("200 OK", 'ETag: "\xe9"', "Content-Length: 1000", body=DATA[:300])
+    headers = 'ETag: "\xe8"', "Content-Range: bytes 300-999/1000", "Content-Length: 700"
+    whole = build_answer("200 OK", 'ETag: "\xe8"', "Content-Length: 3", body=b"new")
+    async with serve_raw(in_turn(first, build_answer("206 Part", *headers, body=DATA[300:1000]), whole)) as server:
+        child = await termination.start(Request(uri=f"{server.url}/x", target=str(tmp_path / "t")))
+        code, _ = await child.end()
+    assert code == 0 and read_tree(tmp_path / "t")["x"] == b"new"
+
+
+async def test_an_etag_of_many_kilobytes_leaves_room_for_the_report(tmp_path: Path, termination: Termination) -> None:
+    tag = '"' + "好".encode().decode("latin-1") * 2000 + '"'
+    async with serve_raw(in_turn(build_answer("200 OK", f"ETag: {tag}", "Content-Length: 2", body=b"hi"))) as server:
+        child = await termination.start(Request(uri=f"{server.url}/x", target=str(tmp_path / "t")))
+        code, end = await child.end()
+    assert code == 0 and len(end.revision) == LONGEST_TEXT and end.revision.startswith('"好好')
+    termination.check(end)
+
+
+async def test_passwords_of_the_home_directory_go_nowhere(tmp_path: Path, termination: Termination) -> None:
+    """Neither to the source nor to where it leads. Proxies of the environment are another matter."""
+    (tmp_path / ".netrc").write_text(
+        "machine 127.0.0.1 login me password hush1\nmachine localhost login me password hush2\n"
+    )
+    (tmp_path / ".netrc").chmod(0o600)
+    async with serve_raw(in_turn(build_answer("200 OK", "Content-Length: 2", body=b"hi"))) as other:
+        location = f"Location: http://localhost:{other.port}/y"
+        async with serve_raw(in_turn(build_answer("302 Found", location, "Content-Length: 0"))) as server:
+            request = Request(uri=f"{server.url}/x", target=str(tmp_path / "t"))
+            code, _ = await (await termination.start(request, {"HOME": str(tmp_path)})).end()
+    assert code == 0
+    assert not any("Authorization" in head for head in server.heads + other.heads)
+
+
+@pytest.mark.parametrize("text", ["\udce9", "\ud800", "\x00\x1b", "\u2028", "好" * 5000, "\\" * 5000, "\x1b" * 5000])
+def test_a_line_is_there_whatever_a_text_holds(text: str) -> None:
+    for report in (
+        Failed(message=text),
+        Progress(phase="retrying", reason=text),
+        Fetched(size=1, files=1, revision=text),
+    ):
+        line = build_line(report)
+        assert line.count(b"\n") == 1 and len(line) <= 4096
+        assert type(read_report(line)) is type(report)
 
 
 def test_it_starts_quickly(tmp_path: Path) -> None:

@@ -217,6 +217,27 @@ class TestByHttp:
         with open_repository(url, {}, str(tmp_path)) as opened:
             assert "hush" not in " ".join((opened.url, *opened.options))
 
+    async def test_passwords_of_the_home_directory_are_not_sent(
+        self, server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        (tmp_path / ".netrc").write_text("machine 127.0.0.1 login ann password hush\n")
+        monkeypatch.setenv("HOME", str(tmp_path))
+        async with serve(server):
+            end = await must_fail(Request(uri=f"git+{server.url('words.git')}", target=str(tmp_path / "t")))
+        assert "refuses" in end.message
+        assert not any("Authorization" in each for each in server.requests)
+
+    @pytest.mark.parametrize("uri", ["git+http://[::1]:PORT/words.git", "git+http://ann:hush@[::1]:PORT/words.git"])
+    async def test_a_host_by_its_address_of_ipv6_gets_its_password(
+        self, server: Server, tmp_path: Path, uri: str
+    ) -> None:
+        server.host = "::1"
+        secret = {} if "@" in uri else {"username": "ann", "password": "hush"}
+        async with serve(server):
+            uri = uri.replace("PORT", str(server.port))
+            await must_fetch(Request(uri=uri, target=str(tmp_path / "t"), secret=secret))
+        assert read_tree(tmp_path / "t") == build_wanted(FILES)
+
     @pytest.mark.parametrize("secret", [{}, {"token": "hush-wrong"}])
     async def test_without_it_nobody_is_asked(self, server: Server, tmp_path: Path, secret: dict) -> None:
         async with serve(server):
@@ -225,3 +246,47 @@ class TestByHttp:
         assert end.fault == Fault.SOURCE
         assert "refuses" in end.message and "spec.source.secretName" in end.message
         assert "hush" not in end.message
+
+
+@pytest.fixture
+def told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A git that writes its arguments and what it is given into a file, repeats the password, and fails."""
+    log, programs = tmp_path / "told", tmp_path / "bin"
+    programs.mkdir()
+    (programs / "git").write_text(
+        f'#!/bin/sh\nprintf "%s\\n" "$@" >> {log}\necho "fatal: $PADDOCK_GIT_PASSWORD is of no use" >&2\ncase "$*" in\n'
+        "*fetch*) exit 1 ;;\nesac\n"
+    )
+    (programs / "git").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{programs}:{os.environ['PATH']}")
+    return log
+
+
+@pytest.mark.parametrize(
+    ("password", "secret"),
+    [
+        ("hush-hush", {}),
+        ("hu%2Fsh%40hush", {}),
+        ("hu%C3%A9sh%20hush", {}),
+        ("hush:hush", {}),
+        ("hush'\"$(x)", {}),
+        ("", {"username": "ann", "password": "hush/@hush"}),
+        ("", {"token": "hush+/=hush"}),
+    ],
+)
+async def test_no_password_is_in_an_argument_or_in_what_is_said(
+    tmp_path: Path, told: Path, password: str, secret: dict[str, str]
+) -> None:
+    login = f"ann:{password}@" if password else ""
+    end = await must_fail(
+        Request(uri=f"git+https://{login}host.example/x.git", target=str(tmp_path / "t"), secret=secret)
+    )
+    assert "https://host.example/x.git" in told.read_text()
+    for text in (told.read_text(), end.message):
+        assert "hush" not in text
+    assert "git cannot fetch https://host.example/x.git: *** is of no use" in end.message
+
+
+async def test_a_short_password_does_not_spoil_a_message(tmp_path: Path, told: Path) -> None:
+    end = await must_fail(Request(uri="git+https://ann:p@host.example/x.git", target=str(tmp_path / "t")))
+    assert end.message.startswith("git cannot fetch https://host.example/x.git: ")

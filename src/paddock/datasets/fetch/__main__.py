@@ -13,7 +13,7 @@ from pathlib import Path
 from paddock.datasets.fetch.failures import FetchError
 from paddock.datasets.fetch.folded import fold, unfold
 from paddock.datasets.fetch.requests import TERMINATION_VARIABLE, read_request
-from paddock.datasets.fetch.run import run
+from paddock.datasets.fetch.run import find_secrets, hide_secrets, run
 from paddock.datasets.fetching import REQUEST_VARIABLE, Failed, Fault, Fetched, Report, Request, build_line
 
 _PARENT_SECONDS = 1.0
@@ -21,9 +21,13 @@ _PARENT_SECONDS = 1.0
 
 def main() -> int:
     os.umask(0o022)
+    # aiohttp and git send the passwords of ~/.netrc to whatever host a source leads to.
+    os.environ["NETRC"] = os.devnull
     is_pod = REQUEST_VARIABLE in os.environ
+    secrets: tuple[str, ...] = ()
     try:
         request = read_request(os.environ)
+        secrets = find_secrets(request)
         if is_pod:
             unfold(request.target)
         end = asyncio.run(_run(request, 0 if is_pod else os.getppid()))
@@ -32,9 +36,12 @@ def main() -> int:
     except FetchError as problem:
         end = Failed(message=problem.message, fault=problem.fault)
     except Exception as error:
-        traceback.print_exc()
-        fault = f"a fault of Paddock: {type(error).__name__}: {str(error)[:300]}; its log has where"
-        end = Failed(message=fault, fault=Fault.MACHINE)
+        with suppress(OSError, ValueError):
+            sys.stderr.write(hide_secrets(secrets, traceback.format_exc()))
+        said = hide_secrets(secrets, str(error))[:300]
+        end = Failed(
+            message=f"a fault of Paddock: {type(error).__name__}: {said}; its log has where", fault=Fault.MACHINE
+        )
     _say(end)
     _leave_message(end)
     return 0 if isinstance(end, Fetched) else 1
@@ -67,14 +74,14 @@ def _end() -> None:
 
 def _say(report: Report) -> None:
     # Nobody may read any more; the end of the controller is noticed by `_watch`.
-    with suppress(BrokenPipeError, ValueError):
+    with suppress(OSError, ValueError):
         sys.stdout.buffer.write(build_line(report))
         sys.stdout.buffer.flush()
 
 
 def _leave_message(end: Report) -> None:
     if path := os.environ.get(TERMINATION_VARIABLE):
-        with suppress(OSError):
+        with suppress(OSError, ValueError):
             Path(path).write_bytes(build_line(end))
 
 

@@ -11,6 +11,7 @@ wget and curl take it, and `Fetched.length_unknown` says so.
 from __future__ import annotations
 
 import asyncio
+import base64
 import ssl
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
@@ -31,7 +32,7 @@ from paddock.datasets.fetch.parts import Part
 from paddock.datasets.fetch.target import Target
 from paddock.datasets.fetch.tries import Patience, Tries, TryAgain
 from paddock.datasets.fetching import Fault, Fetched, Request
-from paddock.datasets.sources import Source, hide
+from paddock.datasets.sources import Source, hide, split_login
 
 CONNECT_SECONDS, READ_SECONDS = 30.0, 60.0
 """To connect, and without a byte."""
@@ -89,8 +90,8 @@ class Download:
 
     @property
     def host(self) -> str:
-        parts = urlsplit(self.url)
-        return parts.hostname + (f":{parts.port}" if parts.port else "") if parts.hostname else ""
+        """With its port, if it is another than usual."""
+        return urlsplit(self.url).netloc.rpartition("@")[2]
 
     @property
     def shown(self) -> str:
@@ -101,7 +102,8 @@ class Download:
 async def fetch(request: Request, source: Source, target: Target, meter: Meter, patience: Patience) -> Fetched:
     """The file at `source`, in `target`. Raises `FetchError` and OSError."""
     checksum = Checksum("sha256", request.sha256) if request.sha256 else None
-    download = Download(source.place, source.path, checksum, _build_headers(request.secret))
+    url, login = split_login(source.place)
+    download = Download(url, source.path, checksum, _build_headers(request.secret, login))
     meter.expect(0, 1)
     async with open_session() as session:
         revision = await fetch_file(session, download, target, meter, patience)
@@ -226,7 +228,7 @@ async def _receive(
     kept = _read_kept(download, part, target)
     known = _build_known(download, part)
     try:
-        async with session.get(_build_url(download.url), headers=_build_conditions(download, known, kept)) as answer:
+        async with await _ask(session, download, _build_conditions(download, known, kept)) as answer:
             if answer.status == 304 and kept:
                 meter.expect(kept.size, 1)
                 meter.find(kept.size, 1)
@@ -242,6 +244,20 @@ async def _receive(
     except (aiohttp.ClientError, TimeoutError, ConnectionError, ssl.SSLError) as error:
         raise explain(error, download) from error
     return judge(body, part.size)
+
+
+async def _ask(
+    session: aiohttp.ClientSession, download: Download, headers: Mapping[str, str]
+) -> aiohttp.ClientResponse:
+    try:
+        return await session.get(_build_url(download.url), headers=headers)
+    except aiohttp.ClientError:
+        raise
+    except ValueError as error:
+        # Of a redirect: a name and a password in its address beside those that were sent, a port that is none.
+        raise FetchError(
+            f"{download.shown} leads to an address that cannot be asked for ({hide(_first_line(error))})"
+        ) from error
 
 
 def _make_ready(download: Download, part: Part, body: Body, answer: Answer, meter: Meter) -> None:
@@ -419,9 +435,14 @@ def _build_url(url: str) -> URL:
     return URL(url, encoded=url.isascii())
 
 
-def _build_headers(secret: Mapping[str, str]) -> dict[str, str]:
+def _build_headers(secret: Mapping[str, str], login: tuple[str, str] | None) -> dict[str, str]:
+    """`login`: a name and a password of the address, where the Secret has none. Raises `FetchError`."""
     if token := secret.get("token", "").strip():
+        if not (token.isascii() and token.isprintable()):
+            raise FetchError("the token of the Secret has a character that no header can have: correct it")
         return {"Authorization": f"Bearer {token}"}
     if username := secret.get("username", ""):
-        return {"Authorization": aiohttp.encode_basic_auth(username, secret.get("password", ""))}
-    return {}
+        login = username, secret.get("password", "")
+    if login is None:
+        return {}
+    return {"Authorization": "Basic " + base64.b64encode(":".join(login).encode()).decode()}

@@ -11,12 +11,12 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import unquote, urlsplit
+from urllib.parse import urlsplit
 
 from paddock.datasets.fetch.failures import FetchError
 from paddock.datasets.fetch.tries import TryAgain
 from paddock.datasets.fetching import Fault
-from paddock.datasets.sources import hide
+from paddock.datasets.sources import hide, split_login
 
 _HELPER = (
     '!f() { test "$1" = get && '
@@ -42,21 +42,13 @@ class Repository:
     url: str
     options: tuple[str, ...]
     environ: Mapping[str, str]
-    hidden: tuple[str, ...] = ()
-    """Values that no message may have."""
 
     def explain(self, said: str, revision: str) -> Exception:
         """Git's own words as ours: `TryAgain` for what may pass, else `FetchError`."""
-        text = self._hide(said)
         for pattern, build in _EXPLANATIONS:
-            if re.search(pattern, text, re.IGNORECASE):
-                return build(hide(self.url), revision, _read_fatal(text))
-        return FetchError(f"git cannot fetch {hide(self.url)}: {_read_fatal(text)}")
-
-    def _hide(self, text: str) -> str:
-        for each in self.hidden:
-            text = text.replace(each, "***")
-        return text
+            if re.search(pattern, said, re.IGNORECASE):
+                return build(hide(self.url), revision, _read_fatal(said))
+        return FetchError(f"git cannot fetch {hide(self.url)}: {_read_fatal(said)}")
 
 
 @contextmanager
@@ -66,9 +58,10 @@ def open_repository(url: str, secret: Mapping[str, str], state: str) -> Iterator
     if shutil.which("git") is None:
         raise FetchError("git is not installed on this machine: install it (apt-get install git)", Fault.MACHINE)
     with tempfile.TemporaryDirectory(prefix="paddock-git-") as private:
-        environ = _build_environ(private)
         scheme = urlsplit(url).scheme
-        url, given = _split_credentials(url)
+        environ = _build_environ(private, scheme)
+        # All users of a machine see a command line. The name in an address of ssh is no secret, and belongs to it.
+        url, given = split_login(url) if scheme in ("http", "https") else (url, None)
         options = _build_options(url, scheme)
         password = secret.get("token", "").strip() or secret.get("password", "")
         login = (secret.get("username") or TOKEN_USER, password) if password else given
@@ -77,24 +70,12 @@ def open_repository(url: str, secret: Mapping[str, str], state: str) -> Iterator
             environ["PADDOCK_GIT_USERNAME"], environ["PADDOCK_GIT_PASSWORD"] = login
         if scheme == "ssh":
             environ["GIT_SSH_COMMAND"] = _build_ssh(secret, Path(private), state)
-        # A name without a password is a token.
-        in_address = (given[1] or given[0]) if given else ""
-        hidden = tuple(each for each in (password, in_address) if each)
-        yield Repository(url, options, environ, hidden)
+        yield Repository(url, options, environ)
 
 
-def _split_credentials(url: str) -> tuple[str, tuple[str, str] | None]:
-    """The address for the command line, which all users of a machine see, and the name and the password that stood in
-    it. The name in an address of ssh is no secret, and belongs to it."""
-    parts = urlsplit(url)
-    if parts.scheme not in ("http", "https") or parts.username is None:
-        return url, None
-    bare = parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
-    return bare, (unquote(parts.username), unquote(parts.password or ""))
-
-
-def _build_environ(home: str) -> dict[str, str]:
-    """That of this process, without what changes how git works; it never asks anybody."""
+def _build_environ(private: str, scheme: str) -> dict[str, str]:
+    """That of this process, without what changes how git works; it never asks anybody. Of the home directory ssh needs
+    its keys; by http it would be the passwords of ~/.netrc."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("GIT_", "PADDOCK_"))}
     environ = {
         **kept,
@@ -104,7 +85,7 @@ def _build_environ(home: str) -> dict[str, str]:
         "GIT_CONFIG_NOSYSTEM": "1",
         "GIT_LFS_SKIP_SMUDGE": "0",
         "LC_ALL": "C",
-        "HOME": os.environ.get("HOME", home),
+        "HOME": os.environ.get("HOME", private) if scheme == "ssh" else private,
     }
     if certificates := os.environ.get("SSL_CERT_FILE"):
         environ["GIT_SSL_CAINFO"] = certificates
@@ -157,7 +138,7 @@ def _build_ssh(secret: Mapping[str, str], private: Path, state: str) -> str:
 
 def _read_origin(url: str) -> str:
     parts = urlsplit(url)
-    return f"{parts.scheme}://{parts.hostname}" + (f":{parts.port}" if parts.port else "")
+    return f"{parts.scheme}://{parts.netloc}"
 
 
 def _read_fatal(text: str) -> str:

@@ -4,26 +4,49 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
+from urllib.parse import quote, unquote
 
 from paddock.datasets.fetch.failures import FetchError, explain_os_error
 from paddock.datasets.fetch.meter import Meter
 from paddock.datasets.fetch.target import Origin, Target
 from paddock.datasets.fetch.tries import Patience
-from paddock.datasets.fetching import Failed, Fetched, Report, Request
-from paddock.datasets.sources import BadSource, Kind, Source, read_source
+from paddock.datasets.fetching import Failed, Fetched, Report, Request, change_texts
+from paddock.datasets.sources import BadSource, Kind, Source, find_password, read_source
 
+_NO_SECRETS = frozenset({"username", "known_hosts"})
+_LEAST_SECRET = 4
 Fetch = Callable[[Request, Source, Target, Meter, Patience], Awaitable[Fetched]]
 
 
 async def run(request: Request, say: Callable[[Report], None], patience: Patience | None = None) -> Fetched | Failed:
     """Fetches, and says `Progress` on the way. What is no failure of a source or the machine is raised."""
-    meter = Meter(say)
+    hide = partial(hide_secrets, find_secrets(request))
+    end = await _run(request, Meter(lambda report: say(change_texts(report, hide))), patience or Patience())
+    return change_texts(end, hide)
+
+
+def find_secrets(request: Request) -> tuple[str, ...]:
+    """What no message and no log may have, the longest first. Less than four characters are in any sentence."""
+    password = find_password(request.uri)
+    given = {value.strip() for key, value in request.secret.items() if key not in _NO_SECRETS}
+    given |= {password, unquote(password), quote(password, safe="")}
+    return tuple(sorted((each for each in given if len(each) >= _LEAST_SECRET), key=len, reverse=True))
+
+
+def hide_secrets(secrets: Sequence[str], text: str) -> str:
+    for each in secrets:
+        text = text.replace(each, "***")
+    return text
+
+
+async def _run(request: Request, meter: Meter, patience: Patience) -> Fetched | Failed:
     try:
         source = read_source(request.uri)
         fetch = find(source)
         meter.enter("listing")
-        return await _fill(request, source, fetch, meter, patience or Patience())
+        return await _fill(request, source, fetch, meter, patience)
     except BadSource as problem:
         return Failed(message=f"spec.source.uri: {problem}")
     except FetchError as problem:
