@@ -85,7 +85,15 @@ async def test_what_a_killed_process_left_is_no_hindrance(repository: Repository
 
 
 @pytest.mark.parametrize(
-    ("name", "to"), [("out", "../outside"), ("whole", "/etc/passwd"), ("in", ".paddock/files"), ("x/y", "../../o")]
+    ("name", "to"),
+    [
+        ("out", "../outside"),
+        ("whole", "/etc/passwd"),
+        ("in", ".paddock/files"),
+        ("x/y", "../../o"),
+        ("back", "../t/README.md"),
+        ("x/back", "../../t/x/y"),
+    ],
 )
 async def test_links_that_lead_out_are_refused(repository: Repository, tmp_path: Path, name: str, to: str) -> None:
     repository.commit({name: to})

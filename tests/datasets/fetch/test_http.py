@@ -11,6 +11,7 @@ from aiohttp import web
 
 from client.tls_server import make_certificate
 from datasets.fetch.calls import fetch, must_fail, must_fetch, read_tree, start
+from datasets.fetch.raw import build_answer, serve_raw
 from datasets.fetch.web import Server, build_bytes, serve, serve_until_closed
 from paddock.datasets.fetch.target import Target
 from paddock.datasets.fetching import Failed, Fault, Progress, Report, Request
@@ -248,6 +249,40 @@ async def test_credentials_go_to_their_host_alone(tmp_path: Path, secret: dict, 
     assert server.requests[0].get("Authorization") == header
     assert "Authorization" not in other.requests[0]
     assert read_tree(tmp_path / "t") == {"words.bin": DATA}
+
+
+@pytest.mark.parametrize(
+    ("secret", "header"),
+    [
+        ({}, "Basic YW5uOmh1c2g="),
+        ({"username": "bob", "password": "né"}, "Basic Ym9iOm7DqQ=="),
+        ({"token": "token"}, "Bearer token"),
+    ],
+)
+async def test_a_secret_counts_before_what_the_address_has(tmp_path: Path, secret: dict, header: str) -> None:
+    async with serve(Server(data=DATA)) as server:
+        url = server.url().replace("://", "://ann:hush@")
+        await must_fetch(Request(uri=url, target=str(tmp_path / "t"), secret=secret))
+    assert server.requests[0]["Authorization"] == header
+
+
+async def test_a_token_that_no_header_can_have_is_told(tmp_path: Path) -> None:
+    end = await must_fail(Request(uri="http://127.0.0.1:9/x", target=str(tmp_path / "t"), secret={"token": "a\nb"}))
+    assert (end.fault, end.message) == (
+        Fault.SOURCE,
+        "the token of the Secret has a character that no header can have: correct it",
+    )
+
+
+@pytest.mark.parametrize("location", ["http://ann:hush@127.0.0.1:PORT/x", "http://127.0.0.1:99999/x", "http://[::1/x"])
+async def test_a_redirect_that_cannot_be_asked_for_is_told(tmp_path: Path, location: str) -> None:
+    async with serve_raw(lambda head: answer) as server:
+        place = location.replace("PORT", str(server.port))
+        told = f"Location: {place}".encode(errors="surrogateescape").decode("latin-1")
+        answer = build_answer("302 Found", told, "Content-Length: 0")
+        end = await must_fail(Request(uri=f"{server.url}/x", target=str(tmp_path / "t"), secret={"token": "t" * 9}))
+    assert end.fault == Fault.SOURCE
+    assert f"{server.url}/x leads to " in end.message and "hush" not in end.message and end.message.isprintable()
 
 
 @pytest.mark.parametrize("location", ["file:///etc/passwd", "ftp://127.0.0.1/x"])

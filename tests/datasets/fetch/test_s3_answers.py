@@ -13,6 +13,7 @@ from aiohttp import web
 from datasets.fetch.buckets import KEYS
 from datasets.fetch.calls import fetch, must_fail, must_fetch, read_tree, start
 from datasets.fetch.web import Server, build_bytes, serve
+from paddock.datasets.fetch.fences import Fence
 from paddock.datasets.fetching import Fault, Report, Request
 
 LARGE = build_bytes(400_000)
@@ -222,3 +223,59 @@ async def test_many_objects_are_listed_with_little_memory(tmp_path: Path) -> Non
         size = int((await child.process.stdout.read()).split()[0])
     assert "has 100000 objects, and spec.source.include and exclude leave none of them" in end.message
     assert 20_000 < size < 55_000, size
+
+
+class TestRedirects:
+    @pytest.mark.parametrize("what", ["list", "object"])
+    async def test_another_host_gets_no_token_and_gives_no_object(self, tmp_path: Path, what: str) -> None:
+        bucket, other = Bucket({"train/a": b"a"}), Bucket({"train/a": b"evil"})
+        async with serve(Server(check=other.answer)) as elsewhere, serve(Server()) as server:
+
+            def lead(request: web.Request) -> web.Response:
+                if what == "object" and "list-type" in request.query:
+                    return bucket.answer(request)
+                location = f"http://localhost:{elsewhere.port}{request.path_qs}"
+                return web.Response(status=307, headers={"Location": location})
+
+            server.check = lead
+            end = await must_fail(build(server, tmp_path, secret={**KEYS, "sessionToken": "token"}))
+            assert end.fault == Fault.SOURCE
+            assert f"leads to localhost:{elsewhere.port}: objects of another host are not taken" in end.message
+            assert elsewhere.requests == [] and read_tree(tmp_path / "t") == {}
+
+    async def test_by_https_as_well(self, tmp_path: Path) -> None:
+        location = {"Location": "https://localhost/words"}
+        async with serve(Server(check=lambda request: web.Response(status=307, headers=location))) as server:
+            end = await must_fail(build(server, tmp_path))
+        assert "leads to localhost: objects of another host are not taken" in end.message
+
+    async def test_the_same_host_may_lead_on(self, tmp_path: Path) -> None:
+        bucket = Bucket({"train/a": b"a"})
+
+        def lead(request: web.Request) -> web.Response:
+            if request.path.startswith("/words"):
+                return web.Response(status=307, headers={"Location": f"/other{request.path_qs}"})
+            return bucket.answer(request.clone(rel_url=request.path_qs.removeprefix("/other")))
+
+        async with serve(Server(check=lead)) as server:
+            await must_fetch(build(server, tmp_path, secret={}))
+        assert read_tree(tmp_path / "t") == {"a": b"a"}
+
+    async def test_a_proxy_of_the_environment_is_asked(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        bucket = Bucket({"train/a": b"a"})
+        async with serve(Server(check=bucket.answer)) as proxy:
+            monkeypatch.setenv("http_proxy", proxy.url("").rstrip("/"))
+            await must_fetch(build(proxy, tmp_path, endpoint="http://nobody.invalid"))
+        assert {each["Host"] for each in proxy.requests} == {"nobody.invalid"}
+
+
+@pytest.mark.parametrize(
+    ("endpoint", "excluded"),
+    [
+        ("https://minio.example.com:9000", "minio.example.com"),
+        ("http://[0:0::1]:9000", "::1"),
+        ("https://例子.example", "xn--fsqu00a.example"),
+    ],
+)
+def test_the_host_of_a_bucket_is_asked_without_a_proxy(endpoint: str, excluded: str) -> None:
+    assert Fence(port=9).build_options(endpoint) == {"proxy_url": "http://127.0.0.1:9", "proxy_excludes": excluded}

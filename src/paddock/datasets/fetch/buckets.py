@@ -16,6 +16,7 @@ from obstore.store import S3Store
 
 from paddock.datasets.fetch.bodies import explain_size
 from paddock.datasets.fetch.failures import FetchError
+from paddock.datasets.fetch.fences import Fence
 from paddock.datasets.fetch.names import show
 from paddock.datasets.fetch.target import Target
 from paddock.datasets.fetch.tries import TryAgain
@@ -40,7 +41,7 @@ _BY_HOST = (".aliyuncs.com", ".myhuaweicloud.com", ".myqcloud.com")
 """Clouds that want the bucket in the name of the host; OSS refuses it in the path (SecondLevelDomainForbidden)."""
 
 
-def build_store(bucket: str, endpoint: str, region: str, secret: Mapping[str, str]) -> S3Store:
+def build_store(bucket: str, endpoint: str, region: str, secret: Mapping[str, str], fence: Fence) -> S3Store:
     """The bucket. Without credentials, of the Secret or of the environment, requests are not signed."""
     config: S3Config = {"region": region or find_region(endpoint)}
     if endpoint:
@@ -52,6 +53,7 @@ def build_store(bucket: str, endpoint: str, region: str, secret: Mapping[str, st
     elif not os.environ.get("AWS_ACCESS_KEY_ID"):
         config["skip_signature"] = True
     options: ClientConfig = {
+        **fence.build_options(config.get("endpoint") or f"https://s3.{config['region']}.amazonaws.com"),
         "allow_http": endpoint.startswith("http://"),
         "connect_timeout": "15s",
         "read_timeout": "60s",
@@ -104,6 +106,7 @@ class Bucket:
     name: str
     endpoint: str
     store: S3Store
+    fence: Fence
     checks_tags: bool = True
 
     def doubt_tags(self, target: Target) -> None:
@@ -128,6 +131,11 @@ class Bucket:
         """`TryAgain` for what may pass, else `FetchError`. obstore's own text ends with a dump of its values."""
         text = str(error).partition("\n\nDebug source")[0]
         where = f"{self.show(key)} at {self.endpoint or 'S3'}"
+        if self.fence.led_to:
+            return FetchError(
+                f"{where} leads to {self.fence.led_to}: objects of another host are not taken, and it gets no "
+                "credentials; if it is the right one, name it (spec.source.endpoint, or spec.source.region)"
+            )
         status = _STATUS.search(text)
         refused = isinstance(error, PermissionDeniedError | UnauthenticatedError)
         if refused or (status and status[1].startswith(("401", "403"))):

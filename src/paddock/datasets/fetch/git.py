@@ -6,15 +6,15 @@ name of the tree is checked. A fetch that is cut is begun anew, as git cannot go
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from paddock.datasets.fetch.failures import FetchError
+from paddock.datasets.fetch.links import find_end
 from paddock.datasets.fetch.meter import FETCHING, VERIFYING, Meter
 from paddock.datasets.fetch.names import check_name, show
 from paddock.datasets.fetch.processes import Ended, run_program
@@ -178,12 +178,13 @@ class Clone:
     def _verify(self, leaves: list[Leaf]) -> int:
         """Bytes of all files. Raises `FetchError` for links that lead out, and for files of LFS that are not there."""
         self._meter.enter(VERIFYING)
-        root = os.path.realpath(self._target.path)
+        root = Path(self._target.path)
+        links = {leaf.name: str((root / leaf.name).readlink()) for leaf in leaves if leaf.mode == _LINK}
         size = 0
         for leaf in leaves:
-            path = Path(self._target.path) / leaf.name
+            path = root / leaf.name
             if leaf.mode == _LINK:
-                _check_link(path, root, leaf.name)
+                _check_link(path, leaf.name, links)
             elif leaf.mode != _MODULE:
                 size += path.lstat().st_size
                 if 100 < leaf.size < 1024 and _is_pointer(path):
@@ -202,16 +203,15 @@ def _read_leaves(output: bytes) -> Iterator[Leaf]:
             yield Leaf(mode, int(size) if size.isdigit() else 0, name.decode(errors="surrogateescape"))
 
 
-def _check_link(path: Path, root: str, name: str) -> None:
-    """Where pods mount the dataset, its path is another one."""
-    to = str(path.readlink())
-    real = os.path.realpath(path)
-    if to.startswith("/") or not (real == root or real.startswith(root + os.sep)):
+def _check_link(path: Path, name: str, links: Mapping[str, str]) -> None:
+    end = find_end(name, links)
+    if end is None:
         path.unlink()
         raise FetchError(
-            f"the source has a link {show(name)} to {show(to)}, which leads out of the dataset: remove it there"
+            f"the source has a link {show(name)} to {show(links[name])}, which leads out of the dataset: remove it "
+            "there"
         )
-    if real.startswith(f"{root}/{STATE_DIRECTORY}"):
+    if end.startswith(STATE_DIRECTORY):
         path.unlink()
         raise FetchError(f"the source has a link {show(name)} into Paddock's own directory: remove it there")
 

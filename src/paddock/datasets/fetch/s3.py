@@ -16,6 +16,7 @@ from obstore.exceptions import BaseError
 
 from paddock.datasets.fetch.buckets import Bucket, build_store
 from paddock.datasets.fetch.failures import FetchError
+from paddock.datasets.fetch.fences import open_fence
 from paddock.datasets.fetch.listing import Entry, Listing
 from paddock.datasets.fetch.meter import LISTING, Meter
 from paddock.datasets.fetch.names import Patterns
@@ -29,20 +30,21 @@ from paddock.datasets.sources import Source
 
 async def fetch(request: Request, source: Source, target: Target, meter: Meter, patience: Patience) -> Fetched:
     """The objects under `source`, in `target`. Raises `FetchError` and OSError."""
-    store = build_store(source.place, request.endpoint, request.region, request.secret)
-    bucket = Bucket(source.place, request.endpoint, store)
-    listing = Listing(target.state, Patterns(request.include, request.exclude))
-    try:
-        await _list(bucket, unquote(source.path), listing, meter, patience)
+    async with open_fence() as fence:
+        store = build_store(source.place, request.endpoint, request.region, request.secret, fence)
+        bucket = Bucket(source.place, request.endpoint, store, fence)
+        listing = Listing(target.state, Patterns(request.include, request.exclude))
+        try:
+            await _list(bucket, unquote(source.path), listing, meter, patience)
 
-        async def transfer(entry: Entry) -> None:
-            await Transfer(bucket, entry, target, meter, patience).run()
+            async def transfer(entry: Entry) -> None:
+                await Transfer(bucket, entry, target, meter, patience).run()
 
-        await fetch_all(listing, target, meter, transfer)
-        doubted = bucket.is_doubted(target)
-        return Fetched(size=meter.done, files=meter.files, fetched=meter.fetched, tags_differ=doubted)
-    finally:
-        listing.close()
+            await fetch_all(listing, target, meter, transfer)
+            doubted = bucket.is_doubted(target)
+            return Fetched(size=meter.done, files=meter.files, fetched=meter.fetched, tags_differ=doubted)
+        finally:
+            listing.close()
 
 
 async def _list(bucket: Bucket, prefix: str, listing: Listing, meter: Meter, patience: Patience) -> None:
