@@ -15,15 +15,22 @@ import base64
 import ssl
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
-from urllib.parse import urlsplit
 
 import aiohttp
 import msgspec
 from yarl import URL
 
+from paddock.datasets.fetch.answers import (
+    CONNECT_SECONDS,
+    READ_SECONDS,
+    Checksum,
+    Download,
+    can_be_sent,
+    explain,
+    read_answer,
+    read_first_line,
+    refuse_status,
+)
 from paddock.datasets.fetch.bodies import Again, Answer, Body, Changed, Known, Refused, Unknown, Verdict, begin, judge
 from paddock.datasets.fetch.failures import FetchError
 from paddock.datasets.fetch.meter import FETCHING, VERIFYING, Meter
@@ -31,16 +38,11 @@ from paddock.datasets.fetch.names import show
 from paddock.datasets.fetch.parts import Part
 from paddock.datasets.fetch.target import Target
 from paddock.datasets.fetch.tries import Patience, Tries, TryAgain
-from paddock.datasets.fetching import Fault, Fetched, Request
+from paddock.datasets.fetching import Fetched, Request
 from paddock.datasets.sources import Source, hide, split_login
-
-CONNECT_SECONDS, READ_SECONDS = 30.0, 60.0
-"""To connect, and without a byte."""
 
 MOST_CHANGES = 3
 """A file that changes more often while it is fetched is a failure."""
-
-_MAY_PASS = frozenset({408, 425, 429, 500, 502, 503, 504})
 
 
 _KEPT = "http.json"
@@ -62,41 +64,6 @@ class Anew(Exception):
     def __init__(self, said: str) -> None:
         super().__init__(said)
         self.said = said
-
-
-@dataclass(frozen=True, slots=True)
-class Checksum:
-    """What a file must have. `header`: bytes that are hashed before its own, as git does. `told_by`: who says so."""
-
-    algorithm: str
-    wanted: str
-    told_by: str = "spec.source.sha256"
-    header: bytes = b""
-
-
-@dataclass(frozen=True, slots=True)
-class Download:
-    """One file. `checksum`: None if nobody said. `headers`: go with each request to its host. `identity`: of a file in
-    a listing, which content the address has; empty for a dataset of one file. `size`: in the listing; None for a
-    dataset of one file, whose size nobody knows before."""
-
-    url: str
-    name: str
-    checksum: Checksum | None = None
-    headers: Mapping[str, str] = field(default_factory=dict)
-    identity: str = ""
-    size: int | None = None
-    advice: str = "spec.source.secretName names a Secret with username and password, or a token"
-
-    @property
-    def host(self) -> str:
-        """With its port, if it is another than usual."""
-        return urlsplit(self.url).netloc.rpartition("@")[2]
-
-    @property
-    def shown(self) -> str:
-        """For messages. Addresses of a listing are made by a hub's library, and may have the file in their query."""
-        return f"{show(self.name)} of {self.host}" if self.identity else hide(self.url)
 
 
 async def fetch(request: Request, source: Source, target: Target, meter: Meter, patience: Patience) -> Fetched:
@@ -233,8 +200,8 @@ async def _receive(
                 meter.expect(kept.size, 1)
                 meter.find(kept.size, 1)
                 return kept
-            _refuse_status(download, answer)
-            said = _read_answer(answer)
+            refuse_status(download, answer)
+            said = read_answer(answer)
             body = begin(known, said)
             if not isinstance(body, Body):
                 return body
@@ -256,7 +223,7 @@ async def _ask(
     except ValueError as error:
         # Of a redirect: a name and a password in its address beside those that were sent, a port that is none.
         raise FetchError(
-            f"{download.shown} leads to an address that cannot be asked for ({hide(_first_line(error))})"
+            f"{download.shown} leads to an address that cannot be asked for ({hide(read_first_line(error))})"
         ) from error
 
 
@@ -325,109 +292,6 @@ def _build_conditions(download: Download, known: Known, kept: Kept | None) -> di
     elif kept and can_be_sent(kept.identity):
         headers["If-None-Match" if kept.identity.startswith('"') else "If-Modified-Since"] = kept.identity
     return headers
-
-
-def can_be_sent(validator: str) -> bool:
-    """Whether a header can carry it as it came. Bytes that are no UTF-8 (RFC 9110 allows them in an ETag) are kept as
-    `\\xe9`, as aiohttp would leave them out; such an ETag is compared, and not sent."""
-    return validator.isprintable() and validator != "" and "\\" not in validator
-
-
-def _read_answer(answer: aiohttp.ClientResponse) -> Answer:
-    headers = {name: read_text(answer.headers.get(name, "")) for name in _READ}
-    return Answer(
-        answer.status,
-        headers["Content-Range"],
-        answer.content_length,
-        headers["Transfer-Encoding"],
-        headers["Content-Encoding"],
-        _read_validator(headers),
-    )
-
-
-_READ = ("Content-Range", "Transfer-Encoding", "Content-Encoding", "ETag", "Last-Modified", "Date")
-
-
-def read_text(said: str) -> str:
-    """What a server says, as text that can be written and sent on: aiohttp gives bytes that are no UTF-8 as halves of
-    surrogates."""
-    return said.encode(errors="surrogateescape").decode(errors="backslashreplace")
-
-
-def _refuse_status(download: Download, answer: aiohttp.ClientResponse) -> None:
-    """Raises what the status alone says."""
-    status, said = answer.status, f"{answer.status} {read_text(answer.reason or '')[:100]}".strip()
-    if status in (200, 206, 416):
-        return
-    # Behind a redirect it is another host that answers.
-    host = answer.url.host or download.host
-    if status in _MAY_PASS:
-        raise TryAgain(f"{host} answers {said}", _read_seconds(answer.headers.get("Retry-After", "")))
-    if status in (401, 403):
-        raise FetchError(f"{host} refuses {download.shown} ({said}): {download.advice}")
-    if status in (404, 410):
-        raise FetchError(f"{host} has no {download.shown} ({said}): correct spec.source.uri")
-    raise FetchError(f"{host} answers {said} for {download.shown}, which is no file: correct spec.source.uri")
-
-
-def explain(error: Exception, download: Download) -> Exception:
-    """`TryAgain` for what may pass, else `FetchError`."""
-    match error:
-        case aiohttp.ClientConnectorCertificateError() | ssl.SSLError() | aiohttp.ClientSSLError():
-            return FetchError(
-                f"{download.host}: its certificate is not trusted here ({_first_line(error)}): name the file of "
-                "its authority in the variable SSL_CERT_FILE, or correct the address",
-                Fault.MACHINE,
-            )
-        case aiohttp.TooManyRedirects():
-            return FetchError(f"{download.shown} leads from one address to the next without end: correct it")
-        case aiohttp.NonHttpUrlClientError() | aiohttp.InvalidURL():
-            return FetchError(f"{download.shown} leads to {hide(_first_line(error))}, which is no http(s) address")
-        case aiohttp.ClientHttpProxyError():
-            return TryAgain(f"the proxy of {download.host} answers {error.status} {read_text(error.message)[:100]}")
-        case aiohttp.ClientResponseError():
-            return TryAgain(
-                f"{download.host} sends no answer of HTTP ({read_text(error.message).splitlines()[0][:200]})"
-            )
-        case aiohttp.ClientConnectorDNSError():
-            return TryAgain(f"the name {error.host} is not known")
-        case aiohttp.ClientProxyConnectionError():
-            return TryAgain(f"the proxy {error.host} cannot be reached")
-        case aiohttp.ClientConnectorError():
-            return TryAgain(f"{download.host} cannot be reached ({error.os_error.strerror or error.os_error})")
-        case TimeoutError():
-            return TryAgain(f"{download.host} sent nothing for {READ_SECONDS:.0f} s")
-        case aiohttp.ClientPayloadError() | aiohttp.ServerDisconnectedError() | ConnectionError():
-            return TryAgain(f"{download.host} cut the connection")
-    return TryAgain(f"{download.host}: {_first_line(error)}")
-
-
-def _first_line(error: Exception) -> str:
-    return read_text((str(error) or type(error).__name__).splitlines()[0])
-
-
-def _read_validator(headers: Mapping[str, str]) -> str:
-    """A strong ETag, else Last-Modified; empty if there is neither. A weak ETag says nothing about bytes, and a date
-    counts only where it is a second old or more, as a file may change twice in one second (RFC 9110, 8.8.2.2)."""
-    tag, modified = headers["ETag"], headers["Last-Modified"]
-    if tag.startswith('"'):
-        return tag
-    changed, sent = _read_date(modified), _read_date(headers["Date"])
-    return modified if changed and sent and (sent - changed).total_seconds() >= 1 else ""
-
-
-def _read_date(text: str) -> datetime | None:
-    """Of an HTTP date; None for what is none. Its weekday may be wrong, as real servers send it."""
-    try:
-        found = parsedate_to_datetime(text)
-    except ValueError:
-        return None
-    return found if found.tzinfo else found.replace(tzinfo=UTC)
-
-
-def _read_seconds(text: str) -> float:
-    """Of Retry-After; 0 for a date, which our own waits do as well for."""
-    return float(text) if text.isascii() and text.isdigit() else 0.0
 
 
 def _build_url(url: str) -> URL:

@@ -15,8 +15,9 @@ from urllib.parse import urlsplit
 
 import msgspec
 
+from paddock.datasets.fetch.answers import Checksum, Download
 from paddock.datasets.fetch.failures import FetchError
-from paddock.datasets.fetch.http import Checksum, Download, fetch_file, open_session
+from paddock.datasets.fetch.http import fetch_file, open_session
 from paddock.datasets.fetch.listing import Entry, Listing
 from paddock.datasets.fetch.meter import LISTING, Meter
 from paddock.datasets.fetch.names import Patterns, show
