@@ -91,6 +91,10 @@ _CONTROL = re.compile(r"[\x00-\x20\x7f]")
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*")
 _HOST = re.compile(r"\w[\w.-]*|[0-9A-Fa-f:.]+(%\w+)?")
 """A name, or an address as it stands in brackets. Nothing else is a host, and other programs read this one as well."""
+_SURE_HOST = re.compile(r"[\w-]+(\.[\w-]+)+|localhost|\[[0-9A-Fa-f:.]+\]")
+"""What stands before a "/", "?" or "#" of an http address and is taken for the host although an "@" follows, as in the
+paths of package mirrors (`https://cdn.example.com/npm/words@1.2/x.csv`): a name and a password have a ":", and a token
+has no dot."""
 _LOGIN_ENDS = 300
 """Characters behind the scheme in which a name and a password may stand."""
 _WITHOUT_LOGIN = frozenset({"s3", "hf", "modelscope", "file", "claim", "git+file"})
@@ -128,9 +132,11 @@ class Source:
 
 def hide(uri: str) -> str:
     """An address for messages: `https://host/x.tar`, without what may be secret in it: a name and a password, whatever
-    characters they have, and a query."""
+    characters they have, and a query. What stands before an "@" of a path is `…`."""
     scheme, rest = _split_scheme(uri)
     rest = re.split(r"[?#]", rest[_find_host(scheme, rest) :], maxsplit=1)[0]
+    if not _is_plain(scheme, rest) and "@" in rest:
+        rest = f"{rest.partition('/')[0]}/…{rest.rpartition('@')[2]}"
     return f"{scheme}://{rest}" if scheme else rest
 
 
@@ -161,10 +167,15 @@ def _find_host(scheme: str, rest: str) -> int:
     """Where the host begins: behind a name and a password, 0 if there are none. They end at the last "@" that they may
     end at, as a password that somebody has not encoded has any characters."""
     first = re.split(r"[/?#]", rest, maxsplit=1)[0]
-    is_plain = scheme.lower() in _WITHOUT_LOGIN or (not scheme and rest.startswith("/"))
-    if is_plain and not re.search("[@:]", first):
+    is_sure = scheme.lower() in ("http", "https") and _SURE_HOST.fullmatch(first)
+    if is_sure or (_is_plain(scheme, rest) and not re.search("[@:]", first)):
         return 0
     return max(first.rfind("@"), rest[:_LOGIN_ENDS].rfind("@")) + 1
+
+
+def _is_plain(scheme: str, rest: str) -> bool:
+    """Whether an "@" is a character as any other."""
+    return scheme.lower() in _WITHOUT_LOGIN or (not scheme and rest.startswith("/"))
 
 
 def read_source(uri: str) -> Source:
