@@ -37,6 +37,7 @@ URI = "https://example.com/words.txt"
         ({"uri": "s3://bucket/x", "sha256": "0" * 64}, "sha256", "sha256 means nothing for s3://bucket/x"),
         ({"revision": "v1"}, "revision", "revision means nothing for https://example.com/words.txt"),
         ({"uri": "s3://bucket/x", "endpoint": "oss.example"}, "endpoint", "an endpoint begins with https://"),
+        ({"uri": "s3://bucket/x", "endpoint": "http://a:hush@oss"}, "endpoint", 'an endpoint has no "@"'),
         ({"uri": "file:///data", "secret": "s"}, "secret", "secret means nothing for file:///data"),
         ({"size": "much"}, "size", "'much' is no size: write 50Gi"),
         ({"size": "0"}, "size", "'0' is no size: write 50Gi"),

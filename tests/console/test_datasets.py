@@ -212,6 +212,7 @@ async def test_a_page_of_one_that_is_fetched_says_each_number_once(tmp_path: Pat
 async def test_an_address_shows_no_password_on_any_page(tmp_path: Path) -> None:
     one = build_dataset("one", READY["status"], uri="https://me:secret@host/x.tar?signature=secret")
     bad = build_dataset("bad", {"phase": "Failed"}, uri="odd+://me:secret@host/x#secret")
+    bad["spec"]["source"]["endpoint"] = "https://me:secret@minio.example"
     job = build_job("demo", "one:/data")
     async with serve_place({DATASETS: [one, bad], RESOURCE: [job]}, tmp_path) as place:
         for address in ("/datasets", "/datasets/default/one", "/datasets/default/bad",

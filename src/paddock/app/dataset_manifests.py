@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from paddock.datasets.sources import OPTIONS, BadSource, Source, read_source
+from paddock.datasets.sources import OPTIONS, BadSource, Source, hide, read_source
 from paddock.jobs.text.phrases import Foreign, Phrase, phrase
 from paddock.kube.datasets import CLAIM_PREFIX
 from paddock.kube.meta import DATASETS, Manifest
@@ -98,10 +98,10 @@ def _check_source(asked: Asked) -> Iterator[tuple[str, Phrase]]:
             ),
         )
     if asked.endpoint and not re.match(r"https?://[^\s/]+", asked.endpoint):
-        yield (
-            "endpoint",
-            phrase("found {found}: an endpoint begins with https:// or http://", found=repr(asked.endpoint)),
-        )
+        found = repr(hide(asked.endpoint))
+        yield "endpoint", phrase("found {found}: an endpoint begins with https:// or http://", found=found)
+    elif "@" in asked.endpoint:
+        yield "endpoint", phrase('an endpoint has no "@": a name and a password belong into a Secret')
 
 
 def _check_fit(asked: Asked, source: Source) -> Iterator[tuple[str, Phrase]]:

@@ -24,7 +24,8 @@ class KnownSources:
         )  # fmt: skip
         problems = find_problems(asked)
         if wanted.uri.startswith("file://") and not self._local:
-            said = phrase("{uri} is a directory of this machine: pods of a cluster cannot mount it", uri=wanted.uri)
+            uri = hide(wanted.uri)
+            said = phrase("{uri} is a directory of this machine: pods of a cluster cannot mount it", uri=uri)
             problems.append(("uri", said))
         return problems or build_manifest(asked, wanted.namespace)
 

@@ -37,7 +37,7 @@ def build_lines(dataset: Manifest, users: Sequence[User], language: str = "en") 
         (phrase("Source"), show_source(dataset)),
         (phrase("Checksum"), source.get("sha256")),
         (phrase("Revision"), _show_revision(source.get("revision"), found.get("revision"))),
-        (phrase("Endpoint"), source.get("endpoint")),
+        (phrase("Endpoint"), hide(str(source.get("endpoint") or ""))),
         (phrase("Secret"), source.get("secretName")),
         (phrase("Size"), _size(status)),
         (phrase("Files"), found.get("files")),

@@ -18,6 +18,7 @@ from paddock.console.screens.data.datasets import (
     write_command,
 )
 from paddock.console.visit import Missing, Screen, Visit
+from paddock.console.world import Datasets
 from paddock.jobs.text.phrases import Phrase, phrase
 from paddock.jobs.views.tables.datasets import (
     DatasetRow,
@@ -36,7 +37,7 @@ from paddock.kube.meta import DATASETS, EVENTS
 MOST_USERS = 100
 MOST_EVENTS = 50
 _FIELDS = ("sha256", "revision", "endpoint", "region", "include", "exclude", "secretName")
-"""Of `spec.source`, beside its address; none of them is secret."""
+"""Of `spec.source`, beside its address; of an endpoint that somebody has written with a password it is not shown."""
 
 
 def list_topics(path: Mapping[str, str], _query: Mapping[str, str]) -> Sequence[Topic]:
@@ -57,7 +58,7 @@ async def build(visit: Visit) -> Mapping[str, Any]:
         "status": row.status,
         "facts": row,
         "copied": copied,
-        "fields": [(name, value) for name in _FIELDS if (value := _show(row.source.get(name)))],
+        "fields": [(name, value) for name in _FIELDS if (value := _show(row.source, name, known))],
         "users": [_show_user(each) for each in users[:MOST_USERS]],
         "more": max(0, len(users) - MOST_USERS),
         "mount": f"--data {row.key.name}:/data",
@@ -97,8 +98,11 @@ def _list_commands(visit: Visit, row: DatasetRow) -> Mapping[str, str]:
     }
 
 
-def _show(value: object) -> str:
+def _show(source: Mapping[str, Any], name: str, known: Datasets) -> str:
     """A field of the source; patterns stand in one line."""
+    value = source.get(name)
+    if name == "endpoint" and value:
+        return known.show(str(value)).address
     return ", ".join(map(str, value)) if isinstance(value, list) else str(value or "")
 
 
