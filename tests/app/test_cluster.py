@@ -24,6 +24,7 @@ from prometheus_client.core import GaugeMetricFamily
 from paddock.app.cluster import ClusterOperator, Options, build_lease_annotations, build_settings, serve
 from paddock.app.health import Address, CannotServe, Endpoints, Handlers, read_address
 from paddock.app.json_logs import JsonLines, start_logging
+from paddock.app.own_accounts import build_own_accounts
 from paddock.client.kubeconfig import Config
 from paddock.datasets.fetch_jobs import FetchPod
 from paddock.jobs.model import Settings
@@ -258,10 +259,12 @@ async def _is_listening(cluster: ClusterOperator) -> bool:
 
 
 def test_on_a_cluster_nothing_is_replaced_and_no_gang_made_unless_asked_for() -> None:
-    assert build_settings(Options("ops")) == Settings()
+    own = build_own_accounts("ops", None)
+    assert build_settings(Options("ops")) == Settings(own_accounts=own)
     assert not Settings().substitutes
     asked = Options("ops", pod_groups=POD_GROUPS, gang_scheduler="gangs", substitutes=True)
-    assert build_settings(asked) == Settings(pod_groups=POD_GROUPS, gang_scheduler="gangs", substitutes=True)
+    wanted = Settings(pod_groups=POD_GROUPS, gang_scheduler="gangs", substitutes=True, own_accounts=own)
+    assert build_settings(asked) == wanted
 
 
 def test_the_leaders_annotations_hold_its_settings() -> None:
@@ -274,6 +277,12 @@ def test_the_leaders_annotations_hold_its_settings() -> None:
         "gangScheduler": "volcano",
         "substitute": False,
         "datasets": False,
+        "ownAccounts": [
+            "ops/paddle-console-sa",
+            "ops/paddle-manager-sa",
+            "ops/paddle-webhook-sa",
+            "paddle-console/paddle-console-sa",
+        ],
     }
     fetching = build_lease_annotations(Options("ops", datasets=FetchPod("paddock:1")))
     assert json.loads(fetching["paddock.dev/settings"])["datasets"] is True

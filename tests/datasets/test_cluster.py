@@ -24,7 +24,7 @@ from paddock.datasets.fetching import Fault, Fetched, Progress
 from paddock.datasets.library import Datasets
 from paddock.datasets.states import Failed, Fetching, Ready, State, Unfetched
 from paddock.kube.errors import ApiError, BadRequest, Forbidden, Invalid, NotFound
-from paddock.kube.meta import BATCH_JOBS, CLAIMS, DATASETS, NAMESPACES, PODS, Manifest, name_of, uid_of
+from paddock.kube.meta import BATCH_JOBS, CLAIMS, DATASETS, NAMESPACES, PODS, Key, Manifest, name_of, uid_of
 from support.fetch_jobs import Cluster, WithBatchJobs, build_dataset, install
 from support.rights import Asked
 from support.waiting import until
@@ -140,6 +140,22 @@ async def test_a_dataset_is_fetched_by_one_job_into_one_claim_and_its_progress_i
     assert await asyncio.wait_for(fetching, 180) == ready
     assert await scene.supplier.look(dataset, {}) == ready
     assert (len(await scene.cluster.jobs()), name_of(await scene.cluster.claim())) == (1, "dataset-words")
+
+
+async def test_no_source_is_told_a_token_of_paddock(scene: Scene) -> None:
+    token = "paddle-manager-sa-token-x7k2p"
+    dataset = await scene.create(secretName=token)
+    scene.supplier = ClusterSupplier(
+        scene.api, scene.cluster.read_log, FetchPod("paddock:1"), own_accounts={Key(NAMESPACE, "paddle-manager-sa")}
+    )
+    said = Failed(
+        f'spec.source.secretName: found "{token}", a token of paddle-manager-sa, the service account of Paddock '
+        "itself in namespace team, which is sent to no source; any other Secret is allowed",
+        Fault.SOURCE,
+    )
+    assert await scene.supplier.look(dataset, {}) == said
+    assert await scene.fetch(dataset) == said
+    assert (await scene.cluster.jobs(), (await scene.api.list(CLAIMS, NAMESPACE)).items) == ([], [])
 
 
 async def test_a_look_at_a_pod_that_fetches_is_five_requests_with_that_for_its_log(scene: Scene) -> None:

@@ -29,7 +29,7 @@ from paddock.jobs.model import (
     Success,
 )
 from paddock.jobs.plan import plan
-from paddock.kube.meta import POD_GROUPS, PODS, SERVICES, labels_of, name_of
+from paddock.kube.meta import POD_GROUPS, PODS, SERVICES, Key, labels_of, name_of
 
 moments = st.floats(NOW - 1000, NOW).map(float)
 jobs = st.builds(
@@ -193,6 +193,17 @@ def test_a_cancelled_job_gets_no_pods_and_has_ended_but_for_the_wait_of_one_that
     assert not any(isinstance(action, Create) for action in found.actions)
     again = plan(job, found.status, observed, NOW, chosen)  # pods of a lost status are taken over first
     assert again.status.phase.terminal or reason_of(again.status) == "WaitingForWorkers"
+
+
+@every
+@given(worlds())
+def test_no_pod_is_created_under_an_account_of_paddock(world: World) -> None:
+    job, status, observed, chosen = world
+    template = {"spec": {**job.roles[0].template["spec"], "serviceAccount": "ours"}} if job.roles else {}
+    job = replace(job, roles=tuple(replace(role, template=template) for role in job.roles))
+    chosen = replace(chosen, own_accounts=frozenset({Key(job.key.namespace, "ours")}))
+    found = plan(job, status, observed, NOW, chosen)
+    assert not [action for action in found.actions if isinstance(action, Create) and action.resource == PODS]
 
 
 @every

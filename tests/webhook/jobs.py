@@ -49,6 +49,10 @@ def more_negative(job: Manifest) -> None:
     job["spec"]["worker"]["replicas"] = -2
 
 
+def of_the_operator(job: Manifest) -> None:
+    job["spec"]["worker"]["template"]["spec"]["serviceAccountName"] = "paddle-manager-sa"
+
+
 def no_image(job: Manifest) -> None:
     container(job)["image"] = ""
 

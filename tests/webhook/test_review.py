@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jobs.preflight.test_hostile_texts import KINDS, is_cheap
+from paddock.app.own_accounts import build_own_accounts
 from paddock.cli.main import cli
 from paddock.kube.meta import Manifest
 from paddock.webhook.review import (
@@ -44,15 +45,18 @@ from webhook.jobs import (
     of_a_stranger,
     of_another,
     of_kubeflow,
+    of_the_operator,
     stored,
     twice_the_name,
     with_a_sidecar,
 )
 
+OWN = build_own_accounts("paddle-system", None)
 
-def ask(new: Manifest, old: Manifest | None = None, operation: str = "") -> Manifest:
-    request = Request("uid-1", operation or ("UPDATE" if old else "CREATE"), new, old)
-    answer = review(request)
+
+def ask(new: Manifest, old: Manifest | None = None, operation: str = "", namespace: str = "") -> Manifest:
+    request = Request("uid-1", operation or ("UPDATE" if old else "CREATE"), new, old, namespace)
+    answer = review(request, OWN)
     assert (answer["apiVersion"], answer["kind"]) == ("admission.k8s.io/v1", "AdmissionReview")
     assert answer["response"]["uid"] == "uid-1"
     found: Manifest = answer["response"]
@@ -290,3 +294,41 @@ def test_a_bug_lets_the_job_through_with_a_word() -> None:
     said = let_through(Request("1", "CREATE", JOB))["response"]
     assert said["allowed"] is True
     assert "bug of its own" in said["warnings"][0]
+
+
+def test_a_job_beside_the_operator_that_names_its_account_is_refused_with_what_is_allowed() -> None:
+    said = ask(make(of_the_operator), namespace="paddle-system")
+    assert not said["allowed"]
+    (cause,) = said["status"]["details"]["causes"]
+    assert (cause["reason"], cause["field"]) == (
+        "FieldValueForbidden",
+        "spec.worker.template.spec.serviceAccountName",
+    )
+    assert cause["message"] == (
+        'found "paddle-manager-sa", the service account of Paddock itself in namespace paddle-system: no pod is '
+        "created that could do what Paddock may. Any other account is allowed, and none at all; change it, or create "
+        "the job in another namespace"
+    )
+
+
+def test_the_namespace_of_the_request_counts_where_the_manifest_has_none() -> None:
+    job = make(of_the_operator)
+    del job["metadata"]["namespace"]
+    assert not ask(job, namespace="paddle-system")["allowed"]
+    assert ask(job, namespace="team-a")["allowed"]
+    assert ask(make(of_the_operator))["allowed"], "it is in namespace default"
+
+
+def test_a_job_that_named_the_account_before_may_be_edited_and_its_author_is_warned() -> None:
+    old = make(of_the_operator, stored)
+    more = make(of_the_operator, stored)
+    more["spec"]["worker"]["replicas"] = 3
+    said = ask(more, old, namespace="paddle-system")
+    assert said["allowed"]
+    assert "paddle-manager-sa" in said["warnings"][0]
+
+
+def test_the_namespace_is_read_of_the_request() -> None:
+    read = {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview"}
+    body = {**read, "request": {"uid": "u", "operation": "CREATE", "namespace": "team-a", "object": make()}}
+    assert read_review(json.dumps(body).encode()).namespace == "team-a"

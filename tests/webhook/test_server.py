@@ -20,7 +20,7 @@ from paddock.webhook.certificates import Certificate, make_certificate
 from paddock.webhook.server import LARGEST, Server, answer
 from support.waiting import until
 from webhook.cluster import Cluster
-from webhook.jobs import REVIEW, make, negative
+from webhook.jobs import REVIEW, make, negative, of_the_operator
 
 CERTIFICATE = make_certificate(("a.b.svc",), datetime.fromtimestamp(time.time(), UTC))
 
@@ -132,6 +132,8 @@ async def test_the_process_is_ready_when_its_certificate_is_in_the_bundle_and_en
         await until(lambda: Opened(address.port, cluster.bundle or CERTIFICATE.pem, session).ready())
         client = Opened(address.port, cluster.bundle, session)
         assert json.loads((await client.ask("/review", body()))[1])["response"]["allowed"] is True
+        beside = body(object=make(of_the_operator), namespace="paddle-system")
+        assert json.loads((await client.ask("/review", beside))[1])["response"]["allowed"] is False
     stop.set()
     await running
 

@@ -20,12 +20,13 @@ import socket
 import uuid
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from paddock.app.blind_watches import RefusalLog, explain_blind
 from paddock.app.cluster_datasets import ClusterDatasets, build_log_reader, read_nothing
 from paddock.app.health import Address, CannotServe, Endpoints, Handlers
+from paddock.app.own_accounts import build_own_accounts, find_account
 from paddock.client.client import Client
 from paddock.client.credentials import open_credentials
 from paddock.client.errors import ConfigError, PluginError
@@ -45,7 +46,7 @@ from paddock.kube.api import Api
 from paddock.kube.calls import Call
 from paddock.kube.errors import ApiError, Forbidden, NotFound, Unauthorized
 from paddock.kube.guard import GuardedApi, NotBegun
-from paddock.kube.meta import AUTOSCALERS, KUBERNETES_POD_GROUPS, Resource
+from paddock.kube.meta import AUTOSCALERS, KUBERNETES_POD_GROUPS, Key, Resource
 from paddock.operator.election import WITHOUT_ELECTION, AcrossLoops, Election, Leadership
 from paddock.operator.metrics import MeasuredApi, Prometheus
 from paddock.operator.operator import Operator
@@ -76,7 +77,7 @@ class Options:
     `master_wait`, `end_wait`, `loss_limit`, `elastic_wait`, `elastic_settle`: as in `Settings`. `metrics`, `probes`:
     the addresses to listen on, None to turn them off. `lease_namespace`: the Lease's namespace. `shards`: into how
     many the namespaces are divided, 1 where one operator leads all. `datasets`: how pods fetch Datasets, None to serve
-    none."""
+    none. `account`: the service account under which this process runs, None where it is not known."""
 
     lease_namespace: str
     namespaces: tuple[str, ...] = ()
@@ -94,6 +95,12 @@ class Options:
     shards: int = 1
     metrics: Address | None = None
     probes: Address | None = None
+    account: Key | None = None
+
+    @property
+    def own_accounts(self) -> frozenset[Key]:
+        """Which no pod of a job may have. The Lease is where the operator is."""
+        return build_own_accounts(self.lease_namespace, self.account)
 
 
 def build_settings(options: Options) -> Settings:
@@ -109,6 +116,7 @@ def build_settings(options: Options) -> Settings:
         elastic_wait=options.elastic_wait,
         elastic_settle=options.elastic_settle,
         datasets=options.datasets is not None,
+        own_accounts=options.own_accounts,
     )
 
 
@@ -121,6 +129,7 @@ def build_lease_annotations(options: Options) -> dict[str, str]:
         "gangScheduler": options.gang_scheduler or None,
         "substitute": options.substitutes,
         "datasets": options.datasets is not None,
+        "ownAccounts": sorted(map(str, options.own_accounts)),
         **({"shards": options.shards} if options.shards > 1 else {}),
     }
     return {VERSION_ANNOTATION: __version__, SETTINGS_ANNOTATION: json.dumps(settings)}
@@ -188,7 +197,7 @@ class ClusterOperator:
     def _build_datasets(self, api: Api, options: Options, pod: FetchPod, read_log: ReadLog) -> ClusterDatasets:
         leadership = self._leadership or WITHOUT_ELECTION
         api = Passes(leadership, lambda: leadership.terms).guard(api)
-        supplier = ClusterSupplier(api, read_log, pod)
+        supplier = ClusterSupplier(api, read_log, pod, own_accounts=options.own_accounts)
         return ClusterDatasets(api, supplier, options.namespaces or ("",), leadership)
 
     async def run(self, stop: asyncio.Event, connect: Callable[[], Awaitable[bool]] | None = None) -> None:
@@ -293,6 +302,7 @@ async def serve(config: Config, options: Options) -> int:
 async def _serve(config: Config, options: Options) -> None:
     stop = asyncio.Event()
     install_signal_handlers(stop)
+    options = replace(options, account=find_account(config))
     measures = Prometheus(__version__)
     clock, watches = ServerClock(), Watches(on_end=measures.watch_ended, on_refusal=RefusalLog(options.kinds).tell)
     async with (

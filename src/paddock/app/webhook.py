@@ -7,19 +7,23 @@ import logging
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
+from functools import partial
 
 from paddock.app.cluster import install_signal_handlers
 from paddock.app.health import Address, CannotServe, explain_os_error
+from paddock.app.own_accounts import build_own_accounts, find_account
 from paddock.client.client import Client
 from paddock.client.credentials import open_credentials
 from paddock.client.kubeconfig import Config
 from paddock.jobs.text.phrases import phrase
 from paddock.kube.api import Api
+from paddock.kube.meta import Key
 from paddock.version import __version__
 from paddock.webhook.certificates import LIFE, name_service
 from paddock.webhook.keeper import LOOK_SECONDS, SETTLE_SECONDS, Keeper
+from paddock.webhook.review import review
 from paddock.webhook.server import Server
 
 log = logging.getLogger("paddock.webhook")
@@ -28,7 +32,8 @@ log = logging.getLogger("paddock.webhook")
 @dataclass(frozen=True, slots=True)
 class Options:
     """`configuration`: the ValidatingWebhookConfiguration. `service`, `namespace`: the Service, for which the
-    certificate is. `life`, `look`, `settle`: as in `Keeper`."""
+    certificate is. `life`, `look`, `settle`: as in `Keeper`.
+    `account`: under which this process runs, None where it is not known."""
 
     configuration: str
     service: str
@@ -37,6 +42,7 @@ class Options:
     life: timedelta = LIFE
     look: float = LOOK_SECONDS
     settle: float = SETTLE_SECONDS
+    account: Key | None = None
 
 
 async def serve(config: Config, options: Options) -> int:
@@ -47,7 +53,7 @@ async def serve(config: Config, options: Options) -> int:
         open_credentials(config, notify=lambda said: log.warning("%s", said)) as credentials,
         Client(config, credentials=credentials) as client,
     ):
-        await run_webhook(client, options, stop)
+        await run_webhook(client, replace(options, account=find_account(config)), stop)
     log.info("ended in order")
     return 0
 
@@ -57,7 +63,8 @@ async def run_webhook(
 ) -> None:
     """Until `stop` is set. `started` is told where it listens. Raises `CannotServe`."""
     keeper: Keeper | None = None
-    server = Server(*options.address, lambda: keeper.unready_reason if keeper else "starting")
+    decide = partial(review, own=build_own_accounts(options.namespace, options.account))
+    server = Server(*options.address, lambda: keeper.unready_reason if keeper else "starting", decide)
     names = name_service(options.service, options.namespace)
     keeper = Keeper(
         api, options.configuration, names, server.load,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -46,6 +46,7 @@ from paddock.kube.meta import (
     BATCH_JOBS,
     CLAIMS,
     PODS,
+    Key,
     Manifest,
     Resource,
     annotations_of,
@@ -56,6 +57,7 @@ from paddock.kube.meta import (
     namespace_of,
     uid_of,
 )
+from paddock.kube.service_accounts import find_token_owner
 
 POLL_SECONDS = 2.0
 RELOOK_SECONDS = 300.0
@@ -68,7 +70,8 @@ _STILL, _SLOWEST = 30, 8.0
 class ClusterSupplier:
     """Satisfies `datasets.supplier.Supplier`. `poll_seconds`: between two looks at a dataset that is fetched.
     `relook_seconds`: of those that are ready, how old what is known of their claims may be. Somebody may delete a claim
-    or lose its volume, and a dataset whose claim is gone must not say that it is ready: it is fetched anew."""
+    or lose its volume, and a dataset whose claim is gone must not say that it is ready: it is fetched anew.
+    `own_accounts`: of Paddock, whose tokens no source is told (`kube.service_accounts`)."""
 
     status_seconds = 2.0
 
@@ -80,7 +83,9 @@ class ClusterSupplier:
         *,
         poll_seconds: float = POLL_SECONDS,
         relook_seconds: float = RELOOK_SECONDS,
+        own_accounts: Collection[Key] = (),
     ) -> None:
+        self._own_accounts = own_accounts
         self.relook_seconds: float | None = relook_seconds
         self._listings = ClaimListings(api, relook_seconds)
         self._api = api
@@ -90,7 +95,7 @@ class ClusterSupplier:
         self._followed: Counter[str] = Counter()
 
     async def look(self, dataset: Definition, status: Mapping[str, Any]) -> State:
-        if problem := explain_unfetchable(dataset, self._pod):
+        if problem := self._explain_refused(dataset):
             return Failed(problem, Fault.SOURCE)
         if dataset.source.kind is Kind.CLAIM:
             return await self._look_at_claim(dataset)
@@ -113,7 +118,7 @@ class ClusterSupplier:
         return claim is not None and _is_own(claim, dataset)
 
     async def fetch(self, dataset: Definition, report: Report) -> State:
-        if problem := explain_unfetchable(dataset, self._pod):
+        if problem := self._explain_refused(dataset):
             return Failed(problem, Fault.SOURCE)
         follow = self._await_claim if dataset.source.kind is Kind.CLAIM else self._fill_claim
         namespace = dataset.key.namespace
@@ -128,6 +133,16 @@ class ClusterSupplier:
         finally:
             self._followed[namespace] -= 1
             self._followed += Counter()  # without those of which none is left
+
+    def _explain_refused(self, dataset: Definition) -> str:
+        """Why no pod is to fetch it; empty if one may. Its address may be that of anybody's server."""
+        secret, namespace = dataset.secret_name, dataset.key.namespace
+        if account := find_token_owner(secret, namespace, self._own_accounts):
+            return (
+                f'spec.source.secretName: found "{secret}", a token of {account}, the service account of Paddock '
+                f"itself in namespace {namespace}, which is sent to no source; any other Secret is allowed"
+            )
+        return explain_unfetchable(dataset, self._pod)
 
     async def remove(self, dataset: Definition) -> None:
         for job in await self._list_jobs(dataset):

@@ -107,6 +107,19 @@ class NoFreePort(Cause):
 
 
 @dataclass(frozen=True, slots=True)
+class OwnAccountNamed(Cause):
+    """The pods of `role` would run under a service account of Paddock itself, or read its token: none is created.
+    `field`: of the role (`template.spec.serviceAccountName`); `name`: what it names; `account`: whose token that is,
+    None where it is the account."""
+
+    role: str
+    field: str
+    name: str
+    namespace: str
+    account: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class WaitingForDataset(Cause):
     """A Dataset that the job mounts is not there yet, and `more` others. `percent`, `done` and `total` (bytes): as in
     its status; 0 for what is not known. `message`: why nothing is fetched yet."""
@@ -627,8 +640,8 @@ class LostTooOften(Cause):
 CAUSES: dict[str, type[Cause]] = {
     cause.__name__: cause
     for cause in (
-        InvalidJob, NoReplicas, ObjectInTheWay, ObjectsRefused, ObjectsNotCreated, NoFreePort, WaitingForDataset,
-        DatasetMissing, DatasetFailed, DatasetsUnserved, WaitingForOldPods,
+        InvalidJob, NoReplicas, ObjectInTheWay, ObjectsRefused, ObjectsNotCreated, NoFreePort, OwnAccountNamed,
+        WaitingForDataset, DatasetMissing, DatasetFailed, DatasetsUnserved, WaitingForOldPods,
         WaitingForNode, NodeNotReady, NodeUnknown, NodeSilent, WaitingForPods, WaitingForScheduler, SchedulerSilent,
         WaitingForPodGroup, BuildingEnvironment, EnvironmentFailed, ImageUnavailable, ConfigurationWrong,
         ContainerWaiting, WaitingForAddresses, WaitingForConfigMap, PodsStarting, WaitingForStatuses, ClockUnsure,

@@ -563,6 +563,7 @@ class Settings:
     that room.
     `autoscalers`: the resource of HorizontalPodAutoscalers; None to make none (a laptop, or a cluster without it).
     `datasets`: Datasets are watched, and jobs wait for those that they name (`jobs.datasets`).
+    `own_accounts`: the service accounts of Paddock itself, which no pod of a job may have (`kube.service_accounts`).
     """
 
     pod_groups: Resource | None = None
@@ -579,3 +580,4 @@ class Settings:
     elastic_settle: float = 60.0
     autoscalers: Resource | None = None
     datasets: bool = False
+    own_accounts: frozenset[Key] = frozenset()

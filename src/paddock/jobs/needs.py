@@ -14,13 +14,14 @@ from paddock.jobs.actions import Action, Create, EventNote
 from paddock.jobs.datasets import find_claims, plan_gate
 from paddock.jobs.facts import Facts
 from paddock.jobs.frameworks.registry import FRAMEWORKS
-from paddock.jobs.model import CauseRecord, Child, Job, Observed, Rank
+from paddock.jobs.model import CauseRecord, Child, Job, Observed, Rank, Settings
 from paddock.jobs.objects import pods
 from paddock.jobs.objects.schedulers import find_pod_groups
 from paddock.jobs.policies import children, ports
 from paddock.jobs.policies.cleanup import read_situation
 from paddock.jobs.policies.fates import FATES, Age, Fate, State
 from paddock.kube.meta import CONFIG_MAPS, PODS, SERVICES
+from paddock.kube.service_accounts import find_use
 
 RETRY_SECONDS = 30.0
 """Until the next look at what no watch reports: a foreign object that has a name of ours, a port that is still held."""
@@ -51,6 +52,8 @@ def read_needs(facts: Facts) -> Needs:
     job, observed = facts.job, facts.observed
     if not job.size:
         return Needs(children.plan_removal(job, observed, services=False), causes.NoReplicas())
+    if facts.missing and (named := find_own_account(job, facts.settings)):
+        return Needs(obstacle=named)
     port = ports.kept_port(facts.gang)
     no_port = False
     # Half a gang of another operator carries no port: the missing ranks must use the default port as well.
@@ -70,6 +73,17 @@ def read_needs(facts: Facts) -> Needs:
     if no_port:
         return Needs(obstacle=causes.NoFreePort(ports.FIRST_PORT, ports.LAST_PORT), retry=RETRY_SECONDS)
     return Needs(actions)
+
+
+def find_own_account(job: Job, settings: Settings) -> causes.OwnAccountNamed | None:
+    """Why no pod of the job may be created, whatever it is to replace or to be beside; None if one may. Pods that are
+    there, as an operator made them that did not ask, stay."""
+    for role in job.roles:
+        if use := find_use(role.template["spec"], job.key.namespace, settings.own_accounts):
+            account = use.account if use.by_token else None
+            field = f"template.spec.{use.path}"
+            return causes.OwnAccountNamed(role.name, field, use.name, job.key.namespace, account)
+    return None
 
 
 def _find_in_the_way(facts: Facts) -> tuple[Child, ...]:

@@ -29,7 +29,7 @@ from paddock.jobs.elastic import regrouped, rejoining, size, spares
 from paddock.jobs.elastic.fitting import fit
 from paddock.jobs.facts import Facts, read_facts
 from paddock.jobs.model import CauseRecord, Job, Observed, Phase, Pod, Settings, Status
-from paddock.jobs.needs import Needs, build_address_notes, find_free_ranks, read_needs
+from paddock.jobs.needs import Needs, build_address_notes, find_free_ranks, find_own_account, read_needs
 from paddock.jobs.objects import pods
 from paddock.jobs.policies import (
     addresses,
@@ -242,16 +242,7 @@ def _plan_gang(facts: Facts) -> Plan:
     needs = Needs() if clearing else read_needs(facts)
     smaller = rejoining.runs_on(facts.job, facts.status, facts.gang)
     phase = Phase.RESTARTING if clearing and not smaller else read_phase(facts)
-    extra = spares.plan_spares(
-        facts.job,
-        facts.status,
-        facts.gang,
-        facts.spares,
-        facts.now,
-        facts.settings,
-        find_claims(facts.observed.datasets),
-        facts.observed.asked,
-    )
+    extra = _plan_spares(facts)
     silent = silence.plan_silence(facts.gang, facts.job.size, facts.observed.pod_group, facts.now, facts.settings)
     if clearing or wait > 0:
         cause: causes.Cause | CauseRecord | None = _clearing_cause(facts, wait)
@@ -288,6 +279,21 @@ def _plan_gang(facts: Facts) -> Plan:
             extra.left,
             silent_nodes.look_left(facts.gang, status.cause, facts.now),
         ),
+    )
+
+
+def _plan_spares(facts: Facts) -> spares.Spares:
+    if find_own_account(facts.job, facts.settings):
+        return spares.Spares(spares.delete_spares(facts.job, facts.spares))
+    return spares.plan_spares(
+        facts.job,
+        facts.status,
+        facts.gang,
+        facts.spares,
+        facts.now,
+        facts.settings,
+        find_claims(facts.observed.datasets),
+        facts.observed.asked,
     )
 
 

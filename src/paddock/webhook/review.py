@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,7 +22,7 @@ from paddock.jobs.preflight import Document, check, explain_problem, find_api, w
 from paddock.jobs.text.phrases import render
 from paddock.jobs.text.problems import Problem
 from paddock.kube.budget import Budget, Exhausted
-from paddock.kube.meta import Manifest, metadata, name_of
+from paddock.kube.meta import Key, Manifest, metadata, name_of
 from paddock.kube.validation.field_errors import Code
 from paddock.webhook.immutable import find_changed
 
@@ -43,12 +43,14 @@ class BadReview(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """The part of an AdmissionReview's request that decides. `old`: None for a CREATE."""
+    """The part of an AdmissionReview's request that decides. `old`: None for a CREATE. `namespace`: that of the
+    request, which the manifest of a job that is created may lack; empty: that of the manifest."""
 
     uid: str
     operation: str
     new: Manifest
     old: Manifest | None = None
+    namespace: str = ""
 
 
 def read_review(body: bytes) -> Request:
@@ -65,11 +67,12 @@ def read_review(body: bytes) -> Request:
     new, old = request.get("object"), request.get("oldObject")
     if not isinstance(new, dict) or not isinstance(old, dict | None):
         raise BadReview("the request's object or oldObject is not an object")
-    return Request(request["uid"], str(request.get("operation")), new, old)
+    return Request(request["uid"], str(request.get("operation")), new, old, str(request.get("namespace") or ""))
 
 
-def review(request: Request) -> Manifest:
-    """The AdmissionReview that answers. Whatever it raises is a bug, for which `let_through` is the answer."""
+def review(request: Request, own: Collection[Key] = ()) -> Manifest:
+    """The AdmissionReview that answers. `own`: the service accounts of Paddock (`kube.service_accounts`). Whatever it
+    raises is a bug, for which `let_through` is the answer."""
     new, old = request.new, request.old
     if not _is_asked(request):
         return build_answer(request)
@@ -83,9 +86,9 @@ def review(request: Request) -> Manifest:
             f"this job is not checked, as it has more than {MOST_VALUES} values or {MOST_CHARACTERS >> 10} KiB of text"
         )
         return build_answer(request, warnings=[said])
-    found = _check(new)
+    found = _check(new, request.namespace, own)
     wrong = [each for each in found if each.severity == "error"]
-    worse = find_worse(wrong, _check(old)) if wrong and old else wrong
+    worse = find_worse(wrong, _check(old, request.namespace, own)) if wrong and old else wrong
     if worse:
         return build_answer(request, worse)
     return build_answer(request, warnings=[explain_problem(each) for each in found])
@@ -176,8 +179,11 @@ def _spend(manifest: Manifest) -> None:
             values += value
 
 
-def _check(manifest: Manifest) -> tuple[Problem, ...]:
-    return check(Document(without_server_fields(manifest)))
+def _check(manifest: Manifest, namespace: str, own: Collection[Key]) -> tuple[Problem, ...]:
+    manifest = without_server_fields(manifest)
+    if namespace:
+        manifest = {**manifest, "metadata": {**metadata(manifest), "namespace": namespace}}
+    return check(Document(manifest), own=own)
 
 
 def _build_status(manifest: Manifest, errors: Sequence[Problem]) -> Manifest:

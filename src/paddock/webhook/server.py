@@ -41,9 +41,16 @@ def answer(body: bytes, decide: Callable[[Request], Manifest] = review) -> bytes
 
 
 class Server:
-    """`host` None: every address. `unready_reason`: why this process is not ready, or empty."""
+    """`host` None: every address. `unready_reason`: why this process is not ready, or empty. `decide`: the review."""
 
-    def __init__(self, host: str | None, port: int, unready_reason: Callable[[], str]) -> None:
+    def __init__(
+        self,
+        host: str | None,
+        port: int,
+        unready_reason: Callable[[], str],
+        decide: Callable[[Request], Manifest] = review,
+    ) -> None:
+        self._decide = decide
         self._host, self.port, self._unready_reason = host, port, unready_reason
         self._context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         self._context.minimum_version = ssl.TLSVersion.TLSv1_2
@@ -81,7 +88,7 @@ class Server:
         try:
             async with asyncio.timeout(_SECONDS), self._room:
                 body = await request.read()
-                found = await asyncio.get_running_loop().run_in_executor(self._reviewer, answer, body)
+                found = await asyncio.get_running_loop().run_in_executor(self._reviewer, answer, body, self._decide)
         except BadReview as bad:
             return web.Response(status=400, text=f"{bad}\n")
         except TimeoutError:

@@ -24,12 +24,13 @@ from paddock.jobs.model import (
     Rank,
     Refusal,
     RestartScope,
+    Settings,
     Status,
 )
 from paddock.jobs.objects.pods import build_pod_group, read_pod
 from paddock.jobs.plan import plan
 from paddock.jobs.text.explain import explain
-from paddock.kube.meta import POD_GROUPS
+from paddock.kube.meta import POD_GROUPS, Key
 
 JOB = build_job(workers=3, elasticity=Elasticity("worker", 1, 3))
 SMALL = fit(JOB, 2)
@@ -193,6 +194,17 @@ def test_a_spare_pod_that_somebody_deletes_is_not_made_again_at_once() -> None:
     pods = tuple(replace(pod, started=NOW - 400) for pod in build_pods(small))
     found = plan(JOB, build_status(small, gang_size=2), replace(observe(small, pods), asked=Asked(NOW - 3)), NOW)
     assert (created(found), found.requeue_after) == ([], 57)
+
+
+def test_no_spare_pod_has_an_account_of_paddock_and_a_gang_that_runs_stays() -> None:
+    ours = {"spec": {**JOB.roles[0].template["spec"], "serviceAccountName": "ours"}}
+    job = replace(JOB, roles=tuple(replace(role, template=ours) for role in JOB.roles))
+    small, settings = fit(job, 2), Settings(own_accounts=frozenset({Key(job.key.namespace, "ours")}))
+    pods = tuple(replace(pod, started=NOW - 61) for pod in build_pods(small))
+    status = build_status(small, gang_size=2)
+    assert created(plan(job, status, observe(small, pods), NOW)) == ["Pod demo-worker-2"]
+    found = plan(job, status, observe(small, (*pods, spare())), NOW, settings)
+    assert (created(found), deleted(found), found.status.phase) == ([], ["worker-2-of-0"], Phase.RUNNING)
 
 
 def test_a_spare_pod_waits_for_what_nobody_makes_and_is_read_as_one() -> None:

@@ -50,6 +50,13 @@ WAITING: Mapping[str, Cure] = {
         " what else listens there.",
         ("paddock get -A", "paddock cancel JOB", "ss -ltn"),
     ),
+    "OwnAccountNamed": Cure(
+        Move.YOU,
+        "A pod that runs under a service account of Paddock itself, or reads its token, could do all that Paddock may"
+        " do, so no job gets one. Name another account, or create the job in a namespace where Paddock does not run."
+        " Pods that are there already stay until they end; no further one is created.",
+        ("kubectl get serviceaccounts", "kubectl edit paddlejobs.batch.paddlepaddle.org JOB"),
+    ),
     "WaitingForOldPods": Cure(
         Move.WATCH,
         "The pods of the attempt before still end, and the new ones have the same names. That takes their grace period"

@@ -36,6 +36,7 @@ EXAMPLES: tuple[Cause, ...] = (
         ("Pod resnet-worker-1",), 'failed calling webhook "policy.example.com": connection refused', 6
     ),
     causes.NoFreePort(20000, 29999),
+    causes.OwnAccountNamed("worker", "template.spec.serviceAccountName", "paddle-manager-sa", "paddle-system"),
     causes.WaitingForOldPods(2),
     causes.WaitingForNode(_RANK, _NODE, 30),
     causes.NodeNotReady(_RANK, _NODE, "team", _POD),

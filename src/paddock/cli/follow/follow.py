@@ -319,8 +319,8 @@ def _steps(cause: CauseRecord | None, key: Key, flags: Flags) -> list[Phrase]:
 _REPORTED = frozenset(
     {"RankRestarted", "PodsDeleted", "PodsLost", "WaitingForScheduler", "SchedulerSilent", "WaitingForPodGroup",
      "ImageUnavailable", "EnvironmentFailed", "ConfigurationWrong", "ObjectInTheWay", "ObjectsRefused",
-     "ObjectsNotCreated", "NoFreePort", "Suspended", "WaitingForQueue", "Resized", "Resumed", "ContainerWaiting",
-     "GangShrunk", "GangGrown", "WaitingForMaster", "WaitingForWorkers", "WaitingForLastRanks",
+     "ObjectsNotCreated", "NoFreePort", "OwnAccountNamed", "Suspended", "WaitingForQueue", "Resized", "Resumed",
+     "ContainerWaiting", "GangShrunk", "GangGrown", "WaitingForMaster", "WaitingForWorkers", "WaitingForLastRanks",
      "DatasetMissing", "DatasetFailed", "DatasetsUnserved"}
 )  # fmt: skip
 _STEPPED = frozenset({"ImageUnavailable", "EnvironmentFailed", "DatasetMissing", "DatasetFailed"})

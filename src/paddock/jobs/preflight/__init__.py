@@ -5,8 +5,8 @@ between documents. If one document has an error, the caller must not apply any o
 problem in any language. The API server validates again, without line numbers.
 
 Each kind of mistake has a module: `kinds`, `spelling`, `levels` (a field at the wrong level), `containers`, `ports`,
-`devices`, `launchers`, `old_flags`, `servers`, `dumps`, `quotes`. They read manifests of any kind of job through
-`parts`. `JobApi.read_job` (`jobs.apis`) checks what a job needs to be planned; its problems come first.
+`devices`, `launchers`, `accounts`, `old_flags`, `servers`, `dumps`, `quotes`. They read manifests of any kind of job
+through `parts`. `JobApi.read_job` (`jobs.apis`) checks what a job needs to be planned; its problems come first.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from itertools import islice
 
 from paddock.jobs.apis import JobApi
 from paddock.jobs.apis.registry import KINDS
+from paddock.jobs.preflight.accounts import check_accounts
 from paddock.jobs.preflight.containers import check_containers, check_labels
 from paddock.jobs.preflight.devices import check_devices
 from paddock.jobs.preflight.dumps import check_dump, without_server_fields
@@ -38,7 +39,7 @@ from paddock.jobs.reading.yaml_nodes import Document
 from paddock.jobs.text.phrases import phrase, render
 from paddock.jobs.text.problems import InvalidJob, Problem
 from paddock.jobs.text.sentences import told
-from paddock.kube.meta import Resource
+from paddock.kube.meta import Key, Resource
 from paddock.kube.nearness import Suggestions
 from paddock.kube.schemas import definition
 from paddock.kube.validation.field_errors import Code
@@ -61,8 +62,9 @@ _LONGEST_ROLE = 200
 """Characters of the path of a role."""
 
 
-def check(document: Document, known: Collection[Resource] = KNOWN) -> tuple[Problem, ...]:
-    """Every problem of one document, errors and warnings, in the order of the lines."""
+def check(document: Document, known: Collection[Resource] = KNOWN, own: Collection[Key] = ()) -> tuple[Problem, ...]:
+    """Every problem of one document, errors and warnings, in the order of the lines. `own`: the service accounts of
+    Paddock itself, where they are known (`kube.service_accounts`)."""
     problems = list(document.problems)
     if document.inside and not document.manifest and (problem := check_inside(document, known)):
         problems = [problem]  # a list of manifests
@@ -78,7 +80,7 @@ def check(document: Document, known: Collection[Resource] = KNOWN) -> tuple[Prob
         if lost:
             document = lost.document
             problems = [*([] if lost.is_flat else problems), *lost.problems]
-        found = _check_job(document, api) if api and not (lost and lost.is_flat) else []
+        found = _check_job(document, api, own) if api and not (lost and lost.is_flat) else []
         said = {problem.path for problem in problems}
         problems += [each for each in found if each.path not in said]
     placed = [_place(each, document) for each in problems]
@@ -129,7 +131,7 @@ def _place(problem: Problem, document: Document) -> Problem:
     return replace(problem, line=place.line, column=place.column if problem.about_key else place.value_column)
 
 
-def _check_job(document: Document, api: JobApi) -> list[Problem]:
+def _check_job(document: Document, api: JobApi, accounts: Collection[Key]) -> list[Problem]:
     """The problems of `read_job`, then of the schema, then the others; only the first problem of a field counts.
     Misspelt names are problems too, and the fields below them are checked as if the names were right."""
     schema = api.build_schema()
@@ -151,6 +153,7 @@ def _check_job(document: Document, api: JobApi) -> list[Problem]:
         *check_launchers(parts, api.resource.kind),
         *check_old_flags(parts, api.resource.kind),
         *check_servers(parts, api.resource.kind),
+        *check_accounts(parts, manifest, accounts),
         *check_dump(document.manifest),
     )
     others = (*check_quotes(manifest), *read, *later)

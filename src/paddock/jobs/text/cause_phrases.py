@@ -178,6 +178,22 @@ def _not_created(args: Args) -> Phrase:
     )
 
 
+def _own_account(args: Args) -> Phrase:
+    named = {each: value_of(args, each) for each in ("role", "field", "name", "namespace")}
+    if args.get("account"):
+        return phrase(
+            "waiting, and no pod is created: {role}.{field} names the Secret {name}, a token of {account}, the service "
+            "account of Paddock itself in namespace {namespace}; any other Secret is allowed. Take it out, or create "
+            "the job in another namespace",
+            **named, account=value_of(args, "account"),
+        )  # fmt: skip
+    return phrase(
+        "waiting, and no pod is created: {role}.{field} is {name}, the service account of Paddock itself in namespace "
+        "{namespace}; any other account is allowed, and none at all. Edit it, or create the job in another namespace",
+        **named,
+    )
+
+
 def _container_waiting(args: Args) -> Phrase:
     rank, why, message = value_of(args, "rank"), value_of(args, "why"), message_of(args)
     if not message:
@@ -208,6 +224,7 @@ CAUSE_PHRASES: Mapping[str, Callable[[Args], Phrase]] = {
         "waiting: every port from {first} to {last} is taken on this machine; end a job that is not needed",
         first=value_of(args, "first"), last=value_of(args, "last"),
     ),
+    "OwnAccountNamed": _own_account,
     "WaitingForDataset": explain_waiting_for_dataset,
     "DatasetMissing": explain_dataset_missing,
     "DatasetFailed": explain_dataset_failed,

@@ -22,6 +22,7 @@ from paddock.kube.meta import (
     KUBERNETES_POD_GROUPS,
     POD_GROUPS,
     VOLCANO_POD_GROUPS,
+    Key,
     Resource,
     annotations_of,
     namespace_of,
@@ -81,7 +82,12 @@ def _read_plan_settings(written: Mapping[str, Any]) -> Settings:
         substitutes=written.get("substitute") is True,
         autoscalers=AUTOSCALERS if any(each.qualified in kinds for each in SCALED) else None,
         datasets=written.get("datasets") is True,
+        own_accounts=_read_accounts(_texts(written.get("ownAccounts"))),
     )
+
+
+def _read_accounts(written: Sequence[str]) -> frozenset[Key]:
+    return frozenset(Key(namespace, name) for namespace, _, name in (each.partition("/") for each in written))
 
 
 def _read_settings(text: str | None) -> Mapping[str, Any]:

@@ -137,6 +137,7 @@ _COMMANDS = {
     "InvalidJob": _EDIT,
     "NoFreePort": "paddock get -A{options}",
     "NoReplicas": _EDIT,
+    "OwnAccountNamed": _EDIT,
 }
 
 
