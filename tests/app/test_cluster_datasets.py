@@ -17,18 +17,19 @@ from paddock.datasets.cluster import ClusterSupplier
 from paddock.datasets.fetch_jobs import FetchPod
 from paddock.datasets.fetching import Failed, Fault, Fetched
 from paddock.datasets.job_reading import ReadLog
+from paddock.datasets.request_shares import OF_ONE
 from paddock.datasets.sources import COPIED, Kind
 from paddock.jobs.install.deployment import Installation, build_operator
 from paddock.jobs.install.rights import OF_DATASETS
 from paddock.kube.api import Api
 from paddock.kube.errors import Forbidden, NotFound
-from paddock.kube.meta import DATASETS, NAMESPACES, PODS, Manifest, name_of
+from paddock.kube.meta import CLAIMS, DATASETS, NAMESPACES, PODS, Manifest, name_of
 from paddock.operator.election import NO_TERMS, Leadership, Term
 from paddock.operator.metrics import Prometheus
 from support.fetch_jobs import Cluster, WithBatchJobs, build_dataset, install
 from support.operator_seam import open_cluster
 from support.rights import Asked, Guard, Wrapper
-from support.waiting import LoopClock, until
+from support.waiting import LoopClock, rest, until
 
 TEAM = "team-a"
 POD = FetchPod("paddock:1")
@@ -223,6 +224,34 @@ async def test_the_operator_runs_them_and_ends_in_order(local: LocalApi) -> None
     await Cluster(api, TEAM).job()
     stop.set()
     await asyncio.wait_for(task, 60)
+
+
+class Held(Wrapper):
+    """An API that does not answer who asks for a claim."""
+
+    count = 0
+
+    @asynccontextmanager
+    async def asking(self, asked: Asked) -> AsyncIterator[None]:
+        if asked.resource == CLAIMS:
+            self.count += 1
+            await asyncio.Event().wait()
+        yield
+
+
+async def test_of_a_namespace_the_operator_has_few_requests_on_their_way(local: LocalApi) -> None:
+    held = Held(WithBatchJobs(local))
+    operator = ClusterOperator(held, held, Options("ops", (TEAM,), datasets=POD), Prometheus("1"))
+    for number in range(20):
+        await local.create(DATASETS, build_dataset(f"words-{number}", TEAM, URI))
+    task = asyncio.create_task(operator.run(asyncio.Event()))
+    try:
+        await until(lambda: held.count == OF_ONE)
+        await rest(lambda: held.count, 0.3)
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+    assert held.count == OF_ONE
 
 
 async def test_no_right_is_lacking_and_each_is_used(local: LocalApi) -> None:

@@ -16,6 +16,7 @@ from paddock.datasets.crd import build_crd
 from paddock.datasets.definition import Definition
 from paddock.datasets.fetching import Fault, Progress
 from paddock.datasets.library import Datasets
+from paddock.datasets.request_shares import OF_ONE, SharedRequests
 from paddock.datasets.states import Failed, Fetching, Ready, State, Unfetched
 from paddock.datasets.supplier import Report
 from paddock.kube.api import Api
@@ -348,14 +349,57 @@ async def test_statuses_that_are_not_taken_for_long_hold_no_other_namespace(api:
             await asyncio.Event().wait()
 
     seam.before = hold
-    run(FakeSupplier(), seam)
+    run(FakeSupplier(), SharedRequests(seam))
     for number in range(20):
         await api.create(DATASETS, dataset(f"slow-{number}"))
-    await until(lambda: len(held) == 2)
+    await until(lambda: len(held) == OF_ONE)
     mine = dataset()
     await api.create(DATASETS, {**mine, "metadata": mine["metadata"] | {"namespace": "other"}})
     await status(api, phase("Ready"))
-    assert len(held) == 2
+    assert len(held) == OF_ONE
+
+
+async def test_a_status_that_the_definition_refuses_is_not_sent_again_until_there_is_another_one(
+    api: LocalApi, run: Start, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(library, "_API_SECONDS", 0.0)  # what is to be sent again is sent at the next look
+    seam, sent = Seam(api), ("patch", "datasets/status", "words")
+
+    async def refuse(request: Request) -> None:
+        if request == sent:
+            raise Invalid("status.files: must be an integer")
+
+    seam.before = refuse
+    run(FakeSupplier(), seam)
+    await api.create(DATASETS, dataset())
+    await until(lambda: sent in seam.requests)
+    for name in ("second", "third", "fourth"):  # each takes one look or more
+        await api.create(DATASETS, dataset(name))
+        await status(api, phase("Ready"), name)
+    assert seam.requests.count(sent) == 1
+    assert len([line for line in caplog.messages if "is not sent again: status.files: must be" in line]) == 1
+    seam.before = None
+    await api.patch(DATASETS, "default", "words", {"spec": {"round": 1}})
+    assert (await status(api, phase("Ready")))["round"] == 1
+
+
+@pytest.mark.parametrize(
+    ("end", "field", "value"),
+    [
+        (Ready(size=2**64, files=-1), "bytesTotal", 2**63 - 1),
+        (Ready(size=2**64, files=-1), "files", 0),
+        (Ready(size=1, files=1, revision="x" * 2**20), "revision", f"{'x' * 4096}…"),
+        (Failed("x" * 2**20, Fault.SOURCE), "message", f"{'x' * 4096}…"),
+    ],
+)
+async def test_whatever_a_pod_reports_the_status_is_one_that_the_definition_takes(
+    api: LocalApi, run: Start, end: State, field: str, value: object
+) -> None:
+    """The pod may be one that somebody else has made in place of Paddock's."""
+    run(FakeSupplier(ends=[end]))
+    await api.create(DATASETS, dataset())
+    told = await status(api, lambda found: found.get("phase") in ("Ready", "Failed"))
+    assert told[field] == value
 
 
 async def test_a_change_during_the_write_of_a_status_is_written_after_it(api: LocalApi, run: Start) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 from paddock.datasets.pod_listings import PodListings
 from paddock.kube.calls import Listing
 from paddock.kube.meta import Manifest
-from support.waiting import LoopClock, until
+from support.waiting import LoopClock
 
 
 def build_pod(name: str, *claims: str, phase: str = "Running") -> Manifest:
@@ -78,18 +78,3 @@ async def test_a_pod_that_came_while_a_list_was_on_its_way_is_seen_by_who_asked_
     assert await first == ()
     await clock.advance(1.0)
     assert await second == ("new",)
-
-
-async def test_namespaces_are_listed_in_turn_and_few_at_once() -> None:
-    pods = Pods()
-    listings = listings_of(pods)
-    pods.open.clear()
-    asking = [asyncio.create_task(listings.find_users("many", f"c{number}")) for number in range(100)]
-    asking += [asyncio.create_task(listings.find_users(f"n{number}", "c")) for number in range(10)]
-    await until(lambda: len(pods.listed) == 4)
-    assert sorted(pods.listed) == ["many", "n0", "n1", "n2"]
-    pods.open.set()
-    await until(lambda: len(set(pods.listed)) == 11)
-    for task in asking:
-        task.cancel()
-    await asyncio.gather(*asking, return_exceptions=True)

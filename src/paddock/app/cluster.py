@@ -38,6 +38,7 @@ from paddock.controllers.loop_thread import LoopThread
 from paddock.datasets.cluster import ClusterSupplier
 from paddock.datasets.fetch_jobs import FetchPod
 from paddock.datasets.job_reading import ReadLog
+from paddock.datasets.request_shares import SharedRequests
 from paddock.jobs.apis.registry import KINDS, PADDLEPADDLE, SCALED
 from paddock.jobs.labels import SETTINGS_ANNOTATION, VERSION_ANNOTATION
 from paddock.jobs.model import Settings
@@ -196,9 +197,10 @@ class ClusterOperator:
 
     def _build_datasets(self, api: Api, options: Options, pod: FetchPod, read_log: ReadLog) -> ClusterDatasets:
         leadership = self._leadership or WITHOUT_ELECTION
-        api = Passes(leadership, lambda: leadership.terms).guard(api)
-        supplier = ClusterSupplier(api, read_log, pod, own_accounts=options.own_accounts)
-        return ClusterDatasets(api, supplier, options.namespaces or ("",), leadership)
+        shared = SharedRequests(Passes(leadership, lambda: leadership.terms).guard(api))
+        read = shared.share_logs(read_log)
+        supplier = ClusterSupplier(shared, read, pod, own_accounts=options.own_accounts)
+        return ClusterDatasets(shared, supplier, options.namespaces or ("",), leadership)
 
     async def run(self, stop: asyncio.Event, connect: Callable[[], Awaitable[bool]] | None = None) -> None:
         """Runs until `stop` is set, then shuts down. `connect` returns once the cluster answers. After the shutdown,

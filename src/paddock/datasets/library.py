@@ -26,7 +26,7 @@ from paddock.datasets.states import Failed, Ready, State, Unfetched, build_statu
 from paddock.datasets.supplier import Supplier
 from paddock.kube.api import Api
 from paddock.kube.datasets import FINALIZER, Phase, claim_name
-from paddock.kube.errors import ApiError, Conflict, NotFound
+from paddock.kube.errors import ApiError, BadRequest, Conflict, Invalid, NotFound
 from paddock.kube.guard import NotBegun
 from paddock.kube.meta import DATASETS, Key, Manifest, key_of, metadata, uid_of, version_of
 from paddock.kube.times import exponential_backoff
@@ -40,8 +40,11 @@ _API_SECONDS = 5.0
 _IN_USE_SECONDS = 1.0, 15.0
 """Between two looks whether a deleted Dataset is mounted still: at first, and of one that is in use for long."""
 _CONFLICTS = 10
-_WRITES, _WRITES_OF_ONE = 8, 2
-"""Statuses that are written at one time, in all and of one namespace."""
+_TURN_SECONDS = 0.1
+"""Between two looks at what has changed."""
+_MOST, _LONGEST = 2**63 - 1, 4096
+"""The largest number and the longest text of a status. What the pods of somebody say becomes part of it: a number that
+is no int64, or is below 0, is refused with the whole status, and a text of a megabyte is sent to all that watch."""
 
 logger = logging.getLogger(__name__)
 
@@ -64,7 +67,8 @@ class _Desired:
 @dataclass(slots=True)
 class _Entry:
     """`known`: `state` is what the supplier has said; before, the recorded status stands. `refused_until`: a write of
-    the status failed, and the next waits. `looks`: how often a deleted Dataset was found in use."""
+    the status failed, and the next waits. `put_off`: it is looked at again when its status may be written. `refused`:
+    the status that the server never takes. `looks`: how often a deleted Dataset was found in use."""
 
     desired: _Desired
     recorded: Mapping[str, Any]
@@ -75,6 +79,8 @@ class _Entry:
     writing: bool = False
     written_at: float = float("-inf")
     refused_until: float = float("-inf")
+    put_off: bool = False
+    refused: Mapping[str, Any] | None = None
     removed: bool = False
     in_use: tuple[str, ...] = ()
     looks: int = 0
@@ -89,7 +95,6 @@ class Datasets:
         self._entries: dict[Key, _Entry] = {}
         self._dirty = asyncio.Event()
         self._changed: dict[Key, _Entry] = {}
-        self._slots, self._shares = asyncio.Semaphore(_WRITES), dict[str, asyncio.Semaphore]()
         self._pods = PodListings(api)
         self._informers = [
             Informer(api, DATASETS, _read_desired, self._on_change, namespace, optional=True)
@@ -246,51 +251,66 @@ class Datasets:
 
     def _tell(self, entry: _Entry) -> None:
         """Its status may have changed."""
+        if entry.removed:
+            return  # another object may have its name by now
         self._changed[entry.desired.key] = entry
         self._dirty.set()
 
     async def _write_statuses(self) -> None:
-        """Each change of a phase at once, each other at most once in `status_seconds`. Side by side, and of a namespace
-        only few at once: neither a slow answer nor the many Datasets of somebody hold those of others."""
+        """Each change of a phase at once, each other at most once in `status_seconds`. Side by side: a slow answer
+        holds no other, and the many Datasets of somebody wait for each other (`datasets.request_shares`)."""
         async with asyncio.TaskGroup() as group:
             while True:
                 await self._dirty.wait()
                 self._dirty.clear()
                 changed, self._changed = self._changed, {}
                 for entry in changed.values():
-                    if entry.writing or self._waits(entry):
-                        self._tell(entry)
-                    elif not entry.removed and not _is_recorded(entry):
-                        entry.writing = True
-                        group.create_task(self._write_status(entry))
-                await asyncio.sleep(0.1)
+                    self._write_in_time(entry, group)
+                await asyncio.sleep(_TURN_SECONDS)
 
-    def _waits(self, entry: _Entry) -> bool:
-        now = asyncio.get_running_loop().time()
-        same_phase = _read_phase(entry) == entry.recorded.get("phase")
-        soon = same_phase and now - entry.written_at < self._supplier.status_seconds
-        return soon or now < entry.refused_until
+    def _write_in_time(self, entry: _Entry, group: asyncio.TaskGroup) -> None:
+        """What is not to be written yet is left until it is, and not looked at ten times a second."""
+        if entry.writing:
+            return
+        status = _build_status(entry)
+        if _is_recorded(entry, status) or status == entry.refused:
+            return
+        if (left := self._measure_wait(entry, status)) <= 0:
+            entry.writing = True
+            group.create_task(self._write_status(entry, status))
+        elif not entry.put_off:
+            entry.put_off = True
+            asyncio.get_running_loop().call_later(left, self._look_again, entry)
 
-    async def _write_status(self, entry: _Entry) -> None:
-        key = entry.desired.key
-        async with self._shares.setdefault(key.namespace, asyncio.Semaphore(_WRITES_OF_ONE)), self._slots:
-            status = _build_status(entry)
-            try:
-                if not entry.removed:
-                    await self._api.patch(DATASETS, *key, {"status": status}, subresource="status")
-                    entry.recorded = status
-                    entry.written_at = asyncio.get_running_loop().time()
-            except NotFound:
-                pass  # deleted meanwhile: its event follows
-            except NotBegun:
-                raise
-            except ApiError as error:
-                logger.warning("status of dataset %s: %s; again in %.0f s", key, error.message, _API_SECONDS)
-                entry.written_at = asyncio.get_running_loop().time()
-                entry.refused_until = entry.written_at + _API_SECONDS
-                self._tell(entry)
-            finally:
-                entry.writing = False
+    def _look_again(self, entry: _Entry) -> None:
+        entry.put_off = False
+        self._tell(entry)
+
+    def _measure_wait(self, entry: _Entry, status: Mapping[str, Any]) -> float:
+        same_phase = status.get("phase") == entry.recorded.get("phase")
+        soon = entry.written_at + self._supplier.status_seconds if same_phase else float("-inf")
+        return max(soon, entry.refused_until) - asyncio.get_running_loop().time()
+
+    async def _write_status(self, entry: _Entry, status: Mapping[str, Any]) -> None:
+        key, now = entry.desired.key, asyncio.get_running_loop().time
+        try:
+            await self._api.patch(DATASETS, *key, {"status": status}, subresource="status")
+            entry.recorded, entry.refused, entry.written_at = status, None, now()
+        except NotFound:
+            pass  # deleted meanwhile: its event follows
+        except NotBegun:
+            raise
+        except (Invalid, BadRequest) as error:
+            # The same is refused again, as by a definition of another version: until there is another one to tell.
+            entry.refused = status
+            logger.warning("status of dataset %s, which is not sent again: %s", key, error.message)
+        except ApiError as error:
+            logger.warning("status of dataset %s: %s; again in %.0f s", key, error.message, _API_SECONDS)
+            entry.written_at = now()
+            entry.refused_until = entry.written_at + _API_SECONDS
+        finally:
+            entry.writing = False
+            self._tell(entry)  # it may have changed meanwhile
 
 
 def _is_edited(before: _Desired, now: _Desired) -> bool:
@@ -304,15 +324,22 @@ def _build_unreadable(desired: _Desired) -> Definition:
     return Definition(desired.key, desired.uid, source, claim_name(desired.key.name), deleting=True)
 
 
-def _is_recorded(entry: _Entry) -> bool:
-    return all(entry.recorded.get(name) == value for name, value in _build_status(entry).items())
-
-
-def _read_phase(entry: _Entry) -> object:
-    return _build_status(entry).get("phase")
+def _is_recorded(entry: _Entry, status: Mapping[str, Any]) -> bool:
+    return all(entry.recorded.get(name) == value for name, value in status.items())
 
 
 def _build_status(entry: _Entry) -> dict[str, Any]:
+    """One that the definition takes, whatever was reported."""
+    return {name: _bound(value) for name, value in _build_whole_status(entry).items()}
+
+
+def _bound(value: Any) -> Any:
+    if isinstance(value, str):
+        return value if len(value) <= _LONGEST else f"{value[:_LONGEST]}…"
+    return min(max(value, 0), _MOST) if isinstance(value, int) and not isinstance(value, bool) else value
+
+
+def _build_whole_status(entry: _Entry) -> dict[str, Any]:
     desired = entry.desired
     if desired.deleting:
         if not entry.in_use:

@@ -15,8 +15,6 @@ from paddock.kube.meta import PODS, name_of
 
 _SECONDS = 1.0
 """Between two lists of one namespace."""
-_AT_ONCE = 4
-"""Namespaces that are listed at one time, in turn."""
 
 
 class PodListings:
@@ -24,7 +22,6 @@ class PodListings:
         self._api = api
         self._known: dict[str, tuple[float, Mapping[str, Sequence[str]]]] = {}
         self._asking: dict[str, asyncio.Lock] = {}
-        self._slots = asyncio.Semaphore(_AT_ONCE)
 
     async def find_users(self, namespace: str, claim: str) -> tuple[str, ...]:
         """The names of the pods that mount the claim and have not ended, from a list that was asked for after this
@@ -35,8 +32,7 @@ class PodListings:
             listed_at, users = self._known.get(namespace, (float("-inf"), {}))
             if listed_at < asked_at:
                 await asyncio.sleep(max(0.0, listed_at + _SECONDS - now()))
-                async with self._slots:
-                    listed_at, users = now(), await self._list(namespace)
+                listed_at, users = now(), await self._list(namespace)
                 self._known[namespace] = listed_at, users
         return tuple(users.get(claim, ()))
 
