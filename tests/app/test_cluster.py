@@ -23,13 +23,14 @@ from prometheus_client.core import GaugeMetricFamily
 
 from paddock.app.cluster import ClusterOperator, Options, build_lease_annotations, build_settings, serve
 from paddock.app.health import Address, CannotServe, Endpoints, Handlers, read_address
-from paddock.app.json_logs import JsonLines, start_logging
+from paddock.app.json_logs import Format, JsonLines, start_logging
 from paddock.app.own_accounts import build_own_accounts
 from paddock.client.kubeconfig import Config
 from paddock.datasets.fetch_jobs import FetchPod
 from paddock.jobs.model import Settings
 from paddock.kube.api import Api, Event
 from paddock.kube.meta import LEASES, POD_GROUPS, PODS, VOLCANO_POD_GROUPS, Key, Resource, name_of
+from paddock.kube.printable import show
 from paddock.operator.election import Election
 from paddock.operator.job_state import JobRef
 from paddock.operator.metrics import Prometheus
@@ -322,6 +323,36 @@ def test_the_text_format_is_plain_lines() -> None:
         root.handlers[:] = before
         root.setLevel(level)
     assert stream.getvalue().endswith("Z INFO paddock.cluster ended in order\n")
+
+
+ACTING = "\x1b]52;c;aGk=\x07 \x9b31m \u202e \u2028 \ud800 \x7f \r\n2026-01-01T00:00:00Z INFO paddock forged"
+
+
+@pytest.mark.parametrize("form", ["json", "text"])
+def test_what_others_say_in_a_log_acts_on_no_terminal_and_begins_no_line(form: Format) -> None:
+    """Of a message, and of an exception."""
+    stream, root = StringIO(), logging.getLogger()
+    before, level = root.handlers[:], root.level
+    try:
+        start_logging(stream, form)
+        logging.getLogger("paddock.operator").info("训练: %s", ACTING)
+        try:
+            raise ValueError(ACTING.replace("\n", ""))
+        except ValueError:
+            logging.getLogger("paddock.operator").exception("a pass failed")
+    finally:
+        root.handlers[:] = before
+        root.setLevel(level)
+    text = stream.getvalue()
+    assert show(text) == text
+    assert text.encode()
+    assert not [line for line in text.splitlines() if line.endswith("paddock forged") and line.startswith("2026-01-01")]
+    if form == "json":
+        first, second = [json.loads(line) for line in text.splitlines()]
+        assert first["msg"] == f"训练: {ACTING}"
+        assert ACTING.replace("\n", "") in second["traceback"]
+    else:
+        assert r"训练: \x1b]52;c;aGk=\x07 \x9b31m \u202e \u2028 \ud800 \x7f \r\n2026" in text
 
 
 @asynccontextmanager
