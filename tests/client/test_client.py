@@ -20,7 +20,7 @@ from paddock.client.kubeconfig import Config
 from paddock.client.requests import MOST_PAGE_BYTES, PAGE, build, build_watch
 from paddock.kube.calls import Get, List
 from paddock.kube.errors import ApiError, Conflict, Forbidden, InternalError, NotFound, TooManyRequests, Unavailable
-from paddock.kube.meta import PODS
+from paddock.kube.meta import PODS, Manifest
 from support.answers import serve_answers
 from support.waiting import until
 
@@ -189,6 +189,19 @@ async def test_pages_are_as_short_as_their_objects_are_large(
     assert library.limits[0] == PAGE
     assert min(library.limits) == (3 if sizes is MANY_SMALL_THEN_LARGE else 1)
     assert len(library.limits) < 35
+
+
+async def test_of_a_list_no_more_is_held_than_is_to_be_kept_of_it(tmp_path: Path) -> None:
+    library, pages = Library(*[1_100_000] * 30, compressed=False), list[int]()
+
+    def keep(found: Manifest) -> Manifest:
+        pages.append(len(library.limits))
+        return {"name": found["metadata"]["name"]}
+
+    async with serve(library.answer, tmp_path) as config, Client(config) as api:
+        listing = await api.send(List(PODS, keep=keep))
+    assert listing.items == [{"name": f"p{at:04}"} for at in range(30)]
+    assert len(set(pages)) > 5, "each page before the next one is asked for"
 
 
 async def test_a_refused_connection_names_the_server_and_what_to_do() -> None:

@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -22,7 +22,9 @@ from paddock.datasets.fetch_jobs import FetchPod
 from paddock.datasets.fetching import Failed as ReportedFailure
 from paddock.datasets.fetching import Fault, Fetched, Progress
 from paddock.datasets.library import Datasets
+from paddock.datasets.request_shares import SharedRequests
 from paddock.datasets.states import Failed, Fetching, Ready, State, Unfetched
+from paddock.kube.calls import Call, List, Listing, T
 from paddock.kube.errors import ApiError, BadRequest, Forbidden, Invalid, NotFound
 from paddock.kube.meta import BATCH_JOBS, CLAIMS, DATASETS, NAMESPACES, PODS, Key, Manifest, name_of, uid_of
 from support.fetch_jobs import Cluster, WithBatchJobs, build_dataset, install
@@ -45,6 +47,13 @@ class Api(WithBatchJobs):
         self.refuses: dict[str, ApiError] = {}
         self.asked: list[str] = []
 
+    async def send(self, call: Call[T]) -> T:
+        """As over HTTP, of a list no more than is to be kept of it."""
+        answer: Any = await super().send(call)
+        if isinstance(call, List) and call.keep:
+            answer = Listing([call.keep(each) for each in answer.items], answer.resource_version)
+        return cast("T", answer)
+
     @asynccontextmanager
     async def asking(self, asked: Asked) -> AsyncIterator[None]:
         self.asked.append(str(asked))
@@ -59,7 +68,9 @@ class Scene:
     def __init__(self, api: Api) -> None:
         self.api = api
         self.cluster = Cluster(api, NAMESPACE)
-        self.supplier = ClusterSupplier(api, self.cluster.read_log, FetchPod("paddock:1"), poll_seconds=AT_ONCE)
+        self.supplier = ClusterSupplier(
+            SharedRequests(api), self.cluster.read_log, FetchPod("paddock:1"), poll_seconds=AT_ONCE
+        )
         self.told: list[State] = []
 
     async def create(self, name: str = "words", uri: str = URI, **spec: Any) -> Definition:

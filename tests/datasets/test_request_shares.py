@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import AsyncIterator
+from typing import Any
 
 import pytest
 
-from paddock.datasets.request_shares import AT_ONCE, OF_ONE, SharedRequests
+from paddock.datasets.fetch_jobs import CLAIM_ANNOTATION
+from paddock.datasets.request_shares import AT_ONCE, OF_ONE, SharedRequests, keep_read
 from paddock.kube.api import Api, Event
-from paddock.kube.calls import Call, T
+from paddock.kube.calls import Call, List, T
+from paddock.kube.datasets import LABEL, read_mounted
 from paddock.kube.errors import NotFound
-from paddock.kube.meta import CLAIMS, Resource
+from paddock.kube.meta import CLAIMS, Manifest, Resource, name_of
 
 
 class Slow(Api):
@@ -109,3 +113,60 @@ async def test_a_turn_is_given_back_by_who_does_not_wait_any_more() -> None:
     assert slow.there == ["many"]
     slow.open.set()
     await again
+
+
+LARGE = "x" * 1_000_000
+
+
+def build_large(**fields: Any) -> Manifest:
+    """An object whose author has put a megabyte wherever he may."""
+    owner = {"apiVersion": "v1", "kind": "Dataset", "name": LARGE, "uid": "u", "controller": True}
+    return {
+        "apiVersion": "v1",
+        "kind": "Any",
+        "metadata": {
+            "name": "n",
+            "namespace": "many",
+            "uid": "u",
+            "labels": {LABEL: "words", "other": LARGE},
+            "annotations": {CLAIM_ANNOTATION: LARGE, "other": LARGE},
+            "managedFields": [{"fieldsV1": {LARGE: {}}}],
+            "finalizers": [LARGE],
+            "ownerReferences": [owner],
+        },
+        **fields,
+    }
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"spec": {"template": LARGE, "podFailurePolicy": {"rules": [LARGE]}}},
+        {"spec": {"storageClassName": LARGE, "volumes": [{"persistentVolumeClaim": {"claimName": "c" * 253}}] * 5000}},
+        {"message": LARGE, "reason": LARGE, "type": "Warning", "note": LARGE},
+        {"spec": None, "data": LARGE},
+    ],
+    ids=["a job", "a pod", "an event", "nothing"],
+)
+def test_of_an_object_that_is_listed_a_few_kilobytes_are_held(fields: Manifest) -> None:
+    assert len(json.dumps(keep_read(build_large(**fields)))) < 40_000
+
+
+def test_what_is_read_of_a_pod_is_kept() -> None:
+    volumes = [{"name": "x", "emptyDir": {}}, {"name": "y", "persistentVolumeClaim": {"claimName": "dataset-words"}}]
+    pod = {"metadata": {"name": "p", "namespace": "n"}, "spec": {"volumes": volumes}, "status": {"phase": "Running"}}
+    kept = keep_read(pod)
+    assert (read_mounted(kept), name_of(kept)) == (read_mounted(pod), "p") == ({"dataset-words"}, "p")
+
+
+async def test_who_lists_keeps_no_more_than_is_read() -> None:
+    asked = list[Call[Any]]()
+
+    class Asked(Slow):
+        async def send(self, call: Call[T]) -> T:
+            asked.append(call)
+            raise NotFound("nothing is here")
+
+    with pytest.raises(NotFound):
+        await SharedRequests(Asked()).list(CLAIMS, "n", labels="a=b")
+    assert asked == [List(CLAIMS, "n", labels="a=b", keep=keep_read)]

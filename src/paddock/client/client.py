@@ -21,7 +21,6 @@ from paddock.client.kubeconfig import Config
 from paddock.client.pool import AnswerTooLong
 from paddock.client.requests import (
     PAGE,
-    Buffer,
     Page,
     Request,
     build,
@@ -38,7 +37,7 @@ from paddock.client.watches import Watch, Watches
 from paddock.kube.api import Api, Event
 from paddock.kube.calls import Call, Delete, List, Listing, T
 from paddock.kube.errors import ApiError, Expired
-from paddock.kube.meta import Resource
+from paddock.kube.meta import Manifest, Resource
 
 _WATCH_SECONDS = 480
 """A watch ends after this and resumes at its last version; client-go: 300 to 600."""
@@ -103,8 +102,7 @@ class Client(Api):
         return cast("T", None if isinstance(call, Delete) else read_object(call.resource, body))
 
     async def _list(self, call: List) -> Listing:
-        items, version = await _fetch_all(self._connection, call)
-        return Listing([read_object(call.resource, item) for item in items], version)
+        return Listing(*await _fetch_all(self._connection, call))
 
     async def fetch(self, path: str, query: Mapping[str, str] = _NO_QUERY, *, accept: str = "application/json") -> Any:
         """A JSON document of the server: `/version`, a discovery document, a list as a Table."""
@@ -185,14 +183,15 @@ class Client(Api):
             await self._sleep(delay)
 
 
-async def _fetch_all(connection: Connection, call: List) -> tuple[list[Buffer], str]:
-    """All objects as JSON, and the resourceVersion of the list."""
-    items: list[Buffer] = []
+async def _fetch_all(connection: Connection, call: List) -> tuple[list[Manifest], str]:
+    """All objects, or what is to be kept of them, and the resourceVersion of the list."""
+    items: list[Manifest] = []
     version = ""
     async for page in _fetch_pages(connection, call):
         if page.first:
             items.clear()
-        items += page.items
+        read = (read_object(call.resource, item) for item in page.items)
+        items += map(call.keep, read) if call.keep else read
         version = page.resource_version
     return items, version
 

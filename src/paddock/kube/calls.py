@@ -6,7 +6,7 @@ The verbs are Kubernetes' (kubernetes.io, "Kubernetes API Concepts"), without wa
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, Generic, Literal, TypeVar
 
 import msgspec
@@ -48,12 +48,15 @@ class Get(Call[Manifest], frozen=True):
 
 
 class List(Call[Listing], frozen=True, kw_only=True):
-    """`labels` and `fields` are selectors as kubectl writes them: `a=b,c!=d`, `metadata.name=x`."""
+    """`labels` and `fields` are selectors as kubectl writes them: `a=b,c!=d`, `metadata.name=x`. `keep`: the part of
+    each object that the caller reads. A client holds no more of it than a page: who creates objects chooses how large
+    they are and how many; an API in the same process may give the whole."""
 
     verb = "list"
 
     labels: str = ""
     fields: str = ""
+    keep: Callable[[Manifest], Manifest] | None = None
 
 
 class Create(Call[Manifest], frozen=True, kw_only=True):
