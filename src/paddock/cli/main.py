@@ -23,6 +23,7 @@ from paddock.cli.cluster.context_flags import is_chosen
 from paddock.cli.cluster.options import context_options
 from paddock.cli.help import click_in_language, translate_error
 from paddock.cli.output.language import localized, readers_language
+from paddock.cli.output.streams import drop_output, print_line
 from paddock.cli.verb import VerbGroup
 from paddock.jobs.text.catalogues import translate
 from paddock.version import __version__
@@ -129,7 +130,7 @@ class Verbs(VerbGroup):
         if arguments[:1] == ["help"]:  # `paddock help get` is `paddock get --help`
             arguments = [*arguments[1:], "--help"]
         if arguments == ["--help"] and not context.resilient_parsing:
-            click.echo(context.get_help())
+            print_line(context.get_help())
             context.exit()
         if arguments and arguments[0] not in VERBS:
             _refuse_verb(context, arguments)
@@ -229,7 +230,7 @@ def _run(arguments: Sequence[str]) -> int:
         return ended.exit_code
     except click.ClickException as error:
         with suppress(OSError):
-            translate_error(error, readers_language()).show()
+            _show(translate_error(error, readers_language()))
         return 2
     except (click.Abort, KeyboardInterrupt):
         _say(translate("interrupted", readers_language()))
@@ -242,10 +243,15 @@ def _run(arguments: Sequence[str]) -> int:
         return _explain(error)
 
 
+def _show(error: click.ClickException) -> None:
+    """What click says of a wrong command, which has its words as they were typed. Raises OSError."""
+    text = io.StringIO()
+    error.show(text)
+    print_line(text.getvalue(), end="", to=sys.stderr)
+
+
 def _drop_unwritable() -> None:
     """What a stream does not take is lost: the interpreter would report it at its end, and end with 120."""
-    from paddock.cli.output.streams import drop_output
-
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()
@@ -256,7 +262,7 @@ def _drop_unwritable() -> None:
 def _say(text: str) -> None:
     """Prints to stderr. The exit code says enough where that is closed or full."""
     with suppress(OSError):
-        print(text, file=sys.stderr)
+        print_line(text, to=sys.stderr)
 
 
 def _explain(error: Exception) -> int:

@@ -12,6 +12,7 @@ from typing import Any
 import yaml
 
 from paddock.jobs.reading.scalars import TAG, read_scalar
+from paddock.kube.printable import show
 
 ONE_LINE = 2**31 - 1
 """Characters: a text stays on its line."""
@@ -22,13 +23,17 @@ _FASTEST: type[yaml.SafeDumper] = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 
 def write_yaml(documents: Iterable[Mapping[str, Any]], *, sort_keys: bool = False) -> str:
     """The documents, separated by `---`, without anchors; their keys in their own order, or sorted."""
-    return "---\n".join(
+    dumped = (
         yaml.dump(each, Dumper=_Dumper, sort_keys=sort_keys, allow_unicode=True, width=ONE_LINE) for each in documents
     )
+    return "---\n".join(map(show, dumped))
 
 
 def represent_text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
-    """A representer of `str` for a dumper of PyYAML: in quotes what kubectl would not read as this text."""
+    """A representer of `str` for a dumper of PyYAML: in quotes what kubectl would not read as this text; in double
+    quotes what a terminal acts on, as YAML reads there what `kube.printable.show` makes of what is dumped."""
+    if show(text) != text:
+        return dumper.represent_scalar(f"{TAG}str", text, style='"')
     return dumper.represent_scalar(f"{TAG}str", text, style=None if read_scalar(text) == text else "'")
 
 

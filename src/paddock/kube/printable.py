@@ -27,5 +27,10 @@ def show_line(text: str) -> str:
     return _ACTING_IN_LINE.sub(_escape, text)
 
 
+def escape_json(document: str) -> str:
+    """The JSON that `json.dumps` wrote, with each of them as `\\u009b`: its values are the same."""
+    return _ACTING.sub(lambda found: f"\\u{ord(found[0]):04x}", document)
+
+
 def _escape(found: re.Match[str]) -> str:
     return found[0].encode("unicode_escape").decode("ascii")

@@ -5,7 +5,6 @@ Facts that RBAC forbids are shown as unreadable: users of a large cluster can se
 
 from __future__ import annotations
 
-import json
 import time
 from collections import Counter
 from collections.abc import Sequence
@@ -20,6 +19,7 @@ from paddock.cli.cluster.served import fetch_served
 from paddock.cli.cluster.session import connect, run
 from paddock.cli.help import columns
 from paddock.cli.output.language import readers_language
+from paddock.cli.output.streams import print_line, write_json
 from paddock.cli.output.terminal import stdout
 from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.text.formats import format_of
@@ -42,7 +42,7 @@ def print_cluster(place: Cluster, output: str) -> int:
     """The exit code: 1 if no operator leads, as far as Leases can be read."""
     facts = run(_fetch_facts(place))
     if output == "json":
-        print(json.dumps(facts, indent=2, default=str))  # a `why` is a phrase
+        print_line(write_json(facts, indent=2, default=str))  # a `why` is a phrase
         return 0 if facts["operators"] != [] else 1
     for line in build_lines(place, facts, readers_language()):
         stdout().print(line)

@@ -62,7 +62,10 @@ async def _list(place: Place, kind: str, namespace: str) -> list[tuple[str, str]
     from paddock.cli.cluster.lookup import fetch_all
     from paddock.cli.cluster.session import connect
     from paddock.kube.meta import name_of
+    from paddock.kube.printable import show_line
 
     async with connect(place, interactive=False) as client:
         found = await fetch_all(client, KINDS_BY_WORD.get(kind, ()), namespace)
-    return [(name_of(item), str((item.get("status") or {}).get("phase") or "")) for _, item in found]
+    return [
+        (show_line(name_of(item)), show_line(str((item.get("status") or {}).get("phase") or ""))) for _, item in found
+    ]

@@ -18,6 +18,7 @@ from paddock.app.home import read_home
 from paddock.cli.cluster.addresses import build_bind_address, read_bind_address
 from paddock.cli.cluster.errors import Failed, UserError, build_phrase
 from paddock.cli.output.language import localized
+from paddock.cli.output.streams import print_line
 from paddock.cli.verb import DescribedDefault
 from paddock.jobs.install.console import PORT
 from paddock.jobs.text.phrases import phrase
@@ -90,7 +91,7 @@ def serve_user(place: Cluster, path: str, port: int, show: Callable[[str], None]
 
 def notify(said: Any) -> None:
     """Of what a credential's plug-in has to say."""
-    print(localized(build_phrase(said)), file=sys.stderr)
+    print_line(localized(build_phrase(said)), to=sys.stderr)
 
 
 def serve_readers(kubeconfig: str | None, context: str | None, serving: Serving) -> int:

@@ -17,6 +17,7 @@ from paddock.cli.cluster.context_flags import read_chosen
 from paddock.cli.cluster.errors import build_phrase
 from paddock.cli.cluster.places import Cluster, Local, Place, build_cluster
 from paddock.cli.output.language import localized
+from paddock.cli.output.streams import print_line
 
 if TYPE_CHECKING:
     from paddock.client.client import Client
@@ -131,7 +132,7 @@ def _without_certificates() -> Iterator[None]:
 
 def _notify(said: Said) -> None:
     """By `sys.stderr`, which the live line of a followed job redirects above itself."""
-    print(localized(build_phrase(said)), file=sys.stderr)
+    print_line(localized(build_phrase(said)), to=sys.stderr)
 
 
 def run_with_client(work: Callable[[Client, Place], Awaitable[T]]) -> T:

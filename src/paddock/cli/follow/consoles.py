@@ -21,6 +21,7 @@ from paddock.cli.cluster.places import Cluster, Place
 from paddock.cli.cluster.session import choose_place, connect, home, run
 from paddock.cli.follow.gone_jobs import fetch_present
 from paddock.cli.output.language import localized
+from paddock.cli.output.streams import print_line
 from paddock.cli.output.terminal import stderr, stdout
 from paddock.console.addresses import address_of_job, address_of_list
 from paddock.jobs.text.phrases import Phrase, phrase
@@ -64,7 +65,7 @@ def _open_local(home: Home, path: str, *, alone: bool) -> None:
 def _show(link: str, path: str, *, alone: bool) -> None:
     """Opens the link, or prints it."""
     if alone:
-        print(link, flush=True)
+        print_line(link, flush=True)
     elif sys.stdout.isatty() and has_display(os.environ, sys.platform) and webbrowser.open(link):
         # without the ticket: what a terminal shows is copied, recorded and shared
         stdout().print(localized(phrase("{address} is open in the browser", address=urljoin(link, path))))

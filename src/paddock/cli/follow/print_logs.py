@@ -18,6 +18,7 @@ from paddock.cli.follow.wanted_lines import Source, Wanted, build_json_line, pri
 from paddock.cli.output.language import readers_language
 from paddock.cli.output.run_rows import explain_end
 from paddock.cli.output.screen import Screen
+from paddock.cli.output.streams import print_line
 from paddock.history.logs import LogFile
 from paddock.history.records import RunRecord
 from paddock.jobs.exit_codes import read_exit_code
@@ -90,7 +91,7 @@ class Printer:
 
     def _show(self, source: Source) -> Callable[[list[str]], None]:
         if self._request.as_json:
-            return lambda lines: print(
+            return lambda lines: print_line(
                 "\n".join(build_json_line(source.run, source.attempt, source.rank, line) for line in lines)
             )
         return lambda lines: self.screen.rank_lines(source.rank, self._width, lines)

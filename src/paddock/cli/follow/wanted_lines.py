@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
@@ -16,6 +15,7 @@ from rich.console import Console
 from paddock.cli.output.language import localized
 from paddock.cli.output.log_lines import Lines
 from paddock.cli.output.screen import Screen
+from paddock.cli.output.streams import print_line, write_json
 from paddock.jobs.logs.first_error import find_first_error
 from paddock.jobs.logs.folding import Folding
 from paddock.jobs.text.phrases import phrase
@@ -124,7 +124,7 @@ def print_log(
 
 def build_json_line(run: int | None, attempt: int | None, rank: str, line: str) -> str:
     """`{"run": 3, "attempt": 0, "rank": "worker-0", "line": "…"}`; null where nobody counts."""
-    return json.dumps({"run": run, "attempt": attempt, "rank": rank, "line": line}, ensure_ascii=False)
+    return write_json({"run": run, "attempt": attempt, "rank": rank, "line": line}, indent=None)
 
 
 class FilteredScreen(Screen):
@@ -144,4 +144,4 @@ class FilteredScreen(Screen):
             super().rank_lines(name, width, chosen, attempt)
             return
         for line in chosen:
-            print(build_json_line(self.run, attempt, name, line), file=self._out.file, flush=True)
+            print_line(build_json_line(self.run, attempt, name, line), to=self._out.file, flush=True)

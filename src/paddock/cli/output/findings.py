@@ -17,8 +17,8 @@ from typing import Any
 
 from rich.console import Console
 from rich.padding import Padding
-from rich.text import Text
 
+from paddock.cli.output.terminal import styled
 from paddock.jobs.doctor.findings import Finding, Severity
 from paddock.jobs.text.phrases import Phrase, phrase, render
 
@@ -88,8 +88,8 @@ def print_text(console: Console, subjects: Sequence[Subject], language: str) -> 
 
 
 def _print_finding(console: Console, finding: Finding, language: str) -> None:
-    head = Text(render(_WORDS[finding.severity], language), _COLOURS[finding.severity])
-    console.print(head + Text(f" {finding.where}  ") + Text(f"({finding.check})", "dim"))
+    head = styled(render(_WORDS[finding.severity], language), _COLOURS[finding.severity])
+    console.print(head + styled(f" {finding.where}  ") + styled(f"({finding.check})", "dim"))
     for said in (
         finding.what,
         phrase("why: {why}", why=finding.why),
@@ -97,12 +97,12 @@ def _print_finding(console: Console, finding: Finding, language: str) -> None:
     ):
         _print_indented(console, render(said, language))
     if finding.command:
-        console.print(Text(f"    {finding.command}", "cyan"), soft_wrap=True)
+        console.print(styled(f"    {finding.command}", "cyan"), soft_wrap=True)
 
 
 def _print_indented(console: Console, text: str) -> None:
     """Broken between words on a terminal, on one line in a pipe, where a program reads it."""
     if console.is_terminal:
-        console.print(Padding(Text(text), (0, 0, 0, 2)), soft_wrap=False)
+        console.print(Padding(styled(text), (0, 0, 0, 2)), soft_wrap=False)
     else:
         console.print(f"  {text}")

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import codecs
+import re
 
 from paddock.jobs.logs.folding import Folding
 
 _LONGEST = 1 << 16
 """Bytes after which an unfinished line is cut: a program that prints no line end must not fill the memory."""
+
+_CODES = re.compile(r"\x1b\[[\d;?]*[A-Za-z]")
 
 
 class Unended(str):
@@ -65,9 +68,9 @@ def _text(line: bytes) -> str:
 
 def build_tail(log: bytes, lines: int) -> list[str]:
     """The last lines that are not blank, without what launchers and libraries print of themselves; with it if there is
-    nothing else."""
+    nothing else. Without colours, as what is quoted is cleaned."""
     cutter, folding = Lines(), Folding()
-    whole = [line.rstrip() for line in (*cutter.feed(log), *cutter.end())]
+    whole = [_CODES.sub("", line).rstrip() for line in (*cutter.feed(log), *cutter.end())]
     shown = [*folding.feed(whole), *folding.end()]
     said = [line for line in shown if line.strip()] or [line for line in whole if line.strip()]
     return said[-lines:]

@@ -2,12 +2,14 @@
 
 The ranks' lines go to stdout and all that Paddock says itself to stderr, each written at once, so that their order is
 right where both end in one place. Where that is a terminal, both are printed above the live line. Elsewhere nothing is
-redrawn, and a rank's lines are as its program wrote them.
+redrawn, and a rank's lines are as its program wrote them. All else is cleaned (`cli.output.terminal`), lines that
+Paddock quotes included.
 """
 
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from types import TracebackType
@@ -19,10 +21,11 @@ from rich.text import Text
 
 from paddock.cli.output.local_times import localize_times
 from paddock.cli.output.log_lines import Unended
-from paddock.cli.output.streams import drop_output
-from paddock.cli.output.terminal import pod_colour, stderr, stdout
+from paddock.cli.output.streams import drop_output, print_log
+from paddock.cli.output.terminal import pod_colour, stderr, stdout, styled
 from paddock.jobs.text.os_errors import explain_unreadable
 from paddock.jobs.text.phrases import Phrase, phrase, render
+from paddock.kube.printable import show_line
 
 
 class Screen:
@@ -60,19 +63,20 @@ class Screen:
     def rank_lines(self, name: str, width: int, lines: list[str], attempt: int | None = None) -> None:
         """`worker-0 │ …`, with a colour for each rank. `width`: of the names; 0 for lines without one.
 
-        On a terminal colour codes are kept and other control sequences dropped, as they would damage the live line.
+        On a terminal colour codes are kept and other control sequences dropped, as they would damage the live line;
+        what is left that a terminal acts on is shown.
         All lines are one print, so that the screen does not flicker. `attempt`: that of the pod that printed them.
         """
         if not lines:
             return
-        head = f"{name:<{width}} │ " if width else ""
+        head = f"{show_line(name):<{width}} │ " if width else ""
         if not self._draws:
             with self._guarded(self._out):
                 text = join_lines(self._colour(head, name), lines)
                 self._is_open = not text.endswith("\n")
-                print(text, end="", file=self._out.file, flush=True)
+                print_log(text, self._out.file)
             return
-        shown = Text("\n").join(Text.assemble((head, pod_colour(name)), Text.from_ansi(line)) for line in lines)
+        shown = Text("\n").join(Text.assemble((head, pod_colour(name)), read_colours(line)) for line in lines)
         self._out.print(shown, soft_wrap=True)
 
     @contextmanager
@@ -92,7 +96,7 @@ class Screen:
         """As FORCE_COLOR wants it in a pipe."""
         if head not in self._heads:
             with self._out.capture() as shown:
-                self._out.print(Text(head, pod_colour(name)), end="")
+                self._out.print(styled(head, pod_colour(name)), end="")
             self._heads[head] = shown.get()
         return self._heads[head]
 
@@ -101,7 +105,7 @@ class Screen:
         if self._is_open:
             self._is_open = False
             with self._guarded(self._out):
-                print(file=self._out.file, flush=True)
+                print_log("\n", self._out.file)
 
     def answer(self, text: Phrase | str, style: str = "") -> None:
         """Prints to stdout what the command was asked for."""
@@ -119,7 +123,7 @@ class Screen:
         if self._is_one_place or console is self._out:
             self.end_line()
         with self._guarded(console):
-            console.print(Text(localize_times(render(text, self.language)), style=style), soft_wrap=True)
+            console.print(styled(localize_times(render(text, self.language)), style), soft_wrap=True)
 
     def notify_unless_live(self, text: str) -> None:
         """Printed only when there is no live line."""
@@ -130,7 +134,16 @@ class Screen:
         """Sets the live line, if there is one."""
         if self._live and text != self._shown:
             self._shown = text
-            self._live.update(Text(text, style="bold", no_wrap=True, overflow="ellipsis"))
+            self._live.update(styled(text, "bold", no_wrap=True, overflow="ellipsis"))
+
+
+_LINK = re.compile("\x1b\\]8;[^\x07\x1b]*(?:\x07|\x1b\\\\)")
+"""OSC 8, which rich would keep: a link shows one address and opens another."""
+
+
+def read_colours(line: str) -> Text:
+    """A line of a log with the colours that its program gave it, and without its other control sequences. Pure."""
+    return Text.from_ansi(_LINK.sub("", line))
 
 
 def join_lines(head: str, lines: Sequence[str]) -> str:

@@ -1,19 +1,45 @@
-"""Standard streams that nobody reads any more, or that take no more. Imports little: every command comes by here."""
+"""Standard streams: what is printed to them without a console, and what becomes of it when nobody reads it any more or
+they take no more. Imports little: every command comes by here.
+
+Text of other people's programs and servers is cleaned here and in `cli.output.terminal`, and nowhere before: everything
+that the command line prints passes one of the two (ruff forbids `print` elsewhere). Lines of a log are printed as they
+are.
+"""
 
 from __future__ import annotations
 
+import json
 import os
 import sys
+from collections.abc import Callable
 from contextlib import suppress
-from typing import IO
+from typing import IO, Any
+
+from paddock.kube.printable import escape_json, show
+
+
+def print_line(text: str = "", *, end: str = "\n", to: IO[str] | None = None, flush: bool = False) -> None:
+    """Prints to stdout, or `to` another stream, what a terminal acts on made visible. JSON of `write_json` and YAML of
+    `jobs.yaml_texts` have escapes for it already. Raises OSError."""
+    print(show(text), end=end, file=to, flush=flush)
 
 
 def print_answer(text: str) -> None:
-    """Prints to stdout. What nobody reads is dropped, as the exit code of the command is an answer too."""
+    """The same, at once, to stdout. What nobody reads is dropped, as the exit code of the command is an answer too."""
     try:
-        print(text, flush=True)
+        print_line(text, flush=True)
     except BrokenPipeError:
         drop_output(sys.stdout)
+
+
+def write_json(document: object, *, indent: int | None = 4, default: Callable[[Any], Any] | None = None) -> str:
+    """The document as JSON, what a terminal acts on escaped: every value is the same. `default`: as of `json.dumps`."""
+    return escape_json(json.dumps(document, indent=indent, ensure_ascii=False, default=default))
+
+
+def print_log(text: str, to: IO[str]) -> None:
+    """Prints lines of a program's log as they are, at once: the one thing that is not cleaned. Raises OSError."""
+    print(text, end="", file=to, flush=True)
 
 
 def drop_output(stream: IO[str]) -> None:

@@ -1,18 +1,22 @@
 """Consoles and tables: data goes to stdout, notices to stderr; a pod always has the same colour.
 
-rich honours NO_COLOR, FORCE_COLOR, TERM=dumb, pipes and the width of the terminal.
+rich honours NO_COLOR, FORCE_COLOR, TERM=dumb, pipes and the width of the terminal. Text of others is cleaned here
+(`kube.printable`): whatever a console prints, and before that what is measured, as a cleaned character is wider.
 """
 
 from __future__ import annotations
 
 import zlib
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
+from typing import Any
 
 from rich.cells import cell_len
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.segment import Segment
 from rich.text import Text
 
 from paddock.cli.output.streams import drop_output
+from paddock.kube.printable import show, show_line
 
 _POD_COLOURS = ("cyan", "green", "yellow", "magenta", "blue", "bright_cyan", "bright_green", "bright_magenta")
 _STATUS_COLOURS = {
@@ -40,8 +44,18 @@ _LEAST = 10
 
 
 class PlainConsole(Console):
-    """Drops what nobody reads any more (`| head`), where rich would end the command with exit code 1: what the command
+    """A console on which no text acts: each character that a terminal acts on is shown, and styles and cursor are ours.
+
+    It drops what nobody reads any more (`| head`), where rich would end the command with exit code 1: what the command
     does, and its exit code, stay the same. A stderr that cannot be written ends no command either."""
+
+    def render_str(self, text: str, **options: Any) -> Text:
+        return super().render_str(show(text), **options)  # `Text` drops some of them without a trace
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
+        """Whatever is printed comes by here; segments of control are rich's own."""
+        for segment in super().render(renderable, options):
+            yield segment if segment.control else _clean(segment)
 
     def on_broken_pipe(self) -> None:
         drop_output(self.file)
@@ -53,6 +67,17 @@ class PlainConsole(Console):
             if not self.stderr:
                 raise
             drop_output(self.file)
+
+
+def _clean(segment: Segment) -> Segment:
+    shown = show(segment.text)
+    return segment if shown == segment.text else Segment(shown, segment.style)
+
+
+def styled(text: str, style: str = "", **options: Any) -> Text:
+    """A text of rich that is measured and wrapped as it is shown. All of the command line's are made here, as `Text`
+    drops some characters without a trace. `options`: of `Text`."""
+    return Text(show(text), style, **options)
 
 
 def stdout() -> Console:
@@ -75,6 +100,7 @@ def print_table(
     """kubectl's layout: capitals, no borders, three spaces between. `cut`: the last column is cut to the terminal; on a
     narrow one WHY, WHAT, METRICS and CHANGED stand in lines of their own. `red`: the numbers of rows of which STATUS
     and WHY are red, whatever their words are."""
+    header, rows = _clean_row(header), [_clean_row(row) for row in rows]
     width = console.width if cut and console.is_terminal else None
     stacks = width is not None and (
         width < _NARROW or (header[-1] in ("WHY", "WHAT") and _room(header, rows, width) < LEAST_ROOM)
@@ -82,6 +108,11 @@ def print_table(
     lines = build_stacked(header, rows, width, red) if width is not None and stacks else None
     for line in build_table(header, rows, width, red) if lines is None else lines:
         console.print(line, soft_wrap=True)
+
+
+def _clean_row(row: Sequence[str]) -> list[str]:
+    """A cell is one line: a line end in it would begin what looks like another row."""
+    return [show_line(cell) for cell in row]
 
 
 def is_narrow(console: Console) -> bool:
@@ -98,7 +129,7 @@ def find_room(console: Console, header: Sequence[str], rows: Sequence[Sequence[s
 
 
 def _room(header: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> int:
-    table = [header, *rows]
+    table = [_clean_row(row) for row in (header, *rows)]
     return width - sum(max(cell_len(row[column]) for row in table) + len(_GAP) for column in range(len(header) - 1))
 
 

@@ -26,6 +26,7 @@ from paddock.jobs.script.escapes import unescape
 from paddock.jobs.script.program import read_program
 from paddock.jobs.text.phrases import Phrase, phrase
 from paddock.kube.meta import ENVIRONMENTS, Manifest, annotations_of
+from paddock.kube.printable import show_line
 
 if TYPE_CHECKING:
     from paddock.kube.api import Api
@@ -115,5 +116,5 @@ def _find_path(container: Mapping[str, Any], started_in: str) -> str:
 def show_command(words: Iterable[object]) -> str:
     """A container's command and arguments as one would type them, in one line: of a long text only the beginning."""
     text = shlex.join(unescape(str(word)) for word in words)
-    line = "".join(each if each.isprintable() else f"\\x{ord(each):02x}" if each != "\n" else "\\n" for each in text)
+    line = show_line(text)
     return line if len(line) <= _LONGEST else f"{line[:_LONGEST]}…"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 from click.shell_completion import get_completion_class
 
+from paddock.cli.output.streams import print_line
 from paddock.cli.verb import Verb
 
 
@@ -21,4 +22,4 @@ def command(context: click.Context, shell: str) -> None:
     """
     complete = get_completion_class(shell)
     assert complete is not None  # the choice above names only shells that click knows
-    print(complete(context.find_root().command, {}, "paddock", "_PADDOCK_COMPLETE").source())
+    print_line(complete(context.find_root().command, {}, "paddock", "_PADDOCK_COMPLETE").source())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -18,6 +17,7 @@ from paddock.cli.cluster.places import Place
 from paddock.cli.cluster.session import choose_place, run_with_client
 from paddock.cli.output import rows
 from paddock.cli.output.language import readers_language
+from paddock.cli.output.streams import print_line, write_json
 from paddock.cli.output.terminal import find_room, print_table, stderr, stdout
 from paddock.cli.verb import Verb
 from paddock.jobs.apis.registry import KINDS
@@ -135,7 +135,7 @@ def _print(found: list[tuple[Resource, Manifest]], kind: str, output: str, every
         return
     if output == "name":
         for resource, item in found:
-            print(printed_name(resource, name_of(item)))
+            print_line(printed_name(resource, name_of(item)))
         return
 
     def build(most: int | None = None) -> tuple[list[str], list[list[str]]]:
@@ -207,8 +207,8 @@ def _list_of(items: list[Manifest]) -> Manifest:
 
 def _print_document(document: Any, output: str) -> None:
     if output == "json":
-        print(json.dumps(document, indent=4, ensure_ascii=False))
+        print_line(write_json(document))
         return
     from paddock.jobs.yaml_texts import write_yaml
 
-    print(write_yaml([document], sort_keys=True), end="")
+    print_line(write_yaml([document], sort_keys=True), end="")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Sequence
 from itertools import pairwise
@@ -20,6 +19,7 @@ from paddock.cli.follow.kept_runs import find_kept
 from paddock.cli.output import run_rows
 from paddock.cli.output.language import readers_language
 from paddock.cli.output.run_rows import RunRow
+from paddock.cli.output.streams import print_line, write_json
 from paddock.cli.output.terminal import is_narrow, print_table, stderr, stdout
 from paddock.cli.verb import Verb
 from paddock.history.changes import SHOWN
@@ -63,7 +63,7 @@ def command(job: str | None, all_namespaces: bool, output: str, namespace: str) 
     rows = [RunRow(run, survey.read_metrics(run), before.get(run.uid), up) for run in runs]
     if output == "json":
         documents = [run_rows.build_document(row, find_attempts(survey, row.run)) for row in rows]
-        print(json.dumps(documents, indent=4, ensure_ascii=False))
+        print_line(write_json(documents))
     elif not rows:
         _notify(phrase("nothing has run here yet") if all_namespaces else explain_nothing(namespace))
     else:
@@ -111,7 +111,7 @@ def _print(survey: Survey, rows: Sequence[RunRow], *, spaces: bool, whole: bool)
     red = {number for number, row in enumerate(rows) if run_rows.has_failed(row.run)}
     print_table(stdout(), header, cells, cut=not whole or is_narrow(stdout()), red=red)
     for row in rows if whole else ():
-        print()
+        print_line()
         stdout().print(run_rows.explain_end(row.run, language))
         attempts = run_rows.build_attempt_rows(row.run, find_attempts(survey, row.run), language)
         print_table(stdout(), run_rows.ATTEMPT_HEADER, attempts, cut=is_narrow(stdout()))

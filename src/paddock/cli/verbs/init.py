@@ -15,6 +15,7 @@ from paddock.cli.cluster.errors import UserError
 from paddock.cli.cluster.options import namespace_option
 from paddock.cli.cluster.session import choose_place
 from paddock.cli.output.language import localized, readers_language
+from paddock.cli.output.streams import print_line
 from paddock.cli.output.terminal import stderr
 from paddock.cli.submit.script.options import ScriptOptions, read_options, script_options
 from paddock.cli.submit.script.requests import build_documents, read_request, without_directory
@@ -62,7 +63,7 @@ def command(output: str, force: bool, source: str | None, workdir: str | None, n
     build_documents(request)  # refuses what `paddock run` refuses
     text = write_commented(build_portable(request, options, output), readers_language())
     if output == "-":
-        print(text, end="")
+        print_line(text, end="")
         return
     write_file(Path(output), text, force=force)
     _notify(phrase("{file} is written: `{command}` trains it", file=output, command=advise(options, output)))

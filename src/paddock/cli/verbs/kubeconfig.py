@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from paddock.cli.cluster.session import ensure_up
+from paddock.cli.output.streams import print_line
 from paddock.cli.verb import Verb
 
 
@@ -16,4 +17,4 @@ def command() -> None:
     export KUBECONFIG=$(paddock kubeconfig)
     kubectl get pdj,pods
     """
-    print(ensure_up().kubeconfig)
+    print_line(str(ensure_up().kubeconfig))

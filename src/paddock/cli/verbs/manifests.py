@@ -6,7 +6,6 @@ the console. This module only formats them. tests/cli/test_manifests.py compares
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 
 import click
@@ -14,6 +13,7 @@ from click.core import ParameterSource
 
 from paddock.cli.cluster.kinds import KindsOfJob
 from paddock.cli.output.language import localized
+from paddock.cli.output.streams import print_line, write_json
 from paddock.cli.verb import DescribedDefault, Verb
 from paddock.datasets.crd import build_crd as build_dataset_crd
 from paddock.jobs.apis.registry import KINDS
@@ -232,7 +232,7 @@ def _check_datasets(what: str, version: str, datasets: bool, image: str) -> None
 
 
 def _print(found: Sequence[Manifest], output: str) -> None:
-    print(write_json(found) if output == "json" else write_commented(found), end="")
+    print_line(write_list(found) if output == "json" else write_commented(found), end="")
 
 
 def build_manifests(what: str, installation: Installation) -> list[Manifest]:
@@ -249,10 +249,10 @@ def build_manifests(what: str, installation: Installation) -> list[Manifest]:
     ]
 
 
-def write_json(manifests: Sequence[Manifest]) -> str:
+def write_list(manifests: Sequence[Manifest]) -> str:
     """One object as itself, several as a List, for `kubectl create -f`."""
     several = {"apiVersion": "v1", "kind": "List", "items": list(manifests)}
-    return json.dumps(manifests[0] if len(manifests) == 1 else several, indent=2, ensure_ascii=False) + "\n"
+    return write_json(manifests[0] if len(manifests) == 1 else several, indent=2) + "\n"
 
 
 def write_commented(manifests: Sequence[Manifest]) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +12,7 @@ from paddock.cli.cluster.complete import complete_jobs
 from paddock.cli.cluster.errors import Failed, UserError
 from paddock.cli.cluster.session import home
 from paddock.cli.output.language import localized
+from paddock.cli.output.streams import print_line, write_json
 from paddock.cli.output.terminal import print_table, stderr, stdout
 from paddock.cli.verb import Verb
 from paddock.history.records import RunRecord, find_runs
@@ -53,11 +53,11 @@ def command(job: str, number: int | None, lists: bool, output: str, namespace: s
         path = Path(own)
     files = list_files(path)
     if output == "json":
-        print(json.dumps(build_answer(namespace, name, run, found, path, files), indent=2, ensure_ascii=False))
+        print_line(write_json(build_answer(namespace, name, run, found, path, files), indent=2))
     elif lists:
         print_table(stdout(), ("SIZE", "FILE"), [(format_bytes(size), file) for file, size in files], cut=False)
     else:
-        print(path)
+        print_line(str(path))
     if output != "json":
         stderr().print(localized(summarize(run, files)))
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -18,6 +17,7 @@ from paddock.cli.cluster.session import run_with_client
 from paddock.cli.output import queue_rows
 from paddock.cli.output.language import localized, readers_language
 from paddock.cli.output.rows import with_namespace
+from paddock.cli.output.streams import print_line, write_json
 from paddock.cli.output.terminal import find_room, print_table, stderr, stdout
 from paddock.cli.verb import Verb
 from paddock.jobs.apis.registry import KINDS
@@ -81,10 +81,10 @@ def command(output: str, all_namespaces: bool, namespace: str) -> None:
     found = run_with_client(work)
     if output == "json":
         document = queue_rows.build_document(found.rows, found.queue.capacity, time.time(), all_pods=found.all_pods)
-        print(json.dumps(document, indent=4, ensure_ascii=False))
+        print_line(write_json(document))
     elif output == "name":
         for row in found.rows:
-            print(printed_name(row.resource, name_of(row.manifest)))
+            print_line(printed_name(row.resource, name_of(row.manifest)))
     else:
         _print(found, "" if all_namespaces else namespace)
 

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
@@ -17,12 +18,15 @@ from paddock.cli.rendering.files import find_left, write_files
 from paddock.cli.rendering.requests import HIGHEST_PORT, read_request
 from paddock.cli.verb import Verb
 from paddock.jobs.text.phrases import Names, Phrase, counted, phrase, render
+from paddock.kube.printable import show
 from paddock.places.losses import explain_losses
 from paddock.places.registry import PLACES
-from paddock.places.rendering import Place, Rendering, Request, Unplaceable
+from paddock.places.rendering import File, Place, Rendering, Request, Unplaceable
 
 RUNNABLE = "bare"
 """The place whose machines `--run` reaches by ssh."""
+_SHOWN = 100
+"""Characters of a line that is not printed."""
 _NOTHING = phrase("nothing is written")
 
 
@@ -78,6 +82,7 @@ def command(
     request = read_request(file, place, hosts, port, job, namespace)
     rendering = _render(place, request)
     if output == "-":
+        refuse_unprintable(rendering.files)
         print_answer(build_print(rendering))
         return 0
     target = Path(output or f"{request.name}-{place.name}")
@@ -134,6 +139,21 @@ def build_report(rendering: Rendering, directory: Path, written: list[Path], lef
         language = readers_language()
         lines += [f"  {step if isinstance(step, str) else render(step, language)}" for step in rendering.steps]
     return lines
+
+
+def refuse_unprintable(files: Sequence[File]) -> None:
+    """Raises `UserError` for a file that would be another one on the screen: what a terminal acts on is not printed.
+    Pure."""
+    for file in files:
+        for number, line in enumerate(file.text.split("\n"), 1):
+            if show(line) != line:
+                raise UserError(
+                    phrase(
+                        "{file}, line {number}: found {found}, which a terminal would act on: it is written, and never "
+                        "printed; name a directory with -o",
+                        file=str(file.path), number=number, found=show(line.strip())[:_SHOWN],
+                    )
+                )  # fmt: skip
 
 
 def build_print(rendering: Rendering) -> str:

@@ -28,6 +28,7 @@ from paddock.cli.output.interrupts import Listen, queue_interrupts
 from paddock.cli.output.language import readers_language
 from paddock.cli.output.periods import read_seconds
 from paddock.cli.output.screen import Screen
+from paddock.cli.output.streams import print_line
 from paddock.cli.submit.next_steps import explain_console, explain_following
 from paddock.cli.submit.script.documents import Documents, read_documents
 from paddock.cli.submit.script.options import ScriptOptions, read_options, script_options
@@ -183,7 +184,7 @@ class Call:
             documents = read_documents(self.file, read_typed(), self.options, self.place, screen.notify)
         checked, job = documents.checked, documents.job
         if self.shown:
-            print(write_manifests([each.manifest for each in drop_devices(checked, self.without)]), end="")
+            print_line(write_manifests([each.manifest for each in drop_devices(checked, self.without)]), end="")
             return 0
         which = choose_ranks(job.key.name, job.ranks(), self.role, self.index, None)
         if self.place.home is None and self.sandbox != "auto":

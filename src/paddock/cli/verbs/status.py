@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections import Counter
 from dataclasses import asdict
@@ -16,6 +15,7 @@ from paddock.cli.cluster.places import Cluster, Local, explain_full_disk
 from paddock.cli.cluster.session import choose_place, connect, home, run
 from paddock.cli.help import columns
 from paddock.cli.output.language import localized
+from paddock.cli.output.streams import print_line, write_json
 from paddock.cli.output.terminal import stdout
 from paddock.cli.verb import Verb
 from paddock.jobs.text.phrases import Foreign, Names, Phrase, counted, phrase
@@ -48,7 +48,7 @@ def command(output: str) -> int:
     running = find_running(place)
     facts = run(_facts(place, running)) if running else {"up": False}
     if output == "json":
-        print(json.dumps(facts | {"home": str(place.root)}, indent=2))
+        print_line(write_json(facts | {"home": str(place.root)}, indent=2))
     elif running:
         _print(place, running, facts)
     else:

@@ -6,7 +6,6 @@ cluster knows is in `paddock explain --why-not`.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 
 import click
@@ -14,7 +13,7 @@ import click
 from paddock.cli.cluster.context_flags import is_chosen
 from paddock.cli.cluster.options import namespace_option
 from paddock.cli.output.language import readers_language
-from paddock.cli.output.streams import print_answer
+from paddock.cli.output.streams import print_answer, write_json
 from paddock.cli.submit.report import Report, build_lines, fetch_report
 from paddock.cli.verb import Verb
 from paddock.jobs.text.phrases import render
@@ -44,7 +43,7 @@ def command(files: tuple[str, ...], output: str, namespace: str) -> int:
 
         reports = check_reports(reports, namespace)
     if output == "json":
-        print_answer(json.dumps(build_json(reports, language), indent=2, ensure_ascii=False))
+        print_answer(write_json(build_json(reports, language), indent=2))
     elif lines := list(build_lines(reports, language)):
         print_answer("\n".join(lines))
     return int(any(report.wrong for report in reports))

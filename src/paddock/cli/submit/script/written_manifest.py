@@ -15,6 +15,7 @@ from paddock.jobs.script.variables import mask
 from paddock.jobs.text.phrases import Phrase, phrase, render
 from paddock.jobs.yaml_texts import ONE_LINE, represent_text
 from paddock.kube.meta import Manifest, name_of
+from paddock.kube.printable import show
 
 
 class _Dumper(yaml.SafeDumper):
@@ -37,7 +38,7 @@ def write_manifests(manifests: Sequence[Manifest]) -> str:
 
 def write_manifest(manifest: Mapping[str, Any]) -> str:
     """One document; of a Secret the names alone."""
-    return yaml.dump(mask(manifest), Dumper=_Dumper, sort_keys=False, width=ONE_LINE, allow_unicode=True)
+    return show(yaml.dump(mask(manifest), Dumper=_Dumper, sort_keys=False, width=ONE_LINE, allow_unicode=True))
 
 
 _COMMENTS: Mapping[str, Phrase] = {

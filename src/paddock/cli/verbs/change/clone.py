@@ -15,6 +15,7 @@ from paddock.cli.cluster.places import Place
 from paddock.cli.cluster.session import run_with_client
 from paddock.cli.follow.gone_jobs import fetch_present
 from paddock.cli.output.language import localized
+from paddock.cli.output.streams import print_line
 from paddock.cli.output.terminal import stderr, stdout
 from paddock.cli.submit.next_steps import explain_console, explain_following
 from paddock.cli.submit.script.written_manifest import write_manifest
@@ -53,7 +54,7 @@ def command(job: str, name: str | None, shown: bool, namespace: str) -> None:
         free = partial(_find_free, client, namespace, found.key.name)
         clone = build_clone(found.manifest, name or await free())
         if shown:
-            print(write_manifest(clone), end="")
+            print_line(write_manifest(clone), end="")
             return
         try:
             await _create(client, place, found.resource, clone)

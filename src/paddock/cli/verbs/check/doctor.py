@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable, Sequence
 from contextlib import contextmanager
@@ -20,8 +19,8 @@ from paddock.cli.cluster.options import namespace_option
 from paddock.cli.cluster.session import choose_place, run, run_with_client
 from paddock.cli.output.findings import Subject, build_document, print_text
 from paddock.cli.output.language import localized, readers_language
-from paddock.cli.output.streams import print_answer
-from paddock.cli.output.terminal import stderr, stdout
+from paddock.cli.output.streams import print_answer, write_json
+from paddock.cli.output.terminal import stderr, stdout, styled
 from paddock.cli.verb import Verb
 from paddock.jobs.text.messages import translate_message
 from paddock.jobs.text.phrases import phrase
@@ -96,7 +95,7 @@ def refuse_combinations(
 def write_document(subjects: Sequence[Subject], output: str, language: str) -> str:
     document = build_document(subjects, language)
     if output == "json":
-        return json.dumps(document, indent=2, ensure_ascii=False)
+        return write_json(document, indent=2)
     from paddock.jobs.yaml_texts import write_yaml
 
     return write_yaml([document]).rstrip("\n")
@@ -139,7 +138,7 @@ def show_steps() -> Iterator[Callable[[str], None]]:
         yield lambda _said: None
         return
     with console.status("") as status:
-        yield lambda said: status.update(translate_message(said, readers_language()))
+        yield lambda said: status.update(styled(translate_message(said, readers_language())))
 
 
 def _look_at_job(word: str, namespace: str, report: Report) -> Subject:
@@ -184,6 +183,6 @@ def _progress() -> Iterator[Report]:
             if not shown:
                 status.start()
                 shown = True
-            status.update(localized(phrase("reading {name}: {size}", name=name, size=format_bytes(size))))
+            status.update(styled(localized(phrase("reading {name}: {size}", name=name, size=format_bytes(size)))))
 
         yield report

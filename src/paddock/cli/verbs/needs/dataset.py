@@ -6,7 +6,6 @@ Datasets are API objects (paddock.dev/v1alpha1, namespaced), so kubectl can do t
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable, Sequence
 from itertools import starmap
@@ -28,6 +27,7 @@ from paddock.cli.output.dataset_rows import HEADER, build_cells, build_lines
 from paddock.cli.output.language import localized, readers_language
 from paddock.cli.output.local_times import localize_times
 from paddock.cli.output.rows import with_namespace
+from paddock.cli.output.streams import print_line, write_json
 from paddock.cli.output.terminal import print_table, stderr, stdout
 from paddock.cli.verb import VerbGroup
 from paddock.jobs.apis.registry import KINDS
@@ -200,7 +200,7 @@ def list_(output: str, namespace: str, all_namespaces: bool) -> None:
     found, flags = run_with_client(work)
     if output == "json":
         listed = {"apiVersion": "v1", "kind": "List", "metadata": {"resourceVersion": ""}, "items": found}
-        print(json.dumps(listed, indent=4, ensure_ascii=False))
+        print_line(write_json(listed))
         return
     if not found:
         stderr().print(localized(_explain_none(namespace, all_namespaces, flags)))
@@ -237,7 +237,7 @@ def describe(name: str, output: str, namespace: str) -> None:
 
     dataset, users = run_with_client(work)
     if output == "json":
-        print(json.dumps(dataset, indent=4, ensure_ascii=False))
+        print_line(write_json(dataset))
         return
     language = readers_language()
     facts = [(render(label, language), localize_times(fact)) for label, fact in build_lines(dataset, users, language)]

@@ -6,7 +6,6 @@ Environments are cluster-scoped API objects (paddock.dev/v1alpha1), so kubectl c
 
 from __future__ import annotations
 
-import json
 import shlex
 import sys
 import time
@@ -30,6 +29,7 @@ from paddock.cli.cluster.places import Place
 from paddock.cli.cluster.session import home, run_with_client
 from paddock.cli.output.language import localized, readers_language
 from paddock.cli.output.rows import ENVIRONMENT_LIST_HEADER, build_environment_list_cells
+from paddock.cli.output.streams import print_line, write_json
 from paddock.cli.output.terminal import print_table, stderr, stdout
 from paddock.cli.submit.environment_sources import has_changed, with_files
 from paddock.cli.submit.environments import (
@@ -90,7 +90,7 @@ def list_(output: str) -> None:
     changed = {name_of(each) for each in found if _has_changed(each)}
     if output == "json":
         listed = {"apiVersion": "v1", "kind": "List", "metadata": {"resourceVersion": ""}, "items": found}
-        print(json.dumps(listed, indent=4, ensure_ascii=False))
+        print_line(write_json(listed))
     else:
         language = readers_language()
         rows = [replace(read_environment_row(each), changed=name_of(each) in changed) for each in found]
