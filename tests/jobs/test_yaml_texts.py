@@ -9,9 +9,11 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
+from paddock.cli.submit.script.written_manifest import write_manifest
 from paddock.jobs.preflight import read_documents
 from paddock.jobs.reading.scalars import read_scalar
 from paddock.jobs.yaml_texts import write_yaml
+from paddock.kube.printable import show
 
 TEXTS = ["y", "N", "on", "1e3", "1e-3", "0o17", "08", "1_000", ".5", "1.", "", "~", "null", "=", "1:30", "2021-01-01"]
 
@@ -46,3 +48,17 @@ def test_any_value_is_read_back(document: dict[str, Any]) -> None:
     (found,) = read_documents(written)
     assert (found.manifest, found.problems) == (document, ()), written
     assert yaml.safe_load(written) == document, "and by PyYAML, which other tools of Python read it with"
+
+
+ACTING = st.sampled_from("ab :#'\"\\\n\t\r\0\x1b\x07\x7f\x85\x9b\u200f\u2028\u202e\u2066训")
+
+
+@given(st.dictionaries(st.text(ACTING), st.text(ACTING) | st.lists(st.text(ACTING))))
+def test_what_a_terminal_acts_on_is_escaped_and_every_value_is_the_same(document: dict[str, Any]) -> None:
+    for text in (write_yaml([document]), write_manifest(document)):
+        assert read_documents(text)[0].manifest == yaml.safe_load(text) == document
+        assert show(text) == text
+
+
+def test_a_text_that_does_not_act_is_written_as_before() -> None:
+    assert write_yaml([{"a": "训练 – größer", "b": "one\ttab"}]) == 'a: 训练 – größer\nb: "one\\ttab"\n'

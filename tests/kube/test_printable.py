@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import unicodedata
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from paddock.kube.printable import show, show_line
+from paddock.kube.printable import escape_json, show, show_line
 
 ACTING = {"Cc", "Cs", "Zl", "Zp"}
 MARKS = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
@@ -50,3 +51,10 @@ def test_nothing_that_acts_is_left(text: str) -> None:
 )
 def test_all_other_text_stays_as_it_is(text: str) -> None:
     assert show(text) == show_line(text) == text
+
+
+@given(st.recursive(st.text(st.characters()), lambda each: st.lists(each) | st.dictionaries(st.text(), each)))
+def test_json_has_the_same_values_and_nothing_that_acts(document: object) -> None:
+    written = escape_json(json.dumps(document, indent=2, ensure_ascii=False))
+    assert json.loads(written) == document
+    assert show(written) == written

@@ -8,10 +8,19 @@ from pathlib import Path
 
 import pytest
 from rich.console import Console
+from rich.text import Text
 
 from paddock.cli.output import screen, terminal
 from paddock.cli.output.log_lines import Unended
-from paddock.cli.output.terminal import build_stacked, build_table, find_room, pod_colour, print_table
+from paddock.cli.output.terminal import (
+    PlainConsole,
+    build_stacked,
+    build_table,
+    find_room,
+    pod_colour,
+    print_table,
+    styled,
+)
 
 HEADER = ("NAME", "STATUS", "WHY")
 WHY = "worker-1 ended with exit code 3"
@@ -240,3 +249,44 @@ def test_status_and_why_of_a_row_are_red_where_that_is_asked_for_and_only_on_a_t
     piped = io.StringIO()
     print_table(Console(file=piped, width=width), HEADER, rows, cut=True, red={1})
     assert "\x1b" not in piped.getvalue()
+
+
+EVIL = "a\x1b[2Jb\x9b31m\u202ec\x07\rd"
+SHOWN = r"a\x1b[2Jb\x9b31m\u202ec\x07\rd"
+
+
+def print_on_terminal(*printed: object, width: int = 200) -> str:
+    out = io.StringIO()
+    console = PlainConsole(file=out, force_terminal=True, width=width, highlight=False, markup=False, emoji=False)
+    for each in printed:
+        console.print(each)
+    return out.getvalue()
+
+
+def test_no_text_acts_on_a_console_and_styles_are_ours() -> None:
+    assert print_on_terminal(EVIL, styled(EVIL)) == f"{SHOWN}\n" * 2
+    assert print_on_terminal(styled(EVIL, "red")) == f"\x1b[31m{SHOWN}\x1b[0m\n"
+    assert print_on_terminal(Text("a\x1b]0;t\u202e")) == "a\\x1b]0;t\\u202e\n", (
+        "as a live line makes of what is printed"
+    )
+
+
+def test_a_table_is_measured_as_it_is_shown() -> None:
+    out = io.StringIO()
+    console = PlainConsole(file=out, force_terminal=True, width=120, highlight=False, markup=False, color_system=None)
+    print_table(console, ("NAME", "RUN"), [(EVIL, "1"), ("b", "2")], cut=True)
+    lines = out.getvalue().splitlines()
+    assert lines == [f"{'NAME':<{len(SHOWN)}}   RUN", f"{SHOWN}   1", f"{'b':<{len(SHOWN)}}   2"]
+    rows = [(EVIL, "Failed", WHY)]
+    assert find_room(console, HEADER, rows) == 120 - len(SHOWN) - len("Failed") - 6
+
+
+def test_a_line_end_in_a_cell_begins_no_row() -> None:
+    out = io.StringIO()
+    print_table(PlainConsole(file=out, width=80), ("NAME", "WHY"), [("a", "x\nb   Completed")], cut=False)
+    assert out.getvalue().splitlines()[1:] == ["a      x\\nb   Completed"]
+
+
+def test_a_line_of_a_log_keeps_colours_and_no_link() -> None:
+    link = "\x1b]8;;http://evil\x1b\\here\x1b]8;;\x07"
+    assert print_on_terminal(screen.read_colours(f"\x1b[31mred\x1b[0m {link}\x1b[2K")) == "\x1b[31mred\x1b[0m here\n"
