@@ -33,13 +33,14 @@ from support.foreign import EVIL, FAILED, JOB, LOG, REFUSED, build_job, serve_fo
 SHOWN = r"\x1b]52;"
 """How the corpus looks where it was cleaned; the visible form of its escape in JSON and in YAML."""
 IN_JSON, IN_YAML = r"\u001b]52;", r"\e]52;"
+UNPRINTED = "it is written, and never printed"
 
 ROWS: dict[str, list[tuple[str, str]]] = {
     "run": [("run FILE --kubeconfig CONFIG --detach", SHOWN), ("run FILE --detach", SHOWN),
             ("run FILE --print", IN_YAML)],
     "init": [("init -o - --env A=EVIL -- python PROGRAM EVIL", IN_YAML)],
     "submit": [("submit FILE", SHOWN)],
-    "render": [("render FILE --to bare --hosts EVIL", SHOWN), ("render FILE --to bare --hosts a -o -", SHOWN),
+    "render": [("render FILE --to bare --hosts EVIL", SHOWN), ("render FILE --to bare --hosts a -o -", UNPRINTED),
                ("render FILE --to kubernetes -o -", IN_YAML)],
     "validate": [("validate WRONG", SHOWN), ("validate WRONG -o json", IN_JSON)],
     "get": [("get", SHOWN), ("get -A", SHOWN), ("get pods", SHOWN), ("get pods -o wide", SHOWN), ("get env", SHOWN),

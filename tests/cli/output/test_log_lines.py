@@ -89,3 +89,7 @@ def test_only_a_bar_is_drawn_while_it_is_written() -> None:
 def test_raw_keeps_every_state_of_a_bar() -> None:
     cutter = Lines(raw=True)
     assert [*cutter.feed(b"10 %\r20 %"), *cutter.feed(b"\r30 %\r\n")] == ["10 %\r20 %\r30 %"]
+
+
+def test_the_last_lines_have_no_colours_as_they_are_quoted() -> None:
+    assert build_tail(b"\x1b[31mValueError\x1b[0m: 3\n", 5) == ["ValueError: 3"]
