@@ -148,7 +148,8 @@ def home(tmp_path: Path, url: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[
     written = home.outputs / "default" / "kept-11111111"
     written.mkdir(parents=True)
     written.with_name(f"{written.name}.json").write_text(json.dumps({"directory": "", "started": 1}))
-    (written / FILE).write_text("x")
+    for name in (FILE, os.fsdecode(b"caf\xe9")):  # the second is not UTF-8: half of a surrogate pair in Python
+        (written / name).write_text("x")
     for name, value in {"PADDOCK_HOME": str(home.root), "TERM": "xterm-256color", "COLUMNS": "120"}.items():
         monkeypatch.setenv(name, value)
     for name in ("NO_COLOR", "FORCE_COLOR", "KUBECONFIG"):

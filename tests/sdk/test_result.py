@@ -59,6 +59,12 @@ def test_errors_keep_the_sentence_of_the_command_line(error: Exception) -> None:
         raise error
 
 
+def test_what_a_server_said_does_not_act_on_the_terminal_that_shows_the_error() -> None:
+    with pytest.raises(PaddockError) as error, explained():
+        raise Failed("refused: \x1b]0;title\x9b\u202e")
+    assert str(error.value) == r"refused: \x1b]0;title\x9b\u202e"
+
+
 def test_a_bug_keeps_its_traceback() -> None:
     with pytest.raises(ZeroDivisionError), explained():
         raise ZeroDivisionError

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from paddock.kube.printable import show
+
 if TYPE_CHECKING:
     from paddock.sdk.result import Result
 
 
 class PaddockError(Exception):
-    """The call is wrong, or the cluster could not do what was asked for."""
+    """The call is wrong, or the cluster could not do what was asked for. Python prints the message, so what others
+    wrote in it is cleaned (`kube.printable`)."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(show(message))
 
 
 class JobFailed(PaddockError):
