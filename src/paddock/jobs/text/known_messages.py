@@ -91,6 +91,10 @@ KNOWN = (
         "{size} in {count} files; an ETag of the bucket looks like an MD5 and is none of what came, twice alike, so "
         "only the sizes were compared"
     ),
+    _sentence(
+        'spec.source.secretName: found "{name}", a token of {account}, the service account of Paddock itself in '
+        "namespace {namespace}, which is sent to no source; any other Secret is allowed"
+    ),
     _sentence("{uri}, as it is there"),
     _sentence("deleted when no pod mounts it any more: {pods}"),
     _sentence("waiting for other datasets: {count} are fetched at the same time"),
