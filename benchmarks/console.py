@@ -84,7 +84,7 @@ class _Console:
         self.process = psutil.Process(cluster.pid)
 
     def link(self) -> str:
-        return make_link(self.home, self.url, time.time())
+        return make_link(self.home, self.url, time.time()).address
 
 
 async def _rest(cluster: Cluster) -> float:
@@ -95,13 +95,13 @@ async def _rest(cluster: Cluster) -> float:
 
 async def _measure_server(console: _Console, before: float, filled: float) -> list[Figure]:
     async with ClientSession(console.url, cookie_jar=CookieJar(unsafe=True)) as session:
-        await _get(session, console.link())
-        script = address_of("htmx.min.js")
-        looks = [(await _get(session, "/"), await _get(session, script)) for _ in range(LOOKS + 3)][3:]
+        root = await _enter(session, console)
+        script, log = address_of("htmx.min.js"), f"{root}{_LOG}/logs"
+        looks = [(await _get(session, f"{root}/"), await _get(session, script)) for _ in range(LOOKS + 3)][3:]
         after = console.process.memory_info().rss / 2**20
-        end = await _get(session, f"{_LOG}/logs/lines?rank=worker-0&from=-50&n=50")
-        find = await _get(session, f"{_LOG}/logs/find?rank=worker-0&q=line+{LINES - 1}&from=1")
-        find_all = await _get(session, f"{_LOG}/logs/find?rank=worker-0&q=not+there&from=1")
+        end = await _get(session, f"{log}/lines?rank=worker-0&from=-50&n=50")
+        find = await _get(session, f"{log}/find?rank=worker-0&q=line+{LINES - 1}&from=1")
+        find_all = await _get(session, f"{log}/find?rank=worker-0&q=not+there&from=1")
     page, plain = ([look[place] for look in looks] for place in (0, 1))
     p95 = _percentile(page, 95)
     return [
@@ -129,14 +129,14 @@ async def _measure_browser(console: _Console, client: Client, browser: Browser) 
     ]
     paints, plain = ([look[place].paint for look in looks] for place in (0, 1))
     seen = looks[-1][0]
-    page = await _sign_in(console, browser)
-    await page.goto(console.url + "/")
+    page, url = await _sign_in(console, browser)
+    await page.goto(f"{url}/")
     delays = [await _see_change(client, page, f"seen-{number}") for number in range(CHANGES)]
     busy = await _measure_cpu(console)
-    end, points = await _see_end(page, console), await _see_curve(page, console)
+    end, points = await _see_end(page, url), await _see_curve(page, url)
     await page.goto("about:blank")
     idle = await _measure_cpu(console)
-    tabs = await _open_tabs(console, page)
+    tabs = await _open_tabs(url, page)
     return [
         Figure(
             "… in Chromium with an empty cache: first contentful paint", _range(paints),
@@ -179,12 +179,12 @@ class _Seen:
 
 
 async def _see_page(console: _Console, browser: Browser, address: str) -> _Seen:
-    page, seen = await _sign_in(console, browser), _Seen()
+    (page, url), seen = await _sign_in(console, browser), _Seen()
     network = await page.context.new_cdp_session(page)
     await network.send("Network.enable")
     network.on("Network.requestWillBeSent", seen.ask)
     network.on("Network.loadingFinished", seen.count)
-    await page.goto(console.url + address, wait_until="load")
+    await page.goto((console.url if address == "/sign-in" else url) + address, wait_until="load")
     painted = await page.wait_for_function(_PAINT)
     seen.paint = await painted.json_value() / 1000
     await page.context.close()
@@ -215,45 +215,47 @@ async def _measure_cpu(console: _Console) -> float:
     return (ended.user + ended.system - begun.user - begun.system) / IDLE_SECONDS * 100
 
 
-async def _see_end(page: Page, console: _Console) -> float:
+async def _see_end(page: Page, url: str) -> float:
     begun = time.perf_counter()
-    await page.goto(f"{console.url}{_LOG}/logs#rank=worker-0&line={LINES}")
+    await page.goto(f"{url}{_LOG}/logs#rank=worker-0&line={LINES}")
     await page.get_by_text(f"this is line {LINES - 1} of").first.wait_for()
     return time.perf_counter() - begun
 
 
-async def _see_curve(page: Page, console: _Console) -> float:
+async def _see_curve(page: Page, url: str) -> float:
     begun = time.perf_counter()
-    await page.goto(f"{console.url}{_CURVE}/charts")
+    await page.goto(f"{url}{_CURVE}/charts")
     await page.locator("#plot-loss canvas").first.wait_for()
     return time.perf_counter() - begun
 
 
-async def _open_tabs(console: _Console, page: Page) -> float:
+async def _open_tabs(url: str, page: Page) -> float:
     for _ in range(TABS):
         tab = await page.context.new_page()
-        await tab.goto(console.url + "/")
+        await tab.goto(f"{url}/")
         await tab.evaluate(_HIDE)
     begun = time.perf_counter()
     last = await page.context.new_page()
-    await last.goto(console.url + "/")
+    await last.goto(f"{url}/")
     await last.locator("tbody tr").first.wait_for()
     return time.perf_counter() - begun
 
 
-async def _sign_in(console: _Console, browser: Browser) -> Page:
-    """In a context of its own, with an empty cache."""
+async def _sign_in(console: _Console, browser: Browser) -> tuple[Page, str]:
+    """In a context of its own, with an empty cache, and where its session has its pages. It was signed in elsewhere, so
+    that the browser has loaded nothing yet."""
     page = await (await browser.new_context(viewport={"width": 1280, "height": 800})).new_page()
-    cookies = await _fetch_cookies(console)
-    await page.context.add_cookies(cookies)  # type: ignore[arg-type]
-    return page
-
-
-async def _fetch_cookies(console: _Console) -> list[dict[str, str]]:
-    """Of a session that is signed in elsewhere, so that the browser has loaded nothing yet."""
     async with ClientSession(console.url, cookie_jar=CookieJar(unsafe=True)) as session:
-        await _get(session, console.link())
-        return [{"name": each.key, "value": each.value, "url": console.url} for each in session.cookie_jar]
+        url = console.url + await _enter(session, console)
+        cookies = [{"name": each.key, "value": each.value, "url": f"{url}/"} for each in session.cookie_jar]
+    await page.context.add_cookies(cookies)  # type: ignore[arg-type]
+    return page, url
+
+
+async def _enter(session: ClientSession, console: _Console) -> str:
+    """The path of the session's pages."""
+    async with session.get(console.link()) as answer:
+        return answer.url.path.rstrip("/")
 
 
 @asynccontextmanager

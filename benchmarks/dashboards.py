@@ -117,14 +117,14 @@ async def _measure(cluster: Cluster, program: str, inside: str) -> tuple[list[_S
 
     home = Home(cluster.home, Path())
     url = str(json.loads(home.record.read_text())["console"])
-    page = f"{url}/jobs/default/paddlejobs.batch.paddlepaddle.org/log/logs"
     async with async_playwright() as playwright:
         launch = playwright.chromium.launch
         own = await launch(executable_path=program, args=["--no-sandbox"])
         other = await launch(executable_path=inside, args=["--no-sandbox"])
         context = await _open(own)
-        await (await context.new_page()).goto(make_link(home, url, time.time()))
-        cookies = await context.cookies()
+        first = await context.new_page()
+        await first.goto(make_link(home, url, time.time()).address)
+        page, cookies = f"{first.url}jobs/default/paddlejobs.batch.paddlepaddle.org/log/logs", await context.cookies()
         looks = []
         for _ in range(TURNS + 1):  # the first starts what a browser starts once
             signed_in = await _open(own)

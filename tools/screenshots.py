@@ -53,12 +53,13 @@ async def draw(browser: Browser, demo: Demo, language: str, theme: str, mark: st
     page = await context.new_page()
     await page.clock.set_fixed_time(NOW)
     await page.goto(demo.sign_in)
-    await page.goto(f"{demo.url}/?lang={language}")
+    url = page.url.rstrip("/")
+    await page.goto(f"{url}/?lang={language}")
     for name, place in SCREENS.items():
         kept = f"{name}.{theme}" in KEPT
         if folder is None and not kept:
             continue
-        await page.goto(demo.url + place)
+        await page.goto(url + place)
         await settle(page, name)
         path = (folder or ROOT / "docs/images") / f"console-{name}{'' if folder is None else f'-{theme}'}{mark}.png"
         await page.screenshot(path=path)

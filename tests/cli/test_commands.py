@@ -714,7 +714,7 @@ def test_down_in_the_middle_ends_the_run_and_the_next_cluster_goes_on_with_the_j
         ended = run.end()
         assert ended.code == 1
         assert ended.said[0] == "PaddleJob default/paused: Single mode, 1 worker"
-        assert ended.said[2].startswith("console: http://127.")
+        assert ended.said[2] == "console: paddock console paused"
         assert ended.said[3:] == ["the cluster was stopped; the job begins a new attempt at the next `paddock up`"]
         down = cluster.paddock("status")
         assert down.code == 1 and "is not up" in down.out

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from aiohttp import ClientSession, CookieJar
 
 from cli.views import RESOURCE, build_manifest
 from paddock.console.world import World
@@ -25,6 +24,7 @@ from paddock.kube.meta import DATASETS, EVENTS, PODS, Manifest, Resource
 from support.consoles import serve_console
 from support.demo import Demo, serve_demo
 from support.places import serve_place
+from support.readers import Reader, reading
 
 SCRIPT = "<script>alert(1)</script>"
 GB = 1_000_000_000
@@ -78,24 +78,21 @@ def button_of(page: str, name: str) -> str:
 
 
 @asynccontextmanager
-async def open_demo(directory: Path, **options: Any) -> AsyncIterator[tuple[Demo, ClientSession]]:
+async def open_demo(directory: Path, **options: Any) -> AsyncIterator[tuple[Demo, Reader]]:
     """A console on a real API, whose datasets are those of `support.demo`."""
-    async with serve_demo(directory, **options) as demo:
-        jar = CookieJar(unsafe=True)
-        async with ClientSession(demo.url, cookie_jar=jar, headers={"Origin": demo.url}) as session:
-            async with session.get(demo.sign_in) as answer:
-                assert answer.status == 200
-            yield demo, session
+    async with serve_demo(directory, **options) as demo, reading(demo.url, headers={"Origin": demo.url}) as session:
+        await session.enter(demo.sign_in)
+        yield demo, session
 
 
-async def read(session: ClientSession, address: str) -> str:
+async def read(session: Reader, address: str) -> str:
     async with session.get(address) as answer:
         return await answer.text()
 
 
-async def post(session: ClientSession, address: str, **typed: str) -> tuple[int, str]:
+async def post(session: Reader, address: str, **typed: str) -> tuple[int, str]:
     async with session.post(address, data=typed, allow_redirects=False) as answer:
-        return answer.status, answer.headers.get("Location") or html.unescape(await answer.text())
+        return answer.status, answer.following if answer.status == 303 else html.unescape(await answer.text())
 
 
 # -- the list

@@ -78,7 +78,7 @@ async def test_a_form_makes_an_environment_and_asks_for_its_build(tmp_path: Path
     typed = {"name": " mine ", "python": "3.12", "requirements": "six\nnumpy<2\n", "images": "a/*, b/*", "build": "1"}
     async with serve_place({}, tmp_path) as place:
         async with place.session.post("/new-environment", data=typed, allow_redirects=False) as answer:
-            assert (answer.status, answer.headers["Location"]) == (303, "/environments/mine")
+            assert (answer.status, answer.following) == (303, "/environments/mine")
         (call,) = place.api.calls
     assert isinstance(call, Create)
     assert call.manifest["metadata"]["name"] == "mine"

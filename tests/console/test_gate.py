@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from aiohttp import ClientResponse, ClientSession, CookieJar, web
+from aiohttp import web
 from yarl import URL
 
 from paddock.console.live import render, render_main_notice
 from paddock.console.server import Console
-from paddock.console.sessions import IDLE_SECONDS, LONGEST_SECONDS, Sessions
+from paddock.console.sessions import IDLE_SECONDS, LONGEST_SECONDS, Session, Sessions
 from paddock.console.visit import SILENT_SECONDS, Screen, Visit
 from paddock.console.world import Identity, World
 from paddock.jobs.text.phrases import phrase
@@ -22,26 +22,39 @@ from paddock.kube.api import Api
 from paddock.kube.errors import Forbidden, Unauthorized, Unavailable
 from paddock.kube.meta import Manifest
 from support.consoles import PADDLE, Written
+from support.readers import Page, Reader, reading
 
 ANN, BEN = Identity("a", "ann"), Identity("b", "ben")
 HERE = {"Sec-Fetch-Site": "same-origin"}
 HOST = "console.example.com"
 
 
+def look(sessions: Sessions, begun: Session, now: float) -> bool:
+    return sessions.find(begun.place, begun.name, now) is not None
+
+
 def test_a_session_ends_when_nobody_uses_it() -> None:
     sessions = Sessions()
-    name = sessions.begin(ANN, 0.0)
-    assert sessions.find(name, IDLE_SECONDS) == ANN
-    assert sessions.find(name, 2 * IDLE_SECONDS) == ANN, "it was used meanwhile"
-    assert sessions.find(name, 3 * IDLE_SECONDS + 1) is None
-    assert sessions.find("another", 0.0) is None
-    assert sessions.find("", 0.0) is None
+    begun = sessions.begin(ANN, 0.0)
+    assert look(sessions, begun, IDLE_SECONDS)
+    assert look(sessions, begun, 2 * IDLE_SECONDS), "it was used meanwhile"
+    assert not look(sessions, begun, 3 * IDLE_SECONDS + 1)
+
+
+def test_a_session_is_found_by_its_place_and_its_name_together() -> None:
+    sessions = Sessions()
+    first, second = sessions.begin(ANN, 0.0), sessions.begin(ANN, 0.0)
+    found = sessions.find(first.place, first.name, 0.0)
+    assert found is not None and found.identity == ANN
+    for place, name in ((first.place, second.name), (first.place, ""), (first.place, "né"), ("", ""), ("", first.name)):
+        assert sessions.find(place, name, 0.0) is None
+    assert len({first.place, first.name, second.place, second.name}) == 4
 
 
 def test_a_session_ends_at_last() -> None:
     sessions, now = Sessions(), 0.0
-    name = sessions.begin(ANN, now)
-    while sessions.find(name, now):
+    begun = sessions.begin(ANN, now)
+    while look(sessions, begun, now):
         now += IDLE_SECONDS / 2
     assert LONGEST_SECONDS < now <= LONGEST_SECONDS + IDLE_SECONDS
 
@@ -49,12 +62,15 @@ def test_a_session_ends_at_last() -> None:
 def test_a_reader_has_left_when_their_last_session_is_over() -> None:
     sessions = Sessions()
     first, second, other = sessions.begin(ANN, 0.0), sessions.begin(ANN, 0.0), sessions.begin(BEN, 1000.0)
-    assert sessions.end(first) is None
-    assert sessions.end(second) == ANN
-    assert sessions.end(second) is None
-    assert sessions.prune(IDLE_SECONDS + 1) == set()
-    assert sessions.prune(IDLE_SECONDS + 1001) == {BEN}
-    assert sessions.find(other, 0.0) is None
+    sessions.end(first)
+    assert sessions.readers == {ANN, BEN}
+    sessions.end(second)
+    sessions.end(second)
+    assert sessions.readers == {BEN}
+    sessions.prune(IDLE_SECONDS + 1)
+    assert sessions.readers == {BEN}
+    sessions.prune(IDLE_SECONDS + 1001)
+    assert sessions.readers == set() and not look(sessions, other, 0.0)
 
 
 class Doorkeeper:
@@ -103,19 +119,15 @@ async def serve(door: Doorkeeper, **options: Any) -> AsyncIterator[URL]:
         await runner.cleanup()
 
 
-def browser(url: URL) -> ClientSession:
-    return ClientSession(url, cookie_jar=CookieJar(unsafe=True))
-
-
-async def sign_in(session: ClientSession, token: str, following: str = "/", **headers: str) -> ClientResponse:
+async def sign_in(session: Reader, token: str, following: str = "/", **headers: str) -> Page:
     form = {"token": token, "next": following}
     async with session.post("/sign-in", data=form, headers=HERE | headers, allow_redirects=False) as answer:
         await answer.read()
-        return answer
+        return session.begin(answer)
 
 
 async def test_each_reader_sees_their_own_objects() -> None:
-    async with serve(Doorkeeper()) as url, browser(url) as ann, browser(url) as ben:
+    async with serve(Doorkeeper()) as url, reading(url) as ann, reading(url) as ben:
         assert (await sign_in(ann, "ann")).status == 303
         assert (await sign_in(ben, " ben\n")).status == 303
         for session, own, other in ((ann, "anns", "bens"), (ben, "bens", "anns")):
@@ -125,12 +137,17 @@ async def test_each_reader_sees_their_own_objects() -> None:
 
 
 async def test_the_page_that_was_asked_for_comes_after_the_sign_in() -> None:
-    async with serve(Doorkeeper()) as url, browser(url) as ann:
+    async with serve(Doorkeeper()) as url, reading(url) as ann:
         async with ann.get("/new?x=1") as asked:
             assert asked.status == 401
             assert 'name="next" value="/new?x=1"' in await asked.text()
-        assert (await sign_in(ann, "ann", "/new?x=1")).headers["Location"] == "/new?x=1"
-        assert (await sign_in(ann, "ann", "https://evil.example")).headers["Location"] == "/"
+        first = await sign_in(ann, "ann", "/new?x=1")
+        assert first.following == "/new?x=1"
+        async with ann.client.get("/s/of-a-colleague/new?x=1") as asked:
+            assert asked.status == 401
+            assert 'name="next" value="/new?x=1"' in await asked.text(), "their place is not asked for"
+        again = await sign_in(ann, "ann", "https://evil.example")
+        assert again.following == "/" and again.headers["Location"] != first.headers["Location"]
 
 
 @pytest.mark.parametrize(
@@ -143,7 +160,7 @@ async def test_the_page_that_was_asked_for_comes_after_the_sign_in() -> None:
     ],
 )
 async def test_a_token_that_is_not_taken_says_why(token: str, said: str) -> None:
-    async with serve(Doorkeeper()) as url, browser(url) as session:
+    async with serve(Doorkeeper()) as url, reading(url) as session:
         answer = await sign_in(session, token)
         assert answer.status == 401
         assert said in await answer.text()
@@ -151,7 +168,7 @@ async def test_a_token_that_is_not_taken_says_why(token: str, said: str) -> None
 
 
 async def test_another_site_can_sign_nobody_in() -> None:
-    async with serve(Doorkeeper()) as url, browser(url) as session:
+    async with serve(Doorkeeper()) as url, reading(url) as session:
         elsewhere = {"Sec-Fetch-Site": "cross-site"}
         async with session.post("/sign-in", data={"token": "ann"}, headers=elsewhere) as answer:
             assert answer.status == 403
@@ -160,7 +177,7 @@ async def test_another_site_can_sign_nobody_in() -> None:
 
 async def test_a_token_is_not_taken_over_plain_http() -> None:
     door = Doorkeeper()
-    async with serve(door) as url, browser(url) as session:
+    async with serve(door) as url, reading(url) as session:
         async with session.get("/", headers={"Host": HOST}) as answer:
             text = await answer.text()
         assert "this page came over plain HTTP" in text
@@ -170,17 +187,18 @@ async def test_a_token_is_not_taken_over_plain_http() -> None:
 
 
 async def test_behind_a_proxy_with_tls_the_cookie_belongs_to_https_alone() -> None:
-    async with serve(Doorkeeper(), behind_tls=True) as url, browser(url) as session:
+    async with serve(Doorkeeper(), behind_tls=True) as url, reading(url) as session:
         answer = await sign_in(session, "ann", Host=HOST, **{"X-Forwarded-Proto": "https"})
         (cookie,) = answer.cookies.values()
-        assert (answer.status, cookie.key) == (303, "__Host-paddock-session")
-        assert (cookie["secure"], cookie["httponly"], cookie["samesite"], cookie["path"]) == (True, True, "Strict", "/")
+        assert (answer.status, cookie.key) == (303, "__Secure-paddock-session")
+        assert (cookie["secure"], cookie["httponly"], cookie["samesite"]) == (True, True, "Strict")
+        assert cookie["path"] == session.root
         assert not cookie["domain"]
         assert not cookie["max-age"], "it ends with the browser"
 
 
 async def test_another_host_is_not_served_but_a_kubelet_is() -> None:
-    async with serve(Doorkeeper()) as url, browser(url) as session:
+    async with serve(Doorkeeper()) as url, reading(url) as session:
         async with session.get("/", headers={"Host": "evil.example"}) as answer:
             assert answer.status == 421
         async with session.get("/healthz", headers={"Host": "10.1.2.3:8765"}) as answer:
@@ -189,19 +207,19 @@ async def test_another_host_is_not_served_but_a_kubelet_is() -> None:
 
 async def test_who_signs_out_is_forgotten() -> None:
     door = Doorkeeper()
-    async with serve(door) as url, browser(url) as session:
-        copied = (await sign_in(session, "ann")).cookies
+    async with serve(door) as url, reading(url) as session:
+        (copied,) = (await sign_in(session, "ann")).cookies.values()
         assert door.inside == {ANN}
         async with session.post("/sign-out", headers=HERE) as answer:
-            assert answer.url.path == "/sign-in"
+            assert answer.within == "/sign-in"
         assert door.inside == set()
-        async with session.get("/", cookies=copied) as answer:
+        async with session.get("/", headers={"Cookie": f"{copied.key}={copied.value}"}) as answer:
             assert answer.status == 401
 
 
 async def test_an_open_page_says_that_its_session_has_ended() -> None:
     door = Doorkeeper()
-    async with serve(door) as url, browser(url) as session, asyncio.timeout(180):
+    async with serve(door) as url, reading(url) as session, asyncio.timeout(180):
         await sign_in(session, "ann")
         door.gone.add(ANN)
         async with session.get("/live") as stream:
@@ -217,7 +235,7 @@ async def test_what_a_form_was_sent_with_is_not_lost() -> None:
     form = {"text": "kind: PaddleJob"}
     async with (
         serve(Doorkeeper()) as url,
-        browser(url) as session,
+        reading(url) as session,
         session.post("/new", data=form, headers=HERE) as answer,
     ):
         assert answer.status == 401

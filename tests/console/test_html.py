@@ -18,11 +18,11 @@ from xml.etree.ElementTree import Element
 
 import html5lib
 import pytest
-from aiohttp import ClientSession, CookieJar
 
 from browser.places import list_places
 from support.demo import serve_demo
 from support.programs import lack, need
+from support.readers import reading
 
 Pages = Mapping[str, str]
 
@@ -30,9 +30,10 @@ Pages = Mapping[str, str]
 @pytest.fixture(params=["en", "zh"])
 async def pages(tmp_path: Path, request: pytest.FixtureRequest) -> AsyncIterator[Pages]:
     """Name -> the text of the page."""
-    async with serve_demo(tmp_path) as demo, ClientSession(demo.url, cookie_jar=CookieJar(unsafe=True)) as session:
-        await session.get(demo.sign_in)
-        await session.get(f"/?lang={request.param}")
+    async with serve_demo(tmp_path) as demo, reading(demo.url) as session:
+        await session.enter(demo.sign_in)
+        async with session.get(f"/?lang={request.param}"):
+            pass
         found = {}
         for name, place in list_places().items():
             async with session.get(place) as answer:

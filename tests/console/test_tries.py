@@ -5,13 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from aiohttp import ClientSession, CookieJar, web
+from aiohttp import ClientSession, web
 from yarl import URL
 
-from console.test_gate import ANN, HERE, HOST, Doorkeeper, browser, serve, sign_in
+from console.test_gate import ANN, HERE, HOST, Doorkeeper, serve, sign_in
 from paddock.console.tries import OVER_ALL, PER_PEER, PER_SECONDS, TooManyTries, Tries, name_peer
 from paddock.jobs.text.phrases import render
 from support.consoles import serve_console
+from support.readers import reading
 
 
 class Clock:
@@ -106,7 +107,7 @@ class Asked(Doorkeeper):
 
 async def test_tokens_are_tried_so_often_and_the_api_is_asked_no_more() -> None:
     door = Asked()
-    async with serve(door, tries=Tries(clock=Clock())) as url, browser(url) as ann, browser(url) as eve:
+    async with serve(door, tries=Tries(clock=Clock())) as url, reading(url) as ann, reading(url) as eve:
         assert (await sign_in(ann, "ann")).status == 303
         for _ in range(PER_PEER):
             assert (await sign_in(eve, "eve")).status == 401
@@ -123,7 +124,7 @@ async def test_tokens_are_tried_so_often_and_the_api_is_asked_no_more() -> None:
 async def test_behind_a_proxy_each_browser_has_its_own_tries() -> None:
     tries = Tries(clock=Clock())
     https = {"Host": HOST, "X-Forwarded-Proto": "https"}
-    async with serve(Doorkeeper(), behind_tls=True, tries=tries) as url, browser(url) as eve, browser(url) as ben:
+    async with serve(Doorkeeper(), behind_tls=True, tries=tries) as url, reading(url) as eve, reading(url) as ben:
         for each in range(PER_PEER + 1):
             forwarded = {"X-Forwarded-For": f"10.9.9.{each}, 192.0.2.1"}
             answer = await sign_in(eve, "eve", **https, **forwarded)
@@ -133,14 +134,14 @@ async def test_behind_a_proxy_each_browser_has_its_own_tries() -> None:
 
 
 async def test_without_a_named_proxy_no_header_says_who_tries() -> None:
-    async with serve(Doorkeeper(), tries=Tries(clock=Clock())) as url, browser(url) as eve:
+    async with serve(Doorkeeper(), tries=Tries(clock=Clock())) as url, reading(url) as eve:
         for each in range(PER_PEER + 1):
             answer = await sign_in(eve, "eve", **{"X-Forwarded-For": f"192.0.2.{each}"})
         assert answer.status == 429
 
 
 async def test_wrong_links_are_tried_so_often_and_a_good_one_is_never_refused(tmp_path: Path) -> None:
-    async with serve_console(tmp_path) as served, ClientSession(cookie_jar=CookieJar(unsafe=True)) as other:
+    async with serve_console(tmp_path) as served, ClientSession() as other:
         wrong = URL(served.url) / "sign-in" % {"token": "link.99999999999.a.b"}
         said = [await look(other, wrong) for _ in range(PER_PEER + 3)]
         assert said[:PER_PEER] == [401] * PER_PEER

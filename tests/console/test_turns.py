@@ -8,12 +8,11 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from aiohttp import ClientSession
-
-from console.test_gate import HERE, Doorkeeper, browser, serve, sign_in
+from console.test_gate import HERE, Doorkeeper, serve, sign_in
 from paddock.console.screens import new
 from paddock.console.turns import Turns, work_to_the_end
 from paddock.console.visit import Visit
+from support.readers import Reader, reading
 from support.waiting import until
 
 
@@ -82,7 +81,7 @@ async def test_a_reader_who_opens_a_form_many_times_holds_up_neither_other_reade
         return {"types": [{"name": "x", "title": "x", "about": "x"}], "text": ""}
 
     screen = replace(new.SCREEN, build=build, topics=lambda path, query: ())
-    async with serve(Doorkeeper(), screens=[screen]) as url, browser(url) as ann, browser(url) as ben:
+    async with serve(Doorkeeper(), screens=[screen]) as url, reading(url) as ann, reading(url) as ben:
         await sign_in(ann, "ann")
         await sign_in(ben, "ben")
         asked = [asyncio.create_task(_get(ben, "/new?hostile=1")) for _ in range(40)]
@@ -98,7 +97,7 @@ async def test_a_reader_who_opens_a_form_many_times_holds_up_neither_other_reade
             go.set()
 
 
-async def _get(session: ClientSession, path: str) -> int:
+async def _get(session: Reader, path: str) -> int:
     async with asyncio.timeout(20), session.get(path, headers=HERE) as answer:
         await answer.read()
         return answer.status

@@ -79,7 +79,7 @@ def test_standard_output_is_the_script_s_byte_for_byte_and_paddock_speaks_on_the
     assert ended.code == 0 and ended.out == f"{alone}\n{again}"
     assert ended.said[0] == "PaddleJob default/prints: Single mode, 1 worker"
     assert ended.said[1] == f"runs {work}/prints.py (python3 prints.py), environment host"
-    assert ended.said[2].startswith("console: http://127."), ended.err
+    assert ended.said[2] == "console: paddock console prints", ended.err
     assert ended.said[3].startswith("restart 1 of 1 in 10 s: worker-0 ended with exit code 1, its last line: of att")
     assert ended.said[4].startswith("Completed in ") and ended.said[5] == "logs: paddock logs prints", ended.err
     assert len(ended.said) == 6, ended.err
@@ -95,7 +95,7 @@ def test_in_one_file_both_stand_in_the_order_in_which_they_happened(shared: Clus
     )
     head, runs, console, one, two, end, logs = ended.stdout.splitlines()
     assert (one, two) == ("one", "two") and head.startswith("PaddleJob ") and runs.startswith("runs "), ended.stdout
-    assert console.startswith("console: "), ended.stdout
+    assert console == "console: paddock console ordered", ended.stdout
     assert end.startswith("Completed in ") and logs == "logs: paddock logs ordered", ended.stdout
 
 

@@ -17,7 +17,6 @@ from itertools import count
 from pathlib import Path
 
 import pytest
-from aiohttp import ClientSession, CookieJar
 from yarl import URL
 
 from paddock.app.consoles.cluster import Options, Shown, run_readers
@@ -27,6 +26,7 @@ from paddock.client.kubeconfig import read_server
 from paddock.kube.meta import Manifest
 from support.deployed import Kubectl
 from support.operator_seam import JOBS, build_job
+from support.readers import Reader, reading
 from support.worlds import ControlPlane, World, create_namespace, open_real, remove_namespace
 
 pytestmark = [pytest.mark.kubernetes]
@@ -48,16 +48,22 @@ class Page:
 class Browser:
     """One reader's, with the cookies of one console."""
 
-    def __init__(self, session: ClientSession) -> None:
+    def __init__(self, session: Reader) -> None:
         self.session = session
 
     async def get(self, path: str) -> Page:
         async with self.session.get(path) as answer:
-            return Page(answer.status, answer.url.path, await answer.text())
+            return Page(answer.status, answer.within, await answer.text())
 
     async def post(self, path: str, **fields: str) -> Page:
         async with self.session.post(path, data=fields, headers=FROM_HERE) as answer:
-            return Page(answer.status, answer.url.path, await answer.text())
+            return Page(answer.status, answer.within, await answer.text())
+
+    async def enter(self, token: str) -> None:
+        form = {"token": token}
+        async with self.session.post("/sign-in", data=form, headers=FROM_HERE, allow_redirects=False) as answer:
+            assert answer.status == 303, await answer.text()
+            self.session.begin(answer)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,10 +77,10 @@ class Place:
 
     @asynccontextmanager
     async def browse(self, token: str = "") -> AsyncIterator[Browser]:
-        async with ClientSession(self.url, cookie_jar=CookieJar(unsafe=True)) as session:
+        async with reading(self.url) as session:
             browser = Browser(session)
             if token:
-                assert (await browser.post("/sign-in", token=token)).status == 200
+                await browser.enter(token)
             yield browser
 
     async def let_in(self, name: str, verbs: str, *, everywhere: bool = False) -> str:
@@ -201,10 +207,10 @@ async def test_who_may_do_it_suspends_a_job(place: Place) -> None:
 async def test_signing_out_forgets_the_token(place: Place) -> None:
     token = await place.let_in("leaver", "get,list,watch")
     async with place.browse(token) as reader:
-        cookies = {each.key: each.value for each in reader.session.cookie_jar}
+        (copied,) = reader.session.cookie_jar
         assert (await reader.post("/sign-out")).address == "/sign-in"
         assert (await reader.get("/")).status == 401
-        async with reader.session.get("/", cookies=cookies) as answer:
+        async with reader.session.get("/", headers={"Cookie": f"{copied.key}={copied.value}"}) as answer:
             assert answer.status == 401, "a copy of the cookie is worth nothing"
 
 
@@ -214,20 +220,17 @@ async def test_a_context_is_served_with_the_rights_of_its_user(
     """`paddock console --context … --url`: the link alone; Ctrl-C ends it."""
     context = place.kubectl("config", "current-context").strip()
     words = ("console", "--kubeconfig", str(control_plane.kubeconfig), "--context", context, "--url")
-    async with (
-        started(tmp_path, *words) as process,
-        asyncio.timeout(60),
-        ClientSession(cookie_jar=CookieJar(unsafe=True)) as session,
-    ):
+    async with started(tmp_path, *words) as process, asyncio.timeout(60):
         assert process.stdout is not None
         link = (await process.stdout.readline()).decode().strip()
-        async with session.get(link) as answer:
-            assert (answer.status, answer.url.path) == (200, "/")
-            text = await answer.text()
-        assert f"/jobs/{place.mine}/" in text
-        assert f"/jobs/{place.theirs}/" in text
-        async with session.get(answer.url.join(URL(f"/jobs/{place.mine}/paddlejobs.{JOBS.group}/mine"))) as answer:
-            text = await answer.text()
+        async with reading(URL(link).origin()) as session:
+            assert (await session.enter(link)).following == "/"
+            async with session.get("/") as answer:
+                text = await answer.text()
+            assert f"/jobs/{place.mine}/" in text
+            assert f"/jobs/{place.theirs}/" in text
+            async with session.get(f"/jobs/{place.mine}/paddlejobs.{JOBS.group}/mine") as answer:
+                text = await answer.text()
         assert f"--kubeconfig {control_plane.kubeconfig} --context {context}" in html.unescape(text), "in its commands"
         process.send_signal(signal.SIGINT)
         _, said = await process.communicate()

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from aiohttp import ClientSession, CookieJar, web
+from aiohttp import web
 
 from history.test_logs import write_log
 from paddock.app.consoles.logs import LocalLogs
@@ -36,6 +36,7 @@ from paddock.kube.meta import (
     namespace_of,
 )
 from paddock.kube.selectors import match_fields, match_labels
+from support.readers import Reader, reading
 
 PADDLE = next(each for each in KINDS if each.api_version == "batch.paddlepaddle.org/v1")
 
@@ -80,7 +81,7 @@ class Served:
     """`url`: where it listens; `session` has signed in; `sign_in`: a link that signs in once."""
 
     url: str
-    session: ClientSession
+    session: Reader
     sign_in: str
 
 
@@ -100,9 +101,8 @@ async def serve_console(
     await web.TCPSite(runner, "127.0.0.1", port, reuse_address=True).start()
     url = f"http://127.0.0.1:{runner.addresses[0][1]}"
     try:
-        async with ClientSession(url, cookie_jar=CookieJar(unsafe=True)) as session:
-            async with session.get(console.make_link(time.time())) as answer:
-                assert answer.status == 200
+        async with reading(url) as session:
+            await session.enter(console.make_link(time.time()))
             yield Served(url, session, url + console.make_link(time.time()))
     finally:
         await console.close()

@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from aiohttp import ClientSession, CookieJar, web
+from aiohttp import web
 
 from paddock.app.consoles.datasets import KnownSources
 from paddock.app.consoles.environments import LocalEnvironments
@@ -19,6 +19,7 @@ from paddock.kube.calls import Call, Get, List, Listing, T
 from paddock.kube.errors import NotFound
 from paddock.kube.meta import Manifest, Resource
 from support.consoles import Written
+from support.readers import Reader, reading
 
 
 class Remembered(Written):
@@ -41,7 +42,7 @@ class Remembered(Written):
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    session: ClientSession
+    session: Reader
     api: Remembered
     root: Path = field(default_factory=Path)
 
@@ -65,9 +66,8 @@ async def serve_place(
     await web.TCPSite(runner, "127.0.0.1", 0).start()
     url = f"http://127.0.0.1:{runner.addresses[0][1]}"
     try:
-        async with ClientSession(url, cookie_jar=CookieJar(unsafe=True), headers={"Origin": url}) as session:
-            async with session.get(console.make_link(time.time())) as answer:
-                assert answer.status == 200
+        async with reading(url, headers={"Origin": url}) as session:
+            await session.enter(console.make_link(time.time()))
             yield Place(session, api, directory)
     finally:
         await console.close()

@@ -2,6 +2,9 @@
 
 /jobs/NAMESPACE/KIND/NAME        KIND: the plural, with the group where two groups have it (`paddlejobs.kubeflow.org`)
 /c/CONTEXT/jobs/...              the same in a console of several clusters; `/` is then the list of all of them
+/s/PLACE/...                     where a session has all of this; outside are sign-in and files alone
+
+Screens and `next` of a sign-in write addresses without the place: whoever sends a page puts it before them.
 """
 
 from __future__ import annotations
@@ -57,10 +60,40 @@ def _write_bytes(found: re.Match[str]) -> str:
     return "".join(f"~{byte:02X}" for byte in found[0].encode("utf-8", "surrogateescape"))
 
 
+SESSIONS = "/s/"
+
+
+def address_of_session(place: str) -> str:
+    """Where the pages of this session begin; its cookie goes to no other address."""
+    return SESSIONS + place
+
+
+def split_place(path: str) -> tuple[str, str]:
+    """(the place of a session, or empty; the address within it), of a path with or without a query."""
+    found = _PLACE.match(path)
+    return (found[1], path[found.end() :] or "/") if found else ("", path)
+
+
+_PLACE = re.compile(f"{SESSIONS}([A-Za-z0-9_-]+)(?=[/?#]|$)")
+
+
 def put_below(root: str, address: str) -> str:
-    """A screen's address, for the browser: below `root`, unless it is one of the whole console."""
-    inside = address.startswith("/") and not address.startswith(("//", PLACES, "/static/"))
-    return root + address if inside else address
+    """A screen's address, for the browser: below `root`, where the session has the pages of this cluster. What is of
+    all clusters is below the session alone, and what needs none stays."""
+    if not address.startswith("/") or address.startswith(("//", SESSIONS, *_PUBLIC)):
+        return address
+    if address.startswith((PLACES, SIGN_OUT)):
+        return root.partition(PLACES)[0] + address
+    return root + address
+
+
+SIGN_IN, SIGN_OUT, STATIC = "/sign-in", "/sign-out", "/static/"
+_PUBLIC = (SIGN_IN, STATIC)
+
+
+def is_public(path: str) -> bool:
+    """Whether it needs no session."""
+    return path == SIGN_IN or path.startswith(STATIC)
 
 
 def put_page_below(root: str, page: str) -> str:
@@ -86,6 +119,8 @@ def find_kind(name: str) -> Resource | None:
 
 def read_next(text: str) -> str:
     """Where a sign-in goes on: a path of this console, else its first page. A link that others made may name any place,
-    and browsers take `//site`, `/\\site` and what has a line end or a tab in it for another site."""
+    and browsers take `//site`, `/\\site` and what has a line end or a tab in it for another site. The place of the
+    session in which it was asked for is left out: the next session has another."""
+    text = split_place(text)[1]
     local = text.startswith("/") and not text.startswith(("//", "/\\")) and text.isascii() and text.isprintable()
-    return text if local and not text.startswith("/sign-") else "/"
+    return text if local and not text.startswith(("/sign-", SESSIONS)) else "/"

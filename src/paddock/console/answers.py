@@ -13,6 +13,7 @@ from typing import Any
 from aiohttp import web
 
 from paddock.console import security
+from paddock.console.bounds import MOST_FIELDS, Full
 from paddock.console.pages import STATIC
 from paddock.console.visit import Answer
 from paddock.jobs.text.phrases import Foreign, Phrase, phrase
@@ -22,6 +23,7 @@ _WORTH_PACKING = 1024
 """Bytes of a body."""
 
 
+SIGNED_OUT = phrase("you are not signed in, or not any more: `paddock console` opens this console anew")
 NOTICES = {
     200: phrase("sign in with the link that `paddock console` prints"),
     400: phrase("the browser sent a request that cannot be read"),
@@ -62,12 +64,30 @@ async def send(request: web.Request, built: Answer) -> web.StreamResponse:
     return answer
 
 
-async def read_form(request: web.Request) -> Mapping[str, Any]:
-    """Raises `HTTPBadRequest` for a body that is no form."""
+async def read_form(request: web.Request) -> Mapping[str, str]:
+    """Raises `HTTPBadRequest` for a body that is no form, `HTTPRequestEntityTooLarge` for one of more than 2 MiB, and
+    `Full` for one of too many fields."""
     try:
-        return await request.post()
+        return {name: read_field(value) for name, value in (await request.post()).items()}
+    except web.HTTPRequestEntityTooLarge as error:
+        if (error.text or "").startswith(_TOO_MANY_FIELDS):
+            said = phrase("this form has more than {count} fields, and the console takes no more", count=MOST_FIELDS)
+            raise Full(error.status, said) from None
+        raise
     except (ValueError, LookupError):
         raise web.HTTPBadRequest from None
+
+
+_TOO_MANY_FIELDS = "Maximum number of form fields"
+"""aiohttp's own words: it has one error for both."""
+
+
+def list_typed(posted: Mapping[str, str]) -> Mapping[str, str]:
+    """What a reader has typed into a form, for who is to type it once more: all that the form of a job has is in its
+    text."""
+    if posted.get("text"):
+        return {"text": posted["text"]}
+    return {name: text for name, text in posted.items() if text and name != "do" and not name.startswith("was:")}
 
 
 def read_field(value: Any) -> str:

@@ -7,6 +7,7 @@ request goes anywhere but to the console itself, and no other site may frame it,
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from ipaddress import ip_address
 from urllib.parse import urlsplit
 
 HEADERS = {
@@ -27,8 +28,8 @@ HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "Server": "Paddock",
 }
-"""Of every answer. `Referrer-Policy`: the first address has a token in it. `Server`: else it names the versions that
-serve."""
+"""Of every answer. `Referrer-Policy`: the first address has a token in it, and each other one the place of its session.
+`Server`: else it names the versions that serve."""
 PAGE_HEADERS = {**HEADERS, "Cross-Origin-Opener-Policy": "same-origin"}
 """Of pages: the last one means nothing with scripts, which are to be light."""
 
@@ -39,11 +40,32 @@ _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 def is_host_served(host: str, own: Collection[str]) -> bool:
     """Whether the Host header names this console: one of `own` names, or this machine. Its port does not matter, as a
     port may be forwarded; a site that has its own name resolve to this machine (DNS rebinding) has that name here."""
+    name = read_host(host)
+    return name in own or name in _LOOPBACK
+
+
+def is_on_this_machine(host: str, peer: str) -> bool:
+    """Whether browser and console are on one machine, or `kubectl port-forward` or ssh is between them: it came to a
+    name of this machine, and over its loopback network. The header alone is what anybody may write. `peer`: the
+    address at the other end of the connection."""
+    name = read_host(host)
+    return (name in _LOOPBACK or name.endswith(".localhost")) and _is_loopback(peer)
+
+
+def _is_loopback(address: str) -> bool:
     try:
-        name = urlsplit(f"//{host}").hostname or ""
+        read = ip_address(address)
     except ValueError:
         return False
-    return name in own or name in _LOOPBACK or name.endswith(".localhost")
+    return (getattr(read, "ipv4_mapped", None) or read).is_loopback
+
+
+def read_host(header: str) -> str:
+    """The name of a Host header, without its port; empty for what cannot be read."""
+    try:
+        return urlsplit(f"//{header}").hostname or ""
+    except ValueError:
+        return ""
 
 
 def is_from_elsewhere(method: str, headers: Mapping[str, str]) -> bool:

@@ -1,10 +1,9 @@
-"""Signed tickets: the one-time link of a sign-in, and the session that it begins. The clock is an argument.
+"""Signed tickets: the one-time link of a sign-in. The clock is an argument.
 
     PURPOSE.EXPIRES.NONCE.SIGNATURE
 
 Who can read the key makes tickets, so `paddock console` makes a link without a word to the server; whether a link was
-used before, the server remembers (`links.Spent`). A session outlives the server's process. Neither has the token of the
-API in it: cookies go to every server of the same host, whatever its port.
+used before, the server remembers (`links.Spent`).
 """
 
 from __future__ import annotations
@@ -18,7 +17,6 @@ from urllib.parse import quote
 from paddock.kube.times import Moment
 
 LINK_SECONDS = 300
-SESSION_SECONDS = 30 * 86_400
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +49,12 @@ def make_link(key: bytes, now: Moment, path: str = "/") -> str:
     ticket = Ticket("link", int(now) + LINK_SECONDS, secrets.token_hex(12))
     following = "" if path == "/" else f"&next={quote(path)}"
     return f"/sign-in?token={write_ticket(ticket, key)}{following}"
+
+
+def name_host(key: bytes) -> str:
+    """A name of this machine (RFC 6761, 6.3) for the console of this key alone, for links through a forwarded port: all
+    else that is forwarded is at `localhost`, and what a browser keeps for one is not for the other."""
+    return f"paddock-{_sign('host', key)[:8]}.localhost"
 
 
 def _sign(body: str, key: bytes) -> str:

@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequenc
 from dataclasses import dataclass, field
 from typing import Any
 
+from paddock.console.addresses import PLACES
 from paddock.console.feed import Cache, Caches, Reader, T, Topic
 from paddock.console.world import Identity, World
 from paddock.jobs.text.phrases import Foreign, Phrase, phrase, render
@@ -30,8 +31,13 @@ class Visit:
     caches: Caches
     now: Moment
     root: str = ""
-    """Where this cluster's pages begin in a console of several (`/c/prod`). Screens write addresses without it: whoever
-    sends a page puts it before them."""
+    """Where the pages of this session and cluster begin: `/s/PLACE`, or in a console of several `/s/PLACE/c/prod`.
+    Screens write addresses without it: whoever sends a page puts it before them. Empty for who has not signed in."""
+
+    @property
+    def is_one_of_several(self) -> bool:
+        """Whether the console has other clusters as well."""
+        return PLACES in self.root
 
     def say(self, said: Phrase | str) -> str:
         """In the reader's language."""

@@ -11,16 +11,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from aiohttp import ClientSession, CookieJar, web
+from aiohttp import ClientSession, web
+from yarl import URL
 
 from paddock.app.consoles.cluster import Options, Shown, run_readers, serve_user
 from paddock.app.consoles.fleets import Member, serve_fleet
+from paddock.app.consoles.links import Link
 from paddock.app.consoles.rights import REVIEWS
 from paddock.app.health import Address, CannotServe
 from paddock.app.home import Home
 from paddock.client.kubeconfig import Config
 from paddock.console.addresses import address_of_job
 from support.consoles import PADDLE
+from support.readers import Reader, reading
 
 SHOWN = Shown("prod", " --context prod")
 HERE = {"Sec-Fetch-Site": "same-origin"}
@@ -79,22 +82,17 @@ class Kubernetes:
 
 
 @asynccontextmanager
-async def user(config: Config, directory: Path) -> AsyncIterator[ClientSession]:
+async def user(config: Config, directory: Path) -> AsyncIterator[Reader]:
     """A browser that has signed in at the console of this kubeconfig's user."""
-    links: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+    links: asyncio.Future[Link] = asyncio.get_running_loop().create_future()
     home = Home(directory, directory)
     serving = asyncio.create_task(
         serve_user(config, SHOWN, None, 0, lambda make: links.set_result(make("/help")), home)
     )
     try:
-        link = await links
-        jar = CookieJar(unsafe=True)
-        async with (
-            ClientSession(cookie_jar=jar) as session,
-            session.get(link, allow_redirects=False) as answer,
-        ):
-            assert (answer.status, answer.headers["Location"]) == (303, "/help")
-        async with ClientSession(answer.url.origin(), cookie_jar=jar) as session:
+        link = URL((await links).address)
+        async with reading(link.origin()) as session:
+            assert (await session.enter(str(link))).following == "/help"
             yield session
     finally:
         serving.cancel()
@@ -152,20 +150,22 @@ async def test_a_page_keeps_what_it_shows_while_the_api_is_down_and_catches_up(t
 async def test_several_clusters_are_one_list_and_one_that_is_down_hides_no_other(tmp_path: Path) -> None:
     up, down = Kubernetes("mnist"), Kubernetes("resnet")
     await up.start()
-    links: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+    links: asyncio.Future[Link] = asyncio.get_running_loop().create_future()
     members = [Member("up", up.config, Shown("up", " --context up")), Member("down", down.config, SHOWN)]
     home = Home(tmp_path, tmp_path)
     serving = asyncio.create_task(
         serve_fleet(members, 0, lambda make: links.set_result(make("/")), home, lambda _: None)
     )
     try:
-        async with asyncio.timeout(180), ClientSession(cookie_jar=CookieJar(unsafe=True)) as session:
-            async with session.get(await links) as answer:
-                page, url = await answer.text(), answer.url.origin()
+        link = (await links).address
+        async with asyncio.timeout(180), reading(URL(link).origin()) as session:
+            await session.enter(link)
+            async with session.get("/") as answer:
+                page = await answer.text()
             assert "/c/up/jobs/team-a/" in page and "down has not answered" in page
-            async with session.get(url / "c/up/") as answer:
+            async with session.get("/c/up/") as answer:
                 assert "mnist" in await answer.text()
-            async with session.get(url / "live") as stream:
+            async with session.get("/live") as stream:
                 await down.start()
                 shown = await _read_until(stream, "resnet")
                 assert "/c/down/jobs/team-a/" in shown and "mnist" in shown

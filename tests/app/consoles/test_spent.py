@@ -1,4 +1,4 @@
-"""A link that was used and a session that was ended stay so when the laptop's cluster is started again."""
+"""A link that was used stays so when the laptop's cluster is started again; sessions end with it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
-from aiohttp import ClientSession, CookieJar
+from aiohttp import ClientSession
 
 from paddock.app.consoles.links import make_link, read_key
 from paddock.app.consoles.listening import LocalConsole
@@ -19,8 +19,8 @@ from paddock.app.home import Home
 from paddock.console.tickets import Ticket
 from paddock.jobs.model import Settings
 from support.consoles import Written
+from support.readers import reading
 
-HERE = {"Sec-Fetch-Site": "same-origin"}
 KNOWN = {"a" * 64: 2000, "b" * 64: 3000}
 
 
@@ -35,51 +35,50 @@ async def started(home: Home) -> AsyncIterator[str]:
         await console.stop()
 
 
-async def enter(url: str, address: str) -> int:
-    async with ClientSession(url, cookie_jar=CookieJar(unsafe=True)) as browser, browser.get(address) as answer:
+async def enter(link: str) -> int:
+    async with ClientSession() as browser, browser.get(link, allow_redirects=False) as answer:
         return answer.status
 
 
-async def test_a_used_link_and_an_ended_session_are_not_taken_after_a_new_start(tmp_path: Path) -> None:
+def link_to(home: Home, url: str) -> str:
+    return make_link(home, url, time.time()).address
+
+
+async def test_a_used_link_is_not_taken_after_a_new_start(tmp_path: Path) -> None:
     home = Home(tmp_path, tmp_path)
-    async with started(home) as url, ClientSession(url, cookie_jar=CookieJar(unsafe=True)) as browser:
-        used, kept = make_link(home, url, time.time()), make_link(home, url, time.time())
-        async with browser.get(used) as answer:
-            assert answer.status == 200
-        copied = {each.key: each.value for each in browser.cookie_jar}
-        async with browser.post("/sign-out", headers=HERE) as answer:
-            assert answer.status == 200
     async with started(home) as url:
-        assert await enter(url, used) == 401
-        async with ClientSession(url, cookies=copied) as browser, browser.get("/") as answer:
-            assert answer.status == 401
-        assert await enter(url, kept) == 200, "a link that nobody has used is good"
+        used, kept = link_to(home, url), link_to(home, url)
+        assert await enter(used) == 303
+    async with started(home):
+        assert await enter(used) == 401
+        assert await enter(kept) == 303, "a link that nobody has used is good"
 
 
-async def test_a_session_goes_on_after_a_new_start(tmp_path: Path) -> None:
+async def test_a_session_ends_with_the_process(tmp_path: Path) -> None:
     home = Home(tmp_path, tmp_path)
-    async with ClientSession(cookie_jar=CookieJar(unsafe=True)) as browser:
-        async with started(home) as url, browser.get(make_link(home, url, time.time())) as answer:
-            assert answer.status == 200
-        async with started(home) as url, browser.get(url) as answer:
-            assert answer.status == 200
+    async with started(home) as url:
+        origin = url
+    async with reading(origin) as browser:
+        async with started(home) as url:
+            await browser.enter(link_to(home, url))
+            async with browser.get("/") as answer:
+                assert answer.status == 200
+        async with started(home) as url:
+            assert url == origin
+            async with browser.get("/") as answer:
+                assert answer.status == 401 and "`paddock console` opens this console anew" in await answer.text()
 
 
 @pytest.mark.parametrize("torn", [b"\xff\x00\x80", b"", b"2000 abc", write_spent(KNOWN)[:-1], b"2000 " + b"a" * 65])
-async def test_a_torn_file_ends_all_sessions_and_nobody_sees_a_crash(tmp_path: Path, torn: bytes) -> None:
+async def test_after_a_torn_file_no_old_link_is_good_and_nobody_sees_a_crash(tmp_path: Path, torn: bytes) -> None:
     home = Home(tmp_path, tmp_path)
-    async with ClientSession(cookie_jar=CookieJar(unsafe=True)) as browser:
-        async with started(home) as url:
-            used = make_link(home, url, time.time())
-            async with browser.get(used) as answer:
-                assert answer.status == 200
-        (tmp_path / "console" / "spent").write_bytes(torn)
-        async with started(home) as url:
-            assert await enter(url, used) == 401
-            async with browser.get(url) as answer:
-                assert answer.status == 401
-            async with browser.get(make_link(home, url, time.time())) as answer:
-                assert answer.status == 200
+    async with started(home) as url:
+        used, unused = link_to(home, url), link_to(home, url)
+        assert await enter(used) == 303
+    (tmp_path / "console" / "spent").write_bytes(torn)
+    async with started(home) as url:
+        assert await enter(used) == await enter(unused) == 401
+        assert await enter(link_to(home, url)) == 303
 
 
 def test_what_is_over_is_dropped() -> None:
@@ -90,7 +89,7 @@ def test_what_is_over_is_dropped() -> None:
 def test_only_digests_are_written_for_this_user_alone(tmp_path: Path) -> None:
     home = Home(tmp_path, tmp_path)
     _, spent = open_sign_in(home, 1000.0)
-    old, fresh = Ticket("link", 1300, "0123456789abcdef"), Ticket("session", 5000, "fedcba9876543210")
+    old, fresh = Ticket("link", 1300, "0123456789abcdef"), Ticket("link", 5000, "fedcba9876543210")
     spent.add(old, 1000.0)
     spent.add(fresh, 2000.0)
     path = tmp_path / "console" / "spent"

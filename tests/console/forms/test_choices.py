@@ -9,7 +9,6 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
-from aiohttp.test_utils import TestClient, TestServer
 
 from paddock.apiserver.objects.in_process import LocalApi
 from paddock.app.kinds import apply_crds, build_crds
@@ -22,6 +21,7 @@ from paddock.kube.api import Api, Event
 from paddock.kube.calls import Call, T
 from paddock.kube.errors import Forbidden
 from paddock.kube.meta import PRIORITY_CLASSES, Manifest, Resource
+from support.readers import Reader, visiting
 
 TEXT = TEMPLATES["pytorch-single"].text
 LABELLED = TEXT.replace(
@@ -109,11 +109,9 @@ def build(kind: Resource, name: str, namespace: str = "") -> Manifest:
 
 
 @asynccontextmanager
-async def serve(api: Api) -> AsyncIterator[TestClient]:
-    console = Console(World("here", False, lambda _: api), b"k" * 32)
-    async with TestClient(TestServer(console.application)) as client, client.get(console.make_link(2.0**31)):
+async def serve(api: Api) -> AsyncIterator[Reader]:
+    async with visiting(Console(World("here", False, lambda _: api), b"k" * 32)) as client:
         yield client
-    await console.close()
 
 
 @pytest.fixture
@@ -124,7 +122,7 @@ async def api(tmp_path: Path) -> AsyncIterator[LocalApi]:
     await api.close()
 
 
-async def read_offered(client: TestClient, path: str) -> dict[str, list[str]]:
+async def read_offered(client: Reader, path: str) -> dict[str, list[str]]:
     async with client.get(path) as answer:
         page = html.unescape(await answer.text())
     lists = re.findall(r'<datalist id="of:(\w+)">(.*?)</datalist>', page)

@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 from aiohttp import FormData
-from aiohttp.test_utils import TestClient, TestServer
 
 from paddock.apiserver.objects.in_process import LocalApi
 from paddock.app.kinds import apply_crds, build_crds
@@ -26,6 +25,7 @@ from paddock.kube.calls import Call, Replace, T
 from paddock.kube.errors import Forbidden, Unavailable
 from paddock.kube.meta import Resource
 from paddock.webhook.immutable import find_changed
+from support.readers import Reader, visiting
 
 JOBS = KUBEFLOW_PYTORCH.resource
 TEXT = TEMPLATES["pytorch-single"].text
@@ -36,7 +36,7 @@ EDIT = "/jobs/default/pytorchjobs/pytorch-single/edit"
 class Browser:
     """Without scripts: what a page's form has, and what is typed in it."""
 
-    client: TestClient
+    client: Reader
     api: Api
 
     async def get(self, path: str) -> str:
@@ -46,7 +46,7 @@ class Browser:
     async def post(self, path: str, form: Mapping[str, str]) -> tuple[int, str]:
         origin = {"Sec-Fetch-Site": "same-origin"}
         async with self.client.post(path, data=dict(form), headers=origin, allow_redirects=False) as answer:
-            return answer.status, answer.headers.get("Location") or html.unescape(await answer.text())
+            return answer.status, answer.following if answer.status == 303 else html.unescape(await answer.text())
 
 
 @pytest.fixture
@@ -55,11 +55,8 @@ async def browser(tmp_path: Path) -> AsyncIterator[Browser]:
     await apply_crds(api, build_crds())
     world = World("here", True, lambda _: api, why_not=fetch_waits, refuse_edit=find_changed)
     console = Console(world, b"k" * 32)
-    async with TestClient(TestServer(console.application)) as client:
-        link = console.make_link(2.0**31)
-        async with client.get(link):
-            yield Browser(client, api)
-    await console.close()
+    async with visiting(console) as client:
+        yield Browser(client, api)
     await api.close()
 
 
@@ -240,14 +237,12 @@ async def test_an_edit_of_what_somebody_changed_meanwhile_saves_nothing_and_lose
 async def test_an_edit_that_the_server_refuses_is_told_before_it_is_saved(browser: Browser) -> None:
     await browser.post("/new", {"text": TEXT, "do": "create"})
     console = Console(World("here", True, lambda _: Quota(browser.api)), b"k" * 32)
-    async with TestClient(TestServer(console.application)) as client:
-        async with client.get(console.make_link(2.0**31)):
-            other = Browser(client, browser.api)
+    async with visiting(console) as client:
+        other = Browser(client, browser.api)
         typed = {"text": TEXT, "base": read_base(await other.get(EDIT)), "f:labels": "a=b", "was:labels": ""}
         for do in ("check", "save"):
             status, page = await other.post(EDIT, {**typed, "do": do})
             assert (status, "the server refuses it: exceeded quota" in page, "takes it" in page) == (200, True, False)
-    await console.close()
 
 
 async def test_a_text_outlives_the_job_that_was_deleted_meanwhile(browser: Browser) -> None:
@@ -301,12 +296,10 @@ class Broken(Api):
 
 async def test_an_api_that_does_not_answer_is_told_and_the_text_stays() -> None:
     console = Console(World("here", True, lambda _: Broken()), b"k" * 32)
-    async with TestClient(TestServer(console.application)) as client:
-        async with client.get(console.make_link(2.0**31)):
-            browser = Browser(client, Broken())
+    async with visiting(console) as client:
+        browser = Browser(client, Broken())
         status, page = await browser.post("/new", {"text": TEXT + "# mine\n", "do": "create"})
         assert (status, "the server is being upgraded" in page, "# mine" in page) == (200, True, True)
         assert "the cluster's API answered: the server is being upgraded" in await browser.get(EDIT)
         status, page = await browser.post(EDIT, {"text": TEXT + "# mine\n", "do": "save"})
         assert (status, "the server is being upgraded" in page, "# mine" in page) == (200, True, True)
-    await console.close()

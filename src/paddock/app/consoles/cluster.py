@@ -6,16 +6,16 @@ In both it survives an API that is down, at the start and later: its pages say s
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import logging
 import os
 import secrets
 import ssl
 import time
-from collections.abc import AsyncIterator, Callable, Collection, Iterable
+from collections.abc import AsyncIterator, Callable, Collection
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeAlias
 from urllib.parse import urlsplit
 
 from aiohttp import web
@@ -23,7 +23,8 @@ from aiohttp import web
 from paddock.app.cluster import install_signal_handlers
 from paddock.app.consoles.datasets import KnownSources
 from paddock.app.consoles.heartbeat import asking
-from paddock.app.consoles.listening import choose_host
+from paddock.app.consoles.hosts import find_host
+from paddock.app.consoles.links import Link
 from paddock.app.consoles.readers import Readers
 from paddock.app.consoles.rights import ReviewedRights
 from paddock.app.consoles.spool.cluster_logs import ClusterLogs
@@ -36,8 +37,8 @@ from paddock.app.why_not import fetch_cluster_waits
 from paddock.client.client import Client
 from paddock.client.credentials import Credentials
 from paddock.client.kubeconfig import Config
-from paddock.console.fleet import Fleet
-from paddock.console.server import SESSION, Console
+from paddock.console.server import Console
+from paddock.console.tickets import name_host
 from paddock.console.world import World
 from paddock.jobs.text.phrases import phrase
 from paddock.kube.meta import PODS
@@ -45,6 +46,11 @@ from paddock.version import __version__
 from paddock.webhook.immutable import find_changed
 
 log = logging.getLogger("paddock.console")
+
+FORWARDED_HOST = "paddock-console.localhost"
+"""Its name through `kubectl port-forward`, besides `localhost`, which all that is forwarded has."""
+Started: TypeAlias = Callable[[Callable[[str], Link]], None]
+"""Told how to make a link that signs in once and goes on to a path."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,16 +84,14 @@ async def serve_user(
     shown: Shown,
     credentials: Credentials | None,
     port: int,
-    started: Callable[[Callable[[str], str]], None],
+    started: Started,
     home: Home,
 ) -> None:
     """Until it is cancelled, with the rights of the kubeconfig's user. `port`: 0 for any free one. `started` is told
     how to make a link that signs in once and goes on to a path. `home`: below it the logs of pods are kept. Raises
     `CannotServe`."""
     async with open_world(config, shown, credentials, home) as world:
-        host = choose_host(os.getuid())
-        console = Console(world, secrets.token_bytes(32), frozenset({host}), cookie=name_cookie([config]))
-        await serve_alone(console, host, port, started)
+        await serve_alone(lambda key, hosts: Console(world, key, hosts), port, started)
 
 
 @asynccontextmanager
@@ -112,12 +116,13 @@ async def open_world(config: Config, shown: Shown, credentials: Credentials | No
             await metrics.close()
 
 
-async def serve_alone(
-    console: Console | Fleet, host: str, port: int, started: Callable[[Callable[[str], str]], None]
-) -> None:
-    """On this machine, until it is cancelled. Raises `CannotServe`."""
+async def serve_alone(build: Callable[[bytes, frozenset[str]], Console], port: int, started: Started) -> None:
+    """On this machine, until it is cancelled. `build`: with a key for links, and its own hosts. Raises
+    `CannotServe`."""
+    host, key = find_host(), secrets.token_bytes(32)
+    console = build(key, frozenset({host, name_host(key)}))
     async with _listening(console, Address(host, port), None, "--port") as address:
-        started(lambda path: f"http://{address}{console.make_link(time.time(), path)}")
+        started(lambda path: Link(f"http://{address}{console.make_link(time.time(), path)}", name_host(key)))
         await asyncio.Event().wait()
 
 
@@ -142,13 +147,6 @@ async def _reading(logs: ClusterLogs) -> AsyncIterator[ClusterLogs]:
         yield logs
     finally:
         await logs.stop()
-
-
-def name_cookie(configs: Iterable[Config]) -> str:
-    """A browser sends the cookies of a host to each of its ports, and each console has sessions of its own."""
-    named = " ".join(f"{each.server} {each.context}" for each in configs)
-    digest = hashlib.sha256(named.encode()).hexdigest()
-    return f"{SESSION}-{digest[:8]}"
 
 
 async def serve_readers(server: Config, shown: Shown, options: Options, home: Home) -> int:
@@ -193,7 +191,8 @@ async def _run_readers(
         logs=readers.logs, metrics=metrics, queue=read_queue,
         datasets=KnownSources(local=False),
     )  # fmt: skip
-    console = Console(world, secrets.token_bytes(32), frozenset(options.hosts), behind_tls=options.behind_tls)
+    hosts = frozenset({*options.hosts, FORWARDED_HOST})
+    console = Console(world, secrets.token_bytes(32), hosts, behind_tls=options.behind_tls)
     try:
         async with _listening(console, options.address, _load_tls(options), "--bind-address") as address:
             log.info("paddock %s: the console of %s at %s", __version__, server.server, address)
@@ -221,7 +220,7 @@ def _load_tls(options: Options) -> ssl.SSLContext | None:
 
 @asynccontextmanager
 async def _listening(
-    console: Console | Fleet, address: Address, tls: ssl.SSLContext | None, flag: str
+    console: Console, address: Address, tls: ssl.SSLContext | None, flag: str
 ) -> AsyncIterator[Address]:
     """Where it listens, while it does. Raises `CannotServe`."""
     runner = web.AppRunner(console.application, access_log=None, handler_cancellation=True, shutdown_timeout=1.0)

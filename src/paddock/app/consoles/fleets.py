@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import os
-import secrets
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 
-from paddock.app.consoles.cluster import Shown, name_cookie, open_world, serve_alone
-from paddock.app.consoles.listening import choose_host
+from paddock.app.consoles.cluster import Shown, Started, open_world, serve_alone
 from paddock.app.consoles.local import build_world
 from paddock.app.home import Home
 from paddock.client.client import Client
 from paddock.client.credentials import open_credentials
 from paddock.client.errors import Said
 from paddock.client.kubeconfig import Config
-from paddock.console.fleet import Fleet
+from paddock.console.fleet import build_fleet
 from paddock.console.world import World
 
 
@@ -34,17 +31,14 @@ class Member:
 async def serve_fleet(
     members: Sequence[Member],
     port: int,
-    started: Callable[[Callable[[str], str]], None],
+    started: Started,
     home: Home,
     notify: Callable[[Said], None],
 ) -> None:
     """See `cluster.serve_user`. A cluster that does not answer hides no other. Raises `CannotServe`."""
     async with AsyncExitStack() as opened:
         worlds = {each.context: await opened.enter_async_context(_open(each, home, notify)) for each in members}
-        host = choose_host(os.getuid())
-        cookie = name_cookie(each.config for each in members)
-        fleet = Fleet(worlds, secrets.token_bytes(32), frozenset({host}), cookie=cookie)
-        await serve_alone(fleet, host, port, started)
+        await serve_alone(lambda key, hosts: build_fleet(worlds, key, hosts), port, started)
 
 
 @asynccontextmanager

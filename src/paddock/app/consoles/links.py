@@ -1,6 +1,6 @@
 """Links into the console of the local cluster. Whoever may read the home may make one, without a word to the console.
 
-<home>/console/key      signs links and sessions; 0600
+<home>/console/key      signs links; 0600
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ import os
 import secrets
 from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -50,9 +51,19 @@ def make_directory(home: Home) -> Path:
     return path
 
 
-def make_link(home: Home, url: str, now: float, path: str = "/") -> str:
-    """The address that signs in, once and within five minutes, and goes on to `path`. Raises OSError."""
-    return url + tickets.make_link(read_key(home), now, path)
+@dataclass(frozen=True, slots=True)
+class Link:
+    """`address`: signs in, once and within five minutes. `host`: a name of the console's own, for who comes through a
+    forwarded port."""
+
+    address: str
+    host: str
+
+
+def make_link(home: Home, url: str, now: float, path: str = "/") -> Link:
+    """Into the console at `url`; it goes on to `path`. Raises OSError."""
+    key = read_key(home)
+    return Link(url + tickets.make_link(key, now, path), tickets.name_host(key))
 
 
 def has_display(environ: Mapping[str, str], platform: str) -> bool:
@@ -60,7 +71,8 @@ def has_display(environ: Mapping[str, str], platform: str) -> bool:
     return platform == "darwin" or any(environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER"))
 
 
-def forward(link: str) -> tuple[str, str]:
-    """(what `ssh -L` takes, the link to open then) for a console on the other end of an ssh connection. Pure."""
-    parts = urlsplit(link)
-    return f"{parts.port}:{parts.hostname}:{parts.port}", parts._replace(netloc=f"localhost:{parts.port}").geturl()
+def forward(link: Link) -> tuple[str, str]:
+    """(what `ssh -L` takes, the address to open then) for a console on the other end of an ssh connection. Pure."""
+    parts = urlsplit(link.address)
+    there = parts._replace(netloc=f"{link.host}:{parts.port}").geturl()
+    return f"{parts.port}:{parts.hostname}:{parts.port}", there

@@ -1,7 +1,7 @@
-"""The console of the local cluster, on an address of this machine that is its own, as cookies know no ports. It listens
-from the beginning and is loaded when somebody first opens it: that is a sixth of the CPU of a cluster's start.
+"""The console of the local cluster, on an address of this machine that is its user's own. It listens from the beginning
+and is loaded when somebody first opens it: that is a sixth of the CPU of a cluster's start.
 
-<home>/console/port     of the last start: a bookmark keeps working
+<home>/console/port     of the last start: a forwarded port keeps working
 
 `links` makes the links that sign in.
 """
@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
 import socket
 import time
 from contextlib import suppress
@@ -20,6 +19,7 @@ from typing import TYPE_CHECKING
 
 from aiohttp import web
 
+from paddock.app.consoles.hosts import find_host
 from paddock.app.consoles.links import make_directory, read_key
 from paddock.app.home import Home
 from paddock.jobs.model import Settings
@@ -34,17 +34,12 @@ _WAITING = 128
 _log = logging.getLogger(__name__)
 
 
-def choose_host(user: int) -> str:
-    """An address of the loopback network for this user: other servers of this machine get no cookie of it. Pure."""
-    return f"127.{64 + (user >> 16) % 64}.{(user >> 8) % 256}.{user % 254 + 1}"
-
-
 class LocalConsole:
     """Serves the console of a home until `stop`."""
 
     def __init__(self, api: Api, home: Home, machine: str, settings: Settings) -> None:
         self._place = (api, home, machine, settings)
-        self._home = home
+        self._home, self._host = home, ""
         self._begun = time.time()
         self._console: Console | None = None
         self._socket: socket.socket | None = None
@@ -65,12 +60,12 @@ class LocalConsole:
 
     async def start(self) -> None:
         """Raises OSError."""
-        host, remembered = choose_host(os.getuid()), make_directory(self._home) / "port"
+        self._host, remembered = find_host(), make_directory(self._home) / "port"
         read_key(self._home)  # made by one process: of two commands that make it at once, one would sign in vain
-        self._socket = _listen(host, _read_port(remembered), 0)
+        self._socket = _listen(self._host, _read_port(remembered), 0)
         port = self._socket.getsockname()[1]
         remembered.write_text(str(port))
-        self.url = f"http://{host}:{port}"
+        self.url = f"http://{self._host}:{port}"
         asyncio.get_running_loop().add_reader(self._socket, self._wake)
 
     async def stop(self) -> None:
@@ -96,7 +91,7 @@ class LocalConsole:
     async def _open(self, listening: socket.socket) -> None:
         try:
             loaded = await asyncio.to_thread(import_module, _LOADED)
-            console: Console = loaded.build_console(*self._place)
+            console: Console = loaded.build_console(*self._place, self._host)
         except Exception:  # of a disk, which may be well at the next visit
             _log.exception("the console could not be opened")
             _turn_away(listening)

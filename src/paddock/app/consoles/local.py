@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import time
 
 from paddock.app.consoles.datasets import KnownSources
 from paddock.app.consoles.environments import LocalEnvironments
-from paddock.app.consoles.listening import choose_host
 from paddock.app.consoles.logs import LocalLogs
 from paddock.app.consoles.spent import open_sign_in
 from paddock.app.consoles.used.recorded import LocalMetrics
@@ -18,6 +16,7 @@ from paddock.app.outputs import has_outputs
 from paddock.app.queue import read_queue
 from paddock.app.why_not import fetch_waits
 from paddock.console.server import Console
+from paddock.console.tickets import name_host
 from paddock.console.world import World
 from paddock.jobs.model import Settings
 from paddock.jobs.names import output_name
@@ -55,7 +54,8 @@ def _find_outputs(home: Home, job: Manifest) -> str:
     return str(path) if has_outputs(path) else ""
 
 
-def build_console(api: Api, home: Home, machine: str, settings: Settings) -> Console:
+def build_console(api: Api, home: Home, machine: str, settings: Settings, host: str) -> Console:
+    """`host`: where it listens."""
     key, spent = open_sign_in(home, time.time())
     world = build_world(api, home, machine, settings)
-    return Console(world, key, frozenset({choose_host(os.getuid())}), spent=spent)
+    return Console(world, key, frozenset({host, name_host(key)}), spent=spent)

@@ -1,4 +1,4 @@
-"""The links of a home that were used and the sessions that were ended, for the next start of its cluster.
+"""The links of a home that were used, for the next start of its cluster.
 
 <home>/console/spent    a line each: when its time is over (seconds since the epoch), its digest; 0600
 
@@ -23,14 +23,14 @@ _log = logging.getLogger(__name__)
 
 def open_sign_in(home: Home, now: Moment) -> tuple[bytes, Spent]:
     """The key of the home, and what it has signed in vain. A file that cannot be read, or was torn, does not say
-    whom to keep out: then the key is another, and whoever was in signs in once more. Raises OSError."""
+    which links were used: then the key is another, and none of them is good. Raises OSError."""
     path = make_directory(home) / "spent"
     try:
         known = read_spent(path.read_bytes(), now)
     except FileNotFoundError:
         known = {}
     except OSError as error:
-        _log.warning("cannot read %s, so all sessions of the console end: %s", path, error)
+        _log.warning("cannot read %s, so no link of before is good: %s", path, error)
         known = None
     if known is None:
         path.unlink(missing_ok=True)

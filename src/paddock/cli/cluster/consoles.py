@@ -25,6 +25,7 @@ from paddock.jobs.text.phrases import phrase
 from paddock.kube.validation.names import DNS_SUBDOMAIN
 
 if TYPE_CHECKING:
+    from paddock.app.consoles.links import Link
     from paddock.cli.cluster.places import Cluster
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -67,7 +68,7 @@ def refuse_misplaced(typed: Sequence[str], *, serve: bool, cluster: bool) -> Non
             raise UserError(said)
 
 
-def serve_user(place: Cluster, path: str, port: int, show: Callable[[str], None]) -> int:
+def serve_user(place: Cluster, path: str, port: int, show: Callable[[Link], None]) -> int:
     """The console of a context, until Ctrl-C. `show`: of the link that signs in once and goes on to `path`."""
     from paddock.app.consoles import cluster as consoles
     from paddock.app.health import CannotServe

@@ -15,13 +15,14 @@ from paddock.client.kubeconfig import Config, read_config
 
 if TYPE_CHECKING:
     from paddock.app.consoles.fleets import Member
+    from paddock.app.consoles.links import Link
 
 LOCAL = "paddock"
 """The context of the local cluster's own kubeconfig, which need not be merged into kubectl's."""
 
 
 def serve_fleet(
-    contexts: Sequence[str], kubeconfig: str | None, home: Home, port: int, path: str, show: Callable[[str], None]
+    contexts: Sequence[str], kubeconfig: str | None, home: Home, port: int, path: str, show: Callable[[Link], None]
 ) -> int:
     """Until Ctrl-C; the local cluster is started if it is among them. `show`: of the link that signs in once and goes
     on to `path`. Raises `ConfigError` for a context that cannot be used."""

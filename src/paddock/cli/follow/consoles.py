@@ -11,7 +11,7 @@ from urllib.parse import urljoin
 
 import click
 
-from paddock.app.consoles.links import forward, has_display, make_link
+from paddock.app.consoles.links import Link, forward, has_display, make_link
 from paddock.app.home import Home, find_running
 from paddock.cli.cluster.consoles import serve_user
 from paddock.cli.cluster.context_flags import read_chosen
@@ -62,24 +62,28 @@ def _open_local(home: Home, path: str, *, alone: bool) -> None:
     _show(make_link(home, running.console, time.time(), path), path, alone=alone)
 
 
-def _show(link: str, path: str, *, alone: bool) -> None:
+def _show(link: Link, path: str, *, alone: bool) -> None:
     """Opens the link, or prints it."""
     if alone:
-        print_line(link, flush=True)
-    elif sys.stdout.isatty() and has_display(os.environ, sys.platform) and webbrowser.open(link):
+        print_line(link.address, flush=True)
+    elif sys.stdout.isatty() and has_display(os.environ, sys.platform) and webbrowser.open(link.address):
         # without the ticket: what a terminal shows is copied, recorded and shared
-        stdout().print(localized(phrase("{address} is open in the browser", address=urljoin(link, path))))
+        stdout().print(localized(phrase("{address} is open in the browser", address=urljoin(link.address, path))))
     else:
-        stdout().print(link)
+        stdout().print(link.address)
         for said in explain_link(link, far="SSH_CONNECTION" in os.environ):
             stderr().print(localized(said))
 
 
-def explain_link(link: str, *, far: bool) -> list[Phrase]:
+def explain_link(link: Link, *, far: bool) -> list[Phrase]:
     """What is said of a link that the reader opens. `far`: the command was typed over ssh, so the browser is on another
     machine."""
     once = phrase("the link signs in once, within five minutes")
     if not far:
         return [once]
     ports, there = forward(link)
-    return [once, phrase("from the machine where you sit: `ssh -L {ports} HOST`, then {link}", ports=ports, link=there)]
+    return [
+        once,
+        phrase("from the machine where you sit: `ssh -L {ports} HOST`, then {link}", ports=ports, link=there),
+        phrase("if the browser there does not find {host}, write 127.0.0.1 in its place", host=link.host),
+    ]

@@ -5,7 +5,6 @@ from __future__ import annotations
 from paddock.app.home import find_running
 from paddock.cli.cluster.flags import Flags
 from paddock.cli.cluster.places import Place
-from paddock.console.addresses import address_of_job
 from paddock.jobs.text.phrases import Phrase, phrase
 from paddock.jobs.views.stored import StoredJob
 from paddock.kube.meta import Manifest, name_of, namespace_of
@@ -19,9 +18,9 @@ def explain_following(job: Manifest, flags: Flags) -> Phrase:
 
 
 def explain_console(place: Place, job: StoredJob) -> Phrase | None:
-    """The job's page, for a browser that has signed in; None where no console runs. Without a ticket, as what a run
-    prints is kept in logs."""
+    """The command that opens the job's page; None where no console runs. No address, as those of a page are of one
+    session, and no link that signs in, as what a run prints is kept in logs."""
     running = find_running(place.home) if place.home is not None else None
     if running is None or not running.console:
         return None
-    return phrase("console: {address}", address=running.console + address_of_job(job.resource, *job.key))
+    return phrase("console: {command}", command=f"paddock console {job.key.name}{place.flags.of(job.key.namespace)}")

@@ -122,7 +122,8 @@ function tell(event) {
   const status = event.detail.status || 0;
   lost = lost || Date.now();
   const at = new Date(lost).toLocaleTimeString(root.lang, { hour12: false });
-  const said = notice.dataset[status === 401 ? "out" : "down"].replace("{time}", at);
+  const why = status === 401 ? "out" : status === 429 ? "full" : "down";
+  const said = notice.dataset[why].replace("{time}", at);
   if (notice.textContent !== said) notice.textContent = said;
   notice.hidden = false;
   root.classList.add("stale");

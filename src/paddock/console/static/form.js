@@ -3,7 +3,8 @@
 // (an ended session, a console that is gone) leaves all that was typed where it is.
 const form = document.getElementById("editor");
 const text = document.getElementById("text");
-const place = "paddock-draft:" + location.pathname + location.search;
+// Without the place of the session: the next one has another.
+const place = "paddock-draft:" + location.pathname.replace(/^\/s\/[^/]+/, "") + location.search;
 let timer = 0;
 let asked = null;
 let first = "";
