@@ -109,7 +109,7 @@ async def serve(door: Doorkeeper, **options: Any) -> AsyncIterator[URL]:
         return Written({PADDLE: JOBS[identity.id]})
 
     console = Console(World("prod", False, connect, door=door), b"k" * 32, frozenset({HOST}), **options)
-    runner = web.AppRunner(console.application, access_log=None, shutdown_timeout=1.0)
+    runner = web.AppRunner(console.application, access_log=None, handler_cancellation=True, shutdown_timeout=1.0)
     await runner.setup()
     await web.TCPSite(runner, "127.0.0.1", 0).start()
     try:

@@ -71,7 +71,7 @@ async def read_form(request: web.Request) -> Mapping[str, str]:
         return {name: read_field(value) for name, value in (await request.post()).items()}
     except web.HTTPRequestEntityTooLarge as error:
         if (error.text or "").startswith(_TOO_MANY_FIELDS):
-            said = phrase("this form has more than {count} fields, and the console takes no more", count=MOST_FIELDS)
+            said = phrase("this form has more than {most} fields, and the console takes no more", most=MOST_FIELDS)
             raise Full(error.status, said) from None
         raise
     except (ValueError, LookupError):

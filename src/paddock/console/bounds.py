@@ -39,7 +39,8 @@ class OpenPages:
         self._of_one, self._over_all = of_one, over_all
         self._of: Counter[str] = Counter()
 
-    def __len__(self) -> int:
+    @property
+    def count(self) -> int:
         return self._of.total()
 
     @contextmanager
@@ -48,16 +49,16 @@ class OpenPages:
         reader = name_reader(identity)
         if self._of[reader] >= self._of_one:
             said = phrase(
-                "{count} pages of this console are open in your browsers, and no more are kept up to date for one "
+                "{most} pages of this console are open in your browsers, and no more are kept up to date for one "
                 "reader: close some of them",
-                count=self._of_one,
+                most=self._of_one,
             )
             raise Full(429, said)
-        if len(self) >= self._over_all:
+        if self.count >= self._over_all:
             said = phrase(
-                "{count} pages of this console are open, and no more are kept up to date for all readers together: "
+                "{most} pages of this console are open, and no more are kept up to date for all readers together: "
                 "this one is tried again until there is room",
-                count=self._over_all,
+                most=self._over_all,
             )
             raise Full(429, said)
         self._of[reader] += 1

@@ -113,7 +113,7 @@ class Console:
     @property
     def streams(self) -> int:
         """Pages that somebody looks at."""
-        return len(self._open_pages)
+        return self._open_pages.count
 
     async def close(self) -> None:
         for each in (self._routes, *self._places.values()):
