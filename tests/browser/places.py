@@ -5,9 +5,15 @@ A new screen is visited without a line here, unless its path has variables of it
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING, Protocol
+from urllib.parse import urlsplit
 
+from paddock.console.addresses import put_below
 from paddock.console.screens.registry import SCREENS
 from support.demo import address
+
+if TYPE_CHECKING:
+    from playwright.async_api import Page
 
 FAILED = address("gpt-moe")
 TORN = address("resnet50")
@@ -20,6 +26,13 @@ _NAMED: Mapping[str, str] = {
     "environment": "/environments/demo-packages",
 }
 """Screens that show more elsewhere than on the job that failed, or have a path of their own."""
+
+
+class SignIn(Protocol):
+    """A console; `sign_in` is a link that works once."""
+
+    @property
+    def sign_in(self) -> str: ...
 
 
 def list_places() -> Mapping[str, str]:
@@ -36,6 +49,18 @@ def list_places() -> Mapping[str, str]:
         "sign-in": "/sign-in",
     }
     return {**found, **more}
+
+
+async def enter(page: Page, served: SignIn) -> str:
+    """Signs in; where the session has its pages."""
+    await page.goto(served.sign_in)
+    return page.url.rstrip("/")
+
+
+def locate(url: str, place: str) -> str:
+    """The address of a place, of the session at `url`."""
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.netloc}{put_below(parts.path, place)}"
 
 
 def _fill(path: str) -> str:

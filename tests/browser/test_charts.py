@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from browser.places import enter
 from paddock.console.addresses import address_of_job
 from paddock.history.records import Attempt, Cause
 from paddock.node.usage.records import UsageRecord, usage_file
@@ -22,9 +23,11 @@ CHARTS = address_of_job(PADDLE, "default", "demo") + "/charts"
 FAILED = Cause("RankFailed", {"ranks": ["worker-1"], "code": 1})
 
 
-async def open_charts(page: Page, served: Served, query: str = "") -> None:
-    await page.goto(served.sign_in)
-    await page.goto(f"{served.url}{CHARTS}{query}")
+async def open_charts(page: Page, served: Served, query: str = "") -> str:
+    """Where the session has its pages."""
+    url = await enter(page, served)
+    await page.goto(f"{url}{CHARTS}{query}")
+    return url
 
 
 def print_steps(first: int, last: int) -> str:
@@ -40,7 +43,7 @@ async def test_a_restart_is_a_mark_with_its_cause_on_each_chart(tmp_path: Path, 
             for second in range(60):
                 record.add(Sample(100.0 + 100 * attempt + second, 0.5 + second / 100, 2.0**30))
     async with serve_console(tmp_path) as served:
-        await open_charts(page, served)
+        url = await open_charts(page, served)
         loss = page.locator("#chart-loss")
         mark = loss.locator(".chart-mark")
         await mark.wait_for()
@@ -62,7 +65,7 @@ async def test_a_restart_is_a_mark_with_its_cause_on_each_chart(tmp_path: Path, 
         await page.get_by_role("link", name="by time").click()
         await page.wait_for_url("**by=time")
         await page.set_viewport_size({"width": 360, "height": 800})
-        await page.goto(f"{served.url}{CHARTS}")
+        await page.goto(f"{url}{CHARTS}")
         await page.locator("#chart-loss .u-over").wait_for()
         assert await page.evaluate("document.documentElement.scrollWidth") <= 360
         assert await page.locator("#plot-loss").evaluate("each => each.scrollWidth <= each.clientWidth")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from browser.places import enter
 from support.demo import Demo, address, write_many
 
 if TYPE_CHECKING:
@@ -67,8 +68,8 @@ def _list_loaded(cost: Cost) -> list[str]:
 async def test_the_list_of_a_thousand_jobs_is_light(demo: Demo, page: Page) -> None:
     """Check 25: at most 6 requests beside the live stream, 60 KB, of which 20 KB are scripts; 100 rows on a page."""
     await write_many(demo.api, 1000)
-    await page.goto(demo.sign_in)
-    cost = await measure(page, demo.url)
+    url = await enter(page, demo)
+    cost = await measure(page, f"{url}/")
     loaded = _list_loaded(cost)
     assert len(loaded) <= 6, loaded
     assert cost.scripts <= 20 * KILO
@@ -78,8 +79,8 @@ async def test_the_list_of_a_thousand_jobs_is_light(demo: Demo, page: Page) -> N
 
 async def test_a_chart_costs_its_library_and_no_more(demo: Demo, page: Page) -> None:
     """Check 25: scripts of 20 KB, and 25 with a chart."""
-    await page.goto(demo.sign_in)
-    cost = await measure(page, f"{demo.url}{address('resnet50')}/charts")
+    url = await enter(page, demo)
+    cost = await measure(page, f"{url}{address('resnet50')}/charts")
     assert cost.scripts <= 45 * KILO, {url: size for url, size in cost.sizes.items() if ".js" in url}
 
 
@@ -88,11 +89,9 @@ async def test_an_idle_page_asks_for_nothing(demo: Demo, page: Page) -> None:
     await page.clock.install()
     async with page.expect_event("console", lambda said: said.text == "connected"):
         await page.add_init_script("addEventListener('htmx:sse:after:connection', () => console.log('connected'))")
-        await page.goto(demo.sign_in)
+        url = await enter(page, demo)
     asked: list[str] = []
     page.on("request", lambda sent: asked.append(sent.url))
     await page.clock.run_for(600_000)
-    await page.evaluate("() => fetch('/help').then((answer) => answer.text())")
-    assert [url for url in asked if not url.endswith(".svg")] == [f"{demo.url}/help"], (
-        "what was asked for before this one"
-    )
+    await page.evaluate("() => fetch('help').then((answer) => answer.text())")
+    assert [url for url in asked if not url.endswith(".svg")] == [f"{url}/help"], "what was asked for before this one"

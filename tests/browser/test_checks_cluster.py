@@ -60,11 +60,13 @@ async def test_a_link_signs_in_once_and_vanishes_from_the_address(cluster: Clust
     """Check 1: token link signs in, vanishes from the address, wrong token says so."""
     used = await asyncio.to_thread(cluster.link)
     await page.goto(used)
-    assert re.fullmatch(r"http://127\.[0-9.]+:\d+/", page.url)
+    assert re.fullmatch(r"http://127\.[0-9.]+:\d+/s/[\w-]+/", page.url)
     await page.get_by_role("heading", level=1).wait_for()
     url = page.url
     await page.context.clear_cookies()
-    for wrong in (used, f"{url}sign-in?token=wrong", f"{url}sign-in?token={'%F0%9F%98%80' * 99}", url):
+    origin = url.partition("/s/")[0]
+    tried = (f"{origin}/sign-in?token={each}" for each in ("wrong", "%F0%9F%98%80" * 99))
+    for wrong in (used, *tried, url, f"{origin}/"):
         answer = await page.goto(wrong)
         assert answer is not None and answer.status == 401, wrong
         assert "paddock console" in await page.locator("main").inner_text()

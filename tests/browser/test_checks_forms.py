@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 import yaml
 
+from browser.places import enter
 from paddock.kube.errors import NotFound
 from support.demo import PADDLE, TORCH, Demo
 
@@ -18,8 +19,8 @@ DISTRIBUTED = "/new?template=pytorch-distributed"
 
 
 async def open_form(demo: Demo, page: Page, template: str = "pytorch-distributed") -> None:
-    await page.goto(demo.sign_in)
-    await page.goto(f"{demo.url}/new?template={template}")
+    url = await enter(page, demo)
+    await page.goto(f"{url}/new?template={template}")
 
 
 def field(page: Page, name: str):
@@ -80,11 +81,11 @@ async def test_a_job_is_listed_and_submitted_without_scripts(demo: Demo, browser
     """Check 21: list, detail and submit work without scripts."""
     context = await browser.new_context(java_script_enabled=False)
     page = await context.new_page()
-    await page.goto(demo.sign_in)
+    url = await enter(page, demo)
     assert await page.get_by_role("link", name="gpt-moe", exact=True).count() == 1
     await page.get_by_role("link", name="gpt-moe", exact=True).click()
     assert "worker-1" in await page.locator(".why").inner_text()
-    await page.goto(f"{demo.url}{DISTRIBUTED}")
+    await page.goto(f"{url}{DISTRIBUTED}")
     await field(page, "name").fill("plain")
     await field(page, "Worker.replicas").fill("3")
     await page.locator('button[value="check"]').click()
@@ -107,8 +108,8 @@ async def press_until(page: Page, found: str, most: int = 80) -> None:
 
 async def test_by_keyboard_alone_from_submit_to_log(demo: Demo, page: Page) -> None:
     """Check 22: keyboard alone: submit to log; the focus can be seen, and Tab leaves the text."""
-    await page.goto(demo.sign_in)
-    await press_until(page, 'a[href="/new"]')
+    await enter(page, demo)
+    await press_until(page, 'a[href$="/new"]')
     await page.keyboard.press("Enter")
     await page.wait_for_url("**/new")
     await press_until(page, 'a[href*="template=paddle"]')
@@ -146,8 +147,8 @@ async def test_what_was_typed_outlives_an_ended_session(demo: Demo, page: Page) 
     await page.get_by_text("paddock console").first.wait_for()
     with pytest.raises(NotFound):
         await demo.api.get(PADDLE, "default", "typed-for-long")
-    await page.goto(demo.sign_in)
-    await page.goto(f"{demo.url}/new?template=paddle")
+    url = await enter(page, demo)
+    await page.goto(f"{url}/new?template=paddle")
     await page.locator("#draft").click()
     assert await page.input_value("#text") == text
     await page.locator("#check .good").first.wait_for()

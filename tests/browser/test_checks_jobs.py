@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from browser.places import enter
 from browser.test_checks_cluster import JOBS, STORED, WAITS, become, sign_in
 from e2e.commands import Cluster
 from e2e.manifests import build_light_job
@@ -201,15 +202,15 @@ async def test_a_viewer_sees_grey_buttons_with_the_reason_and_is_refused(tmp_pat
         tmp_path,
         world=lambda world: replace(world, connect=connect, rights=connect),  # the API is there when it is asked
     ) as demo:
-        await page.goto(demo.sign_in)
-        await page.goto(demo.url + address("wide-and-deep"))
+        url = await enter(page, demo)
+        await page.goto(url + address("wide-and-deep"))
         for name in ("Suspend", "Delete"):
             assert await page.get_by_role("button", name=name, exact=True).is_disabled(), name
         said = await page.locator("main").inner_text()
         assert "may not" in said
         status = await page.evaluate(
-            "path => fetch(path, {method: 'POST'}).then(answer => answer.status)", address("wide-and-deep") + "/suspend"
+            "path => fetch(path, {method: 'POST'}).then(answer => answer.status)", f"{page.url}/suspend"
         )
         assert status == 403
-        await page.goto(f"{demo.url}/new?template=paddle")
+        await page.goto(f"{url}/new?template=paddle")
         await page.locator('button[value="create"]').wait_for()

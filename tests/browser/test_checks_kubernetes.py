@@ -112,13 +112,14 @@ async def test_a_viewer_sees_grey_buttons_with_the_reason_and_is_refused(cluster
     kubectl("create", "clusterrolebinding", "viewer", "--clusterrole=viewer", "--serviceaccount=default:viewer")
     config = write_kubeconfig(cluster.plane, cluster.directory / "viewer", "default", "viewer")
     await page.goto(await asyncio.to_thread(cluster.start_console, "--kubeconfig", str(config), "--context", "viewer"))
-    await page.goto(f"{page.url.rstrip('/')}{JOBS}/looked-at")
+    url = page.url.rstrip("/")
+    await page.goto(f"{url}{JOBS}/looked-at")
     for name in ("Suspend", "Delete"):
         assert await page.get_by_role("button", name=name, exact=True).is_disabled(), name
     said = await page.locator("main").inner_text()
     assert f"you may not patch paddlejobs.{GROUP} in namespace default" in said
     post = "path => fetch(path, {method: 'POST'}).then(answer => answer.status)"
-    assert await page.evaluate(post, f"{JOBS}/looked-at/suspend") == 403
+    assert await page.evaluate(post, f"{url}{JOBS}/looked-at/suspend") == 403
     assert "suspend" not in str(cluster.job("looked-at")["spec"])
     await page.get_by_role("link", name="Logs").first.click()
     await page.get_by_text("you may not read the logs of pods in default").first.wait_for()

@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from aiohttp import ClientSession
 
+from browser.places import enter
+from paddock.console.sessions import Sessions
 from support.consoles import serve_console
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ pytestmark = pytest.mark.browser
 async def test_a_page_that_was_never_connected_tries_again_as_well(page: Page, tmp_path: Path) -> None:
     async with serve_console(tmp_path) as served:
         await page.route("**/live*", lambda route: route.abort())
-        await page.goto(served.sign_in)
+        await enter(page, served)
         await page.get_by_text("The console has not answered since").wait_for()
         await page.unroute("**/live*")
         await page.locator("#connection").wait_for(state="hidden")
@@ -46,26 +47,24 @@ async def test_a_page_is_live_whichever_script_comes_last(page: Page, tmp_path: 
 
         await page.route("**/live*", fail)
         await page.route(f"**/{late}*", hold)
-        await page.goto(served.sign_in)
+        await enter(page, served)
         await page.get_by_text("The console has not answered since").wait_for()
 
 
 async def test_a_page_says_since_when_it_is_old_and_goes_on_by_itself(page: Page, tmp_path: Path) -> None:
-    notice = page.locator("#connection")
-    async with serve_console(tmp_path) as served:
+    notice, sessions = page.locator("#connection"), Sessions()
+    async with serve_console(tmp_path, sessions=sessions) as served:
         async with page.expect_response(lambda answer: "/live" in answer.url):
-            await page.goto(served.sign_in)
+            await enter(page, served)
         assert await notice.is_hidden()
     port = int(served.url.rpartition(":")[2])
     await page.get_by_text("The console has not answered since").wait_for()
     assert await page.locator("html.stale").count() == 1
-    async with serve_console(tmp_path, port=port):
+    async with serve_console(tmp_path, port=port, sessions=sessions):
         await notice.wait_for(state="hidden")
         assert await page.locator("html.stale").count() == 0
-        await page.context.clear_cookies()
-    async with serve_console(tmp_path, port=port) as served:
+    async with serve_console(tmp_path, port=port):
         await page.get_by_text("You are signed out: what is shown is of").wait_for()
-        async with ClientSession(served.url) as other, other.get(served.sign_in, allow_redirects=False) as answer:
-            cookie = answer.cookies["paddock-session"]
-        await page.context.add_cookies([{"name": cookie.key, "value": cookie.value, "url": served.url}])
-        await notice.wait_for(state="hidden")
+        assert "Load this page again to sign in" in await notice.inner_text()
+        await page.reload()
+        await page.get_by_text("`paddock console` opens this console anew").wait_for()

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from browser.places import enter, locate
 from browser.test_goldens import write
 from browser.test_screens import AXE, SETTLED, tell
 from console.test_fleet import ARN, Served, serve_worlds
@@ -22,9 +23,10 @@ pytestmark = pytest.mark.browser
 PLACES = {"fleet": "/", "fleet-choice": "/new"}
 
 
-async def open_fleet(page: Page, served: Served, language: str) -> None:
-    await page.goto(served.sign_in)
-    await page.goto(f"{served.url}/?lang={language}")
+async def open_fleet(page: Page, served: Served, language: str) -> str:
+    url = await enter(page, served)
+    await page.goto(f"{url}/?lang={language}")
+    return url
 
 
 @pytest.mark.usefixtures("in_utc")
@@ -38,11 +40,11 @@ async def test_a_list_of_several_clusters_is_accessible_and_read_as_its_goldens_
     async with serve_demo(tmp_path / "other") as other:
         silent = replace(other.console.world, silent_since=lambda _: NOW - 61)
         async with serve_worlds({"paddock": demo.console.world, ARN: silent}) as served:
-            await open_fleet(page, served, language)
+            url = await open_fleet(page, served, language)
             for name, place in PLACES.items():
                 for theme in ("light", "dark"):
                     await page.emulate_media(color_scheme=theme, reduced_motion="reduce")  # type: ignore[arg-type]
-                    await page.goto(served.url + place)
+                    await page.goto(locate(url, place))
                     await page.wait_for_function(SETTLED)
                     await page.evaluate(AXE.read_text())
                     done = await page.evaluate("axe.run(document, {resultTypes: ['violations']})")

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from browser.places import enter
 from support.demo import TORCH, Demo, address
 
 if TYPE_CHECKING:
@@ -29,8 +30,8 @@ async def test_an_edit_shows_its_difference_its_cost_and_what_somebody_else_chan
     """Check 14: edit: diff, "restarts the gang", stale resourceVersion says who changed it."""
     before = await demo.api.get(TORCH, "default", "bert-large")
     role = next(iter(before["spec"]["pytorchReplicaSpecs"]))
-    await page.goto(demo.sign_in)
-    await page.goto(f"{demo.url}{address('bert-large')}/edit")
+    url = await enter(page, demo)
+    await page.goto(f"{url}{address('bert-large')}/edit")
     await page.get_by_text("Nothing differs").wait_for()
     await field(page, f"{role}.memory-limit").fill("64Gi")
     await page.locator('.diff [data-sign="+"]', has_text='memory: "64Gi"').wait_for()
@@ -56,15 +57,15 @@ async def test_an_edit_shows_its_difference_its_cost_and_what_somebody_else_chan
 
 
 async def test_another_size_says_that_it_restarts_the_gang(demo: Demo, page: Page) -> None:
-    await page.goto(demo.sign_in)
-    await page.goto(f"{demo.url}{address('resnet50')}/edit")
+    url = await enter(page, demo)
+    await page.goto(f"{url}{address('resnet50')}/edit")
     await page.locator('input[name="f:Worker.replicas"]').fill("5")
     await page.locator("#check .good", has_text="restarts the gang: attempt").wait_for()
 
 
 async def test_what_is_unfolded_stays_and_a_choice_is_written(demo: Demo, page: Page) -> None:
-    await page.goto(demo.sign_in)
-    await page.goto(f"{demo.url}/new?template=pytorch-single")
+    url = await enter(page, demo)
+    await page.goto(f"{url}/new?template=pytorch-single")
     await page.get_by_text("Directory, variables, storage").click()
     await field(page, "pull").select_option("Never")
     await until_text_has(page, "imagePullPolicy: Never")
@@ -77,8 +78,8 @@ async def test_what_is_unfolded_stays_and_a_choice_is_written(demo: Demo, page: 
 async def test_a_text_stays_on_the_page_of_an_ended_session_and_a_draft_that_was_sent_is_not_offered(
     demo: Demo, page: Page
 ) -> None:
-    await page.goto(demo.sign_in)
-    form = f"{demo.url}/new?template=pytorch-single"
+    url = await enter(page, demo)
+    form = f"{url}/new?template=pytorch-single"
     await page.goto(form)
     cookies = await page.context.cookies()
     await field(page, "name").fill("kept")

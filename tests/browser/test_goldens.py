@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from browser.places import list_places
+from browser.places import enter, list_places, locate
+from paddock.console.addresses import SESSIONS
 from support.demo import NOW, Demo
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ _RANDOM = (
     # YAML quotes one that begins as a number does.
     (re.compile(r'(?:\\")?[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}(?:\\")?'), "UID"),
     (re.compile(r"resourceVersion: \S+"), "resourceVersion: N"),
+    (re.compile(f"{SESSIONS}[A-Za-z0-9_-]{{22}}"), ""),
 )
 
 
@@ -31,11 +33,11 @@ async def test_each_page_is_read_as_its_golden_says(
     demo: Demo, page: Page, match_golden: Callable[[str, str], None], language: str
 ) -> None:
     await page.clock.set_fixed_time(NOW)
-    await page.goto(demo.sign_in)
-    await page.goto(f"{demo.url}/?lang={language}")
+    url = await enter(page, demo)
+    await page.goto(f"{url}/?lang={language}")
     differing = []
     for name, place in list_places().items():
-        await page.goto(demo.url + place)
+        await page.goto(locate(url, place))
         try:
             match_golden(f"{name}.{language}.yaml", write(await read(page), demo))
         except AssertionError as error:  # all pages are compared, and all goldens written, at once

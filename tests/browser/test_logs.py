@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from browser.places import enter
 from paddock.console.addresses import address_of_job
 from paddock.history.records import Attempt, Cause
 from paddock.kube.log_marks import write_mark
@@ -21,9 +22,11 @@ LOGS = address_of_job(PADDLE, "default", "demo") + "/logs"
 FAILED = Cause("RankFailed", {"ranks": ["worker-1"], "code": 1})
 
 
-async def open_logs(page: Page, served: Served, query: str = "") -> None:
-    await page.goto(served.sign_in)
-    await page.goto(f"{served.url}{LOGS}{query}")
+async def open_logs(page: Page, served: Served, query: str = "") -> str:
+    """Where the session has its pages."""
+    url = await enter(page, served)
+    await page.goto(f"{url}{LOGS}{query}")
+    return url
 
 
 async def test_a_million_lines_are_read_from_their_end_with_few_rows(tmp_path: Path, page: Page) -> None:
@@ -53,12 +56,12 @@ async def test_the_rank_that_failed_first_is_opened_at_its_error_and_a_link_name
     keep_log(tmp_path, "worker-0", steps)
     keep_log(tmp_path, "worker-1", f"{steps}ValueError: <script>document.title = 'broken'</script>\n")
     async with serve_console(tmp_path) as served:
-        await open_logs(page, served)
+        url = await open_logs(page, served)
         await page.locator(".row.at", has_text="ValueError: <script>").wait_for()
         assert "broken" not in await page.title()
-        await page.goto(f"{served.url}{LOGS}#rank=worker-0&line=2500")
+        await page.goto(f"{url}{LOGS}#rank=worker-0&line=2500")
         await page.locator(".row.at", has_text="step 2500").wait_for()
-        await page.goto(f"{served.url}{LOGS}?rank=worker-0,worker-1#rank=worker-1&line=12")
+        await page.goto(f"{url}{LOGS}?rank=worker-0,worker-1#rank=worker-1&line=12")
         await page.locator("[data-rank=worker-1] .row.at", has_text="step 12").wait_for()
         assert await page.locator(".pane").count() == 2
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from browser.places import enter
 from support.consoles import Served, keep_log, keep_run, serve_console
 from support.written import build_event, build_pod, build_written_job
 
@@ -29,20 +30,22 @@ def build_objects() -> list[dict[str, object]]:
     return [failed, running, *pods, build_event("RankFailed")]
 
 
-async def open_console(page: Page, served: Served, address: str = "/") -> None:
-    await page.goto(served.sign_in)
-    await page.goto(served.url + address)
+async def open_console(page: Page, served: Served, address: str = "/") -> str:
+    """Where the session has its pages."""
+    url = await enter(page, served)
+    await page.goto(url + address)
+    return url
 
 
 async def test_a_job_is_read_by_keys_alone(tmp_path: Path, page: Page) -> None:
     keep_run(tmp_path)
     keep_log(tmp_path, "worker-1", "step 1\n")
     async with serve_console(tmp_path, build_objects()) as served:
-        await open_console(page, served)
+        url = await open_console(page, served)
         await page.keyboard.press("/")
         await page.keyboard.type("jlem?")
         assert await page.input_value("input[name=q]") == "jlem?"
-        assert page.url == f"{served.url}/"
+        assert page.url == f"{url}/"
         await page.fill("input[name=q]", "")
         await page.keyboard.press("Escape")
 
@@ -50,18 +53,18 @@ async def test_a_job_is_read_by_keys_alone(tmp_path: Path, page: Page) -> None:
             await page.keyboard.press(key)
         assert await page.evaluate("document.activeElement.textContent") == "demo"
         await page.keyboard.press("Enter")
-        await page.wait_for_url(f"{served.url}{JOB}")
+        await page.wait_for_url(f"{url}{JOB}")
         for key, part in (("p", "plan"), ("e", "events"), ("y", "manifest"), ("l", "logs")):
             await page.keyboard.press(key)
-            await page.wait_for_url(f"{served.url}{JOB}/{part}")
+            await page.wait_for_url(f"{url}{JOB}/{part}")
         await page.keyboard.press("g")
         await page.keyboard.press("j")
-        await page.wait_for_url(f"{served.url}/")
+        await page.wait_for_url(f"{url}/")
         await page.keyboard.press("j")
         await page.keyboard.press("l")
-        await page.wait_for_url(f"{served.url}{JOB}/logs")
+        await page.wait_for_url(f"{url}{JOB}/logs")
         await page.keyboard.press("?")
-        await page.wait_for_url(f"{served.url}/help")
+        await page.wait_for_url(f"{url}/help")
 
 
 # A button says it for a second, which a slow machine may not look at.
@@ -90,9 +93,9 @@ async def test_a_command_is_copied_as_it_is_shown(tmp_path: Path, page: Page) ->
 async def test_no_page_is_wider_than_a_phone(tmp_path: Path, page: Page) -> None:
     await page.set_viewport_size({"width": 360, "height": 700})
     async with serve_console(tmp_path, build_objects()) as served:
-        await page.goto(served.sign_in)
+        url = await enter(page, served)
         for address in ("/", "/help", JOB, *(f"{JOB}/{part}" for part in ("plan", "pods", "events", "manifest"))):
-            await page.goto(served.url + address)
+            await page.goto(url + address)
             assert await page.evaluate("document.documentElement.scrollWidth") == 360, address
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from browser.places import list_places
+from browser.places import enter, list_places, locate
 from support.demo import Demo
 
 if TYPE_CHECKING:
@@ -33,11 +33,11 @@ def tell(name: str, violations: list[dict[str, Any]]) -> list[str]:
 async def test_axe_finds_nothing_on_any_page(demo: Demo, page: Page, language: str, theme: str) -> None:
     """Check 23."""
     await page.emulate_media(color_scheme=theme, reduced_motion="reduce")  # type: ignore[arg-type]
-    await page.goto(demo.sign_in)
-    await page.goto(f"{demo.url}/?lang={language}")
+    url = await enter(page, demo)
+    await page.goto(f"{url}/?lang={language}")
     found: list[str] = []
     for name, place in list_places().items():
-        await page.goto(demo.url + place)
+        await page.goto(locate(url, place))
         await page.wait_for_function(SETTLED)
         assert await page.locator("html").get_attribute("lang") == language
         await page.evaluate(AXE.read_text())  # a <script> would hurt the content security policy
@@ -48,9 +48,9 @@ async def test_axe_finds_nothing_on_any_page(demo: Demo, page: Page, language: s
 
 async def test_what_users_and_programs_wrote_is_text_and_nothing_hurts_the_policy(demo: Demo, page: Page) -> None:
     """Check 24: a `<script>` in a log line, an environment's value, a message and a cause is inert on every page."""
-    await page.goto(demo.sign_in)
+    url = await enter(page, demo)
     for name, place in list_places().items():
-        await page.goto(demo.url + place)
+        await page.goto(locate(url, place))
         await page.wait_for_function(SETTLED)
         assert "broken" not in await page.title(), name
         assert await page.evaluate("window.violations") == [], name

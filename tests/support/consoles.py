@@ -87,15 +87,15 @@ class Served:
 
 @asynccontextmanager
 async def serve_console(
-    directory: Path, objects: Sequence[Manifest] = (), sparks: Sparks | None = None, port: int = 0
+    directory: Path, objects: Sequence[Manifest] = (), sparks: Sparks | None = None, port: int = 0, **options: Any
 ) -> AsyncIterator[Served]:
-    """The console of the home in `directory`, with these objects; PaddleJobs need no `kind`."""
+    """The console of the home in `directory`, with these objects; PaddleJobs need no `kind`. `options`: of it."""
     logs = LocalLogs(History(Home(directory, directory)))
     metrics = LocalMetrics(logs)
     api = Written(sort_objects(objects))
     known = (lambda _: sparks) if sparks else None
     world = World("test", True, lambda _: api, logs=lambda _: logs, metrics=lambda _: metrics, sparks=known)
-    console = Console(world, b"k" * 32)
+    console = Console(world, b"k" * 32, **options)
     runner = web.AppRunner(console.application, access_log=None, shutdown_timeout=1.0)
     await runner.setup()
     await web.TCPSite(runner, "127.0.0.1", port, reuse_address=True).start()

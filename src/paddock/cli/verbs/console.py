@@ -49,8 +49,8 @@ def command(
     paddock console --context prod
     paddock console --context prod --context paddock
 
-    Where no browser can be opened, the link is printed. It signs in once and within five minutes; the browser then
-    stays signed in for 30 days, also when the cluster is stopped and started meanwhile.
+    Where no browser can be opened, the link is printed. It signs in once and within five minutes. The session ends
+    with the console's process, after 8 hours in which no page was open, and after 7 days.
 
     With --context it serves that Kubernetes on this machine until Ctrl-C, with the rights of the kubeconfig's user.
     With several, the jobs of all of them are in one list; `paddock` is the local cluster.
