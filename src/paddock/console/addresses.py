@@ -60,6 +60,14 @@ def _write_bytes(found: re.Match[str]) -> str:
     return "".join(f"~{byte:02X}" for byte in found[0].encode("utf-8", "surrogateescape"))
 
 
+SIGN_IN, SIGN_OUT, STATIC = "/sign-in", "/sign-out", "/static/"
+
+
+def is_public(path: str) -> bool:
+    """Whether it needs no session."""
+    return path == SIGN_IN or path.startswith(STATIC)
+
+
 SESSIONS = "/s/"
 
 
@@ -80,20 +88,11 @@ _PLACE = re.compile(f"{SESSIONS}([A-Za-z0-9_-]+)(?=[/?#]|$)")
 def put_below(root: str, address: str) -> str:
     """A screen's address, for the browser: below `root`, where the session has the pages of this cluster. What is of
     all clusters is below the session alone, and what needs none stays."""
-    if not address.startswith("/") or address.startswith(("//", SESSIONS, *_PUBLIC)):
+    if not address.startswith("/") or address.startswith(("//", SESSIONS, SIGN_IN, STATIC)):
         return address
     if address.startswith((PLACES, SIGN_OUT)):
         return root.partition(PLACES)[0] + address
     return root + address
-
-
-SIGN_IN, SIGN_OUT, STATIC = "/sign-in", "/sign-out", "/static/"
-_PUBLIC = (SIGN_IN, STATIC)
-
-
-def is_public(path: str) -> bool:
-    """Whether it needs no session."""
-    return path == SIGN_IN or path.startswith(STATIC)
 
 
 def put_page_below(root: str, page: str) -> str:
