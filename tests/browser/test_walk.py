@@ -128,7 +128,7 @@ async def test_a_job_of_the_documents_is_created_in_the_form_and_runs_to_its_end
     walk = WALKS[name]
     job = f"{name}-{said['language']}"
     await page.goto(await asyncio.to_thread(link, cluster))
-    await page.goto(f"{cluster.record['console']}/?lang={said['language']}")
+    await page.goto(f"{page.url}?lang={said['language']}")
     await page.get_by_role("link", name=re.compile(said["new"])).first.click()
     await page.get_by_role("link", name=said[walk.type], exact=True).click()
     typed = {"name": job, "description": f"the walk: {name}", **walk.typed}

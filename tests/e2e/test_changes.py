@@ -28,20 +28,21 @@ def job(served: Cluster, request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture
 def press(served: Cluster) -> Press:
-    """A signed-in browser without scripts: what a page says, or what a button does. (status, text)"""
-    link = served.paddock("console", "--url").out.strip()
-    base = link.partition("/sign-in")[0]
+    """A signed-in browser without scripts: what a page says, or what a button does. (status, text), with addresses as
+    they are within the session."""
     opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor(CookieJar(DefaultCookiePolicy())))
-    opener.open(link).close()
+    with opener.open(served.link()) as entered:
+        base = entered.url.rstrip("/")
+    root = urllib.parse.urlsplit(base).path
 
     def send(path: str, **posted: str) -> tuple[int, str]:
         data = urllib.parse.urlencode(posted).encode() if posted else None
         request = urllib.request.Request(f"{base}{path}", data, headers={"Sec-Fetch-Site": "same-origin"})
         try:
             with opener.open(request) as answer:
-                return answer.status, answer.read().decode()
+                return answer.status, answer.read().decode().replace(root, "")
         except urllib.error.HTTPError as refused:
-            return refused.code, refused.read().decode()
+            return refused.code, refused.read().decode().replace(root, "")
 
     return send
 
@@ -63,7 +64,7 @@ def test_typed(served: Cluster, job: str) -> None:
     refused = served.paddock("resume", job)
     assert (refused.code, refused.err) == (2, f"{job} has ended\n")
     cloned = served.paddock("clone", job)
-    assert cloned.lines == [f"paddlejob/{job}-2 created"] and address(f"{job}-2") in cloned.err
+    assert cloned.lines == [f"paddlejob/{job}-2 created"] and f"paddock console {job}-2" in cloned.err
     until("its clone runs", lambda: served.phase(f"{job}-2") == "Running")
     taken = served.paddock("clone", job, job)
     assert taken.code == 2
