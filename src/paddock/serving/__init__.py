@@ -1,0 +1,1 @@
+"""HTTP servers whose clients hold nothing for ever: connections have a bound, and heads and bodies a time."""
