@@ -1,6 +1,6 @@
 """An API server in a process of its own, which a test may attack: its memory and its longest stall are told.
 
-`python -m apiserver.served DIRECTORY` serves until its input ends. The process may take `MEMORY` bytes, so that a
+`python -m apiserver.served DIRECTORY FILES` serves until its input ends. The process may take `MEMORY` bytes, so that a
 request that grows without bound ends this process and not the machine.
 """
 
@@ -58,12 +58,14 @@ def _read_waits() -> float:
 class Served:
     """The process, for the time of a `with`."""
 
-    def __init__(self, directory: Path, environment: dict[str, str]) -> None:
+    def __init__(self, directory: Path, environment: dict[str, str], files: int = 0) -> None:
+        """`files`: that it may have open, where it is not what this process may."""
         self._directory = directory
         self._environment = environment
+        self._files = files
 
     def __enter__(self) -> Served:
-        command: Sequence[str] = [sys.executable, "-m", "apiserver.served", str(self._directory)]
+        command: Sequence[str] = [sys.executable, "-m", "apiserver.served", str(self._directory), str(self._files)]
         self._process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=self._environment
         )
@@ -79,6 +81,10 @@ class Served:
     @property
     def ended(self) -> bool:
         return self._process.poll() is not None
+
+    def count_files(self) -> int:
+        """That it has open."""
+        return len(list(Path(f"/proc/{self._process.pid}/fd").iterdir()))
 
     def begin(self) -> None:
         """The measures begin anew."""
@@ -105,6 +111,8 @@ class Served:
 
 if __name__ == "__main__":
     resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, MEMORY))
+    if files := int(sys.argv[2]):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (files, files))
     import uvloop
 
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:

@@ -7,7 +7,7 @@ import json
 import ssl
 import time
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import UTC, datetime
 
 import aiohttp
@@ -16,6 +16,7 @@ import pytest
 from paddock.app.health import Address, CannotServe
 from paddock.app.webhook import Options, run_webhook
 from paddock.kube.meta import Manifest
+from paddock.serving.server import LIMITS, Limits
 from paddock.webhook.certificates import Certificate, make_certificate
 from paddock.webhook.server import LARGEST, Server, answer
 from support.waiting import until
@@ -47,8 +48,10 @@ class Opened:
 
 
 @asynccontextmanager
-async def opened(unready: str = "", certificate: Certificate = CERTIFICATE) -> AsyncIterator[tuple[Server, Opened]]:
-    server = Server("127.0.0.1", 0, lambda: unready)
+async def opened(
+    unready: str = "", certificate: Certificate = CERTIFICATE, limits: Limits = LIMITS
+) -> AsyncIterator[tuple[Server, Opened]]:
+    server = Server("127.0.0.1", 0, lambda: unready, limits)
     server.load(certificate)
     await server.start()
     connector = aiohttp.TCPConnector(force_close=True)
@@ -85,6 +88,17 @@ async def test_a_bad_body_is_the_askers_fault_and_the_next_is_answered(sent: byt
 async def test_an_encoded_body_is_not_unpacked() -> None:
     async with opened() as (_, client):
         assert (await client.ask("/review", b"\x1f\x8b" + b"x" * 100, **{"Content-Encoding": "gzip"}))[0] == 400
+
+
+@pytest.mark.parametrize("half", [b"", b"\x16\x03\x01\x02\x00\x01"], ids=["silent", "half a handshake"])
+async def test_connections_that_never_ask_keep_no_review_out(half: bytes) -> None:
+    async with opened(limits=Limits(connections=16)) as (server, client), AsyncExitStack() as held:
+        for _ in range(60):
+            _, writer = await asyncio.open_connection("127.0.0.1", server.port)
+            held.callback(writer.transport.abort)
+            writer.write(half)
+        assert (await client.ask("/review", body()))[0] == 200
+        assert await client.ask("/healthz") == (200, "ok\n")
 
 
 @pytest.mark.parametrize(("why", "code"), [("", 200), ("not yet", 503)])

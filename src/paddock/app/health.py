@@ -14,6 +14,7 @@ from typing import NamedTuple
 from aiohttp import web
 
 from paddock.jobs.text.phrases import phrase
+from paddock.serving.server import HttpServer
 
 
 class CannotServe(Exception):
@@ -93,7 +94,7 @@ class Endpoints:
             if address is not None:
                 self._routes.setdefault(address, []).extend(routes)
         self._flags = {metrics: "metrics", probes: "health-probe"}
-        self._runners: list[web.AppRunner] = []
+        self._servers: list[HttpServer] = []
         self.addresses: dict[str, Address] = {}
 
     async def start(self) -> None:
@@ -101,12 +102,10 @@ class Endpoints:
         for address, routes in self._routes.items():
             app = web.Application()
             app.add_routes(routes)
-            runner = web.AppRunner(app, access_log=None, shutdown_timeout=1.0)
-            await runner.setup()
-            self._runners.append(runner)
+            server = HttpServer(app)
             flag = self._flags[address]
             try:
-                await web.TCPSite(runner, address.host, address.port).start()
+                await server.start(address.host, address.port)
             except OSError as error:
                 await self.stop()
                 said = phrase(
@@ -114,10 +113,10 @@ class Endpoints:
                     address=str(address), why=explain_os_error(error), flag=f"--{flag}-bind-address",
                 )  # fmt: skip
                 raise CannotServe(said) from None
-            port = runner.addresses[0][1]
-            self.addresses |= {str(route.path): Address(address.host, port) for route in routes}
+            self._servers.append(server)
+            self.addresses |= {str(route.path): Address(address.host, server.port) for route in routes}
 
     async def stop(self) -> None:
-        for runner in self._runners:
-            await runner.cleanup()
-        self._runners.clear()
+        for server in self._servers:
+            await server.stop()
+        self._servers.clear()

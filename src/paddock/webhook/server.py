@@ -17,6 +17,7 @@ from aiohttp import web
 
 from paddock.jobs.install.webhook import PATH
 from paddock.kube.meta import Manifest
+from paddock.serving.server import LIMITS, HttpServer, Limits
 from paddock.webhook.certificates import Certificate
 from paddock.webhook.review import BadReview, Request, let_through, read_review, review
 
@@ -49,6 +50,7 @@ class Server:
         port: int,
         unready_reason: Callable[[], str],
         decide: Callable[[Request], Manifest] = review,
+        limits: Limits = LIMITS,
     ) -> None:
         self._decide = decide
         self._host, self.port, self._unready_reason = host, port, unready_reason
@@ -57,7 +59,8 @@ class Server:
         # One thread: reviews are short, Python does one at a time anyhow, and the loop stays free for the probes.
         self._reviewer = ThreadPoolExecutor(1, "review")
         self._room = asyncio.Semaphore(_AT_ONCE)
-        self._runner: web.AppRunner | None = None
+        self._limits = limits
+        self._server: HttpServer | None = None
 
     def load(self, certificate: Certificate) -> None:
         """Serves this certificate to connections from now on. Python reads it from files alone: this one is in memory,
@@ -73,15 +76,14 @@ class Server:
         app.add_routes(
             [web.post(PATH, self._review), web.get("/healthz", self._healthz), web.get("/readyz", self._readyz)]
         )
-        self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=_SECONDS, auto_decompress=False)
-        await self._runner.setup()
-        await web.TCPSite(self._runner, self._host, self.port, ssl_context=self._context).start()
-        self.port = self._runner.addresses[0][1]
+        self._server = HttpServer(app, limits=self._limits, shutdown=_SECONDS, auto_decompress=False)
+        await self._server.start(self._host, self.port, self._context)
+        self.port = self._server.port
 
     async def stop(self) -> None:
         """Reviews that have begun are answered."""
-        if self._runner is not None:
-            await self._runner.cleanup()
+        if self._server is not None:
+            await self._server.stop()
         self._reviewer.shutdown(wait=False, cancel_futures=True)
 
     async def _review(self, request: web.Request) -> web.Response:

@@ -28,15 +28,13 @@ from paddock.apiserver.http.self_report import SelfReport
 from paddock.apiserver.objects.computed import Usages
 from paddock.apiserver.objects.in_process import LocalApi
 from paddock.kube.errors import ApiError, InternalError, MethodNotAllowed, NotFound, TooLarge, build_status
+from paddock.serving.server import LIMITS, HttpServer, Limits
 
 log = logging.getLogger(__name__)
 
 HOST = "127.0.0.1"
-_BACKLOG = 1_024
 _READ_BYTES = 32 * 1024
 """Twice as much of a body may wait in each connection for its turn."""
-_SHUTDOWN_SECONDS = 1.0
-"""How long open responses may take when the server stops."""
 
 _Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
@@ -50,7 +48,13 @@ class Server:
     `logs` of pods and `usages` of pods and nodes come from who runs them; without, neither is served."""
 
     def __init__(
-        self, api: LocalApi, directory: Path, *, logs: PodLogs | None = None, usages: Usages | None = None
+        self,
+        api: LocalApi,
+        directory: Path,
+        *,
+        logs: PodLogs | None = None,
+        usages: Usages | None = None,
+        limits: Limits = LIMITS,
     ) -> None:
         self.url = ""
         self.token = ""
@@ -68,7 +72,8 @@ class Server:
         self._handlers = Handlers(api.objects, logs)
         self._report = SelfReport(api.objects.store)
         self._beating: asyncio.Task[None] | None = None
-        self._runner: web.AppRunner | None = None
+        self._limits = limits
+        self._server: HttpServer | None = None
         self._open_requests = 0
         self._last_request = api.objects.clock()
         for path in ("/api", "/apis", "/openapi", "/version", "/livez", "/readyz", "/healthz", "/metrics", "/paddock"):
@@ -90,20 +95,16 @@ class Server:
         self.token = make_token(self._directory)
         # Without `handler_cancellation`, a watch would notice a disconnected client only at its next write.
         # A body that aiohttp decompresses can be a thousand times as long as what was sent.
-        runner = web.AppRunner(
-            self.application, access_log=None, handler_cancellation=True, shutdown_timeout=_SHUTDOWN_SECONDS,
-            auto_decompress=False, read_bufsize=_READ_BYTES,
-        )  # fmt: skip
-        await runner.setup()
+        server = HttpServer(
+            self.application, limits=self._limits, cancels=True, auto_decompress=False, read_bufsize=_READ_BYTES
+        )
         try:
-            site = web.TCPSite(runner, HOST, port, ssl_context=certificates.context(), backlog=_BACKLOG)
-            await site.start()
+            await server.start(HOST, port, certificates.context())
         except OSError as error:
-            await runner.cleanup()
             raise _explain_listen(error, port) from error
-        self._runner = runner
+        self._server = server
         self._beating = asyncio.create_task(self._report.heartbeat.run())
-        bound = runner.addresses[0][1]
+        bound = server.port
         self._hosts = build_hosts(bound)
         self.url = f"https://{HOST}:{bound}"
         config = build_kubeconfig(self.url, certificates.authority.read_bytes(), self.token)
@@ -113,11 +114,11 @@ class Server:
         """Ends the watches, lets short responses finish, and frees the port."""
         if self._beating is not None:
             self._beating.cancel()
-        if self._runner is not None:
-            runner, self._runner = self._runner, None
+        if self._server is not None:
+            server, self._server = self._server, None
             # In-process followers stay subscribed: the store outlives the server.
             self._objects.hub.close(bounded_only=True)
-            await runner.cleanup()
+            await server.stop()
 
     @web.middleware
     async def _guard(self, request: web.Request, handler: _Handler) -> web.StreamResponse:

@@ -18,8 +18,6 @@ from pathlib import Path
 from typing import TypeAlias
 from urllib.parse import urlsplit
 
-from aiohttp import web
-
 from paddock.app.cluster import install_signal_handlers
 from paddock.app.consoles.datasets import KnownSources
 from paddock.app.consoles.heartbeat import asking
@@ -42,6 +40,7 @@ from paddock.console.tickets import name_host
 from paddock.console.world import World
 from paddock.jobs.text.phrases import phrase
 from paddock.kube.meta import PODS
+from paddock.serving.server import HttpServer
 from paddock.version import __version__
 from paddock.webhook.immutable import find_changed
 
@@ -223,18 +222,17 @@ async def _listening(
     console: Console, address: Address, tls: ssl.SSLContext | None, flag: str
 ) -> AsyncIterator[Address]:
     """Where it listens, while it does. Raises `CannotServe`."""
-    runner = web.AppRunner(console.application, access_log=None, handler_cancellation=True, shutdown_timeout=1.0)
-    await runner.setup()
+    server = HttpServer(console.application, cancels=True)
     try:
         try:
-            await web.TCPSite(runner, address.host, address.port, ssl_context=tls).start()
+            await server.start(address.host, address.port, tls)
         except OSError as error:
             said = phrase(
                 "cannot listen at {address}: {why}. Choose another address with {flag}",
                 address=str(address), why=explain_os_error(error), flag=flag,
             )  # fmt: skip
             raise CannotServe(said) from None
-        yield Address(address.host, runner.addresses[0][1])
+        yield Address(address.host, server.port)
     finally:
         await console.close()
-        await runner.cleanup()
+        await server.stop()

@@ -17,13 +17,12 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from aiohttp import web
-
 from paddock.app.consoles.hosts import find_host
 from paddock.app.consoles.links import make_directory, read_key
 from paddock.app.home import Home
 from paddock.jobs.model import Settings
 from paddock.kube.api import Api
+from paddock.serving.server import HttpServer
 
 if TYPE_CHECKING:
     from paddock.console.server import Console
@@ -43,7 +42,7 @@ class LocalConsole:
         self._begun = time.time()
         self._console: Console | None = None
         self._socket: socket.socket | None = None
-        self._runner: web.AppRunner | None = None
+        self._server: HttpServer | None = None
         self._opening: asyncio.Task[None] | None = None
         self.url = ""
 
@@ -76,9 +75,9 @@ class LocalConsole:
             asyncio.get_running_loop().remove_reader(self._socket)
         if self._console is not None:
             await self._console.close()
-        if self._runner is not None:
-            await self._runner.cleanup()
-        if self._socket is not None:
+        if self._server is not None:
+            await self._server.stop()
+        elif self._socket is not None:
             self._socket.close()
 
     def _wake(self) -> None:
@@ -99,14 +98,11 @@ class LocalConsole:
             return
         self._console = console
         try:
-            self._runner = web.AppRunner(
-                console.application, access_log=None, handler_cancellation=True, shutdown_timeout=1.0
-            )
-            await self._runner.setup()
-            await web.SockSite(self._runner, listening).start()
+            server = HttpServer(console.application, cancels=True)
+            await server.start_on([listening])  # closed if it fails: a browser is refused, and does not wait
+            self._server = server
         except Exception:
             _log.exception("the console could not be opened")
-            listening.close()  # a browser is refused, and does not wait
 
 
 def _turn_away(listening: socket.socket) -> None:
