@@ -47,6 +47,7 @@ from paddock.node.scheduler.scheduler import Scheduler
 from paddock.node.usage.meter import Meter
 from paddock.node.volumes.binder import Binder
 from paddock.operator.operator import Operator
+from paddock.serving.open_files import raise_limit
 from paddock.version import __version__
 
 log = logging.getLogger("paddock.cluster")
@@ -62,11 +63,13 @@ _ELASTIC_WAIT, _ELASTIC_SETTLE = 10.0, 20.0
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """The local cluster's settings. Port 0: the port of the last start if it is free, else any free port."""
+    """The local cluster's settings. Port 0: the port of the last start if it is free, else any free port.
+    `pod_files`: that a program of a pod may have open, where it is not to be this process's own limit."""
 
     port: int = 0
     sandbox: str = "auto"
     idle_seconds: float = 600.0
+    pod_files: int | None = None
 
 
 def build_settings(outputs: Path) -> Settings:
@@ -93,7 +96,7 @@ class LocalCluster:
 
     async def start(self) -> homes.Running:
         """Starts all parts; returns the record for cluster.json. Raises OSError, ApiError, HomeError, for the user."""
-        self.sandbox = choose_sandbox(self.options.sandbox)
+        self.sandbox = choose_sandbox(self.options.sandbox, self.options.pod_files)
         self.api = await LocalApi.open(self.home.api)
         self.machine = read_machine(await fetch_node_name(self.api))
         self.environments = Environments(self.api, self.home.cache)
@@ -283,8 +286,9 @@ def main(arguments: list[str]) -> int:
     values = dict(zip(arguments[::2], arguments[1::2], strict=True))
     home = homes.Home(Path(values["--home"]), Path(values["--cache"]))
     options = Options(
-        int(values.get("--port", "0")), values.get("--sandbox", "auto"), float(values.get("--idle", "600"))
-    )
+        int(values.get("--port", "0")), values.get("--sandbox", "auto"), float(values.get("--idle", "600")),
+        raise_limit(),
+    )  # fmt: skip
     notify = _build_notifier(int(values["--ready-fd"]))
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s %(message)s", stream=sys.stderr)
     os.umask(0o077)

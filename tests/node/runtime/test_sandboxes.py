@@ -66,6 +66,17 @@ def test_a_shell_that_cannot_tell_of_itself_starts_nothing(tmp_path: Path) -> No
     assert not ran.exists()
 
 
+@pytest.mark.parametrize("name", ["none", "bubblewrap"])
+async def test_a_program_has_the_limit_of_open_files_that_the_cluster_was_started_with(
+    tmp_path: Path, name: str
+) -> None:
+    need_sandbox(name)
+    async with open_cluster(tmp_path, choose_sandbox(name, 123)) as cluster:
+        found = await cluster.run(pod(shell("ulimit -S -n; exit 3")))
+        assert await cluster.log(found) == "123\n"
+        assert terminated(found)["exitCode"] == 3
+
+
 async def test_bubblewrap_gives_a_pod_its_own_host_name_and_termination_log(wrapped: Cluster) -> None:
     script = "hostname; getent hosts p; echo done >/dev/termination-log; ls /proc | grep -c '^[0-9]'"
     found = await wrapped.run(pod(shell(script)))

@@ -73,7 +73,9 @@ def serve_user(place: Cluster, path: str, port: int, show: Callable[[Link], None
     from paddock.app.consoles import cluster as consoles
     from paddock.app.health import CannotServe
     from paddock.client.credentials import open_credentials
+    from paddock.serving.open_files import raise_limit
 
+    raise_limit()
     config = place.read_config()
     shown = consoles.Shown(consoles.name_cluster(config), place.flags.options, place.flags.kubectl)
 
@@ -101,8 +103,10 @@ def serve_readers(kubeconfig: str | None, context: str | None, serving: Serving)
     from paddock.app.health import CannotServe
     from paddock.app.json_logs import start_logging
     from paddock.client.kubeconfig import read_server
+    from paddock.serving.open_files import raise_limit
 
     _check(serving)
+    raise_limit()
     config = read_server(kubeconfig, context)
     start_logging(sys.stderr, "text" if sys.stderr.isatty() else "json")
     logging.getLogger("aiohttp").setLevel(logging.WARNING)

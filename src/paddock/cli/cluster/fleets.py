@@ -28,7 +28,9 @@ def serve_fleet(
     on to `path`. Raises `ConfigError` for a context that cannot be used."""
     from paddock.app.consoles import fleets
     from paddock.app.health import CannotServe
+    from paddock.serving.open_files import raise_limit
 
+    raise_limit()
     members = [_find(name, kubeconfig, home) for name in contexts]
     try:
         asyncio.run(fleets.serve_fleet(members, port, lambda make: show(make(path)), home, notify))

@@ -303,6 +303,9 @@ def command(
     )
     import uvloop
 
+    from paddock.serving.open_files import raise_limit
+
+    raise_limit()
     # Imported objects are never freed, and a reconcile creates thousands of short-lived dictionaries: with Python's
     # default thresholds garbage collection takes a fifth of the operator's time, with 5,000 still a tenth. Caches hold
     # bytes, so that no more memory is held for it: 84 MiB with 4,000 pods either way.

@@ -84,6 +84,9 @@ def command(
     options = webhook.Options(configuration, service, service_namespace or config.namespace, address)
     import uvloop
 
+    from paddock.serving.open_files import raise_limit
+
+    raise_limit()
     try:
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
             return runner.run(webhook.serve(config, options))

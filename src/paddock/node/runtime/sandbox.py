@@ -102,8 +102,9 @@ class Plain:
     binds_descriptors = False
     takes_file_as_input = True
 
-    def __init__(self, problem: str = "") -> None:
+    def __init__(self, problem: str = "", *, files: int | None = None) -> None:
         self.problem = problem
+        self._files = files
 
     _SCRIPT = (
         # A shell can name the files 0 to 9 alone.
@@ -119,7 +120,7 @@ class Plain:
     )
 
     def build_command(self, program: Program, status_fd: int) -> list[str]:
-        return ["/bin/sh", "-c", self._SCRIPT, "sh", *program.arguments]
+        return ["/bin/sh", "-c", _limit_files(self._files) + self._SCRIPT, "sh", *program.arguments]
 
     def find_process(self, text: str) -> Process | None:
         return processes.parse_stat(text.partition("\n")[0])
@@ -144,8 +145,8 @@ class Bubblewrap:
     binds = True
     takes_file_as_input = False
 
-    def __init__(self, program: str, *, binds_descriptors: bool = False) -> None:
-        self._program = program
+    def __init__(self, program: str, *, binds_descriptors: bool = False, files: int | None = None) -> None:
+        self._program, self._files = program, files
         self.binds_descriptors = binds_descriptors
 
     def build_command(self, program: Program, status_fd: int) -> list[str]:
@@ -160,7 +161,10 @@ class Bubblewrap:
         )
         # No --die-with-parent, because pods outlive the daemon. No --as-pid-1, because as process 1 a program without
         # a handler ignores SIGTERM.
+        # Bubblewrap has no option for limits.
+        limited = [] if self._files is None else ["/bin/sh", "-c", f'{_limit_files(self._files)}exec "$@"', "sh"]
         return [
+            *limited,
             self._program,
             *view,
             *bubblewrap.build_devices(Path("/dev")),
@@ -186,6 +190,11 @@ class Bubblewrap:
 
     def find_namespace_init(self, text: str) -> int | None:
         return bubblewrap.read_status(text).child
+
+
+def _limit_files(files: int | None) -> str:
+    """Of a shell's script: gives programs a limit of open files that this process had, and raised for itself."""
+    return "" if files is None else f"ulimit -S -n {files}; "
 
 
 def _all_mounts(program: Program) -> tuple[Mount, ...]:
@@ -222,20 +231,21 @@ class NoSandbox(Exception):
     """The requested sandbox does not work here; the message says why and what to do."""
 
 
-def choose_sandbox(wanted: str = "auto") -> Sandbox:
-    """`bubblewrap`, `none`, or `auto`: bubblewrap where it works. Blocks for about 10 ms. Raises `NoSandbox`."""
+def choose_sandbox(wanted: str = "auto", files: int | None = None) -> Sandbox:
+    """`bubblewrap`, `none`, or `auto`: bubblewrap where it works. `files`: that a program may have open (the soft
+    limit), where it is not to be this process's own. Blocks for about 10 ms. Raises `NoSandbox`."""
     if wanted not in ("auto", "bubblewrap", "none"):
         raise NoSandbox(f"sandbox {wanted!r} is unknown; there are auto, bubblewrap and none")
     if wanted == "none":
-        return Plain()
+        return Plain(files=files)
     program = shutil.which("bwrap")
     # Trying takes about 10 ms, and no setting of a machine tells reliably whether namespaces work.
     problem = "bubblewrap (bwrap) is not installed" if program is None else _probe(program)
     if program is not None and not problem:
-        return Bubblewrap(program, binds_descriptors=_binds_descriptors(program))
+        return Bubblewrap(program, binds_descriptors=_binds_descriptors(program), files=files)
     if wanted == "bubblewrap":
         raise NoSandbox(f"{problem}; install it (apt install bubblewrap) or choose the sandbox none")
-    return Plain(problem)
+    return Plain(problem, files=files)
 
 
 def _binds_descriptors(program: str) -> bool:
