@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -208,6 +209,16 @@ async def test_a_refused_connection_names_the_server_and_what_to_do() -> None:
     async with Client(Config(server="http://127.0.0.1:1", source="/k, context here")) as api:
         with pytest.raises(Unavailable, match=r"nothing answers at http://127.0.0.1:1 \(/k, context here\).*refused"):
             await api.get(PODS, "n", "a")
+
+
+async def test_a_server_that_closes_each_connection_at_once_is_no_empty_reason() -> None:
+    """One that has no file left, or a program that is none of HTTPS."""
+    server = await asyncio.start_server(lambda _, writer: writer.transport.abort(), "127.0.0.1", 0)
+    async with server, Client(Config(server=f"https://127.0.0.1:{server.sockets[0].getsockname()[1]}")) as api:
+        with pytest.raises(Unavailable) as error:
+            await api.get(PODS, "n", "a")
+    assert ": . Start" not in error.value.message
+    assert re.search(r"nothing answers at \S+: \w.+\. Start that cluster", error.value.message)
 
 
 async def test_a_server_that_does_not_answer_in_time_is_unavailable(tmp_path: Path) -> None:

@@ -303,7 +303,8 @@ def _explain(config: Config, error: BaseException) -> str:
     cause = error.os_error if isinstance(error, aiohttp.ClientConnectorError) else cause
     if isinstance(cause, OSError):
         number = cause.errno
-        reason = os.strerror(number) if number and number > 0 else str(cause)
+        # asyncio's own errors have no number, and that of a connection that is closed at once has no text either.
+        reason = os.strerror(number) if number and number > 0 else str(cause) or "it closes the connection at once"
         return f"nothing answers at {where}: {reason}. Start that cluster, or choose another with KUBECONFIG"
     if isinstance(error, TimeoutError):
         return f"{where} did not answer in time. It may be overloaded or not reachable from here; try again"
