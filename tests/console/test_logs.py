@@ -311,3 +311,19 @@ async def test_the_last_state_of_a_long_progress_bar_is_shown(tmp_path: Path) ->
             file.write("\rdone\r\nnext\n")
         told = await ask(served, "lines?rank=worker-0&from=1&n=2")
     assert [line[2] for line in told["lines"]] == [["done"], ["next"]]
+
+
+async def test_a_copy_that_is_not_whole_says_so_with_its_bytes_and_where_the_rest_is(tmp_path: Path) -> None:
+    keep_run(tmp_path)
+    path = keep_log(tmp_path, "worker-0", "step 1\n")
+    keep_log(tmp_path, "worker-1", "step 1\n")
+    progress = b'{"size": 67108864, "full": true, "gaps": [[1000.0, 1060.0]]}'
+    path.with_suffix(".at").write_bytes(progress)
+    async with serve_console(tmp_path) as served:
+        page, other = [await read(served, f"{LOGS}?rank=worker-{index}") for index in (0, 1)]
+        merged = await read(served, f"{LOGS}?merged=1")
+    for each in (page, merged):
+        assert "worker-0: the copy of this log stopped at 67.1 MB" in each
+        assert "kubectl logs demo-worker-0 --namespace default --container " in each
+        assert "worker-0: lines between 1970-01-01T00:16:40Z and 1970-01-01T00:17:40Z are missing" in each
+    assert "the copy of this log" not in other and "are missing" not in other

@@ -14,6 +14,7 @@ from aiohttp import web
 
 from history.test_logs import write_log
 from paddock.app.consoles.logs import LocalLogs
+from paddock.app.consoles.spool.files import read_left_out
 from paddock.app.consoles.used.recorded import LocalMetrics
 from paddock.app.history import History
 from paddock.app.home import Home
@@ -90,7 +91,7 @@ async def serve_console(
     directory: Path, objects: Sequence[Manifest] = (), sparks: Sparks | None = None, port: int = 0, **options: Any
 ) -> AsyncIterator[Served]:
     """The console of the home in `directory`, with these objects; PaddleJobs need no `kind`. `options`: of it."""
-    logs = LocalLogs(History(Home(directory, directory)))
+    logs = LocalLogs(History(Home(directory, directory)), read_left_out=read_left_out)
     metrics = LocalMetrics(logs)
     api = Written(sort_objects(objects))
     known = (lambda _: sparks) if sparks else None

@@ -32,6 +32,17 @@ class Identity:
 
 
 @dataclass(frozen=True, slots=True)
+class LeftOut:
+    """What the copy of a log lacks. `stopped`: bytes at which copying has stopped, as there was no room for more; None
+    while it goes on. `gaps`: the times between which lines were lost. `pod`, `container`: where the whole log is."""
+
+    pod: str
+    container: str
+    stopped: int | None = None
+    gaps: tuple[tuple[Moment, Moment], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class KeptLog:
     """What one rank printed in one attempt. `id`: no other log has it, in any run. `size` in bytes and `modified`, when
     it printed last, are of the moment of asking."""
@@ -42,6 +53,7 @@ class KeptLog:
     attempt: int
     size: int
     modified: Moment
+    left_out: LeftOut | None = None
 
     @property
     def rank(self) -> str:

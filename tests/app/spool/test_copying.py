@@ -51,21 +51,6 @@ async def test_readers_who_see_a_pod_at_the_same_moment_copy_its_log_once(tmp_pa
     assert spool.path_of(POD).read_bytes() == b"one\n"
 
 
-def test_all_logs_that_are_being_copied_have_one_limit(tmp_path: Path) -> None:
-    spool = ClusterSpool(Home(tmp_path, tmp_path), most=50)
-    assert spool.acquire()
-    first = spool.begin(POD)
-    other = spool.begin({**POD, "metadata": {"name": "demo-worker-1", "namespace": "default", "uid": "two"}})
-    line = b"2026-01-01T00:00:00Z " + b"x" * 29 + b"\n"
-    first.write(line)
-    assert not first.at.full
-    other.write(line)
-    assert other.at.full, "both together are above the limit"
-    for each in (first, other):
-        spool.finish(each)
-    spool.release()
-
-
 async def test_a_home_in_which_nothing_can_be_written_costs_the_copies_alone(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     home = Home(tmp_path / "file" / "clusters", tmp_path)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from paddock.app.consoles.spool.timed_lines import PART, TimedLines
+from paddock.app.consoles.spool.timed_lines import LONGEST, PART, TimedLines
 from paddock.kube.times import Moment
 
 NINE = 1_000_000_000
@@ -92,3 +92,27 @@ def test_a_line_that_the_runtime_wrote_in_parts_is_one_line(step: int, times: bo
     text, marks = read(TimedLines(), *chunks)
     assert text == "".join(parts).encode() + b"\n" + b"z" * PART + b"\nnext\n"
     assert marks[-1] == (len(text), T0 + 3)
+
+
+@pytest.mark.parametrize("parts", [False, True], ids=["one time", "a time for each part"])
+def test_of_a_line_without_an_end_the_beginning_is_kept_and_the_rest_is_counted(parts: bool) -> None:
+    lines, stamp, more = TimedLines(), at(1, "")[:-1], 3 * LONGEST // PART
+    written, _ = lines.feed(stamp)
+    for number in range(more):
+        text, _ = lines.feed((stamp if parts and number else b"") + b"x" * PART)
+        written += text
+        assert len(text) <= 2 * PART and len(written) <= LONGEST
+    text, _ = lines.feed(b"\n" + at(2, "next"))
+    written += text
+    cut = b" ... [%d bytes of this line are not copied]\n" % (2 * LONGEST)
+    assert written == b"x" * LONGEST + cut + b"next\n"
+    assert lines.whole == lines.size == len(written)
+
+
+def test_lines_that_are_lost_between_two_streams_are_told() -> None:
+    lines = TimedLines(4, round((T0 + 1) * NINE), 2)
+    lines.feed(at(3, "far on"))
+    assert lines.gap == (T0 + 1, T0 + 3)
+    lines = TimedLines(4, round((T0 + 1) * NINE), 2)
+    lines.feed(at(1, "a") + at(1, "b") + at(3, "far on"))
+    assert lines.gap is None

@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 
 from paddock.app.history import History, list_sizes, read_cause
-from paddock.console.world import KeptLog, KeptRun
+from paddock.console.world import KeptLog, KeptRun, LeftOut
 from paddock.history.log_shelf import OpenLog, Shelf
 from paddock.history.log_times import read_marks
 from paddock.history.logs import LogFile
@@ -27,10 +27,16 @@ _FAILED = (Phase.FAILED, Phase.RESTARTING)
 
 
 class LocalLogs:
-    """One reader's, as a laptop has one. `clock`: seconds that only grow."""
+    """One reader's, as a laptop has one. `clock`: seconds that only grow. `read_left_out`: where logs are copies, what
+    the one at a path lacks."""
 
-    def __init__(self, history: History, clock: Callable[[], float] = time.monotonic) -> None:
-        self._history, self._clock = history, clock
+    def __init__(
+        self,
+        history: History,
+        clock: Callable[[], float] = time.monotonic,
+        read_left_out: Callable[[Path], LeftOut | None] = lambda _: None,
+    ) -> None:
+        self._history, self._clock, self._read_left_out = history, clock, read_left_out
         self._shelf = Shelf()
         self._asked: dict[tuple[Resource, str, str, str], tuple[float, KeptRun | None]] = {}
 
@@ -54,7 +60,7 @@ class LocalLogs:
         if run is None and not uid:
             return None
         files = self._history.find_job_logs(namespace, name, run.uid if run else uid)
-        logs = tuple(map(_read_file, files))
+        logs = tuple(_read_file(each, self._read_left_out(each.path)) for each in files)
         if run is None:
             return KeptRun(logs)
         begun = {each.number: each.begun for each in run.attempts}
@@ -65,9 +71,9 @@ def _is_of(run: RunRecord, resource: Resource) -> bool:
     return (run.api_version, run.kind) == (resource.api_version, resource.kind)
 
 
-def _read_file(file: LogFile) -> KeptLog:
+def _read_file(file: LogFile, left_out: LeftOut | None) -> KeptLog:
     place = file.place
-    return KeptLog(str(file.path), place.role, place.index, place.attempt, file.size, file.modified)
+    return KeptLog(str(file.path), place.role, place.index, place.attempt, file.size, file.modified, left_out)
 
 
 def find_failed(run: RunRecord) -> Mapping[int, str]:

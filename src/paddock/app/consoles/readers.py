@@ -112,7 +112,8 @@ class Readers:
             await client.__aexit__()
         else:
             rights = ReviewedRights(client)
-            logs, asking = read_logs(self._spool, client, rights), asyncio.create_task(keep_asking(client))
+            logs = read_logs(self._spool, client, rights, name or identity.id)
+            asking = asyncio.create_task(keep_asking(client))
             self._readers[identity.id] = reader = _Reader(client, rights, logs, asking)
             await reader.logs.start()
         return identity
@@ -129,9 +130,10 @@ class Readers:
             await self.leave(Identity(identity))
 
 
-def read_logs(spool: ClusterSpool, client: Client, rights: ReviewedRights) -> ClusterLogs:
-    """For a reader with these rights. A copy may be another reader's, so the API has to allow it."""
-    return ClusterLogs(spool, client, lambda namespace: rights.is_allowed("get", PODS, namespace, "log"))
+def read_logs(spool: ClusterSpool, client: Client, rights: ReviewedRights, reader: str) -> ClusterLogs:
+    """For a reader with these rights. A copy may be another reader's, so the API has to allow it. `reader`: the user:
+    many tokens of one have one share of the room."""
+    return ClusterLogs(spool, client, lambda namespace: rights.is_allowed("get", PODS, namespace, "log"), reader=reader)
 
 
 async def fetch_user(api: Api) -> str:

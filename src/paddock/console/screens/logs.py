@@ -12,7 +12,7 @@ from __future__ import annotations
 import asyncio
 import json
 import shlex
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from typing import Any
 from urllib.parse import urlencode
@@ -34,7 +34,7 @@ from paddock.console.screens.merged_logs import (
     read_ranks,
 )
 from paddock.console.visit import Answer, Missing, Screen, Visit
-from paddock.console.world import KeptRun, Logs
+from paddock.console.world import KeptRun, LeftOut, Logs
 from paddock.history.log_index import LONGEST
 from paddock.jobs.exit_codes import has_failed_rank
 from paddock.jobs.model import Phase, Rank, Status
@@ -42,6 +42,7 @@ from paddock.jobs.text.phrases import Phrase, counted, phrase
 from paddock.jobs.views.commands import printed_name
 from paddock.jobs.views.stored import StoredJob, read_stored
 from paddock.kube.meta import name_of, uid_of
+from paddock.kube.times import format_time
 
 MOST_LINES = 1_000
 """That a script gets at once."""
@@ -71,6 +72,7 @@ async def build(visit: Visit) -> Mapping[str, Any]:
         "look": seen,
         "gone": job is None,
         "panes": panes,
+        "left_out": _tell_left_out(visit, seen, [pane["lane"] for pane in panes]),
         "merged": await build_merged(visit, source, seen, f"{_address_of_job(visit)}/logs") if is_merged else None,
         "opened": chosen if is_merged else [pane["rank"] for pane in panes],
         "link": lambda **changes: _link(visit, changes),
@@ -143,6 +145,36 @@ async def _build_pane(visit: Visit, source: Logs, seen: Look, lane: Lane) -> Map
         "download": f"{_address_of_job(visit)}/logs/download?{urlencode(query)}",
         "empty": _explain_empty(visit, seen, lane, part),
     }
+
+
+def _tell_left_out(visit: Visit, seen: Look, opened: Sequence[Lane]) -> list[str]:
+    """What the copies of the opened logs lack; of a merged one, of all."""
+    lanes = opened or [*seen.lanes.open, *seen.lanes.echoes, *seen.lanes.rest]
+    found = [(lane.rank, lane.log.left_out) for lane in lanes if lane.log is not None and lane.log.left_out is not None]
+    said = [visit.say(each) for rank, lacks in found[:MOST_OPEN] for each in _tell_lacks(visit, rank, lacks)]
+    more = len(found) - MOST_OPEN
+    if more > 0:
+        said.append(visit.say(counted(
+            "the copy of {count} more log is not whole", "the copies of {count} more logs are not whole", count=more
+        )))  # fmt: skip
+    return said
+
+
+def _tell_lacks(visit: Visit, rank: str, lacks: LeftOut) -> Iterator[Phrase]:
+    words = ["logs", lacks.pod, "--namespace", visit.path["namespace"], "--container", lacks.container]
+    command = f"{visit.world.kubectl} {shlex.join(words)}"
+    if lacks.stopped is not None:
+        yield phrase(
+            "{rank}: the copy of this log stopped at {size}, as there is a bound for the copies of logs. It goes on "
+            "when there is room. The whole log, as long as its pod is there: {command}",
+            rank=rank, size=_write_size(lacks.stopped), command=command,
+        )  # fmt: skip
+    for since, until in lacks.gaps:
+        yield phrase(
+            "{rank}: lines between {since} and {until} are missing: there was no room to copy them, and the cluster "
+            "did not have them any more when there was",
+            rank=rank, since=format_time(since), until=format_time(until),
+        )  # fmt: skip
 
 
 def _explain_empty(visit: Visit, seen: Look, lane: Lane, part: Part) -> str:

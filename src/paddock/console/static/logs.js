@@ -332,7 +332,7 @@ follow();
 addEventListener("hashchange", follow);
 
 // While the job goes on: its ranks, attempts and cause again, as the server shows them.
-const REFRESHED = [".why", ".attempts", ".ranks"];
+const REFRESHED = [".why", ".attempts", ".left-out", ".ranks"];
 let refreshing = !document.querySelector(".ranks")?.dataset.over;
 
 function refresh(fresh, selector) {

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from paddock.app.consoles.logs import LocalLogs
 from paddock.app.consoles.spool.containers import is_ending
 from paddock.app.consoles.spool.copying import Copier
-from paddock.app.consoles.spool.files import ClusterSpool
+from paddock.app.consoles.spool.files import ClusterSpool, read_left_out
 from paddock.app.consoles.spool.prune import tidy
 from paddock.app.history import KEPT, read_place
 from paddock.client.client import Client
@@ -84,7 +84,8 @@ class _Namespace:
 
 
 class ClusterLogs:
-    """Those that one reader may see. `client` has the reader's rights; `start` and `stop` it in the same loop."""
+    """Those that one reader may see. `client` has the reader's rights; `start` and `stop` it in the same loop.
+    `reader`: the user, whose logs have a share of the room (`room`)."""
 
     def __init__(
         self,
@@ -92,13 +93,14 @@ class ClusterLogs:
         client: Client,
         may: May = allow,
         *,
+        reader: str = "own",
         limits: Limits = LIMITS,
         clock: Callable[[], Moment] = time.time,
     ) -> None:
         self._spool, self._client, self._may = spool, client, may
         self._limits, self._clock = limits, clock
-        self._kept = LocalLogs(spool.history)
-        self._copier = Copier(client, spool)
+        self._kept = LocalLogs(spool.history, read_left_out=read_left_out)
+        self._copier = Copier(client, spool, reader=reader)
         self._attended: dict[_Key, _Attended] = {}
         self._namespaces: dict[str, _Namespace] = {}
         self._noted: dict[str, float] = {}
@@ -277,13 +279,21 @@ class ClusterLogs:
         while True:
             now = asyncio.get_running_loop().time()
             self.let_go(now)
+            self.see_again()
             if now - tidied > _TIDY_SECONDS and self._may_copy():
                 tidied = now
                 try:
                     await tidy(self._spool, self._client, {each.uid for each in self._attended.values()}, self._limits)
+                    self._spool.forget_pruned()
                 except OSError as error:
                     _log.warning("the copied logs are not pruned: %s", error)
             await asyncio.sleep(_WORK_SECONDS)
+
+    def see_again(self) -> None:
+        """There may be room again for what was not copied."""
+        for namespace in list(self._namespaces.values()):
+            for pod in list(namespace.pods.values()):
+                self._see(pod)
 
     def let_go(self, now: float) -> None:
         """What is of no use any more at this moment of the loop's clock: jobs that are over and at which nobody looks,

@@ -30,12 +30,18 @@ class LogSource(Protocol):
 
 
 class Copier:
-    """Of one reader. `see` gets every change of the pods whose logs are wanted."""
+    """Of one reader, by a name that no other one has. `see` gets every change of the pods whose logs are wanted."""
 
     def __init__(
-        self, source: LogSource, spool: ClusterSpool, sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
+        self,
+        source: LogSource,
+        spool: ClusterSpool,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        *,
+        reader: str = "own",
     ) -> None:
-        self._source, self._spool, self._sleep = source, spool, sleep
+        self._source, self._spool, self._sleep, self._reader = source, spool, sleep, reader
+        spool.room.enter(reader)
         self._pods: dict[str, Manifest] = {}
         self._gone: set[str] = set()
         self._tasks: dict[str, asyncio.Task[None]] = {}
@@ -73,6 +79,7 @@ class Copier:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+        self._spool.room.leave(self._reader)
 
     def _is_copied(self, pod: Manifest) -> bool:
         try:
@@ -93,7 +100,7 @@ class Copier:
             if self._is_copied(pod):  # another reader's copier began while this one waited
                 return
             try:
-                log = self._spool.begin(pod)
+                log = self._spool.begin(pod, self._reader)
             except OSError as error:
                 _log.warning("the log of %s/%s is not copied: %s", namespace_of(pod), name_of(pod), error)
                 return
@@ -111,7 +118,7 @@ class Copier:
     async def _copy_into(self, log: CopiedLog, uid: str) -> None:
         """Returns when nothing more will come, or may be read."""
         pause = _FIRST_PAUSE
-        while not log.at.full:
+        while True:
             before, seen = log.at.size, self._look(uid)
             try:
                 # What the container printed before it was started again; its times are before the others.
@@ -119,6 +126,8 @@ class Copier:
                     await self._copy_previous(log, uid)
                 log.at.restarts = seen.restarts
                 await self._stream(log, uid, follow=True)
+                if log.at.full:  # its end is not here, although it may have one
+                    return None
                 # Asked before the stream: one that ended before the container did is asked for again.
                 if seen.ended or uid in self._gone:
                     return log.end()
@@ -138,7 +147,6 @@ class Copier:
             log.save()
             pause = _FIRST_PAUSE if log.at.size > before else min(2 * pause, _LONGEST_PAUSE)
             await self._sleep(pause if not self._look(uid).ended else min(pause, _FIRST_PAUSE))
-        return None
 
     async def _copy_previous(self, log: CopiedLog, uid: str) -> None:
         try:

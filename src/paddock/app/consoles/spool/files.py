@@ -5,7 +5,8 @@
     <home>/clusters/KEY/node/pods/NAMESPACE_POD_UID/…            the logs, each pod's once (`history.logs`)
                                       …/CONTAINER/0.log  .times  .at
 
-`.at` says how far a log is copied; what stands behind that in the log, after a crash, is copied again.
+`.at` says how far a log is copied; what stands behind that in the log, after a crash, is copied again. How much room
+the logs have is decided in `room`.
 """
 
 from __future__ import annotations
@@ -21,9 +22,11 @@ from pathlib import Path
 
 import msgspec
 
+from paddock.app.consoles.spool.room import Room
 from paddock.app.consoles.spool.timed_lines import TimedLines
 from paddock.app.history import History
 from paddock.app.home import Home, Lock
+from paddock.console.world import LeftOut
 from paddock.history.records import RunRecord, find_runs, next_run, write_record
 from paddock.kube.log_marks import SUFFIX, read_marks, write_mark
 from paddock.kube.meta import Manifest, annotations_of, name_of, namespace_of, uid_of
@@ -32,11 +35,9 @@ from paddock.node.runtime.logs import write_owner
 from paddock.node.runtime.pod_files import open_for_writing, open_regular
 from paddock.node.runtime.records import log_directory
 
-LARGEST = 512 * 2**20
-"""Bytes of all logs that are being copied: programs that print without end must not fill the disk. What is copied to
-its end is bounded by `history.retention`."""
 _MAIN_CONTAINER = "kubectl.kubernetes.io/default-container"
 _SAVE_SECONDS = 1.0
+_MOST_GAPS = 20
 _PART = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,252}")
 """What is a name in Kubernetes is the name of a file."""
 
@@ -47,9 +48,19 @@ def place_of_cluster(home: Home, server: str) -> Home:
     return Home(home.root / "clusters" / key, home.cache)
 
 
+class Point(msgspec.Struct, frozen=True, array_like=True):
+    """The end of a line, from which copying can go on: as in `TimedLines`."""
+
+    size: int = 0
+    last: int = 0
+    repeats: int = 0
+
+
 class Progress(msgspec.Struct):
     """How far a log is copied: `size` bytes, of which `last` and `repeats` are as in `TimedLines`. `plain`: the cluster
-    tells no times. `restarts`: of the container. `ended`: nothing more will come. `full`: the rest was not copied."""
+    tells no times. `restarts`: of the container. `ended`: nothing more will come. `full`: there was no room for the
+    rest until now. `points`: where it may be cut. `gaps`: between which times lines were lost, as the cluster did not
+    have them any more when there was room again; the last ones, in seconds since the epoch."""
 
     size: int = 0
     last: int = 0
@@ -58,6 +69,8 @@ class Progress(msgspec.Struct):
     restarts: int = 0
     ended: bool = False
     full: bool = False
+    points: list[Point] = []
+    gaps: list[tuple[Moment, Moment]] = []
 
 
 def name_container(pod: Manifest) -> str:
@@ -69,18 +82,23 @@ def name_container(pod: Manifest) -> str:
 
 
 class CopiedLog:
-    """One pod's log while it is copied. Raises OSError. `clock`: for logs whose lines have no times. `has_room`:
-    whether more may be written."""
+    """One pod's log while it is copied. Raises OSError. `clock`: for logs whose lines have no times. `grown`: called
+    when it has grown, and may make it `full`. `step`: bytes between two points."""
 
     def __init__(
-        self, path: Path, clock: Callable[[], Moment] = time.time, has_room: Callable[[], bool] = lambda: True
+        self,
+        path: Path,
+        clock: Callable[[], Moment] = time.time,
+        grown: Callable[[CopiedLog], None] = lambda _: None,
+        step: int = 2**20,
     ) -> None:
-        self.path, self._clock, self._has_room = path, clock, has_room
-        self.at = _read_progress(path)
+        self.path, self._clock, self._grown, self._step = path, clock, grown, step
+        self.at = read_progress(path)
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._log = open_for_writing(path, os.O_APPEND)
         self._times = open_for_writing(path.with_suffix(SUFFIX), os.O_APPEND)
         self._saved = 0.0
+        self._stood, self.at.full = self.at.full, False
         self.begin()
 
     def begin(self) -> None:
@@ -104,8 +122,8 @@ class CopiedLog:
             return
         text, marks = self._read_plain(chunk) if self.at.plain else self._lines.feed(chunk)
         self._add(text, marks)
-        if not self._has_room():
-            self.at.full = True
+        self._note()
+        self._grown(self)
         if time.monotonic() - self._saved >= _SAVE_SECONDS:
             self.save()
 
@@ -130,6 +148,26 @@ class CopiedLog:
     def size(self) -> int:
         """Bytes written."""
         return self._lines.size
+
+    def cut(self, most: int) -> None:
+        """Gives way: keeps whole lines of at most so many bytes, and is full."""
+        points = self.at.points
+        while points and points[-1].size > most:
+            points.pop()
+        kept = Point(most) if self.at.plain else points[-1] if points else Point()
+        self.at.size, self.at.last, self.at.repeats = kept.size, kept.last, kept.repeats
+        self.at.full = True
+        self.begin()
+        self.save()
+
+    def _note(self) -> None:
+        lines, points = self._lines, self.at.points
+        if lines.whole - (points[-1].size if points else 0) >= self._step:
+            points.append(Point(lines.whole, lines.last, lines.repeats))
+        if self._stood and lines.gap is not None:
+            self.at.gaps = [*self.at.gaps, lines.gap][-_MOST_GAPS:]
+        # Only the first lines tell: those of a container that was started again do not begin with the last one either.
+        self._stood = self._stood and lines.whole == self.at.size
 
     def save(self) -> None:
         self._saved = time.monotonic()
@@ -169,7 +207,8 @@ class CopiedLog:
         os.write(self._times, b"".join(write_mark(*mark) for mark in kept))
 
 
-def _read_progress(path: Path) -> Progress:
+def read_progress(path: Path) -> Progress:
+    """Of a log that is no copy: none."""
     try:
         with os.fdopen(open_regular(path.with_suffix(".at")), "rb") as file:
             return msgspec.json.decode(file.read(2**16), type=Progress)
@@ -177,12 +216,21 @@ def _read_progress(path: Path) -> Progress:
         return Progress()
 
 
-class ClusterSpool:
-    """What one process copies from one cluster, for all who look. `home`: of `place_of_cluster`. `most`: bytes of all
-    logs that are being copied."""
+def read_left_out(path: Path) -> LeftOut | None:
+    """What a copy lacks, for who reads it; None if it lacks nothing. `path`: of the log."""
+    at = read_progress(path)
+    if not (at.full or at.gaps):
+        return None
+    pod = path.parents[1].name.partition("_")[2].rpartition("_")[0]
+    return LeftOut(pod, path.parent.name, at.size if at.full else None, tuple(at.gaps))
 
-    def __init__(self, home: Home, most: int = LARGEST) -> None:
-        self._most = most
+
+class ClusterSpool:
+    """What one process copies from one cluster, for all who look. `home`: of `place_of_cluster`. `room`: for all logs
+    that are not copied to their end; those that are have the bound of `history.retention`."""
+
+    def __init__(self, home: Home, room: Room[Path] | None = None) -> None:
+        self.room = room or Room[Path]()
         self.home = home
         self.history = History(home)
         self.records = threading.Lock()
@@ -204,7 +252,16 @@ class ClusterSpool:
             ):
                 each.mkdir(mode=0o700, parents=True, exist_ok=True)
             self._holds = self._lock.acquire()
+            if self._holds:
+                self._hold_former()
         return self._holds
+
+    def _hold_former(self) -> None:
+        """What a former process has copied and not ended takes room too, and is nobody's."""
+        for path in (self.home.node / "pods").glob("*/*/0.log"):
+            at = read_progress(path)
+            if not at.ended:
+                self.room.hold(path, "", at.size)
 
     def release(self) -> None:
         self._lock.release()
@@ -219,27 +276,54 @@ class ClusterSpool:
         return directory / name_container(pod) / "0.log"
 
     def is_copied(self, pod: Manifest) -> bool:
-        """Whether its log is being copied, or is there to its end."""
+        """Whether its log is being copied, or is there to its end, or there is no room for more of it now."""
         path = self.path_of(pod)
         if path in self._copied or path in self._ended:
             return True
-        at = _read_progress(path)
-        if at.ended or at.full:
+        at = read_progress(path)
+        if at.ended:
             self._ended.add(path)
-        return at.ended or at.full
+        return at.ended or (at.full and not self.room.may_go_on(at.size))
 
-    def begin(self, pod: Manifest) -> CopiedLog:
-        """Raises OSError."""
+    def begin(self, pod: Manifest, reader: str = "") -> CopiedLog:
+        """For this reader, from where it was left. Raises OSError."""
         path = self.path_of(pod)
         write_owner(self.home.node, pod)
-        log = self._copied[path] = CopiedLog(path, has_room=self._has_room)
+        log = self._copied[path] = CopiedLog(path, grown=self._make_room, step=self.room.step)
+        self.room.hold(path, reader, log.size)
         return log
 
-    def _has_room(self) -> bool:
-        return sum(each.size for each in self._copied.values()) < self._most
+    def _make_room(self, log: CopiedLog) -> None:
+        self.room.resize(log.path, log.size)
+        if not self.room.has_left(log.size):
+            log.at.full = True
+        while (found := self.room.find_yielding()) is not None:
+            self._cut(*found)
+
+    def forget_pruned(self) -> None:
+        """What `prune.tidy` has removed takes no room."""
+        for path in self.room.logs:
+            if path not in self._copied and not path.exists():
+                self.room.drop(path)
+
+    def _cut(self, path: Path, most: int) -> None:
+        """Of a log that was removed, what it took is free."""
+        copied = self._copied.get(path)
+        if copied is None and not path.exists():
+            self.room.drop(path)
+            return
+        log = copied or CopiedLog(path)
+        log.cut(most)
+        self.room.resize(path, log.size)
+        if copied is None:
+            log.close()
 
     def finish(self, log: CopiedLog) -> None:
         self._copied.pop(log.path, None)
+        if log.at.ended:
+            self.room.drop(log.path)
+        elif not log.at.full:
+            self.room.resize(log.path, log.at.size)
         log.close()
 
     def find_record(self, namespace: str, name: str, uid: str) -> RunRecord | None:

@@ -7,6 +7,8 @@ with lines that are there already. Lines of one container keep their order, and 
 the `repeats`-th of the last line's time are left out. A log that was rotated meanwhile has no such line any more; then
 what is more than a second younger is new in any case.
 
+Of a line that is longer than `LONGEST` the beginning is kept, and how much was left out of it.
+
 The runtime writes a long line in parts of 16 KiB (CRI), and a kubelet of Kubernetes 1.20 begins each of them with its
 time, in the middle of the line; those are taken off too.
 """
@@ -21,6 +23,8 @@ _STAMP = re.compile(rb"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?(Z|[+-]\d
 _LONGEST_STAMP = 40
 _SECOND = 10**9
 PART = 16 * 2**10
+LONGEST = 2**20
+"""Bytes of a line. A page shows 16 KiB of one."""
 MARK_SECONDS = 0.01
 """Lines that were printed closer together share a mark."""
 
@@ -33,11 +37,15 @@ class TimedLines:
         self.size, self.last, self.repeats = size, last, repeats
         self.whole = size
         """Bytes up to the end of the last whole line; `last` and `repeats` are of these."""
+        self.gap: tuple[Moment, Moment] | None = None
+        """The times between which lines were lost, as the stream does not begin with the last one that is there."""
         self._resumed = (last, repeats) if last else None
         self._held = b""
         self._inside = self._skips = self._over = False
         self._column = 0
         """Bytes of the line's part that were taken."""
+        self._length = 0
+        """Of the line, without the times in it."""
         self._time = last
         self._second: tuple[bytes, bytes, int] = (b"", b"", 0)
         self._marked = 0.0
@@ -76,6 +84,7 @@ class TimedLines:
             self._column += len(part)
         if self._skips:
             return
+        part = self._shorten(part, ends)
         if ends:
             part += b"\n"
         out.append(part)
@@ -85,6 +94,14 @@ class TimedLines:
             self.last, self.whole = self._time, self.size
         if self._time:
             self._mark(marks)
+
+    def _shorten(self, part: bytes, ends: bool) -> bytes:
+        before, self._length = self._length, self._length + len(part)
+        kept = part[: max(0, LONGEST - before)]
+        if ends:
+            left, self._length = self._length - LONGEST, 0
+            kept += b" ... [%d bytes of this line are not copied]" % left if left > 0 else b""
+        return kept
 
     def _join(self, text: bytes, ends: bool) -> bytes:
         """Of a line of several parts, without the times between them."""
@@ -115,6 +132,8 @@ class TimedLines:
     def _is_there(self, last: int, left: int) -> bool:
         """Whether this line was copied before the stream broke."""
         if left == 0 or self._time > last + _SECOND:
+            if left:
+                self.gap = (last / _SECOND, self._time / _SECOND)
             self._resumed = None
             return False
         if self._time == last:
