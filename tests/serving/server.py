@@ -96,8 +96,13 @@ class Served:
     async def _now(self, _: web.Request) -> web.Response:
         return web.Response(text="now")
 
-    async def _large(self, _: web.Request) -> web.Response:
-        return web.Response(body=b"x" * 2**24)
+    async def _large(self, request: web.Request) -> web.StreamResponse:
+        response = web.StreamResponse()
+        await response.prepare(request)
+        self.begun += 1
+        for _ in range(256):
+            await response.write(b"x" * 2**16)
+        return response
 
     async def _upload(self, request: web.Request) -> web.Response:
         self.begun += 1

@@ -64,6 +64,7 @@ async def test_an_answer_that_nobody_reads_gives_way() -> None:
     async with serving(Limits(connections=4)) as served:
         for _ in range(4):
             await stall(served)
+        await until(lambda: served.begun == 4)
         assert await served.ask() == b"now"
 
 

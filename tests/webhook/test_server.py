@@ -92,12 +92,15 @@ async def test_an_encoded_body_is_not_unpacked() -> None:
 
 @pytest.mark.parametrize("half", [b"", b"\x16\x03\x01\x02\x00\x01"], ids=["silent", "half a handshake"])
 async def test_connections_that_never_ask_keep_no_review_out(half: bytes) -> None:
-    async with opened(limits=Limits(connections=16)) as (server, client), AsyncExitStack() as held:
+    async with opened(limits=Limits(connections=16, head=600.0)) as (server, client), AsyncExitStack() as held:
+        readers = []
         for _ in range(60):
-            _, writer = await asyncio.open_connection("127.0.0.1", server.port)
-            held.callback(writer.transport.abort)
+            reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
+            held.callback(lambda each=writer: each.transport.abort())
             writer.write(half)
+            readers.append(reader)
         assert (await client.ask("/review", body()))[0] == 200
+        await until(lambda: sum(reader.at_eof() or reader.exception() is not None for reader in readers) >= 44)
         assert await client.ask("/healthz") == (200, "ok\n")
 
 
