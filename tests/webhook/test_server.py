@@ -51,7 +51,7 @@ class Opened:
 async def opened(
     unready: str = "", certificate: Certificate = CERTIFICATE, limits: Limits = LIMITS
 ) -> AsyncIterator[tuple[Server, Opened]]:
-    server = Server("127.0.0.1", 0, lambda: unready, limits)
+    server = Server("127.0.0.1", 0, lambda: unready, limits=limits)
     server.load(certificate)
     await server.start()
     connector = aiohttp.TCPConnector(force_close=True)

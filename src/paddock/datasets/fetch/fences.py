@@ -19,6 +19,8 @@ from urllib.request import getproxies, proxy_bypass
 if TYPE_CHECKING:
     from obstore.store import ClientConfig
 
+_HEAD_SECONDS = 10.0
+
 
 @dataclass(slots=True)
 class Fence:
@@ -37,8 +39,10 @@ class Fence:
         return {"proxy_url": f"http://127.0.0.1:{self.port}", "proxy_excludes": _unify(host)}
 
     async def refuse(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Only obstore has something to ask here, and asks at once."""
         with suppress(OSError, ValueError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
-            head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
+            async with asyncio.timeout(_HEAD_SECONDS):
+                head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
             target = head.split(" ", 2)[1]
             self.led_to = (urlsplit(target).netloc if "://" in target else target.removesuffix(":443"))[:200]
             writer.write(b"HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
