@@ -65,6 +65,6 @@ async def test_a_page_says_since_when_it_is_old_and_goes_on_by_itself(page: Page
         assert await page.locator("html.stale").count() == 0
     async with serve_console(tmp_path, port=port):
         await page.get_by_text("You are signed out: what is shown is of").wait_for()
-        assert "Load this page again to sign in" in await notice.inner_text()
+        assert "`paddock console` opens this console anew" in await notice.inner_text()
         await page.reload()
-        await page.get_by_text("`paddock console` opens this console anew").wait_for()
+        await page.get_by_text("you are not signed in, or not any more").first.wait_for()

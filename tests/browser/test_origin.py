@@ -9,8 +9,9 @@ from urllib.parse import urlsplit
 import pytest
 
 from browser.places import enter
+from console.test_gate import Doorkeeper, serve
 from console.test_origin import ASKED, beside, replay
-from support.consoles import serve_console
+from support.consoles import PADDLE, serve_console
 
 if TYPE_CHECKING:
     from playwright.async_api import Page
@@ -39,3 +40,12 @@ async def test_a_browser_that_is_signed_in_sends_no_cookie_to_another_port(page:
         await page.goto(url)
         assert await page.get_by_role("heading", level=1).count() == 1
         assert page.url.rstrip("/") == url, "the reader is still signed in"
+
+
+async def test_a_link_to_a_line_of_a_log_keeps_the_line_over_the_sign_in(page: Page) -> None:
+    async with serve(Doorkeeper()) as url:
+        await page.goto(f"{url}/jobs/default/{PADDLE.qualified}/anns/logs?at=1#rank=worker-1&line=5120")
+        await page.get_by_label("A token of the cluster").fill("ann")
+        await page.get_by_role("button", name="Sign in").click()
+        await page.wait_for_url("**/s/**")
+        assert page.url.endswith("/anns/logs?at=1#rank=worker-1&line=5120")

@@ -117,10 +117,11 @@ async def test_names_and_messages_are_text(tmp_path: Path) -> None:
     job = build_written_job(
         phase="Failed", cause={"reason": "RankFailed", "args": {"ranks": ["<b>x</b>-0"], "code": 1}}
     )
-    pods = [build_pod("worker", 0, "Failed", message="<script>alert(1)</script>")]
+    pods = [build_pod("worker", 0, "Failed", message="<script>alert(1)</script> \u202etxt.exe \x9b31m")]
     for page in ("", "/pods", "/events", "/manifest"):
         shown = await read_page(tmp_path, JOB + page, [job, *pods, build_event("<img>")])
         assert "<script>alert" not in shown and "<b>x" not in shown and "<img>" not in shown
+        assert "\u202e" not in shown and "\x9b" not in shown, "no text turns a line round"
 
 
 async def test_a_job_shows_why_its_ranks_attempts_roles_and_commands(tmp_path: Path) -> None:

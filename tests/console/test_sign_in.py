@@ -56,6 +56,18 @@ async def test_a_link_signs_in_once_and_goes_on_to_where_the_reader_wanted(tmp_p
             assert answer.status == 200
 
 
+async def test_a_page_of_a_laptop_has_a_button_that_signs_out(tmp_path: Path) -> None:
+    async with serve_console(tmp_path) as served, reading(served.url) as reader:
+        await reader.enter(served.sign_in)
+        async with reader.get("/") as answer:
+            (address,) = re.findall(r'<form class="reader" method="post" action="([^"]+)"', await answer.text())
+        async with reader.post(address, headers=HERE, allow_redirects=False) as answer:
+            assert answer.status == 303
+        async with reader.get("/") as answer:
+            page = await answer.text()
+            assert answer.status == 401 and "Sign out" not in page
+
+
 async def test_a_link_that_is_previewed_still_signs_in(tmp_path: Path) -> None:
     async with serve_console(tmp_path) as served, ClientSession() as other:
         async with other.head(served.sign_in) as answer:
@@ -66,12 +78,14 @@ async def test_a_link_that_is_previewed_still_signs_in(tmp_path: Path) -> None:
 
 async def test_what_was_typed_is_shown_again_where_the_session_is_over(tmp_path: Path) -> None:
     async with serve_console(tmp_path) as served, ClientSession(served.url) as nobody:
-        typed = {"text": "kind: PaddleJob\n# </textarea><script>\n", "do": "submit"}
+        typed = {"text": "kind: PaddleJob\n# </textarea><script>\n", "do": "submit",
+                 "was:name": "mine", "f:name": "other-name", "was:ps": "5", "f:ps": "5"}  # fmt: skip
         async with nobody.post("/new?from=x", data=typed, headers=HERE) as answer:
             page = await answer.text()
             assert answer.status == 401
         assert "not signed in, or not any more: `paddock console`" in page
         assert "kind: PaddleJob\n# &lt;/textarea&gt;&lt;script&gt;\n</textarea>" in page
+        assert "f:name" in page and "other-name" in page and "f:ps" not in page, "what is not in the text yet"
         assert "<form" not in page, "the session that it would be sent to is another"
         async with nobody.get("/") as answer:
             assert answer.status == 401 and "not signed in, or not any more" in await answer.text()

@@ -24,6 +24,11 @@ _WORTH_PACKING = 1024
 
 
 SIGNED_OUT = phrase("you are not signed in, or not any more: `paddock console` opens this console anew")
+SIGNED_OUT_HERE = phrase(
+    "you are not signed in, or not any more: end `paddock console` with Ctrl-C and start it again, and it prints a new "
+    "link"
+)
+"""Of a console that runs in somebody's terminal, with the contexts that were named there."""
 NOTICES = {
     200: phrase("sign in with the link that `paddock console` prints"),
     400: phrase("the browser sent a request that cannot be read"),
@@ -83,11 +88,12 @@ _TOO_MANY_FIELDS = "Maximum number of form fields"
 
 
 def list_typed(posted: Mapping[str, str]) -> Mapping[str, str]:
-    """What a reader has typed into a form, for who is to type it once more: all that the form of a job has is in its
-    text."""
-    if posted.get("text"):
-        return {"text": posted["text"]}
-    return {name: text for name, text in posted.items() if text and name != "do" and not name.startswith("was:")}
+    """What a reader has typed into a form, for who is to type it once more. The form of a job has a text, and fields
+    (`f:name`) beside what they were (`was:name`): those that were changed are not in the text yet."""
+    shown = {name: text for name, text in posted.items() if text and name != "do" and not name.startswith("was:")}
+    if not posted.get("text"):
+        return shown
+    return {name: text for name, text in shown.items() if name == "text" or text != posted.get(f"was:{name[2:]}", text)}
 
 
 def read_field(value: Any) -> str:

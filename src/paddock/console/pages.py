@@ -15,6 +15,7 @@ from markupsafe import Markup, escape
 from paddock.console.addresses import put_page_below
 from paddock.console.visit import Screen, Visit
 from paddock.jobs.text.catalogues import translate, translate_counted
+from paddock.kube.printable import show
 from paddock.kube.times import Moment, format_duration, format_time
 
 STATIC = Path(__file__).parent / "static"
@@ -56,6 +57,7 @@ def _environment(language: str) -> jinja2.Environment:
         extensions=["jinja2.ext.i18n"],
         auto_reload=False,
     )
+    environment.finalize = _clean
     environment.install_gettext_callables(  # type: ignore[attr-defined]  # of the extension
         lambda text: translate(text, language),
         lambda one, many, count: translate_counted(one, many, count, language),
@@ -80,10 +82,15 @@ def speak(language: str) -> Callable[..., Markup]:
         return translate(text, language)
 
     def say(text: str, /, **variables: object) -> Markup:
-        safe = {name: escape(value) for name, value in variables.items()}
+        safe = {name: escape(_clean(value)) for name, value in variables.items()}
         return Markup(look_up(text) % safe)  # noqa: S704  # a text of ours
 
     return say
+
+
+def _clean(value: object) -> object:
+    """What others wrote turns no line round and hides nothing, as in a terminal; a text of ours is left as it is."""
+    return show(value) if type(value) is str else value
 
 
 def _format_clock(moment: Moment) -> str:

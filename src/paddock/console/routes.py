@@ -17,7 +17,7 @@ from aiohttp import web
 from paddock.console import security
 from paddock.console.actions.registry import ACTIONS
 from paddock.console.addresses import put_below, split_place
-from paddock.console.answers import NOTICES, SIGNED_OUT, go_on, read_form, say_error, send
+from paddock.console.answers import NOTICES, SIGNED_OUT, SIGNED_OUT_HERE, go_on, read_form, say_error, send
 from paddock.console.bounds import Full, OpenPages
 from paddock.console.feed import Caches, Feed
 from paddock.console.gate import ENDED
@@ -152,7 +152,9 @@ class Routes:
     @property
     def ended(self) -> Phrase:
         """What is said of a session that is over."""
-        return ENDED if self.world.door else SIGNED_OUT
+        if self.world.door:
+            return ENDED
+        return SIGNED_OUT if self.world.local else SIGNED_OUT_HERE
 
     def explain(self, request: web.Request, error: Exception) -> web.Response:
         """The page that says why there is no other; no traceback reaches a reader."""
