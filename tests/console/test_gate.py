@@ -46,7 +46,14 @@ def test_a_session_is_found_by_its_place_and_its_name_together() -> None:
     first, second = sessions.begin(ANN, 0.0), sessions.begin(ANN, 0.0)
     found = sessions.find(first.place, first.name, 0.0)
     assert found is not None and found.identity == ANN
-    for place, name in ((first.place, second.name), (first.place, ""), (first.place, "né"), ("", ""), ("", first.name)):
+    for place, name in (
+        (first.place, second.name),
+        (first.place, ""),
+        (first.place, "né"),
+        (first.place, "\udcff"),
+        ("", ""),
+        ("", first.name),
+    ):
         assert sessions.find(place, name, 0.0) is None
     assert len({first.place, first.name, second.place, second.name}) == 4
 

@@ -63,7 +63,11 @@ class Sessions:
     def find(self, place: str, name: str, now: Moment) -> Session | None:
         """The one of this place, for who has its name; None if it is over, or never was. It counts as used."""
         found = self._sessions.get(place)
-        if found is None or found.is_over(now) or not hmac.compare_digest(found.name.encode(), name.encode()):
+        if (
+            found is None
+            or found.is_over(now)
+            or not hmac.compare_digest(found.name.encode(), name.encode(errors="surrogateescape"))
+        ):
             return None
         found = self._sessions[place] = replace(found, used=now)
         return found
