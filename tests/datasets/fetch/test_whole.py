@@ -102,7 +102,14 @@ async def test_a_part_that_nobody_asked_for_is_no_file(tmp_path: Path, answer: b
 async def test_an_answer_that_is_none_is_told_and_tried_again(tmp_path: Path, headers: list[str]) -> None:
     end, _ = await fetch_from(tmp_path, build_answer("200 OK", *headers, body=b"2\r\nhi\r\n0\r\n\r\n"))
     assert isinstance(end, Failed) and end.fault == Fault.NETWORK
-    assert "sends no answer of HTTP" in end.message and "\n" not in end.message
+    assert "sends an answer that cannot be read (" in end.message
+    assert "\n" not in end.message and ":)" not in end.message
+
+
+async def test_a_server_that_speaks_another_protocol_is_told_by_what_cannot_be_read(tmp_path: Path) -> None:
+    end, _ = await fetch_from(tmp_path, b"SSH-2.0-OpenSSH_9.6\r\n\r\n")
+    assert isinstance(end, Failed) and end.fault == Fault.NETWORK
+    assert "sends an answer that cannot be read (Bad status line); tried" in end.message
 
 
 class TestHub:

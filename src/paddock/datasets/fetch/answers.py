@@ -120,9 +120,7 @@ def explain(error: Exception, download: Download) -> Exception:
         case aiohttp.ClientHttpProxyError():
             return TryAgain(f"the proxy of {download.host} answers {error.status} {read_text(error.message)[:100]}")
         case aiohttp.ClientResponseError():
-            return TryAgain(
-                f"{download.host} sends no answer of HTTP ({read_text(error.message).splitlines()[0][:200]})"
-            )
+            return TryAgain(f"{download.host} sends an answer that cannot be read ({_read_problem(error)})")
         case aiohttp.ClientConnectorDNSError():
             return TryAgain(f"the name {error.host} is not known")
         case aiohttp.ClientProxyConnectionError():
@@ -138,6 +136,13 @@ def explain(error: Exception, download: Download) -> Exception:
 
 def read_first_line(error: Exception) -> str:
     return read_text((str(error) or type(error).__name__).splitlines()[0])
+
+
+def _read_problem(error: aiohttp.ClientResponseError) -> str:
+    """aiohttp's title of what its parser refuses: a status line, a length that lies, bytes behind the end. The lines
+    that follow show the bytes."""
+    title, *_ = read_text(error.message).splitlines() or [type(error).__name__]
+    return title.removesuffix(":")[:200]
 
 
 def _read_validator(headers: Mapping[str, str]) -> str:
