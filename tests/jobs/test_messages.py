@@ -15,7 +15,8 @@ from paddock.jobs.text.catalogues import read_texts, translate, translate_counte
 from paddock.jobs.text.explain import explain
 from paddock.jobs.text.messages import LONGEST, match, read_template, translate_message
 
-NUMBERED = ("count", "restart", "limit", "code", "signal", "seconds", "delay", "percent", "number", "needed", "part")
+_NUMBERED = ("count", "restart", "limit", "code", "signal", "seconds", "delay", "percent", "number", "needed")
+VALUES = dict.fromkeys((*_NUMBERED, "part", "whole", "asked", "has"), "7") | {"positions": "5-9"}
 AMBIGUOUS = {"{names} and {count} more", "waiting for {rank}: {why}, {message}"}
 """Texts that a list of names, or another clause, looks like."""
 
@@ -29,7 +30,7 @@ def read_recognised() -> list[tuple[str, str, str]]:
             wanted = {name for _, name, _, _ in string.Formatter().parse(many) if name}
             if template is None or not wanted.issubset(template.names) or one in AMBIGUOUS:
                 continue
-            values = {name: "7" if name in NUMBERED else f"x{n}" for n, name in enumerate(template.names)}
+            values = {name: VALUES.get(name) or f"x{n}" for n, name in enumerate(template.names)}
             said = translate_counted(one, many, 2, "zh") if many else translate(one, "zh")
             found.append((shown.format_map(values), said.format_map(values), one))
     return found

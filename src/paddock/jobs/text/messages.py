@@ -30,21 +30,29 @@ _LONGEST_BY_PATTERN = 600
 _MOST_PARTS = 24
 _FEWEST_LETTERS = 6
 """And signs, of a text that may be recognised: `{said}; {why}` would fit everything."""
-_FEWEST_BESIDE_A_NUMBER = 3
+_FEWEST_BESIDE_A_FORM = 3
 _MOST_CLAUSES = 8
 
 _NAME = r"(?:[A-Z]\w* )?[^\s,;:()“”\"]+"
 _NAMES = re.compile(rf"(?:{_NAME}, ){{0,199}}{_NAME} (and|or) ({_NAME}|\d+ more)")
 _JOINT = re.compile(r"(?:: |; )")
 _JOINTS = {"zh": {": ": "：", "; ": "；"}}
-_NUMBERS = frozenset(
-    {"count", "number", "restart", "limit", "code", "signal", "seconds", "delay", "percent", "needed", "part"}
-)
-"""Placeholders that have a number in them, so that a text is not recognised in the midst of another."""
+_FORMS = {
+    **dict.fromkeys(
+        ("count", "number", "restart", "limit", "code", "signal", "seconds", "delay", "percent", "needed"),
+        re.compile(r"-?[\d.]+"),
+    ),
+    **dict.fromkeys(("part", "whole", "asked", "has"), re.compile(r"-?[\d.]+ ?[A-Za-z]{0,3}")),
+    "positions": re.compile(r"[\d-]+"),
+    **dict.fromkeys(("endpoint", "object"), re.compile(r"\S+")),
+}
+"""Placeholders by the form of what they hold, so that a text is not recognised in the midst of another: a number; an
+amount (`512 kB`, `16Gi`); the first and the last byte of a part; an address or a name without spaces."""
 _OF_NAMES = frozenset({"ranks", "rank", "names", "name", "pods", "pod", "nodes", "node", "image", "job", "kind"})
 """Placeholders with names in them, which are no clauses."""
+_VERBATIM = frozenset({"name", "namespace"})
+"""Placeholders with one name in them: the namespace `default` is no word of a sentence."""
 _WORD = re.compile(r"[A-Za-z]{2,}")
-_NUMBER = re.compile(r"-?[\d.]+")
 
 
 class Template(NamedTuple):
@@ -114,7 +122,7 @@ class _Reading:
         text = translate(template.one, self._language)
         if template.many:
             text = translate_counted(template.one, template.many, 2, self._language)
-        values = {name: self.translate(value) for name, value in found.values.items()}
+        values = {name: value if name in _VERBATIM else self.translate(value) for name, value in found.values.items()}
         return text.format_map(values) if values else text
 
 
@@ -151,7 +159,9 @@ def match(template: Template, message: str) -> dict[str, str] | None:
     for name, value in zip(template.names, values, strict=True):
         if not value or result.setdefault(name, value) != value:
             return None
-        if (name in _NUMBERS and not _NUMBER.fullmatch(value)) or (name in _OF_NAMES and _JOINT.search(value)):
+        if name in _FORMS and not _FORMS[name].fullmatch(value):
+            return None
+        if name in _OF_NAMES and _JOINT.search(value):
             return None
     return result
 
@@ -173,7 +183,7 @@ def read_template(one: str, many: str = "", *, shown: str = "") -> Template | No
         names.append(name)
         fixed.append("")
     letters = sum(not each.isspace() for part in fixed for each in part)
-    fewest = _FEWEST_BESIDE_A_NUMBER if _NUMBERS.intersection(names) else _FEWEST_LETTERS
+    fewest = _FEWEST_LETTERS if _FORMS.keys().isdisjoint(names) else _FEWEST_BESIDE_A_FORM
     if not names or letters < fewest or "" in fixed[1:-1]:
         return None
     return Template(one, many, tuple(fixed), tuple(names), letters)

@@ -1,0 +1,338 @@
+"""What a Dataset's status says is told in Chinese as a whole: no sentence of `paddock.datasets` lacks its text."""
+
+from __future__ import annotations
+
+import ast
+import errno
+import re
+from collections.abc import Iterator, Mapping
+from itertools import product
+from pathlib import Path
+
+import pytest
+from obstore.exceptions import InvalidPathError, PermissionDeniedError
+
+import paddock.datasets
+from paddock.datasets.claims import explain_missing, explain_pending
+from paddock.datasets.definition import Definition
+from paddock.datasets.fetch.bodies import Again, Answer, Body, Changed, Known, Refused, begin, judge
+from paddock.datasets.fetch.buckets import Bucket
+from paddock.datasets.fetch.failures import FetchError, explain_os_error
+from paddock.datasets.fetch.fences import Fence
+from paddock.datasets.fetch.names import check_name
+from paddock.datasets.fetch.repositories import Repository
+from paddock.datasets.fetch_pods import explain_end, explain_waiting
+from paddock.datasets.fetching import Progress
+from paddock.datasets.sources import BadSource, check_options, read_source
+from paddock.datasets.states import explain
+from paddock.jobs.text.catalogues import read_texts
+from paddock.jobs.text.dataset_messages import DATASETS
+from paddock.jobs.text.messages import Template, match, read_template, translate_message
+from paddock.kube.meta import Key
+
+ROOM = Path(paddock.datasets.__file__).parent
+UNSAID = {"crd.py"}
+"""Descriptions of the definition's fields: texts of a schema, which no status has."""
+
+WHOLE: Mapping[str, str] = {
+    "by signal {}": "the process that fetches ended by signal 7, without a word; what it printed is in 7",
+    "with exit code {}": "the process that fetches ended with exit code 7, without a word; what it printed is in 7",
+    "the process that fetches ended {}, without a word; what it printed is in {}": "",
+    "the claim {} has no volume{} yet{}": "the claim 7 has no volume yet: 7",
+    " of class {}": "the claim 7 has no volume of class 7 yet",
+    'there is no claim "{}" in namespace {}': 'there is no claim "7" in namespace 7; there are 7',
+    '{}: did you mean "{}"?': 'there is no claim "7" in namespace 7: did you mean "7"?',
+    "{}, and no other": 'there is no claim "7" in namespace 7, and no other',
+    "spec.source.secretName names a Secret with username and password, or a token": (
+        "7 refuses 7 (7): spec.source.secretName names a Secret with username and password, or a token"
+    ),
+    "accept the terms on its page, if it has some, and give a token by a Secret that spec.source.secretName names": (
+        "7 refuses 7 (7): accept the terms on its page, if it has some, and give a token by a Secret that "
+        "spec.source.secretName names"
+    ),
+    "and a file has 0 to {} bytes: correct it there, or leave it out (spec.source.exclude)": "",
+    "{} lists an object with the size {}, {}": (
+        "7 lists an object with the size 7, and a file has 0 to 7 bytes: correct it there, or leave it out "
+        "(spec.source.exclude)"
+    ),
+    "the source lists {} with the size {}, {}": (
+        "the source lists 7 with the size 7, and a file has 0 to 7 bytes: correct it there, or leave it out "
+        "(spec.source.exclude)"
+    ),
+    ": correct spec.source (uri, endpoint, region, secretName)": (
+        "7: 400 Bad: correct spec.source (uri, endpoint, region, secretName)"
+    ),
+    "there is no bucket {}": "there is no bucket 7 at 7: correct spec.source.uri, or the endpoint",
+    "there is no {}": "there is no 7 at 7: correct spec.source.uri, or the endpoint",
+    "{} at {}: correct spec.source.uri, or the endpoint": "",
+    "the quota of the disk is used up: free some space": (
+        "7: the quota of the disk is used up: free some space; what was fetched is kept"
+    ),
+    "a file is larger than this machine allows: raise the limit (ulimit -f), or use another disk": (
+        "7: a file is larger than this machine allows: raise the limit (ulimit -f), or use another disk; what was "
+        "fetched is kept"
+    ),
+    "{}: {}; what was fetched is kept": "",
+    "; it has {}": (
+        "7 has no branch, tag or commit 7; it has 7: correct spec.source.revision; a commit has 40 characters"
+    ),
+    ", and spec.source.include and exclude leave none of them": (
+        "7 has 7 files, and spec.source.include and exclude leave none of them: correct spec.source"
+    ),
+    "{} has {} files{}: correct spec.source": "7 has 7 files: correct spec.source",
+    "{} has no {} {} that anybody may see: correct spec.source.uri (a dataset begins with {}://datasets/), or give a "
+    "token by spec.source.secretName": (
+        "7 has no model 7 that anybody may see: correct spec.source.uri (a dataset begins with 7://datasets/), or "
+        "give a token by spec.source.secretName"
+    ),
+    'and "{}" is the name of Paddock\'s own directory in a dataset': (
+        'the source has a file 7, and "7" is the name of Paddock\'s own directory in a dataset: rename it there, or '
+        "leave it out (spec.source.exclude)"
+    ),
+    "the source has a file {}, {}: rename it there, or leave it out (spec.source.exclude)": "",
+    "{} was cut: the bucket {}": "7 was cut: the bucket sent 7 of 7 bytes",
+    "{}: the bucket {}": "7: the bucket has no such part",
+    "{} changes while it is fetched: wait until it does not (the bucket {})": (
+        "7 changes while it is fetched: wait until it does not (the bucket has no such object)"
+    ),
+    "there is no program": "7: there is no program (7)",
+    "the libraries of hubs": (
+        "the image 7, in which datasets are fetched, has not got the libraries of hubs: the operator's option "
+        "--datasets-image names one that has (docs/kubernetes.md, Datasets on a cluster)"
+    ),
+    "the image {}, in which datasets are fetched, has not got {}: the operator's option --datasets-image names one "
+    "that has (docs/kubernetes.md, Datasets on a cluster)": (
+        "the image 7, in which datasets are fetched, has not got git: the operator's option --datasets-image names "
+        "one that has (docs/kubernetes.md, Datasets on a cluster)"
+    ),
+    "no message": "Evicted: no message",
+    "the pod that fetches was ended before its work was done{}; the last one: {}": (
+        "the pod that fetches was ended before its work was done; the last one: it was deleted"
+    ),
+    ", {} times": "the pod that fetches was ended before its work was done, 7 times; the last one: it was deleted",
+    "the directory {} cannot be read by {}": "the directory 7 cannot be read by user 7",
+    'found "{}", which begins with no scheme: {}': 'found "7", which begins with no scheme: allowed: 7',
+    'found "{}://": did you mean "{}://"? {}': 'found "7://": did you mean "7://"? allowed: 7',
+    "{}; the server did not tell its length, so only a checksum says whether it is whole": (
+        "7 B in 1 file; the server did not tell its length, so only a checksum says whether it is whole"
+    ),
+    "; an ETag of the bucket looks like an MD5 and is none of what came, twice alike, so only the sizes were "
+    "compared": (
+        "7 B in 7 files; an ETag of the bucket looks like an MD5 and is none of what came, twice alike, so only the "
+        "sizes were compared"
+    ),
+    "fetching, {}{}{}": "fetching, 7 %, 7 of 7 B, 7 kB/s, 7 min left",
+    ": {} files so far": "listing what is there: 7 files so far",
+}
+"""By a part of a sentence, with `{}` for its values: a sentence that it becomes; empty where other parts tell it."""
+
+NOT_SAID = re.compile(r"(logger|re)\.\w+|.*\.partition")
+"""Calls whose texts no user reads: of a log, a pattern, a mark in another program's text."""
+SETTING = re.compile(r"[\w.]+=|.*\|")
+"""An option of git, and a pattern of its words."""
+PREDICATE = re.compile(r"(sends|sent|tells|has|does|answers) ")
+CLAUSE = re.compile(r"(which|whose) ")
+TITLES = re.compile(
+    r"\(apt-get install [\w-]+\)|（apt-get install [\w-]+）|“Datasets on a cluster”|Git LFS|Hugging Face"
+)
+"""Of programs and pages; they have no other name."""
+
+
+def read_parts(path: Path) -> Iterator[str]:
+    """The texts of a module with `{}` for each value, but for docstrings, patterns and what goes into a log."""
+    tree = ast.parse(path.read_text())
+    left: set[int] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+            left.add(id(node.value))
+        elif isinstance(node, ast.Call) and NOT_SAID.fullmatch(ast.unparse(node.func)):
+            left.update(map(id, ast.walk(node)))
+        elif isinstance(node, ast.JoinedStr):
+            left.update(map(id, node.values))
+    for node in ast.walk(tree):
+        if id(node) in left:
+            continue
+        if isinstance(node, ast.JoinedStr):
+            yield "".join(each.value if isinstance(each, ast.Constant) else "{}" for each in node.values)
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and not SETTING.match(node.value):
+            yield node.value
+
+
+def read_sentences() -> Iterator[str]:
+    """What the room can say, with 7 for each value."""
+    for path in sorted(ROOM.rglob("*.py")):
+        for part in read_parts(path) if str(path.relative_to(ROOM)) not in UNSAID else ():
+            said = part.replace("{}", "7")
+            if part in WHOLE:
+                yield WHOLE[part]
+            elif PREDICATE.match(part):
+                yield f"7 {said}"
+            elif CLAUSE.match(part):
+                yield f'the source has a file "7", {said}: rename it there, or leave it out (spec.source.exclude)'
+            else:
+                yield said
+
+
+def find_english(text: str, words: int) -> str:
+    """A run of so many English words in what is Chinese else; empty if there is none."""
+    found = re.search(rf"[A-Za-z]{{2,}}(?: [A-Za-z]{{2,}}){{{words - 1}}}", TITLES.sub("", text))
+    return found[0] if found else ""
+
+
+def find_untold(sentences: list[str], words: int) -> list[tuple[str, str]]:
+    said = [(each, translate_message(each, "zh")) for each in sentences if find_english(each, words)]
+    return [(each, chinese) for each, chinese in said if find_english(chinese, words)]
+
+
+def test_each_sentence_in_the_code_of_datasets_has_its_text() -> None:
+    sentences = list(read_sentences())
+    assert sum(bool(find_english(each, 2)) for each in sentences) > 150
+    assert find_untold(sentences, 2) == []
+
+
+def test_a_part_of_a_sentence_that_is_named_here_is_in_the_code() -> None:
+    parts = {part for path in ROOM.rglob("*.py") for part in read_parts(path)}
+    assert [part for part in WHOLE if part not in parts] == []
+
+
+def say_verdicts() -> Iterator[str]:
+    """The predicates that bodies come to, as http and buckets tell them."""
+    ranges = ["", "bytes 5-9/10", "bytes 0-9/10", "bytes 5-9/20", "bytes 5-9/*", "bytes */5", "bytes */9"]
+    knowns = [Known(), Known(5, '"a"', True, 10), Known(5, '"a"', False, 12, 11), Known(listed=7, pinned=True,
+              validator='"b"')]  # fmt: skip
+    answers = [
+        Answer(status, content_range, length, transfer, encoding, validator)
+        for status, content_range, length, transfer, encoding, validator in product(
+            (200, 204, 206, 416), ranges, (None, 5, 10, -5, 2**64), ("", "chunked"), ("", "gzip"), ("", '"a"')
+        )
+    ]
+    verdicts = {begin(known, answer) for known, answer in product(knowns, answers)}
+    verdicts |= {judge(body, size) for body in verdicts if isinstance(body, Body) for size in (3, 5, 10, 99)}
+    for each in verdicts:
+        match each:
+            case Changed(said):
+                yield f"https://h.example/x changes while it is fetched: wait until it does not (h.example {said})"
+                yield f"s3://b/x changes while it is fetched: wait until it does not (the bucket {said})"
+            case Refused(said):
+                yield f"https://h.example/x: h.example {said}"
+                yield f"s3://b/x: the bucket {said}"
+            case Again(said):
+                yield f'h.example {said} of "x"'
+                yield f"s3://b/x was cut: the bucket {said}"
+
+
+def say_addresses() -> Iterator[str]:
+    for uri in (
+        "words", "/data", "git@h.example:o/r.git", "oss://b/x", "pvc://c", "ms://o/n", "ssh://h/r", "htps://h/x", "x://y",
+        "https://h/a b", "https://ann:p/w@h/x", "git+ssh://ann:pw@h/r", "https:///x", "https://h/", "s3://B/x", "hf://",
+        "git+https:///r", "git+file://x", "file://x/../y", "claim://C_", "http://h:x/y", "http://h*/y", "huggingface://o/n",
+    ):  # fmt: skip
+        with pytest.raises(BadSource) as raised:
+            read_source(uri)
+        yield f"spec.source.uri: {raised.value}"
+    for said in ({"sha256": "5"}, {"endpoint": "https://a@h"}):
+        with pytest.raises(BadSource) as raised:
+            check_options(read_source("s3://bucket/x"), said)
+        yield f"spec.source.{raised.value.field}: {raised.value}"
+
+
+def say_names() -> Iterator[str]:
+    for name in ("", "/x", "a//b", "a/../b", "a\x01", "\ud800", "x" * 256, "x/" * 2000 + "x", ".paddock/x"):
+        with pytest.raises(FetchError) as raised:
+            check_name(name)
+        yield raised.value.message
+
+
+def say_buckets() -> Iterator[str]:
+    bucket, fence = Bucket("b", "https://e.example", None, Fence()), Fence(led_to="other.example")
+    yield str(Bucket("b", "", None, fence).explain(OSError(), "x"))
+    for error in (
+        PermissionDeniedError("x"),
+        PermissionDeniedError("<Code>AccessDenied</Code>"),
+        InvalidPathError('Path "../x" is bad'),
+        InvalidPathError("bad"),
+        FileNotFoundError("NoSuchKey"),
+        OSError("NoSuchBucket"),
+        OSError('invalid type: string "-5", expected u64'),
+        OSError("Invalid list response: bad"),
+        OSError("status code: 400 Bad: <Code>Bad</Code>"),
+        OSError("status code: 503 Slow Down: x"),
+        OSError("redirect to another region"),
+        OSError("certificate unknown"),
+        OSError("broken"),
+    ):
+        yield str(bucket.explain(error, "x"))
+
+
+def say_git() -> Iterator[str]:
+    repository = Repository("https://h.example/r.git", (), {})
+    for said in (
+        "fatal: no space left", "fatal: Authentication failed", "Host key verification failed.", "",
+        "fatal: certificate problem", "fatal: repository 'r' not found", "fatal: early EOF", "fatal: broken",
+    ):  # fmt: skip
+        yield str(repository.explain(said, "main"))
+
+
+def say_cluster() -> Iterator[str]:
+    dataset = Definition(Key("default", "words"), "u", read_source("claim://words"), "words")
+    for names in ([], ["word"], ["other"], ["aa", "bb", "cc"], ["aa", "bb", "cc", "dd", "ee", "ff", "gg"]):
+        yield explain_missing(dataset, names)
+    for spec in ({}, {"storageClassName": "fast"}):
+        yield explain_pending({"metadata": {"name": "words"}, "spec": spec}, [])
+    states: list[Mapping[str, object]] = [
+        {"terminated": {"reason": "OOMKilled", "exitCode": 137}}, {"terminated": {"exitCode": 143}},
+        {"terminated": {"exitCode": 3}}, {"terminated": {"exitCode": 3, "message": "Killed"}}, {},
+    ]  # fmt: skip
+    ends = [explain_end(None), *(explain_end({"status": {"containerStatuses": [{"state": each}]}}) for each in states)]
+    for end in (*ends, explain_end({"status": {"reason": "Evicted"}})):
+        yield f"the pod that fetches was ended before its work was done, 3 times; the last one: {end}"
+        yield f"its pod was lost, and another one goes on: {end}"
+    for reason in ("", "ErrImagePull"):
+        yield explain_waiting({"status": {"containerStatuses": [{"state": {"waiting": {"reason": reason}}}]}}, [])
+    yield explain_waiting({}, [{"type": "Warning", "message": "FailedMount"}])
+
+
+def say_progress() -> Iterator[str]:
+    for phase, total, speed, files in product(
+        ("listing", "fetching", "retrying"), (0, 10**6, 10**12), (0, 5e5), (0, 3)
+    ):
+        yield explain(Progress(phase=phase, done=5 * 10**5, total=total, speed=speed, all_files=files))
+
+
+def say_all() -> list[str]:
+    alone = [*say_verdicts(), *say_names(), *say_buckets(), *say_git()]
+    alone += [explain_os_error(OSError(each, "x"), "/d").message for each in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)]
+    alone += [explain_os_error(OSError(errno.EACCES, "Permission denied"), "/d").message]
+    tails = ["; tried 8 times without getting further", ": trying again, 0 B are there",
+             ": trying again, 16 %, 900 kB of 7.8 GB are there"]  # fmt: skip
+    return [*alone, *(f"{each}{tail}" for each in alone for tail in tails), *say_addresses(), *say_cluster(),
+            *say_progress()]  # fmt: skip
+
+
+def test_what_the_parts_of_a_fetch_say_together_is_chinese_as_a_whole() -> None:
+    sentences = say_all()
+    assert len(set(sentences)) > 200
+    assert find_untold(sentences, 3) == []
+
+
+OPEN = {"found {found}: {form}", "found {found}; {why}", "fetching {subject}"}
+"""Frames of other sentences, which a sentence of Datasets looks like. The longer text of its own is taken."""
+
+
+def read_short_texts() -> Iterator[Template]:
+    """The texts of other rooms with fewer than two words of their own."""
+    for one, many in read_texts("zh"):
+        for shown in (one, many) if many else (one,):
+            template = read_template(one, many, shown=shown)
+            if template and one not in {*DATASETS, *OPEN} and _count_own_words(template) < 2:
+                yield template
+
+
+def _count_own_words(template: Template) -> int:
+    return len(re.findall("[A-Za-z]{2,}", " ".join(template.fixed)))
+
+
+def test_no_short_text_of_another_room_takes_a_sentence_of_datasets_for_its_own() -> None:
+    sentences = {*read_sentences(), *say_all()}
+    taken = [(each.one, said) for each in read_short_texts() for said in sentences if match(each, said) is not None]
+    assert taken == []
