@@ -44,7 +44,7 @@ _FORMS = {
     ),
     **dict.fromkeys(("part", "whole", "asked", "has"), re.compile(r"-?[\d.]+ ?[A-Za-z]{0,3}")),
     "positions": re.compile(r"[\d-]+"),
-    **dict.fromkeys(("endpoint", "object"), re.compile(r"\S+")),
+    **dict.fromkeys(("endpoint", "object", "option", "rank", "resource", "script", "verb"), re.compile(r"\S+")),
 }
 """Placeholders by the form of what they hold, so that a text is not recognised in the midst of another: a number; an
 amount (`512 kB`, `16Gi`); the first and the last byte of a part; an address or a name without spaces."""
