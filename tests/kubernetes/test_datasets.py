@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from datasets.fetch.web import Server, build_bytes, serve
-from paddock.cli.verbs.manifests import build_manifests, write_json
+from paddock.cli.verbs.manifests import build_manifests, write_list
 from paddock.jobs.install.deployment import DEPLOYMENT, Installation
 from support.deployed import Kubectl
 from support.fetch_jobs import build_dataset
@@ -34,7 +34,7 @@ def cluster() -> Iterator[Cluster]:
     with open_node() as plane:
         found = Cluster(Kubectl(plane))
         for what in ("crd", "operator"):
-            found.kubectl("create", "-f", "-", stdin=write_json(build_manifests(what, Installation(datasets=True))))
+            found.kubectl("create", "-f", "-", stdin=write_list(build_manifests(what, Installation(datasets=True))))
         found.kubectl("-n", NAMESPACE, "rollout", "status", f"deployment/{DEPLOYMENT}", "--timeout=180s")
         yield found
 
