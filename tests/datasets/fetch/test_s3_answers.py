@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,7 +14,7 @@ from aiohttp import web
 from datasets.fetch.buckets import KEYS
 from datasets.fetch.calls import fetch, must_fail, must_fetch, read_tree, start
 from datasets.fetch.web import Server, build_bytes, serve
-from paddock.datasets.fetch.fences import Fence
+from paddock.datasets.fetch.fences import Fence, open_fence
 from paddock.datasets.fetching import Fault, Report, Request
 
 LARGE = build_bytes(400_000)
@@ -249,6 +250,45 @@ class TestRedirects:
             end = await must_fail(build(server, tmp_path))
         assert "leads to localhost: objects of another host are not taken" in end.message
 
+    async def test_a_password_in_the_address_of_another_host_is_not_told(self, tmp_path: Path) -> None:
+        location = {"Location": "http://ann:hush@localhost:9/words"}
+        async with serve(Server(check=lambda request: web.Response(status=307, headers=location))) as server:
+            end = await must_fail(build(server, tmp_path))
+        assert "leads to localhost:9: objects" in end.message and "hush" not in end.message
+
+    @pytest.mark.parametrize("direct", ["127.0.0.1,localhost", "127.0.0.0/8,localhost", "*"])
+    async def test_another_host_gets_no_token_where_a_proxy_is_not_asked_for_the_bucket(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, direct: str
+    ) -> None:
+        async with serve(Server()) as elsewhere, serve(Server()) as proxy, serve(Server()) as server:
+            monkeypatch.setenv("http_proxy", proxy.url("").rstrip("/"))
+            monkeypatch.setenv("no_proxy", direct)
+            location = {"Location": f"http://localhost:{elsewhere.port}/words"}
+            server.check = lambda request: web.Response(status=307, headers=location)
+            end = await must_fail(build(server, tmp_path, secret={**KEYS, "sessionToken": "token"}))
+        assert f"leads to localhost:{elsewhere.port}: objects of another host are not taken" in end.message
+        assert (len(server.requests), elsewhere.requests, proxy.requests) == (1, [], [])
+
+    async def test_nothing_goes_around_the_proxy_by_which_the_bucket_is_reached(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        async with serve(Server()) as elsewhere, serve(Server()) as proxy:
+            monkeypatch.setenv("http_proxy", proxy.url("").rstrip("/"))
+            monkeypatch.setenv("no_proxy", "localhost")
+            location = {"Location": f"http://localhost:{elsewhere.port}/words"}
+
+            def answer(request: web.Request) -> web.Response:
+                if request.headers["Host"] == "nobody.invalid":
+                    return web.Response(status=307, headers=location)
+                return web.Response(status=403)
+
+            proxy.check = answer
+            secret = {**KEYS, "sessionToken": "token"}
+            end = await must_fail(build(proxy, tmp_path, endpoint="http://nobody.invalid", secret=secret))
+        assert "is refused (access denied)" in end.message
+        assert elsewhere.requests == []
+        assert [each["Host"] for each in proxy.requests] == ["nobody.invalid", f"localhost:{elsewhere.port}"]
+
     async def test_the_same_host_may_lead_on(self, tmp_path: Path) -> None:
         bucket = Bucket({"train/a": b"a"})
 
@@ -269,13 +309,62 @@ class TestRedirects:
         assert {each["Host"] for each in proxy.requests} == {"nobody.invalid"}
 
 
-@pytest.mark.parametrize(
-    ("endpoint", "excluded"),
-    [
-        ("https://minio.example.com:9000", "minio.example.com"),
-        ("http://[0:0::1]:9000", "::1"),
-        ("https://例子.example", "xn--fsqu00a.example"),
-    ],
-)
-def test_the_host_of_a_bucket_is_asked_without_a_proxy(endpoint: str, excluded: str) -> None:
-    assert Fence(port=9).build_options(endpoint) == {"proxy_url": "http://127.0.0.1:9", "proxy_excludes": excluded}
+class TestFence:
+    @pytest.mark.parametrize(
+        ("endpoint", "excluded"),
+        [
+            ("https://minio.example.com:9000", "minio.example.com"),
+            ("http://[0:0::1]:9000", "::1"),
+            ("https://例子.example", "xn--fsqu00a.example"),
+        ],
+    )
+    def test_the_host_of_a_bucket_is_asked_without_a_proxy(self, endpoint: str, excluded: str) -> None:
+        assert Fence(port=9, agent="paddock/1").build_options(endpoint) == {
+            "proxy_url": "http://127.0.0.1:9",
+            "proxy_excludes": excluded,
+            "user_agent": "paddock/1",
+        }
+
+    @pytest.mark.parametrize(
+        ("endpoint", "environ", "proxy"),
+        [
+            ("http://10.1.2.3:9000", {"http_proxy": "http://proxy:3128"}, "http://proxy:3128"),
+            ("http://10.1.2.3:9000", {"http_proxy": "proxy:3128"}, "http://proxy:3128"),
+            ("http://10.1.2.3:9000", {"all_proxy": "socks5h://proxy"}, "socks5h://proxy"),
+            ("http://10.1.2.3:9000", {"https_proxy": "http://proxy:3128"}, ""),
+            ("http://10.1.2.3:9000", {"http_proxy": "ftp://proxy"}, ""),
+            ("http://10.1.2.3:9000", {"http_proxy": "http://proxy:99999"}, ""),
+            ("http://10.1.2.3:9000", {"http_proxy": "http://"}, ""),
+            ("http://10.1.2.3:9000", {"http_proxy": "http://p", "no_proxy": "a b, 10.0.0.0/8 ,,"}, ""),
+            ("http://10.1.2.3:9000", {"http_proxy": "http://p", "no_proxy": "10.1.2.3/8"}, ""),
+            ("http://10.1.2.3:9000", {"http_proxy": "http://p", "no_proxy": "11.0.0.0/8,fc00::/7,/8"}, "http://p"),
+            ("http://[fc00::1]", {"http_proxy": "http://p", "no_proxy": "10.0.0.0/8,fc00::/7"}, ""),
+            ("http://minio.svc", {"http_proxy": "http://p", "no_proxy": "10.0.0.0/8,.svc"}, ""),
+        ],
+    )
+    def test_a_proxy_is_the_way_to_every_host_or_to_none(
+        self, monkeypatch: pytest.MonkeyPatch, endpoint: str, environ: dict[str, str], proxy: str
+    ) -> None:
+        for name, value in environ.items():
+            monkeypatch.setenv(name, value)
+        options = Fence(port=9).build_options(endpoint)
+        assert options == {"proxy_url": proxy} if proxy else "proxy_excludes" in options
+
+    @pytest.mark.parametrize("said", ["", "User-Agent: paddock/1\r\n", "User-Agent: \xff\r\n"])
+    async def test_a_stranger_of_the_machine_changes_nothing(self, said: str) -> None:
+        async with open_fence() as fence:
+            assert await ask(fence, f"GET http://elsewhere.example/ HTTP/1.1\r\n{said}") == "HTTP/1.1 403 Forbidden"
+            assert fence.led_to == ""
+
+    async def test_a_line_that_is_no_request_is_answered(self) -> None:
+        async with open_fence() as fence:
+            assert await ask(fence, "GET\r\n") == "HTTP/1.1 403 Forbidden"
+
+
+async def ask(fence: Fence, head: str) -> str:
+    """The first line of the answer."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", fence.port)
+    writer.write(head.encode("latin-1") + b"\r\n")
+    answer = await reader.read()
+    writer.close()
+    return answer.decode().partition("\r\n")[0]

@@ -8,10 +8,12 @@ So every host but the bucket's lies, for obstore, behind a proxy: this server, w
 from __future__ import annotations
 
 import asyncio
+import secrets
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass
-from ipaddress import ip_address
+from dataclasses import dataclass, field
+from hmac import compare_digest
+from ipaddress import ip_address, ip_network
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
@@ -20,34 +22,47 @@ if TYPE_CHECKING:
     from obstore.store import ClientConfig
 
 _HEAD_SECONDS = 10.0
+_PROXIES = frozenset({"http", "https", "socks4", "socks4a", "socks5", "socks5h"})
 
 
 @dataclass(slots=True)
 class Fence:
-    """`led_to`: the host that a request was last led to; empty if none was."""
+    """`led_to`: the host that a request was last led to; empty if none was. `agent`: the User-Agent of the fetch's own
+    requests, which nobody guesses. Each process of the machine reaches the port, and a request without it is a
+    stranger's. (Proxy-Authorization is none of what a redirected request keeps.)"""
 
     port: int = 0
     led_to: str = ""
+    agent: str = field(default_factory=lambda: f"paddock/{secrets.token_hex(16)}")
 
     def build_options(self, endpoint: str) -> ClientConfig:
-        """Those of a client that may reach the host of its endpoint, and hosts below that one. A proxy of the
-        environment stays the way to it: there is no second one then, and that proxy decides what can be reached."""
+        """Those of a client that may reach the host of its endpoint, at any port, and hosts below that one. A proxy of
+        the environment stays the way to it, and is then the way to every host: that proxy decides what can be reached.
+        obstore reads the environment only where it is given no proxy."""
         parts = urlsplit(endpoint)
         host = parts.hostname or ""
-        if {parts.scheme, "all"} & getproxies().keys() and not proxy_bypass(host):
-            return {}
-        return {"proxy_url": f"http://127.0.0.1:{self.port}", "proxy_excludes": _unify(host)}
+        if proxy := _find_proxy(parts.scheme, host):
+            return {"proxy_url": proxy}
+        proxy = f"http://127.0.0.1:{self.port}"
+        return {"proxy_url": proxy, "proxy_excludes": _unify(host), "user_agent": self.agent}
 
     async def refuse(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Only obstore has something to ask here, and asks at once."""
+        """obstore asks at once."""
         with suppress(OSError, ValueError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
             async with asyncio.timeout(_HEAD_SECONDS):
-                head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
-            target = head.split(" ", 2)[1]
-            self.led_to = (urlsplit(target).netloc if "://" in target else target.removesuffix(":443"))[:200]
+                head = await reader.readuntil(b"\r\n\r\n")
+            if self._is_own(head):
+                target = head.decode("latin-1").split(" ", 2)[1]
+                host = urlsplit(target).netloc if "://" in target else target.removesuffix(":443")
+                self.led_to = host.rpartition("@")[2][:200]
             writer.write(b"HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
             await writer.drain()
         writer.close()
+
+    def _is_own(self, head: bytes) -> bool:
+        fields = [line.partition(b":") for line in head.split(b"\r\n")]
+        agents = [value.strip() for name, _, value in fields if name.lower() == b"user-agent"]
+        return len(agents) == 1 and compare_digest(agents[0], self.agent.encode())
 
 
 @asynccontextmanager
@@ -59,6 +74,31 @@ async def open_fence() -> AsyncIterator[Fence]:
         yield fence
     finally:
         server.close()
+
+
+def _find_proxy(scheme: str, host: str) -> str:
+    """The environment's proxy to a host; empty if there is none. One that obstore cannot use is none: it would go
+    straight to the host, and to each other one."""
+    proxies = getproxies()
+    proxy = proxies.get(scheme) or proxies.get("all") or ""
+    proxy = proxy if "://" in proxy else f"http://{proxy}"
+    with suppress(ValueError):
+        parts = urlsplit(proxy)
+        name, _ = parts.hostname, parts.port
+        if name and parts.scheme in _PROXIES and not _is_direct(host, proxies.get("no", "")):
+            return proxy
+    return ""
+
+
+def _is_direct(host: str, no_proxy: str) -> bool:
+    """Whether NO_PROXY has a host: as a name, or in a net (`10.0.0.0/8`), of which Python knows nothing."""
+    return proxy_bypass(host) or any(_is_within(host, each.strip()) for each in no_proxy.split(","))
+
+
+def _is_within(host: str, net: str) -> bool:
+    with suppress(ValueError):
+        return ip_address(host) in ip_network(net, strict=False)
+    return False
 
 
 def _unify(host: str) -> str:
