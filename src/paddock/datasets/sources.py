@@ -95,8 +95,6 @@ _SURE_HOST = re.compile(r"[\w-]+(\.[\w-]+)+|localhost|\[[0-9A-Fa-f:.]+\]")
 """What stands before a "/", "?" or "#" of an http address and is taken for the host although an "@" follows, as in the
 paths of package mirrors (`https://cdn.example.com/npm/words@1.2/x.csv`): a name and a password have a ":", and a token
 has no dot."""
-_LOGIN_ENDS = 300
-"""Characters behind the scheme in which a name and a password may stand."""
 _WITHOUT_LOGIN = frozenset({"s3", "hf", "modelscope", "file", "claim", "git+file"})
 """Schemes whose addresses have no name and password, and may have an "@" behind the first part."""
 
@@ -164,13 +162,13 @@ def _split_scheme(uri: str) -> tuple[str, str]:
 
 
 def _find_host(scheme: str, rest: str) -> int:
-    """Where the host begins: behind a name and a password, 0 if there are none. They end at the last "@" that they may
-    end at, as a password that somebody has not encoded has any characters."""
+    """Where the host begins: behind a name and a password, 0 if there are none. They end at the last "@", as a
+    password that somebody has not encoded has any characters, and a token any length."""
     first = re.split(r"[/?#]", rest, maxsplit=1)[0]
     is_sure = scheme.lower() in ("http", "https") and _SURE_HOST.fullmatch(first)
     if is_sure or (_is_plain(scheme, rest) and not re.search("[@:]", first)):
         return 0
-    return max(first.rfind("@"), rest[:_LOGIN_ENDS].rfind("@")) + 1
+    return rest.rfind("@") + 1
 
 
 def _is_plain(scheme: str, rest: str) -> bool:
