@@ -56,6 +56,9 @@ BAD = [
     ("", 'found "", which begins with no scheme: allowed: https://'),
     ("words.tar", 'found "words.tar", which begins with no scheme: allowed: https://'),
     ("/data/words", 'found "/data/words": a directory of this machine is file:///data/words'),
+    ("/data/a@b", 'found "/data/a@b": a directory of this machine is file:///data/a@b'),
+    ("//host/words", 'found "//host/words", which begins with no scheme: allowed: https://'),
+    ("//ann:hush@host/words", 'found "host/words", which begins with no scheme: allowed: https://'),
     ("git@host:ann/x.git", 'found "git@host:ann/x.git": a repository by ssh is git+ssh://git@host/ann/x.git'),
     ("ftp://host/x", 'found "ftp://": allowed: https://'),
     (
@@ -162,6 +165,7 @@ def test_any_text_is_a_source_or_a_sentence(uri: str) -> None:
         ("file:///data/a@b", "file:///data/a@b"),
         ("s3://words/a@b", "s3://words/a@b"),
         ("/data/a@b", "/data/a@b"),
+        ("//ann:hush@host/x", "host/x"),
     ],
 )
 def test_nothing_secret_is_shown(uri: str, shown: str) -> None:
@@ -190,6 +194,11 @@ def test_nothing_secret_is_shown(uri: str, shown: str) -> None:
         "file://ann:hush@/x",
         "claim://ann:hush@words",
         "ann:hush@host/x",
+        "//ann:hush@host/x",
+        "//ann:hu/hush@host/x",
+        "///ann:hush@host/x",
+        "/x?signature=hush",
+        "git@host:x?signature=hush",
         "git@ann:hush@host/x",
         "ann:hush://x@host/x",
     ],

@@ -172,8 +172,9 @@ def _find_host(scheme: str, rest: str) -> int:
 
 
 def _is_plain(scheme: str, rest: str) -> bool:
-    """Whether an "@" is a character as any other."""
-    return scheme.lower() in _WITHOUT_LOGIN or (not scheme and rest.startswith("/"))
+    """Whether an "@" is a character as any other. `//ann:hush@host/x` is no path but an address without its scheme (RFC
+    3986, 4.2)."""
+    return scheme.lower() in _WITHOUT_LOGIN or (not scheme and rest.startswith("/") and not rest.startswith("//"))
 
 
 def read_source(uri: str) -> Source:
@@ -298,11 +299,12 @@ def _split(uri: str) -> SplitResult:
 
 
 def _explain_no_scheme(uri: str) -> str:
-    if uri.startswith("/"):
-        return f'found "{uri}": a directory of this machine is file://{uri}'
-    if uri.startswith("git@") and ":" in uri and uri.count("@") == 1:
-        return f'found "{uri}": a repository by ssh is git+ssh://{uri.replace(":", "/", 1)}'
-    return f'found "{_printable(hide(uri))}", which begins with no scheme: {_ALLOWED}'
+    shown = hide(uri)
+    if _is_plain("", uri):
+        return f'found "{shown}": a directory of this machine is file://{shown}'
+    if uri.startswith("git@") and ":" in shown and uri.count("@") == 1:
+        return f'found "git@{shown}": a repository by ssh is git+ssh://git@{shown.replace(":", "/", 1)}'
+    return f'found "{_printable(shown)}", which begins with no scheme: {_ALLOWED}'
 
 
 def _explain_scheme(scheme: str, rest: str) -> str:
