@@ -178,7 +178,7 @@ def _read_directory(text: str) -> str:
         raise UserError(
             phrase("--from {path} is a file, and a dataset is a directory: name the directory of it", path=text)
         )
-    if text.startswith(("/", "./", "../", "~")):
+    if text.startswith(("/", "./", "../", "~")) and not text.startswith("//"):  # which may have a password in it
         raise UserError(phrase("--from {path}: there is no such directory on this machine", path=text))
     return text
 
