@@ -74,7 +74,9 @@ def _enter(link: str) -> tuple[str, list[dict[str, str]]]:
     opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor(jar))
     with opener.open(link, timeout=90) as answer:
         address = answer.url.rstrip("/")
-    return address, [{"name": each.name, "value": each.value or "", "url": f"{address}/"} for each in jar]
+    return address, [
+        {"name": each.name, "value": each.value or "", "domain": each.domain, "path": each.path} for each in jar
+    ]
 
 
 @contextmanager
