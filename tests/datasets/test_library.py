@@ -21,7 +21,7 @@ from paddock.datasets.states import Failed, Fetching, Ready, State, Unfetched
 from paddock.datasets.supplier import Report
 from paddock.kube.api import Api
 from paddock.kube.datasets import FINALIZER
-from paddock.kube.errors import ApiError, Invalid, NotFound
+from paddock.kube.errors import ApiError, BadRequest, Invalid, NotFound
 from paddock.kube.meta import CRDS, DATASETS, NAMESPACES, PODS, Manifest
 from support.operator_seam import Request, Seam
 from support.waiting import rest, until
@@ -359,7 +359,7 @@ async def test_statuses_that_are_not_taken_for_long_hold_no_other_namespace(api:
     assert len(held) == OF_ONE
 
 
-async def test_a_status_that_the_definition_refuses_is_not_sent_again_until_there_is_another_one(
+async def test_a_status_that_the_definition_refuses_is_not_sent_again_at_once_and_another_one_is(
     api: LocalApi, run: Start, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(library, "_API_SECONDS", 0.0)  # what is to be sent again is sent at the next look
@@ -377,10 +377,46 @@ async def test_a_status_that_the_definition_refuses_is_not_sent_again_until_ther
         await api.create(DATASETS, dataset(name))
         await status(api, phase("Ready"), name)
     assert seam.requests.count(sent) == 1
-    assert len([line for line in caplog.messages if "is not sent again: status.files: must be" in line]) == 1
+    assert len([line for line in caplog.messages if "status.files: must be an integer; again in 300 s" in line]) == 1
     seam.before = None
     await api.patch(DATASETS, "default", "words", {"spec": {"round": 1}})
     assert (await status(api, phase("Ready")))["round"] == 1
+
+
+async def test_a_status_that_was_refused_is_sent_again_later_as_the_definition_may_be_a_newer_one_by_then(
+    api: LocalApi, run: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(library, "_REFUSED_SECONDS", 0.5)
+    seam, sent = Seam(api), ("patch", "datasets/status", "words")
+
+    async def refuse_once(request: Request) -> None:
+        if request == sent and seam.requests.count(sent) == 1:
+            raise BadRequest("unknown field status.files")
+
+    seam.before = refuse_once
+    run(FakeSupplier(), seam)
+    await api.create(DATASETS, dataset())
+    assert (await status(api, phase("Ready")))["files"] == 1
+    assert seam.requests.count(sent) == 2
+
+
+async def test_another_status_does_not_wait_as_long_as_one_that_was_refused(
+    api: LocalApi, run: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(library, "_API_SECONDS", 0.2)
+    seam, sent = Seam(api), ("patch", "datasets/status", "words")
+    answers: list[ApiError] = [Invalid("status.message: is not for you"), ApiError("the server is at its limit")]
+
+    async def refuse(request: Request) -> None:
+        if request == sent and answers:
+            raise answers.pop(0)
+
+    seam.before = refuse
+    run(FakeSupplier([Failed("first", Fault.SOURCE), Failed("second", Fault.SOURCE)]), seam)
+    await api.create(DATASETS, dataset())
+    await until(lambda: len(answers) == 1)
+    await api.patch(DATASETS, "default", "words", {"spec": {"round": 1}})
+    assert (await status(api, phase("Failed")))["message"] == "second"
 
 
 @pytest.mark.parametrize(

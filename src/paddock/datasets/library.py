@@ -37,6 +37,9 @@ RETRY_SECONDS: Mapping[Fault, tuple[float, ...]] = {
 }
 """Seconds until a failure is tried again, by the number of failures alike; the last holds for all further ones."""
 _API_SECONDS = 5.0
+_REFUSED_SECONDS = 300.0
+"""Until a status that the definition refused is sent again: the definition may be another one by then, as `kubectl
+apply` of a newer one changes no Dataset."""
 _IN_USE_SECONDS = 1.0, 15.0
 """Between two looks whether a deleted Dataset is mounted still: at first, and of one that is in use for long."""
 _CONFLICTS = 10
@@ -68,7 +71,8 @@ class _Desired:
 class _Entry:
     """`known`: `state` is what the supplier has said; before, the recorded status stands. `refused_until`: a write of
     the status failed, and the next waits. `put_off`: it is looked at again when its status may be written. `refused`:
-    the status that the server never takes. `looks`: how often a deleted Dataset was found in use."""
+    the status that the definition did not take, and `refused_at`, when. `looks`: how often a deleted Dataset was found
+    in use."""
 
     desired: _Desired
     recorded: Mapping[str, Any]
@@ -79,8 +83,9 @@ class _Entry:
     writing: bool = False
     written_at: float = float("-inf")
     refused_until: float = float("-inf")
-    put_off: bool = False
+    put_off: asyncio.TimerHandle | None = None
     refused: Mapping[str, Any] | None = None
+    refused_at: float = float("-inf")
     removed: bool = False
     in_use: tuple[str, ...] = ()
     looks: int = 0
@@ -273,23 +278,22 @@ class Datasets:
         if entry.writing:
             return
         status = _build_status(entry)
-        if _is_recorded(entry, status) or status == entry.refused:
+        if _is_recorded(entry, status):
             return
+        if entry.put_off is not None:  # until a time that another status had to wait for
+            entry.put_off.cancel()
+            entry.put_off = None
         if (left := self._measure_wait(entry, status)) <= 0:
             entry.writing = True
             group.create_task(self._write_status(entry, status))
-        elif not entry.put_off:
-            entry.put_off = True
-            asyncio.get_running_loop().call_later(left, self._look_again, entry)
-
-    def _look_again(self, entry: _Entry) -> None:
-        entry.put_off = False
-        self._tell(entry)
+        else:
+            entry.put_off = asyncio.get_running_loop().call_later(left, self._tell, entry)
 
     def _measure_wait(self, entry: _Entry, status: Mapping[str, Any]) -> float:
         same_phase = status.get("phase") == entry.recorded.get("phase")
         soon = entry.written_at + self._supplier.status_seconds if same_phase else float("-inf")
-        return max(soon, entry.refused_until) - asyncio.get_running_loop().time()
+        taken = entry.refused_at + _REFUSED_SECONDS if status == entry.refused else float("-inf")
+        return max(soon, taken, entry.refused_until) - asyncio.get_running_loop().time()
 
     async def _write_status(self, entry: _Entry, status: Mapping[str, Any]) -> None:
         key, now = entry.desired.key, asyncio.get_running_loop().time
@@ -301,9 +305,9 @@ class Datasets:
         except NotBegun:
             raise
         except (Invalid, BadRequest) as error:
-            # The same is refused again, as by a definition of another version: until there is another one to tell.
-            entry.refused = status
-            logger.warning("status of dataset %s, which is not sent again: %s", key, error.message)
+            # The same is refused again, as by a definition of another version, until there is a newer one.
+            entry.refused, entry.refused_at = status, now()
+            logger.warning("status of dataset %s: %s; again in %.0f s", key, error.message, _REFUSED_SECONDS)
         except ApiError as error:
             logger.warning("status of dataset %s: %s; again in %.0f s", key, error.message, _API_SECONDS)
             entry.written_at = now()
