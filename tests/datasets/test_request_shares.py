@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
+from paddock.datasets import request_shares
 from paddock.datasets.fetch_jobs import CLAIM_ANNOTATION
-from paddock.datasets.request_shares import AT_ONCE, OF_ONE, SharedRequests, keep_read
+from paddock.datasets.request_shares import AT_ONCE, LOGS_AT_ONCE, OF_ONE, SharedRequests, keep_read
 from paddock.kube.api import Api, Event
 from paddock.kube.calls import Call, List, T
 from paddock.kube.datasets import LABEL, read_mounted
@@ -80,24 +81,60 @@ async def test_many_namespaces_take_turns() -> None:
     assert (slow.most, slow.there) == (AT_ONCE, [])
 
 
-async def test_a_log_that_is_slow_is_one_of_the_requests_of_its_namespace() -> None:
-    slow = Slow()
+async def test_a_namespace_waits_for_one_request_of_each_other_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many each of them has waiting."""
+    monkeypatch.setattr(request_shares, "AT_ONCE", 1)
+    begun = list[str]()
+
+    class Noted(Slow):
+        async def send(self, call: Call[T]) -> T:
+            begun.append(call.namespace)
+            return await super().send(call)
+
+    slow = Noted()
     shared = SharedRequests(slow)
+    asking = [asyncio.create_task(ask(shared, f"n{number % 5}")) for number in range(40)]
+    await turns()
+    asking.append(asyncio.create_task(ask(shared, "few")))
+    await turns()
+    slow.open.set()
+    await asyncio.gather(*asking)
+    assert begun.index("few") <= 6 and begun[:5] == [f"n{number}" for number in range(5)]
+
+
+async def read_many(slow: Slow, shared: SharedRequests) -> list[asyncio.Task[bytes]]:
+    """Logs that do not come: many of each of many namespaces."""
 
     async def read_log(namespace: str, pod: str) -> bytes:
         await slow.hold(namespace)
         return pod.encode()
 
     read = shared.share_logs(read_log)
-    reading = [asyncio.create_task(read("many", f"p{number}")) for number in range(10)]
+    reading = [asyncio.create_task(read(f"n{number % 20}", f"p{number}")) for number in range(80)]
     await turns()
-    assert slow.there == ["many"] * OF_ONE
-    asking = asyncio.create_task(ask(shared, "many"))
-    await turns()
-    assert slow.there == ["many"] * OF_ONE
+    return reading
+
+
+async def test_of_logs_that_are_slow_a_namespace_reads_one_and_all_read_few() -> None:
+    slow = Slow()
+    reading = await read_many(slow, SharedRequests(slow))
+    assert slow.there == [f"n{number}" for number in range(LOGS_AT_ONCE)]
     slow.open.set()
-    assert await asyncio.gather(*reading) == [f"p{number}".encode() for number in range(10)]
-    await asking
+    assert await asyncio.gather(*reading) == [f"p{number}".encode() for number in range(80)]
+    assert slow.most == LOGS_AT_ONCE
+
+
+async def test_no_request_waits_for_logs_that_are_slow() -> None:
+    slow = Slow()
+    shared = SharedRequests(slow)
+    reading = await read_many(slow, shared)
+    there = len(slow.there)
+    asking = [asyncio.create_task(ask(shared, "n0")) for _ in range(OF_ONE)]
+    asking += [asyncio.create_task(ask(shared, "few")) for _ in range(OF_ONE)]
+    await turns()
+    assert slow.there[there:] == ["n0"] * OF_ONE + ["few"] * OF_ONE
+    slow.open.set()
+    await asyncio.gather(*reading, *asking)
 
 
 async def test_a_turn_is_given_back_by_who_does_not_wait_any_more() -> None:

@@ -25,6 +25,27 @@ from paddock.kube.meta import Manifest, Resource, annotations_of, controller_of,
 
 AT_ONCE, OF_ONE = 16, 4
 """Requests that are on their way at one time, in all and of one namespace."""
+LOGS_AT_ONCE, LOGS_OF_ONE = 8, 1
+"""The same of reads of logs: whose pod is slow may let one take all of its time."""
+
+
+class _Turns:
+    """One request of a namespace waits for a place, behind one of each other namespace, however many they have."""
+
+    def __init__(self, at_once: int, of_one: int) -> None:
+        self._places, self._of_one = asyncio.Semaphore(at_once), of_one
+        self._shares: dict[str, tuple[asyncio.Semaphore, asyncio.Lock]] = {}
+
+    @asynccontextmanager
+    async def take(self, namespace: str) -> AsyncIterator[None]:
+        share, first = self._shares.setdefault(namespace, (asyncio.Semaphore(self._of_one), asyncio.Lock()))
+        async with share:
+            async with first:
+                await self._places.acquire()
+            try:
+                yield
+            finally:
+                self._places.release()
 
 
 class SharedRequests(Api):
@@ -32,19 +53,12 @@ class SharedRequests(Api):
 
     def __init__(self, api: Api) -> None:
         self._api = api
-        self._slots, self._shares = asyncio.Semaphore(AT_ONCE), dict[str, asyncio.Semaphore]()
-
-    @asynccontextmanager
-    async def turn(self, namespace: str) -> AsyncIterator[None]:
-        """Both are given in the order in which they were asked for: a namespace has four at most that wait for the
-        slots, so no other waits for more of it."""
-        async with self._shares.setdefault(namespace, asyncio.Semaphore(OF_ONE)), self._slots:
-            yield
+        self._requests, self._logs = _Turns(AT_ONCE, OF_ONE), _Turns(LOGS_AT_ONCE, LOGS_OF_ONE)
 
     async def send(self, call: Call[T]) -> T:
         if isinstance(call, List):
             call = structs.replace(call, keep=keep_read)  # type: ignore[arg-type]
-        async with self.turn(call.namespace):
+        async with self._requests.take(call.namespace):
             return await self._api.send(call)
 
     def follow(
@@ -53,10 +67,10 @@ class SharedRequests(Api):
         return self._api.follow(resource, namespace, labels=labels, fields=fields)
 
     def share_logs(self, read_log: ReadLog) -> ReadLog:
-        """Reads logs in the same turns: one may take seconds."""
+        """Reads logs in turns of their own: one may take seconds, in which no request waits for it."""
 
         async def read(namespace: str, pod: str) -> bytes:
-            async with self.turn(namespace):
+            async with self._logs.take(namespace):
                 return await read_log(namespace, pod)
 
         return read
