@@ -327,3 +327,16 @@ async def test_a_copy_that_is_not_whole_says_so_with_its_bytes_and_where_the_res
         assert "kubectl logs demo-worker-0 --namespace default --container " in each
         assert "worker-0: lines between 1970-01-01T00:16:40Z and 1970-01-01T00:17:40Z are missing" in each
     assert "the copy of this log" not in other and "are missing" not in other
+
+
+async def test_a_copy_that_was_removed_is_no_log_without_lines(tmp_path: Path) -> None:
+    keep_run(tmp_path)
+    path = keep_log(tmp_path, "worker-0", "")
+    path.with_suffix(".at").write_bytes(b'{"full": true, "ended": true}')
+    keep_log(tmp_path, "worker-1", "step 1\n")
+    async with serve_console(tmp_path) as served:
+        page = await read(served, f"{LOGS}?rank=worker-0")
+    assert "worker-0: the copy of this log was removed" in page
+    assert "kubectl logs demo-worker-0 --namespace default --container " in page
+    assert "the log of worker-0 cannot be read any more: it was removed" in page
+    assert "printed nothing" not in page and "goes on when there is room" not in page

@@ -34,12 +34,14 @@ class Identity:
 @dataclass(frozen=True, slots=True)
 class LeftOut:
     """What the copy of a log lacks. `stopped`: bytes at which copying has stopped, as there was no room for more; None
-    while it goes on. `gaps`: the times between which lines were lost. `pod`, `container`: where the whole log is."""
+    while it goes on. `gaps`: the times between which lines were lost. `pod`, `container`: where the whole log is.
+    `removed`: all of the copy gave way, and it is not copied again."""
 
     pod: str
     container: str
     stopped: int | None = None
     gaps: tuple[tuple[Moment, Moment], ...] = ()
+    removed: bool = False
 
 
 @dataclass(frozen=True, slots=True)

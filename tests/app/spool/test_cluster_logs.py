@@ -298,10 +298,15 @@ async def test_the_oldest_runs_go_first_and_none_that_is_looked_at(cluster: Clus
             if number:
                 await cluster.api.delete(JOBS, "default", f"job{number}")
     spool = cluster.spool
+    assert spool.acquire()
+    before = spool.room.taken
     async with Client(read_config(str(cluster.server.kubeconfig))) as client:
         await tidy(spool, client, {uids[0]}, Limits(bytes=14_000))
+    spool.forget_pruned()
     left = {path.parts[-3].split("_")[1] for path in cluster.directory.rglob("0.log")}
     assert left == {"job0-worker-0", "job2-worker-0"}
+    assert len(spool.room.logs) == 2 and 0 < spool.room.taken < before  # what was pruned takes no room
+    spool.release()
 
 
 async def test_paddock_logs_prints_the_copy_when_the_pod_is_gone_and_when_the_job_is(

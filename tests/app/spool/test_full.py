@@ -5,12 +5,17 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from paddock.app.consoles.spool.copying import Copier
 from paddock.app.consoles.spool.files import ClusterSpool, read_left_out, read_progress
 from paddock.app.consoles.spool.room import Room
 from paddock.app.home import Home
+from paddock.history.records import RunRecord
 from paddock.kube.meta import Manifest
 from support.waiting import until
 
@@ -42,12 +47,17 @@ class Program:
 
     def __init__(self) -> None:
         self.text = b""
+        self._ended = False
         self._grown = asyncio.Event()
 
     def print(self, text: bytes) -> None:
         self.text += text
         self._grown.set()
         self._grown = asyncio.Event()
+
+    def end(self, text: bytes) -> None:
+        self._ended = True
+        self.print(text)
 
     def rotate(self, begin: int) -> None:
         """What was printed before this second is there no more."""
@@ -62,6 +72,8 @@ class Program:
                 place += len(chunk)
                 yield chunk
                 await asyncio.sleep(0)
+            elif self._ended:
+                return
             else:
                 await grown.wait()
 
@@ -237,4 +249,139 @@ async def test_a_log_whose_pod_has_ended_has_no_end_before_all_of_it_is_there(tm
     await until(lambda: not readers.copiers["loud"].namespaces)
     assert not read_progress(readers.path("loud")).ended
     await readers.leave()
+    readers.spool.release()
+
+
+def end_pod(name: str) -> Manifest:
+    return build_pod(name) | {"status": {"phase": "Succeeded"}}
+
+
+async def end(readers: Readers, reader: str, name: str, text: bytes) -> None:
+    """A pod that has ended is copied to its end."""
+    readers.look(reader, name)
+    readers.programs[name].end(text)
+    readers.copiers[name].see(end_pod(name))
+    await until(lambda: not readers.copiers[name].namespaces)
+
+
+async def test_of_logs_that_have_ended_the_oldest_are_removed_which_is_said_and_they_are_not_copied_again(
+    tmp_path: Path,
+) -> None:
+    readers = Readers(tmp_path)
+    for n in range(6):
+        await end(readers, "ada", f"ended-{n}", write(0, 120))
+    assert readers.taken <= MOST
+    assert [len(readers.read(f"ended-{n}")) > 0 for n in range(6)] == [False] * 2 + [True] * 4
+    left_out = read_left_out(readers.path("ended-0"))
+    assert left_out is not None and left_out.removed and left_out.pod == "ended-0"
+    assert read_left_out(readers.path("ended-5")) is None
+    readers.copiers["ended-0"].see(end_pod("ended-0"))
+    assert not readers.copiers["ended-0"].namespaces
+    await readers.leave()
+    readers.spool.release()
+
+
+async def test_a_log_that_has_ended_is_not_removed_for_another_reader_s_programs(tmp_path: Path) -> None:
+    readers = Readers(tmp_path)
+    await end(readers, "ada", "quiet", write(0, 60))
+    loud = [f"loud-{n}" for n in range(4)]
+    for name in loud:
+        readers.look("ben", name)
+        readers.programs[name].print(write(0, 1_000))
+    await until(lambda: all(map(readers.is_full, loud)))
+    assert b"line 59 " in readers.read("quiet")
+    await readers.leave()
+    readers.spool.release()
+
+
+async def test_a_log_at_which_two_look_counts_for_who_takes_less_whoever_came_first(tmp_path: Path) -> None:
+    readers = Readers(tmp_path)
+    readers.look("ada", "both")
+    readers.programs["both"].print(write(0, 150))
+    await readers.see("both", lambda text: b"line 149 " in text)
+    ben = Copier(readers.programs["both"], readers.spool, reader="ben")
+    ben.see(build_pod("both"))
+    loud = [f"loud-{n}" for n in range(4)]
+    for name in loud:
+        readers.look("ada", name)
+        readers.programs[name].print(write(0, 140))
+    await until(lambda: any(map(readers.is_full, loud)) and not readers.is_full("both"))
+    readers.programs["both"].print(write(150, 155))
+    await readers.see("both", lambda text: b"line 154 " in text)
+    assert not readers.is_full("both")
+    await ben.stop()
+    await readers.leave()
+    readers.spool.release()
+
+
+BESIDE = 3_000
+
+
+def measure(directory: Path) -> int:
+    """Bytes of all files."""
+    return sum(path.lstat().st_size for path in directory.rglob("*") if path.is_file())
+
+
+POD = st.tuples(
+    st.sampled_from(["ada", "ben"]), st.sampled_from([1, 20, 150, 400]), st.sampled_from([0, 60]), *[st.booleans()] * 2
+)
+
+
+@settings(max_examples=10, deadline=None)
+@given(pods=st.lists(POD, min_size=20, max_size=40))
+async def test_whatever_pods_print_and_however_many_end_the_disk_has_a_bound(
+    pods: list[tuple[str, int, int, bool, bool]],
+) -> None:
+    """Labels of pods are on the disk too."""
+    with TemporaryDirectory() as name:
+        spool = ClusterSpool(Home(Path(name), Path(name)), Room(MOST, EACH, BESIDE))
+        assert spool.acquire()
+        for number, (reader, lines, width, ends, labels) in enumerate(pods):
+            pod = build_pod(f"p{number}")
+            owner = {"apiVersion": "v1", "kind": "Job", "name": "j", "uid": "u", "controller": True}
+            pod["metadata"] |= {"ownerReferences": [owner], "labels": {"x": "y" * 10_000 * labels}}
+            log = spool.begin(pod, reader)
+            text = write(0, lines, width)
+            for at in range(0, len(text), 1_000):
+                log.write(text[at : at + 1_000])
+            if ends and not log.at.full:
+                log.end()
+            log.save()
+            spool.finish(log)
+            log = spool.begin(build_pod("last"), reader)  # one line, as what gives way does so when one grows
+            log.write(write(0, 1))
+            spool.finish(log)
+            assert measure(spool.home.node) <= MOST + 3_000
+        spool.release()
+        again = ClusterSpool(Home(Path(name), Path(name)), Room(MOST // 2, EACH, BESIDE))
+        assert again.acquire()
+        assert measure(again.home.node) <= MOST // 2
+        again.release()
+
+
+async def test_of_lines_without_text_the_times_beside_them_take_room_too(tmp_path: Path) -> None:
+    readers = Readers(tmp_path)
+    for n in range(3):
+        log = readers.spool.begin(build_pod(f"p{n}"), "ada")
+        for second in range(2_000):
+            log.write(stamp(second) + b"\n")
+        readers.spool.finish(log)
+    assert 20_000 < measure(readers.spool.home.node) <= MOST + 10_000  # how far each is copied
+    readers.spool.release()
+
+
+async def test_the_record_of_a_run_says_that_a_log_of_it_was_removed(tmp_path: Path) -> None:
+    readers = Readers(tmp_path)
+    record = RunRecord("v1", "Job", "team", "j", "u", 0, 0.0)
+    readers.spool.keep(record)
+    owner = {"apiVersion": "v1", "kind": "Job", "name": "j", "uid": "u", "controller": True}
+    for n in range(4):
+        pod = build_pod(f"p{n}")
+        pod["metadata"]["ownerReferences"] = [owner]
+        log = readers.spool.begin(pod, "ada")
+        log.write(write(0, 160))
+        log.end()
+        readers.spool.finish(log)
+        kept = readers.spool.find_record("team", "j", "u")
+        assert kept is not None and kept.logs_pruned == (n == 3)
     readers.spool.release()

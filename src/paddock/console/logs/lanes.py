@@ -30,6 +30,11 @@ class Lane:
     def is_silent(self) -> bool:
         return self.log is None or self.log.size == 0
 
+    @property
+    def is_removed(self) -> bool:
+        """It has printed something of which nothing is kept."""
+        return self.log is not None and self.log.left_out is not None and self.log.left_out.removed
+
 
 @dataclass(frozen=True, slots=True)
 class Lanes:

@@ -163,7 +163,13 @@ def _tell_left_out(visit: Visit, seen: Look, opened: Sequence[Lane]) -> list[str
 def _tell_lacks(visit: Visit, rank: str, lacks: LeftOut) -> Iterator[Phrase]:
     words = ["logs", lacks.pod, "--namespace", visit.path["namespace"], "--container", lacks.container]
     command = f"{visit.world.kubectl} {shlex.join(words)}"
-    if lacks.stopped is not None:
+    if lacks.removed:
+        yield phrase(
+            "{rank}: the copy of this log was removed, as there is a bound for the copies of logs. The log itself, as "
+            "long as its pod is there: {command}",
+            rank=rank, command=command,
+        )  # fmt: skip
+    elif lacks.stopped is not None:
         yield phrase(
             "{rank}: the copy of this log stopped at {size}, as there is a bound for the copies of logs. It goes on "
             "when there is room. The whole log, as long as its pod is there: {command}",
@@ -178,7 +184,7 @@ def _tell_lacks(visit: Visit, rank: str, lacks: LeftOut) -> Iterator[Phrase]:
 
 
 def _explain_empty(visit: Visit, seen: Look, lane: Lane, part: Part) -> str:
-    if part.lost:
+    if part.lost or lane.is_removed:
         return visit.say(phrase("the log of {rank} cannot be read any more: it was removed", rank=lane.rank))
     if part.count:
         return ""

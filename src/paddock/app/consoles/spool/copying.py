@@ -83,7 +83,7 @@ class Copier:
 
     def _is_copied(self, pod: Manifest) -> bool:
         try:
-            return self._spool.is_copied(pod)
+            return self._spool.is_copied(pod, self._reader)
         except ValueError:
             return True
 

@@ -6,33 +6,38 @@
                                       …/CONTAINER/0.log  .times  .at
 
 `.at` says how far a log is copied; what stands behind that in the log, after a crash, is copied again. How much room
-the logs have is decided in `room`.
+the logs have is decided in `room`. A log that has ended and gave way is there without a line, so that its page can say
+so and nobody copies it again, as long as there is room for that.
 """
 
 from __future__ import annotations
 
 import hashlib
+import logging
 import os
 import re
 import threading
 import time
+from bisect import bisect_right
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
 import msgspec
 
-from paddock.app.consoles.spool.room import Room
+from paddock.app.consoles.spool.room import BESIDE, Room
 from paddock.app.consoles.spool.timed_lines import TimedLines
 from paddock.app.history import History
 from paddock.app.home import Home, Lock
 from paddock.console.world import LeftOut
 from paddock.history.records import RunRecord, find_runs, next_run, write_record
-from paddock.kube.log_marks import SUFFIX, read_marks, write_mark
+from paddock.kube.log_marks import MARK_BYTES, SUFFIX, Marks, read_marks, write_mark
+from paddock.kube.log_owner import LARGEST_OWNER, OWNER_FILE, LogOwner
 from paddock.kube.meta import Manifest, annotations_of, name_of, namespace_of, uid_of
 from paddock.kube.times import Moment, format_time
 from paddock.node.runtime.logs import write_owner
-from paddock.node.runtime.pod_files import open_for_writing, open_regular
+from paddock.node.runtime.pod_files import open_for_writing, open_regular, remove_tree
 from paddock.node.runtime.records import log_directory
 
 _MAIN_CONTAINER = "kubectl.kubernetes.io/default-container"
@@ -40,6 +45,8 @@ _SAVE_SECONDS = 1.0
 _MOST_GAPS = 20
 _PART = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,252}")
 """What is a name in Kubernetes is the name of a file."""
+
+_log = logging.getLogger(__name__)
 
 
 def place_of_cluster(home: Home, server: str) -> Home:
@@ -149,12 +156,18 @@ class CopiedLog:
         """Bytes written."""
         return self._lines.size
 
+    @property
+    def taken(self) -> int:
+        """The same with those of the marks: a program may print less in a line than a mark takes."""
+        return self._lines.size + self._marks
+
     def cut(self, most: int) -> None:
-        """Gives way: keeps whole lines of at most so many bytes, and is full."""
-        points = self.at.points
-        while points and points[-1].size > most:
+        """Gives way: keeps whole lines of at most so many bytes, with their marks, and is full."""
+        points, marks = self.at.points, self._read_marks().offsets
+        while points and points[-1].size + MARK_BYTES * bisect_right(marks, points[-1].size) > most:
             points.pop()
-        kept = Point(most) if self.at.plain else points[-1] if points else Point()
+        plain = Point(max(0, most - self._marks))
+        kept = plain if self.at.plain else points[-1] if points else Point()
         self.at.size, self.at.last, self.at.repeats = kept.size, kept.last, kept.repeats
         self.at.full = True
         self.begin()
@@ -197,13 +210,17 @@ class CopiedLog:
         while view:
             view = view[os.write(self._log, view) :]
         if marks:
-            os.write(self._times, b"".join(write_mark(*mark) for mark in marks))
+            self._marks += os.write(self._times, b"".join(write_mark(*mark) for mark in marks))
+
+    def _read_marks(self) -> Marks:
+        with os.fdopen(open_regular(self.path.with_suffix(SUFFIX)), "rb") as file:
+            return read_marks(file.read())
 
     def _cut_marks(self) -> None:
-        with os.fdopen(open_regular(self.path.with_suffix(SUFFIX)), "rb") as file:
-            marks = read_marks(file.read())
+        marks = self._read_marks()
         kept = [pair for pair in zip(marks.offsets, marks.times, strict=True) if pair[0] <= self.at.size]
         os.ftruncate(self._times, 0)
+        self._marks = MARK_BYTES * len(kept)
         os.write(self._times, b"".join(write_mark(*mark) for mark in kept))
 
 
@@ -222,15 +239,29 @@ def read_left_out(path: Path) -> LeftOut | None:
     if not (at.full or at.gaps):
         return None
     pod = path.parents[1].name.partition("_")[2].rpartition("_")[0]
-    return LeftOut(pod, path.parent.name, at.size if at.full else None, tuple(at.gaps))
+    removed = at.ended and at.full and not at.size
+    return LeftOut(pod, path.parent.name, at.size if at.full else None, tuple(at.gaps), removed)
+
+
+def _owner_of(path: Path) -> Path:
+    """Of a log: the file that says whose pod it is of."""
+    return path.parents[1] / OWNER_FILE
+
+
+def _measure(path: Path) -> int:
+    """Bytes of a file; 0 if there is none."""
+    try:
+        return path.lstat().st_size
+    except OSError:
+        return 0
 
 
 class ClusterSpool:
-    """What one process copies from one cluster, for all who look. `home`: of `place_of_cluster`. `room`: for all logs
-    that are not copied to their end; those that are have the bound of `history.retention`."""
+    """What one process copies from one cluster, for all who look. `home`: of `place_of_cluster`. `room`: for all logs,
+    those that have ended too; how long these are kept where there is room says `history.retention`."""
 
     def __init__(self, home: Home, room: Room[Path] | None = None) -> None:
-        self.room = room or Room[Path]()
+        self.room = room or Room[Path](beside=BESIDE)
         self.home = home
         self.history = History(home)
         self.records = threading.Lock()
@@ -239,6 +270,7 @@ class ClusterSpool:
         self._holds = False
         self._copied: dict[Path, CopiedLog] = {}
         self._ended: set[Path] = set()
+        self._told: set[str] = set()
 
     def acquire(self) -> bool:
         """Whether this process copies, and no other that has a console of this cluster open. Raises OSError."""
@@ -257,11 +289,13 @@ class ClusterSpool:
         return self._holds
 
     def _hold_former(self) -> None:
-        """What a former process has copied and not ended takes room too, and is nobody's."""
-        for path in (self.home.node / "pods").glob("*/*/0.log"):
-            at = read_progress(path)
-            if not at.ended:
-                self.room.hold(path, "", at.size)
+        """What a former process has copied takes room too, and is nobody's: the oldest goes first."""
+        found = [(path.lstat(), path) for path in (self.home.node / "pods").glob("*/*/0.log")]
+        for seen, path in sorted(found, key=lambda each: (each[0].st_mtime, each[1])):
+            size = seen.st_size + _measure(path.with_suffix(SUFFIX))
+            self.room.hold(path, "", size, _measure(_owner_of(path)))
+            self.room.stop(path, size, ended=read_progress(path).ended)
+        self._make_room()
 
     def release(self) -> None:
         self._lock.release()
@@ -275,9 +309,12 @@ class ClusterSpool:
         directory = log_directory(self.home.node, namespace_of(pod), name_of(pod), uid_of(pod))
         return directory / name_container(pod) / "0.log"
 
-    def is_copied(self, pod: Manifest) -> bool:
-        """Whether its log is being copied, or is there to its end, or there is no room for more of it now."""
+    def is_copied(self, pod: Manifest, reader: str = "") -> bool:
+        """Whether its log is being copied, or is there to its end, or there is no room for more of it now. What there
+        is of it is this reader's too from now on."""
         path = self.path_of(pod)
+        if reader:
+            self.room.share(path, reader)
         if path in self._copied or path in self._ended:
             return True
         at = read_progress(path)
@@ -289,16 +326,26 @@ class ClusterSpool:
         """For this reader, from where it was left. Raises OSError."""
         path = self.path_of(pod)
         write_owner(self.home.node, pod)
-        log = self._copied[path] = CopiedLog(path, grown=self._make_room, step=self.room.step)
-        self.room.hold(path, reader, log.size)
+        log = self._copied[path] = CopiedLog(path, grown=self._grow, step=self.room.step)
+        self.room.hold(path, reader, log.taken, _measure(_owner_of(path)))
         return log
 
-    def _make_room(self, log: CopiedLog) -> None:
-        self.room.resize(log.path, log.size)
+    def _grow(self, log: CopiedLog) -> None:
+        self.room.resize(log.path, log.taken)
         if not self.room.has_left(log.size):
             log.at.full = True
-        while (found := self.room.find_yielding()) is not None:
-            self._cut(*found)
+        self._make_room()
+
+    def _make_room(self) -> None:
+        while found := self.room.find_yielding():
+            for path, kept in found:
+                if (copied := self._copied.get(path)) is not None:
+                    copied.cut(kept or 0)
+                    self.room.resize(path, copied.taken)
+                elif kept is None or not path.exists():
+                    self._remove(path)
+                else:
+                    self._cut(path, kept)
 
     def forget_pruned(self) -> None:
         """What `prune.tidy` has removed takes no room."""
@@ -307,23 +354,48 @@ class ClusterSpool:
                 self.room.drop(path)
 
     def _cut(self, path: Path, most: int) -> None:
-        """Of a log that was removed, what it took is free."""
-        copied = self._copied.get(path)
-        if copied is None and not path.exists():
+        """Of a log that nobody copies. What cannot be cut takes no room any more, as else nothing could be copied."""
+        try:
+            log = CopiedLog(path)
+            try:
+                log.cut(most)
+                self.room.resize(path, log.taken)
+            finally:
+                log.close()
+            if log.at.ended:
+                self._tell_removed(path)
+        except OSError as error:
+            _log.warning("the copied log %s is not cut: %s", path, error)
             self.room.drop(path)
-            return
-        log = copied or CopiedLog(path)
-        log.cut(most)
-        self.room.resize(path, log.size)
-        if copied is None:
-            log.close()
+
+    def _remove(self, path: Path) -> None:
+        """With all that is beside it. Of a log that was removed, what it took is free."""
+        self.room.drop(path)
+        self._tell_removed(path)
+        remove_tree(path.parent)
+        pod = path.parents[1]
+        with suppress(OSError):
+            if not any(each.is_dir() for each in pod.iterdir()):  # a log of another container
+                remove_tree(pod)
+
+    def _tell_removed(self, path: Path) -> None:
+        """The record of its run says so, once."""
+        try:
+            with os.fdopen(open_regular(_owner_of(path)), "rb") as file:
+                owner = msgspec.json.decode(file.read(LARGEST_OWNER), type=LogOwner)
+            if owner.uid in self._told:
+                return
+            with self.records:
+                record = self.find_record(owner.namespace, owner.name, owner.uid)
+                if record is not None and not record.logs_pruned:
+                    write_record(self.home.history, replace(record, logs_pruned=True))
+            self._told.add(owner.uid)
+        except (OSError, ValueError) as error:
+            _log.info("no record says that %s was removed: %s", path, error)
 
     def finish(self, log: CopiedLog) -> None:
         self._copied.pop(log.path, None)
-        if log.at.ended:
-            self.room.drop(log.path)
-        elif not log.at.full:
-            self.room.resize(log.path, log.at.size)
+        self.room.stop(log.path, log.taken, ended=log.at.ended)
         log.close()
 
     def find_record(self, namespace: str, name: str, uid: str) -> RunRecord | None:
