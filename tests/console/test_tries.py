@@ -11,6 +11,7 @@ from yarl import URL
 from console.test_gate import ANN, HERE, HOST, Doorkeeper, serve, sign_in
 from paddock.console.tries import OVER_ALL, PER_PEER, PER_SECONDS, TooManyTries, Tries, name_peer
 from paddock.jobs.text.phrases import render
+from paddock.serving.addresses import LOOPBACK
 from support.consoles import serve_console
 from support.readers import reading
 
@@ -79,6 +80,9 @@ def test_addresses_that_have_tried_long_ago_are_forgotten() -> None:
         ("::ffff:10.0.0.1", "", "10.0.0.1"),
         ("2001:db8:1:2:3:4:5:6", "", "2001:db8:1:2::/64"),
         ("2001:db8:1:2::9", "", "2001:db8:1:2::/64"),
+        ("127.0.0.1", "", LOOPBACK),
+        ("127.9.8.7", "", LOOPBACK),
+        ("::1", "", LOOPBACK),
         ("", "", ""),
     ],
 )

@@ -79,9 +79,10 @@ class Served:
         for each in self._ticks:
             each.put_nowait(None)
 
-    async def connect(self, data: bytes = b"", *, tls: bool = True) -> Client:
+    async def connect(self, data: bytes = b"", *, tls: bool = True, source: str = "127.0.0.1") -> Client:
         context = self.tls if tls else None
-        client = Client(*await asyncio.open_connection("127.0.0.1", self.server.port, ssl=context))
+        opening = asyncio.open_connection("127.0.0.1", self.server.port, ssl=context, local_addr=(source, 0))
+        client = Client(*await opening)
         self._clients.append(client)
         return client.send(data)
 

@@ -47,6 +47,18 @@ async def test_two_hundred_half_handshakes_keep_nobody_out(half: bytes, tmp_path
 
 
 @in_both_loops
+async def test_halves_from_as_many_addresses_of_this_machine_keep_out_nobody_who_has_two_connections() -> None:
+    async with serving(FEW) as served:
+        for each in range(100):
+            await served.connect(HALF, source=f"127.1.0.{each}")
+        browser = [await served.connect(HALF) for _ in range(2)]
+        for each in range(40):
+            await served.connect(HALF, source=f"127.2.0.{each}")
+        assert [await client.send(b"\r\n\r\n").answer() for client in browser] == [b"now", b"now"]
+        assert served.server.connections <= 64
+
+
+@in_both_loops
 async def test_those_who_were_answered_and_stay_keep_nobody_out() -> None:
     async with serving(FEW) as served:
         idle = [await served.connect(NOW) for _ in range(64)]

@@ -11,20 +11,25 @@ from paddock.serving.places import Phase, Places
 
 HEAD, BODY, IDLE, STALLED, ANSWERED = Phase
 SECONDS = {HEAD: 10.0, BODY: 30.0}
+LOOPBACKS = ("127.0.0.2", "127.255.255.254", "::1", "::ffff:127.0.0.3", "::ffff:7f01:203")
 
 
 @pytest.mark.parametrize(
     ("held", "expected"),
     [
         ([], None),
-        ([("a", "1", ANSWERED), ("b", "1", ANSWERED)], None),
-        ([("a", "1", HEAD), ("b", "1", HEAD)], "a"),
-        ([("a", "1", ANSWERED), ("b", "1", IDLE)], "b"),
-        ([("a", "1", IDLE), ("b", "1", HEAD)], "a"),
-        ([("a", "1", BODY), ("b", "1", STALLED), ("c", "1", HEAD)], "a"),
-        ([("a", "1", HEAD), ("b", "2", HEAD), ("c", "2", HEAD)], "b"),
-        ([("a", "1", HEAD), ("b", "2", ANSWERED), ("c", "2", ANSWERED)], "a"),
-        ([("a", "1", HEAD), ("b", "2", HEAD)], "a"),
+        ([("a", "10.0.0.1", ANSWERED), ("b", "10.0.0.1", ANSWERED)], None),
+        ([("a", "10.0.0.1", HEAD), ("b", "10.0.0.1", HEAD)], "a"),
+        ([("a", "10.0.0.1", ANSWERED), ("b", "10.0.0.1", IDLE)], "b"),
+        ([("a", "10.0.0.1", IDLE), ("b", "10.0.0.1", HEAD)], "a"),
+        ([("a", "10.0.0.1", BODY), ("b", "10.0.0.1", STALLED), ("c", "10.0.0.1", HEAD)], "a"),
+        ([("a", "10.0.0.1", HEAD), ("b", "10.0.0.2", HEAD), ("c", "10.0.0.2", HEAD)], "b"),
+        ([("a", "10.0.0.1", HEAD), ("b", "10.0.0.2", ANSWERED), ("c", "10.0.0.2", ANSWERED)], "a"),
+        ([("a", "10.0.0.1", HEAD), ("b", "10.0.0.2", HEAD)], "a"),
+        ([("a", "10.0.0.1", HEAD), ("b", "127.0.0.1", HEAD), ("c", "127.9.8.7", HEAD)], "b"),
+        ([("a", "127.0.0.1", HEAD), ("b", "127.0.0.1", HEAD), *((each, each, HEAD) for each in LOOPBACKS)], "a"),
+        ([("a", "10.0.0.1", HEAD), ("b", "2001:db8::1", HEAD), ("c", "2001:db8::2:3:4:5", HEAD)], "b"),
+        ([("a", "2001:db8::1", HEAD), ("b", "2001:db8:0:1::1", HEAD), ("c", "2001:db8:0:1::2", HEAD)], "b"),
     ],
     ids=[
         "nobody is there",
@@ -36,6 +41,10 @@ SECONDS = {HEAD: 10.0, BODY: 30.0}
         "of the address that has most",
         "what is being answered counts for no address",
         "of two addresses that have as many, who waits longest",
+        "all of 127.0.0.0/8 are one",
+        "whichever address of this machine it is",
+        "an IPv6 network is one",
+        "two IPv6 networks are two",
     ],
 )
 def test_who_gives_way(held: list[tuple[str, str, Phase]], expected: str | None) -> None:
@@ -46,11 +55,22 @@ def test_who_gives_way(held: list[tuple[str, str, Phase]], expected: str | None)
     assert places.find_yielding() == expected
 
 
+@pytest.mark.parametrize(("own", "expected"), [(4, "0"), (5, "own 0")])
+def test_who_has_few_connections_is_not_singled_out_by_one_who_has_many_addresses(own: int, expected: str) -> None:
+    places = Places[str](64, SECONDS)
+    for each in range(64 - own):
+        places.take(str(each), f"10.0.0.{each}", each)
+    for each in range(own):
+        places.take(f"own {each}", "10.1.1.1", 64 + each)
+    assert places.full
+    assert places.find_yielding() == expected
+
+
 def test_who_is_late_and_when_the_next_one_is() -> None:
     places = Places[str](10, SECONDS)
     assert places.find_next_end() is None
     for now, phase in enumerate([HEAD, BODY, IDLE, STALLED, ANSWERED]):
-        places.take(phase.name, "1", now)
+        places.take(phase.name, "10.0.0.1", now)
         places.move(phase.name, phase, now)
     assert places.find_next_end() == 10
     assert places.find_late(9.9) == []
@@ -64,7 +84,7 @@ def test_who_is_late_and_when_the_next_one_is() -> None:
 
 def test_one_that_has_given_way_is_not_taken_back() -> None:
     places = Places[str](1, SECONDS)
-    places.take("a", "1", 0)
+    places.take("a", "10.0.0.1", 0)
     places.leave("a")
     places.move("a", ANSWERED, 1)
     places.leave("a")
@@ -73,7 +93,8 @@ def test_one_that_has_given_way_is_not_taken_back() -> None:
 
 @given(
     st.lists(
-        st.tuples(st.integers(0, 9), st.sampled_from(["1", "2", "3"]), st.sampled_from([None, *Phase])), max_size=60
+        st.tuples(st.integers(0, 9), st.sampled_from(["10.0.0.1", "10.0.0.2", "::1"]), st.sampled_from([None, *Phase])),
+        max_size=60,
     )
 )
 def test_whoever_gives_way_waits_and_there_is_one_as_long_as_somebody_waits(

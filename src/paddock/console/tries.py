@@ -10,16 +10,14 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from ipaddress import IPv6Address, ip_address
 
 from paddock.jobs.text.phrases import Phrase, counted
 from paddock.kube.times import Moment
+from paddock.serving.addresses import name_owner
 
 PER_PEER = 10
 OVER_ALL = 100
 PER_SECONDS = 60.0
-_NETWORK_BITS = 64
-"""Of an IPv6 address: a network gives each of its hosts as many addresses below them as it likes."""
 
 
 class TooManyTries(Exception):
@@ -85,16 +83,6 @@ def _wait(tries: float, most: int) -> float:
 
 
 def name_peer(remote: str, forwarded: str = "") -> str:
-    """Who tries: the address of the connection; the last one of `forwarded` (X-Forwarded-For), which the nearest proxy
-    wrote, where it is believed. All addresses of one IPv6 network are one."""
-    for text in (forwarded.rpartition(",")[2].strip(), remote):
-        try:
-            address = ip_address(text)
-        except ValueError:
-            continue
-        if isinstance(address, IPv6Address):
-            if mapped := address.ipv4_mapped:
-                return str(mapped)
-            return f"{IPv6Address(int(address) >> _NETWORK_BITS << _NETWORK_BITS)}/{_NETWORK_BITS}"
-        return str(address)
-    return ""
+    """Who tries: the owner of the connection's address, or of the last one of `forwarded` (X-Forwarded-For), which the
+    nearest proxy wrote, where it is believed. Empty for what is no address."""
+    return name_owner(forwarded.rpartition(",")[2].strip()) or name_owner(remote)

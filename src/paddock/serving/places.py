@@ -2,9 +2,10 @@
 
 A connection whose request is being answered keeps its place: a watch, a followed log, a page. All others wait for
 their client. When there is no place left for a new one, that one goes of whose client nothing has been heard for the
-longest time, among the connections of the address that has most that wait.
+longest time: among those of the owner of addresses (`addresses`) who has most that wait, if these are more than a
+sixteenth of all places, and among all otherwise. So who has a few is not singled out by one who has many addresses.
 
-Why not a bound for each address: on a laptop all clients have 127.0.0.1, and behind a proxy or a Service they have the
+Why not a bound for each owner: on a laptop all clients have 127.0.0.1, and behind a proxy or a Service they have the
 proxy's. The order by time does what it would do: a connection is new for the milliseconds that a handshake and a head
 take, and who wants to keep others out by half requests must open as many as there are places within these.
 """
@@ -15,7 +16,11 @@ from collections.abc import Mapping
 from enum import IntEnum
 from typing import Generic, TypeVar
 
+from paddock.serving.addresses import name_owner
+
 Holder = TypeVar("Holder")
+_CROWD = 16
+"""The share of all places that makes an owner the one whose connections give way."""
 
 
 class Phase(IntEnum):
@@ -37,7 +42,7 @@ class Places(Generic[Holder]):
         self._most, self._seconds = most, seconds
         # Dictionaries keep their order, and who changes comes last: the first of each has waited longest.
         self._since: dict[Phase, dict[Holder, float]] = {phase: {} for phase in Phase}
-        self._held: dict[Holder, tuple[str, Phase]] = {}
+        self._held: dict[Holder, tuple[str, Phase]] = {}  # with the owner of the address
         self._waiting: dict[str, int] = {}
 
     def __len__(self) -> int:
@@ -49,7 +54,7 @@ class Places(Generic[Holder]):
 
     def take(self, who: Holder, address: str, now: float) -> None:
         """A new connection, which waits for its head."""
-        self._put(who, address, Phase.HEAD, now)
+        self._put(who, name_owner(address), Phase.HEAD, now)
 
     def move(self, who: Holder, phase: Phase, now: float) -> None:
         """`who` waits for this from now on. One that has given way is not taken back."""
@@ -83,25 +88,26 @@ class Places(Generic[Holder]):
         if not self._waiting:
             return None
         most = max(self._waiting.values())
+        fewest = most if most > self._most // _CROWD else 1
         queues = (self._since[phase].items() for phase in Phase if phase is not Phase.ANSWERED)
         firsts = (
-            next(((since, who) for who, since in queue if self._waiting[self._held[who][0]] == most), None)
+            next(((since, who) for who, since in queue if self._waiting[self._held[who][0]] >= fewest), None)
             for queue in queues
         )
         return min((first for first in firsts if first is not None), key=lambda first: first[0])[1]
 
-    def _put(self, who: Holder, address: str, phase: Phase, now: float) -> None:
-        self._held[who] = (address, phase)
+    def _put(self, who: Holder, owner: str, phase: Phase, now: float) -> None:
+        self._held[who] = (owner, phase)
         self._since[phase][who] = now
         if phase is not Phase.ANSWERED:
-            self._waiting[address] = self._waiting.get(address, 0) + 1
+            self._waiting[owner] = self._waiting.get(owner, 0) + 1
 
-    def _take_out(self, who: Holder, address: str, phase: Phase) -> None:
+    def _take_out(self, who: Holder, owner: str, phase: Phase) -> None:
         del self._since[phase][who]
         if phase is Phase.ANSWERED:
             return
-        left = self._waiting[address] - 1
+        left = self._waiting[owner] - 1
         if left:
-            self._waiting[address] = left
+            self._waiting[owner] = left
         else:
-            del self._waiting[address]
+            del self._waiting[owner]
