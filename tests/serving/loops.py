@@ -1,4 +1,4 @@
-"""Tests that run in both event loops of the product: asyncio's own, of consoles, and uvloop, of all other servers."""
+"""Tests that run in two loops: uvloop, of all servers of the product, and asyncio's own, of most tests of them."""
 
 from __future__ import annotations
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import os
 import sys
@@ -73,6 +72,7 @@ def serve_user(place: Cluster, path: str, port: int, show: Callable[[Link], None
     from paddock.app.consoles import cluster as consoles
     from paddock.app.health import CannotServe
     from paddock.client.credentials import open_credentials
+    from paddock.serving.loop import run
     from paddock.serving.open_files import raise_limit
 
     raise_limit()
@@ -86,7 +86,7 @@ def serve_user(place: Cluster, path: str, port: int, show: Callable[[Link], None
             await consoles.serve_user(config, shown, credentials, port, lambda make: show(make(path)), home)
 
     try:
-        asyncio.run(work())
+        run(work())
     except CannotServe as error:
         raise Failed(*error.args) from None
     return 0
@@ -103,6 +103,7 @@ def serve_readers(kubeconfig: str | None, context: str | None, serving: Serving)
     from paddock.app.health import CannotServe
     from paddock.app.json_logs import start_logging
     from paddock.client.kubeconfig import read_server
+    from paddock.serving.loop import run
     from paddock.serving.open_files import raise_limit
 
     _check(serving)
@@ -120,7 +121,7 @@ def serve_readers(kubeconfig: str | None, context: str | None, serving: Serving)
         serving.behind_tls,
     )
     try:
-        return asyncio.run(consoles.serve_readers(config, shown, options, read_home(os.environ)))
+        return run(consoles.serve_readers(config, shown, options, read_home(os.environ)))
     except CannotServe as error:
         raise Failed(*error.args) from None
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
@@ -28,12 +27,13 @@ def serve_fleet(
     on to `path`. Raises `ConfigError` for a context that cannot be used."""
     from paddock.app.consoles import fleets
     from paddock.app.health import CannotServe
+    from paddock.serving.loop import run
     from paddock.serving.open_files import raise_limit
 
     raise_limit()
     members = [_find(name, kubeconfig, home) for name in contexts]
     try:
-        asyncio.run(fleets.serve_fleet(members, port, lambda make: show(make(path)), home, notify))
+        run(fleets.serve_fleet(members, port, lambda make: show(make(path)), home, notify))
     except CannotServe as error:
         raise Failed(*error.args) from None
     return 0
