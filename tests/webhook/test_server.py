@@ -18,7 +18,7 @@ from paddock.app.webhook import Options, run_webhook
 from paddock.kube.meta import Manifest
 from paddock.serving.server import LIMITS, Limits
 from paddock.webhook.certificates import Certificate, make_certificate
-from paddock.webhook.server import LARGEST, Server, answer
+from paddock.webhook.server import LARGEST, SECONDS, Server, answer
 from support.waiting import until
 from webhook.cluster import Cluster
 from webhook.jobs import REVIEW, make, negative, of_the_operator
@@ -49,9 +49,9 @@ class Opened:
 
 @asynccontextmanager
 async def opened(
-    unready: str = "", certificate: Certificate = CERTIFICATE, limits: Limits = LIMITS
+    unready: str = "", certificate: Certificate = CERTIFICATE, limits: Limits = LIMITS, seconds: float = SECONDS
 ) -> AsyncIterator[tuple[Server, Opened]]:
-    server = Server("127.0.0.1", 0, lambda: unready, limits=limits)
+    server = Server("127.0.0.1", 0, lambda: unready, limits=limits, seconds=seconds)
     server.load(certificate)
     await server.start()
     connector = aiohttp.TCPConnector(force_close=True)
@@ -102,6 +102,24 @@ async def test_connections_that_never_ask_keep_no_review_out(half: bytes) -> Non
         assert (await client.ask("/review", body()))[0] == 200
         await until(lambda: sum(reader.at_eof() or reader.exception() is not None for reader in readers) >= 44)
         assert await client.ask("/healthz") == (200, "ok\n")
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize(("clients", "sent"), [(40, 0), (40, 50), (14, LARGEST - 1)])
+async def test_half_bodies_keep_no_review_out_and_who_leaves_within_one_is_no_error(
+    clients: int, sent: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    context = ssl.create_default_context(cadata=CERTIFICATE.pem)
+    async with opened(seconds=600) as (_, client), AsyncExitStack() as held:
+        for _ in range(clients):
+            opening = asyncio.open_connection("127.0.0.1", client.port, ssl=context, server_hostname="a.b.svc")
+            _, writer = await opening
+            held.callback(lambda each=writer: each.transport.abort())
+            writer.write(b"POST /review HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n" % (sent + 100))
+            writer.write(b"x" * sent)
+            await writer.drain()
+            assert (await client.ask("/review", body()))[0] == 200
+    assert not caplog.records
 
 
 @pytest.mark.parametrize(("why", "code"), [("", 200), ("not yet", 503)])

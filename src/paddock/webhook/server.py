@@ -11,21 +11,31 @@ import os
 import ssl
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import msgspec
 from aiohttp import web
 
 from paddock.jobs.install.webhook import PATH
 from paddock.kube.meta import Manifest
+from paddock.serving.open_files import read_connection_limit
 from paddock.serving.server import LIMITS, HttpServer, Limits
+from paddock.webhook.bodies import Bodies
 from paddock.webhook.certificates import Certificate
 from paddock.webhook.review import BadReview, Request, let_through, read_review, review
 
 LARGEST = 3 * 2**20
 """Bytes of a body, as in Kubernetes."""
-_SECONDS = 4.5
-"""For one review, with its wait. The API server waits for 5 s, and is told before that it was in vain."""
+SECONDS = 4.5
+"""For one review, with its body and its wait. The API server waits for 5 s, and is told before that it was in vain."""
 _AT_ONCE = 16
+"""Reviews whose bodies are there."""
+_BYTES = 32 * 2**20
+"""Of all bodies that arrive or wait. Its pod may take 300 MiB."""
+_CONNECTIONS = 256
+"""Each takes up to 256 KiB for TLS once its client has sent as much. The API server is one client or a few."""
+_REST_SECONDS = 1.0
+"""For the rest of a body that is not taken: who is still sending it sees no answer."""
 
 log = logging.getLogger("paddock.webhook")
 
@@ -42,7 +52,8 @@ def answer(body: bytes, decide: Callable[[Request], Manifest] = review) -> bytes
 
 
 class Server:
-    """`host` None: every address. `unready_reason`: why this process is not ready, or empty. `decide`: the review."""
+    """`host` None: every address. `unready_reason`: why this process is not ready, or empty. `decide`: the review.
+    `seconds`: for one, with its body and its wait."""
 
     def __init__(
         self,
@@ -51,15 +62,18 @@ class Server:
         unready_reason: Callable[[], str],
         decide: Callable[[Request], Manifest] = review,
         limits: Limits = LIMITS,
+        seconds: float = SECONDS,
     ) -> None:
-        self._decide = decide
+        self._decide, self._seconds = decide, seconds
         self._host, self.port, self._unready_reason = host, port, unready_reason
         self._context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         self._context.minimum_version = ssl.TLSVersion.TLSv1_2
         # One thread: reviews are short, Python does one at a time anyhow, and the loop stays free for the probes.
         self._reviewer = ThreadPoolExecutor(1, "review")
         self._room = asyncio.Semaphore(_AT_ONCE)
-        self._limits = limits
+        self._bodies = Bodies(_BYTES, LARGEST)
+        connections = limits.connections or min(_CONNECTIONS, read_connection_limit())
+        self._limits = replace(limits, connections=connections)
         self._server: HttpServer | None = None
 
     def load(self, certificate: Certificate) -> None:
@@ -72,11 +86,13 @@ class Server:
 
     async def start(self) -> None:
         """Raises OSError."""
-        app = web.Application(client_max_size=LARGEST)
+        app = web.Application()
         app.add_routes(
             [web.post(PATH, self._review), web.get("/healthz", self._healthz), web.get("/readyz", self._readyz)]
         )
-        self._server = HttpServer(app, limits=self._limits, shutdown=_SECONDS, auto_decompress=False)
+        self._server = HttpServer(
+            app, limits=self._limits, shutdown=SECONDS, auto_decompress=False, lingering_time=_REST_SECONDS
+        )
         await self._server.start(self._host, self.port, self._context)
         self.port = self._server.port
 
@@ -88,14 +104,21 @@ class Server:
 
     async def _review(self, request: web.Request) -> web.Response:
         try:
-            async with asyncio.timeout(_SECONDS), self._room:
-                body = await request.read()
-                found = await asyncio.get_running_loop().run_in_executor(self._reviewer, answer, body, self._decide)
+            async with asyncio.timeout(self._seconds) as time:
+                with self._bodies.hold(time):
+                    body = await self._bodies.read(request.content, time)
+                    async with self._room:  # not before: who sends half a body would keep reviews out
+                        found = await self._answer(body)
         except BadReview as bad:
             return web.Response(status=400, text=f"{bad}\n")
         except TimeoutError:
             return web.Response(status=503, text="busy\n")
+        except ConnectionError:
+            return web.Response(status=400)  # for nobody: the client has left within its body
         return web.Response(body=found, content_type="application/json")
+
+    async def _answer(self, body: bytes) -> bytes:
+        return await asyncio.get_running_loop().run_in_executor(self._reviewer, answer, body, self._decide)
 
     async def _healthz(self, _: web.Request) -> web.Response:
         return web.Response(text="ok\n")
