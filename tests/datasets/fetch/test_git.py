@@ -233,7 +233,8 @@ class TestByHttp:
         async with serve(server):
             end = await must_fail(Request(uri=f"git+{server.url('words.git')}", target=str(tmp_path / "t")))
         assert "refuses" in end.message
-        assert not any("Authorization" in each for each in server.requests)
+        # Git 2.47 answers a 401 by an empty name and an empty password.
+        assert {each.get("Authorization", "") for each in server.requests} <= {"", "Basic Og=="}
 
     @pytest.mark.parametrize("uri", ["git+http://[::1]:PORT/words.git", "git+http://ann:hush@[::1]:PORT/words.git"])
     async def test_a_host_by_its_address_of_ipv6_gets_its_password(

@@ -60,10 +60,6 @@ addEventListener("click", (event) => {
   choose(theme);
 });
 
-// A sign-in goes on to the line of a log that was asked for: a redirect keeps what follows the "#" of its request.
-const entering = document.querySelector('form[action="/sign-in"]');
-if (entering) entering.setAttribute("action", "/sign-in" + location.hash);
-
 // Keys. A link or a button says its own by `data-key`; one in the chosen row comes first.
 const rows = () => [...document.querySelectorAll("[data-row]")];
 const chosen = () => document.activeElement && document.activeElement.closest("[data-row]");
