@@ -300,10 +300,9 @@ def main(arguments: list[str]) -> int:
     lock.write_pid()
     # A killed cluster has left its record.
     home.record.unlink(missing_ok=True)
-    import uvloop
+    from paddock.serving.loop import run
 
-    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        return runner.run(serve(home, options, notify))
+    return run(serve(home, options, notify))
 
 
 if __name__ == "__main__":

@@ -6,7 +6,6 @@ only what the operator's image has (the group `operator` in pyproject.toml).
 
 from __future__ import annotations
 
-import asyncio
 import gc
 import logging
 import os
@@ -301,8 +300,7 @@ def command(
         metrics=metrics,
         probes=probes,
     )
-    import uvloop
-
+    from paddock.serving.loop import run
     from paddock.serving.open_files import raise_limit
 
     raise_limit()
@@ -312,8 +310,7 @@ def command(
     gc.freeze()
     gc.set_threshold(50_000, 20, 50)
     try:
-        with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-            return runner.run(cluster.serve(config, options))
+        return run(cluster.serve(config, options))
     except CannotServe as error:
         raise Failed(*error.args) from None
 

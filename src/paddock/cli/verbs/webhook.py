@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import sys
 from typing import TYPE_CHECKING
 
@@ -82,13 +81,11 @@ def command(
     config = read_config(kubeconfig, context_name)
     start_logging(sys.stderr, "text" if log_format == "text" or (not log_format and sys.stderr.isatty()) else "json")
     options = webhook.Options(configuration, service, service_namespace or config.namespace, address)
-    import uvloop
-
+    from paddock.serving.loop import run
     from paddock.serving.open_files import raise_limit
 
     raise_limit()
     try:
-        with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-            return runner.run(webhook.serve(config, options))
+        return run(webhook.serve(config, options))
     except CannotServe as error:
         raise Failed(*error.args) from None
