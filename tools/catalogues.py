@@ -28,12 +28,15 @@ from babel.messages.pofile import read_po, write_po
 
 from paddock.cli.help import translate_command
 from paddock.cli.main import VERBS, cli
-from paddock.jobs.text.catalogues import DOMAIN, TRANSLATED
+from paddock.words.catalogues import DOMAIN, TRANSLATED
 
 ROOT = Path(__file__).parent.parent
 LOCALE = ROOT / "src/paddock/locale"
 
-ROOMS = ("jobs", "places", "client", "app", "cli", "console", "sdk")
+ROOMS = (
+    "words", "manifests", "logs", "jobs", "install", "preflight", "script", "views", "doctor", "places", "client",
+    "app", "cli", "console", "sdk",
+)  # fmt: skip
 """Of the package: who speaks to users."""
 
 ARGUMENTS = {

@@ -6,7 +6,7 @@ import pytest
 
 from paddock.app.dataset_files import check_document
 from paddock.jobs.preflight import explain_problem, read_documents
-from paddock.jobs.text.phrases import render
+from paddock.words.phrases import render
 
 GOOD = """\
 apiVersion: paddock.dev/v1alpha1

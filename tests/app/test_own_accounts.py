@@ -17,7 +17,7 @@ from paddock.jobs.actions import Create, Plan
 from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.model import Observed, Status
 from paddock.jobs.plan import plan
-from paddock.jobs.text.explain import explain
+from paddock.jobs.sentences.explain import explain
 from paddock.jobs.views.operators import read_leader
 from paddock.kube.meta import PODS, Key, Manifest
 

@@ -29,14 +29,14 @@ from paddock.environments.pythons import Python, explain_unsuitable
 from paddock.environments.states import Building, Failed, Unbuilt, Usable, build_status
 from paddock.environments.uv import Machine as BuildMachine
 from paddock.environments.uv import explain_no_network
-from paddock.jobs.text.explain import explain
-from paddock.jobs.text.messages import translate_message
+from paddock.jobs.sentences.explain import explain
 from paddock.node.kubelet.pod_events import read_notes
 from paddock.node.kubelet.pod_plan import DEADLINE_MESSAGE, LOST_MESSAGE
 from paddock.node.runtime.gpus import Gpu
 from paddock.node.runtime.machine import Machine, describe
 from paddock.node.scheduler.placement import Bind, Wait
 from paddock.node.scheduler.scheduler import build_decision_event
+from paddock.words.messages import translate_message
 
 PYTHON = Python(Path("/usr/bin/python3.14"), (3, 14, 0))
 FAILURES = {

@@ -18,7 +18,7 @@ from paddock.cli.output.findings import Subject, print_text
 from paddock.jobs.doctor.asked import Asked
 from paddock.jobs.doctor.examine import examine, name_logs
 from paddock.jobs.doctor.launch_block import read_launch_logs
-from paddock.jobs.text.phrases import phrase
+from paddock.words.phrases import phrase
 
 LOGS = Path(__file__).parents[1] / "jobs" / "doctor" / "logs"
 WRONG, HEALTHY = LOGS / "devices-are-labels.log", LOGS / "two-hosts.log"

@@ -19,7 +19,7 @@ from paddock.jobs.apis.registry import PADDLEPADDLE
 from paddock.jobs.causes import CAUSES
 from paddock.jobs.model import CauseRecord, Mount, Phase, Status
 from paddock.jobs.preflight import Document
-from paddock.jobs.text.explain import explain
+from paddock.jobs.sentences.explain import explain
 from paddock.jobs.views.steps import build_steps
 from paddock.jobs.views.stored import read_stored
 from paddock.kube.meta import Key, Manifest

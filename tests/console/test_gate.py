@@ -17,10 +17,10 @@ from paddock.console.server import Console
 from paddock.console.sessions import IDLE_SECONDS, LONGEST_SECONDS, Session, Sessions
 from paddock.console.visit import SILENT_SECONDS, Screen, Visit
 from paddock.console.world import Identity, World
-from paddock.jobs.text.phrases import phrase
 from paddock.kube.api import Api
 from paddock.kube.errors import Forbidden, Unauthorized, Unavailable
 from paddock.kube.meta import Manifest
+from paddock.words.phrases import phrase
 from support.consoles import PADDLE, Written
 from support.readers import Page, Reader, reading
 

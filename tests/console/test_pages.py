@@ -15,8 +15,8 @@ from paddock.console.screens.job import tell_once
 from paddock.console.screens.listed import link_to
 from paddock.console.screens.manifest import hide_managed
 from paddock.history.records import Attempt, Cause
-from paddock.jobs.text.problems import Problem
 from paddock.kube.meta import Manifest
+from paddock.words.problems import Problem
 from support.consoles import keep_log, keep_run, serve_console
 from support.written import build_event, build_pod, build_written_job
 

@@ -14,7 +14,7 @@ from paddock.app.home import Home
 from paddock.cli.follow.consoles import explain_link
 from paddock.console.addresses import read_next
 from paddock.console.tickets import read_ticket
-from paddock.jobs.text.phrases import render
+from paddock.words.phrases import render
 from support.consoles import serve_console
 from support.readers import Page, Reader, reading
 

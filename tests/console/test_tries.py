@@ -10,8 +10,8 @@ from yarl import URL
 
 from console.test_gate import ANN, HERE, HOST, Doorkeeper, serve, sign_in
 from paddock.console.tries import OVER_ALL, PER_PEER, PER_SECONDS, TooManyTries, Tries, name_peer
-from paddock.jobs.text.phrases import render
 from paddock.serving.addresses import LOOPBACK
+from paddock.words.phrases import render
 from support.consoles import serve_console
 from support.readers import reading
 

@@ -7,8 +7,8 @@ from typing import Any
 from paddock.jobs.apis.registry import PADDLEPADDLE
 from paddock.jobs.model import Job, Rank, Settings
 from paddock.jobs.objects import pods
-from paddock.jobs.text.problems import InvalidJob
 from paddock.kube.meta import Manifest
+from paddock.words.problems import InvalidJob
 from support.operator_seam import build_job
 
 

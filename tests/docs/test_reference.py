@@ -24,7 +24,7 @@ from docs.page import read_calls
 from paddock.cli.main import VERBS, cli
 from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.causes import CAUSES
-from paddock.jobs.text.problems import InvalidJob
+from paddock.words.problems import InvalidJob
 
 BY_NAME: Mapping[str, Any] = {api.resource.qualified: api for api in KINDS.values()}
 

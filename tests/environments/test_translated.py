@@ -13,7 +13,7 @@ from paddock.environments.failures import Failure, explain_check, explain_check_
 from paddock.environments.images import explain_no_environment
 from paddock.environments.progress import Progress
 from paddock.environments.pythons import Python
-from paddock.jobs.text.phrases import Foreign, phrase, render
+from paddock.words.phrases import Foreign, phrase, render
 
 PYTHON = Python(Path("/usr/bin/python3.14"), (3, 14, 0))
 OUTPUTS = {name: value for name, value in vars(outputs).items() if name.isupper() and isinstance(value, str)}

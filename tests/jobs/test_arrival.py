@@ -25,7 +25,7 @@ from jobs.gangs import (
 from jobs.gangs import succeeded as ended_well
 from paddock.jobs.model import Exit, Job, Phase, Pod, PodPhase, Rank, RestartPolicy, Role, Settings
 from paddock.jobs.plan import plan
-from paddock.jobs.text.explain import explain
+from paddock.jobs.sentences.explain import explain
 
 BOUND = 10
 """Seconds: the longest delay of a status, and from the first status of a gang to the last."""

@@ -12,7 +12,7 @@ from paddock.jobs.cancelling import plan_cancellation, read_who
 from paddock.jobs.labels import CANCEL_ANNOTATION
 from paddock.jobs.model import CleanPods, Observed, Phase
 from paddock.jobs.plan import plan
-from paddock.jobs.text.explain import explain
+from paddock.jobs.sentences.explain import explain
 
 BY_ADA = {CANCEL_ANNOTATION: "ada"}
 

@@ -12,10 +12,10 @@ from jobs.gangs import NOW, build_job, build_pods, cause, with_pod
 from paddock.jobs import causes
 from paddock.jobs.causes import CAUSES, Cause
 from paddock.jobs.model import CauseRecord, Pod, PodPhase
-from paddock.jobs.text.cause_phrases import CAUSE_PHRASES
-from paddock.jobs.text.explain import explain
-from paddock.jobs.text.formats import FORMATS
+from paddock.jobs.sentences.cause_phrases import CAUSE_PHRASES
+from paddock.jobs.sentences.explain import explain
 from paddock.jobs.waiting import plan_waiting_cause
+from paddock.words.formats import FORMATS
 
 WORTH: dict[str, Any] = {"tuple[str, ...]": ("worker-0",), "int": 3, "int | None": 3, "str": "so", "bool": True}
 WORTH |= {"str | None": "so", "tuple[str, ...] | None": ("ps-0",), "bool | None": True}

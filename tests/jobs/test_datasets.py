@@ -15,7 +15,7 @@ from paddock.jobs.causes import Cause, WaitingForDataset
 from paddock.jobs.datasets import find_awaited, find_named, find_relevant, plan_gate
 from paddock.jobs.model import CauseRecord, Child, Datasets, Job, Mount, Observed, Phase, Role, Status
 from paddock.jobs.plan import plan
-from paddock.jobs.text.explain import explain
+from paddock.jobs.sentences.explain import explain
 from paddock.kube import datasets as kube
 from paddock.kube.datasets import DatasetStatus, claim_name
 from paddock.kube.meta import SERVICES

@@ -38,7 +38,7 @@ from paddock.jobs.names import config_map_name, former_config_map_name
 from paddock.jobs.objects.pods import build_pod
 from paddock.jobs.plan import plan
 from paddock.jobs.policies.lost import FORCE_AFTER
-from paddock.jobs.text.explain import explain
+from paddock.jobs.sentences.explain import explain
 from paddock.kube.meta import POD_GROUPS, PODS, Key, Manifest, annotations_of
 
 JOB = build_job(ps=0, workers=2)

@@ -16,7 +16,7 @@ from paddock.environments.states import Building, build_answer
 from paddock.jobs.apis.registry import PADDLEPADDLE
 from paddock.jobs.model import Rank, Settings
 from paddock.jobs.objects.pods import build_pod
-from paddock.jobs.text.message_facts import (
+from paddock.jobs.sentences.message_facts import (
     Shortage,
     read_environment,
     read_shortage,

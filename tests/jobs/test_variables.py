@@ -14,10 +14,10 @@ from paddock.jobs.model import Job, Settings
 from paddock.jobs.objects import pods
 from paddock.jobs.preflight import check
 from paddock.jobs.reading.yaml_nodes import Document
-from paddock.jobs.text.problems import Problem
 from paddock.kube.meta import Manifest, name_of
 from paddock.node.runtime.container_env import Configs, build_environment
 from paddock.node.runtime.images import Image
+from paddock.words.problems import Problem
 
 LAPTOP = Settings(output_root="/home/ada/outputs", shared_network=True)
 FLEET = "batch.paddlepaddle.org"

@@ -16,7 +16,7 @@ import pytest
 from paddock.jobs.apis.registry import PADDLEPADDLE
 from paddock.jobs.labels import ATTEMPT_LABEL
 from paddock.jobs.model import Settings
-from paddock.jobs.text.explain import explain
+from paddock.jobs.sentences.explain import explain
 from paddock.kube.errors import ApiError, Forbidden, Invalid, NotFound
 from paddock.kube.meta import (
     EVENTS,

@@ -14,7 +14,7 @@ import pytest
 
 from paddock.jobs.apis.registry import KUBEFLOW_PYTORCH
 from paddock.jobs.model import CauseRecord, Settings
-from paddock.jobs.text.explain import explain
+from paddock.jobs.sentences.explain import explain
 from paddock.kube.meta import NODES, PODS, PRIORITY_CLASSES, Manifest, name_of
 from support.operator_seam import running
 from support.waiting import until

@@ -11,7 +11,7 @@ import pytest
 from paddock.apiserver.objects.in_process import LocalApi
 from paddock.datasets.crd import build_crd
 from paddock.jobs.model import CauseRecord
-from paddock.jobs.text.explain import explain
+from paddock.jobs.sentences.explain import explain
 from paddock.kube.api import Event
 from paddock.kube.errors import Forbidden
 from paddock.kube.meta import CRDS, DATASETS, PODS, Manifest, Resource, name_of, uid_of

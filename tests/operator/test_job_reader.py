@@ -9,11 +9,11 @@ import pytest
 
 from paddock.jobs.apis.registry import PADDLEPADDLE
 from paddock.jobs.model import Status
-from paddock.jobs.text.problems import InvalidJob
 from paddock.kube.meta import Key, Manifest
 from paddock.operator.aside import Aside
 from paddock.operator.job_reader import REMEMBERED, JobReader
 from paddock.operator.job_state import JobRef
+from paddock.words.problems import InvalidJob
 from support.operator_seam import build_job
 
 REF = JobRef(PADDLEPADDLE.resource, Key("default", "demo"))

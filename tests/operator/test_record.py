@@ -8,7 +8,6 @@ import pytest
 
 from paddock.jobs.apis.last_valid import decode_spec, encode_spec, with_last_valid_spec
 from paddock.jobs.model import Phase, Status
-from paddock.jobs.text.problems import InvalidJob, Problem
 from paddock.operator.record import (
     INVALID,
     build_difference,
@@ -17,6 +16,7 @@ from paddock.operator.record import (
     with_invalid_job,
     with_valid_spec,
 )
+from paddock.words.problems import InvalidJob, Problem
 
 
 @pytest.mark.parametrize(

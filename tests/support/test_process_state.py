@@ -107,8 +107,8 @@ def test_variables_the_directory_and_the_path_are_looked_at(monkeypatch: pytest.
 
 def test_a_module_that_is_imported_is_no_change() -> None:
     before = State()
-    sys.modules.pop("paddock.jobs.text.sentences", None)
-    importlib.import_module("paddock.jobs.text.sentences")
+    sys.modules.pop("paddock.words.sentences", None)
+    importlib.import_module("paddock.words.sentences")
     assert explain_changes(before) == []
 
 

@@ -15,8 +15,8 @@ import pytest
 from babel.messages.catalog import Catalog
 from catalogues import LEFT_OUT, LOCALE, Translations, find_faults, find_in_code, find_texts, path_of, update
 
-from paddock.jobs.text.catalogues import TRANSLATED
-from paddock.jobs.text.formats import FORMATS
+from paddock.words.catalogues import TRANSLATED
+from paddock.words.formats import FORMATS
 
 
 @pytest.mark.parametrize("language", TRANSLATED)
@@ -83,7 +83,7 @@ def test_a_wheel_has_the_compiled_catalogues(tmp_path: Path) -> None:
 def test_english_reads_no_catalogue() -> None:
     program = (
         "from paddock.cli.main import run; run(['--help']); import sys; "
-        "from paddock.jobs.text.phrases import phrase, render; render(phrase('text')); "
+        "from paddock.words.phrases import phrase, render; render(phrase('text')); "
         "print('importlib.resources' in sys.modules)"
     )
     environ = {**os.environ, "LC_ALL": "C.UTF-8"}

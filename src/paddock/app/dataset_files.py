@@ -22,12 +22,12 @@ from paddock.jobs.preflight.placeholders import check_placeholders
 from paddock.jobs.preflight.spelling import correct_names
 from paddock.jobs.reading.structure import check_structure
 from paddock.jobs.reading.yaml_nodes import Document
-from paddock.jobs.text.phrases import phrase
-from paddock.jobs.text.problems import Problem
-from paddock.jobs.text.sentences import perhaps, told, wrong
 from paddock.kube.meta import DATASETS
 from paddock.kube.nearness import Suggestions, nearest
 from paddock.kube.schemas import Schema, definition
+from paddock.words.phrases import phrase
+from paddock.words.problems import Problem
+from paddock.words.sentences import perhaps, told, wrong
 
 _PATHS = {
     "name": "metadata.name",

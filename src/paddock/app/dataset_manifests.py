@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from paddock.datasets.sources import OPTIONS, BadSource, Source, hide, read_source
-from paddock.jobs.text.phrases import Foreign, Phrase, phrase
 from paddock.kube.datasets import CLAIM_PREFIX
 from paddock.kube.meta import DATASETS, Manifest
 from paddock.kube.quantities import read_quantity
 from paddock.kube.validation.names import DNS_SUBDOMAIN
+from paddock.words.phrases import Foreign, Phrase, phrase
 
 MOST_NAME = 253 - len(CLAIM_PREFIX)
 ACCESS_MODES = ("ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod", "ReadOnlyMany")

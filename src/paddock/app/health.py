@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 from aiohttp import web
 
-from paddock.jobs.text.phrases import phrase
 from paddock.serving.server import HttpServer
+from paddock.words.phrases import phrase
 
 
 class CannotServe(Exception):

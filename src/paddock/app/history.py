@@ -74,7 +74,7 @@ def _cause(cause: CauseRecord | None) -> Cause | None:
 
 
 def read_cause(cause: Cause | None) -> CauseRecord | None:
-    """The cause of a record, for `jobs.text.explain`."""
+    """The cause of a record, for `jobs.sentences.explain`."""
     return CauseRecord(cause.reason, dict(cause.args), cause.since) if cause else None
 
 

@@ -22,7 +22,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from paddock.jobs.text.phrases import phrase
+from paddock.words.phrases import phrase
 
 UNSANDBOXED = "none"
 """The sandbox of plain processes, in `Running.sandbox`."""

@@ -19,7 +19,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from paddock.app import home as homes
-from paddock.jobs.text.phrases import Foreign, phrase
+from paddock.words.phrases import Foreign, phrase
 
 START_SECONDS = 60.0
 STOP_SECONDS = 30.0

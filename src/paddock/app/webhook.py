@@ -17,7 +17,6 @@ from paddock.app.own_accounts import build_own_accounts, find_account
 from paddock.client.client import Client
 from paddock.client.credentials import open_credentials
 from paddock.client.kubeconfig import Config
-from paddock.jobs.text.phrases import phrase
 from paddock.kube.api import Api
 from paddock.kube.meta import Key
 from paddock.version import __version__
@@ -25,6 +24,7 @@ from paddock.webhook.certificates import LIFE, name_service
 from paddock.webhook.keeper import LOOK_SECONDS, SETTLE_SECONDS, Keeper
 from paddock.webhook.review import review
 from paddock.webhook.server import Server
+from paddock.words.phrases import phrase
 
 log = logging.getLogger("paddock.webhook")
 

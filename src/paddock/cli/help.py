@@ -17,7 +17,7 @@ from typing import TypeVar
 
 import click
 
-from paddock.jobs.text.catalogues import DOMAIN, TRANSLATED
+from paddock.words.catalogues import DOMAIN, TRANSLATED
 
 Translate = Callable[[str], str]
 CommandT = TypeVar("CommandT", bound=click.Command)
@@ -72,7 +72,7 @@ def translate_error(error: click.ClickException, language: str) -> click.ClickEx
 def _number(name: str, language: str) -> str:
     """The word for one of click's types of numbers, which click does not translate; empty for other types."""
     # Imported here, as the modules of phrases take a tenth of the time of `paddock --help`; English help needs none.
-    from paddock.jobs.text.phrases import phrase, render
+    from paddock.words.phrases import phrase, render
 
     if name in ("integer", "integer range"):
         return render(phrase("integer"), language)

@@ -25,11 +25,11 @@ from paddock.cli.help import click_in_language, translate_error
 from paddock.cli.output.language import localized, readers_language
 from paddock.cli.output.streams import drop_output, print_line
 from paddock.cli.verb import VerbGroup
-from paddock.jobs.text.catalogues import translate
 from paddock.version import __version__
+from paddock.words.catalogues import translate
 
 if TYPE_CHECKING:
-    from paddock.jobs.text.phrases import Phrase
+    from paddock.words.phrases import Phrase
 
 VERBS: dict[str, str] = {
     "run": "Train: submit a program or a manifest and follow the job to its end",
@@ -157,7 +157,7 @@ def cli(context: click.Context) -> None:
     """
     verb = context.invoked_subcommand
     if verb and is_chosen(context) and verb not in _ANYWHERE:
-        from paddock.jobs.text.phrases import phrase
+        from paddock.words.phrases import phrase
 
         said = phrase(
             "`paddock {verb}` takes no --context before it: `paddock {verb} --help` says what it takes", verb=verb
@@ -171,8 +171,8 @@ def cli(context: click.Context) -> None:
 
 def _refuse_verb(context: click.Context, typed: Sequence[str]) -> NoReturn:
     from paddock.cli.synonyms import advise_verb
-    from paddock.jobs.text.phrases import phrase
     from paddock.kube.nearness import nearest
+    from paddock.words.phrases import phrase
 
     advice = advise_verb(typed)
     if advice is not None:
@@ -283,7 +283,7 @@ def _explain(error: Exception) -> int:
 def _keep(trace: str) -> Phrase:
     """Writes the traceback to a file; the sentence that names the file."""
     from paddock.app.home import read_home
-    from paddock.jobs.text.phrases import phrase
+    from paddock.words.phrases import phrase
 
     path = read_home(os.environ).root / "last-error.txt"
     try:

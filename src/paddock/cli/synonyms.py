@@ -9,7 +9,7 @@ import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from paddock.jobs.text.phrases import Phrase, phrase
+from paddock.words.phrases import Phrase, phrase
 
 _ENDS = phrase(
     "`paddock cancel {job}` ends a job and keeps it listed, `paddock delete {job}` removes it too, `paddock down` "

@@ -14,7 +14,7 @@ import click
 
 from paddock.cli.help import CommandT, Formatter, first_sentence, translate_command
 from paddock.cli.output.language import readers_language
-from paddock.jobs.text.catalogues import TRANSLATED, translate
+from paddock.words.catalogues import TRANSLATED, translate
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem

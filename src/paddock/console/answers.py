@@ -16,8 +16,8 @@ from paddock.console import security
 from paddock.console.bounds import MOST_FIELDS, Full
 from paddock.console.pages import STATIC
 from paddock.console.visit import Answer
-from paddock.jobs.text.phrases import Foreign, Phrase, phrase
 from paddock.kube.errors import ApiError, Forbidden, Unavailable
+from paddock.words.phrases import Foreign, Phrase, phrase
 
 _WORTH_PACKING = 1024
 """Bytes of a body."""

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from paddock.console.world import Identity
-from paddock.jobs.text.phrases import Phrase, phrase
+from paddock.words.phrases import Phrase, phrase
 
 SESSIONS_OF_ONE, MOST_SESSIONS = 50, 500
 PAGES_OF_ONE, MOST_PAGES = 30, 300

@@ -12,8 +12,8 @@ from paddock.console import security
 from paddock.console.signed_in import is_https
 from paddock.console.tries import Tries, name_peer
 from paddock.console.world import Door, Identity
-from paddock.jobs.text.phrases import Foreign, Phrase, phrase
 from paddock.kube.errors import ApiError, Unauthorized
+from paddock.words.phrases import Foreign, Phrase, phrase
 
 LONGEST_TOKEN = 16 * 2**10
 """Bytes: an API server takes no longer header."""

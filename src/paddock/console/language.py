@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from paddock.jobs.text.catalogues import TRANSLATED
+from paddock.words.catalogues import TRANSLATED
 
 COOKIE = "paddock-language"
 KNOWN = ("en", *TRANSLATED)

@@ -18,8 +18,8 @@ from aiohttp import web
 from paddock.console.answers import say_error
 from paddock.console.pages import render_main, render_notice
 from paddock.console.visit import Missing, Screen, Visit
-from paddock.jobs.text.phrases import Phrase
 from paddock.kube.errors import ApiError, Unauthorized, Unavailable
+from paddock.words.phrases import Phrase
 
 BEAT_SECONDS = 20.0
 """A comment on a quiet stream: the browser, and proxies between, see that it lives."""

@@ -14,9 +14,9 @@ from markupsafe import Markup, escape
 
 from paddock.console.addresses import put_page_below
 from paddock.console.visit import Screen, Visit
-from paddock.jobs.text.catalogues import translate, translate_counted
 from paddock.kube.printable import show
 from paddock.kube.times import Moment, format_duration, format_time
+from paddock.words.catalogues import translate, translate_counted
 
 STATIC = Path(__file__).parent / "static"
 _TEMPLATES = Path(__file__).parent / "templates"

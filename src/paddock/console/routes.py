@@ -29,9 +29,9 @@ from paddock.console.turns import Turns
 from paddock.console.visit import Action, Answer, Go, Missing, Screen, Visit
 from paddock.console.wishes import offer_wishes, read_language
 from paddock.console.world import Identity, World
-from paddock.jobs.text.phrases import Phrase
 from paddock.kube.api import Api
 from paddock.kube.errors import ApiError, Unauthorized, Unavailable
+from paddock.words.phrases import Phrase
 
 RETRY_SECONDS = "5"
 """After which a browser asks again for a page of an API that does not answer."""

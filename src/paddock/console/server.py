@@ -38,9 +38,9 @@ from paddock.console.tries import TooManyTries, Tries
 from paddock.console.visit import Action, Missing, Screen
 from paddock.console.wishes import keep_wishes
 from paddock.console.world import Identity, World
-from paddock.jobs.text.phrases import Phrase
 from paddock.kube.api import Api
 from paddock.kube.errors import Unauthorized
+from paddock.words.phrases import Phrase
 
 HEALTH = "/healthz"
 _WITHIN = SESSIONS + "{place}"

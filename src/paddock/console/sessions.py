@@ -16,8 +16,8 @@ from dataclasses import dataclass, replace
 from paddock.console.addresses import address_of_session
 from paddock.console.bounds import MOST_SESSIONS, SESSIONS_OF_ONE, Full, name_reader
 from paddock.console.world import Identity
-from paddock.jobs.text.phrases import phrase
 from paddock.kube.times import Moment
+from paddock.words.phrases import phrase
 
 IDLE_SECONDS = 8 * 3600.0
 """A session that nobody has used for so long is over; an open page uses it."""

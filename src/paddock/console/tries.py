@@ -11,9 +11,9 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from paddock.jobs.text.phrases import Phrase, counted
 from paddock.kube.times import Moment
 from paddock.serving.addresses import name_owner
+from paddock.words.phrases import Phrase, counted
 
 PER_PEER = 10
 OVER_ALL = 100

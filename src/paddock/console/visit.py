@@ -9,10 +9,10 @@ from typing import Any
 from paddock.console.addresses import PLACES
 from paddock.console.feed import Cache, Caches, Reader, T, Topic
 from paddock.console.world import Identity, World
-from paddock.jobs.text.phrases import Foreign, Phrase, phrase, render
 from paddock.kube.api import Api
 from paddock.kube.meta import Manifest, Resource
 from paddock.kube.times import Moment
+from paddock.words.phrases import Foreign, Phrase, phrase, render
 
 SILENT_SECONDS = 2.0
 

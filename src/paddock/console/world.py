@@ -10,11 +10,11 @@ from typing import Any, Protocol
 from paddock.history.log_shelf import OpenLog
 from paddock.jobs.model import CauseRecord, Job, Settings
 from paddock.jobs.queue import Queue
-from paddock.jobs.text.phrases import Phrase
-from paddock.jobs.text.problems import Problem
 from paddock.kube.api import Api
 from paddock.kube.meta import Manifest, Resource
 from paddock.kube.times import Moment
+from paddock.words.phrases import Phrase
+from paddock.words.problems import Problem
 
 WhyNot = Callable[[Api, Job, Moment], Awaitable[Sequence[CauseRecord]]]
 """What a job would wait for if it were created now; nothing if it would start. Raises `ApiError`."""

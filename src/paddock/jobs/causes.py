@@ -1,10 +1,11 @@
 """Every reason why a job waits, restarts, fails, ends or is suspended: one frozen class each, with its numbers.
 
 A cause is data. It is stored as `status.cause {reason, args, since}`, where the reason is the class's name, and
-rendered by `jobs.text.explain`, so that a command line of another version or language can render it too. Fields must
-survive JSON: text, whole numbers, booleans, and tuples of text; None and False are not stored.
+rendered by `jobs.sentences.explain`, so that a command line of another version or language can render it too. Fields
+must survive JSON: text, whole numbers, booleans, and tuples of text; None and False are not stored.
 
-To add a cause: a class here, a line in `CAUSES`, and a row in `jobs.text.cause_phrases` (a test holds them together).
+To add a cause: a class here, a line in `CAUSES`, and a row in `jobs.sentences.cause_phrases` (a test holds them
+together).
 Which of several reasons to wait is shown is decided in `jobs.waiting`, by one ranked list.
 """
 

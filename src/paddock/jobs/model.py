@@ -16,10 +16,10 @@ from itertools import takewhile
 from typing import Any
 
 from paddock.jobs.launch import NO_LAUNCH, Launch
-from paddock.jobs.text.problems import Problem
 from paddock.kube.datasets import DatasetStatus
 from paddock.kube.meta import Key, Manifest, Resource
 from paddock.kube.times import Moment
+from paddock.words.problems import Problem
 
 PORTS_IN_BLOCK = 20
 """TRAINER_PORTS_NUM of paddle-operator: a job may use its port and the 19 after it."""

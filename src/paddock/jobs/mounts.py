@@ -16,11 +16,11 @@ from typing import Any
 
 from paddock.jobs.model import Job, Mount
 from paddock.jobs.reading.fields import Fields, nearest_label
-from paddock.jobs.text.phrases import Phrase, phrase
-from paddock.jobs.text.sentences import join_path, perhaps, quoted, told
 from paddock.kube.datasets import CLAIM_PREFIX, MOUNTS_ANNOTATION, claim_name
 from paddock.kube.meta import annotations_of
 from paddock.kube.validation.names import DNS_SUBDOMAIN
+from paddock.words.phrases import Phrase, phrase
+from paddock.words.sentences import join_path, perhaps, quoted, told
 
 MOST_MOUNTS = 32
 """Datasets of one job. Each is a volume of each of its pods."""

@@ -64,7 +64,7 @@ from paddock.jobs.recording import (
     whole_seconds,
     with_observed,
 )
-from paddock.jobs.text.explain import explain
+from paddock.jobs.sentences.explain import explain
 from paddock.jobs.waiting import plan_refused_cause, plan_waiting_cause
 from paddock.kube.times import Moment
 

@@ -21,8 +21,8 @@ from paddock.jobs.policies import one_pod
 from paddock.jobs.policies.cleanup import read_situation
 from paddock.jobs.policies.fates import Fate, plan_fate
 from paddock.jobs.policies.verdict import Verdict
+from paddock.jobs.sentences.explain import explain
 from paddock.jobs.successes import forget, read_successes
-from paddock.jobs.text.explain import explain
 from paddock.kube.times import Moment
 
 

@@ -34,7 +34,6 @@ from paddock.jobs.policies.autoscaler import explain_none
 from paddock.jobs.policies.manager import find_other_manager
 from paddock.jobs.progress_record import can_wait
 from paddock.jobs.release import plan_release
-from paddock.jobs.text.problems import InvalidJob, Problem
 from paddock.kube.api import Api
 from paddock.kube.errors import BadRequest, Conflict, Forbidden, Invalid, NotFound, is_namespace_terminating
 from paddock.kube.meta import (
@@ -67,6 +66,7 @@ from paddock.operator.pruned_status import PrunedStatusGuard
 from paddock.operator.recorder import Recorder
 from paddock.operator.tally import Tally
 from paddock.version import __version__
+from paddock.words.problems import InvalidJob, Problem
 
 _RETRY_SECONDS = 0.5
 """Until the next reconcile when a live GET found a pod that the cache did not have."""

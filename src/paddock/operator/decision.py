@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from paddock.jobs.actions import Plan
 from paddock.jobs.model import Job, Observed, Status
 from paddock.jobs.objects import observation
-from paddock.jobs.text.explain import explain
-from paddock.jobs.text.problems import InvalidJob
+from paddock.jobs.sentences.explain import explain
 from paddock.kube.meta import Manifest
+from paddock.words.problems import InvalidJob
 
 
 @dataclass(frozen=True, slots=True)

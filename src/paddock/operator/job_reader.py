@@ -10,10 +10,10 @@ import msgspec
 from paddock.jobs.apis import JobApi
 from paddock.jobs.apis.last_valid import with_last_valid_spec
 from paddock.jobs.model import Job, Status
-from paddock.jobs.text.problems import InvalidJob
 from paddock.kube.meta import Manifest, metadata
 from paddock.operator.aside import SMALL_TEXT, Aside
 from paddock.operator.job_state import JobRef
+from paddock.words.problems import InvalidJob
 
 REMEMBERED = 1_000
 """Jobs. One that is read takes some 10 KiB, and a fleet has many that are at rest."""

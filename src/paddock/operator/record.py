@@ -13,9 +13,9 @@ from paddock.jobs import causes
 from paddock.jobs.apis.last_valid import decode_spec, encode_spec
 from paddock.jobs.conditions import find_phase_of_invalid
 from paddock.jobs.model import Status
-from paddock.jobs.text.problems import InvalidJob
 from paddock.kube.meta import Manifest, metadata, version_of
 from paddock.kube.times import Moment
+from paddock.words.problems import InvalidJob
 
 INVALID = "InvalidJob"
 """Reason of the event of a manifest that is invalid, and of the cause that is recorded of it."""

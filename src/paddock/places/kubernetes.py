@@ -10,13 +10,13 @@ from collections.abc import Sequence
 from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.install.crd import build_crd
 from paddock.jobs.install.deployment import EXAMPLE_IMAGE, Installation, build_operator
-from paddock.jobs.text.phrases import Phrase, phrase
 from paddock.jobs.yaml_texts import write_yaml
 from paddock.kube.datasets import MOUNTS_ANNOTATION
 from paddock.kube.meta import Manifest, annotations_of
 from paddock.places.rendering import MARK, Ability, File, Hosts, Place, Rendering, Request
 from paddock.places.shell import comment
 from paddock.version import __version__
+from paddock.words.phrases import Phrase, phrase
 
 
 def render(request: Request) -> Rendering:

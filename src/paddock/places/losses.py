@@ -11,9 +11,9 @@ from typing import Any
 
 from paddock.jobs.frameworks.registry import main_container
 from paddock.jobs.model import Job, RestartPolicy
-from paddock.jobs.text.phrases import Names, Phrase, counted, phrase
 from paddock.kube.meta import Manifest
 from paddock.places.rendering import Ability, Place
+from paddock.words.phrases import Names, Phrase, counted, phrase
 
 Said = Phrase | str
 

@@ -25,13 +25,13 @@ from paddock.jobs.names import config_map_name, host_name
 from paddock.jobs.objects.pods import build_pod
 from paddock.jobs.objects.variables import ATTEMPT
 from paddock.jobs.reading.scripts import read_words
-from paddock.jobs.text.phrases import Phrase, phrase
 from paddock.kube.downward import UnknownField, expand, read_field
 from paddock.kube.host_words import replace_names
 from paddock.kube.meta import Manifest, name_of
 from paddock.kube.quantities import format_quantity, read_quantity
 from paddock.places.hosts import Host, spread
 from paddock.places.launchers import find_launch, place_node, without_launcher
+from paddock.words.phrases import Phrase, phrase
 
 _SLOT = re.compile(r"machine-(?P<host>\d+)-slot-(?P<slot>\d+)\.paddock\.invalid(?::(?P<port>\d+))?")
 _PORT = "PADDLE_PORT"

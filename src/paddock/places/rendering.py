@@ -11,11 +11,11 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from paddock.jobs.model import Job
-from paddock.jobs.text.phrases import Phrase
 from paddock.kube.meta import Manifest
 from paddock.places.hosts import Host
 from paddock.places.programs import RankProgram
 from paddock.places.programs import Unplaceable as Unplaceable
+from paddock.words.phrases import Phrase
 
 MARK = "made by `paddock render`"
 """Stands in the first lines of each file that is written: a file without it is the user's own, and never replaced."""

@@ -15,7 +15,6 @@ from paddock.cli.cluster.places import Place
 from paddock.cli.cluster.session import home
 from paddock.cli.submit.script.options import ScriptOptions
 from paddock.jobs.script.names import build_name
-from paddock.jobs.text.phrases import phrase
 from paddock.sdk.functions import build_script
 from paddock.sdk.options import (
     File,
@@ -34,6 +33,7 @@ from paddock.sdk.result import Result
 from paddock.sdk.runs import Request, choose_place, explained, finish, run_request
 from paddock.sdk.script_directory import write_script
 from paddock.sdk.threads import Interrupts, run_apart
+from paddock.words.phrases import phrase
 
 
 def run(

@@ -18,8 +18,8 @@ from types import FunctionType, ModuleType
 from typing import Any
 
 from paddock.cli.cluster.errors import UserError
-from paddock.jobs.text.phrases import Phrase, phrase
 from paddock.sdk.literals import NoLiteral, write_literal
+from paddock.words.phrases import Phrase, phrase
 
 _OF_A_MODULE = frozenset({"__name__", "__file__", "__doc__", "__builtins__", "__spec__", "__package__", "__loader__"})
 _OF_A_NOTEBOOK = frozenset({"display", "get_ipython", "_"})

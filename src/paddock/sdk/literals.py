@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 
-from paddock.jobs.text.phrases import Phrase, phrase
+from paddock.words.phrases import Phrase, phrase
 
 _PLAIN = (bool, int, str, bytes, complex, type(None), type(Ellipsis))
 _SEQUENCES: dict[type, tuple[str, str]] = {list: ("[", "]"), tuple: ("(", ",)"), set: ("{", "}")}

@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 from paddock.cli.cluster.errors import UserError
 from paddock.cli.submit.script.options import FRAMEWORKS
-from paddock.jobs.text.phrases import phrase
+from paddock.words.phrases import phrase
 
 File: TypeAlias = str | os.PathLike[str]
 _MANIFESTS = (".yaml", ".yml", ".json")

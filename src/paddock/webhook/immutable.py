@@ -11,10 +11,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from paddock.jobs.policies.manager import Manager
-from paddock.jobs.text.phrases import phrase
-from paddock.jobs.text.problems import Problem
-from paddock.jobs.text.sentences import quoted, told
 from paddock.kube.validation.field_errors import Code
+from paddock.words.phrases import phrase
+from paddock.words.problems import Problem
+from paddock.words.sentences import quoted, told
 
 GROUP = "kubeflow.org"
 

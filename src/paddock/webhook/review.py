@@ -19,12 +19,12 @@ import msgspec
 
 from paddock.jobs.policies.manager import find_other_manager
 from paddock.jobs.preflight import Document, check, explain_problem, find_api, without_server_fields
-from paddock.jobs.text.phrases import render
-from paddock.jobs.text.problems import Problem
 from paddock.kube.budget import Budget, Exhausted
 from paddock.kube.meta import Key, Manifest, metadata, name_of
 from paddock.kube.validation.field_errors import Code
 from paddock.webhook.immutable import find_changed
+from paddock.words.phrases import render
+from paddock.words.problems import Problem
 
 VERSION = "admission.k8s.io/v1"
 MOST_VALUES, MOST_CHARACTERS = 5_000, 128 * 1024

@@ -8,8 +8,8 @@ from paddock.app.home import HomeError
 from paddock.app.launch import StartError
 from paddock.cli.cluster.errors import Explained, Failed, UserError, explain_error
 from paddock.client.errors import ConfigError
-from paddock.jobs.text.phrases import phrase
 from paddock.kube.errors import AlreadyExists, Conflict, Forbidden, InternalError, Invalid, NotFound, Unavailable
+from paddock.words.phrases import phrase
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import pytest
 from paddock.cli.cluster.errors import UserError
 from paddock.cli.follow.watch import Snapshot, Watch, find_changes, plan_pause
 from paddock.cli.output.interrupts import Listen
-from paddock.jobs.text.phrases import Phrase, render
+from paddock.words.phrases import Phrase, render
 
 FIRST: Snapshot = {"train.py": (1, 10), "config.yaml": (1, 5)}
 SECOND: Snapshot = {**FIRST, "train.py": (2, 11)}

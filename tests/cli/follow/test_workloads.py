@@ -11,11 +11,11 @@ import pytest
 from jobs.samples import read_manifest
 from paddock.cli.follow.workloads import fetch_said
 from paddock.jobs.apis.registry import KUBEFLOW_PYTORCH
-from paddock.jobs.text.phrases import render
 from paddock.jobs.views.stored import StoredJob, read_stored
 from paddock.jobs.views.workloads import WORKLOADS
 from paddock.kube.errors import ApiError, Forbidden, InternalError, NotFound
 from paddock.kube.meta import Manifest, Resource
+from paddock.words.phrases import render
 
 NEWER, OLDER = WORKLOADS
 UNSERVED = NotFound("the server could not find the requested resource")

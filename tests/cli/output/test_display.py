@@ -25,10 +25,10 @@ from paddock.cli.verbs.down import build_stopped
 from paddock.jobs.logs.complaints import find_complaint
 from paddock.jobs.logs.endings import read_ending
 from paddock.jobs.model import CauseRecord, Counts, Phase, Rank
-from paddock.jobs.text.explain import explain
-from paddock.jobs.text.phrases import render
+from paddock.jobs.sentences.explain import explain
 from paddock.jobs.views.building import read_building
 from paddock.jobs.views.stored import StoredJob
+from paddock.words.phrases import render
 
 FAILED = CauseRecord("RankFailed", {"ranks": ["worker-1"], "code": 3})
 DOCUMENTED = "epoch 1  step 100/400  loss 0.5213"

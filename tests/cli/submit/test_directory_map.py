@@ -22,7 +22,7 @@ from paddock.cli.submit.directory_map import (
     plan_entries,
 )
 from paddock.jobs.apis.registry import KINDS
-from paddock.jobs.text.phrases import render
+from paddock.words.phrases import render
 
 
 def found(*files: tuple[str, int], **left_out: int) -> Found:

@@ -20,8 +20,8 @@ from paddock.cli.submit.file_environments import (
 )
 from paddock.environments.crd import build_crd
 from paddock.environments.sources import read_source
-from paddock.jobs.text.phrases import Phrase
 from paddock.kube.meta import CRDS, ENVIRONMENTS, Manifest
+from paddock.words.phrases import Phrase
 
 
 @pytest.fixture

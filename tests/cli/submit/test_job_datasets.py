@@ -21,11 +21,11 @@ from paddock.cli.submit.submission import Checked, place_document
 from paddock.datasets.crd import build_crd
 from paddock.jobs.preflight import Document
 from paddock.jobs.script.request import ScriptRequest
-from paddock.jobs.text.phrases import Phrase
 from paddock.kube.calls import Call, T
 from paddock.kube.datasets import MOUNTS_ANNOTATION
 from paddock.kube.errors import Forbidden
 from paddock.kube.meta import CRDS, DATASETS, Manifest, annotations_of
+from paddock.words.phrases import Phrase
 from support.datasets import build_dataset
 from support.operator_seam import Seam
 

@@ -12,8 +12,8 @@ from paddock.cli.submit.local_only import find_local_refusals, find_notices, fin
 from paddock.cli.submit.submission import Checked, build_checked
 from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.preflight import Document
-from paddock.jobs.text.phrases import phrase, render
 from paddock.kube.meta import ENVIRONMENTS, Resource
+from paddock.words.phrases import phrase, render
 
 
 def checked(manifest: dict[str, Any], resource: Resource = RESOURCE) -> list[Checked]:

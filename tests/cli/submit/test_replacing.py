@@ -17,8 +17,8 @@ from paddock.cli.submit.submission import Checked
 from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.model import Phase, Status
 from paddock.jobs.script.request import ScriptRequest
-from paddock.jobs.text.phrases import Phrase
 from paddock.kube.errors import NotFound
+from paddock.words.phrases import Phrase
 
 
 @pytest.fixture

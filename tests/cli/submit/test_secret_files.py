@@ -8,7 +8,7 @@ import pytest
 
 from paddock.cli.submit.directory_files import find_files
 from paddock.cli.submit.secret_files import explain_secrets, is_secret
-from paddock.jobs.text.phrases import render
+from paddock.words.phrases import render
 
 KUBECONFIG = b"""apiVersion: v1
 kind: Config

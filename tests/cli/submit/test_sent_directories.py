@@ -15,9 +15,9 @@ from paddock.cli.submit.sent_directories import add_directory_maps, create_with_
 from paddock.cli.submit.submission import Checked, place_document
 from paddock.jobs.reading.yaml_nodes import Document, Place
 from paddock.jobs.script.request import ScriptRequest
-from paddock.jobs.text.phrases import Phrase
 from paddock.kube.errors import ApiError, Forbidden, NotFound, Unavailable
 from paddock.kube.meta import CONFIG_MAPS, SECRETS, Manifest, Resource, name_of
+from paddock.words.phrases import Phrase
 
 PADDLE = "registry.baidubce.com/paddlepaddle/paddle:2.4.0rc0-cpu"
 

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from jobs.anything import FULL, JSON, build_everything, places
 from jobs.samples import JOBS, find_kind, read_manifest
-from paddock.jobs.text.problems import InvalidJob
 from paddock.kube.meta import Manifest
+from paddock.words.problems import InvalidJob
 
 RUN = {"backoffLimit": 1, "schedulingPolicy": {"minResources": {"cpu": 1}}}
 ELASTIC = {"minReplicas": 1, "maxReplicas": 3, "rdzvConf": [{"key": "a", "value": "b"}], "metrics": [{}]}

@@ -15,8 +15,8 @@ from paddock.jobs.apis.registry import KINDS, KUBEFLOW_JAX, KUBEFLOW_PADDLE, KUB
 from paddock.jobs.install.crd import build_crd, build_crds, build_old_crd
 from paddock.jobs.model import CauseRecord, Counts, Phase, PodRef, Status
 from paddock.jobs.reading.structure import check_structure
-from paddock.jobs.text.explain import explain
-from paddock.jobs.text.field_sentences import ANY, SENTENCES
+from paddock.jobs.sentences.explain import explain
+from paddock.jobs.sentences.field_sentences import ANY, SENTENCES
 from paddock.kube.meta import Manifest, name_of
 
 
@@ -157,7 +157,7 @@ def described(schema: Any) -> int:
 
 def test_kubectl_explain_has_a_sentence_for_every_field_of_a_kinds_own() -> None:
     fields = {path for api in KINDS.values() for path in own_fields(api.build_schema())}
-    assert fields - SENTENCES.keys() == set(), "each wants its sentence in jobs/text/field_sentences.py"
+    assert fields - SENTENCES.keys() == set(), "each wants its sentence in jobs/sentences/field_sentences.py"
     templates = {path for path in SENTENCES if path.endswith(".template")}
     assert SENTENCES.keys() - fields - templates == set(), "there are no such fields"
     for api in KINDS.values():

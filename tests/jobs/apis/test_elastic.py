@@ -10,7 +10,7 @@ import pytest
 from paddock.jobs.apis.last_valid import encode_spec, with_last_valid_spec
 from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.model import Elasticity, Job
-from paddock.jobs.text.problems import InvalidJob
+from paddock.words.problems import InvalidJob
 
 TEMPLATE = {"spec": {"containers": [{"name": "paddle", "image": "paddle:3", "command": ["python", "train.py"]}]}}
 NOTHING: Mapping[str, Any] = {}

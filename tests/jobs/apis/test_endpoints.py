@@ -9,7 +9,7 @@ import pytest
 from paddock.jobs.apis.registry import KUBEFLOW_PYTORCH, PADDLEPADDLE
 from paddock.jobs.frameworks import paddle
 from paddock.jobs.model import Job, Rank
-from paddock.jobs.text.problems import InvalidJob
+from paddock.words.problems import InvalidJob
 
 MOST = 128 * 1024
 

@@ -25,9 +25,9 @@ from paddock.jobs.model import (
     Status,
     Successes,
 )
-from paddock.jobs.text.problems import InvalidJob
 from paddock.kube.meta import Key, Manifest
 from paddock.kube.patches import merge_patch
+from paddock.words.problems import InvalidJob
 
 SPECS = ("spec", "paddleReplicaSpecs")
 WORKER = (*SPECS, "Worker")

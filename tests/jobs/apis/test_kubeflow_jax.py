@@ -11,8 +11,8 @@ from paddock.jobs.apis.registry import KUBEFLOW_JAX
 from paddock.jobs.model import RestartPolicy
 from paddock.jobs.preflight import check
 from paddock.jobs.reading.yaml_nodes import Document
-from paddock.jobs.text.problems import InvalidJob
 from paddock.kube.meta import Manifest
+from paddock.words.problems import InvalidJob
 
 WORKER = ("spec", "jaxReplicaSpecs", "Worker")
 AT = "spec.jaxReplicaSpecs"

@@ -15,9 +15,9 @@ from paddock.jobs.install.crd import build_crd, build_old_crd
 from paddock.jobs.launch import Launch
 from paddock.jobs.model import CauseRecord, Counts, Phase, Rank, RestartPolicy, Status
 from paddock.jobs.reading.structure import check_structure
-from paddock.jobs.text.phrases import phrase
-from paddock.jobs.text.problems import InvalidJob
 from paddock.kube.meta import Manifest, Resource, name_of
+from paddock.words.phrases import phrase
+from paddock.words.problems import InvalidJob
 
 OTHER = KubeflowJob(
     kind="OtherJob",

@@ -14,8 +14,8 @@ from paddock.jobs.launch import Elastic, Launch
 from paddock.jobs.model import Rank, RestartPolicy
 from paddock.jobs.objects import pods
 from paddock.jobs.preflight import check, read_documents
-from paddock.jobs.text.problems import InvalidJob
 from paddock.kube.meta import Manifest
+from paddock.words.problems import InvalidJob
 
 Path = tuple[str | int, ...]
 SPECS: Path = ("spec", "pytorchReplicaSpecs")

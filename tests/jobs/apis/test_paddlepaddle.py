@@ -25,8 +25,8 @@ from paddock.jobs.model import (
     Status,
     Successes,
 )
-from paddock.jobs.text.problems import InvalidJob
 from paddock.kube.meta import Manifest
+from paddock.words.problems import InvalidJob
 
 WORKER = ("spec", "worker")
 TEMPLATE = (*WORKER, "template", "spec")

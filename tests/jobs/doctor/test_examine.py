@@ -16,7 +16,7 @@ from paddock.jobs.doctor.findings import Finding, Severity
 from paddock.jobs.doctor.launch_block import LaunchLog, read_launch_logs
 from paddock.jobs.model import CauseRecord
 from paddock.jobs.preflight.old_flags import find_paddle_launch
-from paddock.jobs.text.phrases import phrase, render
+from paddock.words.phrases import phrase, render
 
 LOGS = Path(__file__).parent / "logs"
 HEALTHY = (

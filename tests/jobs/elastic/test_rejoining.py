@@ -40,7 +40,7 @@ from paddock.jobs.model import (
     Status,
 )
 from paddock.jobs.plan import plan
-from paddock.jobs.text.explain import explain
+from paddock.jobs.sentences.explain import explain
 from paddock.jobs.views.restarts import explain_scope, name_scope
 
 LAUNCH = Launch("auto", Elastic(1, 4))

@@ -29,7 +29,7 @@ from paddock.jobs.model import (
 )
 from paddock.jobs.objects.pods import build_pod_group, read_pod
 from paddock.jobs.plan import plan
-from paddock.jobs.text.explain import explain
+from paddock.jobs.sentences.explain import explain
 from paddock.kube.meta import POD_GROUPS, Key
 
 JOB = build_job(workers=3, elasticity=Elasticity("worker", 1, 3))

@@ -26,7 +26,7 @@ from paddock.jobs.actions import Plan
 from paddock.jobs.exit_codes import read_exit_code
 from paddock.jobs.model import CleanPods, Job, Observed, Phase, Pod, PodPhase, Policies, RestartPolicy, Status, Success
 from paddock.jobs.plan import plan
-from paddock.jobs.text.explain import explain
+from paddock.jobs.sentences.explain import explain
 
 HOURS = 7 * 3600.0
 

@@ -24,7 +24,7 @@ from paddock.jobs.actions import Plan
 from paddock.jobs.apis.registry import KUBEFLOW_PYTORCH
 from paddock.jobs.model import CleanPods, Job, Observed, Phase, Pod, PodPhase, Policies, Status
 from paddock.jobs.plan import plan
-from paddock.jobs.text.explain import explain
+from paddock.jobs.sentences.explain import explain
 
 JOB = build_torch_job(clean_pods=CleanPods.RUNNING)
 ELASTIC = build_torch_job(masters=0, workers=3, one_decides=True, clean_pods=CleanPods.RUNNING)

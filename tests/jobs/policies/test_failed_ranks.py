@@ -28,7 +28,7 @@ from paddock.jobs.exit_codes import read_exit_code
 from paddock.jobs.model import CauseRecord, CleanPods, Exit, Job, Observed, Phase, Pod, PodPhase, Status
 from paddock.jobs.plan import plan
 from paddock.jobs.policies.success import plan_success
-from paddock.jobs.text.explain import explain
+from paddock.jobs.sentences.explain import explain
 
 End = Callable[[Pod], Pod | None]
 JOB = build_torch_job(workers=3)

@@ -14,7 +14,7 @@ from paddock.jobs.objects.pods import hash_addresses
 from paddock.jobs.plan import plan
 from paddock.jobs.policies.losses import STEADY
 from paddock.jobs.policies.root_cause import FREE
-from paddock.jobs.text.explain import explain
+from paddock.jobs.sentences.explain import explain
 from paddock.kube.meta import CONFIG_MAPS
 
 JOB = build_job(workers=2, backoff_limit=0)

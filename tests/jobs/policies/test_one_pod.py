@@ -42,7 +42,7 @@ from paddock.jobs.model import (
 from paddock.jobs.objects.pods import build_pod, read_pod
 from paddock.jobs.plan import plan
 from paddock.jobs.policies.one_pod import restarts_alone
-from paddock.jobs.text.explain import explain
+from paddock.jobs.sentences.explain import explain
 from paddock.kube.meta import labels_of
 
 ALONE = build_torch_job(scope=RestartScope.POD)

@@ -13,7 +13,7 @@ from paddock.jobs.causes import SchedulerSilent
 from paddock.jobs.model import Child, Phase, Pod, PodPhase, Refusal, Settings
 from paddock.jobs.plan import plan
 from paddock.jobs.policies.silence import Silence, plan_silence
-from paddock.jobs.text.explain import explain
+from paddock.jobs.sentences.explain import explain
 from paddock.kube.meta import POD_GROUPS, VOLCANO_POD_GROUPS, Resource
 
 JOB = build_job(ps=1, workers=2)

@@ -13,7 +13,7 @@ from paddock.jobs.actions import Plan
 from paddock.jobs.model import CauseRecord, NodeCondition, NodeState, Phase, Pod, PodPhase
 from paddock.jobs.plan import plan
 from paddock.jobs.policies.silent_nodes import LOOK_AFTER, MOST_NODES, doubtful_nodes, look_left
-from paddock.jobs.text.explain import explain
+from paddock.jobs.sentences.explain import explain
 
 JOB = build_job()
 STARTING = cause("PodsStarting", starting=1, wanted=2, since=NOW - LOOK_AFTER)

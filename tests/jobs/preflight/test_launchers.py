@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from paddock.jobs.preflight import Document, check
 from paddock.jobs.preflight.launchers import explain_launcher
-from paddock.jobs.text.phrases import render
+from paddock.words.phrases import render
 
 SSH = "{} {} starts processes in other pods by SSH, which no pod serves: start the program in each pod with torchrun"
 APART = "deepspeed without a hostfile starts processes in its own pod alone, and each of the 3 pods trains apart: start"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from paddock.jobs.script.hiding import NAMES, explain_hiding
-from paddock.jobs.text.phrases import render
+from paddock.words.phrases import render
 
 TORCH = "warning: torch.py hides the package torch, which train.py imports: give it another name"
 

@@ -21,7 +21,6 @@ from paddock.jobs.plan import plan
 from paddock.jobs.policies.cleanup import read_situation
 from paddock.jobs.policies.fates import Situation, State, read_state
 from paddock.jobs.policies.success import SAME_TIME
-from paddock.jobs.text.problems import InvalidJob
 from paddock.kube.meta import (
     PODS,
     Key,
@@ -36,6 +35,7 @@ from paddock.kube.meta import (
     uid_of,
 )
 from paddock.operator.freshness import PROVEN_SECONDS
+from paddock.words.problems import InvalidJob
 
 _VERDICTS = frozenset({
     "Completed", "CompletedServersKept", "RankFailed", "ServerEnded", "RankRestarted", "BackoffLimitExceeded",

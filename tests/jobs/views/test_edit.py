@@ -7,9 +7,9 @@ from paddock.cli.output.rows import build_job_cells
 from paddock.cli.verbs.explain import build_explanation
 from paddock.jobs.apis.registry import PADDLEPADDLE
 from paddock.jobs.model import Phase, Status
-from paddock.jobs.text.edit import explain_edit
-from paddock.jobs.text.phrases import render
+from paddock.jobs.sentences.edit import explain_edit
 from paddock.jobs.views.jobs import read_job_row
+from paddock.words.phrases import render
 from support.operator_seam import build_job
 
 PROBLEM = cause("InvalidJob", problems=["spec.worker: is missing"])

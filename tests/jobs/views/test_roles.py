@@ -7,8 +7,8 @@ import pytest
 from jobs.gangs import build_job
 from paddock.jobs.elastic.fitting import fit
 from paddock.jobs.model import Elasticity, Role
-from paddock.jobs.text.phrases import render
 from paddock.jobs.views.roles import count_role, explain_sizes
+from paddock.words.phrases import render
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from paddock.jobs.text.phrases import render
 from paddock.jobs.views.sizes import explain_past_sizes, merge_sizes
+from paddock.words.phrases import render
 
 ROWS: list[tuple[str, list[tuple[float, int]], str | None]] = [
     ("a job that never ran together has none", [], None),

@@ -11,7 +11,7 @@ from manual.reference.exit_codes import EXIT_CODES
 from manual.reference.markdown import code, join, prose, table
 from manual.reference.reader import Reader
 from paddock.jobs.causes import CAUSES
-from paddock.jobs.text.explain import explain
+from paddock.jobs.sentences.explain import explain
 
 GROUPS: tuple[tuple[str, str, Mapping[str, Cure]], ...] = (
     (

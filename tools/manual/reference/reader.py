@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
-from paddock.jobs.text.catalogues import translate
+from paddock.words.catalogues import translate
 
 LANGUAGES = ("en", "zh")
 _TABLE = Path(__file__).with_name("zh.json")

@@ -38,11 +38,11 @@ from paddock.client.kubeconfig import Config
 from paddock.console.server import Console
 from paddock.console.tickets import name_host
 from paddock.console.world import World
-from paddock.jobs.text.phrases import phrase
 from paddock.kube.meta import PODS
 from paddock.serving.server import HttpServer
 from paddock.version import __version__
 from paddock.webhook.immutable import find_changed
+from paddock.words.phrases import phrase
 
 log = logging.getLogger("paddock.console")
 

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from paddock.app.dataset_manifests import Asked, build_manifest, find_problems
 from paddock.console.world import ShownSource, WantedDataset
 from paddock.datasets.sources import BadSource, hide, read_source
-from paddock.jobs.text.phrases import Phrase, phrase
 from paddock.kube.meta import Manifest
+from paddock.words.phrases import Phrase, phrase
 
 
 class KnownSources:

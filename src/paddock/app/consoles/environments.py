@@ -14,9 +14,9 @@ from paddock.app.programs import read_used
 from paddock.app.requirements import read_requirements
 from paddock.console.world import WantedEnvironment
 from paddock.environments.definition import BUILD_REQUESTED
-from paddock.jobs.text.phrases import Phrase
 from paddock.kube.meta import Manifest
 from paddock.kube.times import Moment
+from paddock.words.phrases import Phrase
 
 _PYTHONS = ("3.14", "3.13", "3.12", "3.11", "3.10", "3.9", "3.8")
 """Those that uv finds or fetches. Older ones have few wheels of either framework."""

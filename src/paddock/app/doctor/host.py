@@ -35,8 +35,8 @@ from paddock.jobs.doctor.host.endpoints import (
 )
 from paddock.jobs.doctor.host.judging import judge
 from paddock.jobs.doctor.host.values import Asked, Host
-from paddock.jobs.text.os_errors import explain_unreadable
-from paddock.jobs.text.phrases import Phrase, counted, phrase
+from paddock.words.os_errors import explain_unreadable
+from paddock.words.phrases import Phrase, counted, phrase
 
 _ELSEWHERE = "192.0.2.1"
 """An address of no machine (RFC 5737): the table of routes is asked for it, and nothing is sent."""

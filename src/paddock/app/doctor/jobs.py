@@ -25,10 +25,10 @@ from paddock.jobs.doctor.launch_block import LaunchLog
 from paddock.jobs.doctor.log_bytes import LogBytes
 from paddock.jobs.model import Job, Status
 from paddock.jobs.objects.observed import read_pod
-from paddock.jobs.text.problems import InvalidJob
 from paddock.kube.errors import ApiError
 from paddock.kube.meta import ENVIRONMENTS, NODES, PODS, Manifest, Resource, is_controlled_by, name_of, namespace_of
 from paddock.kube.usage import POD_METRICS, read_usage
+from paddock.words.problems import InvalidJob
 
 _CHUNK = 1 << 20
 _AT_ONCE = 8

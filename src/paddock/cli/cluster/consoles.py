@@ -20,8 +20,8 @@ from paddock.cli.output.language import localized
 from paddock.cli.output.streams import print_line
 from paddock.cli.verb import DescribedDefault
 from paddock.jobs.install.console import PORT
-from paddock.jobs.text.phrases import phrase
 from paddock.kube.validation.names import DNS_SUBDOMAIN
+from paddock.words.phrases import phrase
 
 if TYPE_CHECKING:
     from paddock.app.consoles.links import Link

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 from paddock.cli.cluster.errors import UserError
 from paddock.cli.cluster.lookup import explain_near
 from paddock.cli.cluster.places import Place
-from paddock.jobs.text.phrases import Phrase, phrase
 from paddock.kube.errors import NotFound
 from paddock.kube.meta import DATASETS, Manifest, name_of
 from paddock.kube.nearness import nearest
+from paddock.words.phrases import Phrase, phrase
 
 if TYPE_CHECKING:
     from paddock.kube.api import Api

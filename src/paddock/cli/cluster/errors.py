@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 from paddock.app.home import HomeError, read_home
 from paddock.app.launch import StartError, StopError
 from paddock.cli.output.language import localized, readers_language
-from paddock.jobs.text.os_errors import explain_unreadable, is_of_output
-from paddock.jobs.text.phrases import Phrase, phrase, render
 from paddock.kube.errors import AlreadyExists, ApiError, BadRequest, Invalid, NotFound
+from paddock.words.os_errors import explain_unreadable, is_of_output
+from paddock.words.phrases import Phrase, phrase, render
 
 if TYPE_CHECKING:
     from paddock.client.errors import Said

@@ -10,9 +10,9 @@ import click
 
 from paddock.cli.output.language import localized
 from paddock.jobs.apis.registry import KINDS
-from paddock.jobs.text.phrases import Names, phrase
 from paddock.kube.meta import DATASETS, ENVIRONMENTS, PODS, Resource
 from paddock.kube.nearness import nearest
+from paddock.words.phrases import Names, phrase
 
 
 def _words_of_kinds() -> dict[str, tuple[Resource, ...]]:

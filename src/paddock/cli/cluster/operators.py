@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 from paddock.cli.cluster.flags import Flags
 from paddock.jobs.install.rights import LEASE
-from paddock.jobs.text.phrases import Phrase, phrase
 from paddock.jobs.views.operators import Leader, build_name, explain_no_operator, read_leader
 from paddock.kube.errors import ApiError, Forbidden, NotFound
 from paddock.kube.meta import LEASES, Manifest, Resource
 from paddock.version import __version__
+from paddock.words.phrases import Phrase, phrase
 
 if TYPE_CHECKING:
     from paddock.kube.api import Api

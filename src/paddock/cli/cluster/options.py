@@ -20,7 +20,7 @@ def _keep(context: click.Context, parameter: click.Parameter, value: str | tuple
     values = (value,) if isinstance(value, str) else tuple(dict.fromkeys(value or ()))
     if "" in values:
         from paddock.cli.output.language import localized
-        from paddock.jobs.text.phrases import phrase
+        from paddock.words.phrases import phrase
 
         said = localized(phrase("a name is wanted, not an empty text"))
         raise click.BadParameter(said, ctx=context, param=parameter)

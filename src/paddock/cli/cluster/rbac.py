@@ -14,9 +14,9 @@ from paddock.cli.cluster.errors import Failed, build_phrase
 from paddock.cli.cluster.places import Cluster
 from paddock.cli.output.local_times import format_local_time
 from paddock.jobs.apis.registry import KINDS, PADDLEPADDLE
-from paddock.jobs.text.phrases import Phrase, phrase
 from paddock.kube.errors import ApiError, Forbidden, Unauthorized
 from paddock.kube.times import Moment
+from paddock.words.phrases import Phrase, phrase
 
 _FORBIDDEN = re.compile(
     r'User "(?P<user>[^"]+)" cannot (?P<verb>\S+) resource "(?P<resource>[^"]+)" in API group "(?P<group>[^"]*)"'

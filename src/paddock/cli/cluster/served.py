@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from paddock.cli.cluster.errors import Failed
 from paddock.cli.cluster.places import Cluster
 from paddock.jobs.apis.registry import KINDS
-from paddock.jobs.text.phrases import Phrase, phrase
 from paddock.kube.errors import NotFound
 from paddock.kube.meta import Resource
+from paddock.words.phrases import Phrase, phrase
 
 if TYPE_CHECKING:
     from paddock.client.client import Client

@@ -24,7 +24,7 @@ from paddock.cli.output.language import localized
 from paddock.cli.output.streams import print_line
 from paddock.cli.output.terminal import stderr, stdout
 from paddock.console.addresses import address_of_job, address_of_list
-from paddock.jobs.text.phrases import Phrase, phrase
+from paddock.words.phrases import Phrase, phrase
 
 
 def open_console(job: str | None, namespace: str, asked: str, port: int, *, alone: bool) -> int:

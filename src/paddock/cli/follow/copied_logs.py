@@ -11,7 +11,7 @@ from paddock.cli.cluster.places import Place
 from paddock.cli.follow.print_logs import Request, print_kept
 from paddock.cli.output.language import localized
 from paddock.cli.output.terminal import stderr
-from paddock.jobs.text.phrases import phrase
+from paddock.words.phrases import phrase
 
 
 def print_copied(place: Place, namespace: str, word: str, request: Request, current: str = "") -> int | None:

@@ -18,12 +18,12 @@ from paddock.cli.output.log_lines import Lines
 from paddock.jobs.logs.progress import Progress, read_progress
 from paddock.jobs.logs.swallowed import find_swallowed
 from paddock.jobs.model import Phase, Rank
-from paddock.jobs.text.phrases import Phrase
 from paddock.jobs.views.followed import FollowedJob
 from paddock.jobs.views.pods import rank_name
 from paddock.jobs.views.stored import StoredJob
 from paddock.kube.errors import ApiError
 from paddock.kube.meta import Manifest
+from paddock.words.phrases import Phrase
 
 if TYPE_CHECKING:
     from paddock.client.client import Client

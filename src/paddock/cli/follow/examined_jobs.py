@@ -18,8 +18,8 @@ from paddock.cli.output.language import localized
 from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.exit_codes import has_failed_rank
 from paddock.jobs.model import Phase
-from paddock.jobs.text.phrases import Phrase, counted, phrase
 from paddock.jobs.views.stored import StoredJob, read_stored
+from paddock.words.phrases import Phrase, counted, phrase
 
 if TYPE_CHECKING:
     from paddock.client.client import Client

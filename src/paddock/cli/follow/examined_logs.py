@@ -13,9 +13,9 @@ from paddock.cli.output.findings import Subject
 from paddock.jobs.doctor.asked import Asked
 from paddock.jobs.doctor.examine import examine, name_logs
 from paddock.jobs.doctor.launch_block import LaunchLog, LogReader
-from paddock.jobs.text.os_errors import explain_unreadable
-from paddock.jobs.text.phrases import Phrase, counted, phrase
-from paddock.jobs.text.sentences import quoted
+from paddock.words.os_errors import explain_unreadable
+from paddock.words.phrases import Phrase, counted, phrase
+from paddock.words.sentences import quoted
 
 STDIN = "-"
 Report = Callable[[str, int], None]

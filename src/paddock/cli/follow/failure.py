@@ -13,9 +13,9 @@ from paddock.cli.output.log_lines import build_tail
 from paddock.jobs.logs.endings import read_ending
 from paddock.jobs.logs.torchrun import CHILD_FAILED
 from paddock.jobs.model import Status
-from paddock.jobs.text.phrases import Phrase, phrase
 from paddock.jobs.views.pods import ended_message, rank_name
 from paddock.jobs.views.stored import StoredJob
+from paddock.words.phrases import Phrase, phrase
 
 if TYPE_CHECKING:
     from paddock.client.client import Client

@@ -29,16 +29,16 @@ from paddock.jobs.logs.progress import read_progress
 from paddock.jobs.logs.swallowed import Swallowed
 from paddock.jobs.model import CauseRecord, Phase, Rank
 from paddock.jobs.objects.pods import read_pod
-from paddock.jobs.text.edit import explain_edit
-from paddock.jobs.text.explain import explain
-from paddock.jobs.text.message_facts import read_environment
-from paddock.jobs.text.phrases import Phrase, render
+from paddock.jobs.sentences.edit import explain_edit
+from paddock.jobs.sentences.explain import explain
+from paddock.jobs.sentences.message_facts import read_environment
 from paddock.jobs.views.followed import FollowedJob, with_status
 from paddock.jobs.views.pods import ended_message, rank_name
 from paddock.jobs.views.steps import build_steps
 from paddock.jobs.views.stored import StoredJob
 from paddock.kube.errors import ApiError
 from paddock.kube.meta import ENVIRONMENTS, PODS, Key, Manifest, is_controlled_by, name_of, uid_of
+from paddock.words.phrases import Phrase, render
 
 if TYPE_CHECKING:
     from paddock.client.client import Client

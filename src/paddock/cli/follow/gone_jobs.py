@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from paddock.cli.cluster.lookup import NoJob, fetch_job
 from paddock.cli.cluster.places import Place
-from paddock.jobs.text.phrases import Phrase, phrase
 from paddock.jobs.views.stored import StoredJob
+from paddock.words.phrases import Phrase, phrase
 
 if TYPE_CHECKING:
     from paddock.kube.api import Api

@@ -15,8 +15,8 @@ from paddock.history.logs import LogFile
 from paddock.history.records import RunRecord
 from paddock.jobs.model import Rank
 from paddock.jobs.names import read_pod_name
-from paddock.jobs.text.phrases import phrase
 from paddock.kube.times import Moment
+from paddock.words.phrases import phrase
 
 _CHUNK = 1 << 20
 

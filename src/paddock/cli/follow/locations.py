@@ -6,10 +6,10 @@ from paddock.cli.cluster.places import Place
 from paddock.jobs.model import Job
 from paddock.jobs.policies.cleanup import read_situation
 from paddock.jobs.policies.fates import Situation
-from paddock.jobs.text.phrases import Phrase, phrase, render
 from paddock.jobs.views.followed import FollowedJob
 from paddock.jobs.views.outputs import find_places
 from paddock.jobs.views.stored import StoredJob
+from paddock.words.phrases import Phrase, phrase, render
 
 
 def explain_locations(place: Place, job: StoredJob, view: FollowedJob, language: str) -> str:

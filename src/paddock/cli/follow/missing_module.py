@@ -16,9 +16,9 @@ from paddock.jobs.labels import WORKING_DIRECTORY_ANNOTATION
 from paddock.jobs.logs.modules import advise_module, read_missing_module
 from paddock.jobs.model import Job, Rank, Settings
 from paddock.jobs.objects.pods import build_pod
-from paddock.jobs.text.phrases import Phrase
 from paddock.jobs.views.stored import StoredJob
 from paddock.kube.meta import ENVIRONMENTS, Manifest, name_of
+from paddock.words.phrases import Phrase
 
 if TYPE_CHECKING:
     from paddock.client.client import Client

@@ -18,9 +18,9 @@ from typing import TypeAlias
 from urllib.parse import urlsplit
 
 from paddock.cli.cluster.errors import UserError
-from paddock.jobs.text.os_errors import explain_unreadable
-from paddock.jobs.text.phrases import Phrase, phrase
 from paddock.jobs.views.ended import End
+from paddock.words.os_errors import explain_unreadable
+from paddock.words.phrases import Phrase, phrase
 
 COMMAND_SECONDS, GRACE_SECONDS, WEB_SECONDS = 60.0, 3.0, 10.0
 

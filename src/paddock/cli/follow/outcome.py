@@ -26,12 +26,12 @@ from paddock.jobs.exit_codes import read_exit_code
 from paddock.jobs.model import CauseRecord, CleanPods
 from paddock.jobs.policies.cleanup import read_situation
 from paddock.jobs.policies.fates import Situation
-from paddock.jobs.text.phrases import Phrase, phrase
 from paddock.jobs.views.followed import FollowedJob
 from paddock.jobs.views.given_up import write_given_up
 from paddock.jobs.views.steps import build_steps
 from paddock.jobs.views.stored import StoredJob
 from paddock.kube.errors import Unavailable
+from paddock.words.phrases import Phrase, phrase
 
 if TYPE_CHECKING:
     from paddock.client.client import Client

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 from paddock.jobs.logs.folding import Folding, Unfolded
 from paddock.jobs.logs.tracebacks import Tracebacks
-from paddock.jobs.text.phrases import Phrase
 from paddock.jobs.views.folded import explain_again, explain_folded
+from paddock.words.phrases import Phrase
 
 _JUST = 40
 """Lines that a reader still sees above the last one."""

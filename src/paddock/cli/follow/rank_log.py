@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING
 from paddock.cli.cluster.places import Notify, Place
 from paddock.cli.cluster.rbac import explain_forbidden
 from paddock.cli.output.log_lines import Lines
-from paddock.jobs.text.os_errors import explain_unreadable as explain_os_error
-from paddock.jobs.text.phrases import Phrase, phrase
 from paddock.jobs.views.stored import StoredJob
 from paddock.kube.errors import ApiError, BadRequest, Forbidden, NotFound, Unavailable
 from paddock.kube.meta import Manifest, name_of, namespace_of
+from paddock.words.os_errors import explain_unreadable as explain_os_error
+from paddock.words.phrases import Phrase, phrase
 
 if TYPE_CHECKING:
     from paddock.app.home import Home

@@ -12,7 +12,7 @@ import click
 from paddock.cli.cluster.errors import UserError
 from paddock.cli.output.language import localized
 from paddock.jobs.model import Rank
-from paddock.jobs.text.phrases import Phrase, phrase
+from paddock.words.phrases import Phrase, phrase
 
 _RANGES = re.compile(r"[0-9]{1,9}(-[0-9]{1,9})?(,[0-9]{1,9}(-[0-9]{1,9})?)*")
 

@@ -10,11 +10,11 @@ from paddock.cli.cluster.lookup import fetch_pods
 from paddock.cli.follow.follow import JobDeleted
 from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.model import Phase
-from paddock.jobs.text.phrases import phrase
 from paddock.jobs.views.given_up import GIVEN_UP
 from paddock.jobs.views.stored import StoredJob
 from paddock.kube.errors import Conflict, NotFound
 from paddock.kube.meta import Manifest, Resource
+from paddock.words.phrases import phrase
 
 if TYPE_CHECKING:
     from paddock.client.client import Client

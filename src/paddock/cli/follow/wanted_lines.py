@@ -18,7 +18,7 @@ from paddock.cli.output.screen import Screen
 from paddock.cli.output.streams import print_line, write_json
 from paddock.jobs.logs.first_error import find_first_error
 from paddock.jobs.logs.folding import Folding
-from paddock.jobs.text.phrases import phrase
+from paddock.words.phrases import phrase
 
 _BATCH = 2_000
 """Lines that are printed at once."""

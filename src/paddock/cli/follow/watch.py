@@ -16,7 +16,7 @@ from typing import TypeAlias
 from paddock.cli.cluster.errors import explain_error
 from paddock.cli.follow.outcome import cancel
 from paddock.cli.output.interrupts import Listen, queue_interrupts
-from paddock.jobs.text.phrases import Names, Phrase, counted, phrase
+from paddock.words.phrases import Names, Phrase, counted, phrase
 
 Snapshot: TypeAlias = Mapping[str, tuple[int, int]]
 """By the path as it is shown: the time of the last change in nanoseconds, and the size in bytes."""

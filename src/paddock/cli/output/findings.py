@@ -20,7 +20,7 @@ from rich.padding import Padding
 
 from paddock.cli.output.terminal import styled
 from paddock.jobs.doctor.findings import Finding, Severity
-from paddock.jobs.text.phrases import Phrase, phrase, render
+from paddock.words.phrases import Phrase, phrase, render
 
 _COLOURS = {Severity.WRONG: "bold red", Severity.RISK: "bold yellow"}
 _WORDS = {Severity.WRONG: phrase("wrong"), Severity.RISK: phrase("risk")}

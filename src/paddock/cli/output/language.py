@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from paddock.jobs.text.phrases import Phrase
+    from paddock.words.phrases import Phrase
 
 _VARIABLES = ("LC_ALL", "LC_MESSAGES", "LANG")
 
@@ -29,6 +29,6 @@ def language_of(environ: Mapping[str, str]) -> str:
 
 def localized(said: Phrase) -> str:
     """The phrase in the reader's language, for callers that need a string (click's errors)."""
-    from paddock.jobs.text.phrases import render
+    from paddock.words.phrases import render
 
     return render(said, readers_language())

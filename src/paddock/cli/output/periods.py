@@ -7,7 +7,7 @@ import re
 import click
 
 from paddock.cli.output.language import localized
-from paddock.jobs.text.phrases import phrase
+from paddock.words.phrases import phrase
 
 
 def read_seconds(text: str) -> float:

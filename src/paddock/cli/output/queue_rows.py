@@ -8,13 +8,13 @@ from typing import Any
 from paddock.cli.output.rows import format_age
 from paddock.jobs.model import Phase
 from paddock.jobs.queue import Capacity
-from paddock.jobs.text.amounts import say_amount, sort_resources
-from paddock.jobs.text.explain import explain
-from paddock.jobs.text.phrases import render
+from paddock.jobs.sentences.amounts import say_amount, sort_resources
+from paddock.jobs.sentences.explain import explain
 from paddock.jobs.views.jobs import build_why
 from paddock.jobs.views.queue_rows import QueueRow
 from paddock.kube.quantities import format_quantity
 from paddock.kube.times import Moment
+from paddock.words.phrases import render
 
 HEADER = ("POSITION", "NAME", "PHASE", "RANKS", "NEEDS", "WAITS", "WHY")
 _PRIORITY = 1

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from paddock.jobs.frameworks.registry import order_columns
-from paddock.jobs.text.phrases import Foreign, phrase, render
 from paddock.jobs.views.environments import EnvironmentRow
 from paddock.jobs.views.jobs import JobRow, build_why, tell_ready
 from paddock.jobs.views.pods import PodRow
 from paddock.kube.meta import Manifest, namespace_of
 from paddock.kube.quantities import format_bytes
 from paddock.kube.times import Moment, format_duration
+from paddock.words.phrases import Foreign, phrase, render
 
 POD_HEADER = ("NAME", "READY", "STATUS", "RESTARTS", "AGE", "IP", "NODE", "WHY")
 ENVIRONMENT_HEADER = ("NAME", "STATUS", "PROGRESS", "AGE", "WHAT")

@@ -12,11 +12,11 @@ from paddock.history.changes import shorten
 from paddock.history.records import Attempt, Cause, Metrics, Renewal, RunRecord
 from paddock.history.settings import find_run_changes
 from paddock.jobs.exit_codes import has_failed_rank
-from paddock.jobs.text.explain import explain
-from paddock.jobs.text.failure_phrases import explain_failed_rank
-from paddock.jobs.text.phrases import Phrase, counted, phrase, render
+from paddock.jobs.sentences.explain import explain
+from paddock.jobs.sentences.failure_phrases import explain_failed_rank
 from paddock.jobs.views.sizes import explain_past_sizes
 from paddock.kube.times import Moment, format_duration, format_time
+from paddock.words.phrases import Phrase, counted, phrase, render
 
 HEADER = ("NAME", "RUN", "STARTED", "TOOK", "ENDED", "METRICS", "CHANGED")
 ATTEMPT_HEADER = ("ATTEMPT", "BEGAN", "RANKS", "WHY")

@@ -23,9 +23,9 @@ from paddock.cli.output.local_times import localize_times
 from paddock.cli.output.log_lines import Unended
 from paddock.cli.output.streams import drop_output, print_log
 from paddock.cli.output.terminal import pod_colour, stderr, stdout, styled
-from paddock.jobs.text.os_errors import explain_unreadable
-from paddock.jobs.text.phrases import Phrase, phrase, render
 from paddock.kube.printable import show_line
+from paddock.words.os_errors import explain_unreadable
+from paddock.words.phrases import Phrase, phrase, render
 
 
 class Screen:

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from paddock.cli.cluster.errors import Failed, UserError
-from paddock.jobs.text.os_errors import explain_unreadable
-from paddock.jobs.text.phrases import Phrase, phrase
 from paddock.places.rendering import MARK, File
+from paddock.words.os_errors import explain_unreadable
+from paddock.words.phrases import Phrase, phrase
 
 _HEAD = 2000
 """Bytes in which the mark stands."""

@@ -8,10 +8,10 @@ from pathlib import Path
 from paddock.jobs.logs.endings import read_ending
 from paddock.jobs.model import Rank
 from paddock.jobs.policies.root_cause import Death
-from paddock.jobs.text.phrases import Names, Phrase, counted, phrase
 from paddock.places.bare.remote import SILENT_SECONDS
 from paddock.places.bare.watch import End
 from paddock.places.rendering import Request
+from paddock.words.phrases import Names, Phrase, counted, phrase
 
 
 def build_completed(request: Request, logs: Path) -> Phrase:

@@ -14,12 +14,12 @@ from paddock.cli.submit.submission import Checked, place_document
 from paddock.jobs.model import PORTS_IN_BLOCK
 from paddock.jobs.objects.mounted import write_volumes
 from paddock.jobs.preflight import format_problem
-from paddock.jobs.text.phrases import Names, Phrase, counted, phrase
 from paddock.kube.meta import Manifest
 from paddock.places.hosts import Host, WrongHosts, read_hosts
 from paddock.places.programs import build_programs
 from paddock.places.registry import PLACES
 from paddock.places.rendering import Hosts, Place, Request, Unplaceable
+from paddock.words.phrases import Names, Phrase, counted, phrase
 
 HIGHEST_PORT = 65535
 _HERE = "127.0.0.1"

@@ -23,8 +23,6 @@ from paddock.cli.output.log_lines import Lines
 from paddock.cli.output.screen import Screen
 from paddock.cli.rendering.outcome import build_completed, build_failed, build_lost
 from paddock.jobs.model import Rank
-from paddock.jobs.text.os_errors import explain_unreadable
-from paddock.jobs.text.phrases import Phrase, phrase
 from paddock.places.bare.remote import (
     Remote,
     build_prepare,
@@ -37,6 +35,8 @@ from paddock.places.bare.watch import Decision, End, State, decide, list_lost
 from paddock.places.hosts import Host
 from paddock.places.programs import RankProgram, with_fixed_size
 from paddock.places.rendering import File, Request
+from paddock.words.os_errors import explain_unreadable
+from paddock.words.phrases import Phrase, phrase
 
 STOP_SECONDS = 25.0
 """Seconds for a rank to end after it was stopped: 10 for itself, some for its machine, then the session is ended."""

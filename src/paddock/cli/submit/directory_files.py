@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from paddock.cli.cluster.errors import UserError
-from paddock.jobs.text.os_errors import explain_unreadable
-from paddock.jobs.text.phrases import phrase
+from paddock.words.os_errors import explain_unreadable
+from paddock.words.phrases import phrase
 
 if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec

@@ -17,9 +17,9 @@ from paddock.cli.submit.directory_files import HIDDEN, IGNORED, File, Found
 from paddock.jobs.frameworks.registry import FRAMEWORKS, main_container
 from paddock.jobs.model import Job
 from paddock.jobs.objects.pods import WORKING_DIRECTORY_VOLUME
-from paddock.jobs.text.phrases import NOTHING, Phrase, counted, phrase
 from paddock.kube.meta import CONFIG_MAPS, Manifest
 from paddock.kube.quantities import format_bytes
+from paddock.words.phrases import NOTHING, Phrase, counted, phrase
 
 LARGEST = 900 * 2**10
 """Bytes of all files and keys; Kubernetes' limit is 1 MiB (validation.MaxSecretSize)."""

@@ -14,11 +14,11 @@ from paddock.cli.cluster.session import choose_place, connect, run
 from paddock.cli.submit.local_only import find_notices, find_refusals
 from paddock.cli.submit.report import Report
 from paddock.cli.submit.submission import Checked, explain_refused, place_document
-from paddock.jobs.text.phrases import Phrase, phrase
-from paddock.jobs.text.problems import Problem
-from paddock.jobs.text.sentences import told
 from paddock.kube.api import Api
 from paddock.kube.errors import AlreadyExists, ApiError, Forbidden, Unauthorized
+from paddock.words.phrases import Phrase, phrase
+from paddock.words.problems import Problem
+from paddock.words.sentences import told
 
 
 def check_reports(reports: Sequence[Report], namespace: str) -> list[Report]:

@@ -25,8 +25,8 @@ from paddock.environments.packages.paddle import (
 from paddock.environments.packages.torch import TORCH, find_torch
 from paddock.environments.requirements import explain_requirement, requirement_name
 from paddock.environments.sources import SOURCE, Source, read_source, write_source
-from paddock.jobs.text.phrases import Names, Phrase, phrase
 from paddock.kube.meta import Manifest, annotations_of
+from paddock.words.phrases import Names, Phrase, phrase
 
 
 def build_digest(read: Iterable[Requirements]) -> str:

@@ -14,8 +14,8 @@ from paddock.cli.submit.environment_sources import build_spec, find_problems, wi
 from paddock.environments.pytorch.builds import AUTO, BACKEND_PATTERN, CPU, PLAIN
 from paddock.environments.requirements import requirement_name
 from paddock.environments.sources import Source
-from paddock.jobs.text.phrases import Names, Phrase, phrase
 from paddock.kube.meta import Manifest
+from paddock.words.phrases import Names, Phrase, phrase
 
 
 @dataclass(frozen=True, slots=True)

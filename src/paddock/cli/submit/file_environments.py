@@ -26,10 +26,10 @@ from paddock.cli.submit.environment_sources import (
     with_files,
 )
 from paddock.environments.sources import SOURCE, Source, read_source
-from paddock.jobs.text.phrases import Phrase, phrase
 from paddock.kube.errors import AlreadyExists, Conflict, NotFound
 from paddock.kube.meta import ENVIRONMENTS, Manifest, annotations_of, name_of
 from paddock.kube.times import format_time
+from paddock.words.phrases import Phrase, phrase
 
 if TYPE_CHECKING:
     from paddock.kube.api import Api

@@ -14,10 +14,10 @@ from paddock.cli.cluster.errors import UserError
 from paddock.cli.cluster.places import Place
 from paddock.cli.submit.submission import Checked
 from paddock.jobs.mounts import BadMount, extend_mounts, read_mount
-from paddock.jobs.text.phrases import Phrase, phrase
 from paddock.kube.datasets import MOUNTS_ANNOTATION
 from paddock.kube.errors import Forbidden, NotFound
 from paddock.kube.meta import DATASETS, Key, annotations_of
+from paddock.words.phrases import Phrase, phrase
 
 if TYPE_CHECKING:
     from paddock.kube.api import Api

@@ -23,8 +23,8 @@ from paddock.jobs.labels import WORKING_DIRECTORY_ANNOTATION
 from paddock.jobs.model import Job, Rank, Settings
 from paddock.jobs.objects.pods import build_pod, main_container
 from paddock.jobs.reading.scripts import find_script
-from paddock.jobs.text.phrases import Phrase, phrase
 from paddock.kube.meta import ENVIRONMENTS, Manifest, annotations_of
+from paddock.words.phrases import Phrase, phrase
 
 if TYPE_CHECKING:
     from paddock.kube.api import Api

@@ -24,9 +24,9 @@ from paddock.jobs.objects.substitutions import SUBSTITUTED_ANNOTATION
 from paddock.jobs.reading.scripts import find_script, read_words
 from paddock.jobs.script.escapes import unescape
 from paddock.jobs.script.program import read_program
-from paddock.jobs.text.phrases import Phrase, phrase
 from paddock.kube.meta import ENVIRONMENTS, Manifest, annotations_of
 from paddock.kube.printable import show_line
+from paddock.words.phrases import Phrase, phrase
 
 if TYPE_CHECKING:
     from paddock.kube.api import Api

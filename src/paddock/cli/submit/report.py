@@ -12,11 +12,11 @@ from paddock.app.dataset_files import check_document
 from paddock.jobs.preflight import Document, check_together, format_problem, read_bytes
 from paddock.jobs.preflight.old_flags import check_script
 from paddock.jobs.reading.commands import is_script
-from paddock.jobs.text.formats import format_of
-from paddock.jobs.text.os_errors import explain_unreadable
-from paddock.jobs.text.phrases import Phrase, counted, phrase, render
-from paddock.jobs.text.problems import Problem
-from paddock.jobs.text.sentences import told
+from paddock.words.formats import format_of
+from paddock.words.os_errors import explain_unreadable
+from paddock.words.phrases import Phrase, counted, phrase, render
+from paddock.words.problems import Problem
+from paddock.words.sentences import told
 
 LARGEST = 8 * 2**20
 """Bytes of a manifest file: more is a wrong file (a checkpoint, a log)."""

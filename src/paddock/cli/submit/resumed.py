@@ -13,8 +13,8 @@ from paddock.cli.output.local_times import format_local_time
 from paddock.cli.submit.submission import Checked
 from paddock.jobs.labels import RESUME_ANNOTATION, WORKING_DIRECTORY_ANNOTATION
 from paddock.jobs.model import Job
-from paddock.jobs.text.phrases import Phrase, counted, phrase
 from paddock.kube.quantities import format_bytes
+from paddock.words.phrases import Phrase, counted, phrase
 
 if TYPE_CHECKING:
     from paddock.history.records import RunRecord

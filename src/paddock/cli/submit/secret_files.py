@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from paddock.jobs.text.phrases import Phrase, phrase
+from paddock.words.phrases import Phrase, phrase
 
 _NAME = re.compile(
     r"id_(rsa|dsa|ecdsa|ed25519)(_sk)?|(.*\.)?kubeconfig|.*\.(key|p12|pfx|jks|keystore|ppk|env)|[._]?netrc",

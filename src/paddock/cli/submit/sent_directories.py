@@ -31,10 +31,10 @@ from paddock.cli.submit.secret_files import explain_secrets, is_secret
 from paddock.cli.submit.submission import Checked, create_all
 from paddock.environments.defaults import build_defaults
 from paddock.jobs.preflight import Document
-from paddock.jobs.text.os_errors import explain_unreadable
-from paddock.jobs.text.phrases import Phrase, phrase
 from paddock.kube.errors import ApiError, Conflict, NotFound
 from paddock.kube.meta import CONFIG_MAPS, SECRETS, Manifest, name_of, namespace_of, uid_of, version_of
+from paddock.words.os_errors import explain_unreadable
+from paddock.words.phrases import Phrase, phrase
 
 if TYPE_CHECKING:
     from paddock.kube.api import Api

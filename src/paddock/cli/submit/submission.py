@@ -25,14 +25,14 @@ from paddock.jobs.preflight import (
     read_bytes,
     without_server_fields,
 )
-from paddock.jobs.text.os_errors import explain_unreadable
-from paddock.jobs.text.phrases import Phrase, counted, phrase, render
-from paddock.jobs.text.sentences import perhaps
 from paddock.kube import meta
 from paddock.kube.errors import AlreadyExists, ApiError, Conflict, Forbidden, NotFound, Unauthorized
 from paddock.kube.meta import NODES, SECRETS, Key, Manifest, Resource, name_of, namespace_of
 from paddock.kube.nearness import nearest
 from paddock.kube.quantities import read_amounts
+from paddock.words.os_errors import explain_unreadable
+from paddock.words.phrases import Phrase, counted, phrase, render
+from paddock.words.sentences import perhaps
 
 if TYPE_CHECKING:
     from paddock.kube.api import Api

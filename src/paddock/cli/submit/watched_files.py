@@ -14,7 +14,7 @@ from paddock.cli.submit.directory_files import find_files
 from paddock.cli.submit.script.options import ScriptOptions
 from paddock.cli.submit.script.requests import find_directory
 from paddock.jobs.script.program import read_program
-from paddock.jobs.text.phrases import phrase
+from paddock.words.phrases import phrase
 
 _MISSING = (0, 0)
 

@@ -19,7 +19,7 @@ from paddock.cli.submit.local_directories import add_working_directories
 from paddock.cli.submit.local_only import find_local_refusals, find_notices, find_refusals
 from paddock.cli.submit.sent_directories import add_directory_maps
 from paddock.cli.submit.submission import Checked
-from paddock.jobs.text.phrases import Phrase, phrase
+from paddock.words.phrases import Phrase, phrase
 
 if TYPE_CHECKING:
     from paddock.kube.api import Api

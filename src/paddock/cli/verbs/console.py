@@ -16,7 +16,7 @@ from paddock.cli.cluster.context_flags import read_chosen, read_contexts
 from paddock.cli.cluster.options import namespace_option
 from paddock.cli.output.language import localized
 from paddock.cli.verb import Verb
-from paddock.jobs.text.phrases import phrase
+from paddock.words.phrases import phrase
 
 if TYPE_CHECKING:
     from paddock.app.health import Address

@@ -15,8 +15,8 @@ from paddock.cli.follow.gone_jobs import fetch_present
 from paddock.cli.output.language import localized, readers_language
 from paddock.cli.output.terminal import stderr, stdout
 from paddock.cli.verb import Verb
-from paddock.jobs.text.phrases import Phrase, phrase, render
 from paddock.jobs.views.commands import printed_name
+from paddock.words.phrases import Phrase, phrase, render
 
 if TYPE_CHECKING:
     from paddock.client.client import Client

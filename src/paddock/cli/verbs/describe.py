@@ -23,10 +23,8 @@ from paddock.cli.output.terminal import print_table, stdout
 from paddock.cli.verb import Verb
 from paddock.jobs.model import Job, Status
 from paddock.jobs.policies.manager import find_other_manager
-from paddock.jobs.text.edit import explain_edit
-from paddock.jobs.text.explain import explain
-from paddock.jobs.text.messages import translate_message
-from paddock.jobs.text.phrases import Phrase, phrase, render
+from paddock.jobs.sentences.edit import explain_edit
+from paddock.jobs.sentences.explain import explain
 from paddock.jobs.views.manager import explain_manager
 from paddock.jobs.views.outputs import find_places
 from paddock.jobs.views.pods import read_pod_row
@@ -36,6 +34,8 @@ from paddock.jobs.views.stored import StoredJob
 from paddock.kube.errors import Forbidden
 from paddock.kube.meta import EVENTS, Manifest, Resource, annotations_of, metadata
 from paddock.kube.times import format_duration, read_time
+from paddock.words.messages import translate_message
+from paddock.words.phrases import Phrase, phrase, render
 
 if TYPE_CHECKING:
     from paddock.client.client import Client

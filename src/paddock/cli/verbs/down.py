@@ -17,9 +17,9 @@ from paddock.cli.output.terminal import stderr
 from paddock.cli.verb import Verb
 from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.model import Phase
-from paddock.jobs.text.phrases import Phrase, counted, phrase
 from paddock.kube.errors import ApiError
 from paddock.kube.meta import name_of
+from paddock.words.phrases import Phrase, counted, phrase
 
 _ANSWER_SECONDS = 15.0
 """Seconds to wait for the list of jobs: a busy machine needs some, and the cluster is stopped in any case."""

@@ -24,9 +24,8 @@ from paddock.cli.verb import Verb
 from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.exit_codes import has_failed_rank
 from paddock.jobs.model import Phase, Status
-from paddock.jobs.text.edit import explain_edit
-from paddock.jobs.text.explain import explain
-from paddock.jobs.text.phrases import Phrase, phrase, render
+from paddock.jobs.sentences.edit import explain_edit
+from paddock.jobs.sentences.explain import explain
 from paddock.jobs.views.given_up import read_given_up
 from paddock.jobs.views.manager import explain_manager
 from paddock.jobs.views.restarts import explain_no_restart, explain_scope, name_scope
@@ -34,6 +33,7 @@ from paddock.jobs.views.steps import build_steps
 from paddock.jobs.views.stored import read_stored
 from paddock.kube.meta import Resource, name_of, namespace_of, uid_of
 from paddock.kube.times import Moment, format_duration
+from paddock.words.phrases import Phrase, phrase, render
 
 if TYPE_CHECKING:
     from paddock.cli.cluster.places import Place

@@ -22,13 +22,13 @@ from paddock.cli.output.terminal import find_room, print_table, stderr, stdout
 from paddock.cli.verb import Verb
 from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.exit_codes import has_failed_rank
-from paddock.jobs.text.phrases import NOTHING, Phrase, phrase, render
 from paddock.jobs.views.commands import printed_name
 from paddock.jobs.views.environments import read_environment_row
 from paddock.jobs.views.jobs import JobRow, read_job_row
 from paddock.jobs.views.pods import read_pod_row
 from paddock.kube.meta import ENVIRONMENTS, Manifest, Resource, metadata, name_of
 from paddock.kube.nearness import nearest
+from paddock.words.phrases import NOTHING, Phrase, phrase, render
 
 if TYPE_CHECKING:
     from paddock.client.client import Client

@@ -24,8 +24,8 @@ from paddock.cli.output.terminal import is_narrow, print_table, stderr, stdout
 from paddock.cli.verb import Verb
 from paddock.history.changes import SHOWN
 from paddock.history.records import RunRecord
-from paddock.jobs.text.phrases import NOTHING, Phrase, phrase, render
 from paddock.kube.nearness import nearest
+from paddock.words.phrases import NOTHING, Phrase, phrase, render
 
 
 @click.command(name="history", cls=Verb)

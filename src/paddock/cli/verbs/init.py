@@ -23,8 +23,8 @@ from paddock.cli.submit.script.typed_command import CommandVerb, read_typed
 from paddock.cli.submit.script.written_manifest import write_commented
 from paddock.cli.submit.workdir import workdir_option
 from paddock.jobs.script.request import ScriptRequest
-from paddock.jobs.text.os_errors import explain_unreadable
-from paddock.jobs.text.phrases import Phrase, phrase
+from paddock.words.os_errors import explain_unreadable
+from paddock.words.phrases import Phrase, phrase
 
 
 @click.command(name="init", cls=CommandVerb)

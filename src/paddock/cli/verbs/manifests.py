@@ -24,11 +24,11 @@ from paddock.jobs.install.deployment import KINDS as DEFAULT_KINDS
 from paddock.jobs.install.deployment import NAMESPACE, Installation, Scope, build_operator
 from paddock.jobs.install.rights import MOST_SHARDS
 from paddock.jobs.install.webhook import CHECKED, build_webhook
-from paddock.jobs.text.phrases import Phrase, phrase
 from paddock.jobs.yaml_texts import write_yaml
 from paddock.kube.meta import Manifest, Resource
 from paddock.kube.validation.names import DNS_LABEL
 from paddock.version import __version__
+from paddock.words.phrases import Phrase, phrase
 
 _HEAD = "# Printed by `paddock manifests`. How to install, edit and remove it is in docs/kubernetes.md.\n"
 

@@ -25,9 +25,9 @@ from paddock.jobs.install.deployment import HEALTH_PORT, IMAGE_VARIABLE, KINDS, 
 from paddock.jobs.install.rights import MOST_SHARDS
 from paddock.jobs.model import Settings
 from paddock.jobs.objects.schedulers import GANG_SCHEDULERS, KUBE_SCHEDULER, VOLCANO
-from paddock.jobs.text.phrases import Phrase, phrase
 from paddock.kube.meta import KUBERNETES_POD_GROUPS, POD_GROUPS, VOLCANO_POD_GROUPS, Resource
 from paddock.kube.validation.names import DNS_LABEL
+from paddock.words.phrases import Phrase, phrase
 
 if TYPE_CHECKING:
     from paddock.app.health import Address

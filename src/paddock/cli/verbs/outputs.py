@@ -16,10 +16,10 @@ from paddock.cli.output.streams import print_line, write_json
 from paddock.cli.output.terminal import print_table, stderr, stdout
 from paddock.cli.verb import Verb
 from paddock.history.records import RunRecord, find_runs
-from paddock.jobs.text.phrases import NOTHING, Names, Phrase, counted, phrase
 from paddock.jobs.views.outputs import read_own_directory
 from paddock.kube.nearness import nearest
 from paddock.kube.quantities import format_bytes
+from paddock.words.phrases import NOTHING, Names, Phrase, counted, phrase
 
 
 @click.command(name="outputs", cls=Verb)

@@ -22,7 +22,6 @@ from paddock.cli.output.terminal import find_room, print_table, stderr, stdout
 from paddock.cli.verb import Verb
 from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.queue import Queue
-from paddock.jobs.text.phrases import Phrase, phrase, render
 from paddock.jobs.views.commands import printed_name
 from paddock.jobs.views.queue_rows import QueueRow, explain_capacity, read_queue_rows
 from paddock.kube.errors import Forbidden, NotFound
@@ -36,6 +35,7 @@ from paddock.kube.meta import (
     Resource,
     name_of,
 )
+from paddock.words.phrases import Phrase, phrase, render
 
 if TYPE_CHECKING:
     from paddock.client.client import Client

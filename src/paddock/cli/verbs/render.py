@@ -17,11 +17,11 @@ from paddock.cli.output.terminal import stderr
 from paddock.cli.rendering.files import find_left, write_files
 from paddock.cli.rendering.requests import HIGHEST_PORT, read_request
 from paddock.cli.verb import Verb
-from paddock.jobs.text.phrases import Names, Phrase, counted, phrase, render
 from paddock.kube.printable import show
 from paddock.places.losses import explain_losses
 from paddock.places.registry import PLACES
 from paddock.places.rendering import File, Place, Rendering, Request, Unplaceable
+from paddock.words.phrases import Names, Phrase, counted, phrase, render
 
 RUNNABLE = "bare"
 """The place whose machines `--run` reaches by ssh."""

@@ -18,9 +18,9 @@ from paddock.cli.output.language import localized
 from paddock.cli.output.streams import print_line, write_json
 from paddock.cli.output.terminal import stdout
 from paddock.cli.verb import Verb
-from paddock.jobs.text.phrases import Foreign, Names, Phrase, counted, phrase
 from paddock.kube.quantities import format_bytes
 from paddock.kube.times import format_duration
+from paddock.words.phrases import Foreign, Names, Phrase, counted, phrase
 
 if TYPE_CHECKING:
     from paddock.app.home import Running

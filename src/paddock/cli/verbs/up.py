@@ -15,7 +15,7 @@ from paddock.cli.output.language import localized
 from paddock.cli.output.terminal import stderr
 from paddock.cli.verb import Verb
 from paddock.history.retention import Limits, WrongLimit, read_limits, write_limits
-from paddock.jobs.text.phrases import Phrase, phrase
+from paddock.words.phrases import Phrase, phrase
 
 
 class LimitsType(click.ParamType[Limits]):

@@ -16,7 +16,7 @@ from paddock.cli.output.language import readers_language
 from paddock.cli.output.streams import print_answer, write_json
 from paddock.cli.submit.report import Report, build_lines, fetch_report
 from paddock.cli.verb import Verb
-from paddock.jobs.text.phrases import render
+from paddock.words.phrases import render
 
 
 @click.command(name="validate", cls=Verb)

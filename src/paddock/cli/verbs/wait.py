@@ -26,12 +26,12 @@ from paddock.cli.output.terminal import stderr, stdout
 from paddock.cli.verb import Verb
 from paddock.jobs.exit_codes import read_exit_code
 from paddock.jobs.model import Phase
-from paddock.jobs.text.explain import explain
-from paddock.jobs.text.phrases import Phrase, phrase, render
+from paddock.jobs.sentences.explain import explain
 from paddock.jobs.views.followed import FollowedJob
 from paddock.jobs.views.stored import StoredJob, read_stored
 from paddock.kube.meta import metadata, uid_of
 from paddock.kube.times import format_duration, read_time
+from paddock.words.phrases import Phrase, phrase, render
 
 if TYPE_CHECKING:
     from paddock.client.client import Client

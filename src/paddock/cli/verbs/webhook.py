@@ -15,7 +15,7 @@ from paddock.cli.cluster.errors import Failed
 from paddock.cli.output.language import localized
 from paddock.cli.verb import DescribedDefault, Verb
 from paddock.jobs.install.webhook import NAME, PORT
-from paddock.jobs.text.phrases import phrase
+from paddock.words.phrases import phrase
 
 if TYPE_CHECKING:
     from paddock.app.health import Address

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from paddock.console.addresses import DATASET, address_of_dataset
 from paddock.console.visit import Action, Go, Missing, Visit
 from paddock.jobs.apis.registry import KINDS
-from paddock.jobs.text.phrases import Names, Phrase, phrase
 from paddock.jobs.views.tables.datasets import (
     DatasetRow,
     JobUse,
@@ -20,6 +19,7 @@ from paddock.jobs.views.tables.datasets import (
 from paddock.kube.datasets import mounts_claim
 from paddock.kube.errors import Conflict, Forbidden, NotFound
 from paddock.kube.meta import DATASETS, PODS, Manifest, name_of
+from paddock.words.phrases import Names, Phrase, phrase
 
 
 async def rerun(visit: Visit, posted: Mapping[str, str]) -> Go | Phrase:

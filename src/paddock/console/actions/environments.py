@@ -6,9 +6,9 @@ from collections.abc import Mapping
 
 from paddock.console.addresses import ENVIRONMENT, address_of_environment
 from paddock.console.visit import Action, Go, Missing, Visit
-from paddock.jobs.text.phrases import Phrase, phrase
 from paddock.kube.errors import NotFound
 from paddock.kube.meta import ENVIRONMENTS
+from paddock.words.phrases import Phrase, phrase
 
 
 async def build(visit: Visit, _posted: Mapping[str, str]) -> Go | Phrase:

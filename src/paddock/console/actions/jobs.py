@@ -10,11 +10,11 @@ from contextlib import suppress
 from paddock.console.addresses import JOB, address_of_job, find_kind
 from paddock.console.heads import tell_missing
 from paddock.console.visit import Action, Go, Visit
-from paddock.jobs.text.phrases import Phrase
 from paddock.jobs.views.changes import build_change, explain_pruned, is_asked
 from paddock.jobs.views.commands import explain_refusal
 from paddock.jobs.views.stored import StoredJob, read_stored
 from paddock.kube.errors import NotFound
+from paddock.words.phrases import Phrase
 
 
 async def fetch_stored(visit: Visit) -> StoredJob:

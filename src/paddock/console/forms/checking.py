@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from paddock.jobs.preflight import check, check_together, read_documents
 from paddock.jobs.reading.bounds import Bounds
 from paddock.jobs.reading.yaml_nodes import Document
-from paddock.jobs.text.phrases import phrase
-from paddock.jobs.text.problems import Problem
-from paddock.jobs.text.sentences import told
 from paddock.kube.validation.field_errors import Code
+from paddock.words.phrases import phrase
+from paddock.words.problems import Problem
+from paddock.words.sentences import told
 
 MOST_CHARACTERS = 128 * 1024
 """Of a text: as much as one argument of a Linux program may have; a longer manifest goes by `paddock submit`."""

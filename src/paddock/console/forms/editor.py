@@ -21,11 +21,11 @@ from paddock.jobs.model import Job
 from paddock.jobs.preflight import KNOWN, without_server_fields
 from paddock.jobs.reading.documents import count_values
 from paddock.jobs.reading.edits import CannotEdit
-from paddock.jobs.text.phrases import Phrase, phrase, render
-from paddock.jobs.text.problems import InvalidJob, Problem
 from paddock.jobs.views.tables.ranks import total_asked
 from paddock.kube.errors import ApiError
 from paddock.kube.meta import Manifest, Resource, name_of, namespace_of
+from paddock.words.phrases import Phrase, phrase, render
+from paddock.words.problems import InvalidJob, Problem
 
 _MOST_WRITTEN = 20_000
 """Values of a text, times the fields that are written into it: two seconds."""

@@ -22,8 +22,8 @@ from paddock.jobs.preflight.parts import Container, Part, read_parts
 from paddock.jobs.reading.documents import read_documents
 from paddock.jobs.reading.edits import CannotEdit, Path, Step
 from paddock.jobs.reading.yaml_nodes import Document
-from paddock.jobs.text.phrases import Phrase, phrase
-from paddock.jobs.text.sentences import split_path
+from paddock.words.phrases import Phrase, phrase
+from paddock.words.sentences import split_path
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from paddock.console.forms.values import Form, choose
 from paddock.jobs.labels import ENVIRONMENT_ANNOTATION
 from paddock.jobs.preflight.parts import mapping
 from paddock.jobs.reading.edits import Path
-from paddock.jobs.text.phrases import Phrase, phrase
+from paddock.words.phrases import Phrase, phrase
 
 GPU = "nvidia.com/gpu"
 DESCRIPTION = "kubernetes.io/description"

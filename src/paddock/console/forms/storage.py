@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from paddock.console.forms.lists import read_value, write_items, write_value
 from paddock.jobs.reading.edits import CannotEdit, Path, remove_value, set_value
-from paddock.jobs.text.phrases import phrase
+from paddock.words.phrases import phrase
 
 SHM = "/dev/shm"  # noqa: S108
 

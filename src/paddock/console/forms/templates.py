@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from paddock.jobs.script.paddle_job import COLLECTIVE_IMAGE
 from paddock.jobs.script.pytorch_job import IMAGE
-from paddock.jobs.text.phrases import Phrase, phrase, render
+from paddock.words.phrases import Phrase, phrase, render
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from typing import Any
 
 from paddock.console.forms.storage import parse_claims
 from paddock.jobs.reading.edits import CannotEdit
-from paddock.jobs.text.phrases import phrase
+from paddock.words.phrases import phrase
 
 _WHOLE = re.compile(r"0|[1-9][0-9]{0,17}")
 

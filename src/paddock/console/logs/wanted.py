@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from paddock.console.logs.levels import HINTS, LEVELS
 from paddock.history.log_index import Hints
-from paddock.jobs.text.phrases import Phrase, phrase
+from paddock.words.phrases import Phrase, phrase
 
 LONGEST = 500
 

@@ -22,11 +22,11 @@ from paddock.console.heads import build_head
 from paddock.console.visit import Missing, Screen, Visit
 from paddock.console.world import KeptRun, Used
 from paddock.jobs.logs.progress import EXAMPLES
-from paddock.jobs.text.explain import explain_briefly
-from paddock.jobs.text.phrases import Foreign, Phrase, phrase
+from paddock.jobs.sentences.explain import explain_briefly
 from paddock.kube.errors import ApiError
 from paddock.kube.meta import Resource, name_of, uid_of
 from paddock.kube.times import format_duration
+from paddock.words.phrases import Foreign, Phrase, phrase
 
 SHOWN_RANKS = 3
 """Ranks of the page as it is opened; those of a gang train in step."""

@@ -22,12 +22,12 @@ from paddock.console.screens.charts import format_number
 from paddock.console.visit import Missing, Screen, Visit
 from paddock.console.world import KeptRun, Logs
 from paddock.jobs.model import Status
-from paddock.jobs.text.explain import explain_briefly
-from paddock.jobs.text.phrases import Phrase, phrase
+from paddock.jobs.sentences.explain import explain_briefly
 from paddock.jobs.views.comparison import find_differences
 from paddock.jobs.views.stored import StoredJob, read_stored
 from paddock.kube.meta import Resource, name_of, uid_of
 from paddock.kube.times import Moment, format_duration
+from paddock.words.phrases import Phrase, phrase
 
 FEWEST, MOST = 2, 8
 POINTS = 12_000

@@ -19,10 +19,10 @@ from paddock.history.log_shelf import OpenLog
 from paddock.jobs.doctor.findings import Finding
 from paddock.jobs.doctor.job_case import Printed, Surroundings, examine_job
 from paddock.jobs.doctor.log_bytes import LogBytes
-from paddock.jobs.text.phrases import Phrase, counted, phrase
 from paddock.jobs.views.stored import StoredJob, read_stored
 from paddock.kube.errors import ApiError
 from paddock.kube.meta import ENVIRONMENTS, Manifest, is_controlled_by, name_of
+from paddock.words.phrases import Phrase, counted, phrase
 
 EVERY = 5.0
 """Seconds: silence is a matter of time."""

@@ -30,10 +30,10 @@ from paddock.console.turns import work_to_the_end
 from paddock.console.visit import Go, Missing, Screen, Visit
 from paddock.jobs.preflight import explain_problem
 from paddock.jobs.reading.edits import write_document
-from paddock.jobs.text.phrases import Foreign, Phrase, phrase
 from paddock.jobs.views.stored import read_stored
 from paddock.kube.errors import ApiError, Conflict, NotFound
 from paddock.kube.meta import Manifest, Resource
+from paddock.words.phrases import Foreign, Phrase, phrase
 
 Note = Mapping[str, Any]
 _MOST_TRIES = 5

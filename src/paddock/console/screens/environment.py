@@ -11,10 +11,10 @@ from paddock.console.screens.environments import ONLY_HERE, TOPICS, build_row, l
 from paddock.console.visit import Missing, Screen, Visit
 from paddock.jobs.preflight import without_server_fields
 from paddock.jobs.reading.edits import write_document
-from paddock.jobs.text.phrases import Phrase, phrase
 from paddock.jobs.views.environments import read_environment_row
 from paddock.kube.meta import ENVIRONMENTS, Manifest, name_of
 from paddock.kube.nearness import nearest
+from paddock.words.phrases import Phrase, phrase
 
 SECONDS = 1.0
 """Between two looks at the log of a build that runs."""

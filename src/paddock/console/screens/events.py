@@ -17,7 +17,6 @@ from paddock.console.heads import (
 )
 from paddock.console.screens.listed import link_to
 from paddock.console.visit import Screen, Visit
-from paddock.jobs.text.phrases import Foreign, phrase
 from paddock.jobs.views.tables.events import (
     MOST_ROWS,
     EventRow,
@@ -28,6 +27,7 @@ from paddock.jobs.views.tables.events import (
 )
 from paddock.jobs.views.tables.listing import choose_part, cut_part
 from paddock.kube.meta import EVENTS, SERVICES
+from paddock.words.phrases import Foreign, phrase
 
 ON_A_PAGE = 200
 

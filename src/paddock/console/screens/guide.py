@@ -7,7 +7,7 @@ from typing import Any
 
 from paddock.console.feed import Topic
 from paddock.console.visit import Screen, Visit
-from paddock.jobs.text.phrases import Phrase, phrase
+from paddock.words.phrases import Phrase, phrase
 
 KEYS: Sequence[tuple[str, Phrase]] = (
     ("/", phrase("to the field that filters or finds")),

@@ -17,9 +17,7 @@ from paddock.jobs.labels import ENVIRONMENT_ANNOTATION
 from paddock.jobs.model import Job
 from paddock.jobs.objects.substitutions import SUBSTITUTED_ANNOTATION, WITHOUT_ANNOTATION, read_original
 from paddock.jobs.preflight import explain_problem
-from paddock.jobs.text.explain import explain_briefly
-from paddock.jobs.text.phrases import Foreign, Names, Phrase, phrase, render
-from paddock.jobs.text.problems import Problem
+from paddock.jobs.sentences.explain import explain_briefly
 from paddock.jobs.views.commands import JobCommand, list_commands
 from paddock.jobs.views.outputs import find_places, trained_container
 from paddock.jobs.views.restarts import explain_restarts
@@ -43,6 +41,8 @@ from paddock.kube.meta import (
     uid_of,
 )
 from paddock.kube.times import read_time
+from paddock.words.phrases import Foreign, Names, Phrase, phrase, render
+from paddock.words.problems import Problem
 
 RANKS_ON_A_PAGE = 100
 _ATTEMPTS = 10

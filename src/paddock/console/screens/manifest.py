@@ -9,8 +9,8 @@ from paddock.console.addresses import JOB
 from paddock.console.heads import build_head, find_job, list_job_topics, tell_missing
 from paddock.console.visit import Answer, Screen, Visit
 from paddock.jobs.reading.edits import write_document
-from paddock.jobs.text.phrases import phrase
 from paddock.kube.meta import Manifest, metadata
+from paddock.words.phrases import phrase
 
 
 async def build(visit: Visit) -> Mapping[str, Any]:

@@ -16,8 +16,8 @@ from paddock.console.logs.merged import MOST, MergedPart, read_merged
 from paddock.console.visit import Answer, Visit
 from paddock.console.world import Logs
 from paddock.history.log_index import LONGEST
-from paddock.jobs.text.phrases import counted, phrase
 from paddock.kube.times import Moment
+from paddock.words.phrases import counted, phrase
 
 ON_A_PAGE = 200
 _IN_A_PIECE = 2_000

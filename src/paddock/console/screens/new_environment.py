@@ -11,9 +11,9 @@ from paddock.console.feed import Topic
 from paddock.console.screens.environments import ONLY_HERE
 from paddock.console.visit import Go, Missing, Screen, Visit
 from paddock.console.world import WantedEnvironment
-from paddock.jobs.text.phrases import Foreign, phrase
 from paddock.kube.errors import AlreadyExists, ApiError
 from paddock.kube.meta import ENVIRONMENTS
+from paddock.words.phrases import Foreign, phrase
 
 _BUILD = "build"
 

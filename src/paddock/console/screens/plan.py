@@ -24,7 +24,6 @@ from paddock.jobs.model import Settings
 from paddock.jobs.names import job_label
 from paddock.jobs.objects.observation import find_children
 from paddock.jobs.preflight import explain_problem
-from paddock.jobs.text.phrases import Foreign, Phrase, phrase
 from paddock.jobs.views.manager import explain_manager
 from paddock.jobs.views.operators import Leader, explain_no_operator, read_leader
 from paddock.jobs.views.stored import StoredJob, read_stored
@@ -42,6 +41,7 @@ from paddock.kube.meta import (
     key_of,
 )
 from paddock.version import __version__
+from paddock.words.phrases import Foreign, Phrase, phrase
 
 EVERY = 5.0
 """Seconds: time alone changes a plan too."""

@@ -10,9 +10,8 @@ from paddock.console.feed import Topic
 from paddock.console.visit import Screen, Visit
 from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.queue import Queue
-from paddock.jobs.text.amounts import say_amount, sort_resources
-from paddock.jobs.text.explain import explain_briefly
-from paddock.jobs.text.phrases import Foreign, Phrase, phrase
+from paddock.jobs.sentences.amounts import say_amount, sort_resources
+from paddock.jobs.sentences.explain import explain_briefly
 from paddock.jobs.views.queue_rows import (
     QueueRow,
     build_queue_rows,
@@ -33,6 +32,7 @@ from paddock.kube.meta import (
 )
 from paddock.kube.quantities import read_quantity
 from paddock.kube.times import read_time
+from paddock.words.phrases import Foreign, Phrase, phrase
 
 WORKLOADS = Resource("kueue.x-k8s.io", "v1beta1", "Workload", "workloads")
 ON_A_PAGE = 100

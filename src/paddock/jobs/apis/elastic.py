@@ -20,8 +20,8 @@ from paddock.jobs.labels import ELASTIC_ANNOTATION
 from paddock.jobs.launch import Launch
 from paddock.jobs.model import Elasticity, Role
 from paddock.jobs.reading.fields import Fields
-from paddock.jobs.text.phrases import Phrase, phrase
-from paddock.jobs.text.sentences import told
+from paddock.words.phrases import Phrase, phrase
+from paddock.words.sentences import told
 
 _SIZES = re.compile(r"\s*([0-9]{1,5})\s*-\s*([0-9]{1,5})\s*")
 _WORKER = "worker"

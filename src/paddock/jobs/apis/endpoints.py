@@ -12,8 +12,8 @@ from collections.abc import Callable, Mapping
 from paddock.jobs.frameworks.registry import FRAMEWORKS
 from paddock.jobs.model import Job, Phase, Role
 from paddock.jobs.reading.fields import Fields
-from paddock.jobs.text.phrases import phrase
-from paddock.jobs.text.sentences import told
+from paddock.words.phrases import phrase
+from paddock.words.sentences import told
 
 MOST_BYTES = 128 * 1024
 """Of `NAME=VALUE` and the zero at its end (Linux, MAX_ARG_STRLEN: 32 pages of 4 KiB)."""

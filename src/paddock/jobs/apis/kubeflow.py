@@ -34,12 +34,12 @@ from paddock.jobs.model import CleanPods, Job, Network, Rank, RestartPolicy, Rol
 from paddock.jobs.names import job_label
 from paddock.jobs.objects.templates import check_template
 from paddock.jobs.reading.fields import Fields
-from paddock.jobs.text.phrases import Phrase, phrase
-from paddock.jobs.text.sentences import either, told, wrong
 from paddock.kube.meta import Manifest, Resource, labels_of
 from paddock.kube.nearness import nearest
 from paddock.kube.times import Moment
 from paddock.kube.validation.names import DNS1035_LABEL, DNS_SUBDOMAIN
+from paddock.words.phrases import Phrase, phrase
+from paddock.words.sentences import either, told, wrong
 
 _LABELS = "training.kubeflow.org"
 _TYPE_LABEL, _INDEX_LABEL = f"{_LABELS}/replica-type", f"{_LABELS}/replica-index"

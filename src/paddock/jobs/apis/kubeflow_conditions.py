@@ -28,7 +28,7 @@ from typing import Any
 
 from paddock.jobs.apis.kubeflow_sentences import Subject
 from paddock.jobs.model import Phase, Status
-from paddock.jobs.text.explain import explain
+from paddock.jobs.sentences.explain import explain
 from paddock.kube.meta import Manifest
 from paddock.kube.times import Moment, format_time
 

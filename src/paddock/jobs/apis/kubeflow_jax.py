@@ -9,7 +9,7 @@ from __future__ import annotations
 from paddock.jobs.apis.kubeflow import KubeflowJob, ReplicaType
 from paddock.jobs.launch import NO_LAUNCH
 from paddock.jobs.model import RestartPolicy
-from paddock.jobs.text.phrases import phrase
+from paddock.words.phrases import phrase
 
 KUBEFLOW_JAX = KubeflowJob(
     kind="JAXJob",

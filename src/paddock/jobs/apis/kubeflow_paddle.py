@@ -7,8 +7,8 @@ from paddock.jobs.apis.kubeflow_schema import build_elastic_policy
 from paddock.jobs.launch import Launch
 from paddock.jobs.model import Role
 from paddock.jobs.reading.fields import Fields
-from paddock.jobs.text.phrases import phrase
 from paddock.kube.meta import Manifest
+from paddock.words.phrases import phrase
 
 
 def _own_fields() -> Manifest:

@@ -16,10 +16,10 @@ from paddock.jobs.launch import Elastic, Launch
 from paddock.jobs.model import Role
 from paddock.jobs.reading.fields import Fields
 from paddock.jobs.reading.scripts import starts_one_process
-from paddock.jobs.text.phrases import Phrase, counted, phrase
-from paddock.jobs.text.sentences import either, perhaps, quoted, told
 from paddock.kube.meta import Manifest
 from paddock.kube.nearness import nearest
+from paddock.words.phrases import Phrase, counted, phrase
+from paddock.words.sentences import either, perhaps, quoted, told
 
 _SPECS = "pytorchReplicaSpecs"
 _MOST = 2**31 - 1

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from paddock.jobs.model import CauseRecord, Status
-from paddock.jobs.text.explain import explain
+from paddock.jobs.sentences.explain import explain
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,11 +20,11 @@ from paddock.jobs.objects.substitutions import read_notices
 from paddock.jobs.objects.variables import read_variable_notices
 from paddock.jobs.reading.etcd import meets_at_etcd, survives_losses
 from paddock.jobs.reading.fields import Fields
-from paddock.jobs.text.phrases import phrase
-from paddock.jobs.text.problems import InvalidJob
-from paddock.jobs.text.sentences import wrong
 from paddock.kube.meta import Key
 from paddock.kube.times import read_time
+from paddock.words.phrases import phrase
+from paddock.words.problems import InvalidJob
+from paddock.words.sentences import wrong
 
 MOST_PODS = 10_000
 """Pods of one job. A larger number is a typing mistake, and would keep an API server busy for an hour."""

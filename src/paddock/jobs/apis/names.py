@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from paddock.jobs.model import Role
 from paddock.jobs.names import LONGEST_NAME
 from paddock.jobs.reading.fields import Fields, nearest_label
-from paddock.jobs.text.phrases import phrase
-from paddock.jobs.text.sentences import quoted, told
 from paddock.kube.validation.names import DNS_SUBDOMAIN
+from paddock.words.phrases import phrase
+from paddock.words.sentences import quoted, told
 
 _NAME_ALLOWED = phrase("a name of a-z 0-9 - ., beginning and ending with a letter or digit, around dots too,")
 _GENERATED = "xxxxx"  # what the API server appends to generateName has this length

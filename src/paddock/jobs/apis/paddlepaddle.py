@@ -23,13 +23,13 @@ from paddock.jobs.model import CleanPods, Intranet, Job, Network, Policies, Rank
 from paddock.jobs.names import job_label, rank_label, read_pod_name
 from paddock.jobs.objects.templates import check_template
 from paddock.jobs.reading.fields import Fields
-from paddock.jobs.text.phrases import phrase
-from paddock.jobs.text.problems import Problem
-from paddock.jobs.text.sentences import perhaps, quoted
 from paddock.kube.meta import Manifest, Resource, annotations_of, labels_of, name_of
 from paddock.kube.nearness import nearest
 from paddock.kube.times import Moment
 from paddock.kube.validation.field_errors import Code
+from paddock.words.phrases import phrase
+from paddock.words.problems import Problem
+from paddock.words.sentences import perhaps, quoted
 
 _TRAINS = frozenset({"worker"})
 _NAME_LABEL, _ROLE_LABEL, _ROLE_ANNOTATION = "paddle-res-name", "paddle-res-type", "paddle-resource"

@@ -18,7 +18,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from paddock.jobs.model import Phase, Status
-from paddock.jobs.text.edit import explain_state
+from paddock.jobs.sentences.edit import explain_state
 from paddock.kube.meta import Manifest
 from paddock.kube.times import Moment, format_time
 

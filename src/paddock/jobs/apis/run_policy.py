@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterator, Sequence
 from paddock.jobs.model import CleanPods, Job, Policies, RestartPolicy, Role, Scheduling
 from paddock.jobs.policies.manager import Manager
 from paddock.jobs.reading.fields import Fields
-from paddock.jobs.text.phrases import Names, phrase
-from paddock.jobs.text.problems import Problem
-from paddock.jobs.text.sentences import told
+from paddock.words.phrases import Names, phrase
+from paddock.words.problems import Problem
+from paddock.words.sentences import told
 
 _LARGEST = 2**31 - 1
 

@@ -15,9 +15,9 @@ from dataclasses import replace
 from paddock.jobs.labels import SUCCESS_ANNOTATION
 from paddock.jobs.model import Role, Success
 from paddock.jobs.reading.fields import Fields
-from paddock.jobs.text.phrases import phrase
-from paddock.jobs.text.sentences import perhaps, quoted
 from paddock.kube.nearness import nearest
+from paddock.words.phrases import phrase
+from paddock.words.sentences import perhaps, quoted
 
 ALL_RANKS = "AllRanks"
 _SECONDS = {"": 1, "s": 1, "m": 60, "h": 3600}

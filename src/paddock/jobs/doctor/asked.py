@@ -18,8 +18,8 @@ from paddock.jobs.preflight.old_flags import PaddleLaunch, find_paddle_launch
 from paddock.jobs.reading.commands import read_commands
 from paddock.jobs.reading.scripts import read_launch
 from paddock.jobs.script.torchrun import read_torchrun
-from paddock.jobs.text.phrases import Phrase
 from paddock.kube.quantities import read_amounts
+from paddock.words.phrases import Phrase
 
 CPU, GPU = "cpu", "gpu"
 

@@ -15,7 +15,7 @@ from paddock.jobs.doctor.asked import CPU, GPU, RoleAsked
 from paddock.jobs.doctor.case import Case, build_command, place, place_all
 from paddock.jobs.doctor.findings import Finding, Severity
 from paddock.jobs.doctor.launch_block import PADDLE, LaunchLog
-from paddock.jobs.text.phrases import Phrase, phrase
+from paddock.words.phrases import Phrase, phrase
 
 _NOT_FOUND = re.compile(r"Device not found (?P<label>\S*) from (?P<labels>\S*) for setting ?(?P<visible>.*)")
 _WHEEL = 'python -c "import paddle; print(paddle.version.cuda()); paddle.utils.run_check()"'

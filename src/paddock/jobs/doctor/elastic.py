@@ -13,7 +13,7 @@ from paddock.jobs.doctor import signs
 from paddock.jobs.doctor.case import Case, build_command, place, place_all
 from paddock.jobs.doctor.findings import Finding, Severity
 from paddock.jobs.doctor.launch_block import PADDLE, LaunchLog
-from paddock.jobs.text.phrases import Phrase, phrase
+from paddock.words.phrases import Phrase, phrase
 
 _LONG = 120
 """Seconds of --elastic_timeout above which a lost node looks like a run that hangs; 30 is the default."""

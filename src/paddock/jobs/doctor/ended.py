@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from paddock.jobs.doctor.case import Case
 from paddock.jobs.doctor.findings import Finding, Severity
 from paddock.jobs.labels import SUCCESS_ANNOTATION
-from paddock.jobs.text.cause_args import items_of
-from paddock.jobs.text.failure_phrases import explain_failed_rank
-from paddock.jobs.text.phrases import phrase
+from paddock.jobs.sentences.cause_args import items_of
+from paddock.jobs.sentences.failure_phrases import explain_failed_rank
+from paddock.words.phrases import phrase
 
 
 def check_ended(case: Case) -> Iterator[Finding]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TypeAlias
 
-from paddock.jobs.text.phrases import Phrase
+from paddock.words.phrases import Phrase
 
 Text: TypeAlias = Phrase
 """What `phrase(...)` returns."""

@@ -17,10 +17,10 @@ from paddock.jobs.doctor.launch_block import LaunchLog
 from paddock.jobs.frameworks.registry import main_container
 from paddock.jobs.model import Job, Pod, PodPhase, Status
 from paddock.jobs.objects.observed import read_pod
-from paddock.jobs.text.phrases import Foreign, phrase
 from paddock.kube.meta import Manifest
 from paddock.kube.quantities import read_amounts
 from paddock.kube.times import Moment
+from paddock.words.phrases import Foreign, phrase
 
 _GPU_WHEEL = re.compile(r"paddlepaddle-gpu\b|paddlepaddle_gpu\b|\+cu\d+|nvidia-cu(?:da|dnn)")
 _CPU_WHEEL = re.compile(r"paddlepaddle(?![-_])\b|\btorch\b.*\+cpu")

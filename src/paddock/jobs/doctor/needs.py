@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from paddock.jobs.doctor.case import Case
 from paddock.jobs.doctor.findings import Finding, Severity
 from paddock.jobs.model import CauseRecord
-from paddock.jobs.text.cause_args import text_of
-from paddock.jobs.text.message_facts import read_environment
-from paddock.jobs.text.phrases import Foreign, Phrase, phrase
+from paddock.jobs.sentences.cause_args import text_of
+from paddock.jobs.sentences.message_facts import read_environment
+from paddock.words.phrases import Foreign, Phrase, phrase
 
 
 def check_needs(case: Case) -> Iterator[Finding]:

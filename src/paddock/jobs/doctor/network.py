@@ -15,7 +15,7 @@ from paddock.jobs.doctor.case import Case, build_command, place_all
 from paddock.jobs.doctor.findings import Finding, Severity
 from paddock.jobs.doctor.launch_block import LaunchLog
 from paddock.jobs.doctor.signs import Sign
-from paddock.jobs.text.phrases import Foreign, phrase
+from paddock.words.phrases import Foreign, phrase
 
 _FEW = 2
 """`master not ready` so often, or less, before a start: the master's host was later than the others."""

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from paddock.jobs.doctor.case import Case, build_command, place, read_nodes
 from paddock.jobs.doctor.findings import Finding, Severity
 from paddock.jobs.doctor.launch_block import PADDLE, LaunchLog
-from paddock.jobs.text.phrases import Names, Phrase, counted, phrase
+from paddock.words.phrases import Names, Phrase, counted, phrase
 
 _MEET = ("master", "job_id", "nnodes")
 

@@ -13,7 +13,7 @@ from paddock.jobs.doctor.case import Case, place_all
 from paddock.jobs.doctor.findings import Finding, Severity
 from paddock.jobs.doctor.launch_block import LaunchLog
 from paddock.jobs.doctor.signs import Sign
-from paddock.jobs.text.phrases import Phrase, phrase
+from paddock.words.phrases import Phrase, phrase
 
 _MENDED = phrase(
     "mend PaddlePaddle's Python in a module of the program's own, as examples/heter/mended.py does; docs/servers.md "

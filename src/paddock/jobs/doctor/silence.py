@@ -14,8 +14,8 @@ from paddock.jobs.doctor.asked import RankSeen
 from paddock.jobs.doctor.case import Case, place
 from paddock.jobs.doctor.findings import Finding, Severity
 from paddock.jobs.doctor.launch_block import LaunchLog
-from paddock.jobs.text.phrases import Names, Phrase, phrase
 from paddock.kube.times import format_duration
+from paddock.words.phrases import Names, Phrase, phrase
 
 _QUIET, _UNSEEN, _COMPUTES = 120.0, 600.0, 1800.0
 """Seconds without a line that are not long: for a program that does nothing, for one of which nobody knows what it

@@ -15,7 +15,7 @@ from paddock.jobs.doctor.findings import Finding, Severity
 from paddock.jobs.doctor.launch_block import PADDLE, LaunchLog
 from paddock.jobs.logs.complaints import read_complaint
 from paddock.jobs.preflight.old_flags import TODAY, PaddleLaunch, explain_launch, find_known
-from paddock.jobs.text.phrases import Foreign, Names, Phrase, phrase
+from paddock.words.phrases import Foreign, Names, Phrase, phrase
 
 _APART = frozenset({"cluster_node_ips", "node_ip", "started_port", "selected_gpus"})
 """Options of other years without which each machine trains alone, or with other devices."""

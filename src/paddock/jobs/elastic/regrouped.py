@@ -10,7 +10,7 @@ from paddock.jobs.actions import EventNote
 from paddock.jobs.elastic.lacking import find_lacking, find_message
 from paddock.jobs.elastic.rejoining import all_rejoin, find_changed
 from paddock.jobs.model import Job, Pod, PodPhase, Status
-from paddock.jobs.text.phrases import counted
+from paddock.words.phrases import counted
 
 _WORKER = "worker"
 

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from paddock.jobs.model import Job, Rank, Role
-from paddock.jobs.text.phrases import Phrase
 from paddock.kube.meta import Manifest
+from paddock.words.phrases import Phrase
 
 EnvVar = dict[str, Any]
 """An entry of a container's `env`."""

@@ -34,8 +34,8 @@ from paddock.jobs.frameworks.rendezvous import build_pod_ip
 from paddock.jobs.model import PORTS_IN_BLOCK, Intranet, Job, Rank, Role
 from paddock.jobs.names import host_name
 from paddock.jobs.reading.scripts import read_launch, read_words
-from paddock.jobs.text.phrases import phrase
 from paddock.kube.meta import Manifest
+from paddock.words.phrases import phrase
 
 container = "paddle"
 default_port = 36000

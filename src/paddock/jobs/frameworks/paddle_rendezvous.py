@@ -17,8 +17,8 @@ from paddock.jobs.frameworks import EnvVar, OwnVariables, rendezvous
 from paddock.jobs.frameworks.rendezvous import build_pod_ip, build_value
 from paddock.jobs.model import Job, Rank
 from paddock.jobs.names import host_name
-from paddock.jobs.text.phrases import phrase
 from paddock.kube.meta import Manifest
+from paddock.words.phrases import phrase
 
 CONTAINER = "paddle"
 PORT_NAME = "master"

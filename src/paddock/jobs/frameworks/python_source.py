@@ -25,7 +25,7 @@ from typing import Any
 
 from paddock.jobs.frameworks import Notice
 from paddock.jobs.reading.scripts import SHELLS
-from paddock.jobs.text.phrases import phrase
+from paddock.words.phrases import phrase
 
 MOST = 128 * 2**10 - 1
 """Characters of an argument (Linux, MAX_ARG_STRLEN): a longer one cannot be started at all, so it is not parsed."""

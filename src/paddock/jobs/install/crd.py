@@ -12,7 +12,7 @@ from typing import Any
 
 from paddock.jobs.apis import JobApi
 from paddock.jobs.apis.registry import KINDS
-from paddock.jobs.text.field_sentences import with_sentences
+from paddock.jobs.sentences.field_sentences import with_sentences
 from paddock.kube.meta import CRDS, Manifest, Resource
 
 OLD_CRDS = replace(CRDS, version="v1beta1")

@@ -14,8 +14,8 @@ from typing import Any
 
 from paddock.jobs.apis.registry import KINDS, PADDLEPADDLE
 from paddock.jobs.install.deployment import OURS
-from paddock.jobs.text.phrases import Names, Phrase, phrase
 from paddock.kube.meta import Manifest, Resource, labels_of, name_of, namespace_of
+from paddock.words.phrases import Names, Phrase, phrase
 
 OWN_IMAGE = r"(^|/)paddock([:@]|$)"
 """Images of Paddock, by the last part of their name. A Deployment with our label is ours whatever its image is."""

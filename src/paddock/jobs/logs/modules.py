@@ -10,7 +10,7 @@ import re
 import shlex
 from collections.abc import Mapping
 
-from paddock.jobs.text.phrases import Phrase, phrase
+from paddock.words.phrases import Phrase, phrase
 
 _MISSING = re.compile(
     r"(?:ModuleNotFoundError|ImportError): No module named '?(?P<name>[A-Za-z_][\w.]*)'?"

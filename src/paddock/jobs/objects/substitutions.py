@@ -19,9 +19,9 @@ from paddock.jobs.frameworks import Notice
 from paddock.jobs.frameworks.registry import FRAMEWORKS, main_container
 from paddock.jobs.labels import SUBSTITUTE_ANNOTATION
 from paddock.jobs.model import Job, Role, Settings
-from paddock.jobs.text.problems import Problem
-from paddock.jobs.text.sentences import either, join_path, told, wrong
 from paddock.kube.meta import Manifest, annotations_of, metadata
+from paddock.words.problems import Problem
+from paddock.words.sentences import either, join_path, told, wrong
 
 WITHOUT_ANNOTATION = "paddock.dev/without"
 """JSON: resource name -> path of each removal -> the removed amount."""

@@ -7,9 +7,9 @@ Without these checks a pod could not be built. The API server checks the other f
 from __future__ import annotations
 
 from paddock.jobs.reading.fields import Fields
-from paddock.jobs.text.phrases import phrase
 from paddock.kube.validation import pods
 from paddock.kube.validation.field_errors import Code
+from paddock.words.phrases import phrase
 
 _AT_LEAST_ONE = phrase("a list with at least one container")
 

@@ -22,9 +22,9 @@ from typing import Any
 from paddock.jobs.frameworks import EnvVar
 from paddock.jobs.frameworks.registry import FRAMEWORKS, main_container
 from paddock.jobs.model import Job, Rank, Role
-from paddock.jobs.text.phrases import Phrase, phrase
-from paddock.jobs.text.problems import Problem
-from paddock.jobs.text.sentences import told
+from paddock.words.phrases import Phrase, phrase
+from paddock.words.problems import Problem
+from paddock.words.sentences import told
 
 ATTEMPT = "PADDOCK_ATTEMPT"
 OUTPUTS, CHECKPOINTS = "PADDOCK_OUTPUT_DIR", "PADDOCK_CHECKPOINT_DIR"

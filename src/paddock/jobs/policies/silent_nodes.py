@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 
 from paddock.jobs import causes
 from paddock.jobs.model import CauseRecord, Pod, PodPhase
-from paddock.jobs.text.cause_args import items_of
+from paddock.jobs.sentences.cause_args import items_of
 from paddock.kube.times import Moment
 
 LOOK_AFTER = 60.0

@@ -36,13 +36,13 @@ from paddock.jobs.preflight.spelling import correct_names, find_near_api
 from paddock.jobs.reading.documents import read_bytes, read_documents
 from paddock.jobs.reading.structure import check_structure
 from paddock.jobs.reading.yaml_nodes import Document
-from paddock.jobs.text.phrases import phrase, render
-from paddock.jobs.text.problems import InvalidJob, Problem
-from paddock.jobs.text.sentences import told
 from paddock.kube.meta import Key, Resource
 from paddock.kube.nearness import Suggestions
 from paddock.kube.schemas import definition
 from paddock.kube.validation.field_errors import Code
+from paddock.words.phrases import phrase, render
+from paddock.words.problems import InvalidJob, Problem
+from paddock.words.sentences import told
 
 __all__ = [
     "KNOWN",

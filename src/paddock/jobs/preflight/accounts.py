@@ -6,12 +6,12 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from paddock.jobs.preflight.parts import Part, mapping
-from paddock.jobs.text.phrases import phrase
-from paddock.jobs.text.problems import Problem
-from paddock.jobs.text.sentences import told
 from paddock.kube.meta import Key
 from paddock.kube.service_accounts import find_use
 from paddock.kube.validation.field_errors import Code
+from paddock.words.phrases import phrase
+from paddock.words.problems import Problem
+from paddock.words.sentences import told
 
 
 def check_accounts(parts: Sequence[Part], manifest: Mapping[str, Any], own: Collection[Key]) -> Iterator[Problem]:

@@ -15,13 +15,13 @@ from typing import Any
 from paddock.jobs.devices import SHARED_BY_FRACTION
 from paddock.jobs.preflight.parts import Part, mapping, mappings
 from paddock.jobs.preflight.ports import check_ports
-from paddock.jobs.text.phrases import Phrase, phrase
-from paddock.jobs.text.problems import Problem
-from paddock.jobs.text.sentences import either, format_path, join_path, told, wrong
 from paddock.kube.nearness import Nearest
 from paddock.kube.quantities import read_quantity
 from paddock.kube.validation import names, pods
 from paddock.kube.validation.field_errors import Code, FieldError
+from paddock.words.phrases import Phrase, phrase
+from paddock.words.problems import Problem
+from paddock.words.sentences import either, format_path, join_path, told, wrong
 
 _IMAGE = re.compile(r"(?!.*//)[a-zA-Z0-9][\w.:/-]*(@sha256:[0-9a-f]+)?")
 _MOST_NAMES = 14

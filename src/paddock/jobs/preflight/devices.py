@@ -10,9 +10,9 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from paddock.jobs.devices import COLLECTIVE, DEVICES, PS, find_device
 from paddock.jobs.preflight.parts import Container, Part, mapping, mappings
-from paddock.jobs.text.phrases import phrase
-from paddock.jobs.text.problems import Problem
-from paddock.jobs.text.sentences import join_path, told
+from paddock.words.phrases import phrase
+from paddock.words.problems import Problem
+from paddock.words.sentences import join_path, told
 
 _SHARED = "/dev/shm"  # noqa: S108 (a place within a container)
 _WINDOWS = "kubernetes.io/os"

@@ -11,10 +11,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from paddock.jobs.preflight.parts import mapping
-from paddock.jobs.text.phrases import phrase
-from paddock.jobs.text.problems import Problem
-from paddock.jobs.text.sentences import told
 from paddock.kube.meta import Manifest
+from paddock.words.phrases import phrase
+from paddock.words.problems import Problem
+from paddock.words.sentences import told
 
 _METADATA = (
     "creationTimestamp", "deletionGracePeriodSeconds", "deletionTimestamp", "generation", "managedFields",

@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 
 from paddock.jobs.apis import JobApi
 from paddock.jobs.reading.yaml_nodes import Document
-from paddock.jobs.text.phrases import phrase
-from paddock.jobs.text.problems import Problem
-from paddock.jobs.text.sentences import told
 from paddock.kube.schemas import definition
+from paddock.words.phrases import phrase
+from paddock.words.problems import Problem
+from paddock.words.sentences import told
 
 _OF_JOBS = ("apiVersion", "kind", "metadata", "spec", "status")
 

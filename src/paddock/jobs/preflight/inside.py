@@ -10,10 +10,10 @@ from paddock.jobs.preflight.kinds import explain_foreign
 from paddock.jobs.preflight.parts import mapping
 from paddock.jobs.reading.inside import Inside, is_training
 from paddock.jobs.reading.yaml_nodes import Document
-from paddock.jobs.text.phrases import NOTHING, Names, Phrase, phrase
-from paddock.jobs.text.problems import Problem
-from paddock.jobs.text.sentences import told
 from paddock.kube.meta import Resource
+from paddock.words.phrases import NOTHING, Names, Phrase, phrase
+from paddock.words.problems import Problem
+from paddock.words.sentences import told
 
 _COPY = phrase("copy it into a file of its own, and run that with `paddock run FILE`")
 _LIST = phrase("write the lines `apiVersion: v1`, `kind: List` and `items:` above the list")

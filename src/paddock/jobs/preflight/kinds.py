@@ -7,13 +7,13 @@ from typing import Any
 
 from paddock.jobs.apis import JobApi
 from paddock.jobs.apis.registry import KINDS
-from paddock.jobs.text.phrases import Phrase, phrase
-from paddock.jobs.text.problems import Problem
-from paddock.jobs.text.sentences import either, missing, perhaps, told, wrong
 from paddock.kube import meta
 from paddock.kube.meta import Resource
 from paddock.kube.nearness import nearest
 from paddock.kube.validation.field_errors import Code
+from paddock.words.phrases import Phrase, phrase
+from paddock.words.problems import Problem
+from paddock.words.sentences import either, missing, perhaps, told, wrong
 
 _OF_CLUSTERS = (meta.BATCH_JOBS, meta.DEPLOYMENTS)
 """Kinds that Paddock reads or makes on a cluster, and that the local one does not serve."""

@@ -12,9 +12,9 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from paddock.jobs.preflight.parts import Part
 from paddock.jobs.reading.commands import read_commands
-from paddock.jobs.text.phrases import Phrase, phrase
-from paddock.jobs.text.problems import Problem
-from paddock.jobs.text.sentences import told
+from paddock.words.phrases import Phrase, phrase
+from paddock.words.problems import Problem
+from paddock.words.sentences import told
 
 DEEPSPEED = "deepspeed"
 _MPI = frozenset({"-H", "-host", "--host", "-hosts", "--hosts", "-hostfile", "--hostfile", "-machinefile",

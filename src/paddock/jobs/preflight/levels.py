@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, TypeAlias
 
-from paddock.jobs.text.problems import Problem
-from paddock.jobs.text.sentences import join_path, split_path, unknown
 from paddock.kube.nearness import Nearest
 from paddock.kube.validation.field_errors import Code
+from paddock.words.problems import Problem
+from paddock.words.sentences import join_path, split_path, unknown
 
 Schema: TypeAlias = Mapping[str, Any]
 Steps: TypeAlias = tuple[str, ...]

@@ -15,9 +15,9 @@ from typing import Any
 
 from paddock.jobs.preflight.parts import Container, Part
 from paddock.jobs.reading.commands import OpenQuote, read_commands, read_script
-from paddock.jobs.text.phrases import Names, Phrase, phrase
-from paddock.jobs.text.problems import Problem
-from paddock.jobs.text.sentences import told
+from paddock.words.phrases import Names, Phrase, phrase
+from paddock.words.problems import Problem
+from paddock.words.sentences import told
 
 TODAY = frozenset({
     "master", "legacy", "rank", "log_level", "log_overwrite", "sort_ip", "enable_gpu_log", "nnodes", "nproc_per_node",

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from paddock.jobs.text.sentences import join_path
+from paddock.words.sentences import join_path
 
 _ROLE_DEPTH = 2
 """`spec.worker` and `spec.paddleReplicaSpecs.Worker`."""

@@ -12,9 +12,9 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from paddock.jobs.reading.placeholders import Template, explain_placeholders, find_placeholders
-from paddock.jobs.text.problems import Problem
-from paddock.jobs.text.sentences import join_path, told
 from paddock.kube.validation.names import DNS_LABEL
+from paddock.words.problems import Problem
+from paddock.words.sentences import join_path, told
 
 _OF_PROGRAMS = re.compile(r"\.(command|args|annotations)\b|\.env\[\d+\]\.value$")
 _OF_SHELLS = ("envsubst", "shell", "sed")

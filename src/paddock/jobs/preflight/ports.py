@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from paddock.jobs.preflight.parts import Part, mappings
-from paddock.jobs.text.phrases import phrase
-from paddock.jobs.text.problems import Problem
-from paddock.jobs.text.sentences import told
+from paddock.words.phrases import phrase
+from paddock.words.problems import Problem
+from paddock.words.sentences import told
 
 
 def check_ports(part: Part) -> Iterator[Problem]:

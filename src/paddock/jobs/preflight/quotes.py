@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from paddock.jobs.text.phrases import phrase
-from paddock.jobs.text.problems import Problem
-from paddock.jobs.text.sentences import join_path, quoted, told
+from paddock.words.phrases import phrase
+from paddock.words.problems import Problem
+from paddock.words.sentences import join_path, quoted, told
 
 _PAIRS = {"“": "”", "‘": "’", "「": "」", "”": "“"}
 

@@ -8,9 +8,9 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from paddock.jobs.preflight.parts import Container, Part, mappings
-from paddock.jobs.text.phrases import phrase
-from paddock.jobs.text.problems import Problem
-from paddock.jobs.text.sentences import told
+from paddock.words.phrases import phrase
+from paddock.words.problems import Problem
+from paddock.words.sentences import told
 
 _WITHOUT_NUMBER = ("ps", "heter")
 _OF_KUBERNETES = "$(PADDLE_TRAINER_ID)"

@@ -15,10 +15,10 @@ from typing import Any
 from paddock.jobs.apis import JobApi
 from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.preflight.levels import Levels, Schema
-from paddock.jobs.text.problems import Problem
-from paddock.jobs.text.sentences import join_path, split_path, unknown
 from paddock.kube.meta import Resource
 from paddock.kube.nearness import Nearest, likeness
+from paddock.words.problems import Problem
+from paddock.words.sentences import join_path, split_path, unknown
 
 _NEAR = 0.75
 """The similarity from which a name is corrected; for a suggestion less is enough (`kube.nearness`)."""

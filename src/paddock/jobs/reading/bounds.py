@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import yaml
 
-from paddock.jobs.text.phrases import Phrase, phrase
+from paddock.words.phrases import Phrase, phrase
 
 
 @dataclass(frozen=True, slots=True)

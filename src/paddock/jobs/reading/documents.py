@@ -27,9 +27,9 @@ from paddock.jobs.reading.pasted import recognise, recognise_bytes
 from paddock.jobs.reading.scalars import PLAIN, TAG
 from paddock.jobs.reading.yaml_errors import explain_yaml, recover_yaml
 from paddock.jobs.reading.yaml_nodes import Document, DocumentReader, is_empty
-from paddock.jobs.text.phrases import Phrase, phrase
-from paddock.jobs.text.problems import Problem
-from paddock.jobs.text.sentences import told, wrong
+from paddock.words.phrases import Phrase, phrase
+from paddock.words.problems import Problem
+from paddock.words.sentences import told, wrong
 
 T = TypeVar("T")
 

@@ -17,7 +17,7 @@ import yaml
 
 from paddock.jobs.reading.documents import compose_nodes, read_documents
 from paddock.jobs.reading.yaml_nodes import is_empty
-from paddock.jobs.text.phrases import Phrase, phrase
+from paddock.words.phrases import Phrase, phrase
 
 Step = str | int
 Path = Sequence[Step]

@@ -2,7 +2,7 @@
 
 A `Fields` is one mapping of the manifest with its path. All mappings of one manifest share the problems found, so the
 user gets all of them at once. A getter returns the default if it found a problem. The sentences of problems are built
-in `jobs.text.sentences`.
+in `words.sentences`.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from collections.abc import Callable, Mapping
 from enum import StrEnum
 from typing import Any, TypeAlias, TypeVar
 
-from paddock.jobs.text.phrases import NOTHING, Phrase, phrase
-from paddock.jobs.text.problems import Problem
-from paddock.jobs.text.sentences import either, join_path, missing, told, wrong
 from paddock.kube.nearness import nearest
 from paddock.kube.quantities import read_quantity
 from paddock.kube.validation.field_errors import Code
 from paddock.kube.validation.names import DNS_LABEL
+from paddock.words.phrases import NOTHING, Phrase, phrase
+from paddock.words.problems import Problem
+from paddock.words.sentences import either, join_path, missing, told, wrong
 
 Choice = TypeVar("Choice", bound=StrEnum)
 

@@ -12,9 +12,9 @@ from typing import NamedTuple
 
 from paddock.jobs.reading.inside import find_in_text
 from paddock.jobs.reading.placeholders import explain_placeholders, find_template
-from paddock.jobs.text.phrases import Phrase, phrase
-from paddock.jobs.text.problems import Problem
-from paddock.jobs.text.sentences import told
+from paddock.words.phrases import Phrase, phrase
+from paddock.words.problems import Problem
+from paddock.words.sentences import told
 
 
 class Recognised(NamedTuple):

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from paddock.jobs.text.phrases import Phrase, phrase
+from paddock.words.phrases import Phrase, phrase
 
 _BRACES = re.compile(r"\{\{.{0,300}?\}\}|\{%.{0,300}?%\}")
 """The length is a limit for the time of the search: else each opening brace looks through the whole line."""

@@ -10,12 +10,12 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any
 
 from paddock.jobs.reading.fields import TEXT, in_quotes
-from paddock.jobs.text.phrases import NOTHING, Phrase, phrase
-from paddock.jobs.text.problems import Problem
-from paddock.jobs.text.sentences import either, format_path, missing, unknown, wrong
 from paddock.kube.nearness import nearest
 from paddock.kube.validation.field_errors import Code, FieldError
 from paddock.kube.validation.structural import Reading
+from paddock.words.phrases import NOTHING, Phrase, phrase
+from paddock.words.problems import Problem
+from paddock.words.sentences import either, format_path, missing, unknown, wrong
 
 _WORDS: Mapping[str, Phrase] = {
     "object": phrase("a mapping"),

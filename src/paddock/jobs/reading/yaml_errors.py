@@ -6,9 +6,9 @@ import re
 
 import yaml
 
-from paddock.jobs.text.phrases import NOTHING, Phrase, phrase
-from paddock.jobs.text.problems import Problem
-from paddock.jobs.text.sentences import told
+from paddock.words.phrases import NOTHING, Phrase, phrase
+from paddock.words.problems import Problem
+from paddock.words.sentences import told
 
 _SENTENCES: tuple[tuple[str, Phrase], ...] = (
     (

@@ -14,10 +14,10 @@ import yaml
 
 from paddock.jobs.reading.inside import Inside, find_in_text, is_copy, is_training
 from paddock.jobs.reading.scalars import NOT_OF_TAG, NULL, PLAIN, TAG, read_tagged
-from paddock.jobs.text.phrases import Phrase, phrase
-from paddock.jobs.text.problems import Problem
-from paddock.jobs.text.sentences import join_path, quoted, told, wrong
 from paddock.kube.meta import Manifest
+from paddock.words.phrases import Phrase, phrase
+from paddock.words.problems import Problem
+from paddock.words.sentences import join_path, quoted, told, wrong
 
 _LONGEST_PATH = 1_000
 MOST_ALIASED_VALUES = 10_000

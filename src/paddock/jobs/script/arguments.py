@@ -17,8 +17,8 @@ from paddock.jobs.model import Job
 from paddock.jobs.reading.scripts import SHELLS
 from paddock.jobs.script.escapes import escape
 from paddock.jobs.script.variables import change_trained
-from paddock.jobs.text.phrases import Phrase, phrase
 from paddock.kube.meta import Manifest
+from paddock.words.phrases import Phrase, phrase
 
 
 def with_arguments(manifest: Mapping[str, Any], job: Job, words: Sequence[str]) -> Manifest:

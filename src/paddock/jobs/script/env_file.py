@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from paddock.jobs.text.phrases import Phrase, phrase
+from paddock.words.phrases import Phrase, phrase
 
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _START = re.compile(r"\s*(?:export\s+)?([^=\s#'\"]+)\s*=[ \t]*")

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Set
 
 from paddock.jobs.script.kinds import SCRIPT_KINDS
-from paddock.jobs.text.phrases import Phrase, phrase
+from paddock.words.phrases import Phrase, phrase
 
 _PACKAGES: Mapping[str, frozenset[str]] = {
     "paddle": frozenset({"paddle"}),

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from paddock.jobs.script import paddle_job, pytorch_job
 from paddock.jobs.script.program import Program
 from paddock.jobs.script.request import ScriptRequest
-from paddock.jobs.text.phrases import Names, Phrase, phrase
 from paddock.kube.datasets import MOUNTS_ANNOTATION
 from paddock.kube.meta import Manifest
+from paddock.words.phrases import Names, Phrase, phrase
 
 
 @dataclass(frozen=True, slots=True)

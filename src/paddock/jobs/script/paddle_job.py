@@ -13,8 +13,8 @@ from typing import Any
 from paddock.jobs.script.containers import build_container
 from paddock.jobs.script.program import Program, read_program
 from paddock.jobs.script.request import ScriptRequest
-from paddock.jobs.text.phrases import Phrase
 from paddock.kube.meta import Manifest
+from paddock.words.phrases import Phrase
 
 COLLECTIVE_IMAGE = "paddlepaddle/paddle:3.3.1"
 SERVERS_IMAGE = "registry.baidubce.com/paddle-operator/paddle-ubuntu:2.0.0-18.04"

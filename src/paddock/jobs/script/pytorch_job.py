@@ -17,8 +17,8 @@ from paddock.jobs.script.containers import build_container, with_defaults
 from paddock.jobs.script.program import read_program
 from paddock.jobs.script.request import ScriptRequest
 from paddock.jobs.script.torchrun import count_processes, explain_apart, read_torchrun
-from paddock.jobs.text.phrases import Phrase, phrase
 from paddock.kube.meta import Manifest
+from paddock.words.phrases import Phrase, phrase
 
 IMAGE = "pytorch/pytorch:2.13.0-cuda12.6-cudnn9-runtime"
 """It stands for the Environment `pytorch` (`environments.defaults`)."""

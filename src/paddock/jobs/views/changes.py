@@ -8,8 +8,8 @@ from typing import Any
 
 from paddock.jobs.given_up import GIVEN_UP
 from paddock.jobs.labels import CANCEL_ANNOTATION
-from paddock.jobs.text.phrases import Phrase, phrase
 from paddock.kube.meta import Manifest, Resource, annotations_of
+from paddock.words.phrases import Phrase, phrase
 
 
 def build_change(verb: str, uid: str, who: str = "") -> Manifest:

@@ -9,10 +9,10 @@ from typing import Any
 from paddock.jobs.given_up import GIVEN_UP
 from paddock.jobs.labels import CANCEL_ANNOTATION, HALTED_ANNOTATION
 from paddock.jobs.preflight.dumps import without_server_fields
-from paddock.jobs.text.phrases import Phrase, phrase
 from paddock.jobs.views.commands import printed_name
 from paddock.jobs.views.stored import StoredJob
 from paddock.kube.meta import Manifest
+from paddock.words.phrases import Phrase, phrase
 
 _WRITTEN_BY_KUBECTL = "kubectl.kubernetes.io/last-applied-configuration"
 _OF_ONE_RUN = frozenset({CANCEL_ANNOTATION, GIVEN_UP, HALTED_ANNOTATION})

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.labels import CANCEL_ANNOTATION
 from paddock.jobs.policies.manager import find_other_manager
-from paddock.jobs.text.phrases import Phrase, phrase
 from paddock.jobs.views.changes import is_asked
 from paddock.jobs.views.stored import StoredJob
 from paddock.kube.meta import Resource
+from paddock.words.phrases import Phrase, phrase
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from paddock.jobs.exit_codes import read_exit_code
-from paddock.jobs.text.explain import explain
-from paddock.jobs.text.phrases import phrase, render
+from paddock.jobs.sentences.explain import explain
 from paddock.jobs.views.followed import FollowedJob
 from paddock.kube.times import format_duration
+from paddock.words.phrases import phrase, render
 
 INTERRUPTED, SUSPENDED, UNKNOWN = "Interrupted", "Suspended", "Unknown"
 

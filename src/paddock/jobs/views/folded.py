@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 
 from paddock.jobs.logs.folding import BAR, SAME_ERROR
 from paddock.jobs.logs.torchrun import CHILD_FAILED
-from paddock.jobs.text.formats import format_of
-from paddock.jobs.text.phrases import Phrase, counted, phrase
+from paddock.words.formats import format_of
+from paddock.words.phrases import Phrase, counted, phrase
 
 _MOST_RANKS = 8
 

@@ -9,20 +9,20 @@ from typing import Any
 from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.frameworks.registry import FRAMEWORKS
 from paddock.jobs.model import CauseRecord, Counts, Phase, Status
-from paddock.jobs.text.edit import explain_edit
-from paddock.jobs.text.explain import explain, explain_briefly, shorten
-from paddock.jobs.text.phrases import Phrase, render
+from paddock.jobs.sentences.edit import explain_edit
+from paddock.jobs.sentences.explain import explain, explain_briefly, shorten
 from paddock.jobs.views.given_up import show_status
 from paddock.jobs.views.manager import explain_manager
 from paddock.jobs.views.stored import read_stored
 from paddock.kube.meta import Resource, metadata, name_of, namespace_of, uid_of
 from paddock.kube.times import Moment, read_time
+from paddock.words.phrases import Phrase, render
 
 
 @dataclass(frozen=True, slots=True)
 class JobRow:
     """`counts`: the ranks under each heading of the job's framework; None without such a role or without a status.
-    `cause`: why the job waits or failed, for `jobs.text.explain`. `manager`: who runs it instead of Paddock.
+    `cause`: why the job waits or failed, for `jobs.sentences.explain`. `manager`: who runs it instead of Paddock.
     `edit`: an edit that is not followed. `roles`: the counts of every role, in the API's own spelling."""
 
     namespace: str

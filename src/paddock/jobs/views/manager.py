@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from paddock.jobs.policies.manager import find_other_manager
-from paddock.jobs.text.phrases import Phrase, phrase
+from paddock.words.phrases import Phrase, phrase
 
 
 def explain_manager(manifest: Mapping[str, Any]) -> Phrase | None:

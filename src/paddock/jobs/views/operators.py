@@ -16,7 +16,6 @@ from paddock.jobs.install.deployment import DEPLOYMENT
 from paddock.jobs.install.rights import LEASE
 from paddock.jobs.labels import SETTINGS_ANNOTATION, VERSION_ANNOTATION
 from paddock.jobs.model import Settings
-from paddock.jobs.text.phrases import Phrase, phrase
 from paddock.kube.meta import (
     AUTOSCALERS,
     KUBERNETES_POD_GROUPS,
@@ -28,6 +27,7 @@ from paddock.kube.meta import (
     namespace_of,
 )
 from paddock.kube.times import Moment, format_duration, read_time
+from paddock.words.phrases import Phrase, phrase
 
 _DURATION = 15
 """leaseDurationSeconds, where a Lease has none: client-go's default."""

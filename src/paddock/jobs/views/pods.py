@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from paddock.jobs.labels import ROLE_LABEL, SPARE_LABEL
-from paddock.jobs.text.phrases import phrase
 from paddock.kube.meta import annotations_of, labels_of, metadata, name_of, namespace_of
 from paddock.kube.times import Moment, read_time
+from paddock.words.phrases import phrase
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,14 +12,14 @@ from functools import reduce
 
 from paddock.jobs.labels import ATTEMPT_LABEL
 from paddock.jobs.queue import Capacity, Queue
-from paddock.jobs.text.amounts import say_amount, say_number, sort_resources
-from paddock.jobs.text.phrases import Phrase, counted, phrase
+from paddock.jobs.sentences.amounts import say_amount, say_number, sort_resources
 from paddock.jobs.views.jobs import JobRow, read_job_row
 from paddock.jobs.views.stored import StoredJob, read_stored
 from paddock.kube.meta import Manifest, Resource, controller_of, is_deleting, labels_of
 from paddock.kube.pod_amounts import Amounts, read_pod_amounts
 from paddock.kube.quantities import format_bytes
 from paddock.kube.times import Moment
+from paddock.words.phrases import Phrase, counted, phrase
 
 Unfinished = tuple[JobRow, StoredJob]
 

@@ -10,7 +10,7 @@ from paddock.jobs.elastic.rejoining import rejoins
 from paddock.jobs.labels import RESTART_SCOPE_ANNOTATION
 from paddock.jobs.model import CauseRecord, Job, RestartPolicy, RestartScope, Role, Status
 from paddock.jobs.policies.one_pod import restarts_alone
-from paddock.jobs.text.phrases import Names, Phrase, counted, phrase
+from paddock.words.phrases import Names, Phrase, counted, phrase
 
 
 def explain_no_restart(job: Job | None, cause: CauseRecord, manifest: Mapping[str, Any]) -> Phrase | None:

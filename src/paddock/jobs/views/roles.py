@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from paddock.jobs.model import Job, Role
-from paddock.jobs.text.phrases import Phrase, counted, phrase
+from paddock.words.phrases import Phrase, counted, phrase
 
 
 def count_role(role: Role) -> Phrase:

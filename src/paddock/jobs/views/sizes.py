@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from paddock.jobs.text.phrases import Phrase, counted, phrase
 from paddock.kube.times import Moment
+from paddock.words.phrases import Phrase, counted, phrase
 
 MOST = 6
 """Sizes in the sentence, the newest."""

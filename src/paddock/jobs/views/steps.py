@@ -13,9 +13,9 @@ from paddock.jobs.labels import JOB_LABEL
 from paddock.jobs.logs.torchrun import CHILD_FAILED
 from paddock.jobs.model import CauseRecord
 from paddock.jobs.names import job_label
-from paddock.jobs.text.awaited import find_awaited
-from paddock.jobs.text.cause_args import items_of
-from paddock.jobs.text.message_facts import (
+from paddock.jobs.sentences.awaited import find_awaited
+from paddock.jobs.sentences.cause_args import items_of
+from paddock.jobs.sentences.message_facts import (
     lacks_space,
     read_command,
     read_environment,
@@ -24,7 +24,7 @@ from paddock.jobs.text.message_facts import (
     read_unknown_image,
     wants_another_version,
 )
-from paddock.jobs.text.phrases import Phrase, phrase
+from paddock.words.phrases import Phrase, phrase
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,9 +10,9 @@ from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.elastic.fitting import fit
 from paddock.jobs.model import CauseRecord, Job, Phase, Status
 from paddock.jobs.policies.manager import find_other_manager
-from paddock.jobs.text.problems import InvalidJob, Problem
 from paddock.jobs.views.given_up import GIVEN_UP, show_status
 from paddock.kube.meta import Key, Manifest, Resource, annotations_of, key_of, uid_of
+from paddock.words.problems import InvalidJob, Problem
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,8 @@ from typing import Any
 
 from paddock.jobs.model import Job, Status
 from paddock.jobs.names import queue_group_name
-from paddock.jobs.text.phrases import Foreign, Phrase, phrase
 from paddock.kube.meta import Manifest, Resource, metadata, name_of
+from paddock.words.phrases import Foreign, Phrase, phrase
 
 WORKLOADS = tuple(Resource("kueue.x-k8s.io", version, "Workload", "workloads") for version in ("v1beta2", "v1beta1"))
 """The versions that are asked for, the newest first."""

@@ -10,9 +10,9 @@ from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.frameworks.registry import main_container
 from paddock.jobs.model import Job, Role
 from paddock.jobs.reading.scripts import read_words
-from paddock.jobs.text.phrases import Names, Phrase, phrase
 from paddock.places.bare.script import build_ranks, build_script, name_script
 from paddock.places.rendering import File, Hosts, Place, Rendering, Request, Unplaceable
+from paddock.words.phrases import Names, Phrase, phrase
 
 _UNSENDABLE = re.compile("[\0\ud800-\udfff]")
 _SHOWN = 3

@@ -12,8 +12,8 @@ import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from paddock.jobs.text.phrases import Foreign, Phrase, phrase
 from paddock.places.rendering import MARK
+from paddock.words.phrases import Foreign, Phrase, phrase
 
 CONNECT_SECONDS = 10
 ALIVE_SECONDS, ALIVE_TIMES = 5, 6

@@ -10,7 +10,6 @@ import json
 from typing import Any
 
 from paddock.jobs.model import Job, Role
-from paddock.jobs.text.phrases import Phrase, phrase
 from paddock.places.clouds.entry import LOST_IMAGE, build_entry, build_node_programs, explain_type, refuse_heter
 from paddock.places.clouds.images import build_dockerfile
 from paddock.places.clouds.pai import has_servers
@@ -18,6 +17,7 @@ from paddock.places.clouds.platforms import AIHC, AIHC_SERVERS
 from paddock.places.programs import with_fixed_size
 from paddock.places.rendering import MARK, File, Hosts, Place, Rendering, Request
 from paddock.version import __version__
+from paddock.words.phrases import Phrase, phrase
 
 _SOURCE = "https://cloud.baidu.com/doc/AIHC/s/Hmayv96tj of 2026-01-27"
 

@@ -9,13 +9,13 @@ import json
 from typing import Any
 
 from paddock.jobs.model import Job
-from paddock.jobs.text.phrases import Phrase, phrase
 from paddock.places.clouds.entry import LOST_IMAGE, build_entry, refuse_heter, refuse_servers
 from paddock.places.clouds.images import build_dockerfile, find_job_device
 from paddock.places.clouds.platforms import BML
 from paddock.places.programs import with_fixed_size
 from paddock.places.rendering import MARK, File, Hosts, Place, Rendering, Request
 from paddock.version import __version__
+from paddock.words.phrases import Phrase, phrase
 
 _SOURCE = "https://cloud.baidu.com/doc/BML/s/flq6ebj98 of 2025-01-10"
 

@@ -11,7 +11,6 @@ from dataclasses import replace
 from types import MappingProxyType
 
 from paddock.jobs.model import Job
-from paddock.jobs.text.phrases import Names, Phrase, phrase
 from paddock.places.bare.machine import NETWORK
 from paddock.places.bare.script import build_array, build_ranks
 from paddock.places.clouds.images import BASE
@@ -21,6 +20,7 @@ from paddock.places.programs import RankProgram, build_programs, with_fixed_size
 from paddock.places.rendering import MARK, Ability, Request, Unplaceable
 from paddock.places.shell import STRAY, comment, quote
 from paddock.version import __version__
+from paddock.words.phrases import Names, Phrase, phrase
 
 _HEAD = r"""
 fail() {

@@ -8,12 +8,12 @@ module before it, with uid 1101.
 from __future__ import annotations
 
 from paddock.jobs.model import Job
-from paddock.jobs.text.phrases import Phrase, phrase
 from paddock.places.clouds.entry import LOST_IMAGE, build_entry, refuse_heter, refuse_servers
 from paddock.places.clouds.images import build_dockerfile
 from paddock.places.clouds.platforms import MODELARTS
 from paddock.places.programs import with_fixed_size
 from paddock.places.rendering import File, Hosts, Place, Rendering, Request
+from paddock.words.phrases import Phrase, phrase
 
 _USER = "groupmod -n ma-group users && useradd -m -d /home/ma-user -u 1000 -g 100 ma-user"
 _SOURCE = (

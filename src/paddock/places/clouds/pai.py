@@ -7,7 +7,6 @@ dlc-distributed-training (2026-09-01) and commands-used-to-submit-jobs.
 from __future__ import annotations
 
 from paddock.jobs.model import Job
-from paddock.jobs.text.phrases import Phrase, phrase
 from paddock.places.clouds.entry import LOST_IMAGE, build_entry, explain_type, refuse_heter
 from paddock.places.clouds.images import build_dockerfile
 from paddock.places.clouds.platforms import PAI, PAI_SERVERS
@@ -15,6 +14,7 @@ from paddock.places.programs import with_fixed_size
 from paddock.places.rendering import MARK, File, Hosts, Place, Rendering, Request
 from paddock.places.shell import comment, fold, quote
 from paddock.version import __version__
+from paddock.words.phrases import Phrase, phrase
 
 _SOURCE = "https://www.alibabacloud.com/help/en/pai/user-guide/dlc-distributed-training of 2026-09-01"
 

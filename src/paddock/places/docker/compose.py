@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from paddock.jobs.text.phrases import Phrase, phrase
 from paddock.jobs.yaml_texts import write_yaml
 from paddock.places.docker.options import (
     MOUNTED,
@@ -28,6 +27,7 @@ from paddock.places.programs import RankProgram
 from paddock.places.rendering import MARK, Ability, File, Hosts, Place, Rendering, Request, Unplaceable
 from paddock.places.shell import comment, is_name
 from paddock.version import __version__
+from paddock.words.phrases import Phrase, phrase
 
 _HERE = "127.0.0.1"
 _LOOPBACK = {"POD_IP": _HERE, "GLOO_SOCKET_IFNAME": "lo", "PYTHONUNBUFFERED": "1"}

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from paddock.jobs.text.phrases import Names, Phrase, phrase
 from paddock.places.bare.place import tell_asked, tell_servers
 from paddock.places.bare.script import Engine, build_command, build_ranks, build_script, name_script
 from paddock.places.docker.options import (
@@ -23,6 +22,7 @@ from paddock.places.docker.options import (
 from paddock.places.programs import RankProgram
 from paddock.places.rendering import Ability, File, Hosts, Place, Rendering, Request, Unplaceable
 from paddock.places.shell import quote
+from paddock.words.phrases import Names, Phrase, phrase
 
 _TEXT = r"""
 # ---- containers ----

@@ -7,8 +7,8 @@ from typing import Any
 
 from paddock.cli.output.display import build_building
 from paddock.cli.output.screen import Screen
-from paddock.jobs.text.phrases import Foreign, phrase
 from paddock.jobs.views.building import read_building
+from paddock.words.phrases import Foreign, phrase
 
 
 class Builds:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from paddock.cli.output.screen import Screen
 from paddock.jobs.model import CauseRecord
-from paddock.jobs.text.explain import explain
+from paddock.jobs.sentences.explain import explain
 
 WAITING, FAILED = "WaitingForDataset", "DatasetFailed"  # of jobs.causes, whose 50 classes take long to make
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from paddock.cli.cluster.errors import Failed
 from paddock.cli.output.screen import Screen
-from paddock.jobs.text.phrases import Foreign, phrase, render
 from paddock.kube.api import Api
 from paddock.kube.datasets import Phase, format_part, read_status
 from paddock.kube.meta import DATASETS, Manifest, key_of, metadata, name_of
+from paddock.words.phrases import Foreign, phrase, render
 
 
 async def follow_dataset(client: Api, dataset: Manifest, screen: Screen) -> Manifest:

@@ -20,7 +20,7 @@ from paddock.cli.submit.script.requests import (
 )
 from paddock.cli.submit.submission import Checked, read_files
 from paddock.jobs.model import Job
-from paddock.jobs.text.phrases import phrase
+from paddock.words.phrases import phrase
 
 
 @dataclass(frozen=True, slots=True)

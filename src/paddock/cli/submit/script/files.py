@@ -20,9 +20,9 @@ from paddock.cli.submit.nearby import find_nearby
 from paddock.cli.submit.script.imports import read_file
 from paddock.jobs.script.program import Program, is_python, read_program
 from paddock.jobs.script.source import Source
-from paddock.jobs.text.os_errors import explain_unreadable
-from paddock.jobs.text.phrases import NOTHING, Phrase, phrase
 from paddock.kube.nearness import nearest
+from paddock.words.os_errors import explain_unreadable
+from paddock.words.phrases import NOTHING, Phrase, phrase
 
 Notify = Callable[[Phrase], None]
 

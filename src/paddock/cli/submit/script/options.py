@@ -11,7 +11,7 @@ import click
 
 from paddock.cli.cluster.errors import UserError
 from paddock.cli.output.periods import read_seconds
-from paddock.jobs.text.phrases import phrase
+from paddock.words.phrases import phrase
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 FRAMEWORKS = ("paddle", "pytorch")

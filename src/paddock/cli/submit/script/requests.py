@@ -35,10 +35,10 @@ from paddock.jobs.script.names import build_secret_name
 from paddock.jobs.script.program import Program, read_program
 from paddock.jobs.script.request import ScriptRequest
 from paddock.jobs.script.variables import build_secret, build_variables, with_variables
-from paddock.jobs.text.phrases import Phrase, phrase
 from paddock.kube.datasets import MOUNTS_ANNOTATION
 from paddock.kube.errors import NotFound
 from paddock.kube.meta import SECRETS, Manifest, annotations_of, labels_of
+from paddock.words.phrases import Phrase, phrase
 
 if TYPE_CHECKING:
     from paddock.kube.api import Api

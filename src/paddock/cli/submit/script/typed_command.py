@@ -13,7 +13,7 @@ import click
 
 from paddock.cli.output.language import localized
 from paddock.cli.verb import Verb
-from paddock.jobs.text.phrases import phrase
+from paddock.words.phrases import phrase
 
 _KEY = "paddock.command"
 

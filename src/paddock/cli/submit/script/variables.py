@@ -7,9 +7,9 @@ from pathlib import Path
 
 from paddock.cli.cluster.errors import UserError
 from paddock.jobs.script.env_file import NAME, read_env_file
-from paddock.jobs.text.os_errors import explain_unreadable
-from paddock.jobs.text.phrases import Phrase, phrase
 from paddock.kube.nearness import nearest
+from paddock.words.os_errors import explain_unreadable
+from paddock.words.phrases import Phrase, phrase
 
 Values = list[tuple[str, str]]
 LARGEST = 2**20

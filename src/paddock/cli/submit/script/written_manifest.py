@@ -12,10 +12,10 @@ from paddock.jobs.script.names import build_secret_name
 from paddock.jobs.script.paddle_job import LAUNCHER
 from paddock.jobs.script.request import ScriptRequest
 from paddock.jobs.script.variables import mask
-from paddock.jobs.text.phrases import Phrase, phrase, render
 from paddock.jobs.yaml_texts import ONE_LINE, represent_text
 from paddock.kube.meta import Manifest, name_of
 from paddock.kube.printable import show
+from paddock.words.phrases import Phrase, phrase, render
 
 
 class _Dumper(yaml.SafeDumper):

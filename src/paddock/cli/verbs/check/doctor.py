@@ -22,9 +22,9 @@ from paddock.cli.output.language import localized, readers_language
 from paddock.cli.output.streams import print_answer, write_json
 from paddock.cli.output.terminal import stderr, stdout, styled
 from paddock.cli.verb import Verb
-from paddock.jobs.text.messages import translate_message
-from paddock.jobs.text.phrases import phrase
 from paddock.kube.quantities import format_bytes
+from paddock.words.messages import translate_message
+from paddock.words.phrases import phrase
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

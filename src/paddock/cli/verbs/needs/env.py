@@ -48,7 +48,6 @@ from paddock.environments.requirements import requirement_name
 from paddock.environments.sources import Source, read_source
 from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.labels import ENVIRONMENT_ANNOTATION
-from paddock.jobs.text.phrases import Foreign, Phrase, phrase
 from paddock.jobs.views.environments import read_environment_row
 from paddock.jobs.views.users import read_plan, read_users
 from paddock.kube.errors import AlreadyExists, NotFound
@@ -56,6 +55,7 @@ from paddock.kube.meta import ENVIRONMENTS, PODS, Manifest, annotations_of, name
 from paddock.kube.nearness import nearest
 from paddock.kube.quantities import format_bytes
 from paddock.kube.times import format_time
+from paddock.words.phrases import Foreign, Phrase, phrase
 
 if TYPE_CHECKING:
     from paddock.client.client import Client

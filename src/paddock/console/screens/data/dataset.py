@@ -19,7 +19,6 @@ from paddock.console.screens.data.datasets import (
 )
 from paddock.console.visit import Missing, Screen, Visit
 from paddock.console.world import Datasets
-from paddock.jobs.text.phrases import Phrase, phrase
 from paddock.jobs.views.tables.datasets import (
     DatasetRow,
     JobUse,
@@ -33,6 +32,7 @@ from paddock.jobs.views.tables.datasets import (
 )
 from paddock.jobs.views.tables.events import EventRow, build_event_rows
 from paddock.kube.meta import DATASETS, EVENTS
+from paddock.words.phrases import Phrase, phrase
 
 MOST_USERS = 100
 MOST_EVENTS = 50

@@ -12,10 +12,10 @@ from paddock.console.feed import Topic
 from paddock.console.screens.data.datasets import error_of, explain_error, find_known
 from paddock.console.visit import Go, Screen, Visit
 from paddock.console.world import WantedDataset
-from paddock.jobs.text.phrases import Foreign, Phrase, phrase
 from paddock.kube.errors import AlreadyExists, ApiError, Forbidden, Invalid, NotFound
 from paddock.kube.meta import DATASETS, Manifest
 from paddock.kube.validation.names import DNS_LABEL
+from paddock.words.phrases import Foreign, Phrase, phrase
 
 
 @dataclass(frozen=True, slots=True)

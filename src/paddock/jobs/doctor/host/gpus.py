@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from paddock.jobs.devices import DEVICES, Device
 from paddock.jobs.doctor.findings import Finding, Severity
 from paddock.jobs.doctor.host.values import Asked, Card, Host, Smi
-from paddock.jobs.text.phrases import Foreign, Names, phrase
+from paddock.words.phrases import Foreign, Names, phrase
 
 VISIBLE = "CUDA_VISIBLE_DEVICES"
 SMI_PATIENCE = 15

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from paddock.jobs.doctor.findings import Finding, Severity
 from paddock.jobs.doctor.host.names import GLOO, build_exports
 from paddock.jobs.doctor.host.values import Asked, Host, Interface
-from paddock.jobs.text.phrases import Names, phrase
+from paddock.words.phrases import Names, phrase
 
 NCCL = "NCCL_SOCKET_IFNAME"
 

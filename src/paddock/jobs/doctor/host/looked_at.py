@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from paddock.jobs.doctor.host.values import Asked, Host
-from paddock.jobs.text.phrases import Phrase, counted, phrase
 from paddock.kube.quantities import format_bytes
+from paddock.words.phrases import Phrase, counted, phrase
 
 
 def explain_looked_at(host: Host, asked: Asked) -> Phrase:

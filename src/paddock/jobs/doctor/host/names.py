@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from paddock.jobs.doctor.findings import Finding, Severity
 from paddock.jobs.doctor.host.endpoints import is_loopback
 from paddock.jobs.doctor.host.values import Asked, Host
-from paddock.jobs.text.phrases import Phrase, phrase
+from paddock.words.phrases import Phrase, phrase
 
 SLOW = 1.0
 """Seconds. A hosts file answers within a millisecond, a name server of the same network within a tenth of a second."""

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from paddock.jobs.doctor.findings import Finding, Severity
 from paddock.jobs.doctor.host.values import Asked, Host
-from paddock.jobs.text.phrases import Names, phrase
+from paddock.words.phrases import Names, phrase
 
 APART = 2.0
 """Seconds between two clocks, beyond what is not certain, from which on lines of two logs stand in wrong order."""

@@ -8,7 +8,7 @@ from paddock.jobs.doctor.findings import Finding, Severity
 from paddock.jobs.doctor.host.endpoints import LISTS, is_loopback
 from paddock.jobs.doctor.host.peers import PATIENCE, Answer, Peer, Probe
 from paddock.jobs.doctor.host.values import Asked, Host
-from paddock.jobs.text.phrases import Foreign, Names, phrase
+from paddock.words.phrases import Foreign, Names, phrase
 
 SLOW = 100
 """Milliseconds of a connection. In a building it takes less than one, across a continent about 50."""

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from paddock.jobs.doctor.findings import Finding, Severity
 from paddock.jobs.doctor.host.gpus import count_visible
 from paddock.jobs.doctor.host.values import Asked, Host
-from paddock.jobs.text.phrases import Phrase, phrase
 from paddock.kube.quantities import format_bytes
+from paddock.words.phrases import Phrase, phrase
 
 SMALL_SHM = 2**30
 FULL_SHM = 2**26

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from paddock.jobs.doctor.findings import Finding, Severity
 from paddock.jobs.doctor.host.endpoints import LISTS, MASTER, MASTERS, Endpoint, is_address, is_loopback, read_variables
 from paddock.jobs.doctor.host.values import Asked, Host
-from paddock.jobs.text.phrases import Names, phrase
+from paddock.words.phrases import Names, phrase
 
 
 def judge_variables(host: Host, asked: Asked) -> Iterator[Finding]:

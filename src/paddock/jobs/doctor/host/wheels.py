@@ -12,7 +12,7 @@ from paddock.jobs.devices import DEVICES
 from paddock.jobs.doctor.findings import Finding, Severity
 from paddock.jobs.doctor.host.gpus import VISIBLE, count_visible
 from paddock.jobs.doctor.host.values import Asked, Host, Smi, Wheel
-from paddock.jobs.text.phrases import Names, phrase
+from paddock.words.phrases import Names, phrase
 
 OLDEST_DRIVER: Mapping[int, tuple[int, ...]] = {11: (450, 80, 2), 12: (525, 60, 13), 13: (580, 65, 6)}
 FIRST_CUDA: Mapping[tuple[int, int], tuple[int, int]] = {

@@ -8,7 +8,6 @@ from typing import Any
 
 from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.model import Phase as JobPhase
-from paddock.jobs.text.phrases import Names, Phrase, phrase
 from paddock.kube.datasets import MOUNTS_ANNOTATION, DatasetStatus, Phase, format_size, read_status
 from paddock.kube.meta import (
     Key,
@@ -22,6 +21,7 @@ from paddock.kube.meta import (
 )
 from paddock.kube.nearness import nearest
 from paddock.kube.times import Moment, read_time
+from paddock.words.phrases import Names, Phrase, phrase
 
 ORDER = (Phase.FAILED, Phase.FETCHING, Phase.PENDING, Phase.READY)
 """Trouble first; what is there comes last."""

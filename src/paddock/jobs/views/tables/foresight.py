@@ -15,12 +15,12 @@ from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.model import Counts, Job, Observed, Settings, Status
 from paddock.jobs.objects.observation import View, read_datasets, read_observed
 from paddock.jobs.plan import plan
-from paddock.jobs.text.explain import explain
-from paddock.jobs.text.phrases import Phrase, phrase, render
+from paddock.jobs.sentences.explain import explain
 from paddock.jobs.views.stored import StoredJob
 from paddock.kube.datasets import DatasetStatus, read_status
 from paddock.kube.meta import DATASETS, Key
 from paddock.kube.times import Moment, format_time
+from paddock.words.phrases import Phrase, phrase, render
 
 
 @dataclass(frozen=True, slots=True)

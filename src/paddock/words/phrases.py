@@ -1,7 +1,7 @@
 """Sentences as values: an English text with {placeholders}, and its arguments.
 
 A `Phrase` is written in English in the code; gettext catalogues have its text in other languages
-(`jobs.text.catalogues`), and a sentence without a translation stays English. `tools/catalogues.py` finds the texts by
+(`words.catalogues`), and a sentence without a translation stays English. `tools/catalogues.py` finds the texts by
 the names of the functions that take them, so texts must be literals at the call. An argument is a name or a number,
 which is the same in every language, another phrase, a list of names, or a message of another program.
 """
@@ -11,9 +11,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from paddock.jobs.text.catalogues import translate, translate_counted
-from paddock.jobs.text.formats import Joint, format_of
-from paddock.jobs.text.messages import translate_message
+from paddock.words.catalogues import translate, translate_counted
+from paddock.words.formats import Joint, format_of
+from paddock.words.messages import translate_message
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,14 +1,14 @@
 """The problems of a manifest, as values: a `Problem` for each mistake, and the exception with all of them.
 
-`jobs.apis` and `jobs.preflight` find problems; `jobs.text.sentences` builds their sentences.
+`jobs.apis` and `jobs.preflight` find problems; `words.sentences` builds their sentences.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from paddock.jobs.text.phrases import Phrase
 from paddock.kube.validation.field_errors import Code
+from paddock.words.phrases import Phrase
 
 
 @dataclass(frozen=True, slots=True)

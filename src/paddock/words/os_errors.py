@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import errno
 
-from paddock.jobs.text.phrases import Phrase, phrase
+from paddock.words.phrases import Phrase, phrase
 
 _KNOWN = {
     errno.ENOENT: phrase("No such file or directory"),

@@ -6,10 +6,10 @@ import re
 from fractions import Fraction
 from functools import reduce
 
-from paddock.jobs.text.amounts import say_amount
-from paddock.jobs.text.cause_args import Args, items_of, message_of, text_of, value_of
-from paddock.jobs.text.phrases import Foreign, Phrase, counted, phrase
+from paddock.jobs.sentences.amounts import say_amount
+from paddock.jobs.sentences.cause_args import Args, items_of, message_of, text_of, value_of
 from paddock.kube.quantities import read_quantity
+from paddock.words.phrases import Foreign, Phrase, counted, phrase
 
 
 def explain_shrunk(args: Args) -> Phrase:

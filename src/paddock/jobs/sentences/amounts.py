@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
-from paddock.jobs.text.phrases import Phrase, counted, phrase
 from paddock.kube.quantities import format_bytes, format_quantity
+from paddock.words.phrases import Phrase, counted, phrase
 
 _GPU = "nvidia.com/gpu"
 

@@ -9,9 +9,9 @@ import pytest
 from catalogues import ARGUMENTS
 
 import paddock
-from paddock.jobs.text.phrases import Foreign, Names, counted, phrase, render
-from paddock.jobs.text.sentences import either, quoted, told, unknown, wrong
 from paddock.kube.nearness import nearest
+from paddock.words.phrases import Foreign, Names, counted, phrase, render
+from paddock.words.sentences import either, quoted, told, unknown, wrong
 
 
 def test_no_message_about_a_manifest_is_put_together_without_a_phrase() -> None:

@@ -1,4 +1,4 @@
-"""Sentences of a Dataset's `status.message`, as texts of the catalogues: `jobs.text.known_messages` says what for.
+"""Sentences of a Dataset's `status.message`, as texts of the catalogues: `words.known_messages` says what for.
 
 Each sentence that `paddock.datasets` can write is here, as it is put together there: a predicate with its subject, a
 part with what it is a part of. What another program says in it, as git or a server, stays as it was said.

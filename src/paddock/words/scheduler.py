@@ -10,8 +10,8 @@ from __future__ import annotations
 import re
 from functools import partial
 
-from paddock.jobs.text.catalogues import translate
-from paddock.jobs.text.formats import ENGLISH, format_of
+from paddock.words.catalogues import translate
+from paddock.words.formats import ENGLISH, format_of
 
 
 def _row(form: str, text: str) -> tuple[str, str]:

@@ -1,7 +1,7 @@
 """Renders a recorded cause as a sentence, in any language.
 
 It needs the record only, no job and no cluster. So events, `paddock explain` and the console show the same sentence,
-for a status of any version of the operator. The sentences are in `jobs.text.cause_phrases`.
+for a status of any version of the operator. The sentences are in `jobs.sentences.cause_phrases`.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ import re
 import unicodedata
 
 from paddock.jobs.model import CauseRecord
-from paddock.jobs.text.cause_phrases import CAUSE_PHRASES, name_first_problem
-from paddock.jobs.text.phrases import render
+from paddock.jobs.sentences.cause_phrases import CAUSE_PHRASES, name_first_problem
+from paddock.words.phrases import render
 
 
 def explain(cause: CauseRecord, language: str = "en") -> str:

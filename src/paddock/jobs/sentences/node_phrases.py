@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from paddock.jobs.text.cause_args import Args, count_of, names_of, value_of, words_of
-from paddock.jobs.text.phrases import Names, Phrase, counted, phrase
+from paddock.jobs.sentences.cause_args import Args, count_of, names_of, value_of, words_of
 from paddock.kube.times import format_time
+from paddock.words.phrases import Names, Phrase, counted, phrase
 
 
 def _nodes(args: Args) -> Phrase:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from paddock.jobs.text.cause_args import Args, count_of, items_of, names_of, text_of, value_of, with_message
-from paddock.jobs.text.phrases import Foreign, Names, Phrase, counted, phrase
+from paddock.jobs.sentences.cause_args import Args, count_of, items_of, names_of, text_of, value_of, with_message
+from paddock.words.phrases import Foreign, Names, Phrase, counted, phrase
 
 
 def _signal(args: Args) -> int:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from paddock.jobs.text.cause_args import Args, items_of, message_of, names_of, text_of, value_of, with_message
-from paddock.jobs.text.phrases import Phrase, counted, phrase
+from paddock.jobs.sentences.cause_args import Args, items_of, message_of, names_of, text_of, value_of, with_message
 from paddock.kube.datasets import format_size
+from paddock.words.phrases import Phrase, counted, phrase
 
 
 def explain_waiting_for_dataset(args: Args) -> Phrase:

@@ -1,6 +1,6 @@
 """How each language joins names to a list, cut or not, and clauses to a sentence.
 
-A language has an entry here and a catalogue (`jobs.text.catalogues`). Numbers, units, names, field paths and commands
+A language has an entry here and a catalogue (`words.catalogues`). Numbers, units, names, field paths and commands
 are the same in every language.
 """
 

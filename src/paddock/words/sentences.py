@@ -14,10 +14,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import reduce
 from typing import Any
 
-from paddock.jobs.text.phrases import NOTHING, Phrase, phrase, render
-from paddock.jobs.text.problems import Problem
 from paddock.kube.nearness import Nearest, nearest
 from paddock.kube.validation.field_errors import Code, Path
+from paddock.words.phrases import NOTHING, Phrase, phrase, render
+from paddock.words.problems import Problem
 
 _PLAIN_KEY = re.compile(r"[A-Za-z_][\w-]*")
 _STEP = re.compile(r"\.?([A-Za-z_][\w-]*)|\[([^\]]*)\]")

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from paddock.jobs.model import Status
-from paddock.jobs.text.cause_args import names_of
-from paddock.jobs.text.explain import explain
-from paddock.jobs.text.phrases import Phrase, phrase
+from paddock.jobs.sentences.cause_args import names_of
+from paddock.jobs.sentences.explain import explain
+from paddock.words.phrases import Phrase, phrase
 
 
 def explain_edit(status: Status) -> Phrase | None:

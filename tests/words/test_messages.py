@@ -11,9 +11,9 @@ import pytest
 from jobs.gangs import NOW
 from jobs.test_causes import SENTENCES
 from paddock.jobs.causes import Cause
-from paddock.jobs.text.catalogues import read_texts, translate, translate_counted
-from paddock.jobs.text.explain import explain
-from paddock.jobs.text.messages import LONGEST, match, read_template, translate_message
+from paddock.jobs.sentences.explain import explain
+from paddock.words.catalogues import read_texts, translate, translate_counted
+from paddock.words.messages import LONGEST, match, read_template, translate_message
 
 _NUMBERED = ("count", "restart", "limit", "code", "signal", "seconds", "delay", "percent", "number", "needed")
 VALUES = dict.fromkeys((*_NUMBERED, "part", "whole", "asked", "has"), "7") | {"positions": "5-9"}

@@ -25,10 +25,10 @@ from paddock.datasets.fetch_pods import explain_end, explain_waiting
 from paddock.datasets.fetching import Progress
 from paddock.datasets.sources import BadSource, check_options, read_source
 from paddock.datasets.states import explain
-from paddock.jobs.text.catalogues import read_texts
-from paddock.jobs.text.dataset_messages import DATASETS
-from paddock.jobs.text.messages import Template, match, read_template, translate_message
 from paddock.kube.meta import Key
+from paddock.words.catalogues import read_texts
+from paddock.words.dataset_messages import DATASETS
+from paddock.words.messages import Template, match, read_template, translate_message
 
 ROOM = Path(paddock.datasets.__file__).parent
 UNSAID = {"crd.py"}

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from paddock.jobs.text.formats import Joint
-from paddock.jobs.text.phrases import Foreign, Names, Phrase, counted, phrase
 from paddock.kube.times import format_duration
+from paddock.words.formats import Joint
+from paddock.words.phrases import Foreign, Names, Phrase, counted, phrase
 
 Args = Mapping[str, Any]
 

@@ -18,10 +18,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import cache, lru_cache
 from typing import NamedTuple
 
-from paddock.jobs.text.catalogues import TRANSLATED, read_texts, translate, translate_counted
-from paddock.jobs.text.environments import translate_environments
-from paddock.jobs.text.formats import Joint, format_of
-from paddock.jobs.text.scheduler import translate_scheduler
+from paddock.words.catalogues import TRANSLATED, read_texts, translate, translate_counted
+from paddock.words.environments import translate_environments
+from paddock.words.formats import Joint, format_of
+from paddock.words.scheduler import translate_scheduler
 
 LONGEST = 2048
 """Characters of a message; events have at most 1,024."""

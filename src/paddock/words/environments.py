@@ -2,7 +2,7 @@
 
 The local cluster writes these messages, in English and without codes, into the status of an Environment and of the pods
 that wait for it, as any client of the API may read them. So each is recognised by its text, with any value in its
-placeholders (`jobs.text.known_messages`). One may stand in the midst of a message, so each is looked for at any place.
+placeholders (`words.known_messages`). One may stand in the midst of a message, so each is looked for at any place.
 A message without a row stays English.
 """
 
@@ -11,8 +11,8 @@ from __future__ import annotations
 import re
 from functools import cache, partial
 
-from paddock.jobs.text.catalogues import translate
-from paddock.jobs.text.known_messages import ENVIRONMENT_NAMED, ENVIRONMENTS
+from paddock.words.catalogues import translate
+from paddock.words.known_messages import ENVIRONMENT_NAMED, ENVIRONMENTS
 
 _PLACE = re.compile(r"\\\{(\w+)\\\}")
 

@@ -2,16 +2,16 @@
 
 A row builds a `Phrase` from a cause's recorded arguments. They come from the API, and another version may have written
 them: a missing argument gives `?`, and no row raises. To add a cause, add a row; `make catalogues` then asks for its
-translations. Longer rows are below, and in `jobs.text.failure_phrases`, `jobs.text.node_phrases` and
-`jobs.text.dataset_phrases`.
+translations. Longer rows are below, and in `jobs.sentences.failure_phrases`, `jobs.sentences.node_phrases` and
+`jobs.sentences.dataset_phrases`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from paddock.jobs.text.awaited import find_awaited
-from paddock.jobs.text.cause_args import (
+from paddock.jobs.sentences.awaited import find_awaited
+from paddock.jobs.sentences.cause_args import (
     Args,
     count_of,
     items_of,
@@ -23,14 +23,14 @@ from paddock.jobs.text.cause_args import (
     value_of,
     with_message,
 )
-from paddock.jobs.text.dataset_phrases import (
+from paddock.jobs.sentences.dataset_phrases import (
     explain_dataset_failed,
     explain_dataset_missing,
     explain_datasets_unserved,
     explain_waiting_for_dataset,
 )
-from paddock.jobs.text.elastic_phrases import explain_grown, explain_shrunk, explain_smaller
-from paddock.jobs.text.failure_phrases import (
+from paddock.jobs.sentences.elastic_phrases import explain_grown, explain_shrunk, explain_smaller
+from paddock.jobs.sentences.failure_phrases import (
     explain_echoes,
     explain_failed_rank,
     explain_limit_exceeded,
@@ -40,13 +40,13 @@ from paddock.jobs.text.failure_phrases import (
     explain_restart,
     explain_server_ended,
 )
-from paddock.jobs.text.node_phrases import (
+from paddock.jobs.sentences.node_phrases import (
     explain_node_not_ready,
     explain_node_silent,
     explain_node_unknown,
     explain_waiting_for_node,
 )
-from paddock.jobs.text.phrases import Foreign, Names, Phrase, counted, phrase
+from paddock.words.phrases import Foreign, Names, Phrase, counted, phrase
 
 
 def _scheduler(args: Args) -> Phrase:

@@ -1,8 +1,8 @@
 """Sentences that other parts of a cluster write into events, pods, claims and conditions, as texts of the catalogues.
 
-The node of the local cluster may not know this room, and the API has their text alone. `jobs.text.messages` recognises
+The node of the local cluster may not know this room, and the API has their text alone. `words.messages` recognises
 a message by these texts, with any value in a placeholder, and renders it in the reader's language. A message that is in
-no table here or in `jobs.text.scheduler`, and is no sentence of `phrase`, stays English.
+no table here or in `words.scheduler`, and is no sentence of `phrase`, stays English.
 
 Sources: kubelet and kube-scheduler; `paddock.node` (kubelet, runtime, volumes), `paddock.operator`,
 `paddock.environments`.
@@ -268,7 +268,7 @@ ENVIRONMENTS = (
     _sentence("environments here: "),
     _sentence("near ones: "),
 )
-"""About Environments: one that is built, or cannot be. `jobs.text.environments` looks for them at any place of a
+"""About Environments: one that is built, or cannot be. `words.environments` looks for them at any place of a
 message, the first one first."""
 
 ENVIRONMENT_NAMED = _sentence("environment {name}: {what}")
