@@ -26,7 +26,7 @@ from paddock.client.client import Client
 from paddock.client.connection import Connection
 from paddock.client.kubeconfig import read_config
 from paddock.client.requests import Request
-from paddock.jobs.install.crd import build_crds
+from paddock.install.crd import build_crds
 from paddock.kube.errors import ApiError, NotFound
 from paddock.kube.meta import CRDS, Resource
 

@@ -20,7 +20,7 @@ from benchmarks.loads import run_load
 from benchmarks.operators import OperatorProcess, open_operator
 from paddock.client.client import Client
 from paddock.client.kubeconfig import read_config
-from paddock.jobs.install.rights import LEASE
+from paddock.install.rights import LEASE
 from paddock.kube.errors import NotFound
 from paddock.kube.meta import LEASES, PODS
 

@@ -19,8 +19,8 @@ from paddock.datasets.fetching import Failed, Fault, Fetched
 from paddock.datasets.job_reading import ReadLog
 from paddock.datasets.request_shares import OF_ONE
 from paddock.datasets.sources import COPIED, Kind
-from paddock.jobs.install.deployment import Installation, build_operator
-from paddock.jobs.install.rights import OF_DATASETS
+from paddock.install.deployment import Installation, build_operator
+from paddock.install.rights import OF_DATASETS
 from paddock.kube.api import Api
 from paddock.kube.errors import Forbidden, NotFound
 from paddock.kube.meta import CLAIMS, DATASETS, NAMESPACES, PODS, Manifest, name_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from paddock.app.dataset_files import check_document
-from paddock.jobs.preflight import explain_problem, read_documents
+from paddock.preflight import explain_problem, read_documents
 from paddock.words.phrases import render
 
 GOOD = """\

@@ -10,7 +10,7 @@ import sys
 import tomllib
 from pathlib import Path
 
-from paddock.jobs.install.deployment import EXAMPLE_IMAGE, USER
+from paddock.install.deployment import EXAMPLE_IMAGE, USER
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCKERFILE = (ROOT / "deploy" / "Dockerfile").read_text()

@@ -18,8 +18,8 @@ from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.model import Observed, Status
 from paddock.jobs.plan import plan
 from paddock.jobs.sentences.explain import explain
-from paddock.jobs.views.operators import read_leader
 from paddock.kube.meta import PODS, Key, Manifest
+from paddock.views.operators import read_leader
 
 HOME, ELSEWHERE = "paddle-system", "team-a"
 INSTALLED = ("paddle-manager-sa", "paddle-webhook-sa", "paddle-console-sa")

@@ -14,9 +14,9 @@ from node.cluster_objects import pod as build_pod
 from paddock.app.queue import read_queue
 from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.queue import Queue, Standing
-from paddock.jobs.views.queue_rows import read_needs
 from paddock.kube.meta import Manifest
 from paddock.node.scheduler.placement import Bind, plan_placement
+from paddock.views.queue_rows import read_needs
 
 RESOURCE = next(iter(KINDS))
 ONE = {"cpu": "1"}

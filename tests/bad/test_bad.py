@@ -114,7 +114,7 @@ _VALUES = st.recursive(
 def test_any_values_anywhere_are_accepted_or_told_with_a_path(
     spec: object, role: object, pod: object, container: object
 ) -> None:
-    from paddock.jobs.preflight import Document, check
+    from paddock.preflight import Document, check
 
     def merged(value: object, more: dict[str, object]) -> object:
         return {**value, **more} if isinstance(value, dict) else more

@@ -13,8 +13,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from e2e.commands import PADDOCK, Cluster, Running, until
+from paddock.install.crd import build_crds
 from paddock.jobs.apis.registry import KINDS
-from paddock.jobs.install.crd import build_crds
 from support.deployed import Kubectl, operator
 from support.real_node import BUSYBOX, need_node, open_node
 from support.worlds import ControlPlane

@@ -12,9 +12,8 @@ from typing import Any
 import yaml
 
 from paddock.datasets.crd import build_crd as build_dataset_crd
-from paddock.jobs.apis.registry import KINDS, SCALED
-from paddock.jobs.install.crd import build_crd
-from paddock.jobs.install.rights import (
+from paddock.install.crd import build_crd
+from paddock.install.rights import (
     AGGREGATED,
     USERS,
     Right,
@@ -22,7 +21,8 @@ from paddock.jobs.install.rights import (
     build_rights,
     build_rules,
 )
-from paddock.jobs.install.webhook import build_webhook_rights
+from paddock.install.webhook import build_webhook_rights
+from paddock.jobs.apis.registry import KINDS, SCALED
 from paddock.kube.meta import Manifest, Resource, name_of
 from support.programs import need
 

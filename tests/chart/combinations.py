@@ -11,9 +11,9 @@ import yaml
 
 from chart.chart import ROOT
 from paddock.cli.verbs.manifests import build_manifests
+from paddock.install.console import build_console
+from paddock.install.deployment import EXAMPLE_IMAGE, Installation, Scope
 from paddock.jobs.apis.registry import KINDS, PADDLEPADDLE
-from paddock.jobs.install.console import build_console
-from paddock.jobs.install.deployment import EXAMPLE_IMAGE, Installation, Scope
 from paddock.kube.meta import Manifest, Resource, name_of
 
 KUBEFLOW = tuple(kind for kind in KINDS if kind.group == "kubeflow.org")

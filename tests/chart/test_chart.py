@@ -16,9 +16,9 @@ import yaml
 
 from chart.chart import CHART, ROOT, build_definition_files, build_rights_file, helm, render
 from chart.combinations import CASES
+from paddock.install.deployment import EXAMPLE_IMAGE, METRICS_CLIENT
+from paddock.install.foreign import build_table
 from paddock.jobs.apis.registry import KINDS
-from paddock.jobs.install.deployment import EXAMPLE_IMAGE, METRICS_CLIENT
-from paddock.jobs.install.foreign import build_table
 from paddock.kube.meta import Manifest, name_of, namespace_of
 from paddock.version import __version__
 

@@ -23,9 +23,9 @@ from chart.chart import CHART, ROOT, helm, render
 from chart.others import OTHERS, build_definition, build_deployment
 from paddock.cli.main import cli
 from paddock.cli.verbs.manifests import build_manifests
+from paddock.install.deployment import DEPLOYMENT, EXAMPLE_IMAGE, Installation
+from paddock.install.foreign import is_ours
 from paddock.jobs.apis.registry import KINDS
-from paddock.jobs.install.deployment import DEPLOYMENT, EXAMPLE_IMAGE, Installation
-from paddock.jobs.install.foreign import is_ours
 from paddock.kube.meta import Manifest, name_of, namespace_of
 from support.deployed import Kubectl, operator, until_served, write_kubeconfig
 from support.kubeflow_jobs import FIELDS

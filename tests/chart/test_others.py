@@ -1,4 +1,4 @@
-"""Somebody else's operators, by the table of `jobs.install.foreign`.
+"""Somebody else's operators, by the table of `install.foreign`.
 
 test_installed_chart.py asks Helm the same of a real cluster.
 """
@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from chart.others import OTHERS, build_definition, build_deployment
+from paddock.install.crd import build_crd
+from paddock.install.deployment import Installation, build_operator
+from paddock.install.foreign import KNOWN, explain_deployment, is_ours, match_deployments
 from paddock.jobs.apis.registry import KINDS
-from paddock.jobs.install.crd import build_crd
-from paddock.jobs.install.deployment import Installation, build_operator
-from paddock.jobs.install.foreign import KNOWN, explain_deployment, is_ours, match_deployments
 from paddock.kube.meta import Manifest
 
 

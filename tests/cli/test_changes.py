@@ -9,11 +9,11 @@ import pytest
 from paddock.jobs.apis.registry import PADDLEPADDLE
 from paddock.jobs.given_up import GIVEN_UP
 from paddock.jobs.labels import CANCEL_ANNOTATION, HALTED_ANNOTATION
-from paddock.jobs.views.changes import build_change, explain_done, explain_pruned, is_asked
-from paddock.jobs.views.clones import build_clone, explain_taken, name_clone, take_editable
-from paddock.jobs.views.commands import explain_refusal, explain_why_not, list_commands
-from paddock.jobs.views.stored import StoredJob, read_stored
 from paddock.kube.patches import merge_patch
+from paddock.views.changes import build_change, explain_done, explain_pruned, is_asked
+from paddock.views.clones import build_clone, explain_taken, name_clone, take_editable
+from paddock.views.commands import explain_refusal, explain_why_not, list_commands
+from paddock.views.stored import StoredJob, read_stored
 
 VERBS = ("suspend", "resume", "cancel")
 JOB = PADDLEPADDLE.resource

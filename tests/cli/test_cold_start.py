@@ -15,8 +15,8 @@ from support.operator_seam import JOBS, install_jobs
 NOT_OF_GET = {
     "yaml": "the kubeconfig of the local cluster is JSON",
     "paddock.jobs.causes": "a status has its cause as a record",
-    "paddock.jobs.logs": "for pods that have failed",
-    "paddock.jobs.preflight": "for manifests that are submitted",
+    "paddock.logs": "for pods that have failed",
+    "paddock.preflight": "for manifests that are submitted",
     "paddock.history": "for `logs` and `history`",
     "paddock.environments": "the images of pods are not looked at",
     "paddock.node": "",

@@ -23,7 +23,7 @@ from paddock.cli.cluster.flags import LOCAL
 from paddock.cli.cluster.kinds import name_for_kubectl
 from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.model import CauseRecord
-from paddock.jobs.views.steps import build_steps
+from paddock.views.steps import build_steps
 from support.programs import need
 
 

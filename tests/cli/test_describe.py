@@ -11,7 +11,7 @@ from paddock.cli.cluster.flags import LOCAL
 from paddock.cli.cluster.places import Cluster, Local
 from paddock.cli.verbs.describe import build_description
 from paddock.jobs.apis.registry import KUBEFLOW_PYTORCH
-from paddock.jobs.views.stored import read_stored
+from paddock.views.stored import read_stored
 
 
 @pytest.mark.parametrize(

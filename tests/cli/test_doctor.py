@@ -15,12 +15,12 @@ from rich.console import Console
 
 from paddock.cli.main import run
 from paddock.cli.output.findings import Subject, print_text
-from paddock.jobs.doctor.asked import Asked
-from paddock.jobs.doctor.examine import examine, name_logs
-from paddock.jobs.doctor.launch_block import read_launch_logs
+from paddock.doctor.asked import Asked
+from paddock.doctor.examine import examine, name_logs
+from paddock.doctor.launch_block import read_launch_logs
 from paddock.words.phrases import phrase
 
-LOGS = Path(__file__).parents[1] / "jobs" / "doctor" / "logs"
+LOGS = Path(__file__).parents[1] / "doctor" / "logs"
 WRONG, HEALTHY = LOGS / "devices-are-labels.log", LOGS / "two-hosts.log"
 
 

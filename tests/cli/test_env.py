@@ -29,9 +29,9 @@ from paddock.cli.submit.environments import (
 )
 from paddock.environments.crd import build_crd
 from paddock.environments.sources import Source, read_source
-from paddock.jobs.views.environments import read_environment_row
-from paddock.jobs.views.users import Plan, User, count_users, read_plan, read_users
 from paddock.kube.meta import PODS, Key, Manifest, Resource
+from paddock.views.environments import read_environment_row
+from paddock.views.users import Plan, User, count_users, read_plan, read_users
 
 TINY: Manifest = {"metadata": {"name": "tiny"}, "spec": {"images": ["*/team/tiny:*"], "requirements": ["tiny==1.0"]}}
 

@@ -18,12 +18,12 @@ from paddock.environments.defaults import build_defaults
 from paddock.jobs.apis.registry import PADDLEPADDLE
 from paddock.jobs.causes import CAUSES
 from paddock.jobs.model import CauseRecord, Mount, Phase, Status
-from paddock.jobs.preflight import Document
 from paddock.jobs.sentences.explain import explain
-from paddock.jobs.views.steps import build_steps
-from paddock.jobs.views.stored import read_stored
 from paddock.kube.meta import Key, Manifest
 from paddock.node.runtime.machine import Machine, build_node
+from paddock.preflight import Document
+from paddock.views.steps import build_steps
+from paddock.views.stored import read_stored
 from support.datasets import build_dataset
 
 NOW = 1_700_000_000.0
@@ -40,7 +40,7 @@ def node(**labels: str) -> Manifest:
 
 
 def job_of(text: str) -> Any:
-    from paddock.jobs.reading.documents import read_documents
+    from paddock.manifests.documents import read_documents
 
     manifest = read_documents(text)[0].manifest
     manifest["metadata"] |= {"namespace": "default", "uid": ""}

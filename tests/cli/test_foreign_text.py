@@ -26,7 +26,7 @@ from history.test_logs import write_log
 from paddock.app.home import Home, Lock, Running, write_running
 from paddock.cli.main import cli, run
 from paddock.history.records import Attempt, Cause, RunRecord, write_record
-from paddock.jobs.yaml_texts import write_yaml
+from paddock.manifests.yaml_texts import write_yaml
 from paddock.version import __version__
 from support.foreign import EVIL, FAILED, JOB, LOG, REFUSED, build_job, serve_foreign, write_kubeconfig
 

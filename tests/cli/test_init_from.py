@@ -11,7 +11,7 @@ from click.testing import CliRunner, Result
 from paddock.cli.cluster.errors import UserError
 from paddock.cli.main import cli
 
-DOCUMENT = Path(__file__).parents[1] / "jobs/preflight/run.sh"
+DOCUMENT = Path(__file__).parents[1] / "preflight/run.sh"
 
 
 def init(*words: str) -> Result:

@@ -10,7 +10,7 @@ from cli.views import RESOURCE, build_manifest
 from paddock.cli.verbs.logs import explain_invalid, explain_silence, read_ranks
 from paddock.jobs.labels import INDEX_LABEL, JOB_LABEL, ROLE_LABEL
 from paddock.jobs.model import Rank
-from paddock.jobs.views.stored import read_stored
+from paddock.views.stored import read_stored
 
 FIRST, SECOND = Rank("worker", 0), Rank("worker", 1)
 

@@ -16,9 +16,9 @@ import yaml
 from click.testing import CliRunner, Result
 
 from paddock.cli.main import cli
+from paddock.install.deployment import EXAMPLE_IMAGE
+from paddock.install.foreign import OWN_IMAGE
 from paddock.jobs.apis.registry import KINDS
-from paddock.jobs.install.deployment import EXAMPLE_IMAGE
-from paddock.jobs.install.foreign import OWN_IMAGE
 from paddock.kube.meta import Manifest, name_of, namespace_of
 
 DEPLOY = Path(__file__).resolve().parents[2] / "deploy"
@@ -62,8 +62,8 @@ def test_the_files_in_deploy_are_what_it_prints(
 
 
 def test_there_are_no_other_manifests_in_deploy() -> None:
-    """Every file is held by a test: those of the operator above, the examples in tests/jobs/test_deployment.py, what is
-    watched and the budget in tests/monitoring, the chart's in tests/chart."""
+    """Every file is held by a test: those of the operator above, the examples in tests/install/test_deployment.py, what
+    is watched and the budget in tests/monitoring, the chart's in tests/chart."""
     found = (str(path.relative_to(DEPLOY)) for path in DEPLOY.rglob("*.yaml"))
     assert sorted(name for name in found if not name.startswith("chart/")) == [
         "examples/resnet.yaml",

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from paddock.jobs.apis.registry import KINDS
-from paddock.jobs.logs.progress import read_progress
 from paddock.jobs.model import CauseRecord, Counts, Job, Phase, Rank, Status
-from paddock.jobs.views.followed import FollowedJob
+from paddock.logs.progress import read_progress
+from paddock.views.followed import FollowedJob
 
 RESOURCE = next(each for each in KINDS if each.api_version == "batch.paddlepaddle.org/v1")
 

@@ -16,8 +16,8 @@ from paddock.app.home import Home
 from paddock.console.addresses import name_kind
 from paddock.console.screens.compare import Wanted, name_jobs, read_wanted
 from paddock.history.records import RunRecord, write_record
-from paddock.jobs.views.comparison import Difference, find_differences
 from paddock.kube.meta import Manifest
+from paddock.views.comparison import Difference, find_differences
 from support.consoles import PADDLE, serve_console
 
 KIND = name_kind(PADDLE)

@@ -16,7 +16,7 @@ from support.consoles import PADDLE, serve_console
 from support.written import build_written_job
 
 ADDRESS = "/jobs/default/paddlejobs.batch.paddlepaddle.org/demo/doctor"
-LOGS = Path(__file__).parents[1] / "jobs" / "doctor" / "logs"
+LOGS = Path(__file__).parents[1] / "doctor" / "logs"
 
 
 def build_job(command: Sequence[str], **status: Any) -> Manifest:

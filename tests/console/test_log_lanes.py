@@ -18,8 +18,8 @@ from paddock.console.world import KeptLog
 from paddock.history.log_index import Hints, LineIndex
 from paddock.history.log_shelf import Shelf
 from paddock.history.records import Attempt, Cause, RunRecord
-from paddock.jobs.logs.complaints import COMPLAINT_HINTS, MAY_COMPLAIN
 from paddock.jobs.model import Rank
+from paddock.logs.complaints import COMPLAINT_HINTS, MAY_COMPLAIN
 
 OWN, ECHO = ErrorLine(5, "ValueError: x", False), ErrorLine(3, "RuntimeError: Connection closed by peer", True)
 
@@ -121,7 +121,7 @@ def test_each_attempt_has_the_rank_that_ended_it() -> None:
     assert find_failed(replace(run, phase="Running")) == {0: "worker-0", 1: "worker-1"}, "it waits for that rank"
 
 
-LOGS = sorted((Path(__file__).parents[1] / "jobs" / "logs").glob("*.log"))
+LOGS = sorted((Path(__file__).parents[1] / "logs").glob("*.log"))
 INDENTED = b"epoch 1\n  (External) CUDA error(2)\n\t(NotFound) x\n(Fatal) y\nplain (z)\nKeyError: 'x'\n"
 
 

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from cli.views import RESOURCE
-from paddock.jobs.views.nodes import read_node_rows
 from paddock.kube.meta import NODES, PODS, Manifest
 from paddock.kube.usage import NODE_METRICS
+from paddock.views.nodes import read_node_rows
 from support.places import serve_place
 
 READY = {"type": "Ready", "status": "True"}

@@ -15,9 +15,9 @@ import pytest
 
 from defects.users_jobs import refusals
 from paddock.jobs.model import Settings
-from paddock.jobs.preflight import Document, check
 from paddock.kube.errors import Invalid
 from paddock.kube.meta import Manifest
+from paddock.preflight import Document, check
 from support.operator_seam import JOBS, build_job, have_pods, pods_of, running, status_of
 from support.waiting import until
 from support.worlds import World

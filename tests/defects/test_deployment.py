@@ -16,8 +16,8 @@ import pytest
 from click.testing import CliRunner
 
 from paddock.cli.main import cli
-from paddock.jobs.install.crd import build_crds
-from paddock.jobs.install.deployment import EXAMPLE_IMAGE
+from paddock.install.crd import build_crds
+from paddock.install.deployment import EXAMPLE_IMAGE
 from paddock.kube.meta import Manifest, name_of, namespace_of
 from support.documents import read_documents
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from paddock.app.doctor.peers import PORTS
-from paddock.jobs.doctor.host import network, reach, room
-from paddock.jobs.doctor.host.wheels import OLDEST_DRIVER
+from paddock.doctor.host import network, reach, room
+from paddock.doctor.host.wheels import OLDEST_DRIVER
+from paddock.doctor.probes.peers import PORTS
 
 ROOT = Path(__file__).resolve().parents[2]
 WORDS = {".md": ("wrong", "risk"), ".zh-CN.md": ("错误", "风险")}
@@ -19,7 +19,7 @@ WORDS = {".md": ("wrong", "risk"), ".zh-CN.md": ("错误", "风险")}
 def read_checks() -> dict[str, set[str]]:
     """Each check of the code -> its severities, `WRONG` and `RISK`."""
     found: dict[str, set[str]] = {}
-    for path in (ROOT / "src/paddock/jobs/doctor/host").glob("*.py"):
+    for path in (ROOT / "src/paddock/doctor/host").glob("*.py"):
         for node in ast.walk(ast.parse(path.read_text())):
             if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name) or not node.args:
                 continue

@@ -9,8 +9,8 @@ import pytest
 from click.testing import CliRunner
 
 from paddock.cli.main import cli
+from paddock.install.deployment import EXAMPLE_IMAGE
 from paddock.jobs.frameworks import jax, paddle_rendezvous, pytorch
-from paddock.jobs.install.deployment import EXAMPLE_IMAGE
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = {

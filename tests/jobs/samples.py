@@ -9,8 +9,8 @@ from typing import Any
 from paddock.jobs.apis import JobApi
 from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.model import Job
-from paddock.jobs.reading.documents import read_documents
 from paddock.kube.meta import Manifest
+from paddock.manifests.documents import read_documents
 
 FOLDER = Path(__file__).parent / "manifests"
 JOBS = (

@@ -14,10 +14,10 @@ from paddock.jobs.apis.registry import PADDLEPADDLE
 from paddock.jobs.model import Job, Mount, Rank, Settings
 from paddock.jobs.mounts import MOST_MOUNTS, BadMount, extend_mounts, keep_readable, read_mount, write_mounts
 from paddock.jobs.objects.pods import build_pod
-from paddock.jobs.views.users import read_claim_users, read_plan
 from paddock.kube.datasets import MOUNTS_ANNOTATION
 from paddock.kube.meta import Key, Manifest
 from paddock.kube.validation.pods import check_pod_spec
+from paddock.views.users import read_claim_users, read_plan
 from paddock.words.problems import InvalidJob
 
 

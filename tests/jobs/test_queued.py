@@ -18,9 +18,9 @@ from paddock.jobs.names import LONGEST_LABEL, queue_group_name
 from paddock.jobs.objects import pods
 from paddock.jobs.objects.queued import COUNT_ANNOTATION, GROUP_LABEL, RETRIABLE_ANNOTATION
 from paddock.jobs.plan import plan
-from paddock.jobs.views.steps import build_steps
-from paddock.jobs.views.workloads import explain_workload, find_workload
 from paddock.kube.meta import Key, Manifest
+from paddock.views.steps import build_steps
+from paddock.views.workloads import explain_workload, find_workload
 from paddock.words.phrases import render
 
 QUEUED = {"labels": {QUEUE_LABEL: "team"}, "annotations": {KUEUE_ANNOTATION: "Pods"}}

@@ -12,11 +12,11 @@ from jobs.samples import read_any, read_manifest
 from paddock.jobs.apis.registry import PADDLEPADDLE
 from paddock.jobs.model import Job, Settings
 from paddock.jobs.objects import pods
-from paddock.jobs.preflight import check
-from paddock.jobs.reading.yaml_nodes import Document
 from paddock.kube.meta import Manifest, name_of
+from paddock.manifests.yaml_nodes import Document
 from paddock.node.runtime.container_env import Configs, build_environment
 from paddock.node.runtime.images import Image
+from paddock.preflight import check
 from paddock.words.problems import Problem
 
 LAPTOP = Settings(output_root="/home/ada/outputs", shared_network=True)

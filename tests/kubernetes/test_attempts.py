@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from paddock.jobs.model import Settings
-from paddock.jobs.views.changes import build_change
 from paddock.kube.errors import Conflict, Invalid, NotFound
 from paddock.kube.meta import CONFIG_MAPS, PODS, SERVICES, Manifest, labels_of, name_of, uid_of
+from paddock.views.changes import build_change
 from support.operator_seam import JOBS, build_job, pods_of, running, status_of
 from support.waiting import until
 from support.worlds import World

@@ -19,7 +19,7 @@ from paddock.app.cluster import ClusterOperator, Options
 from paddock.client.client import Client
 from paddock.client.kubeconfig import read_config
 from paddock.controllers.clock import steady_clock
-from paddock.jobs.install.rights import LEASE
+from paddock.install.rights import LEASE
 from paddock.jobs.model import Settings
 from paddock.kube.api import Api
 from paddock.kube.errors import NotFound, Unavailable

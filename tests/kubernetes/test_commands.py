@@ -23,7 +23,7 @@ from typing import Any
 import pytest
 import yaml
 
-from paddock.jobs.install.rights import LEASE
+from paddock.install.rights import LEASE
 from paddock.jobs.model import Settings
 from paddock.kube.errors import NotFound
 from paddock.kube.meta import CONFIG_MAPS, LEASES, NODES, PODS, Manifest, name_of

@@ -15,7 +15,7 @@ import pytest
 
 from datasets.fetch.web import Server, build_bytes, serve
 from paddock.cli.verbs.manifests import build_manifests, write_list
-from paddock.jobs.install.deployment import DEPLOYMENT, Installation
+from paddock.install.deployment import DEPLOYMENT, Installation
 from support.deployed import Kubectl
 from support.fetch_jobs import build_dataset
 from support.real_node import ADDRESS, NAMESPACE, Cluster, build_shell_job, need_node, open_node, run_paddock

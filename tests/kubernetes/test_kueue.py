@@ -10,10 +10,10 @@ from typing import Any
 from paddock.jobs.labels import KUEUE_ANNOTATION
 from paddock.jobs.model import Job, Settings
 from paddock.jobs.objects.queued import COUNT_ANNOTATION, GROUP_LABEL
-from paddock.jobs.views.stored import read_stored
-from paddock.jobs.views.workloads import explain_workload, find_workload
 from paddock.kube.errors import Conflict, NotFound
 from paddock.kube.meta import PODS, Manifest, annotations_of, is_deleting, labels_of, name_of, uid_of
+from paddock.views.stored import read_stored
+from paddock.views.workloads import explain_workload, find_workload
 from paddock.words.phrases import render
 from support.kubeflow_jobs import FIELDS, build_job, kind_of, say
 from support.kueue import JOB, QUEUE, WORKLOAD, Flavor, Kueue, playing

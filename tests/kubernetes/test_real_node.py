@@ -17,8 +17,8 @@ from paddock.app.consoles.spool.files import ClusterSpool, place_of_cluster
 from paddock.app.home import Home
 from paddock.client.client import Client
 from paddock.client.kubeconfig import read_config
+from paddock.install.deployment import DEPLOYMENT
 from paddock.jobs.apis.registry import PADDLEPADDLE
-from paddock.jobs.install.deployment import DEPLOYMENT
 from support.deployed import Kubectl
 from support.real_node import (
     ADDRESS,

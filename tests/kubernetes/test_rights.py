@@ -15,9 +15,9 @@ import pytest
 from paddock.app.kinds import build_pod_group_crd
 from paddock.client.client import Client
 from paddock.client.kubeconfig import read_config
+from paddock.install.deployment import ACCOUNT, NAMESPACE, Installation, build_operator
+from paddock.install.rights import LEASE, allows, build_rights
 from paddock.jobs.apis.registry import PADDLEPADDLE
-from paddock.jobs.install.deployment import ACCOUNT, NAMESPACE, Installation, build_operator
-from paddock.jobs.install.rights import LEASE, allows, build_rights
 from paddock.jobs.model import Settings
 from paddock.kube.api import Api
 from paddock.kube.errors import AlreadyExists, ApiError

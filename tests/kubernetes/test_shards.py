@@ -20,7 +20,7 @@ import pytest
 
 from paddock.client.client import Client
 from paddock.client.kubeconfig import read_config
-from paddock.jobs.install.deployment import Installation, build_operator
+from paddock.install.deployment import Installation, build_operator
 from paddock.jobs.labels import ATTEMPT_LABEL, SHARDS_LABEL
 from paddock.kube.api import Api
 from paddock.kube.errors import NotFound

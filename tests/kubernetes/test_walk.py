@@ -19,7 +19,7 @@ import pytest
 from paddock.app.kinds import build_pod_group_crd
 from paddock.client.client import Client
 from paddock.client.kubeconfig import read_config
-from paddock.jobs.install.deployment import DEPLOYMENT, EXAMPLE_IMAGE, NAMESPACE
+from paddock.install.deployment import DEPLOYMENT, EXAMPLE_IMAGE, NAMESPACE
 from paddock.kube.meta import VOLCANO_POD_GROUPS
 from support.deployed import DEPLOY, Kubectl, Process, arguments_of, operator, until_served, write_kubeconfig
 from support.operator_seam import JOBS, have_pods, set_phase

@@ -26,8 +26,8 @@ from paddock.app.webhook import Options, run_webhook
 from paddock.cli.main import cli
 from paddock.client.client import Client
 from paddock.client.kubeconfig import read_config
-from paddock.jobs.install.deployment import NAMESPACE
-from paddock.jobs.install.webhook import ACCOUNT, CONFIGURATIONS, NAME, PATH
+from paddock.install.deployment import NAMESPACE
+from paddock.install.webhook import ACCOUNT, CONFIGURATIONS, NAME, PATH
 from paddock.kube.meta import Manifest
 from paddock.webhook.keeper import read_bundle
 from support.deployed import Kubectl, until_served, webhook, write_kubeconfig

@@ -14,8 +14,8 @@ import pytest
 import yaml
 
 from monitoring.promql import Selector, read_groupings, read_selectors
+from paddock.install.deployment import METRICS_PORT, Installation, Scope, build_operator
 from paddock.jobs.apis.registry import PADDLEPADDLE
-from paddock.jobs.install.deployment import METRICS_PORT, Installation, Scope, build_operator
 from paddock.jobs.model import Phase
 from paddock.kube.meta import PODS, Key, Manifest
 from paddock.operator.metrics import Prometheus

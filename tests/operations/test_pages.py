@@ -13,12 +13,9 @@ from click.testing import CliRunner
 
 from paddock.cli.cluster.rbac import _NEEDED
 from paddock.cli.main import cli
-from paddock.jobs.apis.registry import PADDLEPADDLE
-from paddock.jobs.frameworks import jax, paddle, pytorch
-from paddock.jobs.frameworks.paddle_rendezvous import DEFAULT_PORT, PORT_NAME
-from paddock.jobs.install.console import CLIENT
-from paddock.jobs.install.console import PORT as CONSOLE_PORT
-from paddock.jobs.install.deployment import (
+from paddock.install.console import CLIENT
+from paddock.install.console import PORT as CONSOLE_PORT
+from paddock.install.deployment import (
     DEPLOYMENT,
     HEALTH_PORT,
     METRICS_CLIENT,
@@ -26,8 +23,11 @@ from paddock.jobs.install.deployment import (
     Installation,
     build_operator,
 )
-from paddock.jobs.install.rights import LEASE
-from paddock.jobs.install.webhook import NAME, PORT
+from paddock.install.rights import LEASE
+from paddock.install.webhook import NAME, PORT
+from paddock.jobs.apis.registry import PADDLEPADDLE
+from paddock.jobs.frameworks import jax, paddle, pytorch
+from paddock.jobs.frameworks.paddle_rendezvous import DEFAULT_PORT, PORT_NAME
 from paddock.jobs.labels import JOB_LABEL
 from paddock.jobs.model import PORTS_IN_BLOCK
 from paddock.jobs.policies.ports import FIRST_PORT, LAST_PORT

@@ -19,8 +19,8 @@ import pytest
 
 from paddock.apiserver.objects.in_process import LocalApi
 from paddock.app.kinds import build_pod_group_crd
+from paddock.install.deployment import Installation, Scope, build_operator
 from paddock.jobs.apis.registry import KUBEFLOW_PYTORCH, PADDLEPADDLE
-from paddock.jobs.install.deployment import Installation, Scope, build_operator
 from paddock.jobs.labels import JOB_LABEL
 from paddock.jobs.model import Settings
 from paddock.jobs.objects.pod_groups import read_members

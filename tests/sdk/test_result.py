@@ -11,14 +11,14 @@ from cli.views import build_view
 from paddock.cli.cluster.errors import Failed, UserError
 from paddock.cli.submit.script.requests import build_documents
 from paddock.jobs.model import CauseRecord, Phase
-from paddock.jobs.script.request import ScriptRequest
-from paddock.jobs.views.ended import read_end
-from paddock.jobs.views.stored import StoredJob
+from paddock.script.request import ScriptRequest
 from paddock.sdk.errors import JobFailed, PaddockError
 from paddock.sdk.functions import Script
 from paddock.sdk.result import Result, build_result
 from paddock.sdk.runs import Ended, explained, find_first, finish
 from paddock.sdk.script_directory import remove_old, write_script
+from paddock.views.ended import read_end
+from paddock.views.stored import StoredJob
 
 COMPLETED = Result("train", "default", "Completed", seconds=3.0)
 FAILED = Result("train", "default", "Failed", "failed: worker-0 ended with exit code 1")

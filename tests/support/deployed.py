@@ -22,7 +22,7 @@ from typing import Any
 
 import yaml
 
-from paddock.jobs.install.deployment import ACCOUNT, DEPLOYMENT, NAMESPACE
+from paddock.install.deployment import ACCOUNT, DEPLOYMENT, NAMESPACE
 from support.waiting import until
 from support.worlds import ControlPlane
 

@@ -13,10 +13,10 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
-from paddock.jobs.views.workloads import WORKLOADS
 from paddock.kube.api import Api
 from paddock.kube.errors import AlreadyExists, Conflict, NotFound
 from paddock.kube.meta import CRDS, PODS, Manifest, Resource, labels_of, name_of, uid_of
+from paddock.views.workloads import WORKLOADS
 from support.kubeflow_jobs import FIELDS, kind_of
 
 WORKLOAD = WORKLOADS[0]

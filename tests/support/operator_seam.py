@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from paddock.apiserver.objects.in_process import LocalApi
+from paddock.install.crd import build_crds
 from paddock.jobs.apis.registry import PADDLEPADDLE
-from paddock.jobs.install.crd import build_crds
 from paddock.jobs.labels import ATTEMPT_LABEL, JOB_LABEL
 from paddock.jobs.model import Settings
 from paddock.jobs.names import job_label

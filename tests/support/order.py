@@ -17,8 +17,8 @@ from pathlib import Path
 import pytest
 from hypothesis import core
 
-WAITING = ("app", "apiserver", "cli", "datasets", "e2e", "environments", "kubernetes", "node", "operations", "operator",
-           "places", "support", "tools")  # fmt: skip
+WAITING = ("app", "apiserver", "cli", "datasets", "doctor", "e2e", "environments", "kubernetes", "node", "operations",
+           "operator", "places", "support", "tools")  # fmt: skip
 """Folders of tests that are not busy all the time."""
 _LONG = ("app", "e2e", "kubernetes")
 """Folders of tests."""

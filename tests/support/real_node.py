@@ -32,7 +32,7 @@ from paddock.environments.builder import Builder
 from paddock.environments.defaults import build_defaults
 from paddock.environments.definition import Definition, read_definition
 from paddock.environments.uv import find_uv
-from paddock.jobs.install.deployment import EXAMPLE_IMAGE, USER
+from paddock.install.deployment import EXAMPLE_IMAGE, USER
 from support.deployed import Kubectl
 from support.programs import need
 from support.worlds import ControlPlane, find_programs

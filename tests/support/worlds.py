@@ -18,8 +18,8 @@ from pathlib import Path
 
 from paddock.client.client import Client
 from paddock.client.kubeconfig import read_config
+from paddock.install.crd import build_crds
 from paddock.jobs.apis.registry import KINDS
-from paddock.jobs.install.crd import build_crds
 from paddock.kube.api import Api
 from paddock.kube.errors import AlreadyExists, Forbidden, InternalError, NotFound
 from paddock.kube.meta import CRDS, LEASES, NAMESPACES, PODS, Manifest, Resource, name_of

@@ -7,8 +7,8 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from datetime import UTC, datetime
 from typing import Any
 
-from paddock.jobs.install.deployment import Installation
-from paddock.jobs.install.webhook import CONFIGURATIONS, NAME, build_webhook
+from paddock.install.deployment import Installation
+from paddock.install.webhook import CONFIGURATIONS, NAME, build_webhook
 from paddock.kube.api import Api, Event
 from paddock.kube.calls import Call, Get, Replace, T
 from paddock.kube.errors import Conflict, NotFound

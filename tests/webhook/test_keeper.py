@@ -9,7 +9,7 @@ from datetime import timedelta
 
 import pytest
 
-from paddock.jobs.install.webhook import NAME, build_webhook_rights
+from paddock.install.webhook import NAME, build_webhook_rights
 from paddock.kube.api import Api
 from paddock.kube.calls import Call, T
 from paddock.kube.errors import Forbidden

@@ -13,7 +13,6 @@ from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jobs.preflight.test_hostile_texts import KINDS, is_cheap
 from paddock.app.own_accounts import build_own_accounts
 from paddock.cli.main import cli
 from paddock.kube.meta import Manifest
@@ -28,6 +27,7 @@ from paddock.webhook.review import (
     review,
 )
 from paddock.webhook.server import answer
+from preflight.test_hostile_texts import KINDS, is_cheap
 from webhook.jobs import (
     JOB,
     REVIEW,

@@ -17,7 +17,7 @@ from paddock.datasets.job_reading import ReadLog
 from paddock.datasets.library import Datasets
 from paddock.datasets.sources import COPIED
 from paddock.datasets.supplier import Supplier
-from paddock.jobs.install.deployment import IMAGE_VARIABLE
+from paddock.install.deployment import IMAGE_VARIABLE
 from paddock.kube.api import Api
 from paddock.kube.errors import ApiError, NotFound
 from paddock.kube.guard import NotBegun

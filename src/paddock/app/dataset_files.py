@@ -1,4 +1,4 @@
-"""A manifest of a Dataset -> its problems with their lines, as `jobs.preflight` finds those of a job. Pure.
+"""A manifest of a Dataset -> its problems with their lines, as `preflight` finds those of a job. Pure.
 
 The layers keep `jobs` from knowing the kind Dataset, so what both need stands here: `check_document` is for a file, in
 which both may stand. The API server checks again, without lines; what an address means only the controller knows there.
@@ -14,17 +14,17 @@ from typing import Any
 from paddock.app.dataset_manifests import ACCESS_MODES, Asked, find_problems
 from paddock.datasets.crd import build_crd
 from paddock.datasets.sources import hide
-from paddock.jobs.preflight import check
-from paddock.jobs.preflight.dumps import check_dump
-from paddock.jobs.preflight.levels import Levels, drop_resolved
-from paddock.jobs.preflight.parts import mapping
-from paddock.jobs.preflight.placeholders import check_placeholders
-from paddock.jobs.preflight.spelling import correct_names
-from paddock.jobs.reading.structure import check_structure
-from paddock.jobs.reading.yaml_nodes import Document
 from paddock.kube.meta import DATASETS
 from paddock.kube.nearness import Suggestions, nearest
 from paddock.kube.schemas import Schema, definition
+from paddock.manifests.dumps import check_dump
+from paddock.manifests.levels import Levels, drop_resolved
+from paddock.manifests.parts import mapping
+from paddock.manifests.structure import check_structure
+from paddock.manifests.unrendered import check_placeholders
+from paddock.manifests.yaml_nodes import Document
+from paddock.preflight import check
+from paddock.preflight.spelling import correct_names
 from paddock.words.phrases import phrase
 from paddock.words.problems import Problem
 from paddock.words.sentences import perhaps, told, wrong

@@ -19,12 +19,12 @@ from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.causes import NEW_ATTEMPT_REASONS
 from paddock.jobs.given_up import GIVEN_UP, read_given_up
 from paddock.jobs.labels import ATTEMPT_LABEL, INDEX_LABEL, ROLE_LABEL
-from paddock.jobs.logs.progress import Progress, read_progress
 from paddock.jobs.model import CauseRecord, Phase, Status
 from paddock.jobs.names import read_pod_name
 from paddock.kube.api import Api
 from paddock.kube.meta import Manifest, Resource, annotations_of, name_of, namespace_of, uid_of
 from paddock.kube.times import Moment
+from paddock.logs.progress import Progress, read_progress
 from paddock.node.runtime.pod_files import open_regular, read_end, remove_tree
 from paddock.node.runtime.records import log_directory
 

@@ -7,8 +7,8 @@ from contextlib import suppress
 
 from paddock.datasets.crd import build_crd as build_dataset_crd
 from paddock.environments.crd import build_crd as build_environment_crd
+from paddock.install.crd import build_crds as build_job_crds
 from paddock.jobs.apis.registry import KINDS
-from paddock.jobs.install.crd import build_crds as build_job_crds
 from paddock.kube.api import Api
 from paddock.kube.errors import AlreadyExists, ApiError
 from paddock.kube.meta import CRDS, POD_GROUPS, VOLCANO_POD_GROUPS, Manifest, Resource, key_of, name_of, version_of

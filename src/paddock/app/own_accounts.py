@@ -10,7 +10,7 @@ import json
 from contextlib import suppress
 
 from paddock.client.kubeconfig import Config
-from paddock.jobs.install import console, deployment, webhook
+from paddock.install import console, deployment, webhook
 from paddock.kube.meta import Key
 
 _INSTALLED = (deployment.ACCOUNT, webhook.ACCOUNT, console.ACCOUNT)

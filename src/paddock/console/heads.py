@@ -14,10 +14,10 @@ from paddock.jobs.labels import JOB_LABEL
 from paddock.jobs.model import CauseRecord
 from paddock.jobs.names import job_label
 from paddock.jobs.sentences.explain import explain
-from paddock.jobs.views.commands import printed_name
-from paddock.jobs.views.jobs import read_job_row
-from paddock.jobs.views.steps import Reach, Step, build_steps
 from paddock.kube.meta import POD_GROUPS, PODS, VOLCANO_POD_GROUPS, Manifest, Resource, name_of
+from paddock.views.commands import printed_name
+from paddock.views.jobs import read_job_row
+from paddock.views.steps import Reach, Step, build_steps
 from paddock.words.phrases import Phrase, phrase
 
 KUBEFLOW_JOB_LABEL = "training.kubeflow.org/job-name"

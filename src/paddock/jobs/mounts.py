@@ -15,10 +15,10 @@ from itertools import islice
 from typing import Any
 
 from paddock.jobs.model import Job, Mount
-from paddock.jobs.reading.fields import Fields, nearest_label
 from paddock.kube.datasets import CLAIM_PREFIX, MOUNTS_ANNOTATION, claim_name
 from paddock.kube.meta import annotations_of
 from paddock.kube.validation.names import DNS_SUBDOMAIN
+from paddock.manifests.fields import Fields, nearest_label
 from paddock.words.phrases import Phrase, phrase
 from paddock.words.sentences import join_path, perhaps, quoted, told
 

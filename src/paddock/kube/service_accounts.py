@@ -7,7 +7,7 @@ tokens controller), which a pod of the namespace may read. A Secret of another n
 Secrets knows it.
 
 `own` is everywhere the accounts of Paddock, by namespace and name: an account of the same name in another namespace is
-somebody else's. `jobs.needs`, `jobs.preflight` and `datasets.cluster` refuse what is found here.
+somebody else's. `jobs.needs`, `preflight` and `datasets.cluster` refuse what is found here.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ from typing import Any, Final, NamedTuple, Protocol
 
 from paddock.controllers.clock import steady_clock
 from paddock.controllers.loop_thread import LoopThread
-from paddock.jobs.install.rights import LEASE
+from paddock.install.rights import LEASE
 from paddock.jobs.labels import SHARDS_LABEL
 from paddock.kube.api import Api
 from paddock.kube.errors import AlreadyExists, ApiError, Conflict, NotFound

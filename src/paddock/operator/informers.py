@@ -16,7 +16,7 @@ from itertools import chain
 from typing import Any
 
 from paddock.controllers.cache import Cache, Index, decode_object
-from paddock.jobs.install import deployment
+from paddock.install import deployment
 from paddock.jobs.objects.observation import CHILD_ANNOTATIONS, owner_in, read_group_status, read_held_port
 from paddock.jobs.objects.observed import RANK_ANNOTATIONS, RANK_LABELS
 from paddock.jobs.objects.pod_groups import read_members

@@ -17,7 +17,7 @@ from hashlib import sha256
 from typing import Final, NamedTuple
 
 from paddock.controllers.clock import steady_clock
-from paddock.jobs.install.rights import LEASE
+from paddock.install.rights import LEASE
 from paddock.jobs.labels import SHARDS_LABEL
 from paddock.kube.api import Api
 from paddock.kube.errors import ApiError

@@ -1,18 +1,18 @@
 """Any Kubernetes: the job's kind, the operator for its namespace, and the job as it is written.
 
-The files are those of `paddock manifests` (`jobs.install`); nothing of a job is lost there.
+The files are those of `paddock manifests` (`install`); nothing of a job is lost there.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+from paddock.install.crd import build_crd
+from paddock.install.deployment import EXAMPLE_IMAGE, Installation, build_operator
 from paddock.jobs.apis.registry import KINDS
-from paddock.jobs.install.crd import build_crd
-from paddock.jobs.install.deployment import EXAMPLE_IMAGE, Installation, build_operator
-from paddock.jobs.yaml_texts import write_yaml
 from paddock.kube.datasets import MOUNTS_ANNOTATION
 from paddock.kube.meta import Manifest, annotations_of
+from paddock.manifests.yaml_texts import write_yaml
 from paddock.places.rendering import MARK, Ability, File, Hosts, Place, Rendering, Request
 from paddock.places.shell import comment
 from paddock.version import __version__

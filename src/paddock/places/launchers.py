@@ -14,9 +14,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from paddock.jobs.preflight.old_flags import DEVICES, OLD_DEVICES, find_known
 from paddock.jobs.reading.scripts import LAUNCHER_PROGRAMS, LAUNCHERS, read_launch
-from paddock.jobs.script.torchrun import FLAGS, name_option
+from paddock.preflight.old_flags import DEVICES, OLD_DEVICES, find_known
+from paddock.script.torchrun import FLAGS, name_option
 
 Option = tuple[str, str | None]
 """A name with its dashes, and its value; None for a flag, or where the value is a part of the word."""

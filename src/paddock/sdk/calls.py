@@ -14,7 +14,7 @@ from paddock.cli.cluster.errors import UserError
 from paddock.cli.cluster.places import Place
 from paddock.cli.cluster.session import home
 from paddock.cli.submit.script.options import ScriptOptions
-from paddock.jobs.script.names import build_name
+from paddock.script.names import build_name
 from paddock.sdk.functions import build_script
 from paddock.sdk.options import (
     File,

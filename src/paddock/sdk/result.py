@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from paddock.jobs.logs.progress import Progress
 from paddock.jobs.model import Phase
-from paddock.jobs.views.ended import End
-from paddock.jobs.views.followed import FollowedJob
-from paddock.jobs.views.stored import StoredJob
+from paddock.logs.progress import Progress
+from paddock.views.ended import End
+from paddock.views.followed import FollowedJob
+from paddock.views.stored import StoredJob
 
 __all__ = ["Progress", "Result", "build_result"]
 

@@ -24,12 +24,12 @@ from paddock.cli.submit.script.options import ScriptOptions
 from paddock.cli.submit.workdir import refuse_impossible
 from paddock.cli.verbs.run import Run
 from paddock.jobs.model import Job
-from paddock.jobs.views.pods import rank_name
-from paddock.jobs.views.stored import StoredJob, read_stored
 from paddock.kube.errors import NotFound
 from paddock.sdk.errors import JobFailed, PaddockError
 from paddock.sdk.result import Result, build_result
 from paddock.sdk.threads import Interrupts, run_apart
+from paddock.views.pods import rank_name
+from paddock.views.stored import StoredJob, read_stored
 from paddock.words.phrases import Phrase, phrase, render
 
 INTERRUPTED = 130

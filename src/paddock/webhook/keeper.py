@@ -15,7 +15,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from paddock.jobs.install.webhook import CONFIGURATIONS
+from paddock.install.webhook import CONFIGURATIONS
 from paddock.kube.api import Api
 from paddock.kube.errors import ApiError, Conflict, NotFound
 from paddock.kube.meta import Manifest

@@ -1,6 +1,6 @@
 """AdmissionReview -> AdmissionReview: whether a job is taken, and what its author is told.
 
-`jobs.preflight.check` decides, as in `paddock validate`, and the sentences are the same. An edit is refused only for
+`preflight.check` decides, as in `paddock validate`, and the sentences are the same. An edit is refused only for
 what it makes worse: the object that is stored may have errors already, from before the webhook was there, and its
 labels, finalizers and end must not hang on them. Other managers' jobs and kinds that Paddock does not run pass, but
 that the manager of a job of kubeflow.org is never changed (`webhook.immutable`).
@@ -18,10 +18,10 @@ from typing import Any
 import msgspec
 
 from paddock.jobs.policies.manager import find_other_manager
-from paddock.jobs.preflight import Document, check, explain_problem, find_api, without_server_fields
 from paddock.kube.budget import Budget, Exhausted
 from paddock.kube.meta import Key, Manifest, metadata, name_of
 from paddock.kube.validation.field_errors import Code
+from paddock.preflight import Document, check, explain_problem, find_api, without_server_fields
 from paddock.webhook.immutable import find_changed
 from paddock.words.phrases import render
 from paddock.words.problems import Problem
@@ -29,7 +29,7 @@ from paddock.words.problems import Problem
 VERSION = "admission.k8s.io/v1"
 MOST_VALUES, MOST_CHARACTERS = 5_000, 128 * 1024
 """Of one object. A job has some hundreds of values, and a longer text is no argument of a Linux program. The cost of a
-check grows as both do (`tests/jobs/preflight/test_hostile_texts.py`): with so many, all wrong, it takes about a second.
+check grows as both do (`tests/preflight/test_hostile_texts.py`): with so many, all wrong, it takes about a second.
 So a review ends by itself, and no process is needed that can be killed."""
 
 _MOST_ERRORS = 100

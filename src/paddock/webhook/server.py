@@ -16,7 +16,7 @@ from dataclasses import replace
 import msgspec
 from aiohttp import web
 
-from paddock.jobs.install.webhook import PATH
+from paddock.install.webhook import PATH
 from paddock.kube.meta import Manifest
 from paddock.serving.open_files import read_connection_limit
 from paddock.serving.server import LIMITS, HttpServer, Limits

@@ -1,6 +1,6 @@
 """The problems of a manifest, as values: a `Problem` for each mistake, and the exception with all of them.
 
-`jobs.apis` and `jobs.preflight` find problems; `words.sentences` builds their sentences.
+`jobs.apis` and `preflight` find problems; `words.sentences` builds their sentences.
 """
 
 from __future__ import annotations

@@ -12,10 +12,10 @@ import pytest
 from paddock.cli.cluster.errors import UserError
 from paddock.cli.cluster.lookup import fetch_all, fetch_job, read_job_word
 from paddock.jobs.apis.registry import KINDS, KUBEFLOW_PYTORCH
-from paddock.jobs.views.commands import list_commands, printed_name
-from paddock.jobs.views.stored import read_stored
 from paddock.kube.errors import ApiError, Forbidden, NotFound
 from paddock.kube.meta import PODS, Manifest, Resource
+from paddock.views.commands import list_commands, printed_name
+from paddock.views.stored import read_stored
 
 OURS, KUBEFLOW = (each for each in KINDS if each.kind == "PaddleJob")
 BOTH = (OURS, KUBEFLOW)

@@ -9,13 +9,13 @@ import pytest
 
 from cli.views import RESOURCE
 from paddock.cli.cluster.operators import fetch_leaders
+from paddock.install.deployment import DEPLOYMENT
+from paddock.install.rights import LEASE
 from paddock.jobs.apis.registry import KINDS
-from paddock.jobs.install.deployment import DEPLOYMENT
-from paddock.jobs.install.rights import LEASE
-from paddock.jobs.views.operators import Leader, explain_no_operator, read_leader
 from paddock.kube.calls import Listing
 from paddock.kube.errors import Forbidden, NotFound
 from paddock.kube.meta import Manifest, Resource
+from paddock.views.operators import Leader, explain_no_operator, read_leader
 from paddock.words.phrases import render
 
 NOW = 1_800_000_000.0

@@ -12,7 +12,7 @@ import pytest
 from paddock.apiserver.objects.in_process import LocalApi
 from paddock.cli.cluster.flags import Flags
 from paddock.cli.cluster.places import Cluster
-from paddock.jobs.views.stored import read_stored
+from paddock.views.stored import read_stored
 from paddock.words.phrases import render
 from support.operator_seam import JOBS, build_job, open_cluster
 from support.waiting import until

@@ -15,11 +15,11 @@ from paddock.cli.cluster.places import Local
 from paddock.cli.follow.doubt import MOST_BYTES, MOST_RANKS, fetch_doubt
 from paddock.jobs.model import Rank, Settings
 from paddock.jobs.objects.pods import build_pod
-from paddock.jobs.views.stored import read_stored
 from paddock.kube.api import Api, Event
 from paddock.kube.calls import Call, List, Listing, T
 from paddock.kube.errors import ApiError, Forbidden
 from paddock.kube.meta import PODS, Resource
+from paddock.views.stored import read_stored
 
 ERROR = "Error initializing process group: Distributed package doesn't have NCCL built in"
 SWALLOWED = f"Rank: 0, World Size: 2\n{ERROR}\n".encode()

@@ -14,10 +14,10 @@ from paddock.cli.cluster.session import mask_words, typed_command
 from paddock.cli.follow.needs.failed_environment import fetch_steps
 from paddock.jobs.apis.registry import PADDLEPADDLE
 from paddock.jobs.model import CauseRecord
-from paddock.jobs.views.given_up import read_given_up, write_given_up
-from paddock.jobs.views.stored import read_stored
 from paddock.kube.errors import NotFound
 from paddock.kube.meta import Manifest
+from paddock.views.given_up import read_given_up, write_given_up
+from paddock.views.stored import read_stored
 from paddock.words.phrases import render
 
 CAUSE = CauseRecord("EnvironmentFailed", {"rank": "worker-0", "message": "environment mine: no wheel"}, 100.0)

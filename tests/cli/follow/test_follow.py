@@ -20,12 +20,12 @@ from paddock.cli.follow.follow import Follower
 from paddock.cli.output.screen import Screen
 from paddock.jobs.model import Phase, Rank, Settings
 from paddock.jobs.objects.pods import build_pod
-from paddock.jobs.views.followed import FollowedJob, find_termination_message
-from paddock.jobs.views.stored import read_stored
 from paddock.kube.api import Api, Event
 from paddock.kube.calls import Call, List, Listing, T
 from paddock.kube.errors import ApiError, Unavailable
 from paddock.kube.meta import PODS, Manifest, Resource, name_of
+from paddock.views.followed import FollowedJob, find_termination_message
+from paddock.views.stored import read_stored
 
 WORKER = Rank("worker", 0)
 LINES = b"epoch 1  step 100/100  loss 0.5\nHeld-out AUC 0.81\n"

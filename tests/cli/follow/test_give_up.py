@@ -7,7 +7,7 @@ import pytest
 from cli.views import build_job, build_restart, build_view
 from paddock.cli.follow.give_up import RepeatedFailures
 from paddock.jobs.model import Phase
-from paddock.jobs.views.followed import FollowedJob
+from paddock.views.followed import FollowedJob
 
 
 def view(number: int, code: int = 4, step: int = 0, **more: object) -> FollowedJob:

@@ -13,8 +13,8 @@ from history.test_logs import write_log
 from paddock.app.home import Home
 from paddock.cli.cluster.places import Local
 from paddock.cli.follow.rank_log import fetch_log, follow_lines
-from paddock.jobs.views.stored import StoredJob, read_stored
 from paddock.kube.errors import BadRequest, NotFound
+from paddock.views.stored import StoredJob, read_stored
 
 JOB = read_stored(RESOURCE, build_manifest())
 POD = {"metadata": {"namespace": "default", "name": "demo-worker-0", "uid": "new"}}

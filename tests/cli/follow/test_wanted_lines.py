@@ -9,8 +9,8 @@ import click
 import pytest
 
 from paddock.cli.follow.wanted_lines import PatternType, Source, Wanted, build_json_line, print_log
-from paddock.jobs.logs.first_error import AFTER, BEFORE, find_first_error
-from paddock.jobs.logs.folding import Folding
+from paddock.logs.first_error import AFTER, BEFORE, find_first_error
+from paddock.logs.folding import Folding
 
 LOG = b"one\ntwo\nthree\n10%\r50%\r100%\nfour"
 

@@ -22,12 +22,12 @@ from paddock.cli.output.display import (
 )
 from paddock.cli.verbs.describe import build_facts
 from paddock.cli.verbs.down import build_stopped
-from paddock.jobs.logs.complaints import find_complaint
-from paddock.jobs.logs.endings import read_ending
 from paddock.jobs.model import CauseRecord, Counts, Phase, Rank
 from paddock.jobs.sentences.explain import explain
-from paddock.jobs.views.building import read_building
-from paddock.jobs.views.stored import StoredJob
+from paddock.logs.complaints import find_complaint
+from paddock.logs.endings import read_ending
+from paddock.views.building import read_building
+from paddock.views.stored import StoredJob
 from paddock.words.phrases import render
 
 FAILED = CauseRecord("RankFailed", {"ranks": ["worker-1"], "code": 3})
@@ -268,7 +268,7 @@ def test_a_failure_names_the_line_that_says_why() -> None:
     assert str(build_failure("worker-1", text.encode(), "", is_told=True)[-1]).strip() == text.splitlines()[-1]
 
 
-TORCHRUN = (Path(__file__).parents[2] / "jobs/logs/torchrun_single_raise.log").read_text(encoding="utf-8")
+TORCHRUN = (Path(__file__).parents[2] / "logs/torchrun_single_raise.log").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from paddock.cli.submit.script.imports import find_hiding
-from paddock.jobs.script.program import read_program
+from paddock.script.program import read_program
 
 
 @pytest.fixture

@@ -25,9 +25,9 @@ from paddock.cli.submit.submission import Checked, build_checked
 from paddock.cli.submit.submitter import Submitter
 from paddock.cli.submit.why_not import Answer, build_answer
 from paddock.jobs.model import Job
-from paddock.jobs.preflight import Document
-from paddock.jobs.views.stored import read_stored
 from paddock.kube.meta import SECRETS, Key
+from paddock.preflight import Document
+from paddock.views.stored import read_stored
 
 
 def reference(secret: str, name: str = "API_KEY", **more: Any) -> dict[str, Any]:

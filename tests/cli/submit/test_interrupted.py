@@ -15,7 +15,7 @@ from paddock.cli.submit.script.requests import build_documents
 from paddock.cli.verbs.run import Run
 from paddock.environments.library import Environments
 from paddock.jobs.apis.registry import PADDLEPADDLE
-from paddock.jobs.script.request import ScriptRequest
+from paddock.script.request import ScriptRequest
 
 
 class Interrupted(Run):

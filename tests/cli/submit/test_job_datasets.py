@@ -19,12 +19,12 @@ from paddock.cli.submit.script.options import ScriptOptions
 from paddock.cli.submit.script.requests import build_documents, change_job
 from paddock.cli.submit.submission import Checked, place_document
 from paddock.datasets.crd import build_crd
-from paddock.jobs.preflight import Document
-from paddock.jobs.script.request import ScriptRequest
 from paddock.kube.calls import Call, T
 from paddock.kube.datasets import MOUNTS_ANNOTATION
 from paddock.kube.errors import Forbidden
 from paddock.kube.meta import CRDS, DATASETS, Manifest, annotations_of
+from paddock.preflight import Document
+from paddock.script.request import ScriptRequest
 from paddock.words.phrases import Phrase
 from support.datasets import build_dataset
 from support.operator_seam import Seam

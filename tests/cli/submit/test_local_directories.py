@@ -16,9 +16,9 @@ from paddock.cli.submit.submission import Checked, build_checked
 from paddock.environments.defaults import build_defaults
 from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.labels import WORKING_DIRECTORY_ANNOTATION
-from paddock.jobs.preflight import Document
 from paddock.kube.calls import Listing
 from paddock.kube.meta import ENVIRONMENTS, Resource
+from paddock.preflight import Document
 
 HERE = Path("/home/mine")
 PADDLE = "registry.baidubce.com/paddlepaddle/paddle:2.4.0rc0-cpu"

@@ -11,8 +11,8 @@ from paddock.cli.follow.locations import explain_outputs
 from paddock.cli.submit.local_only import find_local_refusals, find_notices, find_refusals
 from paddock.cli.submit.submission import Checked, build_checked
 from paddock.jobs.apis.registry import KINDS
-from paddock.jobs.preflight import Document
 from paddock.kube.meta import ENVIRONMENTS, Resource
+from paddock.preflight import Document
 from paddock.words.phrases import phrase, render
 
 

@@ -16,8 +16,8 @@ from paddock.cli.submit.script.requests import build_documents
 from paddock.cli.submit.submission import Checked
 from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.model import Phase, Status
-from paddock.jobs.script.request import ScriptRequest
 from paddock.kube.errors import NotFound
+from paddock.script.request import ScriptRequest
 from paddock.words.phrases import Phrase
 
 

@@ -22,10 +22,10 @@ from paddock.cli.submit.submission import Checked, place_document, read_devices
 from paddock.cli.submit.submitter import Submitter
 from paddock.environments.sources import Source, read_source
 from paddock.jobs.apis.registry import PADDLEPADDLE
-from paddock.jobs.preflight import Document
-from paddock.jobs.script.request import ScriptRequest
 from paddock.kube.meta import ENVIRONMENTS, NODES, Manifest, annotations_of
 from paddock.node.runtime.machine import Machine, build_node
+from paddock.preflight import Document
+from paddock.script.request import ScriptRequest
 
 
 @pytest.fixture

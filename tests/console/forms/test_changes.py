@@ -23,7 +23,7 @@ from paddock.console.forms.fields import write_fields
 from paddock.console.forms.templates import TEMPLATES
 from paddock.jobs.apis.registry import KUBEFLOW_PYTORCH
 from paddock.jobs.model import Job, Phase, Status
-from paddock.jobs.reading.documents import read_documents
+from paddock.manifests.documents import read_documents
 
 TEXT = TEMPLATES["pytorch-distributed"].text
 

@@ -11,7 +11,7 @@ from paddock.console.forms.choices import Choices
 from paddock.console.forms.editor import read_posted
 from paddock.console.forms.fields import write_fields
 from paddock.console.forms.templates import TEMPLATES
-from paddock.jobs.reading.documents import count_values
+from paddock.manifests.documents import count_values
 
 EXPLODING = "a0: &a0 [x, x]\n" + "".join(f"a{i + 1}: &a{i + 1} [*a{i}, *a{i}]\n" for i in range(30))
 TEXT = TEMPLATES["pytorch-distributed"].text

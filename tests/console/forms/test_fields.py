@@ -18,9 +18,9 @@ from paddock.console.forms.values import (
     show_variables,
     show_words,
 )
-from paddock.jobs.preflight import check
-from paddock.jobs.reading.documents import read_documents
-from paddock.jobs.reading.edits import CannotEdit, write_document
+from paddock.manifests.documents import read_documents
+from paddock.manifests.edits import CannotEdit, write_document
+from paddock.preflight import check
 
 ROOT = Path(__file__).parents[3]
 EXAMPLES = sorted((ROOT / "examples/documents").glob("*.yaml")) + sorted((ROOT / "deploy/examples").glob("*.yaml"))

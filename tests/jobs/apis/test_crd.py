@@ -10,14 +10,14 @@ import pytest
 
 from jobs.samples import SAMPLES, find_kind, read_manifest
 from paddock.apiserver.schema.json_path import find
+from paddock.install.crd import build_crd, build_crds, build_old_crd
 from paddock.jobs.apis import JobApi
 from paddock.jobs.apis.registry import KINDS, KUBEFLOW_JAX, KUBEFLOW_PADDLE, KUBEFLOW_PYTORCH, PADDLEPADDLE
-from paddock.jobs.install.crd import build_crd, build_crds, build_old_crd
 from paddock.jobs.model import CauseRecord, Counts, Phase, PodRef, Status
-from paddock.jobs.reading.structure import check_structure
 from paddock.jobs.sentences.explain import explain
 from paddock.jobs.sentences.field_sentences import ANY, SENTENCES
 from paddock.kube.meta import Manifest, name_of
+from paddock.manifests.structure import check_structure
 
 
 def version(api: JobApi) -> Manifest:

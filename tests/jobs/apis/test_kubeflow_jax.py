@@ -9,9 +9,9 @@ import pytest
 from jobs.samples import read_manifest, with_value
 from paddock.jobs.apis.registry import KUBEFLOW_JAX
 from paddock.jobs.model import RestartPolicy
-from paddock.jobs.preflight import check
-from paddock.jobs.reading.yaml_nodes import Document
 from paddock.kube.meta import Manifest
+from paddock.manifests.yaml_nodes import Document
+from paddock.preflight import check
 from paddock.words.problems import InvalidJob
 
 WORKER = ("spec", "jaxReplicaSpecs", "Worker")

@@ -8,14 +8,14 @@ import pytest
 
 from jobs.anything import merged
 from jobs.samples import read_manifest
+from paddock.install.crd import build_crd, build_old_crd
 from paddock.jobs.apis import JobApi
 from paddock.jobs.apis.kubeflow import KubeflowJob, ReplicaType
 from paddock.jobs.apis.registry import KINDS, KUBEFLOW_PADDLE
-from paddock.jobs.install.crd import build_crd, build_old_crd
 from paddock.jobs.launch import Launch
 from paddock.jobs.model import CauseRecord, Counts, Phase, Rank, RestartPolicy, Status
-from paddock.jobs.reading.structure import check_structure
 from paddock.kube.meta import Manifest, Resource, name_of
+from paddock.manifests.structure import check_structure
 from paddock.words.phrases import phrase
 from paddock.words.problems import InvalidJob
 

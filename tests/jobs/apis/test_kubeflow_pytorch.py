@@ -13,8 +13,8 @@ from paddock.jobs.apis.registry import KUBEFLOW_PADDLE, KUBEFLOW_PYTORCH
 from paddock.jobs.launch import Elastic, Launch
 from paddock.jobs.model import Rank, RestartPolicy
 from paddock.jobs.objects import pods
-from paddock.jobs.preflight import check, read_documents
 from paddock.kube.meta import Manifest
+from paddock.preflight import check, read_documents
 from paddock.words.problems import InvalidJob
 
 Path = tuple[str | int, ...]

@@ -41,7 +41,7 @@ from paddock.jobs.model import (
 )
 from paddock.jobs.plan import plan
 from paddock.jobs.sentences.explain import explain
-from paddock.jobs.views.restarts import explain_scope, name_scope
+from paddock.views.restarts import explain_scope, name_scope
 
 LAUNCH = Launch("auto", Elastic(1, 4))
 JOB = build_torch_job(masters=0, workers=3, one_decides=True, launch=LAUNCH)

@@ -24,7 +24,7 @@ KEY = f"{TRACEBACK}KeyError: 1"
 
 def _torchrun(name: str) -> str:
     """The end of a log of torchrun, as the kubelet reports it."""
-    return (Path(__file__).parents[1] / "logs" / f"torchrun_{name}.log").read_text(encoding="utf-8")[-2048:]
+    return (Path(__file__).parents[2] / "logs" / f"torchrun_{name}.log").read_text(encoding="utf-8")[-2048:]
 
 
 ROWS = [

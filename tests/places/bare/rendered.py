@@ -9,12 +9,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from paddock.jobs.preflight import find_api, read_bytes
-from paddock.jobs.yaml_texts import write_yaml
+from paddock.manifests.yaml_texts import write_yaml
 from paddock.places.bare import place
 from paddock.places.hosts import read_hosts
 from paddock.places.programs import build_programs
 from paddock.places.rendering import Request
+from paddock.preflight import find_api, read_bytes
 from support.programs import need
 
 OWN = {key: value for key, value in os.environ.items() if not key.startswith(("PADDOCK_", "PADDLE_"))}

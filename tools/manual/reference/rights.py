@@ -7,16 +7,16 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from manual.reference.markdown import join, prose, table
 from manual.reference.reader import Reader
+from paddock.install.deployment import Installation
+from paddock.install.rights import OF_DATASETS, OF_SHARING, Right, Where, build_rights
+from paddock.install.webhook import NAME, build_webhook_rights
 from paddock.jobs.apis.registry import SCALED
-from paddock.jobs.install.deployment import Installation
-from paddock.jobs.install.rights import OF_DATASETS, OF_SHARING, Right, Where, build_rights
-from paddock.jobs.install.webhook import NAME, build_webhook_rights
 from paddock.kube.meta import AUTOSCALERS
 
 TITLE = "The operator's rights"
 HEAD = (
     "The operator asks for this and for nothing else. `paddock manifests operator` gives it these rights, from the "
-    "same table (`src/paddock/jobs/install/rights.py`), and `make reference` writes this page from it. A test lets "
+    "same table (`src/paddock/install/rights.py`), and `make reference` writes this page from it. A test lets "
     "an operator live with exactly these rights, and fails when it lacks one or has one that it does not use."
 )
 PLACES: Mapping[Where, str] = {
@@ -41,7 +41,7 @@ CONSOLE = (
 )
 WEBHOOK = (
     "The [webhook](operations/webhook.md), where it is installed, has an account and a ClusterRole of its own, and "
-    "this right alone (`src/paddock/jobs/install/webhook.py`)."
+    "this right alone (`src/paddock/install/webhook.py`)."
 )
 
 

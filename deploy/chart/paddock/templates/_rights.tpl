@@ -1,4 +1,4 @@
-{{/* Rules of RBAC. They are those of src/paddock/jobs/install/rights.py, which tests/chart writes into files/rights.json. */}}
+{{/* Rules of RBAC. They are those of src/paddock/install/rights.py, which tests/chart writes into files/rights.json. */}}
 
 {{/* What the operator may do where jobs are: the jobs' own rules, those of their pods, of datasets, and of autoscalers. */}}
 {{- define "paddock.jobRules" -}}

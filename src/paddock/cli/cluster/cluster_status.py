@@ -22,12 +22,12 @@ from paddock.cli.output.language import readers_language
 from paddock.cli.output.streams import print_line, write_json
 from paddock.cli.output.terminal import stdout
 from paddock.jobs.apis.registry import KINDS
-from paddock.jobs.views.operators import Leader, explain_no_operator
 from paddock.kube.errors import Forbidden
 from paddock.kube.meta import NODES, Manifest, Resource
 from paddock.kube.quantities import format_quantity, read_amounts
 from paddock.kube.times import Moment
 from paddock.version import __version__
+from paddock.views.operators import Leader, explain_no_operator
 from paddock.words.formats import format_of
 from paddock.words.phrases import Phrase, phrase, render
 

@@ -19,7 +19,7 @@ from paddock.cli.cluster.errors import Failed, UserError, build_phrase
 from paddock.cli.output.language import localized
 from paddock.cli.output.streams import print_line
 from paddock.cli.verb import DescribedDefault
-from paddock.jobs.install.console import PORT
+from paddock.install.console import PORT
 from paddock.kube.validation.names import DNS_SUBDOMAIN
 from paddock.words.phrases import phrase
 

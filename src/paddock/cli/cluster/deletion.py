@@ -8,9 +8,9 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from paddock.cli.cluster.lookup import fetch_pods
-from paddock.jobs.views.stored import StoredJob
 from paddock.kube.errors import Conflict, NotFound
 from paddock.kube.meta import PODS, Manifest, namespace_of, uid_of
+from paddock.views.stored import StoredJob
 from paddock.words.phrases import Phrase, phrase
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from paddock.words.phrases import Phrase, phrase
 
 if TYPE_CHECKING:
-    from paddock.jobs.views.steps import Step
+    from paddock.views.steps import Step
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class Flags:
 
     def fill(self, step: Step) -> Phrase | str:
         """The step's command or sentence, with these options."""
-        from paddock.jobs.views.steps import Reach  # late: only what gives advice needs it
+        from paddock.views.steps import Reach  # late: only what gives advice needs it
 
         return Reach(self.options, self.namespace, self.kubectl).fill(step)
 

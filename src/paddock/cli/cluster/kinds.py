@@ -37,7 +37,7 @@ BY_NAME: Mapping[str, Resource] = {resource.qualified: resource for resource in 
 def name_for_kubectl(resource: Resource) -> str:
     """`paddlejob`; `paddlejobs.kubeflow.org` where kubectl resolves the short form to another group (kubectl takes the
     first group by name)."""
-    from paddock.jobs.preflight.kinds import KNOWN  # with all checks of manifests: `paddock get` needs none of them
+    from paddock.preflight.kinds import KNOWN  # with all checks of manifests: `paddock get` needs none of them
 
     first = min((each for each in KNOWN if each.kind == resource.kind), key=lambda each: each.group, default=resource)
     return resource.kind.lower() if first.group == resource.group else resource.qualified

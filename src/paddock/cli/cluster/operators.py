@@ -1,4 +1,4 @@
-"""The operators of a cluster: asks for their Leases. What these say is read in `jobs.views.operators`."""
+"""The operators of a cluster: asks for their Leases. What these say is read in `views.operators`."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import time
 from typing import TYPE_CHECKING
 
 from paddock.cli.cluster.flags import Flags
-from paddock.jobs.install.rights import LEASE
-from paddock.jobs.views.operators import Leader, build_name, explain_no_operator, read_leader
+from paddock.install.rights import LEASE
 from paddock.kube.errors import ApiError, Forbidden, NotFound
 from paddock.kube.meta import LEASES, Manifest, Resource
 from paddock.version import __version__
+from paddock.views.operators import Leader, build_name, explain_no_operator, read_leader
 from paddock.words.phrases import Phrase, phrase
 
 if TYPE_CHECKING:

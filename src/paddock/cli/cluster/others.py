@@ -1,14 +1,14 @@
 """Other operators of training jobs on a cluster: asks for Deployments and definitions.
 
-`jobs.install.foreign` says whose they are.
+`install.foreign` says whose they are.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from paddock.install.foreign import Found, explain_definition, explain_deployment, is_ours, match_deployments
 from paddock.jobs.apis.registry import KINDS
-from paddock.jobs.install.foreign import Found, explain_definition, explain_deployment, is_ours, match_deployments
 from paddock.kube.errors import Forbidden, NotFound
 from paddock.kube.meta import CRDS, DEPLOYMENTS, Manifest
 

@@ -23,11 +23,11 @@ from paddock.cli.cluster.flags import LOCAL, Flags
 from paddock.cli.output.language import localized
 from paddock.cli.output.terminal import stderr
 from paddock.jobs.names import output_name
-from paddock.jobs.views.manager import explain_manager
-from paddock.jobs.views.stored import StoredJob
 from paddock.kube.errors import ApiError
 from paddock.kube.meta import uid_of
 from paddock.version import __version__
+from paddock.views.manager import explain_manager
+from paddock.views.stored import StoredJob
 from paddock.words.phrases import Foreign, Phrase, phrase
 
 if TYPE_CHECKING:

@@ -19,11 +19,11 @@ from paddock.cli.output.language import localized
 from paddock.cli.output.terminal import stderr, stdout
 from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.model import Phase
-from paddock.jobs.views.changes import build_change, explain_done, explain_pruned, is_asked
-from paddock.jobs.views.commands import explain_refusal, explain_why_not, printed_name
-from paddock.jobs.views.stored import StoredJob
 from paddock.kube.errors import NotFound
 from paddock.kube.meta import Manifest, uid_of
+from paddock.views.changes import build_change, explain_done, explain_pruned, is_asked
+from paddock.views.commands import explain_refusal, explain_why_not, printed_name
+from paddock.views.stored import StoredJob
 from paddock.words.phrases import Phrase, phrase
 
 if TYPE_CHECKING:

@@ -15,14 +15,14 @@ from paddock.cli.cluster.places import Place
 from paddock.cli.follow.rank_log import fetch_log
 from paddock.cli.output.display import build_doubt
 from paddock.cli.output.log_lines import Lines
-from paddock.jobs.logs.progress import Progress, read_progress
-from paddock.jobs.logs.swallowed import find_swallowed
 from paddock.jobs.model import Phase, Rank
-from paddock.jobs.views.followed import FollowedJob
-from paddock.jobs.views.pods import rank_name
-from paddock.jobs.views.stored import StoredJob
 from paddock.kube.errors import ApiError
 from paddock.kube.meta import Manifest
+from paddock.logs.progress import Progress, read_progress
+from paddock.logs.swallowed import find_swallowed
+from paddock.views.followed import FollowedJob
+from paddock.views.pods import rank_name
+from paddock.views.stored import StoredJob
 from paddock.words.phrases import Phrase
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ import time
 from typing import TYPE_CHECKING
 
 from paddock.app.consoles.spool.files import place_of_cluster
-from paddock.app.doctor.jobs import Looked, Report, look_at_job, look_at_run
+from paddock.app.examined_jobs import Looked, Report, look_at_job, look_at_run
 from paddock.app.history import History
 from paddock.app.home import Home, read_home
 from paddock.cli.cluster.lookup import NoJob, fetch_all, fetch_job
@@ -18,7 +18,7 @@ from paddock.cli.output.language import localized
 from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.exit_codes import has_failed_rank
 from paddock.jobs.model import Phase
-from paddock.jobs.views.stored import StoredJob, read_stored
+from paddock.views.stored import StoredJob, read_stored
 from paddock.words.phrases import Phrase, counted, phrase
 
 if TYPE_CHECKING:

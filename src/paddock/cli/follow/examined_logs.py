@@ -10,9 +10,9 @@ from typing import BinaryIO
 
 from paddock.cli.cluster.errors import UserError
 from paddock.cli.output.findings import Subject
-from paddock.jobs.doctor.asked import Asked
-from paddock.jobs.doctor.examine import examine, name_logs
-from paddock.jobs.doctor.launch_block import LaunchLog, LogReader
+from paddock.doctor.asked import Asked
+from paddock.doctor.examine import examine, name_logs
+from paddock.doctor.launch_block import LaunchLog, LogReader
 from paddock.words.os_errors import explain_unreadable
 from paddock.words.phrases import Phrase, counted, phrase
 from paddock.words.sentences import quoted

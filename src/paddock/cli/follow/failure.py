@@ -10,11 +10,11 @@ from paddock.cli.cluster.places import Place
 from paddock.cli.follow.missing_module import fetch_module_advice
 from paddock.cli.follow.rank_log import fetch_log
 from paddock.cli.output.log_lines import build_tail
-from paddock.jobs.logs.endings import read_ending
-from paddock.jobs.logs.torchrun import CHILD_FAILED
 from paddock.jobs.model import Status
-from paddock.jobs.views.pods import ended_message, rank_name
-from paddock.jobs.views.stored import StoredJob
+from paddock.logs.endings import read_ending
+from paddock.logs.torchrun import CHILD_FAILED
+from paddock.views.pods import ended_message, rank_name
+from paddock.views.stored import StoredJob
 from paddock.words.phrases import Phrase, phrase
 
 if TYPE_CHECKING:

@@ -25,19 +25,19 @@ from paddock.cli.output.display import build_live_line
 from paddock.cli.output.screen import Screen
 from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.frameworks.registry import main_container
-from paddock.jobs.logs.progress import read_progress
-from paddock.jobs.logs.swallowed import Swallowed
 from paddock.jobs.model import CauseRecord, Phase, Rank
 from paddock.jobs.objects.pods import read_pod
 from paddock.jobs.sentences.edit import explain_edit
 from paddock.jobs.sentences.explain import explain
 from paddock.jobs.sentences.message_facts import read_environment
-from paddock.jobs.views.followed import FollowedJob, with_status
-from paddock.jobs.views.pods import ended_message, rank_name
-from paddock.jobs.views.steps import build_steps
-from paddock.jobs.views.stored import StoredJob
 from paddock.kube.errors import ApiError
 from paddock.kube.meta import ENVIRONMENTS, PODS, Key, Manifest, is_controlled_by, name_of, uid_of
+from paddock.logs.progress import read_progress
+from paddock.logs.swallowed import Swallowed
+from paddock.views.followed import FollowedJob, with_status
+from paddock.views.pods import ended_message, rank_name
+from paddock.views.steps import build_steps
+from paddock.views.stored import StoredJob
 from paddock.words.phrases import Phrase, render
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ class Follower:
     """One followed job. `shows` selects the ranks whose lines are printed, each with its rank's name unless it is one
     rank alone; progress is read from all ranks.
 
-    `folds`: what launchers and libraries print is counted, not shown (`jobs.logs.folding`);
+    `folds`: what launchers and libraries print is counted, not shown (`logs.folding`);
     `tail`: at most so many of the lines printed before now; `on_view`: called for each new status; `unreported`:
     tells the causes that the caller reports itself.
     """

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from paddock.jobs.views.followed import FollowedJob, find_progress
+from paddock.views.followed import FollowedJob, find_progress
 
 FAILURES = 3
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from paddock.cli.cluster.lookup import NoJob, fetch_job
 from paddock.cli.cluster.places import Place
-from paddock.jobs.views.stored import StoredJob
+from paddock.views.stored import StoredJob
 from paddock.words.phrases import Phrase, phrase
 
 if TYPE_CHECKING:

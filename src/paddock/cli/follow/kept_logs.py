@@ -7,8 +7,8 @@ from paddock.app.history import History
 from paddock.app.home import Home
 from paddock.cli.follow.kept_runs import read_chunks
 from paddock.history.logs import LogFile
-from paddock.jobs.views.stored import StoredJob
 from paddock.kube.meta import Manifest
+from paddock.views.stored import StoredJob
 
 
 def read_pod_log(home: Home, pod: Manifest, start: int, first: int | None = None) -> bytes | None:

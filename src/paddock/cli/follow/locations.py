@@ -6,9 +6,9 @@ from paddock.cli.cluster.places import Place
 from paddock.jobs.model import Job
 from paddock.jobs.policies.cleanup import read_situation
 from paddock.jobs.policies.fates import Situation
-from paddock.jobs.views.followed import FollowedJob
-from paddock.jobs.views.outputs import find_places
-from paddock.jobs.views.stored import StoredJob
+from paddock.views.followed import FollowedJob
+from paddock.views.outputs import find_places
+from paddock.views.stored import StoredJob
 from paddock.words.phrases import Phrase, phrase, render
 
 

@@ -13,11 +13,11 @@ from paddock.cli.output.paths import shorten_path
 from paddock.environments.sources import read_source
 from paddock.jobs.frameworks.registry import main_container
 from paddock.jobs.labels import WORKING_DIRECTORY_ANNOTATION
-from paddock.jobs.logs.modules import advise_module, read_missing_module
 from paddock.jobs.model import Job, Rank, Settings
 from paddock.jobs.objects.pods import build_pod
-from paddock.jobs.views.stored import StoredJob
 from paddock.kube.meta import ENVIRONMENTS, Manifest, name_of
+from paddock.logs.modules import advise_module, read_missing_module
+from paddock.views.stored import StoredJob
 from paddock.words.phrases import Phrase
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ _MOST = 200
 
 
 async def fetch_module_advice(client: Client, place: Place, job: StoredJob, rank: str, complaint: str) -> list[Phrase]:
-    """The lines of `jobs.logs.modules.advise_module` for a rank such as `worker-0`; empty for any other complaint."""
+    """The lines of `logs.modules.advise_module` for a rank such as `worker-0`; empty for any other complaint."""
     module = read_missing_module(complaint)
     if not module or job.job is None:
         return []

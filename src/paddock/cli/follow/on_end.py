@@ -18,7 +18,7 @@ from typing import TypeAlias
 from urllib.parse import urlsplit
 
 from paddock.cli.cluster.errors import UserError
-from paddock.jobs.views.ended import End
+from paddock.views.ended import End
 from paddock.words.os_errors import explain_unreadable
 from paddock.words.phrases import Phrase, phrase
 

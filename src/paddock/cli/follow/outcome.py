@@ -26,11 +26,11 @@ from paddock.jobs.exit_codes import read_exit_code
 from paddock.jobs.model import CauseRecord, CleanPods
 from paddock.jobs.policies.cleanup import read_situation
 from paddock.jobs.policies.fates import Situation
-from paddock.jobs.views.followed import FollowedJob
-from paddock.jobs.views.given_up import write_given_up
-from paddock.jobs.views.steps import build_steps
-from paddock.jobs.views.stored import StoredJob
 from paddock.kube.errors import Unavailable
+from paddock.views.followed import FollowedJob
+from paddock.views.given_up import write_given_up
+from paddock.views.steps import build_steps
+from paddock.views.stored import StoredJob
 from paddock.words.phrases import Phrase, phrase
 
 if TYPE_CHECKING:

@@ -22,9 +22,9 @@ from paddock.cli.output.streams import print_line
 from paddock.history.logs import LogFile
 from paddock.history.records import RunRecord
 from paddock.jobs.exit_codes import read_exit_code
-from paddock.jobs.views.pods import rank_name
-from paddock.jobs.views.stored import StoredJob
 from paddock.kube.meta import Manifest
+from paddock.views.pods import rank_name
+from paddock.views.stored import StoredJob
 from paddock.words.os_errors import explain_unreadable, is_of_output
 from paddock.words.phrases import Phrase, phrase
 

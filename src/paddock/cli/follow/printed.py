@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from paddock.jobs.logs.folding import Folding, Unfolded
-from paddock.jobs.logs.tracebacks import Tracebacks
-from paddock.jobs.views.folded import explain_again, explain_folded
+from paddock.logs.folding import Folding, Unfolded
+from paddock.logs.tracebacks import Tracebacks
+from paddock.views.folded import explain_again, explain_folded
 from paddock.words.phrases import Phrase
 
 _JUST = 40

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 from paddock.cli.cluster.places import Notify, Place
 from paddock.cli.cluster.rbac import explain_forbidden
 from paddock.cli.output.log_lines import Lines
-from paddock.jobs.views.stored import StoredJob
 from paddock.kube.errors import ApiError, BadRequest, Forbidden, NotFound, Unavailable
 from paddock.kube.meta import Manifest, name_of, namespace_of
+from paddock.views.stored import StoredJob
 from paddock.words.os_errors import explain_unreadable as explain_os_error
 from paddock.words.phrases import Phrase, phrase
 

@@ -10,10 +10,10 @@ from paddock.cli.cluster.lookup import fetch_pods
 from paddock.cli.follow.follow import JobDeleted
 from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.model import Phase
-from paddock.jobs.views.given_up import GIVEN_UP
-from paddock.jobs.views.stored import StoredJob
 from paddock.kube.errors import Conflict, NotFound
 from paddock.kube.meta import Manifest, Resource
+from paddock.views.given_up import GIVEN_UP
+from paddock.views.stored import StoredJob
 from paddock.words.phrases import phrase
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def read_run_policy(job: Manifest) -> Manifest:
 
 
 async def suspend(client: Client, job: StoredJob, why: str) -> None:
-    """Suspends the job and returns when its pods are gone or the job has ended. `why`: see `jobs.views.given_up`.
+    """Suspends the job and returns when its pods are gone or the job has ended. `why`: see `views.given_up`.
     Raises `JobDeleted`, and `Failed` if the CRD is another operator's and has no runPolicy.suspend."""
     # the UID is a precondition (409): the name may belong to a new job
     given_up = {"uid": job.uid, "annotations": {GIVEN_UP: why}}

@@ -16,8 +16,8 @@ from paddock.cli.output.language import localized
 from paddock.cli.output.log_lines import Lines
 from paddock.cli.output.screen import Screen
 from paddock.cli.output.streams import print_line, write_json
-from paddock.jobs.logs.first_error import find_first_error
-from paddock.jobs.logs.folding import Folding
+from paddock.logs.first_error import find_first_error
+from paddock.logs.folding import Folding
 from paddock.words.phrases import phrase
 
 _BATCH = 2_000

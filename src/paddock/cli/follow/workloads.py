@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from paddock.jobs.views.stored import StoredJob
-from paddock.jobs.views.workloads import WORKLOADS, explain_workload, find_workload
 from paddock.kube.errors import ApiError, Forbidden, NotFound
+from paddock.views.stored import StoredJob
+from paddock.views.workloads import WORKLOADS, explain_workload, find_workload
 from paddock.words.phrases import Foreign, Phrase, phrase
 
 if TYPE_CHECKING:

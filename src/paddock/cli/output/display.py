@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from paddock.jobs.labels import SUBSTITUTE_ANNOTATION
-from paddock.jobs.logs.complaints import Complaint
-from paddock.jobs.logs.progress import Progress
 from paddock.jobs.model import Job, Phase, Role, Status
 from paddock.jobs.sentences.explain import explain
 from paddock.jobs.sentences.failure_phrases import explain_failed_rank
-from paddock.jobs.views.building import Building
-from paddock.jobs.views.ended import format_limit
-from paddock.jobs.views.followed import FollowedJob, find_caught_error, find_progress, find_termination_message
-from paddock.jobs.views.roles import count_role
 from paddock.kube.times import Moment, format_duration
+from paddock.logs.complaints import Complaint
+from paddock.logs.progress import Progress
+from paddock.views.building import Building
+from paddock.views.ended import format_limit
+from paddock.views.followed import FollowedJob, find_caught_error, find_progress, find_termination_message
+from paddock.views.roles import count_role
 from paddock.words.formats import format_of
 from paddock.words.phrases import Foreign, Phrase, phrase, render
 

@@ -19,7 +19,7 @@ from rich.console import Console
 from rich.padding import Padding
 
 from paddock.cli.output.terminal import styled
-from paddock.jobs.doctor.findings import Finding, Severity
+from paddock.doctor.findings import Finding, Severity
 from paddock.words.phrases import Phrase, phrase, render
 
 _COLOURS = {Severity.WRONG: "bold red", Severity.RISK: "bold yellow"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import codecs
 import re
 
-from paddock.jobs.logs.folding import Folding
+from paddock.logs.folding import Folding
 
 _LONGEST = 1 << 16
 """Bytes after which an unfinished line is cut: a program that prints no line end must not fill the memory."""

@@ -1,4 +1,4 @@
-"""The queue of jobs as lines of a table, and as JSON. Pure; its rows are read in `jobs.views.queue_rows`."""
+"""The queue of jobs as lines of a table, and as JSON. Pure; its rows are read in `views.queue_rows`."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from paddock.jobs.model import Phase
 from paddock.jobs.queue import Capacity
 from paddock.jobs.sentences.amounts import say_amount, sort_resources
 from paddock.jobs.sentences.explain import explain
-from paddock.jobs.views.jobs import build_why
-from paddock.jobs.views.queue_rows import QueueRow
 from paddock.kube.quantities import format_quantity
 from paddock.kube.times import Moment
+from paddock.views.jobs import build_why
+from paddock.views.queue_rows import QueueRow
 from paddock.words.phrases import render
 
 HEADER = ("POSITION", "NAME", "PHASE", "RANKS", "NEEDS", "WAITS", "WHY")

@@ -1,16 +1,16 @@
-"""Rows of jobs, pods and environments as the cells of a table. Pure: the rows are read in `jobs.views`."""
+"""Rows of jobs, pods and environments as the cells of a table. Pure: the rows are read in `views`."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from paddock.jobs.frameworks.registry import order_columns
-from paddock.jobs.views.environments import EnvironmentRow
-from paddock.jobs.views.jobs import JobRow, build_why, tell_ready
-from paddock.jobs.views.pods import PodRow
 from paddock.kube.meta import Manifest, namespace_of
 from paddock.kube.quantities import format_bytes
 from paddock.kube.times import Moment, format_duration
+from paddock.views.environments import EnvironmentRow
+from paddock.views.jobs import JobRow, build_why, tell_ready
+from paddock.views.pods import PodRow
 from paddock.words.phrases import Foreign, phrase, render
 
 POD_HEADER = ("NAME", "READY", "STATUS", "RESTARTS", "AGE", "IP", "NODE", "WHY")

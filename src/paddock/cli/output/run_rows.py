@@ -14,8 +14,8 @@ from paddock.history.settings import find_run_changes
 from paddock.jobs.exit_codes import has_failed_rank
 from paddock.jobs.sentences.explain import explain
 from paddock.jobs.sentences.failure_phrases import explain_failed_rank
-from paddock.jobs.views.sizes import explain_past_sizes
 from paddock.kube.times import Moment, format_duration, format_time
+from paddock.views.sizes import explain_past_sizes
 from paddock.words.phrases import Phrase, counted, phrase, render
 
 HEADER = ("NAME", "RUN", "STARTED", "TOOK", "ENDED", "METRICS", "CHANGED")

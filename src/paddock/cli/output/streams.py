@@ -20,7 +20,7 @@ from paddock.kube.printable import escape_json, show
 
 def print_line(text: str = "", *, end: str = "\n", to: IO[str] | None = None, flush: bool = False) -> None:
     """Prints to stdout, or `to` another stream, what a terminal acts on made visible. JSON of `write_json` and YAML of
-    `jobs.yaml_texts` have escapes for it already. Raises OSError."""
+    `manifests.yaml_texts` have escapes for it already. Raises OSError."""
     print(show(text), end=end, file=to, flush=flush)
 
 

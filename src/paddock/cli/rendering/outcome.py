@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from paddock.jobs.logs.endings import read_ending
 from paddock.jobs.model import Rank
 from paddock.jobs.policies.root_cause import Death
+from paddock.logs.endings import read_ending
 from paddock.places.bare.remote import SILENT_SECONDS
 from paddock.places.bare.watch import End
 from paddock.places.rendering import Request

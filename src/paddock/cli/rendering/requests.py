@@ -13,12 +13,12 @@ from paddock.cli.submit.report import Report, build_lines, fetch_report
 from paddock.cli.submit.submission import Checked, place_document
 from paddock.jobs.model import PORTS_IN_BLOCK
 from paddock.jobs.objects.mounted import write_volumes
-from paddock.jobs.preflight import format_problem
 from paddock.kube.meta import Manifest
 from paddock.places.hosts import Host, WrongHosts, read_hosts
 from paddock.places.programs import build_programs
 from paddock.places.registry import PLACES
 from paddock.places.rendering import Hosts, Place, Request, Unplaceable
+from paddock.preflight import format_problem
 from paddock.words.phrases import Names, Phrase, counted, phrase
 
 HIGHEST_PORT = 65535

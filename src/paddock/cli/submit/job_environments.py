@@ -24,8 +24,8 @@ from paddock.environments.sources import Source, read_source
 from paddock.jobs.labels import REQUIREMENTS_DIGEST_ANNOTATION
 from paddock.jobs.model import Job, Rank, Settings
 from paddock.jobs.objects.pods import build_pod
-from paddock.jobs.views.steps import build_steps
 from paddock.kube.meta import ENVIRONMENTS, Manifest, annotations_of, name_of
+from paddock.views.steps import build_steps
 from paddock.words.phrases import Foreign, Phrase, phrase
 
 if TYPE_CHECKING:

@@ -15,9 +15,9 @@ from typing import Any
 from paddock.cli.submit.submission import Checked, read_devices
 from paddock.jobs.labels import ENVIRONMENT_ANNOTATION, RESUME_ANNOTATION, WORKING_DIRECTORY_ANNOTATION
 from paddock.jobs.model import Job
-from paddock.jobs.views.manager import explain_manager
-from paddock.jobs.views.outputs import trained_container
 from paddock.kube.meta import ENVIRONMENTS, annotations_of
+from paddock.views.manager import explain_manager
+from paddock.views.outputs import trained_container
 from paddock.words.phrases import Phrase, phrase
 
 _OUTPUT_VARIABLES = re.compile(r"PADDOCK_(?:OUTPUT|CHECKPOINT)_DIR")

@@ -22,10 +22,10 @@ from paddock.jobs.model import Job, Rank, Role, Settings
 from paddock.jobs.objects.pods import build_pod, main_container
 from paddock.jobs.objects.substitutions import SUBSTITUTED_ANNOTATION
 from paddock.jobs.reading.scripts import find_script, read_words
-from paddock.jobs.script.escapes import unescape
-from paddock.jobs.script.program import read_program
 from paddock.kube.meta import ENVIRONMENTS, Manifest, annotations_of
 from paddock.kube.printable import show_line
+from paddock.script.escapes import unescape
+from paddock.script.program import read_program
 from paddock.words.phrases import Phrase, phrase
 
 if TYPE_CHECKING:

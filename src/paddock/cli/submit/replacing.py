@@ -18,8 +18,8 @@ from paddock.cli.cluster.flags import Flags
 from paddock.cli.submit.same_name import explain_replaced, explain_taken
 from paddock.cli.submit.submission import Checked
 from paddock.jobs.apis.registry import KINDS
-from paddock.jobs.views.stored import StoredJob, read_stored
 from paddock.kube.errors import Forbidden, NotFound
+from paddock.views.stored import StoredJob, read_stored
 from paddock.words.phrases import Phrase, phrase
 
 if TYPE_CHECKING:

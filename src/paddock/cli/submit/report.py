@@ -1,4 +1,4 @@
-"""Reports on manifest files: reads the files, checks them by `jobs.preflight`, builds the lines. Needs no cluster."""
+"""Reports on manifest files: reads the files, checks them by `preflight`, builds the lines. Needs no cluster."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from paddock.app.dataset_files import check_document
-from paddock.jobs.preflight import Document, check_together, format_problem, read_bytes
-from paddock.jobs.preflight.old_flags import check_script
 from paddock.jobs.reading.commands import is_script
+from paddock.preflight import Document, check_together, format_problem, read_bytes
+from paddock.preflight.old_flags import check_script
 from paddock.words.formats import format_of
 from paddock.words.os_errors import explain_unreadable
 from paddock.words.phrases import Phrase, counted, phrase, render

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from paddock.cli.cluster.flags import LOCAL, Flags
 from paddock.jobs.model import Phase
-from paddock.jobs.views.given_up import read_given_up
-from paddock.jobs.views.stored import StoredJob
 from paddock.kube.meta import metadata
 from paddock.kube.times import Moment, format_duration, read_time
+from paddock.views.given_up import read_given_up
+from paddock.views.stored import StoredJob
 from paddock.words.phrases import Phrase, phrase
 
 

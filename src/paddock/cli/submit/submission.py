@@ -18,18 +18,18 @@ from paddock.cli.submit.report import LARGEST, read_file
 from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.model import Job
 from paddock.jobs.objects.substitutions import without
-from paddock.jobs.preflight import (
+from paddock.kube import meta
+from paddock.kube.errors import AlreadyExists, ApiError, Conflict, Forbidden, NotFound, Unauthorized
+from paddock.kube.meta import NODES, SECRETS, Key, Manifest, Resource, name_of, namespace_of
+from paddock.kube.nearness import nearest
+from paddock.kube.quantities import read_amounts
+from paddock.preflight import (
     Document,
     check_together,
     format_problem,
     read_bytes,
     without_server_fields,
 )
-from paddock.kube import meta
-from paddock.kube.errors import AlreadyExists, ApiError, Conflict, Forbidden, NotFound, Unauthorized
-from paddock.kube.meta import NODES, SECRETS, Key, Manifest, Resource, name_of, namespace_of
-from paddock.kube.nearness import nearest
-from paddock.kube.quantities import read_amounts
 from paddock.words.os_errors import explain_unreadable
 from paddock.words.phrases import Phrase, counted, phrase, render
 from paddock.words.sentences import perhaps
@@ -134,7 +134,7 @@ def place_document(file: str, document: Document, namespace: str) -> Checked:
 
 def find_resource(manifest: Mapping[str, Any]) -> Resource:
     """The resource of a manifest whose kind the checks have accepted."""
-    from paddock.jobs.preflight import KNOWN
+    from paddock.preflight import KNOWN
 
     wanted = (manifest.get("apiVersion"), manifest.get("kind"))
     return next(each for each in KNOWN if (each.api_version, each.kind) == wanted)

@@ -19,9 +19,9 @@ from paddock.cli.submit.script.requests import refuse_foreign_secret
 from paddock.cli.submit.sent_directories import create_with_maps
 from paddock.cli.submit.submission import Checked, check_with_server, drop_devices, fetch_devices, read_devices
 from paddock.cli.submit.workdir import place_directories
-from paddock.jobs.views.stored import StoredJob, read_stored
 from paddock.kube.meta import NODES
 from paddock.kube.quantities import format_quantity
+from paddock.views.stored import StoredJob, read_stored
 from paddock.words.phrases import Phrase, phrase
 
 if TYPE_CHECKING:

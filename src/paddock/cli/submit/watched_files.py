@@ -13,7 +13,7 @@ from paddock.cli.cluster.errors import UserError
 from paddock.cli.submit.directory_files import find_files
 from paddock.cli.submit.script.options import ScriptOptions
 from paddock.cli.submit.script.requests import find_directory
-from paddock.jobs.script.program import read_program
+from paddock.script.program import read_program
 from paddock.words.phrases import phrase
 
 _MISSING = (0, 0)

@@ -29,12 +29,12 @@ from paddock.cli.submit.script.job_secrets import explain_missing, find_missing_
 from paddock.cli.submit.submission import Checked, drop_devices, explain_refused, find_lacking, place_document
 from paddock.jobs.model import CauseRecord, Job
 from paddock.jobs.sentences.explain import explain
-from paddock.jobs.views.steps import build_steps
-from paddock.jobs.views.stored import read_stored
 from paddock.kube.errors import AlreadyExists, ApiError, Forbidden
 from paddock.kube.meta import CLAIMS, ENVIRONMENTS, NODES, POD_GROUPS, PODS, Key, Manifest, key_of
 from paddock.kube.times import Moment
 from paddock.version import __version__
+from paddock.views.steps import build_steps
+from paddock.views.stored import read_stored
 from paddock.words.phrases import Phrase, phrase, render
 
 if TYPE_CHECKING:

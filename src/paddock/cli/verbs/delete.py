@@ -15,7 +15,7 @@ from paddock.cli.follow.gone_jobs import fetch_present
 from paddock.cli.output.language import localized, readers_language
 from paddock.cli.output.terminal import stderr, stdout
 from paddock.cli.verb import Verb
-from paddock.jobs.views.commands import printed_name
+from paddock.views.commands import printed_name
 from paddock.words.phrases import Phrase, phrase, render
 
 if TYPE_CHECKING:

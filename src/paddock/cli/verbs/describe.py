@@ -25,15 +25,15 @@ from paddock.jobs.model import Job, Status
 from paddock.jobs.policies.manager import find_other_manager
 from paddock.jobs.sentences.edit import explain_edit
 from paddock.jobs.sentences.explain import explain
-from paddock.jobs.views.manager import explain_manager
-from paddock.jobs.views.outputs import find_places
-from paddock.jobs.views.pods import read_pod_row
-from paddock.jobs.views.restarts import explain_restarts
-from paddock.jobs.views.roles import explain_sizes
-from paddock.jobs.views.stored import StoredJob
 from paddock.kube.errors import Forbidden
 from paddock.kube.meta import EVENTS, Manifest, Resource, annotations_of, metadata
 from paddock.kube.times import format_duration, read_time
+from paddock.views.manager import explain_manager
+from paddock.views.outputs import find_places
+from paddock.views.pods import read_pod_row
+from paddock.views.restarts import explain_restarts
+from paddock.views.roles import explain_sizes
+from paddock.views.stored import StoredJob
 from paddock.words.messages import translate_message
 from paddock.words.phrases import Phrase, phrase, render
 

@@ -26,13 +26,13 @@ from paddock.jobs.exit_codes import has_failed_rank
 from paddock.jobs.model import Phase, Status
 from paddock.jobs.sentences.edit import explain_edit
 from paddock.jobs.sentences.explain import explain
-from paddock.jobs.views.given_up import read_given_up
-from paddock.jobs.views.manager import explain_manager
-from paddock.jobs.views.restarts import explain_no_restart, explain_scope, name_scope
-from paddock.jobs.views.steps import build_steps
-from paddock.jobs.views.stored import read_stored
 from paddock.kube.meta import Resource, name_of, namespace_of, uid_of
 from paddock.kube.times import Moment, format_duration
+from paddock.views.given_up import read_given_up
+from paddock.views.manager import explain_manager
+from paddock.views.restarts import explain_no_restart, explain_scope, name_scope
+from paddock.views.steps import build_steps
+from paddock.views.stored import read_stored
 from paddock.words.phrases import Phrase, phrase, render
 
 if TYPE_CHECKING:
@@ -192,7 +192,7 @@ _WITHOUT_CAUSE = {
 
 
 def _problems(manifest: Mapping[str, Any], language: str) -> list[str]:
-    from paddock.jobs.preflight import Document, check
+    from paddock.preflight import Document, check
 
     problems = check(Document(dict(manifest)))
     return [f"  {each.path}: {render(each.said or each.message, language)}" for each in problems if _is_error(each)]

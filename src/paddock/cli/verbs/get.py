@@ -22,12 +22,12 @@ from paddock.cli.output.terminal import find_room, print_table, stderr, stdout
 from paddock.cli.verb import Verb
 from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.exit_codes import has_failed_rank
-from paddock.jobs.views.commands import printed_name
-from paddock.jobs.views.environments import read_environment_row
-from paddock.jobs.views.jobs import JobRow, read_job_row
-from paddock.jobs.views.pods import read_pod_row
 from paddock.kube.meta import ENVIRONMENTS, Manifest, Resource, metadata, name_of
 from paddock.kube.nearness import nearest
+from paddock.views.commands import printed_name
+from paddock.views.environments import read_environment_row
+from paddock.views.jobs import JobRow, read_job_row
+from paddock.views.pods import read_pod_row
 from paddock.words.phrases import NOTHING, Phrase, phrase, render
 
 if TYPE_CHECKING:
@@ -209,6 +209,6 @@ def _print_document(document: Any, output: str) -> None:
     if output == "json":
         print_line(write_json(document))
         return
-    from paddock.jobs.yaml_texts import write_yaml
+    from paddock.manifests.yaml_texts import write_yaml
 
     print_line(write_yaml([document], sort_keys=True), end="")

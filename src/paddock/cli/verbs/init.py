@@ -22,7 +22,7 @@ from paddock.cli.submit.script.requests import build_documents, read_request, wi
 from paddock.cli.submit.script.typed_command import CommandVerb, read_typed
 from paddock.cli.submit.script.written_manifest import write_commented
 from paddock.cli.submit.workdir import workdir_option
-from paddock.jobs.script.request import ScriptRequest
+from paddock.script.request import ScriptRequest
 from paddock.words.os_errors import explain_unreadable
 from paddock.words.phrases import Phrase, phrase
 
@@ -72,7 +72,7 @@ def command(output: str, force: bool, source: str | None, workdir: str | None, n
 def take_foreign(source: str, typed: dict[str, Any]) -> tuple[str, ...]:
     """The program of a script; its numbers of ranks and cards become options. Raises `UserError`."""
     from paddock.jobs.reading.commands import OpenQuote
-    from paddock.jobs.script.foreign import read_foreign
+    from paddock.script.foreign import read_foreign
 
     try:
         found = read_foreign(Path(source).read_text(encoding="utf-8", errors="replace"))

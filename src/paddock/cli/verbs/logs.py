@@ -33,12 +33,12 @@ from paddock.jobs.exit_codes import read_exit_code
 from paddock.jobs.labels import ATTEMPT_LABEL
 from paddock.jobs.model import CleanPods, Rank
 from paddock.jobs.objects.pods import read_pod
-from paddock.jobs.views.manager import explain_manager
-from paddock.jobs.views.pods import rank_name
-from paddock.jobs.views.stored import StoredJob
 from paddock.kube.errors import ApiError
 from paddock.kube.meta import Manifest, labels_of, metadata
 from paddock.kube.times import read_time
+from paddock.views.manager import explain_manager
+from paddock.views.pods import rank_name
+from paddock.views.stored import StoredJob
 from paddock.words.phrases import Phrase, phrase
 
 if TYPE_CHECKING:

@@ -1,6 +1,6 @@
 """paddock manifests
 
-Prints the files of `deploy/`, which `jobs.install` builds from the typed models: the CRDs, the operator, the webhook,
+Prints the files of `deploy/`, which `install` builds from the typed models: the CRDs, the operator, the webhook,
 the console. This module only formats them. tests/cli/test_manifests.py compares them with deploy/.
 """
 
@@ -16,17 +16,17 @@ from paddock.cli.output.language import localized
 from paddock.cli.output.streams import print_line, write_json
 from paddock.cli.verb import DescribedDefault, Verb
 from paddock.datasets.crd import build_crd as build_dataset_crd
+from paddock.install.console import NAMESPACE as CONSOLE_NAMESPACE
+from paddock.install.console import build_console
+from paddock.install.crd import build_crd, build_old_crd
+from paddock.install.deployment import KINDS as DEFAULT_KINDS
+from paddock.install.deployment import NAMESPACE, Installation, Scope, build_operator
+from paddock.install.rights import MOST_SHARDS
+from paddock.install.webhook import CHECKED, build_webhook
 from paddock.jobs.apis.registry import KINDS
-from paddock.jobs.install.console import NAMESPACE as CONSOLE_NAMESPACE
-from paddock.jobs.install.console import build_console
-from paddock.jobs.install.crd import build_crd, build_old_crd
-from paddock.jobs.install.deployment import KINDS as DEFAULT_KINDS
-from paddock.jobs.install.deployment import NAMESPACE, Installation, Scope, build_operator
-from paddock.jobs.install.rights import MOST_SHARDS
-from paddock.jobs.install.webhook import CHECKED, build_webhook
-from paddock.jobs.yaml_texts import write_yaml
 from paddock.kube.meta import Manifest, Resource
 from paddock.kube.validation.names import DNS_LABEL
+from paddock.manifests.yaml_texts import write_yaml
 from paddock.version import __version__
 from paddock.words.phrases import Phrase, phrase
 

@@ -21,8 +21,8 @@ from paddock.cli.cluster.errors import Failed
 from paddock.cli.cluster.kinds import KindsOfJob
 from paddock.cli.output.language import localized
 from paddock.cli.verb import DescribedDefault, Verb
-from paddock.jobs.install.deployment import HEALTH_PORT, IMAGE_VARIABLE, KINDS, METRICS_PORT
-from paddock.jobs.install.rights import MOST_SHARDS
+from paddock.install.deployment import HEALTH_PORT, IMAGE_VARIABLE, KINDS, METRICS_PORT
+from paddock.install.rights import MOST_SHARDS
 from paddock.jobs.model import Settings
 from paddock.jobs.objects.schedulers import GANG_SCHEDULERS, KUBE_SCHEDULER, VOLCANO
 from paddock.kube.meta import KUBERNETES_POD_GROUPS, POD_GROUPS, VOLCANO_POD_GROUPS, Resource

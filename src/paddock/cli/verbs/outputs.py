@@ -16,9 +16,9 @@ from paddock.cli.output.streams import print_line, write_json
 from paddock.cli.output.terminal import print_table, stderr, stdout
 from paddock.cli.verb import Verb
 from paddock.history.records import RunRecord, find_runs
-from paddock.jobs.views.outputs import read_own_directory
 from paddock.kube.nearness import nearest
 from paddock.kube.quantities import format_bytes
+from paddock.views.outputs import read_own_directory
 from paddock.words.phrases import NOTHING, Names, Phrase, counted, phrase
 
 

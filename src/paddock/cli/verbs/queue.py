@@ -22,8 +22,6 @@ from paddock.cli.output.terminal import find_room, print_table, stderr, stdout
 from paddock.cli.verb import Verb
 from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.queue import Queue
-from paddock.jobs.views.commands import printed_name
-from paddock.jobs.views.queue_rows import QueueRow, explain_capacity, read_queue_rows
 from paddock.kube.errors import Forbidden, NotFound
 from paddock.kube.meta import (
     NODES,
@@ -35,6 +33,8 @@ from paddock.kube.meta import (
     Resource,
     name_of,
 )
+from paddock.views.commands import printed_name
+from paddock.views.queue_rows import QueueRow, explain_capacity, read_queue_rows
 from paddock.words.phrases import Phrase, phrase, render
 
 if TYPE_CHECKING:

@@ -39,10 +39,10 @@ from paddock.cli.submit.submitter import Submitter
 from paddock.cli.submit.watched_files import find_watched, refuse_watching
 from paddock.cli.submit.workdir import refuse_impossible, workdir_option
 from paddock.jobs.model import CauseRecord, Rank
-from paddock.jobs.views.ended import End, read_end
-from paddock.jobs.views.followed import FollowedJob
-from paddock.jobs.views.stored import StoredJob
 from paddock.kube.errors import Conflict, NotFound
+from paddock.views.ended import End, read_end
+from paddock.views.followed import FollowedJob
+from paddock.views.stored import StoredJob
 from paddock.words.phrases import phrase
 
 if TYPE_CHECKING:

@@ -27,8 +27,8 @@ from paddock.cli.submit.submission import Checked, check_with_server, drop_devic
 from paddock.cli.submit.workdir import place_directories, refuse_impossible, workdir_option
 from paddock.cli.verb import Verb
 from paddock.jobs.model import Job
-from paddock.jobs.views.commands import printed_name
 from paddock.kube.meta import Manifest, name_of
+from paddock.views.commands import printed_name
 from paddock.words.phrases import Phrase, phrase, render
 
 if TYPE_CHECKING:

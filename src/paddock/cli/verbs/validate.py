@@ -1,6 +1,6 @@
 """paddock validate
 
-`jobs.preflight` finds the problems, `cli.submit.report` reads the files. No cluster is started or read; what only a
+`preflight` finds the problems, `cli.submit.report` reads the files. No cluster is started or read; what only a
 cluster knows is in `paddock explain --why-not`.
 """
 

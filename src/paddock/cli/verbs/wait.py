@@ -27,10 +27,10 @@ from paddock.cli.verb import Verb
 from paddock.jobs.exit_codes import read_exit_code
 from paddock.jobs.model import Phase
 from paddock.jobs.sentences.explain import explain
-from paddock.jobs.views.followed import FollowedJob
-from paddock.jobs.views.stored import StoredJob, read_stored
 from paddock.kube.meta import metadata, uid_of
 from paddock.kube.times import format_duration, read_time
+from paddock.views.followed import FollowedJob
+from paddock.views.stored import StoredJob, read_stored
 from paddock.words.phrases import Phrase, phrase, render
 
 if TYPE_CHECKING:

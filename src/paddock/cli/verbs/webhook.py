@@ -1,6 +1,6 @@
 """paddock webhook
 
-`jobs.install.webhook` has what runs it in a cluster. Imports only what the operator's image has.
+`install.webhook` has what runs it in a cluster. Imports only what the operator's image has.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from paddock.cli.cluster.addresses import build_bind_address, read_bind_address
 from paddock.cli.cluster.errors import Failed
 from paddock.cli.output.language import localized
 from paddock.cli.verb import DescribedDefault, Verb
-from paddock.jobs.install.webhook import NAME, PORT
+from paddock.install.webhook import NAME, PORT
 from paddock.words.phrases import phrase
 
 if TYPE_CHECKING:

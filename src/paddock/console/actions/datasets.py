@@ -7,7 +7,10 @@ from collections.abc import Mapping
 from paddock.console.addresses import DATASET, address_of_dataset
 from paddock.console.visit import Action, Go, Missing, Visit
 from paddock.jobs.apis.registry import KINDS
-from paddock.jobs.views.tables.datasets import (
+from paddock.kube.datasets import mounts_claim
+from paddock.kube.errors import Conflict, Forbidden, NotFound
+from paddock.kube.meta import DATASETS, PODS, Manifest, name_of
+from paddock.views.tables.datasets import (
     DatasetRow,
     JobUse,
     explain_absence,
@@ -16,9 +19,6 @@ from paddock.jobs.views.tables.datasets import (
     read_dataset_row,
     read_use,
 )
-from paddock.kube.datasets import mounts_claim
-from paddock.kube.errors import Conflict, Forbidden, NotFound
-from paddock.kube.meta import DATASETS, PODS, Manifest, name_of
 from paddock.words.phrases import Names, Phrase, phrase
 
 

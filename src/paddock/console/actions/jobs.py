@@ -1,4 +1,4 @@
-"""What the buttons of a job's page do: suspend, resume, cancel. `paddock.jobs.views` has what is written and when it is
+"""What the buttons of a job's page do: suspend, resume, cancel. `paddock.views` has what is written and when it is
 refused, for the command line too. Cancel and delete have pages of their own, as neither can be taken back."""
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ from contextlib import suppress
 from paddock.console.addresses import JOB, address_of_job, find_kind
 from paddock.console.heads import tell_missing
 from paddock.console.visit import Action, Go, Visit
-from paddock.jobs.views.changes import build_change, explain_pruned, is_asked
-from paddock.jobs.views.commands import explain_refusal
-from paddock.jobs.views.stored import StoredJob, read_stored
 from paddock.kube.errors import NotFound
+from paddock.views.changes import build_change, explain_pruned, is_asked
+from paddock.views.commands import explain_refusal
+from paddock.views.stored import StoredJob, read_stored
 from paddock.words.phrases import Phrase
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from paddock.console.charts.thin import thin
 from paddock.history.log_index import Line
-from paddock.jobs.logs.progress import Progress, may_have_progress, read_progress
+from paddock.logs.progress import Progress, may_have_progress, read_progress
 
 METRICS = ("loss", "accuracy", "speed")
 MEASURED = "measured"

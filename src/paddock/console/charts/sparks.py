@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 
 from paddock.console.world import Spark
-from paddock.jobs.logs.progress import Progress, may_have_progress, read_progress
+from paddock.logs.progress import Progress, may_have_progress, read_progress
 
 READINGS = 32
 BLOCK = 4 * 2**10

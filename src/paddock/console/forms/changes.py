@@ -9,9 +9,9 @@ from itertools import takewhile
 from typing import Any
 
 from paddock.jobs.model import Job, Phase, Status
-from paddock.jobs.reading.edits import write_document
-from paddock.jobs.views.clones import take_editable as take_editable
 from paddock.kube.meta import Manifest
+from paddock.manifests.edits import write_document
+from paddock.views.clones import take_editable as take_editable
 from paddock.words.phrases import Phrase, phrase
 
 _WRITTEN_BY_KUBECTL = "kubectl.kubernetes.io/last-applied-configuration"

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from paddock.jobs.preflight import check, check_together, read_documents
-from paddock.jobs.reading.bounds import Bounds
-from paddock.jobs.reading.yaml_nodes import Document
 from paddock.kube.validation.field_errors import Code
+from paddock.manifests.bounds import Bounds
+from paddock.manifests.yaml_nodes import Document
+from paddock.preflight import check, check_together, read_documents
 from paddock.words.phrases import phrase
 from paddock.words.problems import Problem
 from paddock.words.sentences import told
@@ -33,7 +33,7 @@ class Report:
 
 def check_text(text: str) -> Report:
     """Every problem, in the order of the lines. Never raises. Takes about a second of a text at its bounds
-    (`tests/jobs/preflight/test_hostile_texts.py`)."""
+    (`tests/preflight/test_hostile_texts.py`)."""
     if len(text) > MOST_CHARACTERS:
         said = phrase(
             "the text has {size} KiB, and the console reads {most} KiB at most: `paddock submit FILE` takes more",

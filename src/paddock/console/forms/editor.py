@@ -18,12 +18,12 @@ from paddock.console.forms.rows import TITLES, Group
 from paddock.console.visit import Visit
 from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.model import Job
-from paddock.jobs.preflight import KNOWN, without_server_fields
-from paddock.jobs.reading.documents import count_values
-from paddock.jobs.reading.edits import CannotEdit
-from paddock.jobs.views.tables.ranks import total_asked
 from paddock.kube.errors import ApiError
 from paddock.kube.meta import Manifest, Resource, name_of, namespace_of
+from paddock.manifests.documents import count_values
+from paddock.manifests.edits import CannotEdit
+from paddock.preflight import KNOWN, without_server_fields
+from paddock.views.tables.ranks import total_asked
 from paddock.words.phrases import Phrase, phrase, render
 from paddock.words.problems import InvalidJob, Problem
 

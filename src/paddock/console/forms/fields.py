@@ -17,11 +17,11 @@ from paddock.console.forms.rows import Group, Labelled, Row
 from paddock.console.forms.storage import show_claims, show_shm, write_claims, write_shm
 from paddock.console.forms.values import Form
 from paddock.jobs.frameworks.registry import FRAMEWORKS
-from paddock.jobs.preflight import find_api
-from paddock.jobs.preflight.parts import Container, Part, read_parts
-from paddock.jobs.reading.documents import read_documents
-from paddock.jobs.reading.edits import CannotEdit, Path, Step
-from paddock.jobs.reading.yaml_nodes import Document
+from paddock.manifests.documents import read_documents
+from paddock.manifests.edits import CannotEdit, Path, Step
+from paddock.manifests.parts import Container, Part, read_parts
+from paddock.manifests.yaml_nodes import Document
+from paddock.preflight import find_api
 from paddock.words.phrases import Phrase, phrase
 from paddock.words.sentences import split_path
 

@@ -6,8 +6,8 @@ import difflib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from paddock.jobs.reading.documents import read_documents
-from paddock.jobs.reading.edits import CannotEdit, Path, insert_item, remove_value, set_value
+from paddock.manifests.documents import read_documents
+from paddock.manifests.edits import CannotEdit, Path, insert_item, remove_value, set_value
 
 
 def read_value(text: str, path: Path) -> Any:

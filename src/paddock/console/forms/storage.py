@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from paddock.console.forms.lists import read_value, write_items, write_value
-from paddock.jobs.reading.edits import CannotEdit, Path, remove_value, set_value
+from paddock.manifests.edits import CannotEdit, Path, remove_value, set_value
 from paddock.words.phrases import phrase
 
 SHM = "/dev/shm"  # noqa: S108

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from paddock.jobs.script.paddle_job import COLLECTIVE_IMAGE
-from paddock.jobs.script.pytorch_job import IMAGE
+from paddock.script.paddle_job import COLLECTIVE_IMAGE
+from paddock.script.pytorch_job import IMAGE
 from paddock.words.phrases import Phrase, phrase, render
 
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from paddock.console.forms.storage import parse_claims
-from paddock.jobs.reading.edits import CannotEdit
+from paddock.manifests.edits import CannotEdit
 from paddock.words.phrases import phrase
 
 _WHOLE = re.compile(r"0|[1-9][0-9]{0,17}")

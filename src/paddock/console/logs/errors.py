@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from paddock.history.log_index import Hints
 from paddock.history.log_shelf import OpenLog
-from paddock.jobs.logs.complaints import COMPLAINT_HINTS, MAY_COMPLAIN, is_echo, read_complaint
-from paddock.jobs.logs.tracebacks import without_rank
+from paddock.logs.complaints import COMPLAINT_HINTS, MAY_COMPLAIN, is_echo, read_complaint
+from paddock.logs.tracebacks import without_rank
 
 _NOTE = "first error"
 _HINTS = Hints(COMPLAINT_HINTS)
@@ -31,7 +31,7 @@ class _Scan:
 
 
 def find_error(log: OpenLog, deadline: float) -> ErrorLine | None:
-    """The first error of its own, else the first echo, as `jobs.logs.first_error` has it. After `deadline`
+    """The first error of its own, else the first echo, as `logs.first_error` has it. After `deadline`
     (`time.monotonic`) what was found by then; the next call goes on."""
     scan = log.notes.setdefault(_NOTE, _Scan())
     assert isinstance(scan, _Scan)

@@ -10,8 +10,8 @@ from typing import Any
 from paddock.console.addresses import JOB
 from paddock.console.heads import build_head, find_job, list_job_topics, tell_missing
 from paddock.console.visit import Screen, Visit
-from paddock.jobs.views.commands import list_commands
-from paddock.jobs.views.stored import read_stored
+from paddock.views.commands import list_commands
+from paddock.views.stored import read_stored
 from paddock.words.phrases import phrase
 
 

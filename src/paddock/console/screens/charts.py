@@ -21,11 +21,11 @@ from paddock.console.feed import Topic
 from paddock.console.heads import build_head
 from paddock.console.visit import Missing, Screen, Visit
 from paddock.console.world import KeptRun, Used
-from paddock.jobs.logs.progress import EXAMPLES
 from paddock.jobs.sentences.explain import explain_briefly
 from paddock.kube.errors import ApiError
 from paddock.kube.meta import Resource, name_of, uid_of
 from paddock.kube.times import format_duration
+from paddock.logs.progress import EXAMPLES
 from paddock.words.phrases import Foreign, Phrase, phrase
 
 SHOWN_RANKS = 3

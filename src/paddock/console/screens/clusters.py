@@ -15,10 +15,10 @@ from paddock.console.screens.jobs import ON_A_PAGE, build_rows
 from paddock.console.screens.listed import link_to
 from paddock.console.visit import SILENT_SECONDS, Screen, Visit
 from paddock.jobs.apis.registry import KINDS
-from paddock.jobs.views.jobs import read_job_row
-from paddock.jobs.views.tables.listing import Filter, Listed, choose_part, count_phases, cut_part, order_jobs
 from paddock.kube.errors import ApiError, Forbidden, NotFound
 from paddock.kube.times import Moment, format_duration
+from paddock.views.jobs import read_job_row
+from paddock.views.tables.listing import Filter, Listed, choose_part, count_phases, cut_part, order_jobs
 from paddock.words.phrases import Foreign, Names, Phrase, phrase
 
 SECONDS = 5.0

@@ -23,10 +23,10 @@ from paddock.console.visit import Missing, Screen, Visit
 from paddock.console.world import KeptRun, Logs
 from paddock.jobs.model import Status
 from paddock.jobs.sentences.explain import explain_briefly
-from paddock.jobs.views.comparison import find_differences
-from paddock.jobs.views.stored import StoredJob, read_stored
 from paddock.kube.meta import Resource, name_of, uid_of
 from paddock.kube.times import Moment, format_duration
+from paddock.views.comparison import find_differences
+from paddock.views.stored import StoredJob, read_stored
 from paddock.words.phrases import Phrase, phrase
 
 FEWEST, MOST = 2, 8

@@ -9,10 +9,10 @@ from paddock.console.addresses import JOB
 from paddock.console.feed import Topic
 from paddock.console.heads import build_head, find_job, list_job_topics, list_pod_topics, tell_missing
 from paddock.console.visit import Go, Screen, Visit
-from paddock.jobs.views.commands import list_commands
-from paddock.jobs.views.stored import StoredJob, read_stored
 from paddock.kube.errors import Conflict, NotFound
 from paddock.kube.meta import is_controlled_by
+from paddock.views.commands import list_commands
+from paddock.views.stored import StoredJob, read_stored
 from paddock.words.phrases import Phrase, counted, phrase
 
 

@@ -15,13 +15,13 @@ from paddock.console.feed import Topic
 from paddock.console.heads import build_head, find_job, list_job_topics, list_pod_topics, tell_missing
 from paddock.console.visit import Screen, Visit
 from paddock.console.world import KeptLog, Logs
+from paddock.doctor.findings import Finding
+from paddock.doctor.job_case import Printed, Surroundings, examine_job
+from paddock.doctor.log_bytes import LogBytes
 from paddock.history.log_shelf import OpenLog
-from paddock.jobs.doctor.findings import Finding
-from paddock.jobs.doctor.job_case import Printed, Surroundings, examine_job
-from paddock.jobs.doctor.log_bytes import LogBytes
-from paddock.jobs.views.stored import StoredJob, read_stored
 from paddock.kube.errors import ApiError
 from paddock.kube.meta import ENVIRONMENTS, Manifest, is_controlled_by, name_of
+from paddock.views.stored import StoredJob, read_stored
 from paddock.words.phrases import Phrase, counted, phrase
 
 EVERY = 5.0

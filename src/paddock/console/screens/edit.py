@@ -28,11 +28,11 @@ from paddock.console.forms.editor import (
 )
 from paddock.console.turns import work_to_the_end
 from paddock.console.visit import Go, Missing, Screen, Visit
-from paddock.jobs.preflight import explain_problem
-from paddock.jobs.reading.edits import write_document
-from paddock.jobs.views.stored import read_stored
 from paddock.kube.errors import ApiError, Conflict, NotFound
 from paddock.kube.meta import Manifest, Resource
+from paddock.manifests.edits import write_document
+from paddock.preflight import explain_problem
+from paddock.views.stored import read_stored
 from paddock.words.phrases import Foreign, Phrase, phrase
 
 Note = Mapping[str, Any]

@@ -9,11 +9,11 @@ from paddock.console.addresses import ENVIRONMENT
 from paddock.console.feed import Topic
 from paddock.console.screens.environments import ONLY_HERE, TOPICS, build_row, list_users, say_message, show_user
 from paddock.console.visit import Missing, Screen, Visit
-from paddock.jobs.preflight import without_server_fields
-from paddock.jobs.reading.edits import write_document
-from paddock.jobs.views.environments import read_environment_row
 from paddock.kube.meta import ENVIRONMENTS, Manifest, name_of
 from paddock.kube.nearness import nearest
+from paddock.manifests.edits import write_document
+from paddock.preflight import without_server_fields
+from paddock.views.environments import read_environment_row
 from paddock.words.phrases import Phrase, phrase
 
 SECONDS = 1.0

@@ -9,10 +9,10 @@ from paddock.console.addresses import address_of_environment, address_of_job
 from paddock.console.feed import Topic
 from paddock.console.visit import Screen, Visit
 from paddock.jobs.apis.registry import KINDS
-from paddock.jobs.views.environments import EnvironmentRow, read_environment_row
-from paddock.jobs.views.users import User, count_users, read_plan, read_users
 from paddock.kube.meta import ENVIRONMENTS, PODS, Manifest, name_of
 from paddock.kube.quantities import format_bytes
+from paddock.views.environments import EnvironmentRow, read_environment_row
+from paddock.views.users import User, count_users, read_plan, read_users
 from paddock.words.phrases import Foreign, Phrase, phrase
 
 TOPICS: Sequence[Topic] = [Topic(ENVIRONMENTS), Topic(PODS), *map(Topic, KINDS)]

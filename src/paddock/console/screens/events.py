@@ -17,7 +17,8 @@ from paddock.console.heads import (
 )
 from paddock.console.screens.listed import link_to
 from paddock.console.visit import Screen, Visit
-from paddock.jobs.views.tables.events import (
+from paddock.kube.meta import EVENTS, SERVICES
+from paddock.views.tables.events import (
     MOST_ROWS,
     EventRow,
     build_event_rows,
@@ -25,8 +26,7 @@ from paddock.jobs.views.tables.events import (
     is_about,
     list_owned,
 )
-from paddock.jobs.views.tables.listing import choose_part, cut_part
-from paddock.kube.meta import EVENTS, SERVICES
+from paddock.views.tables.listing import choose_part, cut_part
 from paddock.words.phrases import Foreign, phrase
 
 ON_A_PAGE = 200

@@ -16,18 +16,7 @@ from paddock.console.world import KeptRun
 from paddock.jobs.labels import ENVIRONMENT_ANNOTATION
 from paddock.jobs.model import Job
 from paddock.jobs.objects.substitutions import SUBSTITUTED_ANNOTATION, WITHOUT_ANNOTATION, read_original
-from paddock.jobs.preflight import explain_problem
 from paddock.jobs.sentences.explain import explain_briefly
-from paddock.jobs.views.commands import JobCommand, list_commands
-from paddock.jobs.views.outputs import find_places, trained_container
-from paddock.jobs.views.restarts import explain_restarts
-from paddock.jobs.views.roles import explain_sizes
-from paddock.jobs.views.sizes import merge_sizes
-from paddock.jobs.views.stored import StoredJob, read_stored
-from paddock.jobs.views.tables.datasets import read_dataset_row, read_use, say_amount
-from paddock.jobs.views.tables.listing import choose_part, cut_part
-from paddock.jobs.views.tables.ranks import RankRow, build_rank_rows, build_role_rows, total_asked
-from paddock.jobs.views.tables.timeline import AttemptRow, build_timeline
 from paddock.kube.errors import ApiError, Forbidden
 from paddock.kube.meta import (
     DATASETS,
@@ -41,6 +30,17 @@ from paddock.kube.meta import (
     uid_of,
 )
 from paddock.kube.times import read_time
+from paddock.preflight import explain_problem
+from paddock.views.commands import JobCommand, list_commands
+from paddock.views.outputs import find_places, trained_container
+from paddock.views.restarts import explain_restarts
+from paddock.views.roles import explain_sizes
+from paddock.views.sizes import merge_sizes
+from paddock.views.stored import StoredJob, read_stored
+from paddock.views.tables.datasets import read_dataset_row, read_use, say_amount
+from paddock.views.tables.listing import choose_part, cut_part
+from paddock.views.tables.ranks import RankRow, build_rank_rows, build_role_rows, total_asked
+from paddock.views.tables.timeline import AttemptRow, build_timeline
 from paddock.words.phrases import Foreign, Names, Phrase, phrase, render
 from paddock.words.problems import Problem
 

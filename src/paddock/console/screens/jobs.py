@@ -16,10 +16,10 @@ from paddock.console.world import Printing, Spark, Sparks
 from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.exit_codes import has_failed_rank
 from paddock.jobs.model import Phase
-from paddock.jobs.views.jobs import JobRow, build_why, read_job_row, tell_ready
-from paddock.jobs.views.tables.listing import Filter, Listed, choose_part, count_phases, cut_part, order_jobs
 from paddock.kube.errors import ApiError, Forbidden, NotFound
 from paddock.kube.meta import Resource
+from paddock.views.jobs import JobRow, build_why, read_job_row, tell_ready
+from paddock.views.tables.listing import Filter, Listed, choose_part, count_phases, cut_part, order_jobs
 from paddock.words.phrases import Foreign, Names, Phrase, phrase
 
 ON_A_PAGE = 100

@@ -38,10 +38,10 @@ from paddock.console.world import KeptRun, LeftOut, Logs
 from paddock.history.log_index import LONGEST
 from paddock.jobs.exit_codes import has_failed_rank
 from paddock.jobs.model import Phase, Rank, Status
-from paddock.jobs.views.commands import printed_name
-from paddock.jobs.views.stored import StoredJob, read_stored
 from paddock.kube.meta import name_of, uid_of
 from paddock.kube.times import format_time
+from paddock.views.commands import printed_name
+from paddock.views.stored import StoredJob, read_stored
 from paddock.words.phrases import Phrase, counted, phrase
 
 MOST_LINES = 1_000

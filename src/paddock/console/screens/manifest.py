@@ -8,8 +8,8 @@ from typing import Any
 from paddock.console.addresses import JOB
 from paddock.console.heads import build_head, find_job, list_job_topics, tell_missing
 from paddock.console.visit import Answer, Screen, Visit
-from paddock.jobs.reading.edits import write_document
 from paddock.kube.meta import Manifest, metadata
+from paddock.manifests.edits import write_document
 from paddock.words.phrases import phrase
 
 

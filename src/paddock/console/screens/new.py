@@ -27,12 +27,12 @@ from paddock.console.forms.editor import (
 from paddock.console.forms.templates import TEMPLATES
 from paddock.console.turns import work_to_the_end
 from paddock.console.visit import Go, Missing, Screen, Visit
-from paddock.jobs.reading.edits import write_document
 from paddock.jobs.sentences.explain import explain
-from paddock.jobs.views.clones import build_clone, name_clone
 from paddock.kube.errors import AlreadyExists, ApiError, NotFound
 from paddock.kube.meta import Key, Resource, name_of, namespace_of
 from paddock.kube.validation.names import DNS_LABEL, DNS_SUBDOMAIN
+from paddock.manifests.edits import write_document
+from paddock.views.clones import build_clone, name_clone
 from paddock.words.phrases import Foreign, Phrase, phrase
 
 Note = Mapping[str, Any]

@@ -11,13 +11,13 @@ from paddock.console.addresses import address_of_job
 from paddock.console.feed import Cache, Topic
 from paddock.console.visit import Screen, Visit
 from paddock.jobs.sentences.amounts import say_amount, sort_resources
-from paddock.jobs.views.nodes import NodeRow, read_node_rows
-from paddock.jobs.views.tables.listing import choose_part, cut_part
 from paddock.kube.errors import ApiError
 from paddock.kube.meta import NODES, PODS, name_of
 from paddock.kube.quantities import format_bytes, format_quantity
 from paddock.kube.times import Moment
 from paddock.kube.usage import NODE_METRICS, read_usage
+from paddock.views.nodes import NodeRow, read_node_rows
+from paddock.views.tables.listing import choose_part, cut_part
 from paddock.words.phrases import Foreign, phrase
 
 ON_A_PAGE = 100

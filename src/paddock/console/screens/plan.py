@@ -18,16 +18,11 @@ from paddock.console.heads import (
     tell_missing,
 )
 from paddock.console.visit import Screen, Visit
-from paddock.jobs.install.rights import LEASE
+from paddock.install.rights import LEASE
 from paddock.jobs.labels import JOB_LABEL
 from paddock.jobs.model import Settings
 from paddock.jobs.names import job_label
 from paddock.jobs.objects.observation import find_children
-from paddock.jobs.preflight import explain_problem
-from paddock.jobs.views.manager import explain_manager
-from paddock.jobs.views.operators import Leader, explain_no_operator, read_leader
-from paddock.jobs.views.stored import StoredJob, read_stored
-from paddock.jobs.views.tables.foresight import Foresight, foresee, tell_emptiness
 from paddock.kube.meta import (
     AUTOSCALERS,
     CONFIG_MAPS,
@@ -40,7 +35,12 @@ from paddock.kube.meta import (
     Resource,
     key_of,
 )
+from paddock.preflight import explain_problem
 from paddock.version import __version__
+from paddock.views.manager import explain_manager
+from paddock.views.operators import Leader, explain_no_operator, read_leader
+from paddock.views.stored import StoredJob, read_stored
+from paddock.views.tables.foresight import Foresight, foresee, tell_emptiness
 from paddock.words.phrases import Foreign, Phrase, phrase
 
 EVERY = 5.0

@@ -12,12 +12,6 @@ from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.queue import Queue
 from paddock.jobs.sentences.amounts import say_amount, sort_resources
 from paddock.jobs.sentences.explain import explain_briefly
-from paddock.jobs.views.queue_rows import (
-    QueueRow,
-    build_queue_rows,
-    explain_capacity,
-    read_unfinished,
-)
 from paddock.kube.errors import Forbidden
 from paddock.kube.meta import (
     NODES,
@@ -32,6 +26,12 @@ from paddock.kube.meta import (
 )
 from paddock.kube.quantities import read_quantity
 from paddock.kube.times import read_time
+from paddock.views.queue_rows import (
+    QueueRow,
+    build_queue_rows,
+    explain_capacity,
+    read_unfinished,
+)
 from paddock.words.phrases import Foreign, Phrase, phrase
 
 WORKLOADS = Resource("kueue.x-k8s.io", "v1beta1", "Workload", "workloads")

@@ -19,7 +19,7 @@ from typing import Any
 from paddock.jobs.labels import ELASTIC_ANNOTATION
 from paddock.jobs.launch import Launch
 from paddock.jobs.model import Elasticity, Role
-from paddock.jobs.reading.fields import Fields
+from paddock.manifests.fields import Fields
 from paddock.words.phrases import Phrase, phrase
 from paddock.words.sentences import told
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 
 from paddock.jobs.frameworks.registry import FRAMEWORKS
 from paddock.jobs.model import Job, Phase, Role
-from paddock.jobs.reading.fields import Fields
+from paddock.manifests.fields import Fields
 from paddock.words.phrases import phrase
 from paddock.words.sentences import told
 

@@ -11,7 +11,7 @@ succeeded, where there are any (a PaddleJob's are parameter servers), else the w
 What Kubeflow's webhook refuses is refused, but for three things, of which the latter two have a warning: a Master
 without `replicas` has one; a name that is longer, has dots or begins with a digit is shortened where it must be; and
 where no container is named after the framework, the first one trains. The values are in `apis.kubeflow_paddle`,
-`apis.kubeflow_pytorch` and `apis.kubeflow_jax`, the CRD in `jobs.install.crd`, pods in `jobs.objects.pods`, conditions
+`apis.kubeflow_pytorch` and `apis.kubeflow_jax`, the CRD in `install.crd`, pods in `jobs.objects.pods`, conditions
 in `apis.kubeflow_conditions`.
 """
 
@@ -33,11 +33,11 @@ from paddock.jobs.launch import Launch
 from paddock.jobs.model import CleanPods, Job, Network, Rank, RestartPolicy, Role, Status
 from paddock.jobs.names import job_label
 from paddock.jobs.objects.templates import check_template
-from paddock.jobs.reading.fields import Fields
 from paddock.kube.meta import Manifest, Resource, labels_of
 from paddock.kube.nearness import nearest
 from paddock.kube.times import Moment
 from paddock.kube.validation.names import DNS1035_LABEL, DNS_SUBDOMAIN
+from paddock.manifests.fields import Fields
 from paddock.words.phrases import Phrase, phrase
 from paddock.words.sentences import either, told, wrong
 

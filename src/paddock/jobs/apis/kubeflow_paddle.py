@@ -6,8 +6,8 @@ from paddock.jobs.apis.kubeflow import KubeflowJob, ReplicaType
 from paddock.jobs.apis.kubeflow_schema import build_elastic_policy
 from paddock.jobs.launch import Launch
 from paddock.jobs.model import Role
-from paddock.jobs.reading.fields import Fields
 from paddock.kube.meta import Manifest
+from paddock.manifests.fields import Fields
 from paddock.words.phrases import phrase
 
 

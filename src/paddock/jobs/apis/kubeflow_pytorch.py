@@ -14,10 +14,10 @@ from paddock.jobs.apis.kubeflow_schema import build_elastic_policy
 from paddock.jobs.apis.schema_parts import COUNT, TEXT, build_list, build_object
 from paddock.jobs.launch import Elastic, Launch
 from paddock.jobs.model import Role
-from paddock.jobs.reading.fields import Fields
 from paddock.jobs.reading.scripts import starts_one_process
 from paddock.kube.meta import Manifest
 from paddock.kube.nearness import nearest
+from paddock.manifests.fields import Fields
 from paddock.words.phrases import Phrase, counted, phrase
 from paddock.words.sentences import either, perhaps, quoted, told
 

@@ -19,9 +19,9 @@ from paddock.jobs.objects.queued import starts_alone
 from paddock.jobs.objects.substitutions import read_notices
 from paddock.jobs.objects.variables import read_variable_notices
 from paddock.jobs.reading.etcd import meets_at_etcd, survives_losses
-from paddock.jobs.reading.fields import Fields
 from paddock.kube.meta import Key
 from paddock.kube.times import read_time
+from paddock.manifests.fields import Fields
 from paddock.words.phrases import phrase
 from paddock.words.problems import InvalidJob
 from paddock.words.sentences import wrong

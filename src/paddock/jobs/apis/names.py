@@ -11,8 +11,8 @@ from collections.abc import Sequence
 
 from paddock.jobs.model import Role
 from paddock.jobs.names import LONGEST_NAME
-from paddock.jobs.reading.fields import Fields, nearest_label
 from paddock.kube.validation.names import DNS_SUBDOMAIN
+from paddock.manifests.fields import Fields, nearest_label
 from paddock.words.phrases import phrase
 from paddock.words.sentences import quoted, told
 

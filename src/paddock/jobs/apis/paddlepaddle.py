@@ -3,7 +3,7 @@
 A text that paddle-operator accepted without knowing it (`cleanPodPolicy: OnFailed` kept every pod) has the same effect
 here, with a warning that names the nearest valid word. Manifests that crashed paddle-operator (no containers,
 replicas 0, servers without workers) are an `InvalidJob`. `runPolicy` is Paddock's addition, in Kubeflow's shape. Pods
-are built in `jobs.objects.pods`, the CRD in `jobs.install.crd`.
+are built in `jobs.objects.pods`, the CRD in `install.crd`.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from paddock.jobs.apis.schema_parts import find_spec_fields
 from paddock.jobs.model import CleanPods, Intranet, Job, Network, Policies, Rank, RestartPolicy, Role, Status
 from paddock.jobs.names import job_label, rank_label, read_pod_name
 from paddock.jobs.objects.templates import check_template
-from paddock.jobs.reading.fields import Fields
 from paddock.kube.meta import Manifest, Resource, annotations_of, labels_of, name_of
 from paddock.kube.nearness import nearest
 from paddock.kube.times import Moment
 from paddock.kube.validation.field_errors import Code
+from paddock.manifests.fields import Fields
 from paddock.words.phrases import phrase
 from paddock.words.problems import Problem
 from paddock.words.sentences import perhaps, quoted

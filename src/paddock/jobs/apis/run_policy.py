@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from paddock.jobs.model import CleanPods, Job, Policies, RestartPolicy, Role, Scheduling
 from paddock.jobs.policies.manager import Manager
-from paddock.jobs.reading.fields import Fields
+from paddock.manifests.fields import Fields
 from paddock.words.phrases import Names, phrase
 from paddock.words.problems import Problem
 from paddock.words.sentences import told

@@ -14,8 +14,8 @@ from dataclasses import replace
 
 from paddock.jobs.labels import SUCCESS_ANNOTATION
 from paddock.jobs.model import Role, Success
-from paddock.jobs.reading.fields import Fields
 from paddock.kube.nearness import nearest
+from paddock.manifests.fields import Fields
 from paddock.words.phrases import phrase
 from paddock.words.sentences import perhaps, quoted
 

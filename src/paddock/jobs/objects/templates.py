@@ -1,14 +1,14 @@
 """Validates the fields of a pod template that `jobs.objects.pods` reads, and common mistakes.
 
 Without these checks a pod could not be built. The API server checks the other fields against Kubernetes' schema;
-`jobs.preflight` does so before a manifest is sent.
+`preflight` does so before a manifest is sent.
 """
 
 from __future__ import annotations
 
-from paddock.jobs.reading.fields import Fields
 from paddock.kube.validation import pods
 from paddock.kube.validation.field_errors import Code
+from paddock.manifests.fields import Fields
 from paddock.words.phrases import phrase
 
 _AT_LEAST_ONE = phrase("a list with at least one container")

@@ -23,9 +23,9 @@ from typing import Any
 
 from paddock.jobs.frameworks import ExitCodes
 from paddock.jobs.frameworks.registry import FRAMEWORKS
-from paddock.jobs.logs.endings import Ending, may_tell_lost_peer, read_ending
 from paddock.jobs.model import Exit, Job, Pod, Rank
 from paddock.kube.times import Moment
+from paddock.logs.endings import Ending, may_tell_lost_peer, read_ending
 
 
 class Kind(IntEnum):

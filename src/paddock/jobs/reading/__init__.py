@@ -1,1 +1,1 @@
-"""From text to manifests and typed fields, with the line of every value."""
+"""Commands and scripts of containers, as far as jobs read them. Pure."""

@@ -1,6 +1,6 @@
 """The descriptions of a job's fields for `kubectl explain`: one sentence for each path in the schemas of `jobs.apis`.
 
-Only the CRDs have them (`jobs.install.crd`). The pod template has none: with its descriptions a CRD would exceed the
+Only the CRDs have them (`install.crd`). The pod template has none: with its descriptions a CRD would exceed the
 256 KiB of annotations, which limit `kubectl apply`.
 """
 

@@ -1,7 +1,7 @@
 """The rules of a pod beyond its schema: names, ports, environment variables, mounts, amounts.
 
 Source: Kubernetes' pkg/apis/core/validation; only frequent mistakes, and what a node relies on. The API server calls
-`check_pod_spec` with checked types and defaults. `jobs.preflight` calls the rules of parts with raw manifests: they
+`check_pod_spec` with checked types and defaults. `preflight` calls the rules of parts with raw manifests: they
 ignore values of a wrong type, which the schema's check reports.
 """
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from paddock.jobs.yaml_texts import write_yaml
+from paddock.manifests.yaml_texts import write_yaml
 from paddock.places.docker.options import (
     MOUNTED,
     find_cards,

@@ -7,7 +7,7 @@ from typing import Any
 
 from paddock.cli.output.display import build_building
 from paddock.cli.output.screen import Screen
-from paddock.jobs.views.building import read_building
+from paddock.views.building import read_building
 from paddock.words.phrases import Foreign, phrase
 
 

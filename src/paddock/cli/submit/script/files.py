@@ -18,9 +18,9 @@ from pathlib import Path
 from paddock.cli.cluster.errors import UserError
 from paddock.cli.submit.nearby import find_nearby
 from paddock.cli.submit.script.imports import read_file
-from paddock.jobs.script.program import Program, is_python, read_program
-from paddock.jobs.script.source import Source
 from paddock.kube.nearness import nearest
+from paddock.script.program import Program, is_python, read_program
+from paddock.script.source import Source
 from paddock.words.os_errors import explain_unreadable
 from paddock.words.phrases import NOTHING, Phrase, phrase
 

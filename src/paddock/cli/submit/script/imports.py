@@ -7,10 +7,10 @@ import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from paddock.jobs.script.hiding import NAMES
-from paddock.jobs.script.kinds import find_modules
-from paddock.jobs.script.program import Program
-from paddock.jobs.script.source import LARGEST, Source, read_source
+from paddock.script.hiding import NAMES
+from paddock.script.kinds import find_modules
+from paddock.script.program import Program
+from paddock.script.source import LARGEST, Source, read_source
 
 MOST_FILES = 40
 """Files that are read of one program."""
@@ -32,7 +32,7 @@ def find_imports(program: Program, directory: Path) -> frozenset[str]:
 
 
 def find_hiding(program: Program, directory: Path) -> dict[str, str]:
-    """Modules of `jobs.script.hiding.NAMES` -> their files in the directory where Python looks first, as typed."""
+    """Modules of `script.hiding.NAMES` -> their files in the directory where Python looks first, as typed."""
     place = _find_first_place(program, directory)
     try:
         names = {each.stem for each in place.iterdir()} if place is not None else set[str]()

@@ -15,10 +15,10 @@ from paddock.cli.cluster.places import Place
 from paddock.cli.submit.submission import Checked
 from paddock.jobs.model import Job, Rank, Settings
 from paddock.jobs.objects.pods import build_pod
-from paddock.jobs.script.names import build_secret_name
-from paddock.jobs.views.stored import StoredJob
 from paddock.kube.errors import NotFound
 from paddock.kube.meta import SECRETS, Key, Manifest, Resource, metadata
+from paddock.script.names import build_secret_name
+from paddock.views.stored import StoredJob
 from paddock.words.phrases import Phrase, phrase
 
 if TYPE_CHECKING:

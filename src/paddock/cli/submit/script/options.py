@@ -15,7 +15,7 @@ from paddock.words.phrases import phrase
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 FRAMEWORKS = ("paddle", "pytorch")
-"""The keys of `jobs.script.kinds.SCRIPT_KINDS`, which help does not import."""
+"""The keys of `script.kinds.SCRIPT_KINDS`, which help does not import."""
 
 _OPTIONS = (
     click.option("--name", default=None, metavar="NAME", help="What the job is called (default: as the script)."),

@@ -1,6 +1,6 @@
 """A typed command and its options -> the checked documents of its job, as those of a file (`submission.read_files`).
 
-Reads files and the environment of the shell, and creates nothing. What is built of them is decided in `jobs.script`.
+Reads files and the environment of the shell, and creates nothing. What is built of them is decided in `script`.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ from paddock.cli.submit.script.variables import read_hidden, read_plain
 from paddock.cli.submit.submission import Checked, build_checked, find_resource
 from paddock.jobs.labels import ENVIRONMENT_ANNOTATION, REQUIREMENTS_ANNOTATION, RESUME_ANNOTATION
 from paddock.jobs.model import Job
-from paddock.jobs.preflight import Document, check, explain_problem
 from paddock.jobs.reading.scripts import find_script
-from paddock.jobs.script.arguments import explain_no_place, with_arguments
-from paddock.jobs.script.hiding import explain_hiding
-from paddock.jobs.script.kinds import choose_framework, explain_other_launcher, find_kind
-from paddock.jobs.script.manifest import build_command, build_manifest, find_name
-from paddock.jobs.script.names import build_secret_name
-from paddock.jobs.script.program import Program, read_program
-from paddock.jobs.script.request import ScriptRequest
-from paddock.jobs.script.variables import build_secret, build_variables, with_variables
 from paddock.kube.datasets import MOUNTS_ANNOTATION
 from paddock.kube.errors import NotFound
 from paddock.kube.meta import SECRETS, Manifest, annotations_of, labels_of
+from paddock.preflight import Document, check, explain_problem
+from paddock.script.arguments import explain_no_place, with_arguments
+from paddock.script.hiding import explain_hiding
+from paddock.script.kinds import choose_framework, explain_other_launcher, find_kind
+from paddock.script.manifest import build_command, build_manifest, find_name
+from paddock.script.names import build_secret_name
+from paddock.script.program import Program, read_program
+from paddock.script.request import ScriptRequest
+from paddock.script.variables import build_secret, build_variables, with_variables
 from paddock.words.phrases import Phrase, phrase
 
 if TYPE_CHECKING:

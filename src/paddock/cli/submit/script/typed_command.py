@@ -81,7 +81,7 @@ class CommandVerb(Verb):
 def find_starter(word: str) -> tuple[str, ...] | None:
     """What stands before a program that was named alone: `python` before train.py; None if it is no program. Pure."""
     from paddock.jobs.reading.scripts import LAUNCHER_PROGRAMS, SHELLS
-    from paddock.jobs.script.program import is_python
+    from paddock.script.program import is_python
 
     if word.endswith(".py"):
         return ("python",)

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from paddock.cli.cluster.errors import UserError
-from paddock.jobs.script.env_file import NAME, read_env_file
 from paddock.kube.nearness import nearest
+from paddock.script.env_file import NAME, read_env_file
 from paddock.words.os_errors import explain_unreadable
 from paddock.words.phrases import Phrase, phrase
 

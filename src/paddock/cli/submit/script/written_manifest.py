@@ -7,14 +7,14 @@ from typing import Any
 
 import yaml
 
-from paddock.jobs.script.manifest import build_manifest
-from paddock.jobs.script.names import build_secret_name
-from paddock.jobs.script.paddle_job import LAUNCHER
-from paddock.jobs.script.request import ScriptRequest
-from paddock.jobs.script.variables import mask
-from paddock.jobs.yaml_texts import ONE_LINE, represent_text
 from paddock.kube.meta import Manifest, name_of
 from paddock.kube.printable import show
+from paddock.manifests.yaml_texts import ONE_LINE, represent_text
+from paddock.script.manifest import build_manifest
+from paddock.script.names import build_secret_name
+from paddock.script.paddle_job import LAUNCHER
+from paddock.script.request import ScriptRequest
+from paddock.script.variables import mask
 from paddock.words.phrases import Phrase, phrase, render
 
 

@@ -21,11 +21,11 @@ from paddock.cli.submit.next_steps import explain_console, explain_following
 from paddock.cli.submit.script.written_manifest import write_manifest
 from paddock.cli.verb import Verb
 from paddock.jobs.apis.registry import KINDS
-from paddock.jobs.views.clones import build_clone, explain_taken, name_clone
-from paddock.jobs.views.commands import printed_name
-from paddock.jobs.views.stored import read_stored
 from paddock.kube.errors import AlreadyExists
 from paddock.kube.meta import Manifest, Resource, name_of
+from paddock.views.clones import build_clone, explain_taken, name_clone
+from paddock.views.commands import printed_name
+from paddock.views.stored import read_stored
 from paddock.words.phrases import phrase
 
 if TYPE_CHECKING:

@@ -1,6 +1,6 @@
 """paddock doctor
 
-`jobs.doctor` puts the questions, `app.doctor` reads jobs and this machine, `cli.follow.examined_logs` reads files.
+`doctor` puts the questions, `doctor.probes` reads jobs and this machine, `cli.follow.examined_logs` reads files.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ def write_document(subjects: Sequence[Subject], output: str, language: str) -> s
     document = build_document(subjects, language)
     if output == "json":
         return write_json(document, indent=2)
-    from paddock.jobs.yaml_texts import write_yaml
+    from paddock.manifests.yaml_texts import write_yaml
 
     return write_yaml([document]).rstrip("\n")
 
@@ -118,9 +118,9 @@ def _look(
 
 def look_at_machine(peers: Sequence[str], interpreter: str) -> Subject:
     """Raises `UserError` for a peer, or an interpreter, that is not written as one."""
-    from paddock.app.doctor.host import WrongInterpreter, examine_host
-    from paddock.jobs.doctor.host.endpoints import WrongPeer
-    from paddock.jobs.doctor.host.looked_at import explain_looked_at
+    from paddock.doctor.host.endpoints import WrongPeer
+    from paddock.doctor.host.looked_at import explain_looked_at
+    from paddock.doctor.probes.host import WrongInterpreter, examine_host
 
     try:
         with show_steps() as report:

@@ -31,10 +31,10 @@ from paddock.cli.output.streams import print_line, write_json
 from paddock.cli.output.terminal import print_table, stderr, stdout
 from paddock.cli.verb import VerbGroup
 from paddock.jobs.apis.registry import KINDS
-from paddock.jobs.views.users import User, read_claim_users, read_plan
 from paddock.kube.datasets import read_claim
 from paddock.kube.errors import AlreadyExists, NotFound
 from paddock.kube.meta import DATASETS, PODS, Key, Manifest, is_deleting, key_of, metadata, name_of, version_of
+from paddock.views.users import User, read_claim_users, read_plan
 from paddock.words.phrases import Foreign, Phrase, phrase, render
 
 if TYPE_CHECKING:

@@ -48,13 +48,13 @@ from paddock.environments.requirements import requirement_name
 from paddock.environments.sources import Source, read_source
 from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.labels import ENVIRONMENT_ANNOTATION
-from paddock.jobs.views.environments import read_environment_row
-from paddock.jobs.views.users import read_plan, read_users
 from paddock.kube.errors import AlreadyExists, NotFound
 from paddock.kube.meta import ENVIRONMENTS, PODS, Manifest, annotations_of, name_of
 from paddock.kube.nearness import nearest
 from paddock.kube.quantities import format_bytes
 from paddock.kube.times import format_time
+from paddock.views.environments import read_environment_row
+from paddock.views.users import read_plan, read_users
 from paddock.words.phrases import Foreign, Phrase, phrase
 
 if TYPE_CHECKING:
@@ -299,7 +299,7 @@ def _explain_failed(environment: Manifest, place: Place) -> list[Phrase]:
     shell's."""
     from paddock.cli.cluster.flags import build_next
     from paddock.cli.follow.needs.failed_environment import explain_lines
-    from paddock.jobs.views.steps import build_mending_steps, build_restart_steps
+    from paddock.views.steps import build_mending_steps, build_restart_steps
 
     name, status = name_of(environment), environment.get("status") or {}
     settings = place.find_other_settings() if status.get("fault") != "definition" else []

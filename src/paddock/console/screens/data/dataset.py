@@ -19,7 +19,8 @@ from paddock.console.screens.data.datasets import (
 )
 from paddock.console.visit import Missing, Screen, Visit
 from paddock.console.world import Datasets
-from paddock.jobs.views.tables.datasets import (
+from paddock.kube.meta import DATASETS, EVENTS
+from paddock.views.tables.datasets import (
     DatasetRow,
     JobUse,
     explain_absence,
@@ -30,8 +31,7 @@ from paddock.jobs.views.tables.datasets import (
     is_about_dataset,
     read_dataset_row,
 )
-from paddock.jobs.views.tables.events import EventRow, build_event_rows
-from paddock.kube.meta import DATASETS, EVENTS
+from paddock.views.tables.events import EventRow, build_event_rows
 from paddock.words.phrases import Phrase, phrase
 
 MOST_USERS = 100

@@ -12,7 +12,10 @@ from paddock.console.screens.listed import link_to
 from paddock.console.visit import Missing, Screen, Visit
 from paddock.console.world import Datasets
 from paddock.jobs.apis.registry import KINDS
-from paddock.jobs.views.tables.datasets import (
+from paddock.kube.datasets import Phase, format_size
+from paddock.kube.errors import ApiError, Forbidden, NotFound
+from paddock.kube.meta import DATASETS
+from paddock.views.tables.datasets import (
     DatasetRow,
     JobUse,
     find_users,
@@ -21,10 +24,7 @@ from paddock.jobs.views.tables.datasets import (
     read_use,
     say_amount,
 )
-from paddock.jobs.views.tables.listing import choose_part, cut_part
-from paddock.kube.datasets import Phase, format_size
-from paddock.kube.errors import ApiError, Forbidden, NotFound
-from paddock.kube.meta import DATASETS
+from paddock.views.tables.listing import choose_part, cut_part
 from paddock.words.phrases import Foreign, Phrase, phrase
 
 ON_A_PAGE = 100

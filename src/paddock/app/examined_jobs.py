@@ -1,0 +1,244 @@
+"""What `paddock doctor JOB` looks at: a job, its pods, what they printed in the last attempt, and what they use.
+
+The logs of the local cluster are files, also of pods that are gone; those of a Kubernetes come through its API, with
+their times, or from what a console on this machine has copied of them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass, replace
+
+from paddock.app.history import History, open_log
+from paddock.app.programs import read_used
+from paddock.client.client import Client
+from paddock.doctor.findings import Finding
+from paddock.doctor.job_case import Printed, Surroundings, examine_job
+from paddock.doctor.launch_block import LaunchLog
+from paddock.doctor.log_bytes import LogBytes
+from paddock.history.logs import LogFile
+from paddock.history.records import RunRecord
+from paddock.jobs.apis.registry import KINDS
+from paddock.jobs.model import Job, Status
+from paddock.jobs.objects.observed import read_pod
+from paddock.kube.errors import ApiError
+from paddock.kube.meta import ENVIRONMENTS, NODES, PODS, Manifest, Resource, is_controlled_by, name_of, namespace_of
+from paddock.kube.usage import POD_METRICS, read_usage
+from paddock.words.problems import InvalidJob
+
+_CHUNK = 1 << 20
+_AT_ONCE = 8
+_LEAST_END = 1 << 14
+_TAIL_LINES = 2000
+Report = Callable[[str, int], None]
+"""(rank, bytes read so far)"""
+
+
+def ignore(_rank: str, _bytes: int) -> None:
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class Looked:
+    """What was looked at, in numbers, and what was found. `cut`: logs of which the middle was not read."""
+
+    findings: tuple[Finding, ...]
+    logs: int = 0
+    lines: int = 0
+    pods: int = 0
+    cut: int = 0
+
+
+async def look_at_job(
+    client: Client,
+    job: Job,
+    status: Status,
+    uid: str,
+    *,
+    history: History | None,
+    local: bool,
+    options: str = "",
+    report: Report = ignore,
+    most: int | None = None,
+) -> Looked:
+    """`history`: the files of the local cluster, or what a console has copied of a Kubernetes' logs. `most`: bytes of
+    all logs together that are read, the first and the last of each; None reads all. Raises `ApiError`."""
+    pods = [each for each in (await client.list(PODS, job.key.namespace)).items if is_controlled_by(each, uid)]
+    kept = history.find_job_logs(*job.key, uid) if history else []
+    printed = await _read_files(kept, report, most) if kept else {}
+    if not local:
+        printed |= await _fetch_logs(client, [each for each in pods if _is_of(each, status)], report, most)
+    around = Surroundings(
+        cores=await _fetch_cores(client, job.key.namespace, pods),
+        nodes=await _list(client, NODES),
+        local=local,
+    )
+    if local:
+        around = await _add_environment(client, pods, around)
+    findings = examine_job(job, status, pods, printed, time.time(), around, options)
+    cut = sum(each.log.has_gap for each in printed.values())
+    return Looked(findings, len(printed), sum(each.log.lines for each in printed.values()), len(pods), cut)
+
+
+async def look_at_run(history: History, run: RunRecord, options: str = "", report: Report = ignore) -> Looked:
+    """A job that is gone: what the history has of its last run."""
+    kind = (run.api_version, run.kind)
+    resource = next((each for each in KINDS if (each.api_version, each.kind) == kind), None)
+    metadata = {"name": run.name, "namespace": run.namespace, "uid": run.uid, "annotations": dict(run.annotations)}
+    manifest = {"apiVersion": run.api_version, "kind": run.kind, "metadata": metadata, "spec": dict(run.spec)}
+    printed = await _read_files(history.find_logs(run), report)
+    try:
+        job = KINDS[resource].read_job(manifest) if resource else None
+    except InvalidJob:
+        job = None
+    if job is None:  # also of a kind that another version of Paddock knows
+        return Looked((), len(printed), sum(each.log.lines for each in printed.values()))
+    findings = examine_job(job, Status(attempt=run.attempt), (), printed, time.time(), Surroundings(), options)
+    return Looked(findings, len(printed), sum(each.log.lines for each in printed.values()))
+
+
+def _is_of(pod: Manifest, status: Status) -> bool:
+    read = read_pod(pod)
+    return read is not None and status.holds(read)
+
+
+def share_of(most: int | None, logs: int) -> int | None:
+    """Bytes of either end of a log that are read, of so many logs; None reads all. Pure."""
+    return None if most is None else max(_LEAST_END, min(_CHUNK, most // (2 * max(1, logs))))
+
+
+async def _read_files(files: Sequence[LogFile], report: Report, most: int | None = None) -> dict[str, Printed]:
+    """Those of the last attempt that has printed."""
+    last = max((each.place.attempt for each in files if each.size), default=0)
+    chosen = [each for each in files if each.place.attempt == last]
+    found = {}
+    for file in chosen:
+        log = await asyncio.to_thread(read_file, file, report, share_of(most, len(chosen)))
+        if log is not None:
+            found[file.rank] = Printed(log, file.modified)
+    return found
+
+
+def read_file(file: LogFile, report: Report = ignore, end: int | None = None) -> LaunchLog | None:
+    """None where a program has put something else in the file's place. `end`: bytes of either end that are read."""
+    lines = LogBytes()
+    try:
+        for chunk in _read_chunks(file, end, lines.leave_out):
+            lines.feed(chunk)
+            report(file.rank, lines.size)
+    except OSError:
+        return None
+    return lines.end()
+
+
+def _read_chunks(file: LogFile, end: int | None, leave_out: Callable[[int], None]) -> Iterator[bytes]:
+    """`leave_out` is told how many bytes are left out before the next chunk."""
+    descriptor = open_log(file)
+    try:
+        left_out = 0 if end is None else os.fstat(descriptor).st_size - 2 * end
+        if end is not None and left_out > 0:
+            yield os.read(descriptor, end)
+            os.lseek(descriptor, end + left_out, os.SEEK_SET)
+            leave_out(left_out)
+        while chunk := os.read(descriptor, _CHUNK):
+            yield chunk
+    finally:
+        os.close(descriptor)
+
+
+async def _fetch_logs(
+    client: Client, pods: Sequence[Manifest], report: Report, most: int | None = None
+) -> dict[str, Printed]:
+    some, end = asyncio.Semaphore(_AT_ONCE), share_of(most, len(pods))
+
+    async def fetch(pod: Manifest) -> tuple[str, Printed | None]:
+        read = read_pod(pod)
+        rank = str(read.rank) if read else name_of(pod)
+        lines = LogBytes()
+        try:
+            async with some:
+                async for chunk in _stream(client, pod, end, lines.leave_out):
+                    lines.feed(chunk)
+                    report(rank, lines.size)
+        except ApiError:
+            return rank, None
+        log = lines.end()
+        return rank, Printed(log, log.ended)
+
+    found = await asyncio.gather(*map(fetch, pods))
+    return {rank: printed for rank, printed in found if printed is not None}
+
+
+async def _stream(
+    client: Client, pod: Manifest, end: int | None, leave_out: Callable[[int], None]
+) -> AsyncIterator[bytes]:
+    """The log of a pod; with `end`, so many bytes of its beginning and as many of its last lines. `leave_out` is told
+    where lines are missing between them; how many, no API tells."""
+    name, read, open_line, last = (namespace_of(pod), name_of(pod)), 0, b"", b""
+    async with aclosing(client.stream_log(*name, timestamps=True)) as beginning:
+        async for chunk in beginning:
+            read += len(chunk)
+            whole, newline, open_line = (open_line + chunk).rpartition(b"\n")
+            last = whole.rpartition(b"\n")[2] or last
+            yield whole + newline
+            if end is not None and read >= end:
+                break
+        else:
+            yield open_line
+            return
+    seen, lines = _stamp(last), await _fetch_last(client, pod, end or 0)
+    new = [line for line in lines if _stamp(line) > seen]
+    if len(new) == len(lines):  # none of them came with the beginning
+        leave_out(0)
+        yield b"\n"
+    yield b"\n".join([*new, b""])
+
+
+async def _fetch_last(client: Client, pod: Manifest, most: int) -> list[bytes]:
+    """The last lines of a log, whole ones, of so many bytes."""
+    text, size = b"", 0
+    name = namespace_of(pod), name_of(pod)
+    async with aclosing(client.stream_log(*name, timestamps=True, tail=_TAIL_LINES)) as ending:
+        async for chunk in ending:
+            text, size = (text + chunk)[-most:], size + len(chunk)
+    lines = text.split(b"\n")
+    return [line for line in (lines[1:] if size > most else lines) if line]
+
+
+def _stamp(line: bytes) -> bytes:
+    """Its time. Those of one server have one form, so they are compared as text."""
+    return line.partition(b" ")[0]
+
+
+async def _fetch_cores(client: Client, namespace: str, pods: Sequence[Manifest]) -> Mapping[str, float]:
+    """Without metrics.k8s.io, none."""
+    by_name = {name_of(pod): read for pod in pods if (read := read_pod(pod))}
+    found: dict[str, float] = {}
+    for each in await _list(client, POD_METRICS, namespace):
+        pod = by_name.get(name_of(each))
+        if pod is not None:
+            containers = each.get("containers") or ()
+            found[str(pod.rank)] = sum(read_usage(one.get("usage") or {})[0] for one in containers)
+    return found
+
+
+async def _add_environment(client: Client, pods: Sequence[Manifest], around: Surroundings) -> Surroundings:
+    """With the Environment that the ranks run in."""
+    environments = await _list(client, ENVIRONMENTS)
+    names = sorted({name for pod in pods for name in read_used(pod, environments)})
+    chosen = next((each for each in environments if name_of(each) in names), None)
+    if chosen is None:
+        return around
+    requirements = (chosen.get("spec") or {}).get("requirements") or ()
+    return replace(around, environment=name_of(chosen), requirements=tuple(map(str, requirements)))
+
+
+async def _list(client: Client, resource: Resource, namespace: str = "") -> Sequence[Manifest]:
+    try:
+        return (await client.list(resource, namespace)).items
+    except ApiError:
+        return ()

@@ -1,0 +1,135 @@
+"""What was asked for, and what is known of the ranks beside their logs. Frozen values; pure.
+
+Of a job, its manifest says it (`read_asked`). Of a log alone, the launcher's own block does, so every field that a
+manifest would say is empty, and each check then compares the log with itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+from paddock.jobs.devices import Device, find_asked
+from paddock.jobs.frameworks.registry import main_container
+from paddock.jobs.model import Job, Role
+from paddock.jobs.reading.commands import read_commands
+from paddock.jobs.reading.scripts import read_launch
+from paddock.kube.quantities import read_amounts
+from paddock.preflight.old_flags import PaddleLaunch, find_paddle_launch
+from paddock.script.torchrun import read_torchrun
+from paddock.words.phrases import Phrase
+
+CPU, GPU = "cpu", "gpu"
+
+
+@dataclass(frozen=True, slots=True)
+class RoleAsked:
+    """`ranks`: pods. `launch`: of PaddlePaddle's launcher in the command, None without one. `torchrun`: options of
+    torchrun, None without it. `device` and `devices`: for each pod, None and 0 for CPUs. `variables`: set by the
+    template itself, with their values."""
+
+    name: str
+    ranks: int
+    trains: bool = True
+    launch: PaddleLaunch | None = None
+    torchrun: Mapping[str, str] | None = None
+    device: Device | None = None
+    devices: int = 0
+    variables: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """`job`: its name, empty for a log alone. `edit`, `logs`: the commands that edit it and print its logs;
+    `options`: those by which a command reaches it. `wheel`: `CPU` or `GPU`, which `environment` has (the
+    name of an Environment, or an image); empty where nobody knows."""
+
+    job: str = ""
+    framework: str = ""
+    mode: str = ""
+    roles: tuple[RoleAsked, ...] = ()
+    wheel: str = ""
+    environment: str = ""
+    edit: str = ""
+    logs: str = ""
+    options: str = ""
+
+    @property
+    def nodes(self) -> int | None:
+        """Pods that train together by a launcher; None where nobody said it."""
+        training = [role for role in self.roles if role.trains]
+        return sum(role.ranks for role in training) if training else None
+
+    def role_of(self, rank: str) -> RoleAsked | None:
+        return next((role for role in self.roles if role.name == rank.rpartition("-")[0]), None)
+
+
+@dataclass(frozen=True, slots=True)
+class RankSeen:
+    """What the cluster says of a rank. `running`: its program runs now. `code`: with which it has ended, None before.
+    `quiet`: seconds since it printed last; `begun`: seconds since its program began; None where that is not known.
+    `cores`: that it uses now. `waits`: why it does not run yet."""
+
+    running: bool = False
+    code: int | None = None
+    quiet: float | None = None
+    begun: float | None = None
+    cores: float | None = None
+    waits: Phrase | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """Where it runs. `gpus`: devices of the machine, or of the largest node of a cluster; None where nobody looked."""
+
+    gpus: int | None = None
+
+
+def read_asked(job: Job, wheel: str = "", environment: str = "", options: str = "") -> Asked:
+    """`options`: what a `paddock` command needs to reach the job: ` -n team --context prod`."""
+    name = job.key.name
+    return Asked(
+        job=name,
+        framework=job.framework,
+        mode=job.mode,
+        roles=tuple(_read_role(job, role) for role in job.roles if role.replicas),
+        wheel=wheel,
+        environment=environment,
+        edit=f"paddock get jobs {name}{options} -o yaml",
+        logs=f"paddock logs {name}{options} --raw",
+        options=options,
+    )
+
+
+def _read_role(job: Job, role: Role) -> RoleAsked:
+    spec: Mapping[str, Any] = role.template.get("spec") or {}
+    containers = [each for each in spec.get("containers") or () if isinstance(each, Mapping)]
+    container = containers[main_container(job, containers)] if containers else {}
+    commands = list(read_commands(container))
+    launches = [found for words in commands if (found := find_paddle_launch(words))]
+    torchruns = [read_torchrun(words) for words in commands if job.framework == "pytorch" and read_launch(words)]
+    asked = find_asked(_read_devices(container))
+    return RoleAsked(
+        role.name,
+        role.replicas,
+        role.trains,
+        launches[0] if launches else None,
+        torchruns[0] if torchruns else None,
+        asked[0] if asked else None,
+        int(asked[1]) if asked else 0,
+        dict(_read_variables(container)),
+    )
+
+
+def _read_devices(container: Mapping[str, Any]) -> Mapping[str, Fraction]:
+    resources = container.get("resources") or {}
+    return {**read_amounts(resources.get("requests")), **read_amounts(resources.get("limits"))}
+
+
+def _read_variables(container: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    entries = container.get("env") or []
+    for entry in entries if isinstance(entries, list) else []:
+        if isinstance(entry, Mapping) and "value" in entry:
+            yield str(entry.get("name")), str(entry["value"])

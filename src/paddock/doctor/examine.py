@@ -1,0 +1,96 @@
+"""All questions put to one case: the findings, those that are wrong first, causes before effects. Pure.
+
+What follows from another finding is not told again: who mends the cause has mended it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+from paddock.doctor.asked import Asked, Machine, RankSeen
+from paddock.doctor.case import Case
+from paddock.doctor.devices import check_devices
+from paddock.doctor.elastic import check_elastic
+from paddock.doctor.ended import check_ended
+from paddock.doctor.findings import Finding, Severity
+from paddock.doctor.launch_block import LaunchLog
+from paddock.doctor.needs import check_needs
+from paddock.doctor.network import check_network
+from paddock.doctor.nodes import check_nodes
+from paddock.doctor.servers import check_servers
+from paddock.doctor.silence import check_silence
+from paddock.doctor.started import check_started
+from paddock.jobs.model import CauseRecord
+
+CHECKS: tuple[Callable[[Case], Iterator[Finding]], ...] = (
+    check_needs,
+    check_nodes,
+    check_elastic,
+    check_devices,
+    check_servers,
+    check_network,
+    check_started,
+    check_ended,
+    check_silence,
+)
+"""Causes before effects."""
+
+_AFTER_ALL = frozenset({"never-started", "waits-for-peers", "waits-for-ended-rank", "silent-for-long"})
+"""Effects of whatever else is wrong."""
+_WRONG_WHEEL = frozenset({
+    "cpu-wheel-on-gpu-machine", "cpu-wheel-with-devices", "cpu-wheel-with-visible-devices", "cpu-wheel-asked-for-gpu",
+    "devices-are-labels", "gpu-wheel-without-gpu", "driver-too-old",
+})  # fmt: skip
+_NOT_TOGETHER = frozenset({
+    "nodes-differ-from-replicas",
+    "hosts-disagree", "same-rank-twice", "run-check-needs-two-nodes", "waits-for-nodes-that-nobody-starts",
+    "elastic-without-etcd",
+})  # fmt: skip
+_NAMES = frozenset({"name-is-loopback", "own-name-is-unknown"})
+_FOLLOWS: Mapping[str, frozenset[str]] = {
+    "waits-for-nodes-that-nobody-starts": frozenset({"nodes-differ-from-replicas"}),
+    "each-node-trains-alone": frozenset({"nodes-differ-from-replicas"}),
+    "processes-are-not-devices": _WRONG_WHEEL,
+    "cpu-wheel-asked-for-gpu": frozenset({"cpu-wheel-on-gpu-machine"}),
+    "no-parallel-environment": _WRONG_WHEEL | {"old-launcher", "each-node-trains-alone"},
+    "nobody-serves-the-master": _NOT_TOGETHER,
+    "master-is-not-reached": _NOT_TOGETHER,
+    "master-has-gone": _NOT_TOGETHER,
+    "peer-was-lost": _NAMES | {"nobody-hosts-the-store", "server-was-lost"},
+    "store-is-not-reached": _NAMES,
+    "server-was-lost": frozenset({"heter-is-not-reached"}),
+    "old-arguments": frozenset({"old-launcher"}),
+    "argument-not-in-effect": _NOT_TOGETHER | {"each-node-trains-alone"},
+}
+"""What follows from which: dropped where one of these is told."""
+
+
+def examine(
+    asked: Asked, logs: Mapping[str, LaunchLog], ranks: Mapping[str, RankSeen] | None = None,
+    machine: Machine | None = None, cause: CauseRecord | None = None,
+) -> tuple[Finding, ...]:  # fmt: skip
+    """`logs`: by rank of a job, by host of a log alone. `ranks`: what the cluster says of the ranks of a job. `cause`:
+    what its status says."""
+    case = Case(asked, logs, ranks or {}, machine or Machine(), cause)
+    found = [each for check in CHECKS for each in check(case)]
+    kept = [each for each in found if not _follows(each, found)]
+    return tuple(sorted(kept, key=lambda each: each.severity is not Severity.WRONG))
+
+
+def _follows(finding: Finding, found: Sequence[Finding]) -> bool:
+    others = {each.check for each in found if each.check not in _AFTER_ALL}
+    if finding.check in _AFTER_ALL:
+        before = [each for each in found if each.check in _AFTER_ALL]
+        return bool(others) or finding is not before[0]
+    return not _FOLLOWS.get(finding.check, frozenset()).isdisjoint(others)
+
+
+def name_logs(logs: Sequence[LaunchLog]) -> dict[str, LaunchLog]:
+    """The launchers of a log by their hosts; those of one host are numbered."""
+    named: dict[str, LaunchLog] = {}
+    for log in logs:
+        name, number = log.source, 2
+        while name in named:
+            name, number = f"{log.source or 'launcher'} ({number})", number + 1
+        named[name] = log
+    return named

@@ -1,0 +1,117 @@
+"""A job, its pods and what they printed, as a case for `examine`. Pure.
+
+The command line and the console read the logs in their own ways, and call `examine_job` with them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from paddock.doctor.asked import CPU, GPU, Machine, RankSeen, read_asked
+from paddock.doctor.examine import examine
+from paddock.doctor.findings import Finding
+from paddock.doctor.launch_block import LaunchLog
+from paddock.jobs.devices import find_asked
+from paddock.jobs.frameworks.registry import main_container
+from paddock.jobs.model import Job, Pod, PodPhase, Status
+from paddock.jobs.objects.observed import read_pod
+from paddock.kube.meta import Manifest
+from paddock.kube.quantities import read_amounts
+from paddock.kube.times import Moment
+from paddock.words.phrases import Foreign, phrase
+
+_GPU_WHEEL = re.compile(r"paddlepaddle-gpu\b|paddlepaddle_gpu\b|\+cu\d+|nvidia-cu(?:da|dnn)")
+_CPU_WHEEL = re.compile(r"paddlepaddle(?![-_])\b|\btorch\b.*\+cpu")
+_GPU_IMAGE = re.compile(r"[:/][^/]*(?:gpu|cuda|cudnn|cu\d{2,3})", re.IGNORECASE)
+_CPU_IMAGE = re.compile(r"(?:^|/)paddle:\d+\.\d+\.\d+$|[:/][^/]*cpu", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Printed:
+    """The log of a rank, as read, and when it printed last."""
+
+    log: LaunchLog
+    modified: Moment | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What else is known. `cores`: that ranks use now. `nodes`: of the cluster, as far as they may be read.
+    `requirements`: of the Environment that the ranks run in, whose name is `environment`; on a cluster both are empty,
+    and the image says it."""
+
+    cores: Mapping[str, float] = field(default_factory=dict)
+    nodes: Sequence[Manifest] = ()
+    environment: str = ""
+    requirements: Sequence[str] = ()
+    local: bool = True
+
+
+def examine_job(
+    job: Job,
+    status: Status,
+    pods: Iterable[Manifest],
+    printed: Mapping[str, Printed],
+    now: Moment,
+    around: Surroundings,
+    options: str = "",
+) -> tuple[Finding, ...]:
+    """`pods`: those that the job owns, of all attempts. `printed`: by rank, of the last attempt. `options`: of a
+    `paddock` command that reaches the job."""
+    image = _read_image(job)
+    wheel = read_wheel(around.requirements) if around.local else read_image(image)
+    asked = read_asked(job, wheel, around.environment if around.local else image, options)
+    found = {str(pod.rank): pod for each in pods if (pod := read_pod(each)) and status.holds(pod)}
+    ranks = {
+        str(rank): see_rank(found.get(str(rank)), printed.get(str(rank)), around.cores.get(str(rank)), now)
+        for rank in job.ranks()
+    }
+    logs = {rank: each.log for rank, each in printed.items()}
+    return examine(asked, logs, ranks, Machine(count_gpus(around.nodes)), status.cause)
+
+
+def see_rank(pod: Pod | None, printed: Printed | None, cores: float | None, now: Moment) -> RankSeen:
+    """Of a rank without a pod nothing is known."""
+    if pod is None:
+        return RankSeen()
+    running = pod.phase is PodPhase.RUNNING
+    begun = max(now - pod.started, 0.0) if pod.started is not None else None
+    printed_at = printed.modified if printed and printed.modified is not None else pod.started
+    return RankSeen(
+        running=running,
+        code=pod.exit.code if pod.exit and not running else None,
+        quiet=max(now - printed_at, 0.0) if printed_at is not None else None,
+        begun=begun,
+        cores=cores,
+        waits=phrase("{said}", said=Foreign(pod.waiting[1] or pod.waiting[0])) if pod.waiting else None,
+    )
+
+
+def read_wheel(requirements: Iterable[str]) -> str:
+    """`CPU` or `GPU` by the packages of an Environment; empty where they do not say it."""
+    text = "\n".join(requirements)
+    return GPU if _GPU_WHEEL.search(text) else CPU if _CPU_WHEEL.search(text) else ""
+
+
+def read_image(image: str) -> str:
+    """By the tag of an image, where it says it: `paddle:3.0.0-gpu-cuda12.6-cudnn9.5`, `paddle:3.0.0`."""
+    return GPU if _GPU_IMAGE.search(image) else CPU if _CPU_IMAGE.search(image) else ""
+
+
+def _read_image(job: Job) -> str:
+    for role in job.roles:
+        containers = list((role.template.get("spec") or {}).get("containers") or ())
+        if role.trains and containers:
+            return str(containers[main_container(job, containers)].get("image") or "")
+    return ""
+
+
+def count_gpus(nodes: Sequence[Manifest]) -> int | None:
+    """Of the node that has most; None without a node."""
+    counts = []
+    for node in nodes:
+        found = find_asked(read_amounts((node.get("status") or {}).get("allocatable")))
+        counts.append(int(found[1]) if found and found[0].name == "GPU" else 0)
+    return max(counts, default=None)

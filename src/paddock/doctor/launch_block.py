@@ -1,0 +1,354 @@
+"""What launchers print when they start, and what stands in their logs later, as a value. Pure; streamed.
+
+PaddlePaddle's launcher (2.3 to 3.3) prints its arguments, then what it made of them:
+
+    LAUNCH INFO 2026-11-20 15:38:21,548 -----------  Configuration  ----------------------
+    LAUNCH INFO 2026-11-20 15:38:21,548 nnodes: 2
+    LAUNCH INFO 2026-11-20 15:38:21,548 Job: default, mode collective, replicas 2[2:2], elastic False
+    LAUNCH INFO 2026-11-20 15:38:21,549 Run Pod: esvuqc, replicas 1, status ready
+    LAUNCH INFO 2026-11-20 15:38:21,561 Watching Pod: esvuqc, replicas 1, status running
+
+`Watching Pod` is the sign that it started; `elastic True` repeats `--nnodes 2:3` and says nothing. The launcher of
+other years prints `Configuration Arguments` without `LAUNCH INFO`; torchrun prints of itself when something fails.
+
+A log may be cut anywhere, have other lines between, colours, NULs, several hosts, and a million lines.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from paddock.doctor import signs
+from paddock.doctor.prefixes import Line, Prefixes
+from paddock.doctor.signs import Sign
+from paddock.kube.times import Moment, read_time
+from paddock.logs.complaints import read_complaint
+from paddock.logs.progress import Progress, read_progress
+from paddock.preflight.old_flags import TODAY
+
+PADDLE, OLD, TORCH = "paddle", "old paddle", "torchrun"
+_ARGUMENTS = TODAY | {"training_script", "training_script_args"}
+_OLD_ARGUMENT = re.compile(r"(?P<name>[a-z_]+):(?: (?P<value>.*))?")
+_LAUNCH = re.compile(
+    r"LAUNCH (?:INFO|WARNING|ERROR|DEBUG) (?:20\d\d-\d\d-\d\d \d\d:\d\d:\d\d[,.]\d+ |(?=args ))(?P<said>.*)"
+)
+_TIME = re.compile(r"20\d\d-\d\d-\d\d[ T]\d\d:\d\d:\d\d")
+_JOB = re.compile(
+    r"Job: (?P<id>.*), mode (?P<mode>\w+), replicas (?P<count>\d{1,6})\[(?P<least>\d{1,6}):(?P<most>\d{1,6})\], "
+    r"elastic (?P<elastic>\w+)"
+)
+_POD = re.compile(r"(?P<verb>Run|Watching) Pod: (?P<name>\w+), replicas (?P<count>\d{1,6}), status (?P<status>\w+)")
+_OVERRIDDEN = re.compile(r"args (?P<name>\w+) will be overridden by env: (?P<variable>\w+) value: (?P<value>.*)")
+_EXIT = re.compile(r"Exit code (-?\d{1,5})$")
+_ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|[@-_])")
+_LONGEST = 4_000
+_CHUNK = 1_000
+_RECENT = 20
+"""Lines at the end of a log in which progress is looked for."""
+_HELD = 2_000
+"""Lines that are held until the form of the file's prefixes is known."""
+
+
+@dataclass(frozen=True, slots=True)
+class JobLine:
+    """`replicas 3[2:4]`: nodes now, the least, the most. Before any peer is there, the first is the most."""
+
+    id: str
+    mode: str
+    count: int
+    least: int
+    most: int
+    elastic: bool
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class PodLine:
+    """`count`: processes of the node."""
+
+    name: str
+    count: int
+    status: str
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class Overridden:
+    """An argument that a variable of the environment has replaced."""
+
+    name: str
+    variable: str
+    value: str
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class LaunchLog:
+    """What one launcher printed. `source`: the host or rank before its lines, empty where there is none. `launcher`:
+    `PADDLE`, `OLD`, `TORCH`, or empty without lines of one. `arguments`: of the block; `"None"` stays as printed.
+    `run` and `watching`: the last of each, None where it is not there. `waits_since`: the number of a line `Waiting
+    peer start...` after which nothing has started. `began`, `ended`: the first and the last time in its lines. `gap`:
+    the longest time in seconds between two lines that both have one, without a line between them; `gap_line`: the
+    second of them. `has_gap`: lines in the middle were not read, so what is not seen may have been there."""
+
+    source: str = ""
+    lines: int = 0
+    first_line: int = 1
+    launcher: str = ""
+    block_line: int = 0
+    arguments: Mapping[str, str] = field(default_factory=dict)
+    overridden: tuple[Overridden, ...] = ()
+    job: JobLine | None = None
+    run: PodLine | None = None
+    watching: PodLine | None = None
+    starts: int = 0
+    signs: Mapping[str, Sign] = field(default_factory=dict)
+    waits_since: int = 0
+    exit_code: int | None = None
+    progress: Progress | None = None
+    last_text: str = ""
+    last_line: int = 0
+    began: Moment | None = None
+    ended: Moment | None = None
+    gap: float = 0.0
+    gap_line: int = 0
+    has_gap: bool = False
+
+    @property
+    def may_have_started(self) -> bool:
+        return self.starts > 0 or self.has_gap
+
+    def argument(self, name: str) -> str:
+        """Empty for one that was not given."""
+        value = self.arguments.get(name, "")
+        return "" if value == "None" else value
+
+    def sign(self, name: str) -> Sign | None:
+        return self.signs.get(name)
+
+    @property
+    def is_known(self) -> bool:
+        """Whether it has a launcher's lines, or an error of a rank that was started without one."""
+        errors = (each.text for each in self.signs.values())
+        return bool(self.launcher) or any(each.startswith("E") or read_complaint(each) for each in errors)
+
+
+class _Reader:
+    """One launcher's lines."""
+
+    def __init__(self, source: str, first_line: int) -> None:
+        self.source, self.first_line = source, first_line
+        self.lines = self.block_line = self.waits_since = self.starts = self.last_line = 0
+        self.launcher = self.last_text = ""
+        self.arguments: dict[str, str] = {}
+        self.overridden: list[Overridden] = []
+        self.job: JobLine | None = None
+        self.run: PodLine | None = None
+        self.watching: PodLine | None = None
+        self.signs: dict[str, Sign] = {}
+        self.exit_code: int | None = None
+        self._recent: deque[str] = deque(maxlen=_RECENT)
+        self.began: Moment | None = None
+        self.ended: Moment | None = None
+        self.gap, self.gap_line = 0.0, 0
+        self.has_gap = False
+        self._in_old_block = False
+        self._timed = 0
+
+    def feed(self, line: Line, number: int, *, may_tell: bool) -> None:
+        """`may_tell`: False where no line of the chunk has a word of a sign."""
+        text = line.text
+        self.lines += 1
+        if text.strip() and not text.startswith("## "):
+            self.last_text, self.last_line = text, number
+        self._take_time(line, number)
+        if self._in_old_block:
+            self._take_old_argument(text)
+        if may_tell and signs.may_tell(text):
+            self._take(text, number)
+        else:
+            self._recent.append(text)
+
+    def skip(self, lines: Sequence[str], number: int) -> None:
+        """Lines in which nothing is told; the last of them has the number `number`."""
+        self.lines += len(lines)
+        for back, text in enumerate(reversed(lines)):
+            if text.strip():
+                self.last_text, self.last_line = text, number - back
+                break
+        self._recent.extend(lines[-_RECENT:])
+        for text in reversed(lines[-20:]):
+            if _TIME.search(text, 0, 60):
+                self._take_time(Line(text))
+                break
+
+    def leave_out(self, lines: int) -> None:
+        """Also the time that has passed in them is no pause. Who still waits says it again."""
+        self.lines += lines
+        self.has_gap, self.waits_since, self._in_old_block = True, 0, False
+        self._recent.clear()
+
+    def _take_time(self, line: Line, number: int = 0) -> None:
+        moment = line.seconds
+        if moment is None:
+            stamp = line.stamp
+            if not stamp and ":" in line.text[:60] and (found := _TIME.search(line.text, 0, 60)):
+                stamp = found[0]
+            moment = _read_stamp(stamp) if stamp else None
+        if moment is not None:
+            self.began = moment if self.began is None else self.began
+            if self.ended is not None and self._timed == self.lines - 1 and moment - self.ended > self.gap:
+                self.gap, self.gap_line = moment - self.ended, number
+            self.ended, self._timed = moment, self.lines
+
+    def _take(self, text: str, number: int) -> None:
+        for name in signs.find_signs(text):
+            before = self.signs.get(name)
+            self.signs[name] = before.again(number) if before else Sign(signs.cut_text(text), number, number)
+        if text.startswith("-----------  Configuration Arguments"):
+            self.launcher, self.block_line, self._in_old_block = OLD, number, True
+        elif found := _LAUNCH.search(text, 0, _LONGEST):
+            self.launcher = self.launcher or PADDLE
+            self._take_said(found["said"], number)
+        elif not self.launcher and signs.is_of_torch(text):
+            self.launcher = TORCH
+
+    def _take_said(self, said: str, number: int) -> None:
+        name, colon, value = said.partition(":")
+        if said.startswith("-----------  Configuration"):
+            self.block_line = number
+        elif colon and name in _ARGUMENTS and self.job is None:
+            self.arguments[name] = value.strip()
+            self.block_line = self.block_line or number
+        elif found := _JOB.match(said):
+            count, least, most = (int(found[each]) for each in ("count", "least", "most"))
+            self.job = JobLine(found["id"], found["mode"], count, least, most, found["elastic"] == "True", number)
+            self.watching = None  # an elastic job forms anew
+        elif found := _POD.match(said):
+            pod = PodLine(found["name"], int(found["count"]), found["status"], number)
+            self.waits_since = 0
+            if found["verb"] == "Run":
+                self.run = pod
+            else:
+                self.watching, self.starts = pod, self.starts + 1
+        elif said.startswith(("Waiting peer start", "Waiting peer ready")):
+            self.waits_since = self.waits_since or number
+        elif found := _OVERRIDDEN.match(said):
+            self.overridden.append(Overridden(found["name"], found["variable"], found["value"].strip(), number))
+        elif found := _EXIT.match(said.strip()):
+            self.exit_code = int(found[1])
+
+    def _take_old_argument(self, text: str) -> None:
+        if text.startswith("-" * 20):
+            self._in_old_block = False
+        elif found := _OLD_ARGUMENT.fullmatch(text.strip()):
+            self.arguments[found["name"]] = (found["value"] or "").strip()
+
+    def build(self) -> LaunchLog:
+        names = LaunchLog.__slots__
+        values = {name: getattr(self, name) for name in names if name not in ("overridden", "progress")}
+        progress = next(filter(None, map(read_progress, reversed(self._recent))), None)
+        return LaunchLog(**values, overridden=tuple(self.overridden), progress=progress)
+
+
+def _read_stamp(stamp: str) -> Moment | None:
+    """A local time of a log is taken for UTC: only differences count."""
+    text = stamp.replace(",", ".").replace(" ", "T")
+    return read_time(text if text[-1] == "Z" or "+" in text else f"{text}+00:00")
+
+
+class LogReader:
+    """The launchers of one log. Feed its lines in order; `build` when it has ended. `number`: lines so far."""
+
+    def __init__(self) -> None:
+        self.number = 0
+        self._prefixes = Prefixes()
+        self._held: list[str] = []
+        self._readers: dict[str, list[_Reader]] = {}
+
+    def feed(self, lines: Iterable[str]) -> None:
+        clean = [_clean(each) for each in lines]
+        if not self._prefixes.is_known:
+            self._held += clean
+            if not any(map(self._prefixes.learn, clean)) and len(self._held) < _HELD:
+                return
+            clean, self._held = self._held, []
+        for start in range(0, len(clean), _CHUNK):
+            self._feed_chunk(clean[start : start + _CHUNK])
+
+    def _feed_chunk(self, lines: Sequence[str]) -> None:
+        may_tell = signs.may_tell("\n".join(lines))
+        if self._prefixes.is_empty and not may_tell and "" in self._readers:
+            self.number += len(lines)
+            self._readers[""][-1].skip(lines, self.number)
+            return
+        for text in lines:
+            self.number += 1
+            if may_tell:
+                self._prefixes.learn(text)
+            line = self._prefixes.split(text)
+            self._find(line).feed(line, self.number, may_tell=may_tell)
+
+    def _find(self, line: Line) -> _Reader:
+        """A second block of one source is another launcher's, as where files are put together."""
+        found = self._readers.setdefault(line.host, [])
+        begins = "-----------  Configuration" in line.text
+        if not found or (begins and found[-1].block_line):
+            found.append(_Reader(line.host, self.number))
+        return found[-1]
+
+    def count(self) -> int:
+        """Lines so far, with those that are held back."""
+        return self.number + len(self._held)
+
+    def leave_out(self, lines: int) -> None:
+        """So many lines that nobody has read, about; those that follow are numbered after them."""
+        self._release()
+        self.number += lines
+        for readers in self._readers.values():
+            readers[-1].leave_out(lines)
+
+    def _release(self) -> None:
+        """What was held back until its prefixes are known."""
+        if self._held:
+            held, self._held, self._prefixes.is_known = self._held, [], True
+            for start in range(0, len(held), _CHUNK):
+                self._feed_chunk(held[start : start + _CHUNK])
+
+    def build(self) -> tuple[LaunchLog, ...]:
+        """Those that have something of a launcher; all where none has."""
+        self._release()
+        found = [reader.build() for readers in self._readers.values() for reader in readers]
+        return tuple([each for each in found if each.is_known] or found)
+
+
+def read_launch_logs(lines: Iterable[str]) -> tuple[LaunchLog, ...]:
+    reader = LogReader()
+    for chunk in _chunks(lines):
+        reader.feed(chunk)
+    return reader.build()
+
+
+def _chunks(lines: Iterable[str]) -> Iterator[list[str]]:
+    chunk: list[str] = []
+    for line in lines:
+        chunk.append(line)
+        if len(chunk) == _CHUNK:
+            yield chunk
+            chunk = []
+    if chunk:
+        yield chunk
+
+
+def _clean(line: str) -> str:
+    """Without colours, NULs and the states that a bar was drawn over; no longer than anybody reads."""
+    line = line.rstrip("\r\n")
+    if "\r" in line:  # before it is cut: the last state counts, however many were drawn
+        line = line.rpartition("\r")[2]
+    line = line[:_LONGEST]
+    if "\0" in line:
+        line = line.replace("\0", "")
+    return _ANSI.sub("", line) if "\x1b" in line else line

@@ -1,0 +1,187 @@
+"""Silent for long: which rank waits for whom?
+
+A launcher waits for its peers without a limit. In a collective each rank waits for the slowest, so all of them stop
+printing together, and the one that stopped first, or did fewer steps, is the one to look at. Trainers whose parameter
+server is cut off are silent without an end (PaddlePaddle 3.0.0: not a line in 90 seconds).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from paddock.doctor import signs
+from paddock.doctor.asked import RankSeen
+from paddock.doctor.case import Case, place
+from paddock.doctor.findings import Finding, Severity
+from paddock.doctor.launch_block import LaunchLog
+from paddock.kube.times import format_duration
+from paddock.words.phrases import Names, Phrase, phrase
+
+_QUIET, _UNSEEN, _COMPUTES = 120.0, 600.0, 1800.0
+"""Seconds without a line that are not long: for a program that does nothing, for one of which nobody knows what it
+does, and for one that computes on all ranks."""
+_LINES = 30
+"""A rank is silent if it has printed nothing for so many times its usual pause."""
+_GAP = 60.0
+"""Seconds between two lines of a log that did not end well."""
+_SOON = 30.0
+"""Seconds in which the ranks of a job begin."""
+_BUSY, _IDLE = 0.5, 0.05
+"""Cores."""
+
+
+def check_silence(case: Case) -> Iterator[Finding]:
+    yield from _check_waiting(case)
+    yield from _check_ended(case)
+    yield from _check_quiet(case)
+    yield from _check_gap(case)
+
+
+def _check_waiting(case: Case) -> Iterator[Finding]:
+    """Launchers that wait for their peers."""
+    waiting = [(name, log) for name, log in case.logs.items() if log.waits_since and log.exit_code is None]
+    fresh = [case.ranks[name] for name, _ in waiting if name in case.ranks and _is_fresh(case.ranks[name])]
+    if not waiting or fresh:
+        return
+    log = waiting[0][1]
+    absent = [
+        rank for rank in _list_ranks(case) if rank not in {each for each, _ in waiting} and _is_absent(case, rank)
+    ]
+    nodes = log.job.most if log.job and not log.job.elastic else log.job.least if log.job else case.nodes
+    yield Finding(
+        "waits-for-peers",
+        Severity.WRONG,
+        ", ".join(place(each, found.waits_since) for each, found in waiting[:4]),
+        _tell_waiting(case, absent, nodes, len(waiting)),
+        phrase("the launcher waits for its peers without a limit, and prints `Watching Pod` when all are there"),
+        phrase("see why {ranks} has not started", ranks=Names(tuple(absent)))
+        if absent
+        else phrase("start the launcher on each host, with the same --master, --nnodes and --job_id"),
+        case.asked.logs.replace("paddock logs", "paddock explain").replace(" --raw", ""),
+    )
+
+
+def _is_fresh(seen: RankSeen) -> bool:
+    return seen.begun is not None and seen.begun < _SOON
+
+
+def _is_absent(case: Case, rank: str) -> bool:
+    seen = case.ranks.get(rank)
+    return rank not in case.logs or (seen is not None and not seen.running)
+
+
+def _list_ranks(case: Case) -> list[str]:
+    return [f"{role.name}-{index}" for role in case.asked.roles if role.trains for index in range(role.ranks)]
+
+
+def _tell_waiting(case: Case, absent: list[str], nodes: int, count: int) -> Phrase:
+    why = next((seen.waits for rank in absent if (seen := case.ranks.get(rank)) and seen.waits), None)
+    if absent and why is not None:
+        return phrase("{count} of {nodes} launchers wait for {ranks}: {why}",
+                      count=count, nodes=nodes, ranks=Names(tuple(absent)), why=why)  # fmt: skip
+    if absent:
+        return phrase("{count} of {nodes} launchers wait for {ranks}, which does not run",
+                      count=count, nodes=nodes, ranks=Names(tuple(absent)))  # fmt: skip
+    if count >= nodes:
+        return phrase("all {nodes} launchers wait, and do not see each other", nodes=nodes)
+    return phrase("{count} of {nodes} launchers wait, and nothing is known of the others", count=count, nodes=nodes)
+
+
+def _check_ended(case: Case) -> Iterator[Finding]:
+    """A rank has failed, and others run on, which wait for it."""
+    ended = [name for name, seen in case.ranks.items() if seen.code not in (None, 0)]
+    running = [name for name, seen in case.ranks.items() if seen.running]
+    if not case.ranks:
+        ended = [name for name, log in case.logs.items() if log.exit_code not in (None, 0) or log.sign(signs.FAILED)]
+        running = [name for name, log in case.logs.items() if name not in ended and log.exit_code is None and name]
+        if any(log.sign(signs.COMPLETED) for log in case.logs.values()):
+            return
+    elif any((case.ranks[name].quiet or 0) < _QUIET for name in running):
+        return
+    if ended and running:
+        yield Finding(
+            "waits-for-ended-rank",
+            Severity.WRONG,
+            ", ".join(running[:4]),
+            phrase("{waiting} has printed no end, and {ended} has failed",
+                   waiting=Names(tuple(running)), ended=Names(tuple(ended))),
+            phrase("a rank in a collective may wait for a failed peer for minutes, or for ever"),
+            phrase("look why {ended} failed; end the other ranks and start all again", ended=Names(tuple(ended))),
+            case.asked.logs.replace("--raw", "--first-error"),
+        )  # fmt: skip
+
+
+def _check_quiet(case: Case) -> Iterator[Finding]:
+    """Ranks that run, and print nothing."""
+    running = {name: seen for name, seen in case.ranks.items() if seen.running}
+    quiet = {name: seen.quiet for name, seen in running.items() if seen.quiet is not None}
+    training = {name: each for name, each in quiet.items() if (role := case.asked.role_of(name)) and role.trains}
+    cores = {name: seen.cores for name, seen in running.items() if name in training and seen.cores is not None}
+    busy = [name for name, each in cores.items() if each >= _BUSY]
+    idle = [name for name, each in cores.items() if each <= _IDLE]
+    least = _UNSEEN if not cores else _COMPUTES if len(busy) == len(training) else _QUIET
+    if not training or not all(_is_long(case, name, each, least) for name, each in training.items()):
+        return
+    if any(log.waits_since for log in case.logs.values()):
+        return
+    first = _choose_slowest(case, training)
+    yield Finding(
+        "silent-for-long",
+        Severity.RISK,
+        first,
+        phrase("no rank has printed for {time}; {rank} stopped first, after {lines} lines",
+               time=format_duration(min(training.values())), rank=first,
+               lines=case.logs[first].lines if first in case.logs else 0),
+        _explain_quiet(busy, idle, is_known=bool(cores)),
+        phrase("look at the last lines of {rank}, and at its machine and network", rank=first),
+        _show_last(case, first),
+    )  # fmt: skip
+
+
+def _explain_quiet(busy: list[str], idle: list[str], *, is_known: bool) -> Phrase:
+    if busy and idle:
+        return phrase("{idle} wait idle for {busy}, which computes", idle=Names(tuple(idle)), busy=Names(tuple(busy)))
+    if is_known and not busy:
+        return phrase("all ranks are idle: each waits for something, such as a peer, a lock or a download")
+    return phrase("in a collective all ranks wait for the slowest, or for one that is cut off")
+
+
+def _show_last(case: Case, rank: str) -> str:
+    role, _, index = rank.rpartition("-")
+    return case.asked.logs.replace(" --raw", f" --role {role} --rank {index} --tail 20") if role else ""
+
+
+def _is_long(case: Case, name: str, quiet: float, least: float) -> bool:
+    """By what is usual for this program: an epoch may take an hour."""
+    seen, log = case.ranks[name], case.logs.get(name, LaunchLog())
+    printed = max((seen.begun or 0) - quiet, 0)
+    return quiet >= max(least, _LINES * printed / max(log.lines, 1))
+
+
+def _choose_slowest(case: Case, quiet: dict[str, float]) -> str:
+    """The fewest steps, then the longest silence."""
+
+    def order(name: str) -> tuple[int, int, float]:
+        found = case.logs[name].progress if name in case.logs else None
+        return (found.epoch or 0 if found else 0, found.step or 0 if found else 0, -quiet[name])
+
+    return min(quiet, key=order)
+
+
+def _check_gap(case: Case) -> Iterator[Finding]:
+    """Of a log alone, with times: a long time without a line before an end that was not good."""
+    if case.ranks or any(log.sign(signs.COMPLETED) or log.exit_code == 0 for log in case.logs.values()):
+        return
+    found = [(name, log) for name, log in case.logs.items() if log.gap >= _GAP and log.gap_line >= log.last_line - 1]
+    if found and len(found) == len(case.logs):
+        name, log = min(found, key=lambda each: each[1].gap_line)
+        yield Finding(
+            "silent-for-long",
+            Severity.RISK,
+            place(name, log.gap_line),
+            phrase("nothing was printed for {time} before this line, by any of {count} sources",
+                   time=format_duration(log.gap), count=len(found)),
+            phrase("in a collective all ranks wait for the slowest, or for one that is cut off"),
+            phrase("look whether each host reaches the others, and which of them was silent first"),
+            "paddock doctor --host --peer OTHER_HOST",
+        )  # fmt: skip

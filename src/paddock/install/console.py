@@ -1,0 +1,118 @@
+"""The objects that install the console: an account without rights and without a token, Deployment, Service, and a rule
+for who may reach it.
+
+Each reader signs in with a token of their own, which goes along with every request, so the console can do nothing that
+its reader could not. It is optional, needs no operator, and has a Namespace of its own, so that it can be removed with
+all that was applied. `paddock manifests console` prints deploy/v1/console.yaml from here.
+"""
+
+from __future__ import annotations
+
+from paddock.install.deployment import (
+    EXAMPLE_IMAGE,
+    build_container_security,
+    build_network_policy,
+    build_pod_security,
+)
+from paddock.kube.meta import Manifest
+
+NAMESPACE = "paddle-console"
+NAME, ACCOUNT = "paddle-console", "paddle-console-sa"
+PORT = 8765
+CLIENT = "paddock.dev/console-client"
+"""The label of a namespace, `"true"`, whose pods may reach the console: that of an Ingress controller."""
+_SERVICE_PORT = 80
+_TRUST = "/var/run/secrets/kubernetes.io/serviceaccount"
+"""Where a pod looks for the certificate of its API server. The token that is there in other pods is not here."""
+_ROOTS = "kube-root-ca.crt"
+"""The ConfigMap in which every namespace has that certificate (Kubernetes 1.20 and later)."""
+
+_LABELS = {"app.kubernetes.io/name": "paddock", "app.kubernetes.io/component": "console"}
+
+
+def build_console(namespace: str = NAMESPACE, image: str = EXAMPLE_IMAGE) -> tuple[Manifest, ...]:
+    """All objects, in the order in which they must be created. Another namespace is there already."""
+    return (
+        *((_build_namespace(),) if namespace == NAMESPACE else ()),
+        {
+            "apiVersion": "v1",
+            "kind": "ServiceAccount",
+            "metadata": _metadata(ACCOUNT, namespace),
+            "automountServiceAccountToken": False,
+        },
+        _build_service(namespace),
+        build_network_policy(NAME, namespace, _LABELS, PORT, CLIENT),
+        _build_deployment(namespace, image),
+    )
+
+
+def _build_namespace() -> Manifest:
+    restricted = {"pod-security.kubernetes.io/enforce": "restricted"}
+    return {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE, "labels": _LABELS | restricted}}
+
+
+def _build_service(namespace: str) -> Manifest:
+    return {
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": _metadata(NAME, namespace),
+        "spec": {"selector": dict(_LABELS), "ports": [{"name": "http", "port": _SERVICE_PORT, "targetPort": "http"}]},
+    }
+
+
+def _build_deployment(namespace: str, image: str) -> Manifest:
+    """One replica: sessions are in its memory. A new pod is there before the old one ends."""
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": _metadata(NAME, namespace),
+        "spec": {
+            "replicas": 1,
+            "selector": {"matchLabels": dict(_LABELS)},
+            "template": {
+                "metadata": {"labels": dict(_LABELS)},
+                "spec": {
+                    "serviceAccountName": ACCOUNT,
+                    "automountServiceAccountToken": False,
+                    "securityContext": build_pod_security(),
+                    "containers": [_build_container(image)],
+                    "volumes": [
+                        {"name": "trust", "configMap": {"name": _ROOTS}},
+                        {"name": "tmp", "emptyDir": {"sizeLimit": "2Gi"}},
+                    ],
+                },
+            },
+        },
+    }
+
+
+def _build_container(image: str) -> Manifest:
+    return {
+        "name": "console",
+        "image": image,
+        "imagePullPolicy": "IfNotPresent",
+        "command": ["paddock", "console"],
+        "args": ["--serve", f"--bind-address=:{PORT}"],
+        "env": [{"name": "HOME", "value": "/tmp"}],  # noqa: S108 - the pod's own volume
+        "ports": [{"name": "http", "containerPort": PORT}],
+        "livenessProbe": _probe(delay=15, period=20),
+        "readinessProbe": _probe(delay=1, period=5),
+        "resources": {
+            "requests": {"cpu": "50m", "memory": "128Mi"},
+            "limits": {"cpu": "1", "memory": "512Mi"},
+        },
+        "securityContext": build_container_security(),
+        "volumeMounts": [
+            {"name": "trust", "mountPath": _TRUST, "readOnly": True},
+            {"name": "tmp", "mountPath": "/tmp"},  # noqa: S108 - logs that are kept while the pod lives
+        ],
+    }
+
+
+def _probe(*, delay: int, period: int) -> Manifest:
+    """Whether the process answers; an API server that is down makes no console better by a restart."""
+    return {"httpGet": {"path": "/healthz", "port": "http"}, "initialDelaySeconds": delay, "periodSeconds": period}
+
+
+def _metadata(name: str, namespace: str) -> Manifest:
+    return {"name": name, "namespace": namespace, "labels": dict(_LABELS)}

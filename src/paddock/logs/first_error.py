@@ -1,0 +1,54 @@
+"""The first error in a log, with the lines around it. Pure."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from paddock.logs.complaints import is_echo, read_complaint
+from paddock.logs.tracebacks import begins_traceback, without_rank
+
+BEFORE, AFTER = 5, 5
+"""Lines around the error and its traceback."""
+_LONGEST_TRACEBACK = 100
+
+
+@dataclass(slots=True)
+class _Excerpt:
+    lines: list[str]
+    is_echo: bool
+    left: int = AFTER
+
+    def add(self, line: str) -> None:
+        if self.left:
+            self.lines.append(line)
+            self.left -= 1
+
+
+def find_first_error(lines: Iterable[str]) -> list[str]:
+    """The error, its traceback and `BEFORE` lines before it, and `AFTER` lines after it; empty without an error.
+
+    The first error that does not follow from a peer's end; without such a one the first that does. No more lines are
+    read than that takes.
+    """
+    window: deque[str] = deque(maxlen=_LONGEST_TRACEBACK + BEFORE)
+    found: list[_Excerpt] = []
+    for line in lines:
+        for each in found:
+            each.add(line)
+        if found and not found[-1].is_echo:
+            if not found[-1].left:
+                break
+            continue
+        complaint = read_complaint(without_rank(line))
+        if complaint is not None and (not found or not is_echo(complaint.text)):
+            found.append(_Excerpt(_begin([*window, line]), is_echo(complaint.text)))
+        window.append(line)
+    return found[-1].lines if found else []
+
+
+def _begin(lines: list[str]) -> list[str]:
+    """From `BEFORE` lines before the traceback, or before the last line if there is none."""
+    start = next((place for place in range(len(lines) - 1, -1, -1) if begins_traceback(lines[place])), len(lines) - 1)
+    return lines[max(0, start - BEFORE) :]

@@ -1,0 +1,1 @@
+"""The text of a manifest as values: documents with lines, fields, edits that keep comments. Knows no kind. Pure."""

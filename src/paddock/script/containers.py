@@ -1,0 +1,34 @@
+"""The container that a typed command trains in, whatever the framework. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from paddock.kube.meta import Manifest
+from paddock.script.escapes import escape
+from paddock.script.names import build_secret_name
+from paddock.script.request import ScriptRequest
+from paddock.script.variables import build_variables
+
+GPU = "nvidia.com/gpu"
+
+
+def build_container(
+    request: ScriptRequest, container: str, job: str, image: str, words: Sequence[str], *, gpus: int
+) -> Manifest:
+    """`container`: its name. `image`: of a request that names none. `words`: the command, as it is meant."""
+    command = [escape(word) for word in words]
+    built: dict[str, Any] = {"name": container, "image": request.image or image, "command": command}
+    if entries := build_variables(request.variables, build_secret_name(job), [key for key, _ in request.secrets]):
+        built["env"] = entries
+    if gpus:
+        built["resources"] = {"limits": {GPU: gpus}}
+    return built
+
+
+def with_defaults(request: ScriptRequest, *defaults: tuple[str, str]) -> ScriptRequest:
+    """The request with variables that the user has not set."""
+    given = {name for name, _ in (*request.variables, *request.secrets)}
+    return replace(request, variables=(*(each for each in defaults if each[0] not in given), *request.variables))

@@ -1,0 +1,119 @@
+"""The kind of job that a typed command becomes, one entry for each framework. Pure.
+
+A framework is recognised by the launcher that was typed, else by what the program imports; --framework decides where
+neither tells. A program of which nothing is known becomes a PaddleJob, whose pods run any program.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Set
+from dataclasses import dataclass
+
+from paddock.kube.datasets import MOUNTS_ANNOTATION
+from paddock.kube.meta import Manifest
+from paddock.script import paddle_job, pytorch_job
+from paddock.script.program import Program
+from paddock.script.request import ScriptRequest
+from paddock.words.phrases import Names, Phrase, phrase
+
+
+@dataclass(frozen=True, slots=True)
+class ScriptKind:
+    """`framework`: as in `jobs.frameworks.registry`; `title`: what people call it. `modules`: imports, and `launchers`:
+    first words or modules of `python -m`, by which a program is recognised. `build_spec`: request and the job's name ->
+    the job's spec; `build_command`: what a container runs. `explain_refused`: what the framework cannot do of a
+    request. `options`: field of the manifest -> the option that it was made of."""
+
+    framework: str
+    title: str
+    api_version: str
+    kind: str
+    modules: frozenset[str]
+    launchers: frozenset[str]
+    build_spec: Callable[[ScriptRequest, str], Manifest]
+    build_command: Callable[[ScriptRequest], list[str]]
+    explain_refused: Callable[[ScriptRequest], Iterator[Phrase]]
+    options: Mapping[str, str]
+
+
+_OPTIONS = {
+    "metadata.name": "--name",
+    "spec.runPolicy.backoffLimit": "--restarts",
+    f"metadata.annotations[{MOUNTS_ANNOTATION}]": "--data",
+}
+PADDLE = ScriptKind(
+    framework="paddle",
+    title="PaddlePaddle",
+    api_version="batch.paddlepaddle.org/v1",
+    kind="PaddleJob",
+    modules=frozenset({"paddle", "paddlenlp", "paddleseg", "paddlets", "paddlex", "ppdet", "ppocr", "pgl", "parl"}),
+    launchers=frozenset(
+        {"fleetrun", "paddle.distributed.launch", "paddle.distributed.run", "paddle.distributed.fleet.launch"}
+    ),
+    build_spec=paddle_job.build_spec,
+    build_command=paddle_job.build_command,
+    explain_refused=paddle_job.explain_refused,
+    options={**_OPTIONS, "spec.worker.replicas": "--workers", "spec.ps.replicas": "--ps"},
+)
+PYTORCH = ScriptKind(
+    framework="pytorch",
+    title="PyTorch",
+    api_version="kubeflow.org/v1",
+    kind="PyTorchJob",
+    modules=frozenset({"torch", "torchvision", "torchaudio", "lightning", "pytorch_lightning", "accelerate", "timm"}),
+    launchers=frozenset({"torchrun", "torch.distributed.run", "torch.distributed.launch"}),
+    build_spec=pytorch_job.build_spec,
+    build_command=pytorch_job.build_command,
+    explain_refused=pytorch_job.explain_refused,
+    options={**_OPTIONS, "spec.pytorchReplicaSpecs.Worker.replicas": "--workers"},
+)
+SCRIPT_KINDS: Mapping[str, ScriptKind] = {each.framework: each for each in (PADDLE, PYTORCH)}
+
+
+def find_kind(request: ScriptRequest) -> ScriptKind:
+    return SCRIPT_KINDS[request.framework]
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """`framework`: a key of `SCRIPT_KINDS`. `doubt`: a sentence to print where another would have done as well."""
+
+    framework: str
+    doubt: Phrase | None = None
+
+
+def choose_framework(program: Program, imports: Set[str]) -> Choice:
+    """What nobody has said. `imports`: the first parts of the modules that the program imports."""
+    launched = next((each for each in SCRIPT_KINDS.values() if program.launcher in each.launchers), None)
+    if launched is not None:
+        return Choice(launched.framework)
+    found = [each for each in SCRIPT_KINDS.values() if not each.modules.isdisjoint(imports)]
+    if not found:
+        return Choice(PADDLE.framework)
+    first = found[0]
+    if len(found) == 1:
+        return Choice(first.framework)
+    return Choice(
+        first.framework,
+        phrase(
+            "{script} imports {titles}: it becomes a {kind}; --framework {other} makes a {other_kind} of it",
+            script=program.script or program.name, titles=Names(tuple(each.title for each in found)), kind=first.kind,
+            other=found[1].framework, other_kind=found[1].kind,
+        ),
+    )  # fmt: skip
+
+
+def find_modules(launcher: str) -> frozenset[str]:
+    """The modules that stand for the framework of a launcher; empty for any other word."""
+    return next((each.modules for each in SCRIPT_KINDS.values() if launcher in each.launchers), frozenset())
+
+
+def explain_other_launcher(program: Program, framework: str) -> Phrase | None:
+    """Why a framework that was named is not that of the launcher that was typed; None if it is."""
+    for each in SCRIPT_KINDS.values():
+        if program.launcher in each.launchers and each.framework != framework:
+            return phrase(
+                "{launcher} starts programs of {title}: leave --framework {framework} out",
+                launcher=program.launcher, title=each.title, framework=framework,
+            )  # fmt: skip
+    return None

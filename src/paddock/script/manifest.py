@@ -1,0 +1,61 @@
+"""ScriptRequest -> the job of its framework (`script.kinds`). Pure.
+
+A job is not restarted unless that was asked for (backoffLimit 0): a mistake in a script must end the command at once.
+Whoever types a command waits for all of it: each rank decides, and none is ended for being the last (`apis.success`).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from paddock.jobs.apis.success import write_success
+from paddock.jobs.labels import (
+    ENVIRONMENT_ANNOTATION,
+    REQUIREMENTS_ANNOTATION,
+    RESUME_ANNOTATION,
+    SUCCESS_ANNOTATION,
+    WORKING_DIRECTORY_ANNOTATION,
+)
+from paddock.kube.datasets import MOUNTS_ANNOTATION
+from paddock.kube.meta import Manifest
+from paddock.script.escapes import escape
+from paddock.script.kinds import find_kind
+from paddock.script.names import build_name
+from paddock.script.program import read_program
+from paddock.script.request import ScriptRequest
+
+
+def build_manifest(request: ScriptRequest) -> Manifest:
+    """The job. `request` has been checked (`cli.submit.script.requests`): there is a word, and all are UTF-8."""
+    name, kind = find_name(request), find_kind(request)
+    return {
+        "apiVersion": kind.api_version,
+        "kind": kind.kind,
+        "metadata": _build_metadata(request, name),
+        "spec": kind.build_spec(request, name),
+    }
+
+
+def find_name(request: ScriptRequest) -> str:
+    return request.name or build_name(read_program(request.words).name or request.words[0])
+
+
+def build_command(request: ScriptRequest) -> list[str]:
+    """The command of the containers that train, as the manifest has it."""
+    return [escape(word) for word in find_kind(request).build_command(request)]
+
+
+def _build_metadata(request: ScriptRequest, name: str) -> Manifest:
+    annotations = {
+        SUCCESS_ANNOTATION: write_success(request.end_wait),
+        REQUIREMENTS_ANNOTATION: request.requirements,
+        ENVIRONMENT_ANNOTATION: request.environment,
+        MOUNTS_ANNOTATION: request.mounts,
+        RESUME_ANNOTATION: "true" if request.resume else "",
+        WORKING_DIRECTORY_ANNOTATION: request.directory,
+    }
+    metadata: dict[str, Any] = {"name": name}
+    if request.namespace:
+        metadata["namespace"] = request.namespace
+    metadata["annotations"] = {key: value for key, value in annotations.items() if value}
+    return metadata

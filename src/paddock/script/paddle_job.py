@@ -1,0 +1,68 @@
+"""ScriptRequest -> the spec of a PaddleJob of batch.paddlepaddle.org/v1. Pure.
+
+Collective training with several workers needs PaddlePaddle's launcher: two plain `python train.py` with the variables
+of paddle-operator form no group and raise no error (PaddlePaddle 3.3.1). It is added to the command, for all to see.
+Parameter servers and their workers run the plain command; PADDLE_TRAINING_ROLE tells them apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from paddock.kube.meta import Manifest
+from paddock.script.containers import build_container
+from paddock.script.program import Program, read_program
+from paddock.script.request import ScriptRequest
+from paddock.words.phrases import Phrase
+
+COLLECTIVE_IMAGE = "paddlepaddle/paddle:3.3.1"
+SERVERS_IMAGE = "registry.baidubce.com/paddle-operator/paddle-ubuntu:2.0.0-18.04"
+"""Images that stand for the Environments `paddle` and `paddle-ubuntu` (`environments.defaults`): PaddlePaddle's newest
+wheels have no parameter servers."""
+
+LAUNCHER = ("-m", "paddle.distributed.launch")
+
+
+def build_spec(request: ScriptRequest, name: str) -> Manifest:
+    spec: dict[str, Any] = {"runPolicy": {"backoffLimit": request.restarts}}
+    if request.servers and request.workers > 1:
+        # Without gloo no worker waits for the first, which initialises the parameters, and some then learn nothing.
+        spec["withGloo"] = 1
+    if request.servers:
+        spec["ps"] = _build_role(request, name, request.servers, gpus=0)
+    spec["worker"] = _build_role(request, name, request.workers, gpus=request.gpus)
+    return spec
+
+
+def explain_refused(request: ScriptRequest) -> Iterator[Phrase]:
+    """Nothing: the checks of manifests know what a PaddleJob cannot have."""
+    yield from ()
+
+
+def _build_role(request: ScriptRequest, name: str, replicas: int, *, gpus: int) -> Manifest:
+    image = SERVERS_IMAGE if request.servers else COLLECTIVE_IMAGE
+    container = build_container(request, "paddle", name, image, build_command(request), gpus=gpus)
+    pod: dict[str, Any] = {"containers": [container]}
+    if request.restarts:
+        # batch/v1's default, Never, fails the job at the first failed rank, whatever the limit
+        pod["restartPolicy"] = "OnFailure"
+    return {"replicas": replicas, "template": {"spec": pod}}
+
+
+def build_command(request: ScriptRequest) -> list[str]:
+    """What was typed, behind the launcher where one is needed."""
+    program = read_program(request.words)
+    words = list(request.words)
+    if request.workers > 1 and not request.servers and not program.launcher:
+        words = add_launcher(words, program)
+    return words
+
+
+def add_launcher(words: Sequence[str], program: Program) -> list[str]:
+    """`python -u train.py` -> `python -u -m paddle.distributed.launch train.py`. The launcher starts a file `.py` by
+    its own interpreter, without that one's options, and anything else as a program."""
+    place = len(program.flags) + 1
+    if program.python and program.script.endswith(".py") and set(program.flags) <= {"-u"}:
+        return [*words[:place], *LAUNCHER, *words[place:]]
+    return [program.python or "python", *LAUNCHER, *words]

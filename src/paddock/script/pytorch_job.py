@@ -1,0 +1,62 @@
+"""ScriptRequest -> the spec of a PyTorchJob of kubeflow.org/v1. Pure.
+
+The ranks are one Master and the Workers, in Kubeflow's order: N workers are a Master and N-1 of them. They need no
+launcher: `init_process_group` reads RANK, WORLD_SIZE and MASTER_ADDR, which the operator sets. A torchrun that was
+typed stays, and reads what the operator sets for it (`script.torchrun`).
+
+Programs and libraries (Hugging Face's Trainer and Accelerate among them) take a program for a distributed one if
+LOCAL_RANK is set, which a launcher does and Kubeflow does not: several workers without a launcher get it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from paddock.kube.meta import Manifest
+from paddock.script.containers import build_container, with_defaults
+from paddock.script.program import read_program
+from paddock.script.request import ScriptRequest
+from paddock.script.torchrun import count_processes, explain_apart, read_torchrun
+from paddock.words.phrases import Phrase, phrase
+
+IMAGE = "pytorch/pytorch:2.13.0-cuda12.6-cudnn9-runtime"
+"""It stands for the Environment `pytorch` (`environments.defaults`)."""
+ONE_PROCESS = (("LOCAL_RANK", "0"), ("LOCAL_WORLD_SIZE", "1"))
+"""Of a pod whose only process is a rank (PyTorch, `torchrun`: Environment Variables)."""
+
+
+def build_spec(request: ScriptRequest, name: str) -> Manifest:
+    program = read_program(request.words)
+    spec: dict[str, Any] = {"runPolicy": {"backoffLimit": request.restarts}}
+    if program.launcher:
+        spec["nprocPerNode"] = count_processes(read_torchrun(request.words), request.gpus)
+    elif not program.python:
+        spec["nprocPerNode"] = "1"  # a torchrun in a shell script starts what it starts in a shell
+    if not program.launcher and request.workers > 1:
+        request = with_defaults(request, *ONE_PROCESS)
+    spec["pytorchReplicaSpecs"] = {"Master": _build_role(request, name, 1)}
+    if request.workers > 1:
+        spec["pytorchReplicaSpecs"]["Worker"] = _build_role(request, name, request.workers - 1)
+    return spec
+
+
+def build_command(request: ScriptRequest) -> list[str]:
+    """What was typed."""
+    return list(request.words)
+
+
+def explain_refused(request: ScriptRequest) -> Iterator[Phrase]:
+    if request.servers:
+        yield phrase(
+            "--ps: PyTorch has no parameter servers: leave it out, and --workers says how many workers train together"
+        )
+    if read_program(request.words).launcher:
+        yield from explain_apart(read_torchrun(request.words), request.workers)
+
+
+def _build_role(request: ScriptRequest, name: str, replicas: int) -> Manifest:
+    container = build_container(request, "pytorch", name, IMAGE, build_command(request), gpus=request.gpus)
+    # Kubeflow's default is OnFailure: without restarts the first failed rank ends the job
+    restart = "OnFailure" if request.restarts else "Never"
+    return {"replicas": replicas, "restartPolicy": restart, "template": {"spec": {"containers": [container]}}}

@@ -1,0 +1,96 @@
+"""What a reader may do with a job that exists, and what to type for it: one table for the command line and for the
+buttons of the console. Pure."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from paddock.jobs.apis.registry import KINDS
+from paddock.jobs.labels import CANCEL_ANNOTATION
+from paddock.jobs.policies.manager import find_other_manager
+from paddock.kube.meta import Resource
+from paddock.views.changes import is_asked
+from paddock.views.stored import StoredJob
+from paddock.words.phrases import Phrase, phrase
+
+
+@dataclass(frozen=True, slots=True)
+class JobCommand:
+    """`name`: of the verb of `paddock`, and of the console's action. `paddock`, `kubectl`: what does the same in a
+    terminal; one is empty where it has no such verb. `verb`: the right that it takes, of the job's kind.
+    `why_not`: why it makes no sense now; None where it does."""
+
+    name: str
+    title: Phrase
+    paddock: str
+    kubectl: str
+    verb: str
+    why_not: Phrase | None = None
+
+
+def printed_name(resource: Resource, name: str) -> str:
+    """`paddlejob/demo`, which names the object on the command line. If two API groups have the kind, the short form
+    means the first group; an object of another has its group: `paddlejob.kubeflow.org/demo`."""
+    first = next((each for each in KINDS if each.kind == resource.kind), resource)
+    return f"{resource.kind.lower() if first == resource else kind_with_group(resource)}/{name}"
+
+
+def kind_with_group(resource: Resource) -> str:
+    """`paddlejob.kubeflow.org`"""
+    return f"{resource.kind.lower()}.{resource.group}"
+
+
+def list_commands(job: StoredJob, kubectl: str = "kubectl", options: str = "") -> Sequence[JobCommand]:
+    """In the order of buttons. A `paddock` command names the kind, as a job of another kind may have the same name.
+    `kubectl`: with its options; `options`: what a `paddock` command needs to reach the cluster (` --context prod`)."""
+    namespace = job.key.namespace
+    where = f" --namespace {namespace}" if namespace != "default" else ""
+    word = shlex.quote(printed_name(job.resource, job.key.name))
+    target = f"{job.resource.qualified} {shlex.quote(job.key.name)} -n {namespace}"
+
+    def command(verb: str, title: Phrase, right: str, typed: str, why_not: Phrase | None) -> JobCommand:
+        return JobCommand(verb, title, f"paddock {verb} {word}{where}{options}", typed, right, why_not)
+
+    why_not = {each: explain_why_not(each, job) for each in ("suspend", "resume", "cancel")}
+    return [
+        JobCommand("edit", phrase("Edit"), "", f"{kubectl} edit {target}", "update"),
+        command("clone", phrase("Clone"), "create", "", None),
+        command("suspend", phrase("Suspend"), "patch", f"{kubectl} patch {target} {_SUSPEND}", why_not["suspend"]),
+        command("resume", phrase("Resume"), "patch", f"{kubectl} patch {target} {_RESUME}", why_not["resume"]),
+        command("cancel", phrase("Cancel"), "patch", f"{kubectl} annotate {target} {_CANCEL}", why_not["cancel"]),
+        command("delete", phrase("Delete"), "delete", f"{kubectl} delete {target}", None),
+    ]
+
+
+_SUSPEND = "--type merge -p " + shlex.quote('{"spec":{"runPolicy":{"suspend":true}}}')
+_RESUME = "--type merge -p " + shlex.quote('{"spec":{"runPolicy":{"suspend":false}}}')
+_CANCEL = f"--overwrite {CANCEL_ANNOTATION}=true"
+"""The annotation may stand there already, as `false`."""
+
+
+def explain_why_not(verb: str, job: StoredJob) -> Phrase | None:
+    """Why suspending, resuming or cancelling a job makes no sense now; None where it does."""
+    refusal = explain_refusal(verb, job)
+    return refusal or (_explain_asked(verb, job.key.name) if is_asked(verb, job.manifest) else None)
+
+
+def explain_refusal(verb: str, job: StoredJob) -> Phrase | None:
+    """Why it cannot be done: nothing that is written now would change anything."""
+    name = job.key.name
+    if job.status.phase.terminal and not (verb == "cancel" and is_asked(verb, job.manifest)):
+        return phrase("{job} has ended", job=name)
+    if verb != "cancel" and is_asked("cancel", job.manifest):
+        return phrase("{job} is cancelled", job=name)
+    if verb == "cancel" and (manager := find_other_manager(job.manifest)):
+        return phrase("{job} is run by {manager}, which cancels no jobs: delete it", job=name, manager=manager)
+    if verb == "cancel" and job.job is None:
+        return phrase("{job} is not valid and has not begun: delete it", job=name)
+    return None
+
+
+def _explain_asked(verb: str, name: str) -> Phrase:
+    if verb == "suspend":
+        return phrase("{job} is suspended already", job=name)
+    return phrase("{job} is cancelled", job=name) if verb == "cancel" else phrase("{job} is not suspended", job=name)

@@ -1,0 +1,74 @@
+"""The state of a job that is being followed, from its status, its pods and their logs. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import TypeVar
+
+from paddock.jobs.model import Job, Phase, Rank, Status
+from paddock.kube.times import Moment
+from paddock.logs.complaints import Complaint
+from paddock.logs.progress import Progress
+from paddock.logs.swallowed import find_doubted
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class FollowedJob:
+    """`messages`: the termination message of each rank; `complaints`: the error that the program of a rank has printed
+    and not recovered from (`logs.swallowed`); `printed`: the ranks, as `worker-0`, whose last lines a reader has
+    just seen.
+
+    `submitted` and `ended` are measured by the follower, as the API's times are whole seconds.
+    """
+
+    job: Job
+    status: Status
+    submitted: Moment
+    ended: Moment | None = None
+    progress: Mapping[Rank, Progress] = field(default_factory=dict)
+    messages: Mapping[Rank, str] = field(default_factory=dict)
+    complaints: Mapping[Rank, Complaint] = field(default_factory=dict)
+    printed: frozenset[str] = frozenset()
+
+    @property
+    def seconds(self) -> float:
+        """Seconds from the submission to the end; 0 before the end."""
+        return max(0.0, (self.ended or self.submitted) - self.submitted)
+
+
+def with_status(view: FollowedJob, status: Status, now: Moment) -> FollowedJob:
+    """The view with the job's newest status. One that has ended stays as it is: clean-up changes the counts later."""
+    if view.ended is not None:
+        return view
+    return replace(view, status=status, ended=now if status.phase.terminal else None)
+
+
+def _first_trainer(view: FollowedJob, known: Mapping[Rank, T]) -> Rank | None:
+    """The first rank in `known` that trains. It represents all, as the ranks of a gang train in step."""
+    training = {role.name for role in view.job.roles if role.trains}
+    return min((rank for rank in known if rank.role in training), default=None)
+
+
+def find_progress(view: FollowedJob) -> Progress | None:
+    """The progress of the job: that of its first rank that trains."""
+    rank = _first_trainer(view, view.progress)
+    return view.progress[rank] if rank else None
+
+
+def find_termination_message(view: FollowedJob) -> str:
+    """The termination message of the first rank that trains, on one line."""
+    rank = _first_trainer(view, view.messages)
+    return " ".join(view.messages[rank].split())[:300] if rank else ""
+
+
+def find_caught_error(view: FollowedJob) -> tuple[Rank, Complaint] | None:
+    """The error in the log of a completed job, which its program caught: it may have trained nothing."""
+    if view.status.phase is not Phase.COMPLETED:
+        return None
+    training = {role.name for role in view.job.roles if role.trains}
+    errors = {rank: error for rank, error in view.complaints.items() if rank.role in training}
+    rank = find_doubted(errors, [rank for rank in view.progress if rank.role in training])
+    return (rank, errors[rank]) if rank else None

@@ -1,0 +1,85 @@
+"""A job as a row of a table: its phase, how many of its ranks run, and why it waits or failed. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from paddock.jobs.apis.registry import KINDS
+from paddock.jobs.frameworks.registry import FRAMEWORKS
+from paddock.jobs.model import CauseRecord, Counts, Phase, Status
+from paddock.jobs.sentences.edit import explain_edit
+from paddock.jobs.sentences.explain import explain, explain_briefly, shorten
+from paddock.kube.meta import Resource, metadata, name_of, namespace_of, uid_of
+from paddock.kube.times import Moment, read_time
+from paddock.views.given_up import show_status
+from paddock.views.manager import explain_manager
+from paddock.views.stored import read_stored
+from paddock.words.phrases import Phrase, render
+
+
+@dataclass(frozen=True, slots=True)
+class JobRow:
+    """`counts`: the ranks under each heading of the job's framework; None without such a role or without a status.
+    `cause`: why the job waits or failed, for `jobs.sentences.explain`. `manager`: who runs it instead of Paddock.
+    `edit`: an edit that is not followed. `roles`: the counts of every role, in the API's own spelling."""
+
+    namespace: str
+    name: str
+    phase: Phase
+    mode: str
+    counts: Mapping[str, Counts | None]
+    created: Moment | None
+    cause: CauseRecord | None
+    manager: Phrase | None = None
+    edit: Phrase | None = None
+    roles: Mapping[str, Counts] = field(default_factory=dict)
+    attempt: int = 0
+    restarts: int = 0
+    uid: str = ""
+
+
+def read_job_row(resource: Resource, job: Mapping[str, Any]) -> JobRow:
+    """The row of a stored job, from its status: an invalid job has a row too."""
+    status = KINDS[resource].read_status(job)
+    # Only a job that no operator has read is read here, as that takes time: it may be one that can never run.
+    status = show_status(status, job) if status.phase else read_stored(resource, dict(job)).shown_status
+    columns = FRAMEWORKS[KINDS[resource].framework].columns
+    return JobRow(
+        namespace=namespace_of(job),
+        name=name_of(job),
+        phase=status.phase or Phase.PENDING,
+        mode=status.mode,
+        counts={heading: _count(status, roles) for heading, roles in columns.items()},
+        created=read_time(metadata(job).get("creationTimestamp")),
+        cause=status.cause,
+        manager=explain_manager(job),
+        edit=explain_edit(status),
+        roles=status.roles,
+        attempt=status.attempt,
+        restarts=status.restarts,
+        uid=uid_of(job),
+    )
+
+
+def tell_ready(counts: Counts, phase: Phase) -> str:
+    """`2/4`: running of wanted; in a completed job, of a role that trains, succeeded of wanted."""
+    return f"{counts.succeeded}/{counts.wanted}" if phase is Phase.COMPLETED and counts.succeeded else counts.ready
+
+
+def _count(status: Status, roles: Sequence[str]) -> Counts | None:
+    """The counts of the first of these roles that the job has; API groups differ in the name of parameter servers."""
+    return next((status.roles[role] for role in roles if role in status.roles), None)
+
+
+def build_why(row: JobRow, language: str = "en", *, wide: bool = False, most: int | None = None) -> str:
+    """Who runs the job if Paddock does not, else the sentence of the cause, and an edit that is not followed. `most`:
+    columns to which each sentence is cut; `wide`: every problem of an invalid job."""
+    why = render(row.manager or "", language)
+    if row.cause:
+        why = explain(row.cause, language) if wide else explain_briefly(row.cause, language, most)
+    if row.edit is not None:
+        edit = render(row.edit, language)
+        why = "; ".join(filter(None, (why, edit if wide or most is None else shorten(edit, most))))
+    return why

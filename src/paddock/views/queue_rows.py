@@ -1,0 +1,160 @@
+"""The queue of jobs as rows, and one sentence about what the nodes have. Pure.
+
+How a job stands with the scheduler is read in `app.queue`, why it waits in `views.jobs`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import reduce
+
+from paddock.jobs.labels import ATTEMPT_LABEL
+from paddock.jobs.queue import Capacity, Queue
+from paddock.jobs.sentences.amounts import say_amount, say_number, sort_resources
+from paddock.kube.meta import Manifest, Resource, controller_of, is_deleting, labels_of
+from paddock.kube.pod_amounts import Amounts, read_pod_amounts
+from paddock.kube.quantities import format_bytes
+from paddock.kube.times import Moment
+from paddock.views.jobs import JobRow, read_job_row
+from paddock.views.stored import StoredJob, read_stored
+from paddock.words.phrases import Phrase, counted, phrase
+
+Unfinished = tuple[JobRow, StoredJob]
+
+
+@dataclass(frozen=True, slots=True)
+class QueueRow:
+    """A job that waits or runs. `position`: its place in the scheduler's queue; None if no pod of it waits for a node.
+    `ranks`: the pods that it wants, and `needs`: their requests, both empty for a job that cannot be read. `since`:
+    since when it waits; None for one whose pods are on nodes."""
+
+    resource: Resource
+    manifest: Manifest
+    job: JobRow
+    ranks: int
+    needs: Amounts
+    position: int | None = None
+    priority: int = 0
+    since: Moment | None = None
+
+
+def read_queue_rows(
+    jobs: Iterable[tuple[Resource, Manifest]], pods: Sequence[Manifest], queue: Queue
+) -> list[QueueRow]:
+    """First the jobs whose pods are on nodes, then those in the scheduler's queue in its order, then those that wait
+    for something else (suspended, before a restart, without an operator), by age. Finished jobs are left out."""
+    return build_queue_rows([read_unfinished(resource, manifest) for resource, manifest in jobs], pods, queue)
+
+
+def read_unfinished(resource: Resource, manifest: Manifest) -> Unfinished | None:
+    """None for a job that has ended."""
+    job = read_job_row(resource, manifest)
+    return None if job.phase.terminal else (job, read_stored(resource, manifest))
+
+
+def build_queue_rows(jobs: Iterable[Unfinished | None], pods: Iterable[Manifest], queue: Queue) -> list[QueueRow]:
+    """The same of jobs that are read."""
+    own: dict[str, list[Manifest]] = {}
+    for pod in pods:
+        if owner := controller_of(pod):
+            own.setdefault(owner["uid"], []).append(pod)
+    rows = [_build_row(job, stored, own.get(stored.uid, ()), queue) for job, stored in filter(None, jobs)]
+    return sorted(rows, key=lambda row: _order(row, queue))
+
+
+def _order(row: QueueRow, queue: Queue) -> tuple[int, int, Moment, str]:
+    group = 1 if row.position else 0 if row.manifest["metadata"].get("uid") in queue.placed else 2
+    return group, row.position or 0, row.job.created or 0.0, row.job.name
+
+
+def _build_row(job: JobRow, stored: StoredJob, pods: Sequence[Manifest], queue: Queue) -> QueueRow:
+    standing = queue.waiting.get(stored.uid)
+    since = standing.since if standing else None
+    if standing is None and stored.uid not in queue.placed:
+        since = (job.cause.since if job.cause else None) or job.created
+    return QueueRow(
+        resource=stored.resource,
+        manifest=stored.manifest,
+        job=job,
+        ranks=stored.job.size if stored.job else 0,
+        needs=_read_needs(stored, pods),
+        position=standing.position if standing else None,
+        priority=standing.priority if standing else 0,
+        since=since,
+    )
+
+
+def _read_needs(stored: StoredJob, pods: Sequence[Manifest]) -> Amounts:
+    """Of the pods, to which a cluster may have added requests; while they are not all there, of the templates."""
+    if stored.job is None:
+        return {}
+    own = [
+        pod["spec"]
+        for pod in pods
+        if not is_deleting(pod) and labels_of(pod).get(ATTEMPT_LABEL, "0") == str(stored.status.attempt)
+    ]
+    if len(own) == stored.job.size:
+        return read_needs(own)
+    # Each template is read once: a thousand jobs of 300 ranks may wait.
+    return sum_needs((role.template.get("spec") or {}, role.replicas) for role in stored.job.roles)
+
+
+def read_needs(specs: Iterable[Mapping[str, object]]) -> dict[str, Fraction]:
+    """The sum of what pods of these specs occupy, by resource, without their number. A spec with an amount that is no
+    quantity adds nothing: such a pod is never placed."""
+    return sum_needs((spec, 1) for spec in specs)
+
+
+def sum_needs(specs: Iterable[tuple[Mapping[str, object], int]]) -> dict[str, Fraction]:
+    """The same of so many pods of each spec."""
+    total: dict[str, Fraction] = {}
+    for spec, count in specs:
+        try:
+            amounts = read_pod_amounts(spec)
+        except ValueError:
+            continue
+        for name, amount in amounts.items():
+            total[name] = total.get(name, Fraction(0)) + amount * count
+    total.pop("pods", None)
+    return total
+
+
+def explain_capacity(capacity: Capacity | None, *, all_pods: bool = True) -> Phrase | str:
+    """`2 CPUs: 1 free; 24 GiB: 20 GiB free; no GPU`. `all_pods`: without the pods of all namespaces nothing is known to
+    be free."""
+    if capacity is None:
+        return phrase("what the nodes have is not known: you may not list nodes")
+    shown = [name for name in sort_resources(capacity.amounts) if name in ("cpu", "memory") or "/" in name]
+    parts: list[Phrase | str] = [
+        _say_free(name, *capacity.amounts[name], all_pods) for name in shown if capacity.amounts[name][1]
+    ]
+    if not any("/" in name and capacity.amounts[name][1] for name in shown):
+        parts.append(phrase("no GPU"))
+    said = reduce(lambda first, rest: phrase("{first}; {rest}", first=first, rest=rest), parts)
+    if capacity.nodes != 1:
+        said = counted("{count} node: {said}", "{count} nodes: {said}", count=capacity.nodes, said=said)
+    if not all_pods:
+        said = phrase("{said}; what is free of it is not known: you may not list the pods of all namespaces", said=said)
+    if capacity.tainted:
+        said = counted(
+            "{said} ({count} node takes only pods that tolerate its taints)",
+            "{said} ({count} nodes take only pods that tolerate their taints)",
+            said=said, count=capacity.tainted,
+        )  # fmt: skip
+    if not capacity.away:
+        return said
+    return counted(
+        "{said} (and {count} node that is not ready or cordoned)",
+        "{said} (and {count} nodes that are not ready or cordoned)",
+        said=said, count=capacity.away,
+    )  # fmt: skip
+
+
+def _say_free(name: str, free: Fraction, has: Fraction, known: bool) -> Phrase | str:
+    amount = say_amount(name, has)
+    if not known:
+        return amount
+    left = format_bytes(free) if name == "memory" else say_number(free)
+    return phrase("{amount}: {free} free", amount=amount, free=left)

@@ -1,0 +1,151 @@
+"""The ranks of a job with their pods, as rows; those with trouble first. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from paddock.jobs.model import Job, Pod, PodPhase, Rank, Status
+from paddock.jobs.objects.observed import read_pod
+from paddock.jobs.sentences.amounts import say_amount, sort_resources
+from paddock.kube.meta import Manifest, is_controlled_by, is_deleting
+from paddock.kube.pod_amounts import read_pod_amounts
+from paddock.views.jobs import tell_ready
+from paddock.views.pods import PodRow, rank_name, read_pod_row
+from paddock.words.formats import format_of
+from paddock.words.phrases import render
+
+
+@dataclass(frozen=True, slots=True)
+class RankRow:
+    """One pod of the job, or a rank without one (`pod` None). `rank`: `worker-0`; `attempt`: None where the pod does
+    not say. `old`: of an earlier attempt, or about to go. `asked`: `1 CPU, 2.0 GiB`."""
+
+    rank: str
+    pod: PodRow | None
+    attempt: int | None = None
+    old: bool = False
+    restarts: int = 0
+    asked: str = ""
+    images: tuple[str, ...] = ()
+
+
+def build_rank_rows(
+    job: Job | None, status: Status, pods: Iterable[Manifest], uid: str, language: str = "en"
+) -> list[RankRow]:
+    """`pods`: of the job's namespace; those that the job controls count. Ranks that the job wants and has no pod for
+    have a row too, until it has ended; one that has succeeded needs none."""
+    rows = [(read_pod(pod), _build_row(pod, status, language)) for pod in pods if is_controlled_by(pod, uid)]
+    held = {pod.rank for pod, row in rows if pod is not None and not row.old}
+    wanted = () if job is None or status.phase.terminal else job.ranks()
+    missing = [rank for rank in wanted if rank not in held and not status.has_succeeded(rank)]
+    found = [*rows, *((None, RankRow(str(rank), None)) for rank in missing)]
+    places = {role.name: place for place, role in enumerate(job.roles)} if job else {}
+    return [row for pod, row in sorted(found, key=lambda each: _order(places, *each))]
+
+
+def _build_row(manifest: Manifest, status: Status, language: str) -> RankRow:
+    pod, row = read_pod(manifest), read_pod_row(manifest)
+    spec = manifest.get("spec") or {}
+    return RankRow(
+        rank=str(pod.rank) if pod else rank_name(manifest),
+        pod=row,
+        attempt=pod.attempt if pod else None,
+        old=is_deleting(manifest) or (pod is not None and not status.holds(pod)),
+        restarts=row.restarts + (pod.renewal if pod else 0),
+        asked=tell_amounts(spec, 1, language),
+        images=tuple(dict.fromkeys(str(each.get("image") or "") for each in spec.get("containers") or ())),
+    )
+
+
+_TROUBLE: Mapping[PodPhase, int] = {
+    PodPhase.FAILED: 0,
+    PodPhase.PENDING: 1,
+    PodPhase.STARTING: 2,
+    PodPhase.RUNNING: 3,
+    PodPhase.SUCCEEDED: 4,
+}
+_LAST = 5
+
+
+def _order(places: Mapping[str, int], pod: Pod | None, row: RankRow) -> tuple[bool, int, int, str, int]:
+    """Of the attempt first; by trouble; then by role as the job has them, and index. Spare pods are no trouble."""
+    rank = pod.rank if pod else _read_rank(row.rank)
+    trouble = _LAST if pod and pod.spare else _TROUBLE[pod.phase] if pod else 1
+    return row.old, trouble, places.get(rank.role, len(places)), rank.role, rank.index
+
+
+def _read_rank(name: str) -> Rank:
+    role, _, index = name.rpartition("-")
+    return Rank(role, int(index)) if index.isdecimal() and len(index) < 9 else Rank(name, 0)
+
+
+def tell_amounts(spec: Mapping[str, Any], times: int = 1, language: str = "en") -> str:
+    """What so many pods of this spec occupy: `4 CPUs, 2.0 GiB, 1 GPU`, in the words of the queue; empty where it asks
+    nothing, or what cannot be read."""
+    try:
+        return _write({name: amount * times for name, amount in read_pod_amounts(spec).items()}, language)
+    except (ValueError, TypeError, AttributeError):  # a user's template has any shape
+        return ""
+
+
+def _write(amounts: Mapping[str, Fraction], language: str) -> str:
+    """Without the number of pods, which Kubernetes counts as a resource."""
+    names = [name for name in sort_resources(amounts) if name != "pods"]
+    return format_of(language).comma.join(render(say_amount(name, amounts[name]), language) for name in names)
+
+
+@dataclass(frozen=True, slots=True)
+class RoleRow:
+    """`asked`: of one rank; `asked_in_all`: of all of the role. `command`: of the container that trains, as its list
+    has it. `counts`: (word of the API, number), those that are not 0."""
+
+    name: str
+    replicas: int
+    ready: str
+    counts: tuple[tuple[str, int], ...]
+    restart: str
+    image: str
+    command: tuple[str, ...]
+    asked: str
+    asked_in_all: str
+
+
+def total_asked(job: Job, language: str = "en") -> str:
+    """Of all ranks of the job."""
+    total: dict[str, Fraction] = {}
+    for role in job.roles:
+        try:
+            amounts = read_pod_amounts(role.template["spec"])
+        except (ValueError, TypeError, AttributeError):
+            return ""
+        for name, amount in amounts.items():
+            total[name] = total.get(name, Fraction(0)) + amount * role.replicas
+    return _write(total, language)
+
+
+def build_role_rows(
+    job: Job, status: Status, containers: Sequence[Mapping[str, Any]], language: str = "en"
+) -> list[RoleRow]:
+    """`containers`: of each role the one that trains, in the order of the roles."""
+    return [_build_role(job, status, *each, language) for each in zip(range(len(job.roles)), containers, strict=True)]
+
+
+def _build_role(job: Job, status: Status, place: int, container: Mapping[str, Any], language: str) -> RoleRow:
+    role = job.roles[place]
+    counts = status.roles.get(role.name)
+    words = ("pending", "starting", "running", "succeeded", "failed")
+    spec = role.template["spec"]
+    return RoleRow(
+        name=role.name,
+        replicas=role.replicas,
+        ready=tell_ready(counts, status.phase) if counts else f"0/{role.replicas}",
+        counts=tuple((word, number) for word in words if counts and (number := getattr(counts, word))),
+        restart=str(role.restart),
+        image=str(container.get("image") or ""),
+        command=tuple(map(str, (*(container.get("command") or ()), *(container.get("args") or ())))),
+        asked=tell_amounts(spec, 1, language),
+        asked_in_all=tell_amounts(spec, role.replicas, language),
+    )

@@ -1,0 +1,86 @@
+"""Who uses which Environment or Dataset, and so keeps it from being removed. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from paddock.jobs.apis.registry import KINDS
+from paddock.jobs.model import Rank, Settings
+from paddock.jobs.objects.pods import build_pod
+from paddock.kube.datasets import mounts_claim
+from paddock.kube.meta import PODS, Key, Manifest, Resource, controller_of, key_of, uid_of
+from paddock.views.stored import read_stored
+
+ReadUsed = Callable[[Manifest, Sequence[Manifest]], Collection[str]]
+"""(pod, Environments) -> the names of those that its containers run in; `app.programs.read_used`."""
+
+
+@dataclass(frozen=True, slots=True)
+class User:
+    """A job that has not ended, or a pod that has not. `job`: the UID of the job that made the pod."""
+
+    resource: Resource
+    key: Key
+    job: str = ""
+
+    def __str__(self) -> str:
+        return f"pod {self.key}" if self.resource is PODS else f"{self.resource.kind} {self.key}"
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a job may still create: a pod of each role; none if it has ended, or cannot be read. `mounts`: the Datasets
+    of its annotation, whose claims these pods do not know (`claim://NAME`)."""
+
+    user: User
+    uid: str
+    pods: tuple[Manifest, ...]
+    mounts: frozenset[str] = frozenset()
+
+
+def read_plan(resource: Resource, manifest: Manifest) -> Plan:
+    user, uid = User(resource, key_of(manifest)), uid_of(manifest)
+    if KINDS[resource].read_status(manifest).phase.terminal:
+        return Plan(user, uid, ())
+    job = read_stored(resource, manifest).job
+    made = [build_pod(job, Rank(role.name, 0), 0, None, Settings()) for role in job.roles] if job else []
+    return Plan(user, uid, tuple(made), frozenset(mount.dataset for mount in job.mounts) if job else frozenset())
+
+
+def read_users(
+    environments: Sequence[Manifest], jobs: Iterable[Plan], pods: Iterable[Manifest], read_used: ReadUsed
+) -> dict[str, list[User]]:
+    """By the name of the Environment: first unfinished jobs, whose pods may be recreated, then running pods."""
+    found: dict[str, list[User]] = {}
+    for job in jobs:
+        for name in sorted({name for pod in job.pods for name in read_used(pod, environments)}):
+            found.setdefault(name, []).append(job.user)
+    for pod in pods:
+        if (pod.get("status") or {}).get("phase") in ("Succeeded", "Failed"):
+            continue
+        owner: Mapping[str, str] = controller_of(pod) or {}
+        for name in sorted(read_used(pod, environments)):
+            found.setdefault(name, []).append(User(PODS, key_of(pod), owner.get("uid", "")))
+    return found
+
+
+def read_claim_users(claim: Key, jobs: Iterable[Plan], pods: Iterable[Manifest], dataset: str = "") -> list[User]:
+    """Who mounts a claim, as that of `dataset`: first unfinished jobs, whose pods may be recreated, then pods that have
+    not ended and that none of these jobs made."""
+    plans = [job for job in jobs if job.user.key.namespace == claim.namespace]
+    users = [
+        job.user for job in plans if dataset in job.mounts or any(mounts_claim(pod, claim.name) for pod in job.pods)
+    ]
+    made = {job.uid for job in plans if job.user in users}
+    for pod in pods:
+        owner: Mapping[str, str] = controller_of(pod) or {}
+        if key_of(pod).namespace == claim.namespace and mounts_claim(pod, claim.name) and owner.get("uid") not in made:
+            users.append(User(PODS, key_of(pod), owner.get("uid", "")))
+    return users
+
+
+def count_users(users: Sequence[User], jobs: Iterable[Plan]) -> list[User]:
+    """The jobs, and the pods that none of these jobs made: as a reader counts them."""
+    known = {job.uid for job in jobs}
+    return [each for each in users if each.resource is not PODS or each.job not in known]

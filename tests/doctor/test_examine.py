@@ -1,0 +1,413 @@
+"""What doctor finds in the logs of real runs (logs/README.md), and that it finds nothing in healthy ones."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from paddock import doctor
+from paddock.doctor.asked import CPU, Asked, Machine, RankSeen, RoleAsked
+from paddock.doctor.examine import examine, name_logs
+from paddock.doctor.findings import Finding, Severity
+from paddock.doctor.launch_block import LaunchLog, read_launch_logs
+from paddock.jobs.devices import DEVICES
+from paddock.jobs.model import CauseRecord
+from paddock.preflight.old_flags import find_paddle_launch
+from paddock.words.phrases import phrase, render
+
+LOGS = Path(__file__).parent / "logs"
+HEALTHY = (
+    "single", "two-processes", "two-hosts", "modelarts", "own-name-unknown-interface", "cut-and-back", "torch-static",
+    "torch-c10d", "torch-cut-and-back", "torch-one-host",
+)  # fmt: skip
+FOUND = {
+    "own-name-unknown": ["own-name-is-unknown"],
+    "name-127.0.1.1": ["nobody-serves-the-master"],
+    "name-127.0.1.1-pod-ip": ["name-is-loopback"],
+    "master-by-name": ["master-is-a-name"],
+    "master-gone": ["master-has-gone"],
+    "cut-for-good": ["peer-was-lost"],
+    "elastic-lost-node": ["collective-in-a-world-of-one", "peer-was-lost"],
+    "elastic-two-of-three": ["elastic-level-is-off"],
+    "no-etcd3": ["etcd3-is-missing", "elastic-level-is-off", "elastic-default-job-id"],
+    "etcd-protobuf": ["etcd3-and-protobuf"],
+    "etcd-unreachable": ["etcd-is-unreachable"],
+    "range-without-etcd": ["elastic-without-etcd"],
+    "cpu-wheel-visible": ["cpu-wheel-with-visible-devices"],
+    "cpu-wheel-devices": ["cpu-wheel-with-devices"],
+    "devices-are-labels": ["devices-are-labels"],
+    "old-flags": ["old-launcher"],
+    "ps-old-launcher": ["old-launcher"],
+    "ps-launch-master": ["launcher-waits-for-servers"],
+    "ps-launch-servers": ["launcher-waits-for-servers"],
+    "ps-launch-cut": ["launcher-waits-for-servers"],
+    "no-servers-ps": ["wheel-without-parameter-servers"],
+    "no-servers-worker": ["wheel-without-parameter-servers"],
+    "server-lost": ["server-was-lost"],
+    "server-with-trainer-id": ["trainer-id-of-no-worker"],
+    "server-without-trainer-id": ["no-trainer-id"],
+    "servers-protobuf": ["servers-and-protobuf"],
+    "heter-merged-var": ["heter-cannot-be-split"],
+    "heter-no-dataset": ["heter-without-dataset"],
+    "heter-port": ["heter-is-not-reached"],
+    "heter-gloo": ["heter-with-gloo"],
+    "one-of-two": ["waits-for-peers"],
+    "run-check": ["run-check-needs-two-nodes"],
+    "torch-127.0.1.1": ["name-is-loopback"],
+    "torch-unresolvable": ["name-is-loopback"],
+    "torch-peer-name": ["peer-name-is-unknown"],
+    "torch-nobody-hosts": ["nobody-hosts-the-store"],
+    "torch-local-addr": ["store-is-not-reached"],
+    "torch-cut-for-good": ["peer-was-lost"],
+    "torch-cut-84s": ["peer-was-lost"],
+    "torch-static-cut": ["silent-for-long"],
+    "torch-nccl": ["cpu-wheel-asked-for-gpu"],
+    "torch-port": ["port-is-taken"],
+    "cpu-wheel-set-device": ["cpu-wheel-asked-for-gpu"],
+}
+
+
+def read(name: str) -> dict[str, LaunchLog]:
+    return name_logs(read_launch_logs((LOGS / f"{name}.log").read_text().splitlines()))
+
+
+def find(name: str) -> dict[str, Finding]:
+    return {each.check: each for each in examine(Asked(), read(name))}
+
+
+@pytest.mark.parametrize("name", HEALTHY)
+def test_nothing_is_found_in_the_log_of_a_healthy_run(name: str) -> None:
+    assert [(each.check, render(each.what)) for each in examine(Asked(), read(name))] == []
+
+
+@pytest.mark.parametrize(("name", "checks"), FOUND.items())
+def test_the_cause_is_found_in_the_log_of_a_real_run_and_its_effects_are_not_told_again(
+    name: str, checks: list[str]
+) -> None:
+    found = examine(Asked(), read(name))
+    assert [each.check for each in found] == checks
+    for each in found:
+        assert render(each.what) and render(each.why) and render(each.mend) and each.where
+
+
+def test_each_log_of_the_folder_is_in_a_table() -> None:
+    assert {path.stem for path in LOGS.glob("*.log")} == {*HEALTHY, *FOUND, "no-launcher", "heter-hogwild"}
+
+
+COMMANDS = {
+    ("name-127.0.1.1", "nobody-serves-the-master"):
+        "POD_IP=10.77.0.1 python -m paddle.distributed.launch --master 10.77.0.1:25880 --nnodes 2 /app/train.py 2",
+    ("devices-are-labels", "devices-are-labels"): "python -m paddle.distributed.launch --devices 2,3 train.py",
+    ("cpu-wheel-devices", "cpu-wheel-with-devices"): "python -m paddle.distributed.launch --nproc_per_node 2 train.py",
+    ("old-flags", "old-launcher"):
+        "python -m paddle.distributed.launch --master 192.0.2.2:6170 --nnodes 2 --rank 1 --devices 0 train.py",
+    ("range-without-etcd", "elastic-without-etcd"):
+        "PROTOCOL_BUFFERS_PYTHON_IMPLEMENTATION=python python -m paddle.distributed.launch --master "
+        "etcd://ETCD_HOST:2379 --nnodes 2:3 --elastic_level 1 --job_id my-job train.py",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("where", "command"), COMMANDS.items())
+def test_the_command_is_that_of_the_log_with_what_mends_it(where: tuple[str, str], command: str) -> None:
+    assert find(where[0])[where[1]].command == command
+
+
+def test_a_finding_says_its_numbers() -> None:
+    assert render(find("devices-are-labels")["devices-are-labels"].what) == (
+        "--devices 0,1 was asked for, and CUDA_VISIBLE_DEVICES shows 2,3 alone"
+    )
+    assert "10.77.0.1:25880 (4 times not ready)" in render(find("name-127.0.1.1")["nobody-serves-the-master"].what)
+
+
+def block(*lines: str, **arguments: str) -> LaunchLog:
+    """A launcher's block with these arguments, then lines of the launcher."""
+    base = {
+        "devices": "None", "elastic_level": "-1", "elastic_timeout": "30", "host": "None", "job_id": "default",
+        "master": "None", "nnodes": "1", "nproc_per_node": "None", "rank": "-1", "run_mode": "collective",
+        "training_script": "train.py", "training_script_args": "[]",
+    }  # fmt: skip
+    said = ["-----------  Configuration  ----------------------"]
+    said += [f"{name}: {value}" for name, value in {**base, **arguments}.items()]
+    said += ["-" * 50, *lines]
+    return read_launch_logs([f"LAUNCH INFO 2026-11-20 15:38:21,548 {each}" for each in said])[0]
+
+
+def job_line(count: int, least: int = 0, mode: str = "collective") -> str:
+    return f"Job: default, mode {mode}, replicas {count}[{least or count}:{count}], elastic False"
+
+
+def started(count: int) -> tuple[str, str]:
+    return tuple(f"{verb} Pod: abcdef, replicas {count}, status running" for verb in ("Run", "Watching"))  # type: ignore[return-value]
+
+
+def launch(command: str) -> RoleAsked:
+    return RoleAsked("worker", 1, launch=find_paddle_launch(command.split()))
+
+
+GPU = next(each for each in DEVICES if each.name == "GPU")
+JOB = Asked(job="demo", framework="paddle", mode="Collective", roles=(RoleAsked("worker", 2),))
+ALONE = Asked(job="demo", framework="paddle", mode="Collective", roles=(RoleAsked("worker", 1),))
+RUNS = RankSeen(running=True, quiet=1.0, begun=60.0)
+WAITS = block(job_line(2), "Waiting peer start...", nnodes="2", master="10.0.0.1:6170")
+TRAINS = block(job_line(2), *started(1), nnodes="2", master="10.0.0.1:6170")
+BUSY = RankSeen(running=True, quiet=400.0, begun=420.0, cores=1.0)
+UNSEEN = RankSeen(running=True, quiet=400.0, begun=420.0)
+QUIET = RankSeen(running=True, quiet=400.0, begun=420.0, cores=0.0)
+
+MADE: dict[str, tuple[Asked, dict[str, LaunchLog], dict[str, RankSeen], list[str]]] = {
+    "a job with one pod whose command waits for two nodes": (
+        ALONE, {"worker-0": WAITS}, {"worker-0": RUNS}, ["waits-for-nodes-that-nobody-starts"],
+    ),
+    "a job with two pods whose launchers were told of one node": (
+        JOB, {"worker-0": block(job_line(1), *started(1)), "worker-1": block(job_line(1), *started(1))},
+        {"worker-0": RUNS, "worker-1": RUNS}, ["each-node-trains-alone"],
+    ),
+    "a launcher that waits for a pod that is not there": (
+        JOB, {"worker-0": WAITS}, {"worker-0": RUNS, "worker-1": RankSeen(waits=phrase("needs 1 GPU, 0 are free"))},
+        ["waits-for-peers"],
+    ),
+    "a heter rank that trains the whole net": (
+        JOB, {"heter-0": read("heter-hogwild")[""]}, {"heter-0": RUNS}, ["heter-trains-alone"],
+    ),
+    "a worker that trains the whole net, as workers of plain parameter servers do": (
+        JOB, {"worker-0": read("heter-hogwild")[""]}, {"worker-0": RUNS}, [],
+    ),
+    "a launcher that has just begun to wait": (
+        JOB, {"worker-0": WAITS}, {"worker-0": RankSeen(running=True, quiet=3.0, begun=5.0)}, [],
+    ),
+    "a rank that has failed while another is silent": (
+        JOB, {"worker-0": TRAINS, "worker-1": TRAINS}, {"worker-0": QUIET, "worker-1": RankSeen(code=1)},
+        ["waits-for-ended-rank"],
+    ),
+    "a rank that has failed a moment ago": (
+        JOB, {"worker-0": TRAINS, "worker-1": TRAINS}, {"worker-0": RUNS, "worker-1": RankSeen(code=1)}, [],
+    ),
+    "all ranks silent": (JOB, {"worker-0": TRAINS, "worker-1": TRAINS}, {"worker-0": QUIET, "worker-1": QUIET},
+                         ["silent-for-long"]),
+    "all ranks silent, and all compute": (
+        JOB, {"worker-0": TRAINS, "worker-1": TRAINS}, {"worker-0": BUSY, "worker-1": BUSY}, [],
+    ),
+    "all ranks silent, and one computes": (
+        JOB, {"worker-0": TRAINS, "worker-1": TRAINS}, {"worker-0": QUIET, "worker-1": BUSY}, ["silent-for-long"],
+    ),
+    "all ranks silent for some minutes, and nobody knows what they use": (
+        JOB, {"worker-0": TRAINS, "worker-1": TRAINS}, dict.fromkeys(("worker-0", "worker-1"), UNSEEN), [],
+    ),
+    "a master that one host does not reach": (
+        Asked(), {"": block(job_line(2), "Waiting peer start...", "master not ready", "master not ready",
+                            nnodes="2", master="10.0.0.1:6170", rank="1", host="10.0.0.2")}, {},
+        ["master-is-not-reached"],
+    ),
+    "a launcher that ended before it started anything": (
+        Asked(), {"": block(job_line(1), "Exit code 1")}, {}, ["never-started"],
+    ),
+    "two pods, and a program without a launcher": (
+        JOB, {name: read_launch_logs(["x: UserWarning: Currently not a parallel execution environment, nothing"])[0]
+              for name in ("worker-0", "worker-1")}, {"worker-0": RUNS, "worker-1": RUNS}, ["no-parallel-environment"],
+    ),
+    "one pod, and a program without a launcher": (
+        ALONE, {"worker-0": read_launch_logs(["x: UserWarning: Currently not a parallel execution environment"])[0]},
+        {"worker-0": RUNS}, [],
+    ),
+    "a template that sets which GPUs are visible": (
+        Asked("demo", roles=(RoleAsked("worker", 1, device=GPU, devices=1,
+                                       variables={"CUDA_VISIBLE_DEVICES": ""}),)),
+        {"worker-0": block(job_line(1), *started(1))}, {"worker-0": RUNS}, ["visible-devices-are-set"],
+    ),
+    "torchrun that was told of more nodes than there are": (
+        Asked("demo", roles=(RoleAsked("worker", 2, torchrun={"nnodes": "3"}),)), {}, {},
+        ["waits-for-nodes-that-nobody-starts"],
+    ),
+    "a driver that is too old": (
+        Asked(), {"": read_launch_logs(["RuntimeError: The NVIDIA driver on your system is too old"])[0]},
+        {}, ["driver-too-old"],
+    ),
+    "a wheel for GPUs without one": (
+        Asked(), {"": block(job_line(1), "You are using GPU version Paddle, but your CUDA device is not set properly."
+                            " CPU device will be used by default.")}, {}, ["gpu-wheel-without-gpu"],
+    ),
+    "one rank silent, as launchers print rank 0 alone": (
+        JOB, {"worker-0": TRAINS, "worker-1": TRAINS}, {"worker-0": RUNS, "worker-1": QUIET}, [],
+    ),
+    "a job that asks for a GPU with an environment for CPUs": (
+        Asked("demo", roles=(RoleAsked("worker", 1, device=GPU,
+                                       devices=2),), wheel=CPU, environment="paddle"),
+        {"worker-0": block(job_line(1), *started(1))}, {"worker-0": RUNS}, ["cpu-wheel-on-gpu-machine"],
+    ),
+    "two GPUs for a rank, and one process": (
+        Asked("demo", roles=(RoleAsked("worker", 1, device=GPU,
+                                       devices=2),)),
+        {"worker-0": block(job_line(1), *started(1))}, {"worker-0": RUNS}, ["processes-are-not-devices"],
+    ),
+    "an option of the command that the environment has replaced": (
+        Asked("demo", roles=(launch("python -m paddle.distributed.launch --nproc_per_node 4 train.py"),)),
+        {"worker-0": read_launch_logs([
+            "LAUNCH WARNING args nproc_per_node will be overridden by env: PADDLE_NPROC_PER_NODE value: 1",
+            "LAUNCH INFO 2026-11-20 15:38:21,548 -----------  Configuration  ----------------------",
+            "LAUNCH INFO 2026-11-20 15:38:21,548 nproc_per_node: 1",
+            f"LAUNCH INFO 2026-11-20 15:38:21,548 {job_line(1)}",
+            *(f"LAUNCH INFO 2026-11-20 15:38:21,548 {each}" for each in started(1)),
+        ])[0]}, {"worker-0": RUNS}, ["argument-not-in-effect"],
+    ),
+    "a job with one pod whose command says two nodes": (
+        Asked("demo", roles=(launch("python -m paddle.distributed.launch --nnodes 2 t.py"),)),
+        {"worker-0": block(job_line(1), *started(1))}, {"worker-0": RUNS}, ["nodes-differ-from-replicas"],
+    ),
+    "a job that has not begun, with one pod, whose command says two nodes": (
+        Asked("demo", roles=(launch("python -m paddle.distributed.launch --nnodes 2 t.py"),)),
+        {}, {"worker-0": RankSeen()}, ["nodes-differ-from-replicas"],
+    ),
+    "an option of other years in the command of a job": (
+        Asked("demo", roles=(launch("python -m paddle.distributed.launch --master 10.0.0.1:61 --print_config t.py"),)),
+        {"worker-0": block(job_line(1), *started(1))}, {"worker-0": RUNS}, ["old-arguments"],
+    ),
+    "hosts that are told of different masters": (
+        Asked(), {"a": block(job_line(2), "Waiting peer start...", nnodes="2", master="10.0.0.1:6170"),
+                  "b": block(job_line(2), "Waiting peer start...", nnodes="2", master="10.0.0.2:6170")},
+        {}, ["hosts-disagree"],
+    ),
+    "hosts with the same rank": (
+        Asked(), {"a": block(job_line(2), "Waiting peer start...", nnodes="2", master="10.0.0.1:6170", rank="0"),
+                  "b": block(job_line(2), "Waiting peer start...", nnodes="2", master="10.0.0.1:6170", rank="0")},
+        {}, ["same-rank-twice"],
+    ),
+    "hosts that were started for one node each": (
+        Asked(), {"a": block(job_line(1), *started(1)), "b": block(job_line(1), *started(1))}, {},
+        ["each-node-trains-alone"],
+    ),
+    "an elastic level without etcd": (
+        Asked(), {"": block(job_line(2), *started(1), nnodes="2", master="10.0.0.1:6170", elastic_level="1")}, {},
+        ["elastic-without-etcd"],
+    ),
+    "etcd without a range": (
+        Asked(), {"": block(job_line(2), *started(1), nnodes="2", master="etcd://10.0.0.1:2379", job_id="a",
+                            elastic_level="1")}, {}, ["elastic-without-range"],
+    ),
+    "elastic with all that it needs": (
+        Asked(), {"": block(job_line(3, 2), *started(1), nnodes="2:3", master="etcd://10.0.0.1:2379", job_id="a",
+                            elastic_level="1")}, {}, [],
+    ),
+    "elastic with a fixed rank and a long timeout": (
+        Asked(), {"": block(job_line(3, 2), *started(1), nnodes="2:3", master="etcd://10.0.0.1:2379", job_id="a",
+                            elastic_level="1", rank="0", elastic_timeout="600")}, {},
+        ["elastic-fixed-rank", "elastic-timeout-is-long"],
+    ),
+    "fewer processes than --devices": (
+        Asked(), {"": block(job_line(1), *started(1), devices="0,1")}, {}, ["processes-are-not-devices"],
+    ),
+    "as many processes as --devices": (Asked(), {"": block(job_line(1), *started(2), devices="6,7")}, {}, []),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", MADE)
+def test_a_case_gives(case: str) -> None:
+    asked, logs, ranks, expected = MADE[case]
+    assert [each.check for each in examine(asked, logs, ranks, Machine(gpus=0))] == expected
+
+
+NEEDS: dict[str, tuple[CauseRecord, str, str, str]] = {
+    "a rank that failed beside a Master that ended well": (
+        CauseRecord("Completed", {"succeeded": 1, "failed": ["worker-0"], "code": 1, "error": "ValueError: no room"}),
+        "rank-failed-at-end", "the job has completed, but worker-0 failed: ValueError: no room (exit code 1)",
+        "paddock logs demo -n team --role worker --rank 0",
+    ),
+    "a dataset that somebody must mend": (
+        CauseRecord("DatasetFailed", {"dataset": "words", "message": "host has no words.tar", "retries": False}),
+        "dataset-failed", "dataset words could not be fetched: host has no words.tar",
+        "paddock dataset rerun words -n team",
+    ),
+    "a dataset that is tried again": (
+        CauseRecord("DatasetFailed", {"dataset": "words", "message": "the disk is full", "retries": True}),
+        "dataset-failed", "dataset words could not be fetched: the disk is full", "paddock dataset rerun words -n team",
+    ),
+    "a dataset that is not there": (
+        CauseRecord("DatasetMissing", {"dataset": "wrds", "namespace": "team", "nearest": "words"}),
+        "dataset-missing", "namespace team has no dataset wrds", "paddock dataset create wrds -n team --from URL",
+    ),
+    "a dataset that is being deleted": (
+        CauseRecord("DatasetMissing", {"dataset": "words", "namespace": "team", "deleting": True}),
+        "dataset-missing", "dataset words is being deleted", "paddock dataset create words -n team --from URL",
+    ),
+    "a cluster without datasets": (
+        CauseRecord("DatasetsUnserved", {"dataset": "words"}),
+        "datasets-unserved", "the job mounts dataset words, and this cluster has no Datasets",
+        "paddock manifests --datasets --image IMAGE | kubectl apply -f -",
+    ),
+    "an operator that may not read them": (
+        CauseRecord("DatasetsUnserved", {"dataset": "words", "message": "datasets is forbidden"}),
+        "datasets-unserved", "the operator cannot read dataset words: datasets is forbidden",
+        "paddock manifests --datasets --image IMAGE | kubectl apply -f -",
+    ),
+    "an environment that could not be built": (
+        CauseRecord("EnvironmentFailed", {"rank": "worker-0", "message": "environment mine: no package nmpy"}),
+        "environment-failed", "worker-0 cannot start: environment mine: no package nmpy",
+        "paddock env build mine",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("need", NEEDS)
+def test_what_a_job_needs_and_has_not_is_found_with_the_command_that_mends_it(need: str) -> None:
+    cause, check, what, command = NEEDS[need]
+    waits = {"worker-0": RankSeen(waits=phrase("it waits")), "worker-1": QUIET}
+    (found,) = examine(replace(JOB, options=" -n team"), {}, waits, cause=cause)
+    assert (found.check, render(found.what), found.command) == (check, what, command)
+    assert found.severity is Severity.WRONG
+
+
+def test_a_job_that_only_waits_for_its_data_needs_nothing_of_anybody() -> None:
+    cause = CauseRecord("WaitingForDataset", {"dataset": "words", "percent": 41})
+    assert examine(JOB, {}, {}, cause=cause) == ()
+
+
+def read_checks() -> set[str]:
+    """The names of all checks, in the code."""
+    folder = Path(doctor.__file__).parent
+    text = "".join(path.read_text() for path in folder.glob("*.py"))
+    called = re.findall(r"(?:Finding|_tell)\(\s*\"([a-z0-9-]+)\"(?: if \w+ else \"([a-z0-9-]+)\")?", text)
+    return {name for names in called for name in names if name}
+
+
+def test_each_check_has_a_case() -> None:
+    checks = read_checks()
+    assert len(checks) > 35
+    cases = [*FOUND.values(), *(expected for _, _, _, expected in MADE.values())]
+    cases += [[check] for _, check, _, _ in NEEDS.values()]
+    assert checks - {name for names in cases for name in names} == set()
+
+
+@pytest.mark.parametrize("page", ["doctor.md", "doctor.zh-CN.md"])
+def test_each_check_is_on_the_page(page: str) -> None:
+    text = (Path(__file__).parents[2] / "docs" / page).read_text()
+    rows = "".join(line.split("|")[1] for line in text.splitlines() if line.startswith("| `"))
+    assert set(re.findall(r"`([a-z0-9-]+)`", rows)) == read_checks()
+
+
+def test_what_a_launcher_waits_for_is_named_with_its_reason() -> None:
+    asked, logs, ranks, _ = MADE["a launcher that waits for a pod that is not there"]
+    said = render(examine(asked, logs, ranks)[0].what)
+    assert said == "1 of 2 launchers wait for worker-1: needs 1 GPU, 0 are free"
+
+
+def test_the_rank_that_did_fewer_steps_is_the_one_to_look_at() -> None:
+    lines = "LAUNCH INFO 2026-11-20 15:38:21,548 Watching Pod: abcdef, replicas 1, status running"
+    logs = {
+        f"worker-{index}": read_launch_logs([lines, f"Epoch 1, Batch {step}, Loss 0.5"])[0]
+        for index, step in ((0, 30), (1, 29))
+    }
+    found = examine(JOB, logs, {"worker-0": QUIET, "worker-1": QUIET})
+    assert [(each.check, each.where) for each in found] == [("silent-for-long", "worker-1")]
+
+
+def test_a_program_with_long_epochs_is_not_silent() -> None:
+    slow = RankSeen(running=True, quiet=400.0, begun=3600.0)
+    logs = {name: read_launch_logs(["epoch"] * 9)[0] for name in ("worker-0", "worker-1")}
+    assert examine(JOB, logs, {"worker-0": slow, "worker-1": slow}) == ()
+
+
+def test_what_is_wrong_comes_before_what_is_a_risk() -> None:
+    found = examine(Asked(), read("no-etcd3"))
+    assert [each.severity for each in found] == sorted((each.severity for each in found), key=[*Severity].index)

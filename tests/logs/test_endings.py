@@ -1,0 +1,124 @@
+"""The end of a failed program's log, as the kubelet reports it -> its error in one line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from paddock.logs.complaints import is_lost_peer
+from paddock.logs.endings import Ending, may_tell_lost_peer, read_ending
+
+HERE = Path(__file__).parent
+RULE = "-" * 38
+STACK = f"{RULE}\nC++ Traceback (most recent call last):\n{RULE}\n0   paddle::run()\n\n"
+SUMMARY = f"{STACK}{RULE[:22]}\nError Message Summary:\n{RULE[:22]}\n"
+PEER = "RuntimeError: Connection closed by peer"
+FROM = "\nThe above exception was the direct cause of the following exception:\n\n"
+DURING = "\nDuring handling of the above exception, another exception occurred:\n\n"
+TRACEBACK = 'Traceback (most recent call last):\n  File "train.py", line 3, in <module>\n    load()\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "error"),
+    [
+        (f"epoch 1\n{TRACEBACK}ValueError: shapes do not match\n", "ValueError: shapes do not match"),
+        (f"{TRACEBACK}ValueError: first line\nsecond line\n  third\n", "ValueError: first line"),
+        (f"{TRACEBACK}AssertionError\n", "AssertionError"),
+        (f"{TRACEBACK}KeyboardInterrupt\n", "KeyboardInterrupt"),
+        (f"{TRACEBACK}zipfile.BadZipFile: File is not a zip file\n", "zipfile.BadZipFile: File is not a zip file"),
+        (f"{TRACEBACK}StopIteration\n", "StopIteration"),
+        # Chained: the root of the last chain.
+        (
+            f"{TRACEBACK}KeyError: 'lr'\n\nDuring handling of the above exception, another exception occurred:\n\n"
+            f"{TRACEBACK}RuntimeError: no configuration\n",
+            "KeyError: 'lr'",
+        ),
+        (
+            f"{TRACEBACK}OSError: disk\n\nThe above exception was the direct cause of the following exception:\n\n"
+            f"{TRACEBACK}RuntimeError: cannot save\n",
+            "RuntimeError: cannot save (from OSError: disk)",
+        ),
+        (f"{TRACEBACK}ValueError: bad\n{FROM}{TRACEBACK}KeyError: 'outer'\n",
+         "KeyError: 'outer' (from ValueError: bad)"),
+        (f"{TRACEBACK}A: 1\n{FROM}{TRACEBACK}B: 2\n{FROM}{TRACEBACK}C: 3\n", "C: 3 (from B: 2 (from A: 1))"),
+        (f"{TRACEBACK}ValueError: bad\n{FROM}{TRACEBACK}KeyError: 'x'\n{DURING}{TRACEBACK}TypeError: y\n",
+         "KeyError: 'x' (from ValueError: bad)"),
+        (f"{TRACEBACK}ValueError: {'x' * 280}\n{FROM}{TRACEBACK}KeyError: 'outer'\n", "KeyError: 'outer'"),
+        (f"{TRACEBACK}ValueError: bad\n{FROM}{TRACEBACK}{PEER}\n", "ValueError: bad"),
+        (f"{TRACEBACK}ValueError: bad\n{FROM}{TRACEBACK}KeyError: 'x'\nepoch 2\n{TRACEBACK}ValueError: y\n",
+         "ValueError: y"),
+        # One was caught, printed, and the script went on.
+        (f"{TRACEBACK}KeyError: 'x'\nepoch 2\n{TRACEBACK}ValueError: y\n", "ValueError: y"),
+        # The header was cut off by the kubelet's limit.
+        ('ain.py", line 3\n  File "train.py", line 9, in load\n    return 1 / 0\nZeroDivisionError: by zero\n',
+         "ZeroDivisionError: by zero"),
+        # A peer's end is no reason while there is another.
+        (f"{TRACEBACK}ValueError: x\n{TRACEBACK}{PEER} [10.0.0.1]:4\n", "ValueError: x"),
+        (f"{TRACEBACK}{PEER}\n", PEER),
+        (f"[rank0]: {TRACEBACK.replace(chr(10), chr(10) + '[rank0]: ', 2)}[rank0]: ValueError: x\n", "ValueError: x"),
+        # PaddlePaddle's own.
+        (f"{TRACEBACK}ValueError: (InvalidArgument) They differ.\n  [Hint: Expected 1 == 2.] (at /paddle/a.cc:1)\n",
+         "ValueError: (InvalidArgument) They differ."),
+        (f"{TRACEBACK}RuntimeError: \n\n{SUMMARY}InvalidArgumentError: They differ.\n  [Hint: Expected 1 == 2.]\n",
+         "InvalidArgumentError: They differ."),
+        (f"{SUMMARY}FatalError: `Segmentation fault` is detected by the operating system.\n  [TimeInfo: ***]\n",
+         "FatalError: `Segmentation fault` is detected by the operating system."),
+        ((HERE / "launch_fails.log").read_text()[-2048:],
+         "ValueError: (InvalidArgument)  network hostb: cannot be obtained. Details: Temporary failure in name "
+         "resolution."),
+        ((HERE / "torchrun_fails.log").read_text(),
+         "RuntimeError: Gloo connectFullMesh failed with [/__w/pytorch/pytorch/third_party/gloo/gloo/transport/tcp/"),
+    ],
+)  # fmt: skip
+def test_the_error_of_a_log_is_found(text: str, error: str) -> None:
+    found = read_ending(text)
+    assert found.error == error or (len(error) > 100 and found.error.startswith(error))
+    assert found.last == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "last"),
+    [
+        ("epoch 1\ncannot read data.csv\n\n", "cannot read data.csv"),  # sys.exit("cannot read data.csv")
+        ("usage: train.py [-h]\ntrain.py: error: unrecognized arguments: --lr\n",
+         "train.py: error: unrecognized arguments: --lr"),
+        ("bash: line 1: tarin: command not found\n", "bash: line 1: tarin: command not found"),
+        ("cannot read data.csv\nLAUNCH INFO 2026-11-20 15:42:04,579 Exit code 1\n", "cannot read data.csv"),
+        (" 10%|#   | 1/10\r 20%|##  | 2/10\r\x1b[31mno space left\x1b[0m\n", "no space left"),
+        ("", ""),
+        ("\n\n", ""),
+    ],
+)  # fmt: skip
+def test_without_an_error_it_is_the_last_line(text: str, last: str) -> None:
+    assert read_ending(text) == Ending(last=last)
+
+
+@given(st.text(max_size=3_000))
+def test_any_text_is_read_and_none_is_long(text: str) -> None:
+    found = read_ending(text)
+    assert len(found.error) <= 300 and len(found.last) <= 300 and not (found.error and found.last)
+    assert "\n" not in found.error + found.last
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        "RuntimeError: [1] Connection closed by peer",
+        "Connection reset by peer",
+        "torch.distributed.elastic.multiprocessing.errors.ChildFailedError:",
+        "torch.distributed.DistNetworkError: failed to recv, got 0 bytes",
+        "torch.distributed.DistNetworkError: The client socket has timed out after 60000ms",
+        "torch.distributed.DistStoreError: Timed out after 61 seconds waiting for clients. 1/2 clients joined.",
+        "RendezvousConnectionError: gone",
+        "RendezvousClosedError",
+        "NCCL error: remote process exited or there was a network error",
+        "SignalException: Process 12 got signal: 15",
+    ],
+)
+def test_what_is_looked_for_before_a_log_is_read_is_in_every_error_of_a_lost_peer(error: str) -> None:
+    assert is_lost_peer(error)
+    assert may_tell_lost_peer(f"step 3\n{error}\nbye\n")
+    assert not may_tell_lost_peer("step 3\nValueError: bad shard\n")

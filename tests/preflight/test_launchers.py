@@ -1,0 +1,118 @@
+"""Launchers that sign in to other pods, in a PyTorchJob: row by row."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from paddock.preflight import Document, check
+from paddock.preflight.launchers import explain_launcher
+from paddock.words.phrases import render
+
+SSH = "{} {} starts processes in other pods by SSH, which no pod serves: start the program in each pod with torchrun"
+APART = "deepspeed without a hostfile starts processes in its own pod alone, and each of the 3 pods trains apart: start"
+
+
+@pytest.mark.parametrize(
+    ("command", "pods", "said"),
+    [
+        ("deepspeed --hostfile=/job/hostfile train.py", 3, SSH.format("deepspeed", "--hostfile")),
+        ("deepspeed --hostfile /job/hostfile train.py", 1, SSH.format("deepspeed", "--hostfile")),
+        ("/usr/local/bin/deepspeed -H hosts train.py", 3, SSH.format("deepspeed", "-H")),
+        ("deepspeed train.py --deepspeed_config ds.json", 3, APART),
+        ("deepspeed --num_gpus 2 train.py", 3, APART),
+        ("mpirun -np 4 -hostfile hosts python train.py", 1, SSH.format("mpirun", "-hostfile")),
+        ("mpirun --allow-run-as-root -H a:1,b:1 python train.py", 3, SSH.format("mpirun", "-H")),
+        ("mpiexec -f hosts -n 4 ./train", 3, SSH.format("mpiexec", "-f")),
+        ("horovodrun -np 4 -H server1:2,server2:2 python train.py", 3, SSH.format("horovodrun", "-H")),
+        # what works in one pod, and what is none of theirs
+        ("deepspeed train.py", 1, ""),
+        ("deepspeed --num_gpus 2 train.py --hostfile data.txt", 1, ""),
+        ("deepspeed --no_ssh --node_rank 1 --hostfile hosts train.py", 3, ""),
+        ("deepspeed --help", 3, ""),
+        ("mpirun -np 2 python train.py -H 4", 3, ""),
+        ("mpirun -np 2 -H localhost:2 python train.py", 1, ""),
+        ("horovodrun -np 2 -H localhost:1,127.0.0.1:1 python train.py", 1, ""),
+        ("torchrun train.py --hostfile x", 3, ""),
+        ("python train.py --deepspeed ds.json", 3, ""),
+        ("python -m mpirun -H a", 3, ""),
+        ("", 3, ""),
+    ],
+)
+def test_a_launcher_that_reaches_no_other_pod_is_told(command: str, pods: int, said: str) -> None:
+    found = explain_launcher(command.split(), pods)
+    text = render(found) if found else ""
+    assert text.startswith(said) if said else not text
+
+
+def job(*command: str, kind: str = "PyTorchJob", container: str = "pytorch", **more: Any) -> Document:
+    template = {"spec": {"containers": [{"name": container, "image": "a", "command": list(command), **more}]}}
+    replicas = {"Master": {"replicas": 1, "template": template}, "Worker": {"replicas": 2, "template": template}}
+    field = {"PyTorchJob": "pytorchReplicaSpecs", "PaddleJob": "paddleReplicaSpecs"}[kind]
+    return Document(
+        {"apiVersion": "kubeflow.org/v1", "kind": kind, "metadata": {"name": "a"}, "spec": {field: replicas}}
+    )
+
+
+def warnings(document: Document) -> list[str]:
+    return [f"{each.path}: {each.message}" for each in check(document) if "torchrun, which" in each.message]
+
+
+SCRIPT = """set -e
+# mpirun -H a,b x
+cd /work && export A=1
+NCCL_DEBUG=INFO exec deepspeed --num_gpus 2 \\
+  --hostfile=hosts train.py
+"""
+
+
+def test_the_job_is_warned_once_with_its_roles() -> None:
+    (said,) = warnings(job("deepspeed", "train.py"))
+    assert said.startswith(f"spec.pytorchReplicaSpecs.Master.template.spec.containers[0].command: {APART}")
+    assert said.endswith("(the same in Worker)")
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["bash", "-c", SCRIPT],
+        ["sh", "-xec", SCRIPT],
+        ["bash", "-e", "-c", SCRIPT],
+        ["sh", "-c", "if true; then mpirun -H a x || (deepspeed --hostfile h x.py); fi"],
+    ],
+)
+def test_the_text_of_a_shell_is_read(command: list[str]) -> None:
+    (said,) = warnings(job(*command))
+    assert SSH.format(*("deepspeed", "--hostfile") if SCRIPT in command else ("mpirun", "-H")) in said
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "echo mpirun -H a,b x",
+        "pip install deepspeed; python train.py",
+        "echo 'a\nmpirun -H a,b x\n'",
+        "mpirun 'x -H a",
+        "cat > run.sh <<EOF\nmpirun -H a,b x\nEOF\npython train.py",
+    ],
+)
+def test_the_name_of_a_launcher_alone_is_none(text: str) -> None:
+    assert warnings(job("bash", "-c", text)) == []
+
+
+def test_other_kinds_and_containers_are_not_asked() -> None:
+    assert warnings(job("deepspeed", "train.py", kind="PaddleJob", container="paddle")) == []
+    assert warnings(job("python", "train.py", args=["deepspeed"])) == []
+
+
+def test_arguments_alone_are_a_command_too() -> None:
+    assert ".args: " in warnings(job(args=["deepspeed", "train.py"]))[0]
+
+
+@given(st.lists(st.sampled_from(["bash", "-c", "mpirun", "-H", "a,b", "'", ";", "deepspeed", "--hostfile=", "x.py"])))
+def test_any_words_are_read(words: list[str]) -> None:
+    for document in (job(*words), job("bash", "-c", " ".join(words))):
+        check(document)
