@@ -20,7 +20,7 @@ from paddock.kube.api import Api, Event
 from paddock.kube.calls import Create
 from paddock.kube.errors import Forbidden, NotFound
 from paddock.kube.meta import DATASETS, EVENTS, PODS, Manifest, Resource
-from paddock.views.tables.datasets import read_names, read_use
+from paddock.views.datasets import read_names, read_use
 from support.consoles import serve_console
 from support.demo import Demo, serve_demo
 from support.places import serve_place

@@ -10,8 +10,6 @@ import pytest
 from jobs.gangs import NOW, build_job, build_pods, build_status, build_torch_job, observe
 from jobs.samples import read_any, read_manifest, read_sample
 from paddock.jobs.actions import Create, Delete, Patch
-from paddock.jobs.elastic.fitting import fit
-from paddock.jobs.elastic.spares import build_spare
 from paddock.jobs.labels import POD_GROUP_ANNOTATION
 from paddock.jobs.launch import Elastic, Launch
 from paddock.jobs.model import Child, Elasticity, Job, Observed, Rank, Role, Scheduling, Settings, Status
@@ -20,6 +18,8 @@ from paddock.jobs.objects.observation import read_observed
 from paddock.jobs.objects.pod_groups import build_change, build_pod_group
 from paddock.jobs.objects.schedulers import GANG_SCHEDULERS
 from paddock.jobs.plan import plan
+from paddock.jobs.policies.fitting import fit
+from paddock.jobs.policies.spares import build_spare
 from paddock.kube.meta import KUBERNETES_POD_GROUPS, POD_GROUPS, VOLCANO_POD_GROUPS, Key, Manifest, Resource
 from paddock.kube.patches import merge_patch
 

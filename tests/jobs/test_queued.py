@@ -10,14 +10,14 @@ import pytest
 from jobs.gangs import NOW, build_job, build_pods, build_status, build_torch_job, observe, reason
 from jobs.samples import read_any, read_manifest, read_sample
 from paddock.jobs import causes
-from paddock.jobs.elastic.fitting import fit
-from paddock.jobs.elastic.spares import build_spare
 from paddock.jobs.labels import KUEUE_ANNOTATION, QUEUE_LABEL
 from paddock.jobs.model import Elasticity, Job, Phase, PodPhase, Rank, RestartScope, Settings, Status
 from paddock.jobs.names import LONGEST_LABEL, queue_group_name
 from paddock.jobs.objects import pods
-from paddock.jobs.objects.queued import COUNT_ANNOTATION, GROUP_LABEL, RETRIABLE_ANNOTATION
 from paddock.jobs.plan import plan
+from paddock.jobs.policies.fitting import fit
+from paddock.jobs.policies.spares import build_spare
+from paddock.jobs.queued import COUNT_ANNOTATION, GROUP_LABEL, RETRIABLE_ANNOTATION
 from paddock.kube.meta import Key, Manifest
 from paddock.views.steps import build_steps
 from paddock.views.workloads import explain_workload, find_workload

@@ -11,7 +11,7 @@ from jobs.samples import read_any, read_manifest, read_sample, with_value
 from paddock.jobs.apis.registry import PADDLEPADDLE
 from paddock.jobs.model import Job, Rank, Settings
 from paddock.jobs.objects import pods
-from paddock.jobs.objects.substitutions import (
+from paddock.jobs.substitutions import (
     WITHOUT_ANNOTATION,
     Removal,
     read_original,

@@ -9,7 +9,7 @@ from typing import Any
 
 from paddock.jobs.labels import KUEUE_ANNOTATION
 from paddock.jobs.model import Job, Settings
-from paddock.jobs.objects.queued import COUNT_ANNOTATION, GROUP_LABEL
+from paddock.jobs.queued import COUNT_ANNOTATION, GROUP_LABEL
 from paddock.kube.errors import Conflict, NotFound
 from paddock.kube.meta import PODS, Manifest, annotations_of, is_deleting, labels_of, name_of, uid_of
 from paddock.views.stored import read_stored

@@ -308,7 +308,7 @@ def test_every_module_of_ours_is_read(ours: Graph) -> None:
     ("changed", "test"),
     [
         ("src/paddock/cli/verbs/get.py", "tests/e2e/test_run.py"),  # a verb, in a process that a test starts
-        ("src/paddock/cli/verbs/needs/dataset.py", "tests/cli/test_dataset.py"),
+        ("src/paddock/cli/verbs/dataset.py", "tests/cli/test_dataset.py"),
         ("src/paddock/app/consoles/local.py", "tests/app/test_listening.py"),  # loaded late, by its name
         ("src/paddock/app/local.py", "tests/e2e/test_training.py"),  # the cluster's process
         ("src/paddock/datasets/fetch/s3.py", "tests/datasets/fetch/test_s3.py"),  # a child process

@@ -9,8 +9,8 @@ from paddock.jobs.model import Phase, Settings, Status
 from paddock.jobs.objects.observation import find_children, read_observed
 from paddock.jobs.plan import plan
 from paddock.kube.meta import Key, Manifest, Resource, key_of
+from paddock.views.foresight import Foresight, foresee, tell_emptiness
 from paddock.views.stored import StoredJob, read_stored
-from paddock.views.tables.foresight import Foresight, foresee, tell_emptiness
 from support.consoles import PADDLE, sort_objects
 from support.datasets import build_dataset, mounting
 from support.written import build_pod, build_written_job

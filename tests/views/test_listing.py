@@ -7,7 +7,7 @@ import pytest
 from paddock.jobs.apis.registry import KUBEFLOW_PYTORCH, PADDLEPADDLE
 from paddock.jobs.model import Counts, Phase
 from paddock.views.jobs import JobRow, tell_ready
-from paddock.views.tables.listing import (
+from paddock.views.listing import (
     Filter,
     Listed,
     choose_part,

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from jobs.gangs import build_job
-from paddock.jobs.elastic.fitting import fit
 from paddock.jobs.model import Elasticity, Role
+from paddock.jobs.policies.fitting import fit
 from paddock.views.roles import count_role, explain_sizes
 from paddock.words.phrases import render
 

@@ -10,17 +10,17 @@ import pytest
 from paddock.jobs.model import CauseRecord, Phase, Status
 from paddock.kube.meta import Manifest
 from paddock.kube.times import format_time
-from paddock.views.outputs import trained_container
-from paddock.views.stored import read_stored
-from paddock.views.tables.events import (
+from paddock.views.events import (
     EventRow,
     build_event_rows,
     count_by_reason,
     is_about,
     list_owned,
 )
-from paddock.views.tables.ranks import build_rank_rows, build_role_rows, tell_amounts, total_asked
-from paddock.views.tables.timeline import AttemptRow, build_timeline
+from paddock.views.outputs import trained_container
+from paddock.views.ranks import build_rank_rows, build_role_rows, tell_amounts, total_asked
+from paddock.views.stored import read_stored
+from paddock.views.timeline import AttemptRow, build_timeline
 from support.consoles import PADDLE
 from support.written import build_event, build_pod, build_written_job
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from paddock.jobs.manager import find_other_manager
 from paddock.jobs.model import Phase
-from paddock.jobs.policies.manager import find_other_manager
 from paddock.kube.datasets import Phase as Fetching
 from paddock.kube.meta import controller_of, uid_of
 from paddock.kube.times import Moment

@@ -66,23 +66,17 @@ VERBS: dict[str, str] = {
 }
 
 
-_CHANGING = frozenset({"suspend", "resume", "cancel", "clone"})
 _ANYWHERE = frozenset(
     {
         "run", "init", "submit", "validate", "get", "queue", "describe", "explain", "doctor", "logs", "wait", "history",
-        "delete", "status", "console", "dataset", *_CHANGING,
+        "delete", "status", "console", "dataset", "suspend", "resume", "cancel", "clone",
     }
 )  # fmt: skip
-_NEEDS = frozenset({"env", "dataset"})
-_CHECKING = frozenset({"doctor"})
 _LOCAL = frozenset({"env", "outputs", "up", "down", "kubeconfig"})
 
 
 def find_module(verb: str) -> str:
-    """The module of a verb, in the folder of those like it."""
-    folders = {"change.": _CHANGING, "needs.": _NEEDS, "check.": _CHECKING}
-    folder = next((folder for folder, verbs in folders.items() if verb in verbs), "")
-    return f"paddock.cli.verbs.{folder}{verb}"
+    return f"paddock.cli.verbs.{verb}"
 
 
 class _ReaderGone(Exception):

@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from paddock.install.field_sentences import with_sentences
 from paddock.jobs.apis import JobApi
 from paddock.jobs.apis.registry import KINDS
-from paddock.jobs.sentences.field_sentences import with_sentences
 from paddock.kube.meta import CRDS, Manifest, Resource
 
 OLD_CRDS = replace(CRDS, version="v1beta1")

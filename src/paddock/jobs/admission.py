@@ -1,4 +1,4 @@
-"""Why a job in a queue of Kueue has no pods, or pods that wait (`jobs.objects.queued`)."""
+"""Why a job in a queue of Kueue has no pods, or pods that wait (`jobs.queued`)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from paddock.jobs import causes
 from paddock.jobs.model import Job, Pod
-from paddock.jobs.objects.queued import find_pod_queue, find_queue
+from paddock.jobs.queued import find_pod_queue, find_queue
 
 _GATED = "SchedulingGated"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 
-from paddock.jobs.elastic import rejoining
+from paddock.jobs import rejoining
 from paddock.jobs.model import Job, Observed, Phase, Pod, PodPhase, Rank, Settings, Status
 from paddock.jobs.policies import arrival, gang, losses, lost, one_pod
 from paddock.jobs.successes import complete_gang

@@ -97,7 +97,7 @@ class Rank:
 @dataclass(frozen=True, slots=True)
 class Role:
     """One kind of rank. `decides`: the job succeeds when these ranks do. `trains`: not a parameter server. `asked`: the
-    replicas of the manifest, where the gang has another size (`jobs.elastic.fitting`)."""
+    replicas of the manifest, where the gang has another size (`jobs.policies.fitting`)."""
 
     name: str
     replicas: int
@@ -178,7 +178,7 @@ class Mount:
 @dataclass(frozen=True, slots=True)
 class Elasticity:
     """The sizes at which the ranks of `role` may train: from `least` to `most`. A gang that cannot be whole begins
-    again with fewer of them, as a new attempt, and grows again when there is room (`jobs.elastic`)."""
+    again with fewer of them, as a new attempt, and grows again when there is room (`jobs.policies`)."""
 
     role: str
     least: int
@@ -390,7 +390,7 @@ class Pod:
     is not ready, of a pod that ran. `scheduler`: the name of the one that is to place it; `looked_at`: a scheduler has
     written its condition PodScheduled. `renewal`: which of the pods of its rank in this attempt it is, 0 the first.
     `lingers`: its program has ended, and another container of it runs on, so it holds its devices. `spare`: it holds
-    room for a larger gang and runs nothing (`jobs.elastic.spares`). `placed`: since when it has its node. `config_map`:
+    room for a larger gang and runs nothing (`policies.spares`). `placed`: since when it has its node. `config_map`:
     the name of the ConfigMap that it waits for, empty where it does not say (`objects.children.find_config_map`).
     `size`: how many ranks its gang has, as it was told (`jobs.objects.sizes`); empty on pods of other operators.
     """
@@ -491,7 +491,7 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """When spare pods were asked for last (`jobs.elastic.spares`), and what the API server said of the first that it
+    """When spare pods were asked for last (`jobs.policies.spares`), and what the API server said of the first that it
     refused; empty if it refused none. A quota says so that there is no room."""
 
     at: Moment
@@ -558,7 +558,7 @@ class Settings:
     `master_wait`: seconds that a deciding Master may run after all workers have succeeded (`policies.success`).
     `end_wait`: seconds that workers may run after the deciding ranks have succeeded (`policies.ending`).
     `loss_limit`: losses in a row after which the job fails (`policies.losses`).
-    `elastic_wait`: seconds that an elastic gang waits to be whole before it begins smaller (`jobs.elastic.size`).
+    `elastic_wait`: seconds that an elastic gang waits to be whole before it begins smaller (`policies.elastic_size`).
     `elastic_settle`: seconds that a smaller gang runs before it asks for more room, and that it waits for the rest of
     that room.
     `autoscalers`: the resource of HorizontalPodAutoscalers; None to make none (a laptop, or a cluster without it).

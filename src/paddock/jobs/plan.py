@@ -20,13 +20,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
-from paddock.jobs import admission, causes
+from paddock.jobs import admission, causes, rejoining
 from paddock.jobs.actions import Action, Create, EventNote, Plan
 from paddock.jobs.cancelling import plan_cancellation
 from paddock.jobs.conditions import as_unbegun, follow_pods
 from paddock.jobs.datasets import find_claims
-from paddock.jobs.elastic import regrouped, rejoining, size, spares
-from paddock.jobs.elastic.fitting import fit
 from paddock.jobs.facts import Facts, read_facts
 from paddock.jobs.model import CauseRecord, Job, Observed, Phase, Pod, Settings, Status
 from paddock.jobs.needs import Needs, build_address_notes, find_free_ranks, find_own_account, read_needs
@@ -38,13 +36,16 @@ from paddock.jobs.policies import (
     backoff,
     children,
     deadline,
+    elastic_size,
     ending,
     gang,
     one_pod,
     ports,
+    regrouped,
     restart,
     silence,
     silent_nodes,
+    spares,
     success,
     suspend,
     ttl,
@@ -52,6 +53,7 @@ from paddock.jobs.policies import (
 )  # fmt: skip
 from paddock.jobs.policies.cleanup import read_situation
 from paddock.jobs.policies.fates import Fate, Situation, plan_fate
+from paddock.jobs.policies.fitting import fit
 from paddock.jobs.policies.root_cause import read_deaths
 from paddock.jobs.policies.verdict import LOOK_AGAIN, Verdict, Wait, noticed
 from paddock.jobs.recording import (
@@ -85,7 +87,7 @@ def plan(job: Job, status: Status, observed: Observed, now: Moment, settings: Se
         return plan_record(facts, verdict)
     if status.phase is Phase.SUSPENDED:
         return _with_force(facts, _plan_suspended(facts))
-    if size.is_made_whole(facts.job, status):
+    if elastic_size.is_made_whole(facts.job, status):
         return Plan(replace(status, gang_size=0, gang_loss=""), requeue_after=0.0)
     return _with_force(facts, _plan_gang(facts))
 
@@ -146,7 +148,7 @@ def _judge_active(facts: Facts) -> Verdict | Wait | None:
 
 def _judge_size(facts: Facts) -> Verdict | None:
     refused = facts.observed.refused
-    return size.plan_size(facts.job, facts.status, facts.gang, facts.spares, facts.now, facts.settings, refused)
+    return elastic_size.plan_size(facts.job, facts.status, facts.gang, facts.spares, facts.now, facts.settings, refused)
 
 
 # Act.
@@ -275,7 +277,7 @@ def _plan_gang(facts: Facts) -> Plan:
             left,
             needs.retry,
             silent.left,
-            size.smaller_left(facts.job, facts.gang, facts.now, facts.settings, facts.observed.refused),
+            elastic_size.smaller_left(facts.job, facts.gang, facts.now, facts.settings, facts.observed.refused),
             extra.left,
             silent_nodes.look_left(facts.gang, status.cause, facts.now),
         ),

@@ -10,16 +10,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from paddock.jobs import rejoining
 from paddock.jobs.actions import EventNote, Plan
 from paddock.jobs.conditions import build_counts, build_phase, build_refs
-from paddock.jobs.elastic import rejoining
-from paddock.jobs.elastic.fitting import fit
-from paddock.jobs.elastic.size import remember_loss
 from paddock.jobs.facts import Facts
 from paddock.jobs.model import CauseRecord, Phase, Pod, Status, Successes
 from paddock.jobs.policies import one_pod
 from paddock.jobs.policies.cleanup import read_situation
+from paddock.jobs.policies.elastic_size import remember_loss
 from paddock.jobs.policies.fates import Fate, plan_fate
+from paddock.jobs.policies.fitting import fit
 from paddock.jobs.policies.verdict import Verdict
 from paddock.jobs.sentences.explain import explain
 from paddock.jobs.successes import forget, read_successes

@@ -25,13 +25,13 @@ from paddock.controllers.schedule import PATIENCE
 from paddock.jobs.actions import Create, EventNote, Plan
 from paddock.jobs.apis import JobApi
 from paddock.jobs.datasets import find_awaited
-from paddock.jobs.elastic.fitting import fit
 from paddock.jobs.labels import CANCEL_ANNOTATION
+from paddock.jobs.manager import find_other_manager
 from paddock.jobs.model import Observed, Phase, Settings, Status
 from paddock.jobs.objects import observation
 from paddock.jobs.plan import plan
 from paddock.jobs.policies.autoscaler import explain_none
-from paddock.jobs.policies.manager import find_other_manager
+from paddock.jobs.policies.fitting import fit
 from paddock.jobs.progress_record import can_wait
 from paddock.jobs.release import plan_release
 from paddock.kube.api import Api

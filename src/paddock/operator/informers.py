@@ -17,11 +17,11 @@ from typing import Any
 
 from paddock.controllers.cache import Cache, Index, decode_object
 from paddock.install import deployment
+from paddock.jobs.manager import find_other_manager
 from paddock.jobs.objects.observation import CHILD_ANNOTATIONS, owner_in, read_group_status, read_held_port
 from paddock.jobs.objects.observed import RANK_ANNOTATIONS, RANK_LABELS
 from paddock.jobs.objects.pod_groups import read_members
 from paddock.jobs.objects.schedulers import WHO_SERVES
-from paddock.jobs.policies.manager import find_other_manager
 from paddock.kube.api import Api
 from paddock.kube.errors import ApiError, Forbidden, NotFound, Unauthorized
 from paddock.kube.meta import (

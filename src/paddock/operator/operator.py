@@ -22,9 +22,9 @@ from paddock.controllers.events import EventRecorder
 from paddock.controllers.queue import WorkQueue
 from paddock.jobs.apis import JobApi
 from paddock.jobs.apis.registry import KINDS
+from paddock.jobs.manager import find_other_manager
 from paddock.jobs.model import Settings
 from paddock.jobs.objects.observation import owner_in
-from paddock.jobs.policies.manager import find_other_manager
 from paddock.kube.api import Api
 from paddock.kube.errors import ApiError, Conflict
 from paddock.kube.meta import DATASETS, Key, Manifest, Resource, key_of, namespace_of

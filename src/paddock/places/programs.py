@@ -23,8 +23,8 @@ from paddock.jobs.labels import WORKING_DIRECTORY_ANNOTATION
 from paddock.jobs.model import PORTS_IN_BLOCK, Intranet, Job, Network, Rank, Settings
 from paddock.jobs.names import config_map_name, host_name
 from paddock.jobs.objects.pods import build_pod
-from paddock.jobs.objects.variables import ATTEMPT
 from paddock.jobs.reading.scripts import read_words
+from paddock.jobs.variables import ATTEMPT
 from paddock.kube.downward import UnknownField, expand, read_field
 from paddock.kube.host_words import replace_names
 from paddock.kube.meta import Manifest, name_of

@@ -1,7 +1,7 @@
 """Checks of a role's pod template that no schema can make: values that Kubernetes refuses, and likely mistakes.
 
 Each check takes a role and yields problems; `CHECKS` lists them. Kubernetes' own rules are in `kube.validation.pods`;
-here they get Paddock's sentences. Types and names of fields are checked before, in `jobs.objects.templates` and
+here they get Paddock's sentences. Types and names of fields are checked before, in `jobs.apis.templates` and
 `manifests.structure`; a check here ignores values that those have refused.
 """
 

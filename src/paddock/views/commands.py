@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.labels import CANCEL_ANNOTATION
-from paddock.jobs.policies.manager import find_other_manager
+from paddock.jobs.manager import find_other_manager
 from paddock.kube.meta import Resource
 from paddock.views.changes import is_asked
 from paddock.views.stored import StoredJob

@@ -1,11 +1,11 @@
-"""The manager of a job that Paddock leaves to somebody else (`jobs.policies.manager`), in words. Pure."""
+"""The manager of a job that Paddock leaves to somebody else (`jobs.manager`), in words. Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
-from paddock.jobs.policies.manager import find_other_manager
+from paddock.jobs.manager import find_other_manager
 from paddock.words.phrases import Phrase, phrase
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from paddock.jobs.frameworks.registry import main_container
 from paddock.jobs.model import Job, Role
-from paddock.jobs.objects.variables import OUTPUTS
+from paddock.jobs.variables import OUTPUTS
 
 _EPHEMERAL = frozenset({"configMap", "secret", "downwardAPI", "projected", "emptyDir"})
 """Kinds of volumes whose content is deleted with the pod."""

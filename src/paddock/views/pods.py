@@ -14,7 +14,7 @@ from paddock.words.phrases import phrase
 
 @dataclass(frozen=True, slots=True)
 class PodRow:
-    """`ready` of `containers` are ready. `state`: kubectl's STATUS, or Spare (`jobs.elastic.spares`); `message`: the
+    """`ready` of `containers` are ready. `state`: kubectl's STATUS, or Spare (`jobs.policies.spares`); `message`: the
     sentence for it, on one line."""
 
     namespace: str

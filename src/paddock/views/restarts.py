@@ -6,10 +6,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from paddock.jobs.elastic.rejoining import rejoins
 from paddock.jobs.labels import RESTART_SCOPE_ANNOTATION
 from paddock.jobs.model import CauseRecord, Job, RestartPolicy, RestartScope, Role, Status
 from paddock.jobs.policies.one_pod import restarts_alone
+from paddock.jobs.rejoining import rejoins
 from paddock.words.phrases import Names, Phrase, counted, phrase
 
 

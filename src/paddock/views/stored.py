@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from paddock.jobs.apis.last_valid import with_last_valid_spec
 from paddock.jobs.apis.registry import KINDS
-from paddock.jobs.elastic.fitting import fit
+from paddock.jobs.manager import find_other_manager
 from paddock.jobs.model import CauseRecord, Job, Phase, Status
-from paddock.jobs.policies.manager import find_other_manager
+from paddock.jobs.policies.fitting import fit
 from paddock.kube.meta import Key, Manifest, Resource, annotations_of, key_of, uid_of
 from paddock.views.given_up import GIVEN_UP, show_status
 from paddock.words.problems import InvalidJob, Problem
@@ -19,7 +19,7 @@ from paddock.words.problems import InvalidJob, Problem
 class StoredJob:
     """`status`: as recorded. `problems`: what is wrong in the manifest, which the API server may accept (`kubectl
     create`, `patch`). `job`: then the one that is supervised, by the spec that was last valid, or None; with the ranks
-    that its gang has (`jobs.elastic.fitting`)."""
+    that its gang has (`jobs.policies.fitting`)."""
 
     resource: Resource
     manifest: Manifest

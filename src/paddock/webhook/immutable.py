@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from paddock.jobs.policies.manager import Manager
+from paddock.jobs.manager import Manager
 from paddock.kube.validation.field_errors import Code
 from paddock.words.phrases import phrase
 from paddock.words.problems import Problem

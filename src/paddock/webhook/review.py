@@ -17,7 +17,7 @@ from typing import Any
 
 import msgspec
 
-from paddock.jobs.policies.manager import find_other_manager
+from paddock.jobs.manager import find_other_manager
 from paddock.kube.budget import Budget, Exhausted
 from paddock.kube.meta import Key, Manifest, metadata, name_of
 from paddock.kube.validation.field_errors import Code

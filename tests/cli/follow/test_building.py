@@ -6,7 +6,7 @@ import io
 
 from rich.console import Console
 
-from paddock.cli.follow.needs.building import Builds
+from paddock.cli.follow.building import Builds
 from paddock.cli.output.screen import Screen
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from paddock.cli.cluster.flags import LOCAL, Flags
 from paddock.cli.cluster.session import mask_words, typed_command
-from paddock.cli.follow.needs.failed_environment import fetch_steps
+from paddock.cli.follow.failed_environment import fetch_steps
 from paddock.jobs.apis.registry import PADDLEPADDLE
 from paddock.jobs.model import CauseRecord
 from paddock.kube.errors import NotFound

@@ -11,11 +11,11 @@ import pytest
 from jobs.samples import SAMPLES, find_kind, read_manifest
 from paddock.apiserver.schema.json_path import find
 from paddock.install.crd import build_crd, build_crds, build_old_crd
+from paddock.install.field_sentences import ANY, SENTENCES
 from paddock.jobs.apis import JobApi
 from paddock.jobs.apis.registry import KINDS, KUBEFLOW_JAX, KUBEFLOW_PADDLE, KUBEFLOW_PYTORCH, PADDLEPADDLE
 from paddock.jobs.model import CauseRecord, Counts, Phase, PodRef, Status
 from paddock.jobs.sentences.explain import explain
-from paddock.jobs.sentences.field_sentences import ANY, SENTENCES
 from paddock.kube.meta import Manifest, name_of
 from paddock.manifests.structure import check_structure
 
@@ -157,7 +157,7 @@ def described(schema: Any) -> int:
 
 def test_kubectl_explain_has_a_sentence_for_every_field_of_a_kinds_own() -> None:
     fields = {path for api in KINDS.values() for path in own_fields(api.build_schema())}
-    assert fields - SENTENCES.keys() == set(), "each wants its sentence in jobs/sentences/field_sentences.py"
+    assert fields - SENTENCES.keys() == set(), "each wants its sentence in install/field_sentences.py"
     templates = {path for path in SENTENCES if path.endswith(".template")}
     assert SENTENCES.keys() - fields - templates == set(), "there are no such fields"
     for api in KINDS.values():

@@ -25,8 +25,6 @@ from jobs.simulated.sentences import KEEPING, Violation, loses_an_end, read_told
 from paddock.jobs.actions import Create, Delete, Plan
 from paddock.jobs.apis.registry import PADDLEPADDLE
 from paddock.jobs.datasets import plan_gate
-from paddock.jobs.elastic.fitting import fit
-from paddock.jobs.elastic.rejoining import all_rejoin
 from paddock.jobs.launch import Elastic, Launch
 from paddock.jobs.model import (
     Child,
@@ -50,6 +48,8 @@ from paddock.jobs.model import (
 from paddock.jobs.objects.pods import config_map_name, needs_config_map, pod_name, read_pod
 from paddock.jobs.plan import plan
 from paddock.jobs.policies.cleanup import read_situation
+from paddock.jobs.policies.fitting import fit
+from paddock.jobs.rejoining import all_rejoin
 from paddock.kube.datasets import DatasetStatus
 from paddock.kube.datasets import Phase as DatasetPhase
 from paddock.kube.meta import CONFIG_MAPS, POD_GROUPS, PODS, SERVICES, Manifest, Resource, name_of

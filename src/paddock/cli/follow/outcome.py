@@ -16,9 +16,9 @@ from paddock.app import launch
 from paddock.cli.cluster.deletion import delete_job, kill_pods
 from paddock.cli.cluster.flags import build_next
 from paddock.cli.cluster.places import Place
+from paddock.cli.follow.dataset_waits import WAITING
+from paddock.cli.follow.failed_environment import explain_suspended, fetch_steps
 from paddock.cli.follow.locations import explain_locations
-from paddock.cli.follow.needs.dataset_waits import WAITING
-from paddock.cli.follow.needs.failed_environment import explain_suspended, fetch_steps
 from paddock.cli.follow.suspend import suspend
 from paddock.cli.output.display import build_doubt, build_end, build_not_started, build_timeout
 from paddock.cli.output.screen import Screen

@@ -20,8 +20,8 @@ from paddock.jobs.frameworks.python_source import START
 from paddock.jobs.labels import WORKING_DIRECTORY_ANNOTATION
 from paddock.jobs.model import Job, Rank, Role, Settings
 from paddock.jobs.objects.pods import build_pod, main_container
-from paddock.jobs.objects.substitutions import SUBSTITUTED_ANNOTATION
 from paddock.jobs.reading.scripts import find_script, read_words
+from paddock.jobs.substitutions import SUBSTITUTED_ANNOTATION
 from paddock.kube.meta import ENVIRONMENTS, Manifest, annotations_of
 from paddock.kube.printable import show_line
 from paddock.script.escapes import unescape

@@ -17,7 +17,7 @@ from paddock.cli.output.terminal import stderr
 from paddock.cli.submit.report import LARGEST, read_file
 from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.model import Job
-from paddock.jobs.objects.substitutions import without
+from paddock.jobs.substitutions import without
 from paddock.kube import meta
 from paddock.kube.errors import AlreadyExists, ApiError, Conflict, Forbidden, NotFound, Unauthorized
 from paddock.kube.meta import NODES, SECRETS, Key, Manifest, Resource, name_of, namespace_of

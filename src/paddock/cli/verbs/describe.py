@@ -21,8 +21,8 @@ from paddock.cli.output.local_times import format_local_time, localize_times
 from paddock.cli.output.rows import POD_HEADER, build_pod_cells
 from paddock.cli.output.terminal import print_table, stdout
 from paddock.cli.verb import Verb
+from paddock.jobs.manager import find_other_manager
 from paddock.jobs.model import Job, Status
-from paddock.jobs.policies.manager import find_other_manager
 from paddock.jobs.sentences.edit import explain_edit
 from paddock.jobs.sentences.explain import explain
 from paddock.kube.errors import Forbidden

@@ -14,10 +14,10 @@ from paddock.cli.cluster.errors import Failed, UserError
 from paddock.cli.cluster.options import namespace_option
 from paddock.cli.cluster.places import Place
 from paddock.cli.cluster.session import choose_place, connect, typed_command
+from paddock.cli.follow.dataset_waits import is_final
+from paddock.cli.follow.failed_environment import ENVIRONMENT_FAILED
 from paddock.cli.follow.follow import Follower, JobDeleted
 from paddock.cli.follow.give_up import FAILURES, RepeatedFailures
-from paddock.cli.follow.needs.dataset_waits import is_final
-from paddock.cli.follow.needs.failed_environment import ENVIRONMENT_FAILED
 from paddock.cli.follow.on_end import OnEnd, call_on_end, read_on_end
 from paddock.cli.follow.outcome import Outcome, cancel
 from paddock.cli.follow.ranks import Ranges, RanksType, choose_ranks

@@ -10,7 +10,7 @@ from paddock.jobs.apis.registry import KINDS
 from paddock.kube.datasets import mounts_claim
 from paddock.kube.errors import Conflict, Forbidden, NotFound
 from paddock.kube.meta import DATASETS, PODS, Manifest, name_of
-from paddock.views.tables.datasets import (
+from paddock.views.datasets import (
     DatasetRow,
     JobUse,
     explain_absence,

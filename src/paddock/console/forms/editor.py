@@ -23,7 +23,7 @@ from paddock.kube.meta import Manifest, Resource, name_of, namespace_of
 from paddock.manifests.documents import count_values
 from paddock.manifests.edits import CannotEdit
 from paddock.preflight import KNOWN, without_server_fields
-from paddock.views.tables.ranks import total_asked
+from paddock.views.ranks import total_asked
 from paddock.words.phrases import Phrase, phrase, render
 from paddock.words.problems import InvalidJob, Problem
 

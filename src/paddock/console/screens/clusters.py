@@ -18,7 +18,7 @@ from paddock.jobs.apis.registry import KINDS
 from paddock.kube.errors import ApiError, Forbidden, NotFound
 from paddock.kube.times import Moment, format_duration
 from paddock.views.jobs import read_job_row
-from paddock.views.tables.listing import Filter, Listed, choose_part, count_phases, cut_part, order_jobs
+from paddock.views.listing import Filter, Listed, choose_part, count_phases, cut_part, order_jobs
 from paddock.words.phrases import Foreign, Names, Phrase, phrase
 
 SECONDS = 5.0

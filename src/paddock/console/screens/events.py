@@ -18,7 +18,7 @@ from paddock.console.heads import (
 from paddock.console.screens.listed import link_to
 from paddock.console.visit import Screen, Visit
 from paddock.kube.meta import EVENTS, SERVICES
-from paddock.views.tables.events import (
+from paddock.views.events import (
     MOST_ROWS,
     EventRow,
     build_event_rows,
@@ -26,7 +26,7 @@ from paddock.views.tables.events import (
     is_about,
     list_owned,
 )
-from paddock.views.tables.listing import choose_part, cut_part
+from paddock.views.listing import choose_part, cut_part
 from paddock.words.phrases import Foreign, phrase
 
 ON_A_PAGE = 200

@@ -15,8 +15,8 @@ from paddock.console.visit import Screen, Visit
 from paddock.console.world import KeptRun
 from paddock.jobs.labels import ENVIRONMENT_ANNOTATION
 from paddock.jobs.model import Job
-from paddock.jobs.objects.substitutions import SUBSTITUTED_ANNOTATION, WITHOUT_ANNOTATION, read_original
 from paddock.jobs.sentences.explain import explain_briefly
+from paddock.jobs.substitutions import SUBSTITUTED_ANNOTATION, WITHOUT_ANNOTATION, read_original
 from paddock.kube.errors import ApiError, Forbidden
 from paddock.kube.meta import (
     DATASETS,
@@ -32,15 +32,15 @@ from paddock.kube.meta import (
 from paddock.kube.times import read_time
 from paddock.preflight import explain_problem
 from paddock.views.commands import JobCommand, list_commands
+from paddock.views.datasets import read_dataset_row, read_use, say_amount
+from paddock.views.listing import choose_part, cut_part
 from paddock.views.outputs import find_places, trained_container
+from paddock.views.ranks import RankRow, build_rank_rows, build_role_rows, total_asked
 from paddock.views.restarts import explain_restarts
 from paddock.views.roles import explain_sizes
 from paddock.views.sizes import merge_sizes
 from paddock.views.stored import StoredJob, read_stored
-from paddock.views.tables.datasets import read_dataset_row, read_use, say_amount
-from paddock.views.tables.listing import choose_part, cut_part
-from paddock.views.tables.ranks import RankRow, build_rank_rows, build_role_rows, total_asked
-from paddock.views.tables.timeline import AttemptRow, build_timeline
+from paddock.views.timeline import AttemptRow, build_timeline
 from paddock.words.phrases import Foreign, Names, Phrase, phrase, render
 from paddock.words.problems import Problem
 
@@ -187,7 +187,7 @@ def _find_environment(visit: Visit, manifest: Manifest) -> Mapping[str, str] | N
 
 
 def _find_written(pods: Sequence[Manifest], uid: str) -> str:
-    """The command as it was written, where the pods run another one in its place (`jobs.objects.substitutions`)."""
+    """The command as it was written, where the pods run another one in its place (`jobs.substitutions`)."""
     written = (annotations_of(pod).get(SUBSTITUTED_ANNOTATION, "") for pod in pods if is_controlled_by(pod, uid))
     return next(filter(None, map(read_original, written)), "")
 

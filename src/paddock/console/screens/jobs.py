@@ -19,7 +19,7 @@ from paddock.jobs.model import Phase
 from paddock.kube.errors import ApiError, Forbidden, NotFound
 from paddock.kube.meta import Resource
 from paddock.views.jobs import JobRow, build_why, read_job_row, tell_ready
-from paddock.views.tables.listing import Filter, Listed, choose_part, count_phases, cut_part, order_jobs
+from paddock.views.listing import Filter, Listed, choose_part, count_phases, cut_part, order_jobs
 from paddock.words.phrases import Foreign, Names, Phrase, phrase
 
 ON_A_PAGE = 100

@@ -16,8 +16,8 @@ from paddock.kube.meta import NODES, PODS, name_of
 from paddock.kube.quantities import format_bytes, format_quantity
 from paddock.kube.times import Moment
 from paddock.kube.usage import NODE_METRICS, read_usage
+from paddock.views.listing import choose_part, cut_part
 from paddock.views.nodes import NodeRow, read_node_rows
-from paddock.views.tables.listing import choose_part, cut_part
 from paddock.words.phrases import Foreign, phrase
 
 ON_A_PAGE = 100

@@ -37,10 +37,10 @@ from paddock.kube.meta import (
 )
 from paddock.preflight import explain_problem
 from paddock.version import __version__
+from paddock.views.foresight import Foresight, foresee, tell_emptiness
 from paddock.views.manager import explain_manager
 from paddock.views.operators import Leader, explain_no_operator, read_leader
 from paddock.views.stored import StoredJob, read_stored
-from paddock.views.tables.foresight import Foresight, foresee, tell_emptiness
 from paddock.words.phrases import Foreign, Phrase, phrase
 
 EVERY = 5.0

@@ -10,9 +10,9 @@ from paddock.console.feed import Topic
 from paddock.console.heads import build_head, find_job, list_job_topics, list_pod_topics, tell_missing
 from paddock.console.screens.listed import link_to
 from paddock.console.visit import Screen, Visit
+from paddock.views.listing import choose_part, cut_part
+from paddock.views.ranks import RankRow, build_rank_rows
 from paddock.views.stored import read_stored
-from paddock.views.tables.listing import choose_part, cut_part
-from paddock.views.tables.ranks import RankRow, build_rank_rows
 from paddock.words.phrases import Foreign, phrase
 
 ON_A_PAGE = 100

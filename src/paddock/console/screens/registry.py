@@ -6,6 +6,8 @@ from paddock.console.screens import (
     cancel,
     charts,
     compare,
+    dataset,
+    datasets,
     delete,
     doctor,
     edit,
@@ -18,13 +20,13 @@ from paddock.console.screens import (
     logs,
     manifest,
     new,
+    new_dataset,
     new_environment,
     nodes,
     plan,
     pods,
     queue,
 )
-from paddock.console.screens.data import dataset, datasets, new_dataset
 from paddock.console.visit import Screen
 
 SCREENS: tuple[Screen, ...] = (

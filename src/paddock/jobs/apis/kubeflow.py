@@ -28,11 +28,11 @@ from paddock.jobs.apis.manifests import MOST_PODS, accept, build_job, check_size
 from paddock.jobs.apis.names import check_name
 from paddock.jobs.apis.run_policy import read_run_policy, read_scheduling
 from paddock.jobs.apis.schema_parts import find_spec_fields
+from paddock.jobs.apis.templates import check_template
 from paddock.jobs.frameworks.registry import FRAMEWORKS
 from paddock.jobs.launch import Launch
 from paddock.jobs.model import CleanPods, Job, Network, Rank, RestartPolicy, Role, Status
 from paddock.jobs.names import job_label
-from paddock.jobs.objects.templates import check_template
 from paddock.kube.meta import Manifest, Resource, labels_of
 from paddock.kube.nearness import nearest
 from paddock.kube.times import Moment

@@ -19,7 +19,7 @@ from paddock.jobs.apis.schema_parts import (
     run_policy,
     scheduling_policy,
 )
-from paddock.jobs.policies.manager import Manager
+from paddock.jobs.manager import Manager
 from paddock.kube.meta import Manifest
 from paddock.kube.schemas import definition
 

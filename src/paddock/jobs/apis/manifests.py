@@ -15,10 +15,10 @@ from paddock.jobs.labels import KUEUE_ANNOTATION, QUEUE_LABEL, RESTART_SCOPE_ANN
 from paddock.jobs.launch import NO_LAUNCH, Launch
 from paddock.jobs.model import Job, Network, Policies, RestartScope, Role, Scheduling
 from paddock.jobs.mounts import read_mounts
-from paddock.jobs.objects.queued import starts_alone
-from paddock.jobs.objects.substitutions import read_notices
-from paddock.jobs.objects.variables import read_variable_notices
+from paddock.jobs.queued import starts_alone
 from paddock.jobs.reading.etcd import meets_at_etcd, survives_losses
+from paddock.jobs.substitutions import read_notices
+from paddock.jobs.variables import read_variable_notices
 from paddock.kube.meta import Key
 from paddock.kube.times import read_time
 from paddock.manifests.fields import Fields
@@ -80,7 +80,7 @@ def build_job(
 
 def read_scope(metadata: Fields) -> RestartScope | None:
     """The annotation `paddock.dev/restart-scope`. Without it the whole gang restarts, as the peers of a lost rank would
-    wait for it without end, unless their launchers do without it (`jobs.elastic.rejoining`)."""
+    wait for it without end, unless their launchers do without it (`jobs.rejoining`)."""
     annotations = metadata.child("annotations")
     if not annotations.value.get(RESTART_SCOPE_ANNOTATION):
         return None
@@ -105,7 +105,7 @@ def accept(job: Job, root: Fields, path_of: Callable[[Role], str], restart_polic
 
 
 def _check_queue(job: Job, annotations: Fields) -> None:
-    """Warns of an annotation for Kueue that does nothing (`jobs.objects.queued`)."""
+    """Warns of an annotation for Kueue that does nothing (`jobs.queued`)."""
     found = job.annotations.get(KUEUE_ANNOTATION)
     if found is None:
         return

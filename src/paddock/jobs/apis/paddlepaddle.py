@@ -19,9 +19,9 @@ from paddock.jobs.apis.names import check_name
 from paddock.jobs.apis.paddlepaddle_status import ROLES
 from paddock.jobs.apis.run_policy import read_run_policy, read_scheduling
 from paddock.jobs.apis.schema_parts import find_spec_fields
+from paddock.jobs.apis.templates import check_template
 from paddock.jobs.model import CleanPods, Intranet, Job, Network, Policies, Rank, RestartPolicy, Role, Status
 from paddock.jobs.names import job_label, rank_label, read_pod_name
-from paddock.jobs.objects.templates import check_template
 from paddock.kube.meta import Manifest, Resource, annotations_of, labels_of, name_of
 from paddock.kube.nearness import nearest
 from paddock.kube.times import Moment

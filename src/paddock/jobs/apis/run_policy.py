@@ -1,15 +1,15 @@
 """`runPolicy` in Kubeflow's shape, for every API group.
 
 An absent limit means no limit. Seconds are whole, as in Kubeflow. Each group has its own values of `cleanPodPolicy`.
-`managedBy` has those of Kubeflow's webhook; what it means is decided in `jobs.policies.manager`.
+`managedBy` has those of Kubeflow's webhook; what it means is decided in `jobs.manager`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
+from paddock.jobs.manager import Manager
 from paddock.jobs.model import CleanPods, Job, Policies, RestartPolicy, Role, Scheduling
-from paddock.jobs.policies.manager import Manager
 from paddock.manifests.fields import Fields
 from paddock.words.phrases import Names, phrase
 from paddock.words.problems import Problem

@@ -20,7 +20,7 @@ EnvVar = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """A substitution (`jobs.objects.substitutions`): what runs in place of the written command, and why. `undecided`:
+    """A substitution (`jobs.substitutions`): what runs in place of the written command, and why. `undecided`:
     the same of a job that leaves it to the cluster whether it is substituted."""
 
     said: Phrase

@@ -3,7 +3,7 @@
 The pod is the user's template with these changes: owner and labels, the rank's environment variables in the container
 that trains, host name and network, the PodGroup, the volumes of its Datasets (`jobs.objects.mounted`), and
 `restartPolicy: Never`, as only whole gangs restart. Which of the template's own variables are overwritten is decided in
-`jobs.objects.variables`.
+`jobs.variables`.
 
 `read_job` has checked the template. Services, ConfigMaps and PodGroups are in `jobs.objects.children`; pods are read
 back in `jobs.objects.observed`. This module exports the functions of both.
@@ -54,11 +54,11 @@ from paddock.jobs.objects.children import (
 from paddock.jobs.objects.mounted import mount_datasets
 from paddock.jobs.objects.observed import read_pod
 from paddock.jobs.objects.pod_groups import build_pod_group, find_priority_class
-from paddock.jobs.objects.queued import mark_pod
 from paddock.jobs.objects.schedulers import find_pod_groups, find_scheduler, is_of_volcano
 from paddock.jobs.objects.sizes import write_size
-from paddock.jobs.objects.substitutions import SUBSTITUTED_ANNOTATION, is_substituting, substitute, write_original
-from paddock.jobs.objects.variables import ATTEMPT, CHECKPOINTS, OUTPUTS, merge_variables
+from paddock.jobs.queued import mark_pod
+from paddock.jobs.substitutions import SUBSTITUTED_ANNOTATION, is_substituting, substitute, write_original
+from paddock.jobs.variables import ATTEMPT, CHECKPOINTS, OUTPUTS, merge_variables
 from paddock.kube.meta import KUBERNETES_POD_GROUPS, POD_GROUPS, Key, Manifest, owner_reference
 
 __all__ = [

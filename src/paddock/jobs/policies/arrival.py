@@ -18,11 +18,11 @@ from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 
 from paddock.jobs import causes
 from paddock.jobs.apis.indexes import read_indexes, write_indexes
-from paddock.jobs.elastic.rejoining import all_rejoin
 from paddock.jobs.model import Exit, Job, Pod, PodPhase, Rank, Settings, Status
 from paddock.jobs.policies.root_cause import Death, Kind, Seen, find_root_cause
 from paddock.jobs.policies.success import SAME_TIME, has_succeeded, last_success
 from paddock.jobs.policies.verdict import Wait, noticed
+from paddock.jobs.rejoining import all_rejoin
 from paddock.kube.times import Moment
 
 _MOST_ENDED, _MOST_AWAITED = 20, 4

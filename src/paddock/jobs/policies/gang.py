@@ -12,13 +12,13 @@ from collections.abc import Iterable, Mapping
 
 from paddock.jobs import causes
 from paddock.jobs.actions import EventNote
-from paddock.jobs.elastic.fitting import find_elastic, fit
-from paddock.jobs.elastic.rejoining import all_rejoin, find_changed
 from paddock.jobs.model import Job, Observed, Phase, Pod, Rank, Settings, Status
 from paddock.jobs.objects import pods
 from paddock.jobs.objects.schedulers import find_other_schedulers
 from paddock.jobs.objects.sizes import find_size
+from paddock.jobs.policies.fitting import find_elastic, fit
 from paddock.jobs.policies.verdict import Verdict, plan_new_gang
+from paddock.jobs.rejoining import all_rejoin, find_changed
 
 
 def missing_ranks(job: Job, gang: Iterable[Pod]) -> tuple[Rank, ...]:

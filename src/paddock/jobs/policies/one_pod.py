@@ -27,11 +27,11 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from paddock.jobs import causes
-from paddock.jobs.elastic.rejoining import all_rejoin, runs_on
 from paddock.jobs.model import Job, Observed, Phase, Pod, Rank, RestartScope, Status
 from paddock.jobs.objects import pods
 from paddock.jobs.policies import backoff
 from paddock.jobs.policies.verdict import Verdict
+from paddock.jobs.rejoining import all_rejoin, runs_on
 from paddock.kube.times import Moment
 
 

@@ -10,7 +10,6 @@ import pytest
 from jobs.gangs import NOW, build_job, build_pods, build_status, build_torch_job, created, deleted, observe, reason
 from paddock.jobs.actions import Create, Plan
 from paddock.jobs.apis.registry import PADDLEPADDLE
-from paddock.jobs.elastic.fitting import fit
 from paddock.jobs.model import (
     Asked,
     Elasticity,
@@ -29,6 +28,7 @@ from paddock.jobs.model import (
 )
 from paddock.jobs.objects.pods import build_pod_group, read_pod
 from paddock.jobs.plan import plan
+from paddock.jobs.policies.fitting import fit
 from paddock.jobs.sentences.explain import explain
 from paddock.kube.meta import POD_GROUPS, Key
 

@@ -13,10 +13,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from paddock.jobs.elastic.rejoining import rejoins
 from paddock.jobs.labels import KUEUE_ANNOTATION, QUEUE_LABEL
 from paddock.jobs.model import Job, RestartScope
 from paddock.jobs.names import queue_group_name
+from paddock.jobs.rejoining import rejoins
 
 PODS = "Pods"
 """The value of the annotation."""
@@ -50,7 +50,7 @@ def mark_pod(job: Job, attempt: int, labels: dict[str, str], annotations: dict[s
 
 
 def leave_group(metadata: dict[str, Any]) -> None:
-    """For a pod beyond the ranks of its attempt (`jobs.elastic.spares`): Kueue would delete it as one too many. It
+    """For a pod beyond the ranks of its attempt (`jobs.policies.spares`): Kueue would delete it as one too many. It
     stays in the queue, and asks for quota alone."""
     metadata["labels"].pop(GROUP_LABEL, None)
     for name in (COUNT_ANNOTATION, RETRIABLE_ANNOTATION):

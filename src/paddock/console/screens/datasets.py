@@ -15,7 +15,7 @@ from paddock.jobs.apis.registry import KINDS
 from paddock.kube.datasets import Phase, format_size
 from paddock.kube.errors import ApiError, Forbidden, NotFound
 from paddock.kube.meta import DATASETS
-from paddock.views.tables.datasets import (
+from paddock.views.datasets import (
     DatasetRow,
     JobUse,
     find_users,
@@ -24,7 +24,7 @@ from paddock.views.tables.datasets import (
     read_use,
     say_amount,
 )
-from paddock.views.tables.listing import choose_part, cut_part
+from paddock.views.listing import choose_part, cut_part
 from paddock.words.phrases import Foreign, Phrase, phrase
 
 ON_A_PAGE = 100

@@ -4,7 +4,7 @@ Fewer: some ranks have no room `Settings.elastic_wait` seconds after the last po
 that have are enough (`Elasticity.least`). That there is no room is said by a scheduler, or by a quota that refuses the
 pod. A pod that waits for its back-off, whose creation failed, or that somebody has deleted is created first.
 
-More: pods that hold room for further ranks (`jobs.elastic.spares`) are ready. Neither is a restart or a loss: the
+More: pods that hold room for further ranks (`jobs.policies.spares`) are ready. Neither is a restart or a loss: the
 program has done nothing wrong, and goes on from its checkpoint.
 """
 
@@ -13,9 +13,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from paddock.jobs import causes
-from paddock.jobs.elastic.fitting import find_elastic
 from paddock.jobs.model import Job, Pod, Rank, Refusal, Settings, Status
 from paddock.jobs.objects.pods import pod_name
+from paddock.jobs.policies.fitting import find_elastic
 from paddock.jobs.policies.verdict import Verdict, plan_new_gang
 from paddock.jobs.policies.wake import NO_CONFIG_MAP
 from paddock.kube.times import Moment

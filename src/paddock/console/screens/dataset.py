@@ -8,7 +8,7 @@ from typing import Any
 
 from paddock.console.addresses import DATASET, address_of_job
 from paddock.console.feed import Topic
-from paddock.console.screens.data.datasets import (
+from paddock.console.screens.datasets import (
     build_row,
     error_of,
     explain_error,
@@ -20,7 +20,7 @@ from paddock.console.screens.data.datasets import (
 from paddock.console.visit import Missing, Screen, Visit
 from paddock.console.world import Datasets
 from paddock.kube.meta import DATASETS, EVENTS
-from paddock.views.tables.datasets import (
+from paddock.views.datasets import (
     DatasetRow,
     JobUse,
     explain_absence,
@@ -31,7 +31,7 @@ from paddock.views.tables.datasets import (
     is_about_dataset,
     read_dataset_row,
 )
-from paddock.views.tables.events import EventRow, build_event_rows
+from paddock.views.events import EventRow, build_event_rows
 from paddock.words.phrases import Phrase, phrase
 
 MOST_USERS = 100

@@ -2,8 +2,8 @@
 
 Only the scheduler knows whether there is room. So the ranks that a running gang lacks get their pods. These are what
 the pod of a rank is, but for one thing: their containers wait for a ConfigMap that nobody makes, so nothing runs. Those
-that get a node hold the room, and the gang begins again with them (`jobs.elastic.size`): a spare pod is then one of an
-earlier attempt, and makes way for the pod of its rank.
+that get a node hold the room, and the gang begins again with them (`jobs.policies.elastic_size`): a spare pod is then
+one of an earlier attempt, and makes way for the pod of its rank.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from math import inf
 
 from paddock.jobs import causes
 from paddock.jobs.actions import Create, Delete
-from paddock.jobs.elastic.fitting import find_elastic, fit
-from paddock.jobs.elastic.lacking import find_lacking, find_message
-from paddock.jobs.elastic.size import larger_left
 from paddock.jobs.labels import SPARE_LABEL
 from paddock.jobs.model import Asked, Job, Pod, PodPhase, Rank, Settings, Status
 from paddock.jobs.objects.pods import build_pod, pod_name
-from paddock.jobs.objects.queued import leave_group
 from paddock.jobs.policies.children import plan_pod_delete
+from paddock.jobs.policies.elastic_size import larger_left
+from paddock.jobs.policies.fitting import find_elastic, fit
+from paddock.jobs.policies.lacking import find_lacking, find_message
+from paddock.jobs.queued import leave_group
 from paddock.kube.meta import PODS, Key, Manifest
 from paddock.kube.times import Moment
 

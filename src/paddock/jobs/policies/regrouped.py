@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 from paddock.jobs import causes
 from paddock.jobs.actions import EventNote
-from paddock.jobs.elastic.lacking import find_lacking, find_message
-from paddock.jobs.elastic.rejoining import all_rejoin, find_changed
 from paddock.jobs.model import Job, Pod, PodPhase, Status
+from paddock.jobs.policies.lacking import find_lacking, find_message
+from paddock.jobs.rejoining import all_rejoin, find_changed
 from paddock.words.phrases import counted
 
 _WORKER = "worker"

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from paddock.jobs.policies.manager import find_other_manager
+from paddock.jobs.manager import find_other_manager
 
 MULTIKUEUE = "kueue.x-k8s.io/multikueue"
 

@@ -274,7 +274,7 @@ def build(name: str) -> None:
 
 def _build(name: str, request: str = "") -> None:
     """Follows a build to its end. `request`: one that has been made."""
-    from paddock.cli.follow.needs.building import Builds
+    from paddock.cli.follow.building import Builds
     from paddock.cli.output.screen import Screen
 
     async def work(client: Client, place: Place) -> None:
@@ -298,7 +298,7 @@ def _explain_failed(environment: Manifest, place: Place) -> list[Phrase]:
     """The builder's message, the lines that it is about, and next steps if the cluster's settings differ from this
     shell's."""
     from paddock.cli.cluster.flags import build_next
-    from paddock.cli.follow.needs.failed_environment import explain_lines
+    from paddock.cli.follow.failed_environment import explain_lines
     from paddock.views.steps import build_mending_steps, build_restart_steps
 
     name, status = name_of(environment), environment.get("status") or {}

@@ -9,7 +9,7 @@ from typing import Any
 
 from paddock.console.addresses import address_of_dataset
 from paddock.console.feed import Topic
-from paddock.console.screens.data.datasets import error_of, explain_error, find_known
+from paddock.console.screens.datasets import error_of, explain_error, find_known
 from paddock.console.visit import Go, Screen, Visit
 from paddock.console.world import WantedDataset
 from paddock.kube.errors import AlreadyExists, ApiError, Forbidden, Invalid, NotFound

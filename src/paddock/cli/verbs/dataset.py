@@ -325,7 +325,7 @@ def _run(work: Callable[[Client, Place], Any], namespace: str, name: str) -> Non
 
 
 async def _follow_or_tell(client: Client, place: Place, dataset: Manifest, waits: bool) -> None:
-    from paddock.cli.follow.needs.datasets import follow_dataset
+    from paddock.cli.follow.datasets import follow_dataset
     from paddock.cli.output.screen import Screen
 
     name = name_of(dataset)

@@ -1,1 +1,0 @@
-"""Verbs that look and change nothing: what is wrong, and what mends it."""

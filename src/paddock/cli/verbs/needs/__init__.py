@@ -1,1 +1,0 @@
-"""What jobs need to run: environments and datasets."""

@@ -1,1 +1,0 @@
-"""What a page about jobs shows in its tables, as values. Pure."""
