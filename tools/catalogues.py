@@ -35,7 +35,7 @@ LOCALE = ROOT / "src/paddock/locale"
 
 ROOMS = (
     "words", "manifests", "logs", "jobs", "install", "preflight", "script", "views", "doctor", "places", "client",
-    "app", "cli", "console", "sdk",
+    "datasets", "environments", "app", "cli", "console", "sdk",
 )  # fmt: skip
 """Of the package: who speaks to users."""
 

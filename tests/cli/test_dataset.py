@@ -16,10 +16,10 @@ import pytest
 
 from e2e.commands import Cluster, open_cluster, until
 from e2e.manifests import build_light_job
-from paddock.app.dataset_manifests import Asked, build_manifest, find_problems
 from paddock.cli.main import run
 from paddock.cli.output.dataset_rows import build_lines
 from paddock.datasets.crd import build_crd
+from paddock.datasets.manifests import Asked, build_manifest, find_problems
 
 URI = "https://example.com/words.txt"
 

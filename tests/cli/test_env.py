@@ -12,12 +12,9 @@ from typing import Any
 import pytest
 
 from cli.views import RESOURCE, build_manifest
-from paddock.app.environment_manifests import Settings
 from paddock.app.programs import read_used
-from paddock.app.requirements import Requirements
 from paddock.cli.cluster.errors import UserError
 from paddock.cli.output.rows import build_environment_list_cells
-from paddock.cli.submit.environment_sources import with_files
 from paddock.cli.submit.environments import (
     Changes,
     build_environment,
@@ -28,6 +25,9 @@ from paddock.cli.submit.environments import (
     is_built_anew,
 )
 from paddock.environments.crd import build_crd
+from paddock.environments.from_files import with_files
+from paddock.environments.manifests import Settings
+from paddock.environments.requirement_files import Requirements
 from paddock.environments.sources import Source, read_source
 from paddock.kube.meta import PODS, Key, Manifest, Resource
 from paddock.views.environments import read_environment_row

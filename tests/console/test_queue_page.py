@@ -9,8 +9,8 @@ from typing import Any
 from cli.views import RESOURCE, build_manifest
 from console.test_nodes import build_node, build_pod
 from paddock.console.screens.queue import WORKLOADS
-from paddock.jobs.queue import Queue
 from paddock.kube.meta import NODES, POD_GROUPS, PODS, Manifest
+from paddock.node.scheduler.queue import Queue
 from paddock.views.queue_rows import build_queue_rows, read_unfinished
 from support.places import serve_place
 

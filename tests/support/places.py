@@ -12,7 +12,6 @@ from aiohttp import web
 
 from paddock.app.consoles.datasets import KnownSources
 from paddock.app.consoles.environments import LocalEnvironments
-from paddock.app.queue import read_queue
 from paddock.console.server import Console
 from paddock.console.world import World
 from paddock.kube.calls import Call, Get, List, Listing, T
@@ -59,7 +58,7 @@ async def serve_place(
     api = Remembered(objects)
     environments = LocalEnvironments(directory) if local else None
     datasets = KnownSources(local=local)
-    world = World("test", local, lambda _: api, environments=environments, datasets=datasets, queue=read_queue)
+    world = World("test", local, lambda _: api, environments=environments, datasets=datasets)
     console = Console(world, b"k" * 32)
     runner = web.AppRunner(console.application, access_log=None, shutdown_timeout=1.0)
     await runner.setup()

@@ -29,7 +29,7 @@ from typing import Any
 PACKAGE = "paddock"
 
 PURE_CACHES: Mapping[str, str] = {
-    "paddock.app.dataset_files._build_schema": "of the definition of the kind",
+    "paddock.preflight.datasets._build_schema": "of the definition of the kind",
     "paddock.apiserver.schema.json_path.read_path": "parses its text",
     "paddock.apiserver.kinds.openapi._build_document": "of kinds that are the same only if they are the same objects",
     "paddock.cli.help._example": "compiles its text",

@@ -9,7 +9,6 @@ from typing import Any, Protocol
 
 from paddock.history.log_shelf import OpenLog
 from paddock.jobs.model import CauseRecord, Job, Settings
-from paddock.jobs.queue import Queue
 from paddock.kube.api import Api
 from paddock.kube.meta import Manifest, Resource
 from paddock.kube.times import Moment
@@ -202,18 +201,6 @@ class Datasets(Protocol):
         ...
 
 
-class ReadQueue(Protocol):
-    """`app.queue.read_queue`."""
-
-    def __call__(
-        self,
-        pods: Sequence[Manifest],
-        nodes: Iterable[Manifest] | None,
-        groups: Iterable[Manifest] | None = ...,
-        classes: Iterable[Manifest] = ...,
-    ) -> Queue: ...
-
-
 @dataclass(frozen=True, slots=True)
 class Printing:
     """A job of a list. `over`: it will print nothing more."""
@@ -302,7 +289,6 @@ class World:
     environments: Environments | None = None
     """What images stand for here; not on a cluster."""
     datasets: Datasets | None = None
-    queue: ReadQueue | None = None
     door: Door | None = None
     """None where one signs in with a link that a command prints."""
     silent_since: Callable[[Identity], Moment | None] | None = None

@@ -1,6 +1,6 @@
 """The queue of jobs as rows, and one sentence about what the nodes have. Pure.
 
-How a job stands with the scheduler is read in `app.queue`, why it waits in `views.jobs`.
+How a job stands with the scheduler is read in `node.scheduler.queue`, why it waits in `views.jobs`.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from fractions import Fraction
 from functools import reduce
 
 from paddock.jobs.labels import ATTEMPT_LABEL
-from paddock.jobs.queue import Capacity, Queue
 from paddock.jobs.sentences.amounts import say_amount, say_number, sort_resources
 from paddock.kube.meta import Manifest, Resource, controller_of, is_deleting, labels_of
 from paddock.kube.pod_amounts import Amounts, read_pod_amounts
 from paddock.kube.quantities import format_bytes
 from paddock.kube.times import Moment
+from paddock.node.scheduler.queue import Capacity, Queue
 from paddock.views.jobs import JobRow, read_job_row
 from paddock.views.stored import StoredJob, read_stored
 from paddock.words.phrases import Phrase, counted, phrase

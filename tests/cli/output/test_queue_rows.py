@@ -13,9 +13,9 @@ from paddock.cli.output.queue_rows import build_document, build_table
 from paddock.cli.verbs.queue import explain_empty, explain_order
 from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.model import CauseRecord, Phase, Status
-from paddock.jobs.queue import Capacity, Queue, Standing
 from paddock.kube.meta import Manifest, Resource
 from paddock.kube.times import format_time
+from paddock.node.scheduler.queue import Capacity, Queue, Standing
 from paddock.views.queue_rows import explain_capacity, read_queue_rows
 
 NOW = 1_700_000_000.0

@@ -9,7 +9,6 @@ import pytest
 
 from paddock.apiserver.objects.in_process import LocalApi
 from paddock.cli.cluster.errors import Failed, UserError
-from paddock.cli.submit.environment_sources import has_changed
 from paddock.cli.submit.file_environments import (
     Needed,
     environment_name,
@@ -19,6 +18,7 @@ from paddock.cli.submit.file_environments import (
     replace_environment,
 )
 from paddock.environments.crd import build_crd
+from paddock.environments.from_files import has_changed
 from paddock.environments.sources import read_source
 from paddock.kube.meta import CRDS, ENVIRONMENTS, Manifest
 from paddock.words.phrases import Phrase

@@ -30,7 +30,6 @@ from paddock.app.consoles.spool.files import ClusterSpool, place_of_cluster
 from paddock.app.consoles.used.sampled import SampledMetrics
 from paddock.app.health import Address, CannotServe, explain_os_error
 from paddock.app.home import Home
-from paddock.app.queue import read_queue
 from paddock.app.why_not import fetch_cluster_waits
 from paddock.client.client import Client
 from paddock.client.credentials import Credentials
@@ -108,7 +107,7 @@ async def open_world(config: Config, shown: Shown, credentials: Credentials | No
                 shown.name, False, lambda _: client,
                 options=shown.options, kubectl=shown.kubectl, why_not=fetch_cluster_waits, refuse_edit=find_changed,
                 rights=lambda _: rights, silent_since=lambda _: client.silent_since, namespace=config.namespace,
-                logs=lambda _: logs, queue=read_queue, metrics=metrics,
+                logs=lambda _: logs, metrics=metrics,
                 datasets=KnownSources(local=False),
             )  # fmt: skip
         finally:
@@ -187,7 +186,7 @@ async def _run_readers(
         shown.name, False, readers.connect,
         options=shown.options, kubectl=shown.kubectl, why_not=fetch_cluster_waits, refuse_edit=find_changed,
         rights=readers.rights, door=readers, silent_since=readers.silent_since, namespace=server.namespace,
-        logs=readers.logs, metrics=metrics, queue=read_queue,
+        logs=readers.logs, metrics=metrics,
         datasets=KnownSources(local=False),
     )  # fmt: skip
     hosts = frozenset({*options.hosts, FORWARDED_HOST})

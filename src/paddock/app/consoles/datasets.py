@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from paddock.app.dataset_manifests import Asked, build_manifest, find_problems
 from paddock.console.world import ShownSource, WantedDataset
+from paddock.datasets.manifests import Asked, build_manifest, find_problems
 from paddock.datasets.sources import BadSource, hide, read_source
 from paddock.kube.meta import Manifest
 from paddock.words.phrases import Phrase, phrase

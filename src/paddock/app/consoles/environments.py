@@ -9,11 +9,11 @@ from collections.abc import Collection, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from paddock.app.environment_manifests import Settings, build_manifest
 from paddock.app.programs import read_used
-from paddock.app.requirements import read_requirements
 from paddock.console.world import WantedEnvironment
 from paddock.environments.definition import BUILD_REQUESTED
+from paddock.environments.manifests import Settings, build_manifest
+from paddock.environments.requirement_files import read_requirements
 from paddock.kube.meta import Manifest
 from paddock.kube.times import Moment
 from paddock.words.phrases import Phrase

@@ -13,7 +13,6 @@ from paddock.app.consoles.used.sparks import KeptSparks
 from paddock.app.history import History
 from paddock.app.home import Home
 from paddock.app.outputs import has_outputs
-from paddock.app.queue import read_queue
 from paddock.app.why_not import fetch_waits
 from paddock.console.server import Console
 from paddock.console.tickets import name_host
@@ -45,7 +44,6 @@ def build_world(api: Api, home: Home, machine: str, settings: Settings | None = 
         settings=settings,
         environments=LocalEnvironments(home.cache / "environments"),
         datasets=KnownSources(local=True),
-        queue=read_queue,
     )
 
 

@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from paddock.app.environment_manifests import Settings, build_manifest, build_variables, read_variables
-from paddock.app.requirements import Requirements, explain_url, read_requirements
 from paddock.cli.cluster.errors import UserError
-from paddock.cli.submit.environment_sources import build_spec, find_problems, with_files
+from paddock.environments.from_files import build_spec, find_problems, with_files
+from paddock.environments.manifests import Settings, build_manifest, build_variables, read_variables
 from paddock.environments.pytorch.builds import AUTO, BACKEND_PATTERN, CPU, PLAIN
+from paddock.environments.requirement_files import Requirements, explain_url, read_requirements
 from paddock.environments.requirements import requirement_name
 from paddock.environments.sources import Source
 from paddock.kube.meta import Manifest

@@ -15,9 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from paddock.app.requirements import Requirements, read_requirements
 from paddock.cli.cluster.errors import Failed, UserError
-from paddock.cli.submit.environment_sources import (
+from paddock.environments.from_files import (
     build_first_spec,
     explain_changes,
     find_additions,
@@ -25,6 +24,7 @@ from paddock.cli.submit.environment_sources import (
     has_changed,
     with_files,
 )
+from paddock.environments.requirement_files import Requirements, read_requirements
 from paddock.environments.sources import SOURCE, Source, read_source
 from paddock.kube.errors import AlreadyExists, Conflict, NotFound
 from paddock.kube.meta import ENVIRONMENTS, Manifest, annotations_of, name_of

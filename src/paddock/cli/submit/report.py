@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from paddock.app.dataset_files import check_document
 from paddock.jobs.reading.commands import is_script
 from paddock.preflight import Document, check_together, format_problem, read_bytes
+from paddock.preflight.datasets import check_document
 from paddock.preflight.old_flags import check_script
 from paddock.words.formats import format_of
 from paddock.words.os_errors import explain_unreadable

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from paddock.app.dataset_files import check_document
 from paddock.cli.cluster.errors import Failed, UserError
 from paddock.cli.cluster.flags import LOCAL, Flags
 from paddock.cli.cluster.kinds import name_for_kubectl
@@ -30,6 +29,7 @@ from paddock.preflight import (
     read_bytes,
     without_server_fields,
 )
+from paddock.preflight.datasets import check_document
 from paddock.words.os_errors import explain_unreadable
 from paddock.words.phrases import Phrase, counted, phrase, render
 from paddock.words.sentences import perhaps

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 import click
 from rich.cells import cell_len
 
-from paddock.app.dataset_manifests import Asked, build_manifest, find_problems
 from paddock.cli.cluster.complete import complete_datasets
 from paddock.cli.cluster.datasets import advise, explain_no_datasets, fetch_dataset
 from paddock.cli.cluster.errors import UserError
@@ -30,6 +29,7 @@ from paddock.cli.output.rows import with_namespace
 from paddock.cli.output.streams import print_line, write_json
 from paddock.cli.output.terminal import print_table, stderr, stdout
 from paddock.cli.verb import VerbGroup
+from paddock.datasets.manifests import Asked, build_manifest, find_problems
 from paddock.jobs.apis.registry import KINDS
 from paddock.kube.datasets import read_claim
 from paddock.kube.errors import AlreadyExists, NotFound

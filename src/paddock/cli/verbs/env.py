@@ -18,10 +18,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from paddock.app.environment_manifests import Settings
 from paddock.app.home import Home
 from paddock.app.programs import read_used
-from paddock.app.requirements import Requirements, read_requirements
 from paddock.cli.cluster.complete import complete_environments
 from paddock.cli.cluster.errors import Failed, UserError
 from paddock.cli.cluster.lookup import explain_near, fetch_all
@@ -31,7 +29,6 @@ from paddock.cli.output.language import localized, readers_language
 from paddock.cli.output.rows import ENVIRONMENT_LIST_HEADER, build_environment_list_cells
 from paddock.cli.output.streams import print_line, write_json
 from paddock.cli.output.terminal import print_table, stderr, stdout
-from paddock.cli.submit.environment_sources import has_changed, with_files
 from paddock.cli.submit.environments import (
     Changes,
     build_environment,
@@ -44,6 +41,9 @@ from paddock.cli.submit.file_environments import read_files_of, replace_environm
 from paddock.cli.submit.script.options import Command
 from paddock.cli.verb import VerbGroup
 from paddock.environments.definition import BUILD_REQUESTED, build_spec_digest
+from paddock.environments.from_files import has_changed, with_files
+from paddock.environments.manifests import Settings
+from paddock.environments.requirement_files import Requirements, read_requirements
 from paddock.environments.requirements import requirement_name
 from paddock.environments.sources import Source, read_source
 from paddock.jobs.apis.registry import KINDS

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from paddock.app.queue import read_queue
 from paddock.cli.cluster.lookup import fetch_all
 from paddock.cli.cluster.options import namespace_option
 from paddock.cli.cluster.places import Place
@@ -21,7 +20,6 @@ from paddock.cli.output.streams import print_line, write_json
 from paddock.cli.output.terminal import find_room, print_table, stderr, stdout
 from paddock.cli.verb import Verb
 from paddock.jobs.apis.registry import KINDS
-from paddock.jobs.queue import Queue
 from paddock.kube.errors import Forbidden, NotFound
 from paddock.kube.meta import (
     NODES,
@@ -33,6 +31,7 @@ from paddock.kube.meta import (
     Resource,
     name_of,
 )
+from paddock.node.scheduler.queue import Queue, read_queue
 from paddock.views.commands import printed_name
 from paddock.views.queue_rows import QueueRow, explain_capacity, read_queue_rows
 from paddock.words.phrases import Phrase, phrase, render
@@ -100,7 +99,7 @@ async def _fetch(client: Client, namespace: str, *, is_local: bool) -> _Found:
         pods = (await client.list(PODS, namespace)).items
         groups, volcano = [await _list(client, each, namespace) for each in (POD_GROUPS, VOLCANO_POD_GROUPS)]
     gangs = None if groups is None and volcano is None else [*(groups or ()), *(volcano or ())]
-    queue = read_queue(pods, nodes, gangs, classes or ())
+    queue = read_queue(pods, nodes, gangs, classes or (), kinds=KINDS)
     return _Found(queue, read_queue_rows(jobs, pods, queue), all_pods, is_local)
 
 

@@ -9,7 +9,6 @@ from paddock.console.addresses import address_of_job
 from paddock.console.feed import Topic
 from paddock.console.visit import Screen, Visit
 from paddock.jobs.apis.registry import KINDS
-from paddock.jobs.queue import Queue
 from paddock.jobs.sentences.amounts import say_amount, sort_resources
 from paddock.jobs.sentences.explain import explain_briefly
 from paddock.kube.errors import Forbidden
@@ -26,6 +25,7 @@ from paddock.kube.meta import (
 )
 from paddock.kube.quantities import read_quantity
 from paddock.kube.times import read_time
+from paddock.node.scheduler.queue import Queue, read_queue
 from paddock.views.queue_rows import (
     QueueRow,
     build_queue_rows,
@@ -68,12 +68,10 @@ async def build(visit: Visit) -> Mapping[str, Any]:
 def _read_queue(visit: Visit, pods: Sequence[Manifest]) -> tuple[Queue, bool]:
     """And whether the pods of all namespaces are known."""
     all_pods = not _is_forbidden(visit, PODS)
-    if visit.world.queue is None:
-        return Queue(), all_pods
     nodes = None if _is_forbidden(visit, NODES) else visit.objects(Topic(NODES))
     hidden = _is_forbidden(visit, POD_GROUPS) and _is_forbidden(visit, VOLCANO_POD_GROUPS)
     groups = None if hidden else [*visit.objects(Topic(POD_GROUPS)), *visit.objects(Topic(VOLCANO_POD_GROUPS))]
-    return visit.world.queue(pods, nodes, groups, visit.objects(Topic(PRIORITY_CLASSES))), all_pods
+    return read_queue(pods, nodes, groups, visit.objects(Topic(PRIORITY_CLASSES)), kinds=KINDS), all_pods
 
 
 def _is_forbidden(visit: Visit, resource: Resource) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from paddock.app.requirements import Requirements
+from paddock.environments.requirement_files import Requirements
 from paddock.kube.meta import ENVIRONMENTS, Manifest
 
 

@@ -1,7 +1,7 @@
 """A manifest of a Dataset -> its problems with their lines, as `preflight` finds those of a job. Pure.
 
-The layers keep `jobs` from knowing the kind Dataset, so what both need stands here: `check_document` is for a file, in
-which both may stand. The API server checks again, without lines; what an address means only the controller knows there.
+`check_document` is for a file, in which jobs and Datasets may stand. The API server checks again, without lines; what
+an address means only the controller knows there.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from dataclasses import replace
 from functools import cache, partial
 from typing import Any
 
-from paddock.app.dataset_manifests import ACCESS_MODES, Asked, find_problems
 from paddock.datasets.crd import build_crd
+from paddock.datasets.manifests import ACCESS_MODES, Asked, find_problems
 from paddock.datasets.sources import hide
 from paddock.kube.meta import DATASETS
 from paddock.kube.nearness import Suggestions, nearest

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from paddock.app.dataset_files import check_document
 from paddock.preflight import explain_problem, read_documents
+from paddock.preflight.datasets import check_document
 from paddock.words.phrases import render
 
 GOOD = """\

@@ -1,4 +1,4 @@
-"""How jobs stand with the scheduler, and what the nodes have: for `paddock queue`. Pure.
+"""How jobs stand with the scheduler, and what the nodes have: for `paddock queue` and the console. Pure.
 
 The order is that of `node.scheduler.placement`, by its own functions: higher priority first, then the older pod or
 PodGroup, as the queues of kube-scheduler and of the scheduler-plugins have it. It is the order in which they are tried,
@@ -7,12 +7,11 @@ and no promise: one that fits starts before one that does not. Nothing is decide
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
 
-from paddock.jobs.apis.registry import KINDS
-from paddock.jobs.queue import Capacity, Queue, Standing
-from paddock.kube.meta import Manifest, controller_of
+from paddock.kube.meta import Manifest, Resource, controller_of
 from paddock.kube.times import Moment
 from paddock.node.scheduler.capacity import build_node_infos, sum_free
 from paddock.node.scheduler.nodes import Node, keeps_away, read_node
@@ -20,7 +19,36 @@ from paddock.node.scheduler.placement import PRIORITIES, QueueEntry, build_queue
 from paddock.node.scheduler.pod_groups import read_group
 from paddock.node.scheduler.pod_request import Request, read_request
 
-_JOBS = frozenset((each.api_version, each.kind) for each in KINDS)
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """A job of which pods wait for a node. `position`: from 1, among such jobs. `since`: when its oldest such pod was
+    created."""
+
+    position: int
+    priority: int
+    since: Moment | None
+
+
+@dataclass(frozen=True, slots=True)
+class Capacity:
+    """What the `nodes` that take pods have, by resource: (free, allocatable). `away`: nodes that take none, as they are
+    not ready or cordoned. `tainted`: how many of `nodes` take only pods that tolerate their taints."""
+
+    nodes: int
+    away: int
+    amounts: Mapping[str, tuple[Fraction, Fraction]]
+    tainted: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Queue:
+    """`waiting`: by UID of the job; `placed`: UIDs of the jobs that have pods on nodes. `capacity`: None if nodes were
+    not read."""
+
+    waiting: Mapping[str, Standing] = field(default_factory=dict)
+    placed: frozenset[str] = frozenset()
+    capacity: Capacity | None = None
 
 
 def read_queue(
@@ -28,11 +56,14 @@ def read_queue(
     nodes: Iterable[Manifest] | None,
     groups: Iterable[Manifest] | None = (),
     classes: Iterable[Manifest] = (),
+    *,
+    kinds: Collection[Resource],
 ) -> Queue:
     """From all pods, nodes, PodGroups and PriorityClasses of a cluster. None for what may not be listed: without
-    PodGroups each pod is an entry of its own."""
+    PodGroups each pod is an entry of its own. `kinds`: those of jobs, which own the pods."""
+    jobs = {(each.api_version, each.kind) for each in kinds}
     requests = [read_request(pod) for pod in pods]
-    owners = {owner["uid"] for pod in pods if (owner := controller_of(pod)) and _kind_of(owner) in _JOBS}
+    owners = {owner["uid"] for pod in pods if (owner := controller_of(pod)) and _kind_of(owner) in jobs}
     placed = frozenset(each.owner for each in requests if each.holds and each.owner in owners)
     return Queue(
         _read_waiting(requests, owners, groups, classes),

@@ -11,11 +11,10 @@ from hypothesis import strategies as st
 
 from node.cluster_objects import group, node
 from node.cluster_objects import pod as build_pod
-from paddock.app.queue import read_queue
 from paddock.jobs.apis.registry import KINDS
-from paddock.jobs.queue import Queue, Standing
 from paddock.kube.meta import Manifest
 from paddock.node.scheduler.placement import Bind, plan_placement
+from paddock.node.scheduler.queue import Queue, Standing, read_queue
 from paddock.views.queue_rows import read_needs
 
 RESOURCE = next(iter(KINDS))
@@ -66,7 +65,7 @@ ORDERS: list[tuple[str, list[Manifest], list[Manifest] | None, list[Manifest], d
 def test_positions(
     pods: list[Manifest], groups: list[Manifest] | None, classes: list[Manifest], expected: dict[str, int]
 ) -> None:
-    assert places(read_queue(pods, [], groups, classes)) == expected
+    assert places(read_queue(pods, [], groups, classes, kinds=KINDS)) == expected
 
 
 def test_a_job_says_since_when_it_waits_and_which_have_pods_on_nodes() -> None:
@@ -74,7 +73,7 @@ def test_a_job_says_since_when_it_waits_and_which_have_pods_on_nodes() -> None:
         pod("a-0", "a", at=5, priority=3), pod("a-1", "a", at=4, priority=3), pod("b-0", "b", node="laptop"),
         pod("c-0", "c", node="laptop", phase="Succeeded"),
     ]  # fmt: skip
-    queue = read_queue(pods, [])
+    queue = read_queue(pods, [], kinds=KINDS)
     assert queue.waiting == {"uid-a": Standing(1, 3, 4.0)}
     assert queue.placed == {"uid-b"}
 
@@ -82,12 +81,12 @@ def test_a_job_says_since_when_it_waits_and_which_have_pods_on_nodes() -> None:
 def test_what_is_free_is_counted_on_the_nodes_that_take_pods() -> None:
     nodes = [node("a", cpu="4", gpus=1), node("b", cpu="2"), node("c", unschedulable=True), node("d", ready="False")]
     pods = [pod("x", "a", node="a"), OTHER | {"spec": {**OTHER["spec"], "nodeName": "b"}}, pod("y", "b", node="c")]
-    capacity = read_queue(pods, nodes).capacity
+    capacity = read_queue(pods, nodes, kinds=KINDS).capacity
     assert capacity is not None
     assert (capacity.nodes, capacity.away) == (2, 2)
     assert capacity.amounts["cpu"] == (4, 6)
     assert capacity.amounts["nvidia.com/gpu"] == (1, 1)
-    assert read_queue(pods, None).capacity is None
+    assert read_queue(pods, None, kinds=KINDS).capacity is None
 
 
 def test_needs_are_summed_as_the_scheduler_does() -> None:
@@ -116,7 +115,7 @@ def test_jobs_that_all_need_the_whole_node_start_in_the_order_that_is_shown(
             pod(f"{name}-{rank}", name, at=at + rank, priority=priority, requests=amounts, **gang)
             for rank in range(count)
         ]
-    shown = sorted(places(read_queue(pods, [], groups)).items(), key=lambda item: item[1])
+    shown = sorted(places(read_queue(pods, [], groups, kinds=KINDS)).items(), key=lambda item: item[1])
     started: list[str] = []
     while pods:
         bound = {each.name for each in plan_placement(pods, [node(cpu="2")], groups) if isinstance(each, Bind)}

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from paddock.app.requirements import Requirements, read_requirements
+from paddock.environments.requirement_files import Requirements, read_requirements
 
 
 def read(text: str, others: Mapping[str, str] | None = None, file: str = "requirements.txt") -> Requirements:

@@ -12,7 +12,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from paddock.app.requirements import Requirements
 from paddock.environments.defaults import SERVERS_CHECK, SERVERS_ENV, UNBUFFERED
 from paddock.environments.packages.paddle import (
     PADDLE,
@@ -23,6 +22,7 @@ from paddock.environments.packages.paddle import (
     lacks_servers,
 )
 from paddock.environments.packages.torch import TORCH, find_torch
+from paddock.environments.requirement_files import Requirements
 from paddock.environments.requirements import explain_requirement, requirement_name
 from paddock.environments.sources import SOURCE, Source, read_source, write_source
 from paddock.kube.meta import Manifest, annotations_of
