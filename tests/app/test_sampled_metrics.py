@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from paddock.app.consoles.used.sampled import LINGER_SECONDS, SampledMetrics, read_samples
-from paddock.console.world import Identity
+from paddock.console.backend import Identity
 from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.labels import ATTEMPT_LABEL, INDEX_LABEL, JOB_LABEL, ROLE_LABEL
 from paddock.kube.api import Api, Event

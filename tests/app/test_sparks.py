@@ -9,7 +9,7 @@ from paddock.app.consoles.logs import LocalLogs
 from paddock.app.consoles.used.sparks import FRESH_SECONDS, KeptSparks, choose_log
 from paddock.app.history import History
 from paddock.app.home import Home
-from paddock.console.world import KeptLog, Printing
+from paddock.console.backend import KeptLog, Printing
 from support.consoles import PADDLE, keep_log, keep_run
 
 

@@ -35,7 +35,7 @@ class SignIn(Protocol):
     def sign_in(self) -> str: ...
 
 
-def list_places() -> Mapping[str, str]:
+def list_addresses() -> Mapping[str, str]:
     """Name -> address, of the places of `support.demo`."""
     found = {screen.name: _NAMED.get(screen.name, _fill(screen.path)) for screen in SCREENS}
     more = {

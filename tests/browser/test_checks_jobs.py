@@ -16,7 +16,7 @@ from browser.places import enter
 from browser.test_checks_cluster import JOBS, STORED, WAITS, become, sign_in
 from e2e.commands import Cluster
 from e2e.manifests import build_light_job
-from paddock.console.world import Identity
+from paddock.console.backend import Identity
 from paddock.kube.api import Api, Event
 from paddock.kube.calls import Call, Get, List, T
 from paddock.kube.errors import Forbidden
@@ -200,7 +200,7 @@ async def test_a_viewer_sees_grey_buttons_with_the_reason_and_is_refused(tmp_pat
 
     async with serve_demo(
         tmp_path,
-        world=lambda world: replace(world, connect=connect, rights=connect),  # the API is there when it is asked
+        backend=lambda backend: replace(backend, connect=connect, rights=connect),  # the API is there when it is asked
     ) as demo:
         url = await enter(page, demo)
         await page.goto(url + address("wide-and-deep"))

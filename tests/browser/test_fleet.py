@@ -12,7 +12,7 @@ import pytest
 from browser.places import enter, locate
 from browser.test_goldens import write
 from browser.test_screens import AXE, SETTLED, tell
-from console.test_fleet import ARN, Served, serve_worlds
+from console.test_fleet import ARN, Served, serve_backends
 from support.demo import NOW, Demo, serve_demo
 
 if TYPE_CHECKING:
@@ -38,8 +38,8 @@ async def test_a_list_of_several_clusters_is_accessible_and_read_as_its_goldens_
     await page.clock.set_fixed_time(NOW)
     differing, found = [], []
     async with serve_demo(tmp_path / "other") as other:
-        silent = replace(other.console.world, silent_since=lambda _: NOW - 61)
-        async with serve_worlds({"paddock": demo.console.world, ARN: silent}) as served:
+        silent = replace(other.console.backend, silent_since=lambda _: NOW - 61)
+        async with serve_backends({"paddock": demo.console.backend, ARN: silent}) as served:
             url = await open_fleet(page, served, language)
             for name, place in PLACES.items():
                 for theme in ("light", "dark"):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from browser.places import enter, list_places, locate
+from browser.places import enter, list_addresses, locate
 from paddock.console.addresses import SESSIONS
 from support.demo import NOW, Demo
 
@@ -36,7 +36,7 @@ async def test_each_page_is_read_as_its_golden_says(
     url = await enter(page, demo)
     await page.goto(f"{url}/?lang={language}")
     differing = []
-    for name, place in list_places().items():
+    for name, place in list_addresses().items():
         await page.goto(locate(url, place))
         try:
             match_golden(f"{name}.{language}.yaml", write(await read(page), demo))

@@ -9,8 +9,8 @@ from urllib.parse import urlsplit
 import pytest
 
 from browser.places import enter
-from console.test_gate import Doorkeeper, serve
 from console.test_origin import ASKED, beside, replay
+from console.test_token_sign_in import FakeTokenLogin, serve
 from support.consoles import PADDLE, serve_console
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ async def test_a_browser_that_is_signed_in_sends_no_cookie_to_another_port(page:
 
 
 async def test_a_link_to_a_line_of_a_log_keeps_the_line_over_the_sign_in(page: Page) -> None:
-    async with serve(Doorkeeper()) as url:
+    async with serve(FakeTokenLogin()) as url:
         await page.goto(f"{url}/jobs/default/{PADDLE.qualified}/anns/logs?at=1#rank=worker-1&line=5120")
         await page.get_by_label("A token of the cluster").fill("ann")
         await page.get_by_role("button", name="Sign in").click()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from browser.places import enter, list_places, locate
+from browser.places import enter, list_addresses, locate
 from support.demo import Demo
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ async def test_axe_finds_nothing_on_any_page(demo: Demo, page: Page, language: s
     url = await enter(page, demo)
     await page.goto(f"{url}/?lang={language}")
     found: list[str] = []
-    for name, place in list_places().items():
+    for name, place in list_addresses().items():
         await page.goto(locate(url, place))
         await page.wait_for_function(SETTLED)
         assert await page.locator("html").get_attribute("lang") == language
@@ -49,7 +49,7 @@ async def test_axe_finds_nothing_on_any_page(demo: Demo, page: Page, language: s
 async def test_what_users_and_programs_wrote_is_text_and_nothing_hurts_the_policy(demo: Demo, page: Page) -> None:
     """Check 24: a `<script>` in a log line, an environment's value, a message and a cause is inert on every page."""
     url = await enter(page, demo)
-    for name, place in list_places().items():
+    for name, place in list_addresses().items():
         await page.goto(locate(url, place))
         await page.wait_for_function(SETTLED)
         assert "broken" not in await page.title(), name

@@ -8,10 +8,10 @@ from urllib.parse import urlencode
 
 import pytest
 
-from console.test_gate import ANN, BEN, HERE, Doorkeeper, serve, sign_in
+from console.test_token_sign_in import ANN, BEN, HERE, FakeTokenLogin, serve, sign_in
+from paddock.console.backend import Identity
 from paddock.console.bounds import MOST_FIELDS, Full, OpenPages, name_reader
 from paddock.console.sessions import Session, Sessions
-from paddock.console.world import Identity
 from support.consoles import serve_console
 from support.readers import reading
 from support.waiting import until
@@ -62,7 +62,7 @@ def test_pages_are_counted_while_they_are_open_and_each_reader_has_a_share() -> 
 
 async def test_a_page_too_many_is_refused_with_the_reason_and_another_reader_notices_nothing() -> None:
     pages = OpenPages(of_one=2, over_all=9)
-    async with serve(Doorkeeper(), open_pages=pages) as url, reading(url) as ann, reading(url) as ben:
+    async with serve(FakeTokenLogin(), open_pages=pages) as url, reading(url) as ann, reading(url) as ben:
         await sign_in(ann, "ann")
         await sign_in(ben, "ben")
         async with AsyncExitStack() as opened:
@@ -79,24 +79,28 @@ async def test_a_page_too_many_is_refused_with_the_reason_and_another_reader_not
 
 
 async def test_a_newcomer_is_told_that_there_is_no_room_and_their_token_is_forgotten() -> None:
-    door = Doorkeeper()
-    async with serve(door, sessions=Sessions(of_one=2, over_all=1)) as url, reading(url) as ann, reading(url) as ben:
+    token_login = FakeTokenLogin()
+    async with (
+        serve(token_login, sessions=Sessions(of_one=2, over_all=1)) as url,
+        reading(url) as ann,
+        reading(url) as ben,
+    ):
         assert (await sign_in(ann, "ann")).status == 303
         refused = await sign_in(ben, "ben", "/queue")
         text = await refused.text()
         assert refused.status == 503 and "no room for another one" in text and not refused.cookies
         assert 'name="next" value="/queue"' in text, "what was asked for is not forgotten"
-        assert door.inside == {ANN}
+        assert token_login.inside == {ANN}
         async with ann.get("/") as answer:
             assert answer.status == 200
 
 
 async def test_the_reader_whose_session_made_room_is_forgotten_with_it() -> None:
-    door = Doorkeeper()
-    async with serve(door, sessions=Sessions(of_one=1)) as url, reading(url) as first, reading(url) as second:
+    token_login = FakeTokenLogin()
+    async with serve(token_login, sessions=Sessions(of_one=1)) as url, reading(url) as first, reading(url) as second:
         await sign_in(first, "ann")
         await sign_in(second, "ann")
-        assert door.inside == {ANN}, "who signs in again is not let go"
+        assert token_login.inside == {ANN}, "who signs in again is not let go"
         async with first.get("/") as answer:
             assert answer.status == 401
         async with second.get("/") as answer:

@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 from paddock.console.addresses import address_of_job
+from paddock.console.backend import Printing, Spark
 from paddock.console.charts.curves import Chart
 from paddock.console.screens.charts import choose_ranks, format_number, share_restarts
 from paddock.console.screens.jobs import tell_far
-from paddock.console.world import Printing, Spark
 from paddock.history.records import Attempt, Cause
 from paddock.kube.log_marks import write_mark
 from paddock.node.usage.records import UsageRecord, usage_file

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from cli.views import RESOURCE, build_manifest
-from paddock.console.world import World
+from paddock.console.backend import Backend
 from paddock.kube.api import Api, Event
 from paddock.kube.calls import Create
 from paddock.kube.errors import Forbidden, NotFound
@@ -308,7 +308,10 @@ class Refusing(Api):
 async def read_refused(directory: Path, error: Exception, address: str) -> tuple[int, str]:
     api = Refusing(error)
     async with (
-        open_demo(directory, world=lambda world: replace(world, connect=lambda _: api, local=False)) as (_, session),
+        open_demo(directory, backend=lambda backend: replace(backend, connect=lambda _: api, local=False)) as (
+            _,
+            session,
+        ),
         session.get(address) as answer,
     ):
         return answer.status, html.unescape(await answer.text())
@@ -473,10 +476,10 @@ async def test_buttons_are_grey_with_the_reason_for_who_may_only_look(tmp_path: 
         async def may(self, verb: str, resource: Resource, namespace: str, subresource: str = "") -> bool:
             return verb in ("get", "list", "watch")
 
-    def limit(world: World) -> World:
-        return replace(world, rights=lambda _: Viewer())
+    def limit(backend: Backend) -> Backend:
+        return replace(backend, rights=lambda _: Viewer())
 
-    async with open_demo(tmp_path, world=limit) as (_, session):
+    async with open_demo(tmp_path, backend=limit) as (_, session):
         page = await read(session, "/datasets/default/faces")
     assert "disabled" in button_of(page, "Fetch again") and "disabled" in button_of(page, "Delete")
     assert "you may not patch datasets.paddock.dev in namespace default" in page

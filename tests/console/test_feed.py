@@ -55,7 +55,7 @@ class Silent(Api):
 
 
 async def test_an_api_that_does_not_answer_delays_the_first_page_alone_and_hides_no_other_cluster() -> None:
-    clock, here = LoopClock(), replace(TOPIC, place="here")
+    clock, here = LoopClock(), replace(TOPIC, cluster="here")
     feed = Feed(Silent(), {"here": Watched()}, wait=5)
     async with AsyncExitStack() as pages:
         first = asyncio.create_task(pages.enter_async_context(feed.open([TOPIC, here])))

@@ -12,14 +12,14 @@ from pathlib import Path
 import pytest
 from aiohttp import ClientSession, web
 
-from browser.places import list_places
+from browser.places import list_addresses
 from console.test_html import check
 from console.test_pages import text_of
-from paddock.console.addresses import address_of_place, put_page_below
+from paddock.console.addresses import address_of_cluster, put_page_below
+from paddock.console.backend import Backend
 from paddock.console.fleet import build_fleet
-from paddock.console.screens.clusters import label_places, tell_place
+from paddock.console.screens.clusters import label_clusters, tell_cluster
 from paddock.console.server import Console
-from paddock.console.world import World
 from paddock.kube.api import Api, Event
 from paddock.kube.calls import Call, Get, Patch, T
 from paddock.kube.errors import ApiError, Forbidden, NotFound, Unauthorized
@@ -68,8 +68,8 @@ class Cluster:
     api: Api
     silent_since: float | None = None
 
-    def world(self, name: str) -> World:
-        return World(
+    def backend(self, name: str) -> Backend:
+        return Backend(
             name, False, lambda _: self.api, options=f" --context {name}", silent_since=lambda _: self.silent_since
         )
 
@@ -93,8 +93,8 @@ class Served:
 
 
 @asynccontextmanager
-async def serve_worlds(worlds: Mapping[str, World]) -> AsyncIterator[Served]:
-    fleet = build_fleet(worlds, b"k" * 32, clock=lambda: NOW)
+async def serve_backends(backends: Mapping[str, Backend]) -> AsyncIterator[Served]:
+    fleet = build_fleet(backends, b"k" * 32, clock=lambda: NOW)
     runner = web.AppRunner(fleet.application, access_log=None, handler_cancellation=True, shutdown_timeout=0.2)
     await runner.setup()
     await web.TCPSite(runner, "127.0.0.1", 0).start()
@@ -114,7 +114,7 @@ async def serve_fleet(**jobs: Sequence[Manifest] | ApiError) -> AsyncIterator[Se
         name: Cluster(Refusing(each) if isinstance(each, ApiError) else Kept(sort_objects(each)))
         for name, each in jobs.items()
     }
-    async with serve_worlds({name: each.world(name) for name, each in clusters.items()}) as served:
+    async with serve_backends({name: each.backend(name) for name, each in clusters.items()}) as served:
         served.clusters = clusters
         yield served
 
@@ -132,7 +132,7 @@ async def serve_fleet(**jobs: Sequence[Manifest] | ApiError) -> AsyncIterator[Se
     ],
 )
 def test_any_context_is_one_plain_part_of_an_address(context: str, address: str) -> None:
-    assert address_of_place(context) == address
+    assert address_of_cluster(context) == address
 
 
 def test_links_and_forms_of_a_page_are_put_below_its_session_and_cluster_and_nothing_else_is() -> None:
@@ -176,7 +176,7 @@ async def test_one_list_shows_the_jobs_of_each_cluster_with_its_name_and_its_add
 def test_a_long_context_is_shown_by_its_end_where_no_other_has_it(
     contexts: Sequence[str], labels: Sequence[str]
 ) -> None:
-    assert [*label_places(contexts).values()] == labels
+    assert [*label_clusters(contexts).values()] == labels
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
@@ -225,9 +225,9 @@ async def test_of_a_silent_cluster_nobody_says_that_it_has_no_job_that_fits() ->
 
 
 def test_a_cluster_that_has_never_answered_says_so() -> None:
-    (said,) = tell_place("prod", {}, 6, None, is_known=False)
+    (said,) = tell_cluster("prod", {}, 6, None, is_known=False)
     assert str(said) == "prod has not answered yet: its jobs come when it does"
-    (said,) = tell_place("prod", {}, 6, 125.0, is_known=False)
+    (said,) = tell_cluster("prod", {}, 6, 125.0, is_known=False)
     assert str(said) == "prod has not answered for 2m5s, so nothing is known of its jobs"
 
 
@@ -258,8 +258,8 @@ async def test_who_is_not_signed_in_or_comes_from_elsewhere_gets_nothing_of_any_
 
 async def test_a_context_with_a_slash_has_its_pages() -> None:
     api = Remembered(sort_objects([build_written_job("a", phase="Running")]))
-    async with serve_worlds({ARN: Cluster(api).world(ARN)}) as served:
-        root = address_of_place(ARN)
+    async with serve_backends({ARN: Cluster(api).backend(ARN)}) as served:
+        root = address_of_cluster(ARN)
         assert f'href="{root}{JOB}/a"' in await served.read("/")
         page = await served.read(f"{root}{JOB}/a")
         assert f'href="{root}{JOB}/a/logs"' in page and f'connect="{root}/live{JOB}/a?' in page
@@ -272,8 +272,8 @@ async def test_a_context_with_a_slash_has_its_pages() -> None:
 
 
 async def test_every_link_of_each_screen_stays_in_its_cluster(tmp_path: Path) -> None:
-    async with serve_demo(tmp_path) as demo, serve_worlds({"a": demo.console.world}) as served:
-        for name, place in list_places().items():
+    async with serve_demo(tmp_path) as demo, serve_backends({"a": demo.console.backend}) as served:
+        for name, place in list_addresses().items():
             if name == "sign-in":
                 continue
             page = await served.read(f"/c/a{place}", 404 if name == "missing" else 200)

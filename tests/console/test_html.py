@@ -19,7 +19,7 @@ from xml.etree.ElementTree import Element
 import html5lib
 import pytest
 
-from browser.places import list_places
+from browser.places import list_addresses
 from support.demo import serve_demo
 from support.programs import lack, need
 from support.readers import reading
@@ -35,7 +35,7 @@ async def pages(tmp_path: Path, request: pytest.FixtureRequest) -> AsyncIterator
         async with session.get(f"/?lang={request.param}"):
             pass
         found = {}
-        for name, place in list_places().items():
+        for name, place in list_addresses().items():
             async with session.get(place) as answer:
                 assert answer.status == {"missing": 404}.get(name, 200), (name, answer.status)
                 assert "script-src 'self'" in answer.headers["Content-Security-Policy"], name

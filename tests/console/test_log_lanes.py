@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from paddock.app.consoles.logs import find_failed
+from paddock.console.backend import KeptLog
 from paddock.console.logs.errors import ErrorLine, find_error
 from paddock.console.logs.lanes import Lane, arrange, list_lanes
 from paddock.console.logs.levels import read_level
 from paddock.console.logs.wanted import LONGEST, Wanted, WrongPattern
-from paddock.console.world import KeptLog
 from paddock.history.log_index import Hints, LineIndex
 from paddock.history.log_shelf import Shelf
 from paddock.history.records import Attempt, Cause, RunRecord

@@ -10,10 +10,10 @@ import pytest
 from paddock.app.consoles.logs import LocalLogs
 from paddock.app.history import History
 from paddock.app.home import Home
+from paddock.console.backend import KeptLog
 from paddock.console.logs.lanes import Lane
 from paddock.console.logs.merged import Order, find_lines, read_merged
 from paddock.console.logs.times import Timeline
-from paddock.console.world import KeptLog
 from paddock.kube.log_marks import write_mark
 from support.consoles import keep_log
 

@@ -18,8 +18,8 @@ import pytest
 from aiohttp import ClientSession, CookieJar, TCPConnector, web
 from aiohttp.abc import AbstractResolver, ResolveResult
 
-from browser.places import list_places
-from console.test_gate import Doorkeeper, serve, sign_in
+from browser.places import list_addresses
+from console.test_token_sign_in import FakeTokenLogin, serve, sign_in
 from paddock.app.consoles.links import make_link
 from paddock.app.consoles.listening import LocalConsole
 from paddock.app.home import Home
@@ -175,7 +175,7 @@ async def test_an_old_bookmark_says_what_to_type_and_nothing_else(tmp_path: Path
 
 
 async def test_a_colleague_s_address_is_a_page_of_one_s_own_after_the_sign_in() -> None:
-    async with serve(Doorkeeper()) as url, reading(url) as ann, reading(url) as ben:
+    async with serve(FakeTokenLogin()) as url, reading(url) as ann, reading(url) as ben:
         await sign_in(ann, "ann")
         sent = f"{ann.root}/queue?namespace=default"
         async with ben.client.get(sent) as answer:
@@ -190,7 +190,7 @@ async def test_every_address_of_each_page_lies_below_the_place(tmp_path: Path) -
     """Links, forms, streams, data for scripts, languages and colours."""
     async with serve_demo(tmp_path) as demo, reading(demo.url) as session:
         await session.enter(demo.sign_in)
-        for name, place in list_places().items():
+        for name, place in list_addresses().items():
             address = place if name == "sign-in" else session.root + place
             async with ClientSession(demo.url, cookie_jar=session.cookie_jar) as raw, raw.get(address) as answer:
                 page = re.sub(r' (?:data-copy|id|value)="[^"]*"', "", await answer.text())

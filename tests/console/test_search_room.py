@@ -11,10 +11,10 @@ from pathlib import Path
 from paddock.app.consoles.logs import LocalLogs
 from paddock.app.history import History
 from paddock.app.home import Home
+from paddock.console.backend import KeptLog, KeptRun
 from paddock.console.logs.lanes import Lane
 from paddock.console.logs.look import AT_ONCE, MOST_APART, Search, find
 from paddock.console.logs.wanted import Wanted
-from paddock.console.world import KeptLog, KeptRun
 from paddock.history.log_shelf import OpenLog
 from paddock.kube.meta import Resource
 from support.consoles import keep_log

@@ -18,8 +18,8 @@ from paddock.app.consoles.spool.files import read_left_out
 from paddock.app.consoles.used.recorded import LocalMetrics
 from paddock.app.history import History
 from paddock.app.home import Home
+from paddock.console.backend import Backend, Sparks
 from paddock.console.server import Console
-from paddock.console.world import Sparks, World
 from paddock.history.records import RunRecord, write_record
 from paddock.jobs.apis.registry import KINDS
 from paddock.kube.api import Api, Event
@@ -95,8 +95,8 @@ async def serve_console(
     metrics = LocalMetrics(logs)
     api = Written(sort_objects(objects))
     known = (lambda _: sparks) if sparks else None
-    world = World("test", True, lambda _: api, logs=lambda _: logs, metrics=lambda _: metrics, sparks=known)
-    console = Console(world, b"k" * 32, **options)
+    backend = Backend("test", True, lambda _: api, logs=lambda _: logs, metrics=lambda _: metrics, sparks=known)
+    console = Console(backend, b"k" * 32, **options)
     runner = web.AppRunner(console.application, access_log=None, shutdown_timeout=1.0)
     await runner.setup()
     await web.TCPSite(runner, "127.0.0.1", port, reuse_address=True).start()

@@ -23,8 +23,8 @@ from paddock.app.consoles import local
 from paddock.app.home import Home
 from paddock.app.kinds import apply_crds, build_crds
 from paddock.console.addresses import address_of_job
+from paddock.console.backend import Backend
 from paddock.console.server import Console
-from paddock.console.world import World
 from paddock.history.records import Attempt, Cause, RunRecord, write_record
 from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.model import Counts, Job, Phase, Rank, Settings, Status
@@ -130,9 +130,9 @@ JOBS = (
 
 @asynccontextmanager
 async def serve_demo(
-    directory: Path, *, hostile: bool = True, world: Callable[[World], World] = lambda world: world
+    directory: Path, *, hostile: bool = True, backend: Callable[[Backend], Backend] = lambda backend: backend
 ) -> AsyncIterator[Demo]:
-    """`hostile`: with `SCRIPT` in what users and programs wrote. `world` may change what the console is given."""
+    """`hostile`: with `SCRIPT` in what users and programs wrote. `backend` may change what the console is given."""
     home, clock = Home(directory / "home", directory / "home"), Clock()
     api = await LocalApi.open(directory / "api", clock=clock)
     try:
@@ -143,7 +143,7 @@ async def serve_demo(
         for each in JOBS:
             await write_job(api, home, clock, each if hostile else tame(each))
         clock.now = NOW
-        found = world(local.build_world(api, home, "demo", Settings()))
+        found = backend(local.build_backend(api, home, "demo", Settings()))
         console = Console(found, KEY, clock=clock)
         async with listen(console) as url:
             yield Demo(url, api, console, clock, home)

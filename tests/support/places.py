@@ -12,8 +12,8 @@ from aiohttp import web
 
 from paddock.app.consoles.datasets import KnownSources
 from paddock.app.consoles.environments import LocalEnvironments
+from paddock.console.backend import Backend
 from paddock.console.server import Console
-from paddock.console.world import World
 from paddock.kube.calls import Call, Get, List, Listing, T
 from paddock.kube.errors import NotFound
 from paddock.kube.meta import Manifest, Resource
@@ -58,8 +58,8 @@ async def serve_place(
     api = Remembered(objects)
     environments = LocalEnvironments(directory) if local else None
     datasets = KnownSources(local=local)
-    world = World("test", local, lambda _: api, environments=environments, datasets=datasets)
-    console = Console(world, b"k" * 32)
+    backend = Backend("test", local, lambda _: api, environments=environments, datasets=datasets)
+    console = Console(backend, b"k" * 32)
     runner = web.AppRunner(console.application, access_log=None, shutdown_timeout=1.0)
     await runner.setup()
     await web.TCPSite(runner, "127.0.0.1", 0).start()

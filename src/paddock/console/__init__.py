@@ -6,5 +6,5 @@ everything; while somebody looks at a page, it is rendered again when its object
 differs. So a page without scripts is the same page, and no screen has code for its updates.
 
 Knows an API (`kube.api.Api`) and what `paddock.jobs` and `paddock.history` say of objects. What else it needs of the
-place where it runs is in `world`; `paddock.app.consoles.local` passes it in.
+place where it runs is in `backend`; `paddock.app.consoles.local` passes it in.
 """

@@ -45,15 +45,15 @@ def address_of_list(namespace: str) -> str:
     return f"/?namespace={quote(namespace)}" if namespace else "/"
 
 
-PLACES = "/c/"
+CLUSTERS = "/c/"
 
 
-def address_of_place(context: str) -> str:
+def address_of_cluster(context: str) -> str:
     """Where the pages of this cluster begin. Contexts are any text (`arn:aws:eks:eu-west-1:123456789012:cluster/prod`):
     what is no plain character of a path is `~` and two digits for each byte of UTF-8. Not `%2F`, which proxies and
     servers take for a slash; and no name is `.` or `..`, which browsers resolve."""
     written = re.sub(r"[^A-Za-z0-9._:@-]", _write_bytes, context)
-    return PLACES + (written.replace(".", "~2E") if written in (".", "..") else written)
+    return CLUSTERS + (written.replace(".", "~2E") if written in (".", "..") else written)
 
 
 def _write_bytes(found: re.Match[str]) -> str:
@@ -90,8 +90,8 @@ def put_below(root: str, address: str) -> str:
     all clusters is below the session alone, and what needs none stays."""
     if not address.startswith("/") or address.startswith(("//", SESSIONS, SIGN_IN, STATIC)):
         return address
-    if address.startswith((PLACES, SIGN_OUT)):
-        return root.partition(PLACES)[0] + address
+    if address.startswith((CLUSTERS, SIGN_OUT)):
+        return root.partition(CLUSTERS)[0] + address
     return root + address
 
 

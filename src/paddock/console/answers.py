@@ -14,8 +14,8 @@ from aiohttp import web
 
 from paddock.console import security
 from paddock.console.bounds import MOST_FIELDS, Full
+from paddock.console.page_context import Answer
 from paddock.console.pages import STATIC
-from paddock.console.visit import Answer
 from paddock.kube.errors import ApiError, Forbidden, Unavailable
 from paddock.words.phrases import Foreign, Phrase, phrase
 
@@ -103,11 +103,11 @@ def read_field(value: Any) -> str:
     return value.replace("\r\n", "\n") if isinstance(value, str) else ""
 
 
-def go_on(address: str) -> web.Response:
+def redirect(address: str) -> web.Response:
     return web.Response(status=303, headers={"Location": address})
 
 
-def put_off(answer: web.Response, seconds: int) -> web.Response:
+def with_retry_after(answer: web.Response, seconds: int) -> web.Response:
     """The answer, which also tells a program when to come again."""
     answer.headers["Retry-After"] = str(seconds)
     return answer

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from paddock.console.world import Identity
+from paddock.console.backend import Identity
 from paddock.words.phrases import Phrase, phrase
 
 SESSIONS_OF_ONE, MOST_SESSIONS = 50, 500

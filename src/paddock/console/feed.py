@@ -20,7 +20,7 @@ from paddock.kube.meta import Key, Manifest, Resource, key_of
 from paddock.kube.validation.names import DNS_LABEL
 
 T = TypeVar("T")
-_NO_PLACES: Mapping[str, Api] = {}
+_NO_CLUSTERS: Mapping[str, Api] = {}
 Reader: TypeAlias = Callable[[Resource, Manifest], T]
 
 GATHER_SECONDS = 0.25
@@ -31,14 +31,14 @@ SYNC_SECONDS = 5.0
 
 @dataclass(frozen=True, slots=True)
 class Topic:
-    """What a watch selects; an empty `namespace` is all of them. `place`: of which cluster, by its context; empty in a
-    console of one."""
+    """What a watch selects; an empty `namespace` is all of them. `cluster`: by its context; empty in a console of
+    one."""
 
     resource: Resource
     namespace: str = ""
     labels: str = ""
     fields: str = ""
-    place: str = ""
+    cluster: str = ""
 
 
 @dataclass(slots=True)
@@ -88,13 +88,13 @@ class Feed:
     def __init__(
         self,
         api: Api,
-        places: Mapping[str, Api] = _NO_PLACES,
+        clusters: Mapping[str, Api] = _NO_CLUSTERS,
         *,
         linger: float = LINGER_SECONDS,
         gather: float = GATHER_SECONDS,
         wait: float = SYNC_SECONDS,
     ) -> None:
-        self._apis, self._linger, self._gather, self._wait = {**places, "": api}, linger, gather, wait
+        self._apis, self._linger, self._gather, self._wait = {**clusters, "": api}, linger, gather, wait
         self._watched: dict[Topic, _Watched] = {}
         self._pages: set[tuple[frozenset[Topic], asyncio.Event]] = set()
 
@@ -161,7 +161,7 @@ class Feed:
             cache.synced.set()
             return
         try:
-            api = self._apis[topic.place]
+            api = self._apis[topic.cluster]
             followed = api.follow(topic.resource, topic.namespace, labels=topic.labels, fields=topic.fields)
             async for kind, manifest in followed:
                 cache.error = None

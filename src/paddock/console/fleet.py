@@ -1,7 +1,7 @@
 """Several clusters in one console: a list of all their jobs, and below `/c/CONTEXT/` the pages of each.
 
 The console admits each request, by its host, its origin and its one session. Behind that each cluster has routes of its
-own with its own world, so rights, watches, logs and actions of two clusters never meet.
+own with its own backend, so rights, watches, logs and actions of two clusters never meet.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from functools import partial
 
+from paddock.console.backend import Backend
 from paddock.console.feed import Feed
 from paddock.console.screens import guide
 from paddock.console.screens.clusters import build_choice, build_list
 from paddock.console.server import Console
-from paddock.console.world import World
 from paddock.kube.api import Api, Event
 from paddock.kube.calls import Call, T
 from paddock.kube.errors import NotFound
@@ -40,18 +40,18 @@ class _NoApi(Api):
 
 
 def build_fleet(
-    worlds: Mapping[str, World],
+    backends: Mapping[str, Backend],
     key: bytes,
     hosts: frozenset[str] = frozenset(),
     *,
     clock: Callable[[], float] = time.time,
 ) -> Console:
-    """Of several worlds, by context, in this order. None of them has a `door`: who sees the list is one user, with the
-    rights of a kubeconfig on each cluster. The other parameters are those of `Console`."""
+    """Of several backends, by context, in this order. None of them has a `token_login`: who sees the list is one user,
+    with the rights of a kubeconfig on each cluster. The other parameters are those of `Console`."""
     api = _NoApi()
-    world = World("", False, lambda _: api, places=worlds)
-    screens = (build_list(worlds), build_choice(worlds), guide.SCREEN)
+    backend = Backend("", False, lambda _: api, clusters=backends)
+    screens = (build_list(backends), build_choice(backends), guide.SCREEN)
     feed = partial(Feed, linger=LINGER_SECONDS, wait=WAIT_SECONDS)
-    console = Console(world, key, hosts, clock=clock, screens=screens, actions=(), build_feed=feed)
-    console.add_places(worlds)
+    console = Console(backend, key, hosts, clock=clock, screens=screens, actions=(), build_feed=feed)
+    console.add_clusters(backends)
     return console

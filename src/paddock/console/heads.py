@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from paddock.console.addresses import TABS, address_of_job, find_kind
 from paddock.console.feed import Topic
-from paddock.console.visit import Missing, Visit
+from paddock.console.page_context import Missing, PageContext
 from paddock.jobs.exit_codes import has_failed_rank
 from paddock.jobs.labels import JOB_LABEL
 from paddock.jobs.model import CauseRecord
@@ -42,15 +42,17 @@ class Advice:
     log: str = ""
 
 
-def give_advice(visit: Visit, cause: CauseRecord | None, resource: Resource, namespace: str, name: str) -> list[Advice]:
+def give_advice(
+    page: PageContext, cause: CauseRecord | None, resource: Resource, namespace: str, name: str
+) -> list[Advice]:
     """The steps of `paddock explain`; nothing where none is known, or nothing is wrong."""
     if cause is None:
         return []
-    reach = Reach(visit.world.options, "default" if visit.world.local else "", visit.world.kubectl)
+    reach = Reach(page.backend.options, "default" if page.backend.local else "", page.backend.kubectl)
     word = shlex.quote(printed_name(resource, name))  # another kind may have the name
-    steps = build_steps(cause, name, namespace, local=visit.world.local, kind=resource.qualified, word=word)
+    steps = build_steps(cause, name, namespace, local=page.backend.local, kind=resource.qualified, word=word)
     logs = f"{address_of_job(resource, namespace, name)}/logs"
-    return [Advice(reach.write(each), visit.say(reach.fill(each)), _find_log(each, logs)) for each in steps]
+    return [Advice(reach.write(each), page.say(reach.fill(each)), _find_log(each, logs)) for each in steps]
 
 
 def _find_log(step: Step, logs: str) -> str:
@@ -75,14 +77,14 @@ class Head:
     bad: bool = False
 
 
-def build_head(visit: Visit, resource: Resource, job: Manifest | None) -> Head:
-    """Of the job that the visit's address names."""
-    name, namespace = visit.path["name"], visit.path["namespace"]
+def build_head(page: PageContext, resource: Resource, job: Manifest | None) -> Head:
+    """Of the job that the page's address names."""
+    name, namespace = page.path["name"], page.path["namespace"]
     address = address_of_job(resource, namespace, name)
     row = read_job_row(resource, job) if job else None
-    why = explain(row.cause, visit.language) if row and row.cause else ""
-    tabs = [Tab(each, visit.say(_TITLES[each]), address if each == "job" else f"{address}/{each}") for each in TABS]
-    advice = give_advice(visit, row.cause if row else None, resource, namespace, name)
+    why = explain(row.cause, page.language) if row and row.cause else ""
+    tabs = [Tab(each, page.say(_TITLES[each]), address if each == "job" else f"{address}/{each}") for each in TABS]
+    advice = give_advice(page, row.cause if row else None, resource, namespace, name)
     bad = row is not None and has_failed_rank(row.phase, row.cause)
     return Head(name, namespace, resource.kind, address, str(row.phase) if row else "", why, tabs, advice, bad)
 
@@ -106,17 +108,17 @@ def list_group_topics(path: Mapping[str, str]) -> Sequence[Topic]:
     return [Topic(each, path["namespace"], fields=f"metadata.name={name}") for each, name in names]
 
 
-def find_job(visit: Visit) -> tuple[Resource, Manifest | None]:
-    """The job that the visit's address names; None if it does not exist. Raises `Missing` for a kind without jobs."""
-    topics = list_job_topics(visit.path, visit.query)
+def find_job(page: PageContext) -> tuple[Resource, Manifest | None]:
+    """The job that the page's address names; None if it does not exist. Raises `Missing` for a kind without jobs."""
+    topics = list_job_topics(page.path, page.query)
     if not topics:
-        raise tell_missing(visit)
-    found = (job for job in visit.objects(topics[0]) if name_of(job) == visit.path["name"])
+        raise tell_missing(page)
+    found = (job for job in page.objects(topics[0]) if name_of(job) == page.path["name"])
     return topics[0].resource, next(found, None)
 
 
-def tell_missing(visit: Visit) -> Missing:
-    name, namespace = visit.path["name"], visit.path["namespace"]
+def tell_missing(page: PageContext) -> Missing:
+    name, namespace = page.path["name"], page.path["namespace"]
     return Missing(phrase("there is no job {name} in {namespace}", name=name, namespace=namespace))
 
 

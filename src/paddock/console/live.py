@@ -16,8 +16,8 @@ from typing import Any
 from aiohttp import web
 
 from paddock.console.answers import say_error
+from paddock.console.page_context import Missing, PageContext, Screen
 from paddock.console.pages import render_main, render_notice
-from paddock.console.visit import Missing, Screen, Visit
 from paddock.kube.errors import ApiError, Unauthorized, Unavailable
 from paddock.words.phrases import Phrase
 
@@ -34,21 +34,25 @@ _Built = Mapping[str, Any]
 
 
 async def send_changes(
-    answer: web.StreamResponse, screen: Screen, look: Callable[[], Visit], changes: AsyncIterator[None], seen: str = ""
+    answer: web.StreamResponse,
+    screen: Screen,
+    look: Callable[[], PageContext],
+    changes: AsyncIterator[None],
+    seen: str = "",
 ) -> None:
     """Without end. `look`: at this moment. `seen`: the digest of what the browser shows. Raises `Unauthorized`."""
     sent, built = seen, None
     change = asyncio.ensure_future(_next(changes))
     try:
         while True:
-            visit = look()
-            text, built = await render(screen, visit, built)
+            page = look()
+            text, built = await render(screen, page, built)
             digest = digest_main(text)
             if digest != sent:
                 sent = digest
                 await answer.write(write_event(text, digest))
             every = screen.every if built is None else built.get("again", screen.every)
-            if await _wait(answer, change, every, visit):
+            if await _wait(answer, change, every, page):
                 change = asyncio.ensure_future(_next(changes))
     finally:
         change.cancel()
@@ -58,28 +62,28 @@ async def _next(changes: AsyncIterator[None]) -> None:
     await anext(changes)
 
 
-async def render(screen: Screen, visit: Visit, before: _Built | None) -> tuple[str, _Built | None]:
+async def render(screen: Screen, page: PageContext, before: _Built | None) -> tuple[str, _Built | None]:
     """What a live page shows now, and what its screen built: while the API does not answer, what it built `before`. An
     object that is gone may come again."""
     try:
-        built = await screen.build(visit)
+        built = await screen.build(page)
     except Missing as missing:
-        return render_main_notice(visit, missing.said), None
+        return render_main_notice(page, missing.said), None
     except Unauthorized:
         raise
     except ApiError as error:
         if before is None or not isinstance(error, Unavailable):
-            return render_main_notice(visit, say_error(error)), before
+            return render_main_notice(page, say_error(error)), before
         built = before
-    return render_main(screen, visit, built), built
+    return render_main(screen, page, built), built
 
 
-def render_main_notice(visit: Visit, said: Phrase) -> str:
+def render_main_notice(page: PageContext, said: Phrase) -> str:
     """What a live page shows in place of its <main>."""
-    return render_notice("notice.html", visit, {"status": 200, "said": visit.say(said)}, frame="main.html")
+    return render_notice("notice.html", page, {"status": 200, "said": page.say(said)}, frame="main.html")
 
 
-async def _wait(answer: web.StreamResponse, change: asyncio.Future[None], every: float, visit: Visit) -> bool:
+async def _wait(answer: web.StreamResponse, change: asyncio.Future[None], every: float, page: PageContext) -> bool:
     """Whether there was the change, before `every` seconds (0: no limit) were over, or the API fell silent or spoke
     again. A comment is sent meanwhile."""
     begun = beat = time.monotonic()
@@ -88,8 +92,8 @@ async def _wait(answer: web.StreamResponse, change: asyncio.Future[None], every:
         if now - beat >= BEAT_SECONDS:
             beat = now
             await answer.write(b": still here\n\n")
-        is_silent = replace(visit, now=time.time()).silent_since is not None
-        if is_silent or visit.silent_since is not None or (every and now - begun >= every):
+        is_silent = replace(page, now=time.time()).silent_since is not None
+        if is_silent or page.silent_since is not None or (every and now - begun >= every):
             return False
     change.result()
     return True

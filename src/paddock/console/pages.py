@@ -1,4 +1,4 @@
-"""Templates -> pages, in each language. A template sees `_`, the visit, and what its screen built; nothing else."""
+"""Templates -> pages, in each language. A template sees `_`, the page, and what its screen built; nothing else."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import jinja2
 from markupsafe import Markup, escape
 
 from paddock.console.addresses import put_page_below
-from paddock.console.visit import Screen, Visit
+from paddock.console.page_context import PageContext, Screen
 from paddock.kube.printable import show
 from paddock.kube.times import Moment, format_duration, format_time
 from paddock.words.catalogues import translate, translate_counted
@@ -22,28 +22,28 @@ STATIC = Path(__file__).parent / "static"
 _TEMPLATES = Path(__file__).parent / "templates"
 
 
-def render_page(screen: Screen, visit: Visit, built: Mapping[str, Any], menu: Mapping[str, Any]) -> str:
+def render_page(screen: Screen, page: PageContext, built: Mapping[str, Any], menu: Mapping[str, Any]) -> str:
     """The whole page. `menu`: what its frame shows."""
-    return _render(f"{screen.name}.html", screen, visit, {**menu, **built}, "frame.html")
+    return _render(f"{screen.name}.html", screen, page, {**menu, **built}, "frame.html")
 
 
-def render_main(screen: Screen, visit: Visit, built: Mapping[str, Any]) -> str:
+def render_main(screen: Screen, page: PageContext, built: Mapping[str, Any]) -> str:
     """What is between <main> and </main>, which a live page takes again and again."""
-    return _render(f"{screen.name}.html", screen, visit, built, "main.html")
+    return _render(f"{screen.name}.html", screen, page, built, "main.html")
 
 
-def render_notice(template: str, visit: Visit, built: Mapping[str, Any], frame: str = "frame.html") -> str:
+def render_notice(template: str, page: PageContext, built: Mapping[str, Any], frame: str = "frame.html") -> str:
     """A page that is no screen: sign-in, an error. `frame`: `main.html` for its <main> alone."""
-    return _fill(template, visit, {"screen": None, "frame": frame, **built})
+    return _fill(template, page, {"screen": None, "frame": frame, **built})
 
 
-def _render(name: str, screen: Screen, visit: Visit, built: Mapping[str, Any], frame: str) -> str:
+def _render(name: str, screen: Screen, page: PageContext, built: Mapping[str, Any], frame: str) -> str:
     """`frame`: the template around it, which `{% extends frame %}` names."""
-    return _fill(name, visit, {"screen": screen, "frame": frame, **built})
+    return _fill(name, page, {"screen": screen, "frame": frame, **built})
 
 
-def _fill(name: str, visit: Visit, built: Mapping[str, Any]) -> str:
-    return put_page_below(visit.root, _environment(visit.language).get_template(name).render(visit=visit, **built))
+def _fill(name: str, page: PageContext, built: Mapping[str, Any]) -> str:
+    return put_page_below(page.root, _environment(page.language).get_template(name).render(page=page, **built))
 
 
 @cache

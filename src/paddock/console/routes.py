@@ -1,4 +1,4 @@
-"""What the screens and actions of one world answer: pages, their live streams, data, forms, buttons.
+"""What the screens and actions of one backend answer: pages, their live streams, data, forms, buttons.
 
 Each request has its session (`signed_in.SESSION`) before it comes here.
 """
@@ -17,18 +17,18 @@ from aiohttp import web
 from paddock.console import security
 from paddock.console.actions.registry import ACTIONS
 from paddock.console.addresses import put_below, split_place
-from paddock.console.answers import NOTICES, SIGNED_OUT, SIGNED_OUT_HERE, go_on, read_form, say_error, send
+from paddock.console.answers import NOTICES, SIGNED_OUT, SIGNED_OUT_HERE, read_form, redirect, say_error, send
+from paddock.console.backend import Backend, Identity
 from paddock.console.bounds import Full, OpenPages
 from paddock.console.feed import Caches, Feed
-from paddock.console.gate import ENDED
 from paddock.console.live import UNSEEN, note_seen, render_main_notice, send_changes, write_event
+from paddock.console.page_context import Action, Answer, Missing, PageContext, Redirect, Screen
 from paddock.console.pages import render_notice, render_page
+from paddock.console.preferences import offer_preferences, read_language
+from paddock.console.reader_locks import PerReaderLock
 from paddock.console.screens.registry import SCREENS
 from paddock.console.signed_in import SESSION, SignedIn
-from paddock.console.turns import Turns
-from paddock.console.visit import Action, Answer, Go, Missing, Screen, Visit
-from paddock.console.wishes import offer_wishes, read_language
-from paddock.console.world import Identity, World
+from paddock.console.token_sign_in import ENDED
 from paddock.kube.api import Api
 from paddock.kube.errors import ApiError, Unauthorized, Unavailable
 from paddock.words.phrases import Phrase
@@ -50,7 +50,7 @@ class Routes:
 
     def __init__(
         self,
-        world: World,
+        backend: Backend,
         signed_in: SignedIn,
         open_pages: OpenPages,
         clock: Callable[[], float],
@@ -60,12 +60,12 @@ class Routes:
         actions: Sequence[Action] = ACTIONS,
         build_feed: Callable[[Api, Mapping[str, Api]], Feed] = Feed,
     ) -> None:
-        self.world = world
+        self.backend = backend
         self.screens, self.actions = screens, actions
         self._signed_in, self._open_pages, self._clock, self._root = signed_in, open_pages, clock, root
         self._build_feed = build_feed
         self._feeds: dict[str, Feed] = {}
-        self._turns = Turns()
+        self._locks = PerReaderLock()
 
     def forget(self, identity: Identity) -> None:
         if feed := self._feeds.pop(identity.id, None):
@@ -79,40 +79,40 @@ class Routes:
 
     async def begin(self, request: web.Request) -> web.StreamResponse:
         """Of an address without its last slash."""
-        return go_on(put_below(self._root_of(request), "/"))
+        return redirect(put_below(self._root_of(request), "/"))
 
     async def show(self, screen: Screen, request: web.Request) -> web.StreamResponse:
-        turn = self._turns.of(request[SESSION].identity.id) if screen.receive else nullcontext()
-        async with turn, self._open(request, screen) as caches:
-            visit = self.visit(request, caches)
-            text = render_page(screen, visit, await screen.build(visit), self._frame(request))
+        lock = self._locks.of(request[SESSION].identity.id) if screen.receive else nullcontext()
+        async with lock, self._open(request, screen) as caches:
+            page = self.page_for(request, caches)
+            text = render_page(screen, page, await screen.build(page), self._frame(request))
         return web.Response(text=note_seen(text) if screen.live else text, content_type="text/html")
 
     async def answer(
-        self, screen: Screen, build: Callable[[Visit], Awaitable[Answer]], request: web.Request
+        self, screen: Screen, build: Callable[[PageContext], Awaitable[Answer]], request: web.Request
     ) -> web.StreamResponse:
         async with self._open(request, screen) as caches:
-            built = await build(self.visit(request, caches))
+            built = await build(self.page_for(request, caches))
         return await send(request, built)
 
     async def receive(self, screen: Screen, request: web.Request) -> web.StreamResponse:
         """What a form sends to its own page."""
         assert screen.receive is not None
         posted = await read_form(request)
-        async with self._turns.of(request[SESSION].identity.id), self._open(request, screen) as caches:
-            visit = self.visit(request, caches)
-            found = await screen.receive(visit, posted)
-            if isinstance(found, Go):
-                return go_on(put_below(visit.root, found.address))
-            text = render_page(screen, visit, found, self._frame(request))
+        async with self._locks.of(request[SESSION].identity.id), self._open(request, screen) as caches:
+            page = self.page_for(request, caches)
+            found = await screen.receive(page, posted)
+            if isinstance(found, Redirect):
+                return redirect(put_below(page.root, found.address))
+            text = render_page(screen, page, found, self._frame(request))
         return web.Response(text=text, content_type="text/html")
 
     async def perform(self, action: Action, request: web.Request) -> web.StreamResponse:
         posted = await read_form(request)
-        visit = self.visit(request)
-        found = await action.perform(visit, posted)
-        if isinstance(found, Go):
-            return go_on(put_below(visit.root, found.address))
+        page = self.page_for(request)
+        found = await action.perform(page, posted)
+        if isinstance(found, Redirect):
+            return redirect(put_below(page.root, found.address))
         return self.notice(request, 409, Missing(found))
 
     async def follow(self, screen: Screen, request: web.Request) -> web.StreamResponse:
@@ -124,11 +124,11 @@ class Routes:
             await answer.prepare(request)
             async with feed.open(topics) as caches:
                 seen = request.headers.get("Last-Event-ID") or request.query.get(_SEEN, "")
-                look = partial(self.visit, request, caches)
+                look = partial(self.page_for, request, caches)
                 sending = send_changes(answer, screen, look, feed.changes(topics), seen)
                 if not await self._is_ended_first(request, sending):
                     return answer
-            await answer.write(write_event(render_main_notice(self.visit(request), self.ended)))
+            await answer.write(write_event(render_main_notice(self.page_for(request), self.ended)))
             return answer
 
     async def _is_ended_first(self, request: web.Request, sending: Coroutine[Any, Any, None]) -> bool:
@@ -136,7 +136,7 @@ class Routes:
         tasks = [asyncio.ensure_future(each) for each in (sending, self._signed_in.wait_for_end(request))]
         try:
             await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-            if self.world.door and tasks[0].done() and isinstance(tasks[0].exception(), Unauthorized):
+            if self.backend.token_login and tasks[0].done() and isinstance(tasks[0].exception(), Unauthorized):
                 await self._signed_in.expel(request[SESSION].identity)
                 return True
             if tasks[0].done():
@@ -152,9 +152,9 @@ class Routes:
     @property
     def ended(self) -> Phrase:
         """What is said of a session that is over."""
-        if self.world.door:
+        if self.backend.token_login:
             return ENDED
-        return SIGNED_OUT if self.world.local else SIGNED_OUT_HERE
+        return SIGNED_OUT if self.backend.local else SIGNED_OUT_HERE
 
     def explain(self, request: web.Request, error: Exception) -> web.Response:
         """The page that says why there is no other; no traceback reaches a reader."""
@@ -175,15 +175,15 @@ class Routes:
         return self.notice(request, 500)
 
     def notice(self, request: web.Request, status: int, missing: Missing | None = None) -> web.Response:
-        visit = self.visit(request)
+        page = self.page_for(request)
         # a button's address is below that of the page which has the button
         back = request.path.rpartition("/")[0] if request.method == "POST" and SESSION in request else ""
-        said = visit.say(missing.said if missing else NOTICES.get(status, NOTICES[500]))
+        said = page.say(missing.said if missing else NOTICES.get(status, NOTICES[500]))
         return self.render(request, "notice.html", status, {"status": status, "said": said, "back": back})
 
     def render(self, request: web.Request, template: str, status: int, built: Mapping[str, Any]) -> web.Response:
         """A page that is no screen."""
-        text = render_notice(template, self.visit(request), {**self._frame(request), **built})
+        text = render_notice(template, self.page_for(request), {**self._frame(request), **built})
         return web.Response(text=text, content_type="text/html", status=status)
 
     # -- what they are made of
@@ -194,26 +194,26 @@ class Routes:
         does not answer and never has: then nothing is known."""
         async with self._feed(request).open(screen.topics(request.match_info, _read_query(request))) as caches:
             for topic, cache in caches.items():
-                if isinstance(cache.error, Unauthorized) and not topic.place:
+                if isinstance(cache.error, Unauthorized) and not topic.cluster:
                     raise cache.error
             is_known = not caches or any(cache.synced.is_set() for cache in caches.values())
-            if not is_known and self.visit(request, caches).silent_since:
+            if not is_known and self.page_for(request, caches).silent_since:
                 raise Unavailable("")
             yield caches
 
     def _feed(self, request: web.Request) -> Feed:
         identity = request[SESSION].identity
         if identity.id not in self._feeds:
-            places = {name: place.connect(identity) for name, place in self.world.places.items()}
-            self._feeds[identity.id] = self._build_feed(self.world.connect(identity), places)
+            clusters = {name: cluster.connect(identity) for name, cluster in self.backend.clusters.items()}
+            self._feeds[identity.id] = self._build_feed(self.backend.connect(identity), clusters)
         return self._feeds[identity.id]
 
-    def visit(self, request: web.Request, caches: Caches | None = None) -> Visit:
+    def page_for(self, request: web.Request, caches: Caches | None = None) -> PageContext:
         session = request.get(SESSION)
         identity = session.identity if session else Identity()
         path = {name: value for name, value in request.match_info.items() if name not in _OURS}
-        return Visit(
-            self.world, identity, self.world.connect(identity), read_language(request),
+        return PageContext(
+            self.backend, identity, self.backend.connect(identity), read_language(request),
             path, _read_query(request), caches or {}, self._clock(), self._root_of(request),
         )  # fmt: skip
 
@@ -229,11 +229,11 @@ class Routes:
         inside = _stream_path(request.rel_url.raw_path.removeprefix(root))
         stream = str(request.rel_url.with_path(root + inside, encoded=True).with_query(query))
         menu = [screen for screen in self.screens if screen.in_menu] if root else []
-        return {"menu": menu, "stream": stream, **offer_wishes(request)}
+        return {"menu": menu, "stream": stream, **offer_preferences(request)}
 
 
 def add_routes(router: web.UrlDispatcher, prefix: str, like: Routes, find: Callable[[web.Request], Routes]) -> None:
-    """Below `prefix`, for worlds with the screens and actions of `like`. `find`: whose a request is."""
+    """Below `prefix`, for backends with the screens and actions of `like`. `find`: whose a request is."""
 
     def to(answer: Callable[..., Awaitable[web.StreamResponse]], *about: Any) -> _Handler:
         async def respond(request: web.Request) -> web.StreamResponse:

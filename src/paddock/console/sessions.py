@@ -14,8 +14,8 @@ import secrets
 from dataclasses import dataclass, replace
 
 from paddock.console.addresses import address_of_session
+from paddock.console.backend import Identity
 from paddock.console.bounds import MOST_SESSIONS, SESSIONS_OF_ONE, Full, name_reader
-from paddock.console.world import Identity
 from paddock.kube.times import Moment
 from paddock.words.phrases import phrase
 

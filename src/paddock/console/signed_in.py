@@ -9,9 +9,9 @@ from collections.abc import Callable
 from aiohttp import web
 
 from paddock.console.addresses import put_below, split_place
-from paddock.console.answers import go_on
+from paddock.console.answers import redirect
+from paddock.console.backend import Identity, TokenLogin
 from paddock.console.sessions import Session, Sessions
-from paddock.console.world import Door, Identity
 from paddock.kube.errors import ApiError, Unauthorized
 from paddock.kube.times import Moment
 
@@ -30,19 +30,19 @@ def is_https(request: web.Request, *, behind_tls: bool) -> bool:
 
 
 class SignedIn:
-    """`door`: of readers with tokens; None for the one reader of a laptop. `on_left` hears of each reader whose last
-    session has ended. `behind_tls`: see `is_https`."""
+    """`token_login`: of readers with tokens; None for the one reader of a laptop. `on_left` hears of each reader whose
+    last session has ended. `behind_tls`: see `is_https`."""
 
     def __init__(
         self,
-        door: Door | None,
+        token_login: TokenLogin | None,
         on_left: Callable[[Identity], None],
         *,
         behind_tls: bool = False,
         clock: Callable[[], Moment] = time.time,
         sessions: Sessions | None = None,
     ) -> None:
-        self._door, self._on_left, self._behind_tls, self._clock = door, on_left, behind_tls, clock
+        self._token_login, self._on_left, self._behind_tls, self._clock = token_login, on_left, behind_tls, clock
         self._sessions = sessions or Sessions()
         self._looked: dict[Identity, Moment] = {}
         self._pruned = clock()
@@ -64,7 +64,7 @@ class SignedIn:
             session = self._sessions.begin(identity, now)
         finally:
             await self._part(before)
-        answer = go_on(put_below(session.root, following))
+        answer = redirect(put_below(session.root, following))
         secure = is_https(request, behind_tls=self._behind_tls)
         answer.set_cookie(
             self._name(request), session.name, path=session.root, secure=secure, httponly=True, samesite="Strict"
@@ -76,7 +76,7 @@ class SignedIn:
         before = self._sessions.readers
         self._sessions.end(session)
         await self._part(before)
-        answer = go_on("/sign-in")
+        answer = redirect("/sign-in")
         secure = is_https(request, behind_tls=self._behind_tls)
         answer.del_cookie(self._name(request), path=session.root, secure=secure, httponly=True, samesite="Strict")
         return answer
@@ -98,10 +98,10 @@ class SignedIn:
     async def wait_for_end(self, request: web.Request) -> None:
         """Returns when the session of an open page has ended. An API that does not answer ends none."""
         while (session := self.find(request)) is not None:
-            if self._door and self._clock() - self._looked.get(session.identity, 0.0) >= LOOK_SECONDS:
+            if self._token_login and self._clock() - self._looked.get(session.identity, 0.0) >= LOOK_SECONDS:
                 self._looked[session.identity] = self._clock()
                 try:
-                    await self._door.look(session.identity)
+                    await self._token_login.look(session.identity)
                 except Unauthorized:
                     await self.expel(session.identity)
                     return
@@ -119,5 +119,5 @@ class SignedIn:
             if identity not in self._sessions.readers:  # nor signed in again while another one was let go
                 self._looked.pop(identity, None)
                 self._on_left(identity)
-                if self._door:
-                    await self._door.leave(identity)
+                if self._token_login:
+                    await self._token_login.leave(identity)

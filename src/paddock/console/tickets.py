@@ -3,7 +3,7 @@
     PURPOSE.EXPIRES.NONCE.SIGNATURE
 
 Who can read the key makes tickets, so `paddock console` makes a link without a word to the server; whether a link was
-used before, the server remembers (`links.Spent`).
+used before, the server remembers (`link_sign_in.UsedTickets`).
 """
 
 from __future__ import annotations

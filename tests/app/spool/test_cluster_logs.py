@@ -23,7 +23,7 @@ from paddock.app.home import Home
 from paddock.cli.main import cli
 from paddock.client.client import Client
 from paddock.client.kubeconfig import read_config
-from paddock.console.world import KeptRun
+from paddock.console.backend import KeptRun
 from paddock.history.retention import Limits
 from paddock.jobs.labels import ATTEMPT_LABEL, INDEX_LABEL, JOB_LABEL, ROLE_LABEL
 from paddock.kube.errors import Forbidden

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from paddock.console.charts.curves import Chart, Place, build_chart, choose_axis
+from paddock.console.charts.curves import Chart, RankAttempt, build_chart, choose_axis
 from paddock.console.charts.numbers import LogNumbers
 
 
@@ -16,7 +16,7 @@ def read(*lines: str) -> LogNumbers:
 
 
 def chart(*attempts: LogNumbers) -> Chart:
-    built = build_chart("loss", {Place("worker-0", attempt): log for attempt, log in enumerate(attempts)})
+    built = build_chart("loss", {RankAttempt("worker-0", attempt): log for attempt, log in enumerate(attempts)})
     assert built is not None
     return built
 
@@ -71,4 +71,4 @@ def test_a_loss_that_is_no_number_is_a_gap_and_is_counted() -> None:
 
 
 def test_a_number_that_nobody_printed_has_no_chart() -> None:
-    assert build_chart("accuracy", {Place("worker-0", 0): read("step 1 loss 0.5")}) is None
+    assert build_chart("accuracy", {RankAttempt("worker-0", 0): read("step 1 loss 0.5")}) is None

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from paddock.console.backend import Spark
 from paddock.console.charts.sparks import BLOCK, READINGS, draw_spark, read_spark
-from paddock.console.world import Spark
 
 
 def read(text: str, asked: list[int] | None = None) -> Spark | None:

@@ -6,12 +6,12 @@ import math
 
 import pytest
 
+from paddock.console.backend import RankUsage, Used
 from paddock.console.charts.collect import Collected
-from paddock.console.charts.curves import Clock, Place, build_chart
+from paddock.console.charts.curves import Clock, RankAttempt, build_chart
 from paddock.console.charts.numbers import LogNumbers
 from paddock.console.charts.usage import build_usage_chart, choose_unit, find_start
 from paddock.console.screens.charts import draw
-from paddock.console.world import RankUsage, Used
 from paddock.kube.log_marks import Marks
 
 GIB = 2.0**30
@@ -44,8 +44,8 @@ def test_each_attempt_is_a_segment_and_its_beginning_a_mark() -> None:
     chart = build_usage_chart("memory", ranks, 100.0, 100)
     assert chart is not None
     assert [(each.place, list(each.xs), list(each.ys)) for each in chart.segments] == [
-        (Place("worker-0", 0), [0.0, 5.0], [1.0, 2.0]),
-        (Place("worker-0", 1), [22.0], [1.0]),
+        (RankAttempt("worker-0", 0), [0.0, 5.0], [1.0, 2.0]),
+        (RankAttempt("worker-0", 1), [22.0], [1.0]),
     ]
     assert dict(chart.restarts) == {1: 22.0}
     first = chart.summaries[0]
@@ -69,16 +69,16 @@ def read(*lines: str) -> LogNumbers:
 def test_a_line_stands_where_its_mark_says() -> None:
     log = read("step 1 loss 0.5", "other", "step 2 loss 0.4", "step 3 loss 0.3")
     assert list(log.series["loss"].places) == [0, 22, 38]
-    place = Place("worker-0", 0)
+    place = RankAttempt("worker-0", 0)
     # The second mark tells of the second and the third line; nothing tells of the last yet.
     clock = Clock(100.0, {place: Marks([16, 38], [101.0, 104.0])})
-    chart = build_chart("loss", {place: log, Place("worker-1", 0): log}, clock=clock)
+    chart = build_chart("loss", {place: log, RankAttempt("worker-1", 0): log}, clock=clock)
     assert chart is not None and chart.axis == "time"
     assert [(each.place, list(each.xs)) for each in chart.segments] == [(place, [1.0, 4.0, 4.0])]
 
 
 def test_what_was_printed_and_what_was_used_begin_together() -> None:
-    first, second = Place("worker-0", 0), Place("worker-0", 1)
+    first, second = RankAttempt("worker-0", 0), RankAttempt("worker-0", 1)
     logs = {first: read("step 1 loss 0.5"), second: read("step 1 loss 0.4")}
     marks = {first: Marks([100], [103.0]), second: Marks([100], [119.0])}
     used = Used((rank(0, 0, 100.0, cpu=[1.0]), rank(0, 1, 120.0, cpu=[1.0])))

@@ -12,11 +12,11 @@ import pytest
 
 from paddock.apiserver.objects.in_process import LocalApi
 from paddock.app.kinds import apply_crds, build_crds
+from paddock.console.backend import Backend
 from paddock.console.forms.choices import LOCAL_QUEUES, VOLCANO_QUEUES, WORKLOAD_PRIORITIES, Choices
 from paddock.console.forms.fields import read_form, write_fields
 from paddock.console.forms.templates import TEMPLATES
 from paddock.console.server import Console
-from paddock.console.world import World
 from paddock.kube.api import Api, Event
 from paddock.kube.calls import Call, T
 from paddock.kube.errors import Forbidden
@@ -110,7 +110,7 @@ def build(kind: Resource, name: str, namespace: str = "") -> Manifest:
 
 @asynccontextmanager
 async def serve(api: Api) -> AsyncIterator[Reader]:
-    async with visiting(Console(World("here", False, lambda _: api), b"k" * 32)) as client:
+    async with visiting(Console(Backend("here", False, lambda _: api), b"k" * 32)) as client:
         yield client
 
 

@@ -15,9 +15,9 @@ from aiohttp import FormData
 from paddock.apiserver.objects.in_process import LocalApi
 from paddock.app.kinds import apply_crds, build_crds
 from paddock.app.why_not import fetch_waits
+from paddock.console.backend import Backend
 from paddock.console.forms.templates import TEMPLATES
 from paddock.console.server import Console
-from paddock.console.world import World
 from paddock.jobs.apis.registry import KUBEFLOW_PYTORCH
 from paddock.jobs.labels import CANCEL_ANNOTATION
 from paddock.kube.api import Api, Event
@@ -53,8 +53,8 @@ class Browser:
 async def browser(tmp_path: Path) -> AsyncIterator[Browser]:
     api = await LocalApi.open(tmp_path / "cluster")
     await apply_crds(api, build_crds())
-    world = World("here", True, lambda _: api, why_not=fetch_waits, refuse_edit=find_changed)
-    console = Console(world, b"k" * 32)
+    backend = Backend("here", True, lambda _: api, why_not=fetch_waits, refuse_edit=find_changed)
+    console = Console(backend, b"k" * 32)
     async with visiting(console) as client:
         yield Browser(client, api)
     await api.close()
@@ -236,7 +236,7 @@ async def test_an_edit_of_what_somebody_changed_meanwhile_saves_nothing_and_lose
 
 async def test_an_edit_that_the_server_refuses_is_told_before_it_is_saved(browser: Browser) -> None:
     await browser.post("/new", {"text": TEXT, "do": "create"})
-    console = Console(World("here", True, lambda _: Quota(browser.api)), b"k" * 32)
+    console = Console(Backend("here", True, lambda _: Quota(browser.api)), b"k" * 32)
     async with visiting(console) as client:
         other = Browser(client, browser.api)
         typed = {"text": TEXT, "base": read_base(await other.get(EDIT)), "f:labels": "a=b", "was:labels": ""}
@@ -295,7 +295,7 @@ class Broken(Api):
 
 
 async def test_an_api_that_does_not_answer_is_told_and_the_text_stays() -> None:
-    console = Console(World("here", True, lambda _: Broken()), b"k" * 32)
+    console = Console(Backend("here", True, lambda _: Broken()), b"k" * 32)
     async with visiting(console) as client:
         browser = Browser(client, Broken())
         status, page = await browser.post("/new", {"text": TEXT + "# mine\n", "do": "create"})

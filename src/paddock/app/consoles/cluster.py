@@ -34,9 +34,9 @@ from paddock.app.why_not import fetch_cluster_waits
 from paddock.client.client import Client
 from paddock.client.credentials import Credentials
 from paddock.client.kubeconfig import Config
+from paddock.console.backend import Backend
 from paddock.console.server import Console
 from paddock.console.tickets import name_host
-from paddock.console.world import World
 from paddock.kube.meta import PODS
 from paddock.serving.server import HttpServer
 from paddock.version import __version__
@@ -88,12 +88,14 @@ async def serve_user(
     """Until it is cancelled, with the rights of the kubeconfig's user. `port`: 0 for any free one. `started` is told
     how to make a link that signs in once and goes on to a path. `home`: below it the logs of pods are kept. Raises
     `CannotServe`."""
-    async with open_world(config, shown, credentials, home) as world:
-        await serve_alone(lambda key, hosts: Console(world, key, hosts), port, started)
+    async with open_backend(config, shown, credentials, home) as backend:
+        await serve_alone(lambda key, hosts: Console(backend, key, hosts), port, started)
 
 
 @asynccontextmanager
-async def open_world(config: Config, shown: Shown, credentials: Credentials | None, home: Home) -> AsyncIterator[World]:
+async def open_backend(
+    config: Config, shown: Shown, credentials: Credentials | None, home: Home
+) -> AsyncIterator[Backend]:
     """What a console is given of this cluster, with the rights of the kubeconfig's user."""
     async with (
         Client(config, credentials=credentials) as client,
@@ -103,7 +105,7 @@ async def open_world(config: Config, shown: Shown, credentials: Credentials | No
     ):
         metrics = SampledMetrics(lambda _: client)
         try:
-            yield World(
+            yield Backend(
                 shown.name, False, lambda _: client,
                 options=shown.options, kubectl=shown.kubectl, why_not=fetch_cluster_waits, refuse_edit=find_changed,
                 rights=lambda _: rights, silent_since=lambda _: client.silent_since, namespace=config.namespace,
@@ -182,15 +184,15 @@ async def _run_readers(
     started: Callable[[Address], None],
 ) -> None:
     metrics = SampledMetrics(readers.connect)
-    world = World(
+    backend = Backend(
         shown.name, False, readers.connect,
         options=shown.options, kubectl=shown.kubectl, why_not=fetch_cluster_waits, refuse_edit=find_changed,
-        rights=readers.rights, door=readers, silent_since=readers.silent_since, namespace=server.namespace,
+        rights=readers.rights, token_login=readers, silent_since=readers.silent_since, namespace=server.namespace,
         logs=readers.logs, metrics=metrics,
         datasets=KnownSources(local=False),
     )  # fmt: skip
     hosts = frozenset({*options.hosts, FORWARDED_HOST})
-    console = Console(world, secrets.token_bytes(32), hosts, behind_tls=options.behind_tls)
+    console = Console(backend, secrets.token_bytes(32), hosts, behind_tls=options.behind_tls)
     try:
         async with _listening(console, options.address, _load_tls(options), "--bind-address") as address:
             log.info("paddock %s: the console of %s at %s", __version__, server.server, address)

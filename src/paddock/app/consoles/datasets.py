@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from paddock.console.world import ShownSource, WantedDataset
+from paddock.console.backend import ShownSource, WantedDataset
 from paddock.datasets.manifests import Asked, build_manifest, find_problems
 from paddock.datasets.sources import BadSource, hide, read_source
 from paddock.kube.meta import Manifest
@@ -12,7 +12,7 @@ from paddock.words.phrases import Phrase, phrase
 
 
 class KnownSources:
-    """Implements `console.world.Datasets`. `local`: of the cluster of this machine."""
+    """Implements `console.backend.Datasets`. `local`: of the cluster of this machine."""
 
     def __init__(self, *, local: bool) -> None:
         self._local = local

@@ -10,7 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from paddock.app.programs import read_used
-from paddock.console.world import WantedEnvironment
+from paddock.console.backend import WantedEnvironment
 from paddock.environments.definition import BUILD_REQUESTED
 from paddock.environments.manifests import Settings, build_manifest
 from paddock.environments.requirement_files import read_requirements
@@ -27,7 +27,7 @@ _MOST_BYTES = 256 * 1024
 
 
 class LocalEnvironments:
-    """Implements `console.world.Environments`. `root`: where they are built."""
+    """Implements `console.backend.Environments`. `root`: where they are built."""
 
     pythons: Sequence[str] = _PYTHONS
 

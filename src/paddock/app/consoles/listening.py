@@ -91,7 +91,7 @@ class LocalConsole:
         try:
             loaded = await asyncio.to_thread(import_module, _LOADED)
             console: Console = loaded.build_console(*self._place, self._host)
-        except Exception:  # of a disk, which may be well at the next visit
+        except Exception:  # of a disk, which may be well at the next page
             _log.exception("the console could not be opened")
             _turn_away(listening)
             asyncio.get_running_loop().add_reader(listening, self._wake)

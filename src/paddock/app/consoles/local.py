@@ -7,16 +7,16 @@ import time
 from paddock.app.consoles.datasets import KnownSources
 from paddock.app.consoles.environments import LocalEnvironments
 from paddock.app.consoles.logs import LocalLogs
-from paddock.app.consoles.spent import open_sign_in
 from paddock.app.consoles.used.recorded import LocalMetrics
 from paddock.app.consoles.used.sparks import KeptSparks
+from paddock.app.consoles.used_tickets import open_sign_in
 from paddock.app.history import History
 from paddock.app.home import Home
 from paddock.app.outputs import has_outputs
 from paddock.app.why_not import fetch_waits
+from paddock.console.backend import Backend
 from paddock.console.server import Console
 from paddock.console.tickets import name_host
-from paddock.console.world import World
 from paddock.jobs.model import Settings
 from paddock.jobs.names import output_name
 from paddock.kube.api import Api
@@ -26,11 +26,11 @@ from paddock.webhook.immutable import find_changed
 KUBECTL = "KUBECONFIG=$(paddock kubeconfig) kubectl"
 
 
-def build_world(api: Api, home: Home, machine: str, settings: Settings | None = None) -> World:
+def build_backend(api: Api, home: Home, machine: str, settings: Settings | None = None) -> Backend:
     """Of the embedded cluster in `home`. `settings`: of its operator."""
     logs = LocalLogs(History(home))
     metrics, sparks = LocalMetrics(logs), KeptSparks(logs)
-    return World(
+    return Backend(
         machine,
         True,
         lambda _: api,
@@ -54,6 +54,6 @@ def _find_outputs(home: Home, job: Manifest) -> str:
 
 def build_console(api: Api, home: Home, machine: str, settings: Settings, host: str) -> Console:
     """`host`: where it listens."""
-    key, spent = open_sign_in(home, time.time())
-    world = build_world(api, home, machine, settings)
-    return Console(world, key, frozenset({host, name_host(key)}), spent=spent)
+    key, used_tickets = open_sign_in(home, time.time())
+    backend = build_backend(api, home, machine, settings)
+    return Console(backend, key, frozenset({host, name_host(key)}), used_tickets=used_tickets)

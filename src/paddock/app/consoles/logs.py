@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 
 from paddock.app.history import History, list_sizes, read_cause
-from paddock.console.world import KeptLog, KeptRun, LeftOut
+from paddock.console.backend import KeptLog, KeptRun, LeftOut
 from paddock.history.log_shelf import OpenLog, Shelf
 from paddock.history.log_times import read_marks
 from paddock.history.logs import LogFile

@@ -18,7 +18,7 @@ from paddock.app.consoles.spool.files import ClusterSpool
 from paddock.client.client import Client
 from paddock.client.kubeconfig import Config
 from paddock.client.renewal import is_token
-from paddock.console.world import Identity, KeptLog, KeptRun, Logs
+from paddock.console.backend import Identity, KeptLog, KeptRun, Logs
 from paddock.history.log_shelf import OpenLog
 from paddock.kube.api import Api, Event
 from paddock.kube.calls import Call, T
@@ -74,8 +74,8 @@ _NO_LOGS = _NoLogs()
 
 
 class Readers:
-    """A `console.world.Door`. `server`: without a credential. `spool`: where the logs of pods are copied to, once for
-    all readers; each look at a copy asks for the reader's right to the log."""
+    """A `console.backend.TokenLogin`. `server`: without a credential. `spool`: where the logs of pods are copied to,
+    once for all readers; each look at a copy asks for the reader's right to the log."""
 
     def __init__(self, server: Config, spool: ClusterSpool) -> None:
         self._server, self._spool = server, spool

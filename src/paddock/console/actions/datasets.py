@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from paddock.console.addresses import DATASET, address_of_dataset
-from paddock.console.visit import Action, Go, Missing, Visit
+from paddock.console.page_context import Action, Missing, PageContext, Redirect
 from paddock.jobs.apis.registry import KINDS
 from paddock.kube.datasets import mounts_claim
 from paddock.kube.errors import Conflict, Forbidden, NotFound
@@ -22,62 +22,62 @@ from paddock.views.datasets import (
 from paddock.words.phrases import Names, Phrase, phrase
 
 
-async def rerun(visit: Visit, posted: Mapping[str, str]) -> Go | Phrase:
+async def rerun(page: PageContext, posted: Mapping[str, str]) -> Redirect | Phrase:
     """By the round that the reader has looked at: what is asked for already is not asked for twice."""
-    row = await _fetch(visit)
+    row = await _fetch(page)
     if posted.get("round", "") == str(row.round):
-        await visit.api.patch(DATASETS, *row.key, {"spec": {"round": row.round + 1}})
-    return Go(address_of_dataset(*row.key))
+        await page.api.patch(DATASETS, *row.key, {"spec": {"round": row.round + 1}})
+    return Redirect(address_of_dataset(*row.key))
 
 
-async def delete(visit: Visit, posted: Mapping[str, str]) -> Go | Phrase:
+async def delete(page: PageContext, posted: Mapping[str, str]) -> Redirect | Phrase:
     """Its name is typed, as what was fetched goes with it; by the UID that the reader has looked at."""
-    row = await _fetch(visit)
+    row = await _fetch(page)
     if posted.get("name", "").strip() != row.key.name:
         return phrase("nothing was deleted: type {name}, the name of the dataset, to delete it", name=row.key.name)
-    users = find_users([row], await _fetch_uses(visit, row.key.namespace)).get(row.key, [])
+    users = find_users([row], await _fetch_uses(page, row.key.namespace)).get(row.key, [])
     if why := explain_in_use(users):
         return phrase("dataset {name} was not deleted: {why}", name=row.key.name, why=why)
-    if pods := [name_of(each) for each in await _fetch_pods(visit, row)]:
+    if pods := [name_of(each) for each in await _fetch_pods(page, row)]:
         return phrase(
             "dataset {name} was not deleted: it is mounted by pod {pods}", name=row.key.name, pods=Names(tuple(pods))
         )
     try:
-        await visit.api.delete(DATASETS, *row.key, uid=posted.get("uid", "") or row.uid)
+        await page.api.delete(DATASETS, *row.key, uid=posted.get("uid", "") or row.uid)
     except NotFound:
         pass
     except Conflict:
         return phrase(
             "nothing was deleted: this is another dataset of the same name, made while you looked at the first"
         )
-    return Go("/datasets")
+    return Redirect("/datasets")
 
 
-async def _fetch(visit: Visit) -> DatasetRow:
+async def _fetch(page: PageContext) -> DatasetRow:
     """The dataset that the address names, as it is now. Raises `Missing`, `ApiError`."""
-    namespace, name = visit.path["namespace"], visit.path["name"]
+    namespace, name = page.path["namespace"], page.path["name"]
     try:
-        return read_dataset_row(DATASETS, await visit.api.get(DATASETS, namespace, name))
+        return read_dataset_row(DATASETS, await page.api.get(DATASETS, namespace, name))
     except NotFound:
         raise Missing(explain_absence(name, namespace)) from None
 
 
-async def _fetch_uses(visit: Visit, namespace: str) -> list[JobUse]:
+async def _fetch_uses(page: PageContext, namespace: str) -> list[JobUse]:
     """Of kinds that are served and that the reader may see: a finalizer keeps it while anything else mounts it."""
     found = []
     for kind in KINDS:
         try:
-            listed = await visit.api.list(kind, namespace)
+            listed = await page.api.list(kind, namespace)
         except (NotFound, Forbidden):
             continue
         found += [read_use(kind, each) for each in listed.items]
     return found
 
 
-async def _fetch_pods(visit: Visit, row: DatasetRow) -> list[Manifest]:
+async def _fetch_pods(page: PageContext, row: DatasetRow) -> list[Manifest]:
     """Those that mount it and have not ended, of any job and of none; for who may not see pods, none."""
     try:
-        listed = await visit.api.list(PODS, row.key.namespace)
+        listed = await page.api.list(PODS, row.key.namespace)
     except (NotFound, Forbidden):
         return []
     return [each for each in listed.items if mounts_claim(each, row.status.claim)]

@@ -9,7 +9,7 @@ from contextlib import suppress
 
 from paddock.console.addresses import JOB, address_of_job, find_kind
 from paddock.console.heads import tell_missing
-from paddock.console.visit import Action, Go, Visit
+from paddock.console.page_context import Action, PageContext, Redirect
 from paddock.kube.errors import NotFound
 from paddock.views.changes import build_change, explain_pruned, is_asked
 from paddock.views.commands import explain_refusal
@@ -17,48 +17,48 @@ from paddock.views.stored import StoredJob, read_stored
 from paddock.words.phrases import Phrase
 
 
-async def fetch_stored(visit: Visit) -> StoredJob:
+async def fetch_stored(page: PageContext) -> StoredJob:
     """The job that the address names, as it is now. Raises `Missing`, `ApiError`."""
-    resource = find_kind(visit.path["kind"])
+    resource = find_kind(page.path["kind"])
     if resource is None:
-        raise tell_missing(visit)
+        raise tell_missing(page)
     try:
-        return read_stored(resource, await visit.api.get(resource, visit.path["namespace"], visit.path["name"]))
+        return read_stored(resource, await page.api.get(resource, page.path["namespace"], page.path["name"]))
     except NotFound:
-        raise tell_missing(visit) from None
+        raise tell_missing(page) from None
 
 
-async def change(visit: Visit, verb: str) -> Go | Phrase:
+async def change(page: PageContext, verb: str) -> Redirect | Phrase:
     """What is so already is done: two readers may press one button."""
-    job = await fetch_stored(visit)
+    job = await fetch_stored(page)
     if refusal := explain_refusal(verb, job):
         return refusal
     if not is_asked(verb, job.manifest):
-        answer = await visit.api.patch(job.resource, *job.key, build_change(verb, job.uid, find_who(visit)))
+        answer = await page.api.patch(job.resource, *job.key, build_change(verb, job.uid, find_who(page)))
         if why := explain_pruned(verb, job.resource, answer):
             return why
-    return Go(address_of_job(job.resource, *job.key))
+    return Redirect(address_of_job(job.resource, *job.key))
 
 
-def find_who(visit: Visit) -> str:
+def find_who(page: PageContext) -> str:
     """Who reads, for others to read: of a laptop the login name."""
-    if visit.identity.name or not visit.world.local:
-        return visit.identity.name
+    if page.identity.name or not page.backend.local:
+        return page.identity.name
     with suppress(OSError, KeyError, ImportError):  # a user without a name, as in a container
         return getpass.getuser()
     return ""
 
 
-async def suspend(visit: Visit, _posted: Mapping[str, str]) -> Go | Phrase:
-    return await change(visit, "suspend")
+async def suspend(page: PageContext, _posted: Mapping[str, str]) -> Redirect | Phrase:
+    return await change(page, "suspend")
 
 
-async def resume(visit: Visit, _posted: Mapping[str, str]) -> Go | Phrase:
-    return await change(visit, "resume")
+async def resume(page: PageContext, _posted: Mapping[str, str]) -> Redirect | Phrase:
+    return await change(page, "resume")
 
 
-async def cancel(visit: Visit, _posted: Mapping[str, str]) -> Go | Phrase:
-    return await change(visit, "cancel")
+async def cancel(page: PageContext, _posted: Mapping[str, str]) -> Redirect | Phrase:
+    return await change(page, "cancel")
 
 
 ACTIONS = tuple(

@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from paddock.console.actions import datasets, environments, jobs
-from paddock.console.visit import Action
+from paddock.console.page_context import Action
 
 ACTIONS: tuple[Action, ...] = (*jobs.ACTIONS, *environments.ACTIONS, *datasets.ACTIONS)

@@ -9,9 +9,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
-from paddock.console.charts.curves import Place
+from paddock.console.backend import KeptLog, KeptRun, Logs
+from paddock.console.charts.curves import RankAttempt
 from paddock.console.charts.numbers import LogNumbers, read_numbers
-from paddock.console.world import KeptLog, KeptRun, Logs
 from paddock.history.log_shelf import OpenLog
 from paddock.kube.log_marks import Marks
 
@@ -31,10 +31,10 @@ class Collected:
     """`read` of `lines` were read; fewer while a long log is being read. `marks`: when lines were printed, of the logs
     of which somebody noted it, if that was asked for."""
 
-    logs: dict[Place, LogNumbers]
+    logs: dict[RankAttempt, LogNumbers]
     read: int
     lines: int
-    marks: Mapping[Place, Marks] = field(default_factory=dict)
+    marks: Mapping[RankAttempt, Marks] = field(default_factory=dict)
 
 
 def list_ranks(logs: Sequence[KeptLog]) -> list[str]:
@@ -52,8 +52,8 @@ def collect(
     newest = max((log.attempt for log in logs), default=0)
     wanted = [log for log in logs if log.rank in ranks]
     wanted.sort(key=lambda log: (ranks.index(log.rank), log.attempt))
-    found: dict[Place, LogNumbers] = {}
-    marks: dict[Place, Marks] = {}
+    found: dict[RankAttempt, LogNumbers] = {}
+    marks: dict[RankAttempt, Marks] = {}
     read = lines = 0
     ends: list[float] = []
 
@@ -69,9 +69,9 @@ def collect(
                 seen = opened.read_marks() if times else Marks()
         except OSError:  # pruned since it was listed
             continue
-        found[Place(log.rank, log.attempt)] = numbers
+        found[RankAttempt(log.rank, log.attempt)] = numbers
         if len(seen):
-            marks[Place(log.rank, log.attempt)] = seen
+            marks[RankAttempt(log.rank, log.attempt)] = seen
         read, lines = read + min(count, numbers.read), lines + count
     return Collected(found, read, lines, marks)
 

@@ -19,7 +19,7 @@ from paddock.kube.times import Moment
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class RankAttempt:
     """Whose log: `worker-1` in attempt 2."""
 
     rank: str
@@ -30,7 +30,7 @@ class Place:
 class Segment:
     """`xs` grow; a `y` that is None was printed as no number (`nan`). `repeated`: lost by a restart, and done again."""
 
-    place: Place
+    place: RankAttempt
     repeated: bool
     xs: Sequence[float]
     ys: Sequence[float | None]
@@ -42,7 +42,7 @@ class Summary:
     `wrong`: readings that are no number. `line`: of the log, from 0, which `text` is, and `last` was read from; -1 of
     what was measured and not printed."""
 
-    place: Place
+    place: RankAttempt
     count: int
     lowest: float | None
     highest: float | None
@@ -104,9 +104,9 @@ class Clock:
     """When lines were printed, by log. `start`: where the axis of time begins."""
 
     start: Moment
-    marks: Mapping[Place, Marks]
+    marks: Mapping[RankAttempt, Marks]
 
-    def place(self, place: Place, series: Series) -> list[float]:
+    def place(self, place: RankAttempt, series: Series) -> list[float]:
         """Seconds since the start. A line that no mark tells of yet stands beside the one before."""
         marks = self.marks[place]
         found: list[float] = []
@@ -116,7 +116,9 @@ class Clock:
         return found
 
 
-def find_first_time(logs: Mapping[Place, LogNumbers], marks: Mapping[Place, Marks]) -> dict[Place, Moment]:
+def find_first_time(
+    logs: Mapping[RankAttempt, LogNumbers], marks: Mapping[RankAttempt, Marks]
+) -> dict[RankAttempt, Moment]:
     """When each log that has marks and numbers had its first number."""
     clock = Clock(0.0, marks)
     return {
@@ -127,7 +129,7 @@ def find_first_time(logs: Mapping[Place, LogNumbers], marks: Mapping[Place, Mark
 
 
 def build_chart(
-    metric: str, logs: Mapping[Place, LogNumbers], most: int = MOST, clock: Clock | None = None
+    metric: str, logs: Mapping[RankAttempt, LogNumbers], most: int = MOST, clock: Clock | None = None
 ) -> Chart | None:
     """Of the logs that have this number, rank by rank as they come; None without any. With a `clock` by time, of the
     logs that it knows, else by step."""
@@ -151,7 +153,7 @@ def build_chart(
     return Chart(metric, axis, segments, summaries, restarts)
 
 
-def _find_next(place: Place, xs: Mapping[Place, Sequence[float]]) -> float:
+def _find_next(place: RankAttempt, xs: Mapping[RankAttempt, Sequence[float]]) -> float:
     """Where the first of the later attempts of this rank to go back began."""
     return min(
         (found[0] for other, found in xs.items() if other.rank == place.rank and other.attempt > place.attempt),
@@ -159,7 +161,7 @@ def _find_next(place: Place, xs: Mapping[Place, Sequence[float]]) -> float:
     )
 
 
-def _cut(place: Place, xs: Sequence[float], ys: Sequence[float], end: float, most: int) -> list[Segment]:
+def _cut(place: RankAttempt, xs: Sequence[float], ys: Sequence[float], end: float, most: int) -> list[Segment]:
     """What counts, and what was lost: the second begins at the last point of the first, so no gap is seen. A program
     that goes back in one attempt would draw a line back: such points are left out of the curve."""
     forward = _list_forward(xs)
@@ -178,7 +180,7 @@ def _list_forward(xs: Sequence[float]) -> list[int]:
 
 
 def _segment(
-    place: Place, repeated: bool, xs: Sequence[float], ys: Sequence[float], places: Sequence[int], most: int
+    place: RankAttempt, repeated: bool, xs: Sequence[float], ys: Sequence[float], places: Sequence[int], most: int
 ) -> Segment:
     shown = [places[each] for each in thin([ys[each] for each in places], most)]
     return Segment(place, repeated, [xs[each] for each in shown], [_known(ys[each]) for each in shown])
@@ -188,7 +190,7 @@ def _known(value: float) -> float | None:
     return value if math.isfinite(value) else None
 
 
-def _summarize(place: Place, series: Series, xs: Sequence[float]) -> Summary:
+def _summarize(place: RankAttempt, series: Series, xs: Sequence[float]) -> Summary:
     numbers = [value for value in series.values if math.isfinite(value)]
     return Summary(
         place, len(series.values), min(numbers, default=None), max(numbers, default=None), series.values[-1], xs[-1],

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 
-from paddock.console.world import Spark
+from paddock.console.backend import Spark
 from paddock.logs.progress import Progress, may_have_progress, read_progress
 
 READINGS = 32

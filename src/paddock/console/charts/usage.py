@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
-from paddock.console.charts.curves import Chart, Place, Segment, Summary
+from paddock.console.backend import RankUsage
+from paddock.console.charts.curves import Chart, RankAttempt, Segment, Summary
 from paddock.console.charts.thin import thin
-from paddock.console.world import RankUsage
 from paddock.kube.times import Moment
 
 USED = ("cpu", "memory", "gpu", "gpu_memory")
@@ -26,7 +26,7 @@ def build_usage_chart(metric: str, ranks: Sequence[RankUsage], start: Moment, mo
     summaries: list[Summary] = []
     begun: dict[int, float] = {}
     for each in having:
-        place = Place(each.rank, each.attempt)
+        place = RankAttempt(each.rank, each.attempt)
         xs = [time - start for time in each.times]
         ys = [value / scale for value in each.columns[metric]]
         shown = thin(ys, most)
@@ -46,7 +46,7 @@ def choose_unit(metric: str, most: float) -> tuple[str, float]:
     return ("%", 1) if metric == "gpu" else ("", 1)
 
 
-def find_start(ranks: Sequence[RankUsage], others: Mapping[Place, Moment] | None = None) -> Moment:
+def find_start(ranks: Sequence[RankUsage], others: Mapping[RankAttempt, Moment] | None = None) -> Moment:
     """The first moment of all; 0 without any."""
     known = [each.times[0] for each in ranks if each.times]
     return min([*known, *(others or {}).values()], default=0.0)

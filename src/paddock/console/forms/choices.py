@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from paddock.console.feed import Cache, Topic
 from paddock.console.forms.rows import Labelled
-from paddock.console.visit import Visit
+from paddock.console.page_context import PageContext
 from paddock.kube.errors import ApiError, Forbidden
 from paddock.kube.meta import ENVIRONMENTS, PRIORITY_CLASSES, Manifest, Resource, name_of, namespace_of
 from paddock.kube.validation.names import DNS_LABEL
@@ -51,28 +51,28 @@ class Choices:
         return {name: names for name, names in found.items() if names}
 
 
-async def find_choices(visit: Visit, namespace: str) -> Choices:
+async def find_choices(page: PageContext, namespace: str) -> Choices:
     """`namespace`: the job's, for a reader who may not list the LocalQueues of all."""
 
     def names(resource: Resource) -> list[str]:
-        return sorted(map(name_of, visit.objects(Topic(resource))))
+        return sorted(map(name_of, page.objects(Topic(resource))))
 
     return Choices(
         environments=names(ENVIRONMENTS),
         priorities=[each for each in names(PRIORITY_CLASSES) if not each.startswith(_OF_THE_SYSTEM)],
         volcano=names(VOLCANO_QUEUES),
         workload=names(WORKLOAD_PRIORITIES),
-        local=_by_namespace(await _list_local(visit, namespace)),
+        local=_by_namespace(await _list_local(page, namespace)),
     )
 
 
-async def _list_local(visit: Visit, namespace: str) -> Iterable[Manifest]:
-    if not isinstance(visit.caches.get(Topic(LOCAL_QUEUES), Cache()).error, Forbidden):
-        return visit.objects(Topic(LOCAL_QUEUES))
+async def _list_local(page: PageContext, namespace: str) -> Iterable[Manifest]:
+    if not isinstance(page.caches.get(Topic(LOCAL_QUEUES), Cache()).error, Forbidden):
+        return page.objects(Topic(LOCAL_QUEUES))
     if not DNS_LABEL.allows(namespace):  # somebody types it yet, or it is a path of the API
         return ()
     try:
-        return (await visit.api.list(LOCAL_QUEUES, namespace)).items
+        return (await page.api.list(LOCAL_QUEUES, namespace)).items
     except ApiError:
         return ()
 

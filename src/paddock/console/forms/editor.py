@@ -15,7 +15,7 @@ from paddock.console.forms.checking import BOUNDS, MOST_CHARACTERS, MOST_PROBLEM
 from paddock.console.forms.choices import Choices
 from paddock.console.forms.fields import Field, JobForm, find_changed, read_document, write_fields
 from paddock.console.forms.rows import TITLES, Group
-from paddock.console.visit import Visit
+from paddock.console.page_context import PageContext
 from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.model import Job
 from paddock.kube.errors import ApiError
@@ -105,21 +105,21 @@ def _place(found: Mapping[str, Any]) -> Object:
         return Object(resource, manifest)
 
 
-def show_draft(visit: Visit, draft: Draft, notes: Sequence[Mapping[str, Any]] = ()) -> Mapping[str, Any]:
+def show_draft(page: PageContext, draft: Draft, notes: Sequence[Mapping[str, Any]] = ()) -> Mapping[str, Any]:
     """The names of the template. `notes`: what the server says of it, each with `good` and `said`."""
-    problems = [_show_problem(draft.text, each, visit.language) for each in draft.report.problems[:MOST_PROBLEMS]]
+    problems = [_show_problem(draft.text, each, page.language) for each in draft.report.problems[:MOST_PROBLEMS]]
     return {
         "text": draft.text,
-        "fields": [_show_field(each, draft, visit) for each in draft.form.job if each.group is Group.FIRST],
-        "groups": [_show_group(group, draft, visit) for group in TITLES] if draft.form.job else [],
-        "roles": {name: [_show_field(each, draft, visit) for each in own] for name, own in draft.form.roles.items()},
+        "fields": [_show_field(each, draft, page) for each in draft.form.job if each.group is Group.FIRST],
+        "groups": [_show_group(group, draft, page) for group in TITLES] if draft.form.job else [],
+        "roles": {name: [_show_field(each, draft, page) for each in own] for name, own in draft.form.roles.items()},
         "replicas": draft.form.replicas,
-        "asked": _sum_asked(draft, visit.language),
+        "asked": _sum_asked(draft, page.language),
         "kind": draft.form.kind,
         "problems": problems,
         "more": max(0, len(draft.report.problems) - MOST_PROBLEMS),
         "wrong": draft.report.wrong,
-        "said": visit.say(draft.said) if draft.said else "",
+        "said": page.say(draft.said) if draft.said else "",
         "notes": notes,
         "choices": _offer(draft),
     }
@@ -137,10 +137,10 @@ def _sum_asked(draft: Draft, language: str) -> str:
     return total_asked(jobs[0], language) if len(jobs) == 1 and jobs[0] is not None else ""
 
 
-def _show_field(each: Field, draft: Draft, visit: Visit) -> Mapping[str, Any]:
+def _show_field(each: Field, draft: Draft, page: PageContext) -> Mapping[str, Any]:
     return {
         "id": each.id,
-        "label": visit.say(each.label),
+        "label": page.say(each.label),
         "input": each.form.input,
         "was": each.shown or "",
         "value": draft.typed.get(each.id, each.shown or ""),
@@ -149,12 +149,12 @@ def _show_field(each: Field, draft: Draft, visit: Visit) -> Mapping[str, Any]:
     }
 
 
-def _show_group(group: Group, draft: Draft, visit: Visit) -> Mapping[str, Any]:
+def _show_group(group: Group, draft: Draft, page: PageContext) -> Mapping[str, Any]:
     """Open where something stands in it."""
-    fields = [_show_field(each, draft, visit) for each in draft.form.job if each.group is group]
+    fields = [_show_field(each, draft, page) for each in draft.form.job if each.group is group]
     return {
         "name": str(group),
-        "title": visit.say(TITLES[group]),
+        "title": page.say(TITLES[group]),
         "fields": fields,
         "open": any(each["value"] or each["in_text"] for each in fields),
     }

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from paddock.console.backend import KeptLog
 from paddock.console.logs.errors import ErrorLine
-from paddock.console.world import KeptLog
 from paddock.jobs.model import Rank
 
 MOST_OPEN = 20

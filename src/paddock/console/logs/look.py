@@ -10,10 +10,10 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from weakref import WeakKeyDictionary
 
+from paddock.console.backend import KeptLog, KeptRun, Logs
 from paddock.console.logs.errors import find_error
 from paddock.console.logs.lanes import Lane, Lanes, arrange, list_lanes
 from paddock.console.logs.wanted import Wanted
-from paddock.console.world import KeptLog, KeptRun, Logs
 from paddock.history.log_index import Line
 from paddock.history.log_search import Searched, Span, search, search_apart
 from paddock.history.log_shelf import OpenLog

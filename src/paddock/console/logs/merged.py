@@ -15,9 +15,9 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from itertools import accumulate
 
+from paddock.console.backend import Logs
 from paddock.console.logs.lanes import Lane
 from paddock.console.logs.times import Timeline, read_timeline
-from paddock.console.world import Logs
 from paddock.history.log_index import Line
 from paddock.history.log_shelf import OpenLog
 from paddock.kube.times import Moment

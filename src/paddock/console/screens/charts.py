@@ -13,14 +13,14 @@ from typing import Any
 from urllib.parse import urlencode
 
 from paddock.console.addresses import JOB, address_of_job, find_kind
+from paddock.console.backend import KeptRun, Used
 from paddock.console.charts.collect import Collected, collect, list_ranks
-from paddock.console.charts.curves import Chart, Clock, Place, Segment, Summary, build_chart, find_first_time
+from paddock.console.charts.curves import Chart, Clock, RankAttempt, Segment, Summary, build_chart, find_first_time
 from paddock.console.charts.numbers import MEASURED, METRICS
 from paddock.console.charts.usage import USED, build_usage_chart, find_start
 from paddock.console.feed import Topic
 from paddock.console.heads import build_head
-from paddock.console.visit import Missing, Screen, Visit
-from paddock.console.world import KeptRun, Used
+from paddock.console.page_context import Missing, PageContext, Screen
 from paddock.jobs.sentences.explain import explain_briefly
 from paddock.kube.errors import ApiError
 from paddock.kube.meta import Resource, name_of, uid_of
@@ -61,38 +61,38 @@ def list_topics(path: Mapping[str, str], _query: Mapping[str, str]) -> Sequence[
     return [Topic(kind, path["namespace"], fields=f"metadata.name={path['name']}")] if kind else []
 
 
-async def build(visit: Visit) -> Mapping[str, Any]:
-    kind, name = find_kind(visit.path["kind"]), visit.path["name"]
-    job = next((job for topic in _topics(visit) for job in visit.objects(topic) if name_of(job) == name), None)
-    source = visit.world.logs(visit.identity) if visit.world.logs else None
+async def build(page: PageContext) -> Mapping[str, Any]:
+    kind, name = find_kind(page.path["kind"]), page.path["name"]
+    job = next((job for topic in _topics(page) for job in page.objects(topic) if name_of(job) == name), None)
+    source = page.backend.logs(page.identity) if page.backend.logs else None
     run = None
     if kind and source:
-        run = await source.find(kind, visit.path["namespace"], name, uid_of(job) if job else "")
+        run = await source.find(kind, page.path["namespace"], name, uid_of(job) if job else "")
     if kind is None or (job is None and run is None):
-        raise Missing(phrase("there is no job {name} in {namespace}", name=name, namespace=visit.path["namespace"]))
+        raise Missing(phrase("there is no job {name} in {namespace}", name=name, namespace=page.path["namespace"]))
     run = run or KeptRun()
     ranks = list_ranks(run.logs)
-    shown = choose_ranks(ranks, visit.query.get("rank", ""))
-    by_time = visit.query.get("by") == "time"
+    shown = choose_ranks(ranks, page.query.get("rank", ""))
+    by_time = page.query.get("by") == "time"
     read = partial(collect, times=by_time)
     found = await asyncio.to_thread(read, source, run, shown) if source else Collected({}, 0, 0)
-    used, unknown = await _find_used(visit, kind, uid_of(job) if job else "", shown)
+    used, unknown = await _find_used(page, kind, uid_of(job) if job else "", shown)
     printed, measured = draw(found, used, by_time)
-    address = address_of_job(kind, visit.path["namespace"], name)
+    address = address_of_job(kind, page.path["namespace"], name)
     return {
-        "head": build_head(visit, kind, job),
+        "head": build_head(page, kind, job),
         "ranks": ranks,
         "shown": shown,
         "found": found,
         "again": SECONDS if found.read >= found.lines else SOON,
         "pruned": run.pruned,
-        "printed": [_build_chart(visit, chart, run, shown, address) for chart in printed],
-        "measured": [_build_chart(visit, chart, run, shown, address) for chart in measured],
+        "printed": [_build_chart(page, chart, run, shown, address) for chart in printed],
+        "measured": [_build_chart(page, chart, run, shown, address) for chart in measured],
         "used": used,
         "unknown": unknown,
         "by_time": by_time,
-        "of_step": _address_by(address, visit.query, "step"),
-        "of_time": _address_by(address, visit.query, "time"),
+        "of_step": _address_by(address, page.query, "step"),
+        "of_time": _address_by(address, page.query, "time"),
         "untimed": by_time and any(log.series for place, log in found.logs.items() if place not in found.marks),
         "examples": EXAMPLES,
     }
@@ -103,13 +103,13 @@ def _address_by(address: str, query: Mapping[str, str], by: str) -> str:
     return f"{address}/charts?{urlencode({**rank, 'by': by})}"
 
 
-async def _find_used(visit: Visit, kind: Resource, uid: str, ranks: Sequence[str]) -> tuple[Used | None, str]:
+async def _find_used(page: PageContext, kind: Resource, uid: str, ranks: Sequence[str]) -> tuple[Used | None, str]:
     """And why it is not known."""
-    if visit.world.metrics is None:
+    if page.backend.metrics is None:
         return None, ""
     try:
-        metrics = visit.world.metrics(visit.identity)
-        return await metrics.find(kind, visit.path["namespace"], visit.path["name"], uid, ranks), ""
+        metrics = page.backend.metrics(page.identity)
+        return await metrics.find(kind, page.path["namespace"], page.path["name"], uid, ranks), ""
     except ApiError as error:
         return None, str(error)
 
@@ -144,8 +144,8 @@ def share_restarts(charts: Sequence[Chart]) -> list[Chart]:
     ]
 
 
-def _topics(visit: Visit) -> Sequence[Topic]:
-    return list_topics(visit.path, visit.query)
+def _topics(page: PageContext) -> Sequence[Topic]:
+    return list_topics(page.path, page.query)
 
 
 def choose_ranks(ranks: Sequence[str], asked: str) -> list[str]:
@@ -155,14 +155,16 @@ def choose_ranks(ranks: Sequence[str], asked: str) -> list[str]:
     return known[:MOST_RANKS] or list(ranks[:SHOWN_RANKS])
 
 
-def _build_chart(visit: Visit, chart: Chart, run: KeptRun, shown: Sequence[str], address: str) -> Mapping[str, Any]:
+def _build_chart(
+    page: PageContext, chart: Chart, run: KeptRun, shown: Sequence[str], address: str
+) -> Mapping[str, Any]:
     last = max(chart.restarts, default=0)
     data = {
-        "axis": visit.say(_AXES[chart.axis]),
+        "axis": page.say(_AXES[chart.axis]),
         "time": chart.axis == "time",
         "from0": chart.metric in USED,
-        "segments": [_build_segment(visit, each, shown, last) for each in chart.segments],
-        "restarts": [[x, _tell_restart(visit, run, attempt)] for attempt, x in chart.restarts.items()],
+        "segments": [_build_segment(page, each, shown, last) for each in chart.segments],
+        "restarts": [[x, _tell_restart(page, run, attempt)] for attempt, x in chart.restarts.items()],
     }
     return {
         "metric": chart.metric,
@@ -176,23 +178,23 @@ def _build_chart(visit: Visit, chart: Chart, run: KeptRun, shown: Sequence[str],
         "repeated": any(each.repeated for each in chart.segments),
         "earlier": last > 0,
         "restarts": [
-            {"at": format_place(x, chart.axis), "attempt": attempt, "why": _explain(visit, run, attempt)}
+            {"at": format_place(x, chart.axis), "attempt": attempt, "why": _explain(page, run, attempt)}
             for attempt, x in chart.restarts.items()
         ],
     }
 
 
-def _tell_restart(visit: Visit, run: KeptRun, attempt: int) -> str:
-    name, why = _name_attempt(attempt), _explain(visit, run, attempt)
-    return visit.say(phrase("{said}: {message}", said=name, message=Foreign(why)) if why else name)
+def _tell_restart(page: PageContext, run: KeptRun, attempt: int) -> str:
+    name, why = _name_attempt(attempt), _explain(page, run, attempt)
+    return page.say(phrase("{said}: {message}", said=name, message=Foreign(why)) if why else name)
 
 
-def _build_segment(visit: Visit, segment: Segment, shown: Sequence[str], last: int) -> Mapping[str, Any]:
+def _build_segment(page: PageContext, segment: Segment, shown: Sequence[str], last: int) -> Mapping[str, Any]:
     """`last`: the newest attempt; 0 where there is one alone. A rank has one colour, and its `earlier` attempts are
     paler."""
     place = segment.place
     return {
-        "label": visit.say(name_curve(place, segment.repeated, last > 0)),
+        "label": page.say(name_curve(place, segment.repeated, last > 0)),
         "lane": shown.index(place.rank) % 8,
         "earlier": max(0, last - place.attempt),
         "repeated": segment.repeated,
@@ -201,7 +203,7 @@ def _build_segment(visit: Visit, segment: Segment, shown: Sequence[str], last: i
     }
 
 
-def name_curve(place: Place, repeated: bool, attempts: bool) -> Phrase | str:
+def name_curve(place: RankAttempt, repeated: bool, attempts: bool) -> Phrase | str:
     if repeated:
         return phrase("{rank}, attempt {attempt}, repeated", rank=place.rank, attempt=place.attempt)
     return phrase("{rank}, attempt {attempt}", rank=place.rank, attempt=place.attempt) if attempts else place.rank
@@ -211,13 +213,13 @@ def _name_attempt(attempt: int) -> Phrase:
     return phrase("attempt {attempt}", attempt=attempt)
 
 
-def _explain(visit: Visit, run: KeptRun, attempt: int) -> str:
+def _explain(page: PageContext, run: KeptRun, attempt: int) -> str:
     """Why the attempt was started; the seconds that it had to wait are over."""
     cause = run.causes.get(attempt)
     if cause is None:
         return ""
     args = {name: value for name, value in cause.args.items() if name != "delay"}
-    return explain_briefly(replace(cause, args=args), visit.language)
+    return explain_briefly(replace(cause, args=args), page.language)
 
 
 def format_place(x: float, axis: str) -> str:

@@ -9,11 +9,11 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from paddock.console.addresses import address_of_place, put_below
+from paddock.console.addresses import address_of_cluster, put_below
 from paddock.console.feed import Cache, Topic
+from paddock.console.page_context import SILENT_SECONDS, PageContext, Screen
 from paddock.console.screens.jobs import ON_A_PAGE, build_rows
 from paddock.console.screens.listed import link_to
-from paddock.console.visit import SILENT_SECONDS, Screen, Visit
 from paddock.jobs.apis.registry import KINDS
 from paddock.kube.errors import ApiError, Forbidden, NotFound
 from paddock.kube.times import Moment, format_duration
@@ -25,95 +25,95 @@ SECONDS = 5.0
 """Until the list looks again which clusters answer, and what running jobs have printed."""
 
 
-def list_topics(places: Iterable[str], query: Mapping[str, str]) -> list[Topic]:
+def list_topics(clusters: Iterable[str], query: Mapping[str, str]) -> list[Topic]:
     """Of each kind on each cluster; of those that the reader wants to see alone, too, as counts are over all."""
-    return [Topic(each, query.get("namespace", ""), place=place) for place in places for each in KINDS]
+    return [Topic(each, query.get("namespace", ""), cluster=context) for context in clusters for each in KINDS]
 
 
-async def build(visit: Visit) -> Mapping[str, Any]:
-    query = visit.query
+async def build(page: PageContext) -> Mapping[str, Any]:
+    query = page.query
     wanted = Filter(query.get("phase", ""), query.get("kind", ""), query.get("namespace", ""), query.get("q", ""))
-    place = query.get("cluster", "")
-    found = {name: _read(visit, name) for name in visit.world.places}
+    context = query.get("cluster", "")
+    found = {name: _read(page, name) for name in page.backend.clusters}
     fitting = {name: [each for each in jobs if wanted.matches(each, any_phase=True)] for name, jobs in found.items()}
-    chosen = [each for name, jobs in fitting.items() if place in ("", name) for each in jobs]
+    chosen = [each for name, jobs in fitting.items() if context in ("", name) for each in jobs]
     owners = {id(row): name for name, jobs in found.items() for _, row in jobs}
-    labels = label_places(visit.world.places)
+    labels = label_clusters(page.backend.clusters)
     shown = order_jobs(each for each in chosen if wanted.matches(each))
     part = choose_part(query.get("page", ""), len(shown), ON_A_PAGE)
-    silent = {name: since for name in visit.world.places if (since := _find_silence(visit, name))}
+    silent = {name: since for name in page.backend.clusters if (since := _find_silence(page, name))}
     return {
-        "rows": _build_rows(visit, cut_part(shown, part), owners, silent, labels),
-        "with_losses": any(each.sparks is not None for each in visit.world.places.values()),
+        "rows": _build_rows(page, cut_part(shown, part), owners, silent, labels),
+        "with_losses": any(each.sparks is not None for each in page.backend.clusters.values()),
         "hidden": False,
         "counts": count_phases(chosen),
         "all": len(chosen),
-        "places": [(name, labels[name], len(jobs), name in silent) for name, jobs in fitting.items()],
+        "clusters": [(name, labels[name], len(jobs), name in silent) for name, jobs in fitting.items()],
         "everywhere": sum(map(len, fitting.values())),
         "total": len(shown),
         "part": part,
         "wanted": wanted,
-        "place": place,
-        "is_unknown": place in silent and not found[place],
-        "filtered": any((wanted.phase, wanted.kind, wanted.namespace, wanted.text, place)),
+        "cluster": context,
+        "is_unknown": context in silent and not found[context],
+        "filtered": any((wanted.phase, wanted.kind, wanted.namespace, wanted.text, context)),
         "kinds": sorted({resource.kind for resource in KINDS}),
         "namespaces": sorted({row.namespace for jobs in found.values() for _, row in jobs}),
         "link": link_to(query),
-        "errors": [visit.say(each) for name in visit.world.places for each in _tell(visit, name, silent.get(name))],
+        "errors": [page.say(each) for name in page.backend.clusters for each in _tell(page, name, silent.get(name))],
     }
 
 
-def _read(visit: Visit, place: str) -> list[Listed]:
-    topics = list_topics([place], visit.query)
-    return [(topic.resource, row) for topic in topics for row in visit.read(topic, read_job_row)]
+def _read(page: PageContext, context: str) -> list[Listed]:
+    topics = list_topics([context], page.query)
+    return [(topic.resource, row) for topic in topics for row in page.read(topic, read_job_row)]
 
 
 def _build_rows(
-    visit: Visit,
-    page: Sequence[Listed],
+    page: PageContext,
+    shown_part: Sequence[Listed],
     owners: Mapping[int, str],
     silent: Collection[str],
     labels: Mapping[str, str],
 ) -> list[Mapping[str, Any]]:
     """In the order of the page. `owners`: the cluster of each row, by its identity."""
     made: dict[int, Mapping[str, Any]] = {}
-    for name in visit.world.places:
-        own = [each for each in page if owners[id(each[1])] == name]
-        rows, _ = build_rows(replace(visit, world=visit.world.places[name]), own)
-        root, told = address_of_place(name), {"cluster": name, "label": labels[name], "is_old": name in silent}
+    for name in page.backend.clusters:
+        own = [each for each in shown_part if owners[id(each[1])] == name]
+        rows, _ = build_rows(replace(page, backend=page.backend.clusters[name]), own)
+        root, told = address_of_cluster(name), {"cluster": name, "label": labels[name], "is_old": name in silent}
         for (_, job), row in zip(own, rows, strict=True):
             made[id(job)] = {**row, **told, "root": root, "address": put_below(root, row["address"])}
-    return [made[id(row)] for _, row in page]
+    return [made[id(row)] for _, row in shown_part]
 
 
-def label_places(contexts: Collection[str]) -> Mapping[str, str]:
+def label_clusters(contexts: Collection[str]) -> Mapping[str, str]:
     """What stands in the table for each: `production` for `arn:aws:eks:eu-west-1:123456789012:cluster/production`, but
     the whole where the ends of two are alike. Pure."""
     ends = [each.rpartition("/")[2] for each in contexts]
     return {each: end if end and ends.count(end) == 1 else each for each, end in zip(contexts, ends, strict=True)}
 
 
-def _find_silence(visit: Visit, place: str) -> Moment | None:
-    """Since when a cluster has not answered; see `Visit.silent_since`."""
-    asked = visit.world.places[place].silent_since
-    since = asked(visit.identity) if asked else None
-    return since if since is not None and visit.now - since >= SILENT_SECONDS else None
+def _find_silence(page: PageContext, context: str) -> Moment | None:
+    """Since when a cluster has not answered; see `PageContext.silent_since`."""
+    asked = page.backend.clusters[context].silent_since
+    since = asked(page.identity) if asked else None
+    return since if since is not None and page.now - since >= SILENT_SECONDS else None
 
 
-def _tell(visit: Visit, place: str, silent: Moment | None) -> list[Phrase]:
+def _tell(page: PageContext, context: str, silent: Moment | None) -> list[Phrase]:
     """What is wrong with a cluster, or with what this reader may see of it."""
-    caches = {topic: visit.caches.get(topic, Cache()) for topic in list_topics([place], visit.query)}
-    return tell_place(
-        place,
+    caches = {topic: page.caches.get(topic, Cache()) for topic in list_topics([context], page.query)}
+    return tell_cluster(
+        context,
         {topic.resource.qualified: cache.error for topic, cache in caches.items() if cache.error},
         len(caches),
-        None if silent is None else visit.now - silent,
+        None if silent is None else page.now - silent,
         is_known=any(cache.synced.is_set() for cache in caches.values()),
     )
 
 
-def tell_place(
-    place: str, errors: Mapping[str, ApiError], kinds: int, silent: float | None, *, is_known: bool
+def tell_cluster(
+    context: str, errors: Mapping[str, ApiError], kinds: int, silent: float | None, *, is_known: bool
 ) -> list[Phrase]:
     """Pure. `errors`: by the kind that is not shown, of `kinds`; one that is not served has none to show. `silent`:
     seconds for which the cluster has not answered. `is_known`: it has answered before."""
@@ -122,38 +122,46 @@ def tell_place(
         if is_known:
             return [
                 phrase(
-                    "{cluster} has not answered for {age}: its jobs are shown as they were then", cluster=place, age=age
+                    "{cluster} has not answered for {age}: its jobs are shown as they were then",
+                    cluster=context,
+                    age=age,
                 )
             ]
-        return [phrase("{cluster} has not answered for {age}, so nothing is known of its jobs", cluster=place, age=age)]
+        return [
+            phrase("{cluster} has not answered for {age}, so nothing is known of its jobs", cluster=context, age=age)
+        ]
     if not is_known:
-        return [phrase("{cluster} has not answered yet: its jobs come when it does", cluster=place)]
+        return [phrase("{cluster} has not answered yet: its jobs come when it does", cluster=context)]
     hidden = tuple(kind for kind, error in errors.items() if isinstance(error, Forbidden))
     if hidden and len(hidden) == kinds:
-        return [phrase("{cluster}: you may not look into all of its namespaces: name one in the filter", cluster=place)]
+        return [
+            phrase("{cluster}: you may not look into all of its namespaces: name one in the filter", cluster=context)
+        ]
     found = {error.message: error for error in errors.values() if not isinstance(error, NotFound | Forbidden)}
-    said = [phrase("{cluster} answers: {why}", cluster=place, why=Foreign(each)) for each in found]
+    said = [phrase("{cluster} answers: {why}", cluster=context, why=Foreign(each)) for each in found]
     if hidden:
         said.append(
-            phrase("{cluster}: {kinds} are not shown: your rights do not allow it", cluster=place, kinds=Names(hidden))
+            phrase(
+                "{cluster}: {kinds} are not shown: your rights do not allow it", cluster=context, kinds=Names(hidden)
+            )
         )
     if len(errors) == kinds and all(isinstance(each, NotFound) for each in errors.values()):
-        said.append(phrase("{cluster} has no kind of training job", cluster=place))
+        said.append(phrase("{cluster} has no kind of training job", cluster=context))
     return said
 
 
-def build_list(places: Collection[str]) -> Screen:
+def build_list(clusters: Collection[str]) -> Screen:
     return Screen(
-        "clusters", "/", phrase("Jobs"), lambda _, query: list_topics(places, query), build, in_menu=True,
+        "clusters", "/", phrase("Jobs"), lambda _, query: list_topics(clusters, query), build, in_menu=True,
         every=SECONDS,
     )  # fmt: skip
 
 
-def build_choice(places: Collection[str]) -> Screen:
+def build_choice(clusters: Collection[str]) -> Screen:
     """Where a new job is to run; its form is a page of that cluster, which checks it there."""
 
-    async def build(visit: Visit) -> Mapping[str, Any]:
-        addresses = {name: f"{address_of_place(name)}/new" for name in places}
-        return {"choices": [(name, each, _find_silence(visit, name) is not None) for name, each in addresses.items()]}
+    async def build(page: PageContext) -> Mapping[str, Any]:
+        addresses = {name: f"{address_of_cluster(name)}/new" for name in clusters}
+        return {"choices": [(name, each, _find_silence(page, name) is not None) for name, each in addresses.items()]}
 
     return Screen("choice", "/new", phrase("New job"), lambda *_: [], build, live=False, in_menu=True)

@@ -13,14 +13,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from paddock.console.addresses import address_of_job, find_kind
+from paddock.console.backend import KeptRun, Logs
 from paddock.console.charts.collect import collect, list_ranks
-from paddock.console.charts.curves import Chart, Place, Segment, build_chart
+from paddock.console.charts.curves import Chart, RankAttempt, Segment, build_chart
 from paddock.console.charts.numbers import METRICS, LogNumbers
 from paddock.console.feed import Topic
 from paddock.console.forms.changes import take_editable
+from paddock.console.page_context import Missing, PageContext, Screen
 from paddock.console.screens.charts import format_number
-from paddock.console.visit import Missing, Screen, Visit
-from paddock.console.world import KeptRun, Logs
 from paddock.jobs.model import Status
 from paddock.jobs.sentences.explain import explain_briefly
 from paddock.kube.meta import Resource, name_of, uid_of
@@ -55,7 +55,7 @@ class Run:
     wanted: Wanted
     label: str
     stored: StoredJob | None
-    logs: Mapping[Place, LogNumbers]
+    logs: Mapping[RankAttempt, LogNumbers]
     over: bool
 
 
@@ -78,24 +78,24 @@ def _topic(wanted: Wanted) -> Topic:
     return Topic(wanted.resource, wanted.namespace, fields=f"metadata.name={wanted.name}")
 
 
-async def build(visit: Visit) -> Mapping[str, Any]:
-    wanted = read_wanted(visit.query.get("job", ""))
+async def build(page: PageContext) -> Mapping[str, Any]:
+    wanted = read_wanted(page.query.get("job", ""))
     if len(wanted) < FEWEST:
         said = phrase("choose {fewest} to {most} jobs in the list to compare them", fewest=FEWEST, most=MOST)
-        return {"said": visit.say(said), "jobs": [], "facts": [], "differences": [], "charts": []}
+        return {"said": page.say(said), "jobs": [], "facts": [], "differences": [], "charts": []}
     labels = name_jobs(wanted)
-    runs = [await _read_run(visit, each, label) for each, label in zip(wanted, labels, strict=True)]
+    runs = [await _read_run(page, each, label) for each, label in zip(wanted, labels, strict=True)]
     charts = {metric: [_build_own(metric, run) for run in runs] for metric in METRICS}
     known = [run.stored.manifest for run in runs if run.stored]
     return {
         "said": "",
         "jobs": [_build_job(run, lane) for lane, run in enumerate(runs)],
-        "facts": [*_list_facts(visit, runs), *_list_numbers(visit, charts)],
+        "facts": [*_list_facts(page, runs), *_list_numbers(page, charts)],
         "differences": [
             {"path": each.path, "values": _place_values(runs, each.values)}
             for each in find_differences([take_editable(manifest) for manifest in known])
         ],
-        "charts": [found for metric in METRICS if (found := _build_chart(visit, metric, charts[metric], runs))],
+        "charts": [found for metric in METRICS if (found := _build_chart(page, metric, charts[metric], runs))],
         "again": 0.0 if all(run.over for run in runs) else SECONDS,
     }
 
@@ -109,9 +109,9 @@ def name_jobs(wanted: Sequence[Wanted]) -> list[str]:
     return labels
 
 
-async def _read_run(visit: Visit, wanted: Wanted, label: str) -> Run:
-    job = next((each for each in visit.objects(_topic(wanted)) if name_of(each) == wanted.name), None)
-    source = visit.world.logs(visit.identity) if visit.world.logs else None
+async def _read_run(page: PageContext, wanted: Wanted, label: str) -> Run:
+    job = next((each for each in page.objects(_topic(wanted)) if name_of(each) == wanted.name), None)
+    source = page.backend.logs(page.identity) if page.backend.logs else None
     kept = None
     if source:
         kept = await source.find(wanted.resource, wanted.namespace, wanted.name, uid_of(job) if job else "")
@@ -122,7 +122,7 @@ async def _read_run(visit: Visit, wanted: Wanted, label: str) -> Run:
     return Run(wanted, label, stored, logs, kept is None or kept.over)
 
 
-def _collect(source: Logs, kept: KeptRun) -> Mapping[Place, LogNumbers]:
+def _collect(source: Logs, kept: KeptRun) -> Mapping[RankAttempt, LogNumbers]:
     ranks = list_ranks(kept.logs)[:1]
     return collect(source, kept, ranks).logs if ranks else {}
 
@@ -143,18 +143,18 @@ def _build_job(run: Run, lane: int) -> Mapping[str, Any]:
     }
 
 
-def _list_facts(visit: Visit, runs: Sequence[Run]) -> list[Mapping[str, Any]]:
+def _list_facts(page: PageContext, runs: Sequence[Run]) -> list[Mapping[str, Any]]:
     """Each with a title and the value of each job."""
     status = [run.stored.shown_status if run.stored else None for run in runs]
     rows: list[tuple[Phrase, list[str]]] = [
         (phrase("Status"), [str(each.phase) if each else "–" for each in status]),
-        (phrase("Duration"), [measure(each, visit.now) for each in status]),
+        (phrase("Duration"), [measure(each, page.now) for each in status]),
         (phrase("Ranks"), [str(run.stored.job.size) if run.stored and run.stored.job else "–" for run in runs]),
         (phrase("Number of attempts"), [str(each.attempt + 1) if each else "–" for each in status]),
         (phrase("Restarts"), [str(each.restarts) if each else "–" for each in status]),
-        (phrase("Why"), [_explain(each, visit.language) for each in status]),
+        (phrase("Why"), [_explain(each, page.language) for each in status]),
     ]
-    return [{"title": visit.say(title), "values": values} for title, values in rows]
+    return [{"title": page.say(title), "values": values} for title, values in rows]
 
 
 def measure(status: Status | None, now: Moment) -> str:
@@ -168,7 +168,7 @@ def _explain(status: Status | None, language: str) -> str:
     return explain_briefly(status.cause, language) if status and status.cause else ""
 
 
-def _list_numbers(visit: Visit, charts: Mapping[str, Sequence[Chart | None]]) -> list[Mapping[str, Any]]:
+def _list_numbers(page: PageContext, charts: Mapping[str, Sequence[Chart | None]]) -> list[Mapping[str, Any]]:
     """The last number of each kind that any of them printed, and the lowest loss."""
     rows: list[tuple[Phrase, list[str]]] = []
     for metric, own in charts.items():
@@ -176,7 +176,7 @@ def _list_numbers(visit: Visit, charts: Mapping[str, Sequence[Chart | None]]) ->
             rows.append((_TITLES[metric], [_write_last(chart) for chart in own]))
         if metric == "loss" and any(own):
             rows.append((phrase("Lowest loss"), [_write_lowest(chart) for chart in own]))
-    return [{"title": visit.say(title), "values": values} for title, values in rows]
+    return [{"title": page.say(title), "values": values} for title, values in rows]
 
 
 def _write_last(chart: Chart | None) -> str:
@@ -198,7 +198,7 @@ def _place_values(runs: Sequence[Run], values: Sequence[str | None]) -> list[str
 
 
 def _build_chart(
-    visit: Visit, metric: str, charts: Sequence[Chart | None], runs: Sequence[Run]
+    page: PageContext, metric: str, charts: Sequence[Chart | None], runs: Sequence[Run]
 ) -> Mapping[str, Any] | None:
     """The curves of all jobs whose axis is the one that most have."""
     axes = Counter(chart.axis for chart in charts if chart)
@@ -208,23 +208,23 @@ def _build_chart(
     drawn = [(lane, run, chart) for lane, (run, chart) in enumerate(zip(runs, charts, strict=True))
              if chart and chart.axis == axis]  # fmt: skip
     segments = [
-        _build_segment(visit, run.label, lane, each, max(chart.restarts, default=0))
+        _build_segment(page, run.label, lane, each, max(chart.restarts, default=0))
         for lane, run, chart in drawn for each in chart.segments if not each.repeated
     ]  # fmt: skip
-    data = {"axis": visit.say(_AXES[axis]), "segments": segments, "restarts": []}
+    data = {"axis": page.say(_AXES[axis]), "segments": segments, "restarts": []}
     left_out = [run.label for run, chart in zip(runs, charts, strict=True) if chart and chart.axis != axis]
     return {
         "metric": metric,
-        "title": visit.say(_TITLES[metric]),
+        "title": page.say(_TITLES[metric]),
         "data": json.dumps(data, separators=(",", ":"), ensure_ascii=False, allow_nan=False),
         "left_out": ", ".join(left_out),
     }
 
 
-def _build_segment(visit: Visit, label: str, lane: int, segment: Segment, last: int) -> Mapping[str, Any]:
+def _build_segment(page: PageContext, label: str, lane: int, segment: Segment, last: int) -> Mapping[str, Any]:
     attempt = segment.place.attempt
     return {
-        "label": visit.say(phrase("{job}, attempt {attempt}", job=label, attempt=attempt)) if last else label,
+        "label": page.say(phrase("{job}, attempt {attempt}", job=label, attempt=attempt)) if last else label,
         "lane": lane % _LANES,
         "earlier": max(0, last - attempt),
         "repeated": False,

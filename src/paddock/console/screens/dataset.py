@@ -7,7 +7,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from paddock.console.addresses import DATASET, address_of_job
+from paddock.console.backend import Datasets
 from paddock.console.feed import Topic
+from paddock.console.page_context import Missing, PageContext, Screen
 from paddock.console.screens.datasets import (
     build_row,
     error_of,
@@ -17,8 +19,6 @@ from paddock.console.screens.datasets import (
     read_uses,
     write_command,
 )
-from paddock.console.visit import Missing, Screen, Visit
-from paddock.console.world import Datasets
 from paddock.kube.meta import DATASETS, EVENTS
 from paddock.views.datasets import (
     DatasetRow,
@@ -46,15 +46,15 @@ def list_topics(path: Mapping[str, str], _query: Mapping[str, str]) -> Sequence[
     return [*list_topics_of(namespace), Topic(EVENTS, namespace)]
 
 
-async def build(visit: Visit) -> Mapping[str, Any]:
-    known, row = find_known(visit), find_dataset(visit)
+async def build(page: PageContext) -> Mapping[str, Any]:
+    known, row = find_known(page), find_dataset(page)
     namespace = row.key.namespace
-    users = find_users([row], read_uses(visit, namespace)).get(row.key, [])
-    events = build_event_rows(each for each in visit.objects(Topic(EVENTS, namespace)) if is_about_dataset(each, row))
+    users = find_users([row], read_uses(page, namespace)).get(row.key, [])
+    events = build_event_rows(each for each in page.objects(Topic(EVENTS, namespace)) if is_about_dataset(each, row))
     copied = known.show(row.uri).copied
     return {
-        "row": build_row(visit, known, row, users),
-        "said": visit.translate(find_rest(row.status)),
+        "row": build_row(page, known, row, users),
+        "said": page.translate(find_rest(row.status)),
         "status": row.status,
         "facts": row,
         "copied": copied,
@@ -62,39 +62,41 @@ async def build(visit: Visit) -> Mapping[str, Any]:
         "users": [_show_user(each) for each in users[:MOST_USERS]],
         "more": max(0, len(users) - MOST_USERS),
         "mount": f"--data {row.key.name}:/data",
-        "events": [_show_event(visit, each) for each in events[:MOST_EVENTS]],
-        "rerun": await _show_button(visit, row, "rerun", "patch", explain_no_rerun(row, copied=copied)),
-        "delete": await _show_button(visit, row, "rm", "delete", explain_in_use(users)),
-        "commands": _list_commands(visit, row),
+        "events": [_show_event(page, each) for each in events[:MOST_EVENTS]],
+        "rerun": await _show_button(page, row, "rerun", "patch", explain_no_rerun(row, copied=copied)),
+        "delete": await _show_button(page, row, "rm", "delete", explain_in_use(users)),
+        "commands": _list_commands(page, row),
     }
 
 
-def find_dataset(visit: Visit) -> DatasetRow:
-    """The one that the visit's address names. Raises `Missing`."""
-    namespace, name = visit.path["namespace"], visit.path["name"]
-    found = visit.read(Topic(DATASETS, namespace), read_dataset_row)
+def find_dataset(page: PageContext) -> DatasetRow:
+    """The one that the page's address names. Raises `Missing`."""
+    namespace, name = page.path["namespace"], page.path["name"]
+    found = page.read(Topic(DATASETS, namespace), read_dataset_row)
     row = next((each for each in found if each.key.name == name), None)
     if row is None:
-        error = error_of(visit, namespace)
+        error = error_of(page, namespace)
         names = [each.key.name for each in found]
-        raise Missing(explain_error(visit, error) if error else explain_absence(name, namespace, names))
+        raise Missing(explain_error(page, error) if error else explain_absence(name, namespace, names))
     return row
 
 
-async def _show_button(visit: Visit, row: DatasetRow, verb: str, right: str, why: Phrase | None) -> Mapping[str, str]:
-    if not await visit.may(right, DATASETS, row.key.namespace):
+async def _show_button(
+    page: PageContext, row: DatasetRow, verb: str, right: str, why: Phrase | None
+) -> Mapping[str, str]:
+    if not await page.may(right, DATASETS, row.key.namespace):
         why = phrase(
             "you may not {verb} {kinds} in namespace {namespace}",
             verb=right, kinds=DATASETS.qualified, namespace=row.key.namespace,
         )  # fmt: skip
-    return {"why_not": visit.say(why) if why else "", "command": write_command(visit, verb, row)}
+    return {"why_not": page.say(why) if why else "", "command": write_command(page, verb, row)}
 
 
-def _list_commands(visit: Visit, row: DatasetRow) -> Mapping[str, str]:
+def _list_commands(page: PageContext, row: DatasetRow) -> Mapping[str, str]:
     place = shlex.join([row.key.name, "-n", row.key.namespace])
     return {
-        "paddock": write_command(visit, "describe", row),
-        "kubectl": f"{visit.world.kubectl} get {DATASETS.qualified} {place} -o yaml",
+        "paddock": write_command(page, "describe", row),
+        "kubectl": f"{page.backend.kubectl} get {DATASETS.qualified} {place} -o yaml",
     }
 
 
@@ -115,8 +117,8 @@ def _show_user(use: JobUse) -> Mapping[str, Any]:
     }
 
 
-def _show_event(visit: Visit, event: EventRow) -> Mapping[str, Any]:
-    return {"row": event, "said": visit.translate(event.message)}
+def _show_event(page: PageContext, event: EventRow) -> Mapping[str, Any]:
+    return {"row": event, "said": page.translate(event.message)}
 
 
 SCREEN = Screen("dataset", DATASET, phrase("Dataset"), list_topics, build)

@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from paddock.console.addresses import address_of_dataset
+from paddock.console.backend import Datasets
 from paddock.console.feed import Cache, Topic
+from paddock.console.page_context import Missing, PageContext, Screen
 from paddock.console.screens.listed import link_to
-from paddock.console.visit import Missing, Screen, Visit
-from paddock.console.world import Datasets
 from paddock.jobs.apis.registry import KINDS
 from paddock.kube.datasets import Phase, format_size
 from paddock.kube.errors import ApiError, Forbidden, NotFound
@@ -39,55 +39,55 @@ def list_topics_of(namespace: str) -> list[Topic]:
     return [Topic(DATASETS, namespace), *(Topic(each, namespace) for each in KINDS)]
 
 
-async def build(visit: Visit) -> Mapping[str, Any]:
-    known = find_known(visit)
-    namespace, text = visit.query.get("namespace", ""), visit.query.get("q", "")
-    error = error_of(visit, namespace)
-    found = visit.read(Topic(DATASETS, namespace), read_dataset_row)
+async def build(page: PageContext) -> Mapping[str, Any]:
+    known = find_known(page)
+    namespace, text = page.query.get("namespace", ""), page.query.get("q", "")
+    error = error_of(page, namespace)
+    found = page.read(Topic(DATASETS, namespace), read_dataset_row)
     shown = order_datasets(row for row in found if text.lower() in f"{row.key.namespace}/{row.key.name}".lower())
-    part = choose_part(visit.query.get("page", ""), len(shown), ON_A_PAGE)
-    users = find_users(shown, read_uses(visit, namespace))
+    part = choose_part(page.query.get("page", ""), len(shown), ON_A_PAGE)
+    users = find_users(shown, read_uses(page, namespace))
     hidden = isinstance(error, Forbidden)
     return {
-        "rows": [build_row(visit, known, row, users.get(row.key, [])) for row in cut_part(shown, part)],
+        "rows": [build_row(page, known, row, users.get(row.key, [])) for row in cut_part(shown, part)],
         "total": len(shown),
         "part": part,
-        "link": link_to(visit.query),
+        "link": link_to(page.query),
         "text": text,
         "namespace": namespace,
         "namespaces": sorted({row.key.namespace for row in found}),
         "filtered": bool(namespace or text),
         "hidden": hidden,
-        "error": visit.say(explain_error(visit, error)) if error and not hidden else "",
-        "command": f"paddock dataset create{visit.world.options} NAME --from URL",
+        "error": page.say(explain_error(page, error)) if error and not hidden else "",
+        "command": f"paddock dataset create{page.backend.options} NAME --from URL",
     }
 
 
-def find_known(visit: Visit) -> Datasets:
+def find_known(page: PageContext) -> Datasets:
     """Raises `Missing` where the console was given nothing of datasets."""
-    if visit.world.datasets is None:
+    if page.backend.datasets is None:
         raise Missing(phrase("this console shows no datasets"))
-    return visit.world.datasets
+    return page.backend.datasets
 
 
-def error_of(visit: Visit, namespace: str) -> ApiError | None:
+def error_of(page: PageContext, namespace: str) -> ApiError | None:
     """Why no dataset is shown."""
-    return visit.caches.get(Topic(DATASETS, namespace), Cache()).error
+    return page.caches.get(Topic(DATASETS, namespace), Cache()).error
 
 
-def explain_error(visit: Visit, error: ApiError) -> Phrase:
+def explain_error(page: PageContext, error: ApiError) -> Phrase:
     if not isinstance(error, NotFound):
         return phrase("datasets are not shown: {why}", why=Foreign(error.message))
-    command = f"paddock manifests --datasets --image IMAGE | {visit.world.kubectl} apply -f -"
+    command = f"paddock manifests --datasets --image IMAGE | {page.backend.kubectl} apply -f -"
     return phrase("this cluster has no datasets; an administrator adds them: {command}", command=command)
 
 
-def read_uses(visit: Visit, namespace: str) -> list[JobUse]:
+def read_uses(page: PageContext, namespace: str) -> list[JobUse]:
     """Of the jobs that this reader may see."""
-    return [use for topic in list_topics_of(namespace)[1:] for use in visit.read(topic, read_use)]
+    return [use for topic in list_topics_of(namespace)[1:] for use in page.read(topic, read_use)]
 
 
-def build_row(visit: Visit, known: Datasets, row: DatasetRow, users: Sequence[JobUse]) -> Mapping[str, Any]:
+def build_row(page: PageContext, known: Datasets, row: DatasetRow, users: Sequence[JobUse]) -> Mapping[str, Any]:
     status, source = row.status, known.show(row.uri)
     return {
         "name": status.name,
@@ -95,8 +95,8 @@ def build_row(visit: Visit, known: Datasets, row: DatasetRow, users: Sequence[Jo
         "address": address_of_dataset(status.namespace, status.name),
         "phase": name_phase(row),
         "percent": status.percent if status.phase is Phase.FETCHING and (status.total or status.percent) else None,
-        "amount": visit.say(say_amount(status)),
-        "said": visit.translate(status.message) if status.deleting or status.phase is not Phase.READY else "",
+        "amount": page.say(say_amount(status)),
+        "said": page.translate(status.message) if status.deleting or status.phase is not Phase.READY else "",
         "source": source.address,
         "kind": source.kind,
         "size": format_size(row.size) if row.size else "",
@@ -111,10 +111,10 @@ def name_phase(row: DatasetRow) -> str:
     return "Terminating" if row.status.deleting else str(row.status.phase)
 
 
-def write_command(visit: Visit, verb: str, row: DatasetRow) -> str:
+def write_command(page: PageContext, verb: str, row: DatasetRow) -> str:
     """`paddock dataset rm --context prod imagenet -n team`."""
-    place = "" if visit.world.local and row.key.namespace == "default" else f" -n {shlex.quote(row.key.namespace)}"
-    return f"paddock dataset {verb}{visit.world.options} {shlex.quote(row.key.name)}{place}"
+    place = "" if page.backend.local and row.key.namespace == "default" else f" -n {shlex.quote(row.key.namespace)}"
+    return f"paddock dataset {verb}{page.backend.options} {shlex.quote(row.key.name)}{place}"
 
 
 SCREEN = Screen("datasets", "/datasets", phrase("Datasets"), list_topics, build, in_menu=True)

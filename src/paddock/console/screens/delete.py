@@ -8,7 +8,7 @@ from typing import Any
 from paddock.console.addresses import JOB
 from paddock.console.feed import Topic
 from paddock.console.heads import build_head, find_job, list_job_topics, list_pod_topics, tell_missing
-from paddock.console.visit import Go, Screen, Visit
+from paddock.console.page_context import PageContext, Redirect, Screen
 from paddock.kube.errors import Conflict, NotFound
 from paddock.kube.meta import is_controlled_by
 from paddock.views.commands import list_commands
@@ -20,47 +20,47 @@ def list_topics(path: Mapping[str, str], query: Mapping[str, str]) -> Sequence[T
     return [*list_job_topics(path, query), *list_pod_topics(path)]
 
 
-async def build(visit: Visit) -> Mapping[str, Any]:
-    return await _show(visit, _find(visit))
+async def build(page: PageContext) -> Mapping[str, Any]:
+    return await _show(page, _find(page))
 
 
-async def receive(visit: Visit, posted: Mapping[str, str]) -> Mapping[str, Any] | Go:
+async def receive(page: PageContext, posted: Mapping[str, str]) -> Mapping[str, Any] | Redirect:
     """By the UID that the reader has looked at: a new job of the name is not meant."""
-    job = _find(visit)
+    job = _find(page)
     typed, uid = posted.get("name", "").strip(), posted.get("uid", "")
     if typed != job.key.name:
-        return await _show(visit, job, explain_other(job.key.name, typed))
+        return await _show(page, job, explain_other(job.key.name, typed))
     try:
-        await visit.api.delete(job.resource, *job.key, uid=uid or job.uid)
+        await page.api.delete(job.resource, *job.key, uid=uid or job.uid)
     except NotFound:
         pass
     except Conflict:
         said = phrase("nothing was deleted: this is another job of the same name, made while you looked at the first")
-        return await _show(visit, job, said)
-    return Go("/")
+        return await _show(page, job, said)
+    return Redirect("/")
 
 
-def _find(visit: Visit) -> StoredJob:
-    resource, manifest = find_job(visit)
+def _find(page: PageContext) -> StoredJob:
+    resource, manifest = find_job(page)
     if manifest is None:
-        raise tell_missing(visit)
+        raise tell_missing(page)
     return read_stored(resource, manifest)
 
 
-async def _show(visit: Visit, job: StoredJob, refused: Phrase | None = None) -> Mapping[str, Any]:
-    pods = [pod for topic in list_pod_topics(visit.path) for pod in visit.objects(topic)]
+async def _show(page: PageContext, job: StoredJob, refused: Phrase | None = None) -> Mapping[str, Any]:
+    pods = [pod for topic in list_pod_topics(page.path) for pod in page.objects(topic)]
     alive = [pod for pod in pods if is_controlled_by(pod, job.uid)]
-    may = await visit.may("delete", job.resource, job.key.namespace)
+    may = await page.may("delete", job.resource, job.key.namespace)
     return {
-        "head": build_head(visit, job.resource, job.manifest),
+        "head": build_head(page, job.resource, job.manifest),
         "name": job.key.name,
         "uid": job.uid,
-        "refused": visit.say(refused) if refused else "",
+        "refused": page.say(refused) if refused else "",
         "may": may,
-        "goes": [visit.say(each) for each in list_deleted(job, len(alive))],
-        "stays": [visit.say(each) for each in list_kept(local=visit.world.local, logs=visit.world.logs is not None)],
+        "goes": [page.say(each) for each in list_deleted(job, len(alive))],
+        "stays": [page.say(each) for each in list_kept(local=page.backend.local, logs=page.backend.logs is not None)],
         "command": next(
-            each for each in list_commands(job, visit.world.kubectl, visit.world.options) if each.name == "delete"
+            each for each in list_commands(job, page.backend.kubectl, page.backend.options) if each.name == "delete"
         ),
     }
 

@@ -11,10 +11,10 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from paddock.console.addresses import JOB
+from paddock.console.backend import KeptLog, Logs
 from paddock.console.feed import Topic
 from paddock.console.heads import build_head, find_job, list_job_topics, list_pod_topics, tell_missing
-from paddock.console.visit import Screen, Visit
-from paddock.console.world import KeptLog, Logs
+from paddock.console.page_context import PageContext, Screen
 from paddock.doctor.findings import Finding
 from paddock.doctor.job_case import Printed, Surroundings, examine_job
 from paddock.doctor.log_bytes import LogBytes
@@ -40,28 +40,28 @@ def list_topics(path: Mapping[str, str], query: Mapping[str, str]) -> Sequence[T
     return [*list_job_topics(path, query), *list_pod_topics(path)]
 
 
-async def build(visit: Visit) -> Mapping[str, Any]:
-    resource, manifest = find_job(visit)
+async def build(page: PageContext) -> Mapping[str, Any]:
+    resource, manifest = find_job(page)
     if manifest is None:
-        raise tell_missing(visit)
+        raise tell_missing(page)
     stored = read_stored(resource, manifest)
     pods = [
-        pod for topic in list_pod_topics(visit.path) for pod in visit.objects(topic)
+        pod for topic in list_pod_topics(page.path) for pod in page.objects(topic)
         if is_controlled_by(pod, stored.uid)
     ]  # fmt: skip
-    printed, more = await _read_logs(visit, stored)
+    printed, more = await _read_logs(page, stored)
     findings: Sequence[Finding] = ()
-    elsewhere = stored.key.namespace != visit.world.namespace
-    options = visit.world.options + (f" -n {stored.key.namespace}" if elsewhere else "")
+    elsewhere = stored.key.namespace != page.backend.namespace
+    options = page.backend.options + (f" -n {stored.key.namespace}" if elsewhere else "")
     if stored.job is not None:
-        around = await _look_around(visit, stored, pods, printed)
-        findings = examine_job(stored.job, stored.status, pods, printed, visit.now, around, options)
+        around = await _look_around(page, stored, pods, printed)
+        findings = examine_job(stored.job, stored.status, pods, printed, page.now, around, options)
     looked = _tell(len(pods), len(printed), sum(each.log.lines for each in printed.values()))
     return {
-        "head": build_head(visit, resource, manifest),
+        "head": build_head(page, resource, manifest),
         "readable": stored.job is not None,
-        "findings": [_show(visit, each) for each in findings],
-        "looked": visit.say(looked),
+        "findings": [_show(page, each) for each in findings],
+        "looked": page.say(looked),
         "more": more,
         "command": f"paddock doctor {stored.key.name}{options}",
     }
@@ -76,21 +76,21 @@ def _tell(pods: int, logs: int, lines: int) -> Phrase:
     )
 
 
-def _show(visit: Visit, finding: Finding) -> Mapping[str, str]:
+def _show(page: PageContext, finding: Finding) -> Mapping[str, str]:
     return {
         "check": finding.check,
         "severity": str(finding.severity),
         "where": finding.where,
-        "what": visit.say(finding.what),
-        "why": visit.say(finding.why),
-        "mend": visit.say(finding.mend),
+        "what": page.say(finding.what),
+        "why": page.say(finding.why),
+        "mend": page.say(finding.mend),
         "command": finding.command,
     }
 
 
-async def _read_logs(visit: Visit, stored: StoredJob) -> tuple[dict[str, Printed], bool]:
+async def _read_logs(page: PageContext, stored: StoredJob) -> tuple[dict[str, Printed], bool]:
     """Of the last attempt that has printed; and whether more of them is to be read."""
-    source = visit.world.logs(visit.identity) if visit.world.logs else None
+    source = page.backend.logs(page.identity) if page.backend.logs else None
     if source is None:
         return {}, False
     try:
@@ -127,26 +127,26 @@ def _read(opened: OpenLog, most: int) -> LogBytes:
 
 
 async def _look_around(
-    visit: Visit, stored: StoredJob, pods: Sequence[Manifest], printed: Collection[str]
+    page: PageContext, stored: StoredJob, pods: Sequence[Manifest], printed: Collection[str]
 ) -> Surroundings:
-    cores = await _find_cores(visit, stored, printed)
-    environments, world = visit.world.environments, visit.world
+    cores = await _find_cores(page, stored, printed)
+    environments, backend = page.backend.environments, page.backend
     if environments is None:
-        return Surroundings(cores, local=world.local)
+        return Surroundings(cores, local=backend.local)
     try:
-        known = (await visit.api.list(ENVIRONMENTS)).items
+        known = (await page.api.list(ENVIRONMENTS)).items
     except ApiError:
-        return Surroundings(cores, local=world.local)
+        return Surroundings(cores, local=backend.local)
     used = {name for pod in pods for name in environments.read_used(pod, known)}
     chosen = next((each for each in known if name_of(each) in used), None)
     if chosen is None:
-        return Surroundings(cores, local=world.local)
+        return Surroundings(cores, local=backend.local)
     requirements = tuple(map(str, (chosen.get("spec") or {}).get("requirements") or ()))
-    return Surroundings(cores, environment=name_of(chosen), requirements=requirements, local=world.local)
+    return Surroundings(cores, environment=name_of(chosen), requirements=requirements, local=backend.local)
 
 
-async def _find_cores(visit: Visit, stored: StoredJob, ranks: Collection[str]) -> Mapping[str, float]:
-    source = visit.world.metrics(visit.identity) if visit.world.metrics else None
+async def _find_cores(page: PageContext, stored: StoredJob, ranks: Collection[str]) -> Mapping[str, float]:
+    source = page.backend.metrics(page.identity) if page.backend.metrics else None
     if source is None or not ranks:
         return {}
     try:
@@ -156,7 +156,7 @@ async def _find_cores(visit: Visit, stored: StoredJob, ranks: Collection[str]) -
     return {
         each.rank: float(each.columns["cpu"][-1])
         for each in used.ranks
-        if each.times and visit.now - each.times[-1] < _RECENT and len(each.columns.get("cpu", ()))
+        if each.times and page.now - each.times[-1] < _RECENT and len(each.columns.get("cpu", ()))
     }
 
 

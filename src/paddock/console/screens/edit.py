@@ -26,8 +26,8 @@ from paddock.console.forms.editor import (
     read_text,
     show_draft,
 )
-from paddock.console.turns import work_to_the_end
-from paddock.console.visit import Go, Missing, Screen, Visit
+from paddock.console.page_context import Missing, PageContext, Redirect, Screen
+from paddock.console.reader_locks import work_to_the_end
 from paddock.kube.errors import ApiError, Conflict, NotFound
 from paddock.kube.meta import Manifest, Resource
 from paddock.manifests.edits import write_document
@@ -44,24 +44,24 @@ def list_topics(_path: Mapping[str, str], _query: Mapping[str, str]) -> Sequence
     return TOPICS
 
 
-async def build(visit: Visit) -> Mapping[str, Any]:
-    resource, stored = await _fetch(visit)
-    choices = await find_choices(visit, visit.path["namespace"])
+async def build(page: PageContext) -> Mapping[str, Any]:
+    resource, stored = await _fetch(page)
+    choices = await find_choices(page, page.path["namespace"])
     draft = await work_to_the_end(lambda: read_text(write_document(take_editable(stored)), choices))
-    return await _show(visit, resource, stored, draft, draft.text)
+    return await _show(page, resource, stored, draft, draft.text)
 
 
-async def receive(visit: Visit, posted: Mapping[str, str]) -> Mapping[str, Any] | Go:
-    choices = await find_choices(visit, visit.path["namespace"])
+async def receive(page: PageContext, posted: Mapping[str, str]) -> Mapping[str, Any] | Redirect:
+    choices = await find_choices(page, page.path["namespace"])
     draft = await work_to_the_end(partial(read_posted, posted, choices))
     try:
-        resource, stored = await _fetch(visit)
+        resource, stored = await _fetch(page)
     except (Missing, ApiError) as error:  # what was typed stays
         said = error.said if isinstance(error, Missing) else _explain_api(error)
-        notes = [{"good": False, "said": visit.say(said)}]
+        notes = [{"good": False, "said": page.say(said)}]
         return {
-            **show_draft(visit, draft, notes),
-            **_names(visit),
+            **show_draft(page, draft, notes),
+            **_names(page),
             "base": posted.get("base", "")[:MOST_CHARACTERS],
             "may": True,
         }
@@ -69,66 +69,64 @@ async def receive(visit: Visit, posted: Mapping[str, str]) -> Mapping[str, Any] 
     if base != now:
         # The next save is meant to overwrite, as the page then shows what it overwrites; a check alone is not seen.
         is_save = posted.get("do") == "save"
-        return await _show(visit, resource, stored, draft, now if is_save else base, base)
+        return await _show(page, resource, stored, draft, now if is_save else base, base)
     edited = _find_edited(draft)
-    if posted.get("do") != "save" or edited is None or _refuse(visit, edited, stored):
-        return await _show(visit, resource, stored, draft, base)
+    if posted.get("do") != "save" or edited is None or _refuse(page, edited, stored):
+        return await _show(page, resource, stored, draft, base)
     try:
-        saved = await _save(visit, resource, stored, edited)
+        saved = await _save(page, resource, stored, edited)
     except ApiError as error:
-        return {**await _show(visit, resource, stored, draft, base), "notes": _tell_refused(visit, error)}
+        return {**await _show(page, resource, stored, draft, base), "notes": _tell_refused(page, error)}
     if saved is not None:
-        return await _show(visit, resource, saved, draft, write_document(take_editable(saved)), base)
-    return Go(address_of_job(resource, visit.path["namespace"], visit.path["name"]))
+        return await _show(page, resource, saved, draft, write_document(take_editable(saved)), base)
+    return Redirect(address_of_job(resource, page.path["namespace"], page.path["name"]))
 
 
-async def _fetch(visit: Visit) -> tuple[Resource, Manifest]:
-    resource = find_kind(visit.path["kind"])
+async def _fetch(page: PageContext) -> tuple[Resource, Manifest]:
+    resource = find_kind(page.path["kind"])
     try:
         if resource is None:
             raise NotFound("")
-        return resource, await visit.api.get(resource, visit.path["namespace"], visit.path["name"])
+        return resource, await page.api.get(resource, page.path["namespace"], page.path["name"])
     except NotFound:
-        said = phrase(
-            "there is no job {name} in {namespace}", name=visit.path["name"], namespace=visit.path["namespace"]
-        )
+        said = phrase("there is no job {name} in {namespace}", name=page.path["name"], namespace=page.path["namespace"])
         raise Missing(said) from None
 
 
-async def _save(visit: Visit, resource: Resource, stored: Manifest, edited: Manifest) -> Manifest | None:
+async def _save(page: PageContext, resource: Resource, stored: Manifest, edited: Manifest) -> Manifest | None:
     """None if it is saved; else the job as somebody changed it meanwhile."""
     seen = take_editable(stored)
     for attempt in range(_MOST_TRIES):
         try:
-            await visit.api.replace(resource, merge_edit(stored, edited), strict=True)
+            await page.api.replace(resource, merge_edit(stored, edited), strict=True)
             return None
         except Conflict:
             if attempt == _MOST_TRIES - 1:
                 raise
-            _, stored = await _fetch(visit)
+            _, stored = await _fetch(page)
             if take_editable(stored) != seen:
                 return stored
     return None
 
 
-async def _ask(visit: Visit, resource: Resource, stored: Manifest, edited: Manifest) -> list[Note]:
+async def _ask(page: PageContext, resource: Resource, stored: Manifest, edited: Manifest) -> list[Note]:
     """What the server says of it (a dry run)."""
     try:
-        await visit.api.replace(resource, merge_edit(stored, edited), strict=True, dry_run=True)
+        await page.api.replace(resource, merge_edit(stored, edited), strict=True, dry_run=True)
     except Conflict:
         return []  # the status changed in between
     except ApiError as error:
-        return _tell_refused(visit, error)
-    return [{"good": True, "said": visit.say(phrase("the server takes it (dry run)"))}]
+        return _tell_refused(page, error)
+    return [{"good": True, "said": page.say(phrase("the server takes it (dry run)"))}]
 
 
 def _explain_api(error: ApiError) -> Phrase:
     return phrase("the cluster's API answered: {why}", why=Foreign(error.message))
 
 
-def _names(visit: Visit) -> Mapping[str, Any]:
-    namespace, name = visit.path["namespace"], visit.path["name"]
-    resource = find_kind(visit.path["kind"])
+def _names(page: PageContext) -> Mapping[str, Any]:
+    namespace, name = page.path["namespace"], page.path["name"]
+    resource = find_kind(page.path["kind"])
     return {
         "name": name,
         "namespace": namespace,
@@ -138,9 +136,9 @@ def _names(visit: Visit) -> Mapping[str, Any]:
     }
 
 
-def _tell_refused(visit: Visit, error: ApiError) -> list[Note]:
+def _tell_refused(page: PageContext, error: ApiError) -> list[Note]:
     return [
-        {"good": False, "said": visit.say(phrase("the server refuses it: {why}", why=Foreign(each)))}
+        {"good": False, "said": page.say(phrase("the server refuses it: {why}", why=Foreign(each)))}
         for each in list_said(error)
     ]
 
@@ -150,43 +148,43 @@ def _find_edited(draft: Draft) -> Manifest | None:
     return draft.objects[0].manifest if len(draft.objects) == 1 else None
 
 
-def _refuse(visit: Visit, edited: Manifest, stored: Manifest) -> list[str]:
+def _refuse(page: PageContext, edited: Manifest, stored: Manifest) -> list[str]:
     """What no edit may change."""
     moved = find_moved(stored, edited)
-    problems = visit.world.refuse_edit(edited, stored) if visit.world.refuse_edit else ()
-    return [*([visit.say(moved)] if moved else []), *(explain_problem(each, visit.language) for each in problems)]
+    problems = page.backend.refuse_edit(edited, stored) if page.backend.refuse_edit else ()
+    return [*([page.say(moved)] if moved else []), *(explain_problem(each, page.language) for each in problems)]
 
 
 async def _show(
-    visit: Visit, resource: Resource, stored: Manifest, draft: Draft, base: str, before: str = ""
+    page: PageContext, resource: Resource, stored: Manifest, draft: Draft, base: str, before: str = ""
 ) -> Mapping[str, Any]:
     """`base`: the job's text that the reader knows; `before`: the one that was known until somebody changed it."""
-    notes: list[Note] = [{"good": False, "said": visit.say(explain_stale(stored))}] if before else []
+    notes: list[Note] = [{"good": False, "said": page.say(explain_stale(stored))}] if before else []
     edited = _find_edited(draft)
     lines = await work_to_the_end(lambda: diff(take_editable(stored), take_editable(edited)) if edited else [])
     if edited is not None and lines:
-        refused = _refuse(visit, edited, stored)
+        refused = _refuse(page, edited, stored)
         notes += [{"good": False, "said": each} for each in refused]
         if not refused:
-            notes += await _ask(visit, resource, stored, edited)
-            notes += [{"good": True, "said": each} for each in _tell_cost(visit, resource, stored, draft)]
+            notes += await _ask(page, resource, stored, edited)
+            notes += [{"good": True, "said": each} for each in _tell_cost(page, resource, stored, draft)]
     theirs = partial(diff_texts, before, write_document(take_editable(stored)))
     return {
-        **show_draft(visit, draft, notes),
-        **_names(visit),
+        **show_draft(page, draft, notes),
+        **_names(page),
         "base": base,
         "lines": lines,
         "theirs": await work_to_the_end(theirs) if before else [],
-        "may": await visit.may("update", resource, visit.path["namespace"]),
+        "may": await page.may("update", resource, page.path["namespace"]),
     }
 
 
-def _tell_cost(visit: Visit, resource: Resource, stored: Manifest, draft: Draft) -> list[str]:
+def _tell_cost(page: PageContext, resource: Resource, stored: Manifest, draft: Draft) -> list[str]:
     before = read_stored(resource, stored)
     (after,) = draft.objects
     if before.job is None or after.job is None:
         return []
-    return [visit.say(each) for each in explain_cost(before.job, after.job, before.status)]
+    return [page.say(each) for each in explain_cost(before.job, after.job, before.status)]
 
 
 SCREEN = Screen("edit", f"{JOB}/edit", phrase("Edit"), list_topics, build, live=False, receive=receive)

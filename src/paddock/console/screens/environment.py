@@ -7,8 +7,8 @@ from typing import Any
 
 from paddock.console.addresses import ENVIRONMENT
 from paddock.console.feed import Topic
+from paddock.console.page_context import Missing, PageContext, Screen
 from paddock.console.screens.environments import ONLY_HERE, TOPICS, build_row, list_users, say_message, show_user
-from paddock.console.visit import Missing, Screen, Visit
 from paddock.kube.meta import ENVIRONMENTS, Manifest, name_of
 from paddock.kube.nearness import nearest
 from paddock.manifests.edits import write_document
@@ -25,23 +25,23 @@ def list_topics(_path: Mapping[str, str], _query: Mapping[str, str]) -> Sequence
     return TOPICS  # the nearest name, and who uses it, take all of them
 
 
-async def build(visit: Visit) -> Mapping[str, Any]:
-    if visit.world.environments is None:
+async def build(page: PageContext) -> Mapping[str, Any]:
+    if page.backend.environments is None:
         raise Missing(ONLY_HERE)
-    known, name = visit.objects(Topic(ENVIRONMENTS)), visit.path["name"]
+    known, name = page.objects(Topic(ENVIRONMENTS)), page.path["name"]
     found = next((each for each in known if name_of(each) == name), None)
     if found is None:
         raise Missing(explain_absence(name, list(map(name_of, known))))
-    row, users = read_environment_row(found), list_users(visit, known).get(name, [])
+    row, users = read_environment_row(found), list_users(page, known).get(name, [])
     return {
-        "row": build_row(visit, row, []),
-        "said": visit.say(say_message(row)) if row.message else "",
+        "row": build_row(page, row, []),
+        "said": page.say(say_message(row)) if row.message else "",
         "users": [show_user(each) for each in users[:MOST_USERS]],
         "more": max(0, len(users) - MOST_USERS),
         "manifest": write_document(hide_addresses(without_server_fields(found))),
-        "log": await visit.world.environments.read_log(found),
-        "may_build": row.phase in ("Pending", "Failed") and await visit.may("patch", ENVIRONMENTS, ""),
-        "may_delete": await visit.may("delete", ENVIRONMENTS, ""),
+        "log": await page.backend.environments.read_log(found),
+        "may_build": row.phase in ("Pending", "Failed") and await page.may("patch", ENVIRONMENTS, ""),
+        "may_delete": await page.may("delete", ENVIRONMENTS, ""),
         "again": SECONDS if row.phase == "Building" else 0.0,
     }
 

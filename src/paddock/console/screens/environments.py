@@ -7,7 +7,7 @@ from typing import Any
 
 from paddock.console.addresses import address_of_environment, address_of_job
 from paddock.console.feed import Topic
-from paddock.console.visit import Screen, Visit
+from paddock.console.page_context import PageContext, Screen
 from paddock.jobs.apis.registry import KINDS
 from paddock.kube.meta import ENVIRONMENTS, PODS, Manifest, name_of
 from paddock.kube.quantities import format_bytes
@@ -24,33 +24,33 @@ def list_topics(_path: Mapping[str, str], _query: Mapping[str, str]) -> Sequence
     return TOPICS
 
 
-async def build(visit: Visit) -> Mapping[str, Any]:
-    if visit.world.environments is None:
-        return {"elsewhere": visit.say(ONLY_HERE), "rows": []}
-    found = sorted(visit.objects(Topic(ENVIRONMENTS)), key=name_of)
-    users = list_users(visit, found)
-    rows = [build_row(visit, read_environment_row(each), users.get(name_of(each), [])) for each in found]
+async def build(page: PageContext) -> Mapping[str, Any]:
+    if page.backend.environments is None:
+        return {"elsewhere": page.say(ONLY_HERE), "rows": []}
+    found = sorted(page.objects(Topic(ENVIRONMENTS)), key=name_of)
+    users = list_users(page, found)
+    rows = [build_row(page, read_environment_row(each), users.get(name_of(each), [])) for each in found]
     return {"elsewhere": "", "rows": rows}
 
 
-def list_users(visit: Visit, environments: Sequence[Manifest]) -> dict[str, list[User]]:
+def list_users(page: PageContext, environments: Sequence[Manifest]) -> dict[str, list[User]]:
     """By the name of the Environment: the jobs, and the pods of no job."""
-    jobs = [plan for kind in KINDS for plan in visit.read(Topic(kind), read_plan)]
-    if visit.world.environments is None:
+    jobs = [plan for kind in KINDS for plan in page.read(Topic(kind), read_plan)]
+    if page.backend.environments is None:
         return {}
-    read = read_users(environments, jobs, visit.objects(Topic(PODS)), visit.world.environments.read_used)
+    read = read_users(environments, jobs, page.objects(Topic(PODS)), page.backend.environments.read_used)
     return {name: count_users(users, jobs) for name, users in read.items()}
 
 
-def build_row(visit: Visit, row: EnvironmentRow, users: Sequence[User]) -> Mapping[str, Any]:
+def build_row(page: PageContext, row: EnvironmentRow, users: Sequence[User]) -> Mapping[str, Any]:
     return {
         "name": row.name,
         "address": address_of_environment(row.name),
         "phase": row.phase,
         "progress": row.progress if row.phase == "Building" else None,
-        "said": visit.say(say_message(row)) if row.phase in ("Building", "Failed") else "",
+        "said": page.say(say_message(row)) if row.phase in ("Building", "Failed") else "",
         "python": row.python,
-        "torch": visit.say(phrase("{said}", said=Foreign(row.torch))) if row.torch else "",
+        "torch": page.say(phrase("{said}", said=Foreign(row.torch))) if row.torch else "",
         "packages": row.requirements,
         "images": row.images,
         "size": format_bytes(row.size) if row.size else "",

@@ -15,8 +15,8 @@ from paddock.console.heads import (
     list_pod_topics,
     tell_missing,
 )
+from paddock.console.page_context import PageContext, Screen
 from paddock.console.screens.listed import link_to
-from paddock.console.visit import Screen, Visit
 from paddock.kube.meta import EVENTS, SERVICES
 from paddock.views.events import (
     MOST_ROWS,
@@ -39,35 +39,35 @@ def list_topics(path: Mapping[str, str], query: Mapping[str, str]) -> Sequence[T
     return [*list_job_topics(path, query), *children, *list_group_topics(path), Topic(EVENTS, namespace)]
 
 
-async def build(visit: Visit) -> Mapping[str, Any]:
-    resource, job = find_job(visit)
+async def build(page: PageContext) -> Mapping[str, Any]:
+    resource, job = find_job(page)
     if job is None:
-        raise tell_missing(visit)
-    children = [each for topic in visit.caches if topic.resource != EVENTS for each in visit.objects(topic)]
-    events = Topic(EVENTS, visit.path["namespace"])
+        raise tell_missing(page)
+    children = [each for topic in page.caches if topic.resource != EVENTS for each in page.objects(topic)]
+    events = Topic(EVENTS, page.path["namespace"])
     owned = list_owned(job, children)
-    rows = build_event_rows(each for each in visit.objects(events) if is_about(each, owned))
-    reason, counted = visit.query.get("reason", ""), False
+    rows = build_event_rows(each for each in page.objects(events) if is_about(each, owned))
+    reason, counted = page.query.get("reason", ""), False
     if reason:
         rows = [row for row in rows if row.reason == reason]
     elif len(rows) > MOST_ROWS:
         rows, counted = count_by_reason(rows), True
-    part = choose_part(visit.query.get("page", ""), len(rows), ON_A_PAGE)
-    error = visit.caches[events].error if events in visit.caches else None
+    part = choose_part(page.query.get("page", ""), len(rows), ON_A_PAGE)
+    error = page.caches[events].error if events in page.caches else None
     return {
-        "head": build_head(visit, resource, job),
-        "rows": [_show(visit, row) for row in cut_part(rows, part)],
+        "head": build_head(page, resource, job),
+        "rows": [_show(page, row) for row in cut_part(rows, part)],
         "counted": counted,
         "reason": reason,
         "total": len(rows),
         "part": part,
-        "link": link_to(visit.query),
-        "error": visit.say(phrase("{said}", said=Foreign(error.message))) if error else "",
+        "link": link_to(page.query),
+        "error": page.say(phrase("{said}", said=Foreign(error.message))) if error else "",
     }
 
 
-def _show(visit: Visit, row: EventRow) -> Mapping[str, Any]:
-    return {"row": row, "said": visit.say(phrase("{said}", said=Foreign(row.message)))}
+def _show(page: PageContext, row: EventRow) -> Mapping[str, Any]:
+    return {"row": row, "said": page.say(phrase("{said}", said=Foreign(row.message)))}
 
 
 SCREEN = Screen("events", f"{JOB}/events", phrase("Events"), list_topics, build)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from paddock.console.feed import Topic
-from paddock.console.visit import Screen, Visit
+from paddock.console.page_context import PageContext, Screen
 from paddock.words.phrases import Phrase, phrase
 
 KEYS: Sequence[tuple[str, Phrase]] = (
@@ -53,11 +53,11 @@ def list_topics(_path: Mapping[str, str], _query: Mapping[str, str]) -> Sequence
     return []
 
 
-async def build(visit: Visit) -> Mapping[str, Any]:
+async def build(page: PageContext) -> Mapping[str, Any]:
     return {
-        "keys": [(key.split(), visit.say(said)) for key, said in KEYS],
-        "words": [(visit.say(word), visit.say(said)) for word, said in WORDS],
-        "states": [(state, visit.say(said)) for state, said in STATES],
+        "keys": [(key.split(), page.say(said)) for key, said in KEYS],
+        "words": [(page.say(word), page.say(said)) for word, said in WORDS],
+        "states": [(state, page.say(said)) for state, said in STATES],
     }
 
 

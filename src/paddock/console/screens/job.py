@@ -8,11 +8,11 @@ from typing import Any
 from urllib.parse import quote
 
 from paddock.console.addresses import ENVIRONMENT, JOB, address_of_dataset, address_of_job
+from paddock.console.backend import KeptRun
 from paddock.console.feed import Cache, Topic
 from paddock.console.heads import build_head, find_job, list_job_topics, list_pod_topics, tell_missing
+from paddock.console.page_context import PageContext, Screen
 from paddock.console.screens.listed import link_to
-from paddock.console.visit import Screen, Visit
-from paddock.console.world import KeptRun
 from paddock.jobs.labels import ENVIRONMENT_ANNOTATION
 from paddock.jobs.model import Job
 from paddock.jobs.sentences.explain import explain_briefly
@@ -55,71 +55,71 @@ def list_topics(path: Mapping[str, str], query: Mapping[str, str]) -> Sequence[T
     return [*list_job_topics(path, query), *pods, *services, Topic(DATASETS, path["namespace"])]
 
 
-async def build(visit: Visit) -> Mapping[str, Any]:
-    resource, manifest = find_job(visit)
-    run = await _find_run(visit, resource, manifest)
+async def build(page: PageContext) -> Mapping[str, Any]:
+    resource, manifest = find_job(page)
+    run = await _find_run(page, resource, manifest)
     if manifest is None:
         if run is None:
-            raise tell_missing(visit)
-        return {"head": build_head(visit, resource, None), "gone": True}
+            raise tell_missing(page)
+        return {"head": build_head(page, resource, None), "gone": True}
     stored = read_stored(resource, manifest)
-    pods = [pod for topic in list_pod_topics(visit.path) for pod in visit.objects(topic)]
-    rows = build_rank_rows(stored.job, stored.status, pods, stored.uid, visit.language)
-    part = choose_part(visit.query.get("page", ""), len(rows), RANKS_ON_A_PAGE)
+    pods = [pod for topic in list_pod_topics(page.path) for pod in page.objects(topic)]
+    rows = build_rank_rows(stored.job, stored.status, pods, stored.uid, page.language)
+    part = choose_part(page.query.get("page", ""), len(rows), RANKS_ON_A_PAGE)
     created = read_time(metadata(manifest).get("creationTimestamp"))
     run = run or KeptRun()
-    attempts = build_timeline(stored.status, created, run.begun, run.causes, pods, stored.uid, visit.now)
+    attempts = build_timeline(stored.status, created, run.begun, run.causes, pods, stored.uid, page.now)
     past = merge_sizes(run.sizes)
     address = address_of_job(resource, *stored.key)
     return {
-        "head": build_head(visit, resource, manifest),
+        "head": build_head(page, resource, manifest),
         "gone": False,
-        "buttons": await _build_buttons(visit, stored, address),
-        "attempts": [_show_attempt(visit, each) for each in attempts[:_ATTEMPTS]],
+        "buttons": await _build_buttons(page, stored, address),
+        "attempts": [_show_attempt(page, each) for each in attempts[:_ATTEMPTS]],
         "more_attempts": max(0, len(attempts) - _ATTEMPTS),
         "past_sizes": past[-_SIZES:] if len(past) > 1 else (),
-        "ranks": [_show_rank(visit, each, address) for each in cut_part(rows, part)],
+        "ranks": [_show_rank(page, each, address) for each in cut_part(rows, part)],
         "total": len(rows),
         "part": part,
-        "link": link_to(visit.query),
+        "link": link_to(page.query),
         "written": _find_written(pods, stored.uid),
-        "datasets": _list_datasets(visit, resource, manifest),
-        **_show_job(visit, stored, manifest),
+        "datasets": _list_datasets(page, resource, manifest),
+        **_show_job(page, stored, manifest),
     }
 
 
-async def _find_run(visit: Visit, resource: Resource, manifest: Manifest | None) -> KeptRun | None:
-    source = visit.world.logs(visit.identity) if visit.world.logs else None
+async def _find_run(page: PageContext, resource: Resource, manifest: Manifest | None) -> KeptRun | None:
+    source = page.backend.logs(page.identity) if page.backend.logs else None
     if source is None:
         return None
     uid = uid_of(manifest) if manifest else ""
     try:
-        return await source.find(resource, visit.path["namespace"], visit.path["name"], uid)
+        return await source.find(resource, page.path["namespace"], page.path["name"], uid)
     except ApiError:  # who may not read the logs of its pods may still see the job
         return None
 
 
-async def _build_buttons(visit: Visit, stored: StoredJob, address: str) -> list[Mapping[str, Any]]:
+async def _build_buttons(page: PageContext, stored: StoredJob, address: str) -> list[Mapping[str, Any]]:
     """With an address: a page, as what cannot be taken back, or wants to be typed, has one."""
     namespace = stored.key.namespace
     found: list[Mapping[str, Any]] = []
     pages = {each: f"{address}/{each}" for each in ("edit", "cancel", "delete")}
     pages["clone"] = f"/new?from={address.removeprefix('/jobs/')}"
-    for each in list_commands(stored, visit.world.kubectl, visit.world.options):
-        may = await visit.may(each.verb, stored.resource, namespace)
+    for each in list_commands(stored, page.backend.kubectl, page.backend.options):
+        may = await page.may(each.verb, stored.resource, namespace)
         refused = None if may else _refuse(each.verb, stored)
-        found.append({**_show_button(visit, each, refused), "address": pages.get(each.name, "")})
+        found.append({**_show_button(page, each, refused), "address": pages.get(each.name, "")})
     return found
 
 
-def _show_button(visit: Visit, command: JobCommand, refused: Phrase | None) -> Mapping[str, Any]:
+def _show_button(page: PageContext, command: JobCommand, refused: Phrase | None) -> Mapping[str, Any]:
     why = refused or command.why_not
     return {
         "name": command.name,
-        "title": visit.say(command.title),
+        "title": page.say(command.title),
         "paddock": command.paddock,
         "kubectl": command.kubectl,
-        "why_not": visit.say(why) if why else "",
+        "why_not": page.say(why) if why else "",
         "refused": refused is not None,
     }
 
@@ -132,39 +132,39 @@ def _refuse(verb: str, stored: StoredJob) -> Phrase:
     )  # fmt: skip
 
 
-def _show_attempt(visit: Visit, row: AttemptRow) -> Mapping[str, Any]:
-    return {"row": row, "why": explain_briefly(row.cause, visit.language) if row.cause else ""}
+def _show_attempt(page: PageContext, row: AttemptRow) -> Mapping[str, Any]:
+    return {"row": row, "why": explain_briefly(row.cause, page.language) if row.cause else ""}
 
 
-def _show_rank(visit: Visit, row: RankRow, address: str) -> Mapping[str, Any]:
-    why = visit.say(phrase("{said}", said=Foreign(row.pod.message))) if row.pod and row.pod.message else ""
+def _show_rank(page: PageContext, row: RankRow, address: str) -> Mapping[str, Any]:
+    why = page.say(phrase("{said}", said=Foreign(row.pod.message))) if row.pod and row.pod.message else ""
     return {"row": row, "why": why, "log": f"{address}/logs?rank={row.rank}"}
 
 
-def _show_job(visit: Visit, stored: StoredJob, manifest: Manifest) -> Mapping[str, Any]:
+def _show_job(page: PageContext, stored: StoredJob, manifest: Manifest) -> Mapping[str, Any]:
     """What the manifest asks for; of one that is wrong, only that."""
     job, status = stored.job, stored.shown_status
-    problems = [explain_problem(each, visit.language) for each in stored.problems]
+    problems = [explain_problem(each, page.language) for each in stored.problems]
     facts: dict[str, Any] = {
         "status": status,
         "problems": problems,
         "created": read_time(metadata(manifest).get("creationTimestamp")),
         "without": annotations_of(manifest).get(WITHOUT_ANNOTATION, ""),
-        "ports": _list_ports(visit, stored),
-        "environment": _find_environment(visit, manifest),
-        "outputs": visit.world.find_outputs(manifest) if visit.world.find_outputs else "",
+        "ports": _list_ports(page, stored),
+        "environment": _find_environment(page, manifest),
+        "outputs": page.backend.find_outputs(manifest) if page.backend.find_outputs else "",
     }
     if job is None:
         return {**facts, "job": None, "roles": [], "notes": [], "asked": "", "restarts": "", "sizes": "", "places": ()}
     return {
         **facts,
         "job": job,
-        "roles": build_role_rows(job, status, [trained_container(job, role) for role in job.roles], visit.language),
-        "notes": tell_once(job.warnings, visit.language),
-        "asked": total_asked(job, visit.language),
-        "restarts": visit.say(explain_restarts(job, status) or ""),
-        "sizes": visit.say(explain_sizes(job) or ""),
-        "places": _list_places(visit, job),
+        "roles": build_role_rows(job, status, [trained_container(job, role) for role in job.roles], page.language),
+        "notes": tell_once(job.warnings, page.language),
+        "asked": total_asked(job, page.language),
+        "restarts": page.say(explain_restarts(job, status) or ""),
+        "sizes": page.say(explain_sizes(job) or ""),
+        "places": _list_places(page, job),
     }
 
 
@@ -180,10 +180,10 @@ def tell_once(problems: Iterable[Problem], language: str) -> list[str]:
     ]
 
 
-def _find_environment(visit: Visit, manifest: Manifest) -> Mapping[str, str] | None:
+def _find_environment(page: PageContext, manifest: Manifest) -> Mapping[str, str] | None:
     """The Environment that the job names; on a cluster the image itself is run."""
     name = annotations_of(manifest).get(ENVIRONMENT_ANNOTATION, "")
-    return {"name": name, "address": ENVIRONMENT.format(name=quote(name))} if name and visit.world.local else None
+    return {"name": name, "address": ENVIRONMENT.format(name=quote(name))} if name and page.backend.local else None
 
 
 def _find_written(pods: Sequence[Manifest], uid: str) -> str:
@@ -192,35 +192,35 @@ def _find_written(pods: Sequence[Manifest], uid: str) -> str:
     return next(filter(None, map(read_original, written)), "")
 
 
-def _list_places(visit: Visit, job: Job) -> Sequence[str]:
+def _list_places(page: PageContext, job: Job) -> Sequence[str]:
     """Of volumes that outlive pods; on a laptop the outputs have a directory of their own."""
-    return () if visit.world.local else find_places(job)
+    return () if page.backend.local else find_places(job)
 
 
-def _list_datasets(visit: Visit, resource: Resource, manifest: Manifest) -> list[Mapping[str, Any]]:
+def _list_datasets(page: PageContext, resource: Resource, manifest: Manifest) -> list[Mapping[str, Any]]:
     """Those that the job uses, and those that it names and that are not there, or are `hidden` from the reader."""
     use = read_use(resource, manifest)
-    rows = [row for row in visit.read(Topic(DATASETS, visit.path["namespace"]), read_dataset_row) if use.uses(row)]
+    rows = [row for row in page.read(Topic(DATASETS, page.path["namespace"]), read_dataset_row) if use.uses(row)]
     found: list[Mapping[str, Any]] = [
         {
             "name": row.key.name,
             "address": address_of_dataset(*row.key),
             "phase": str(row.status.phase),
-            "amount": visit.say(say_amount(row.status)),
+            "amount": page.say(say_amount(row.status)),
             "hidden": False,
         }
         for row in rows
     ]
-    hidden = isinstance(visit.caches.get(Topic(DATASETS, visit.path["namespace"]), Cache()).error, Forbidden)
+    hidden = isinstance(page.caches.get(Topic(DATASETS, page.path["namespace"]), Cache()).error, Forbidden)
     absent = use.names - {row.key.name for row in rows}
     found += [{"name": name, "address": "", "phase": "", "amount": "", "hidden": hidden} for name in absent]
     return sorted(found, key=lambda each: str(each["name"]))
 
 
-def _list_ports(visit: Visit, stored: StoredJob) -> list[str]:
+def _list_ports(page: PageContext, stored: StoredJob) -> list[str]:
     """`demo-worker-0:2379`, of its services."""
     services = [
-        each for topic in visit.caches if topic.resource == SERVICES for each in visit.objects(topic)
+        each for topic in page.caches if topic.resource == SERVICES for each in page.objects(topic)
         if is_controlled_by(each, stored.uid)
     ]  # fmt: skip
     found = []

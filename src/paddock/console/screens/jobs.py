@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from paddock.console.addresses import address_of_job, name_kind
+from paddock.console.backend import Printing, Spark, Sparks
 from paddock.console.charts.sparks import draw_spark
 from paddock.console.feed import Cache, Topic
 from paddock.console.heads import give_advice
+from paddock.console.page_context import PageContext, Screen
 from paddock.console.screens.charts import format_number
 from paddock.console.screens.listed import link_to
-from paddock.console.visit import Screen, Visit
-from paddock.console.world import Printing, Spark, Sparks
 from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.exit_codes import has_failed_rank
 from paddock.jobs.model import Phase
@@ -34,18 +34,18 @@ def list_topics(_path: Mapping[str, str], query: Mapping[str, str]) -> Sequence[
     return [Topic(resource, query.get("namespace", "")) for resource in KINDS]
 
 
-async def build(visit: Visit) -> Mapping[str, Any]:
-    query = visit.query
+async def build(page: PageContext) -> Mapping[str, Any]:
+    query = page.query
     wanted = Filter(query.get("phase", ""), query.get("kind", ""), query.get("namespace", ""), query.get("q", ""))
-    topics = list_topics(visit.path, query)
-    found: list[Listed] = [(topic.resource, row) for topic in topics for row in visit.read(topic, read_job_row)]
+    topics = list_topics(page.path, query)
+    found: list[Listed] = [(topic.resource, row) for topic in topics for row in page.read(topic, read_job_row)]
     fitting = [each for each in found if wanted.matches(each, any_phase=True)]
     shown = order_jobs(each for each in fitting if wanted.matches(each))
     part = choose_part(query.get("page", ""), len(shown), ON_A_PAGE)
-    rows, again = build_rows(visit, cut_part(shown, part))
+    rows, again = build_rows(page, cut_part(shown, part))
     return {
         "rows": rows,
-        "with_losses": visit.world.sparks is not None,
+        "with_losses": page.backend.sparks is not None,
         "again": again,
         "counts": count_phases(fitting),
         "all": len(fitting),
@@ -56,24 +56,24 @@ async def build(visit: Visit) -> Mapping[str, Any]:
         "kinds": sorted({resource.kind for resource in KINDS}),
         "namespaces": sorted({row.namespace for _, row in found}),
         "link": link_to(query),
-        "errors": _tell_errors(visit, topics),
-        "hidden": all(isinstance(_error_of(visit, each), Forbidden) for each in topics),
+        "errors": _tell_errors(page, topics),
+        "hidden": all(isinstance(_error_of(page, each), Forbidden) for each in topics),
     }
 
 
-def build_rows(visit: Visit, page: Sequence[Listed]) -> tuple[list[Mapping[str, Any]], float]:
-    """What the table shows of these jobs of the visit's cluster, and after how many seconds it looks again."""
-    sparks = visit.world.sparks(visit.identity) if visit.world.sparks else None
-    losses = sparks.look(_list_printing(page)) if sparks else {}
-    return [_build_row(visit, *each, losses) for each in page], _look_again(page, sparks)
+def build_rows(page: PageContext, shown_part: Sequence[Listed]) -> tuple[list[Mapping[str, Any]], float]:
+    """What the table shows of these jobs of the page's cluster, and after how many seconds it looks again."""
+    sparks = page.backend.sparks(page.identity) if page.backend.sparks else None
+    losses = sparks.look(_list_printing(shown_part)) if sparks else {}
+    return [_build_row(page, *each, losses) for each in shown_part], _look_again(shown_part, sparks)
 
 
-def _tell_errors(visit: Visit, topics: Sequence[Topic]) -> list[str]:
+def _tell_errors(page: PageContext, topics: Sequence[Topic]) -> list[str]:
     """Why some jobs are not shown. A kind that is not served has none; only if all are not, that is told."""
-    errors = {topic: error for topic in topics if (error := _error_of(visit, topic))}
+    errors = {topic: error for topic in topics if (error := _error_of(page, topic))}
     hidden = tuple(topic.resource.qualified for topic, error in errors.items() if isinstance(error, Forbidden))
     if errors and len(errors) == len(topics) and all(isinstance(each, NotFound) for each in errors.values()):
-        command = f"paddock manifests crd | {visit.world.kubectl} apply -f -"
+        command = f"paddock manifests crd | {page.backend.kubectl} apply -f -"
         said = [phrase("this cluster has no kind of training job yet: `{command}` installs them", command=command)]
     else:
         said = [
@@ -84,27 +84,27 @@ def _tell_errors(visit: Visit, topics: Sequence[Topic]) -> list[str]:
     # An API asks for rights before it looks whether a kind is served, so a line for each would say little.
     if hidden and len(hidden) < len(topics):
         said.append(phrase("{kinds} are not shown: your rights do not allow it", kinds=Names(hidden)))
-    return [visit.say(each) for each in said]
+    return [page.say(each) for each in said]
 
 
-def _error_of(visit: Visit, topic: Topic) -> ApiError | None:
-    return visit.caches.get(topic, Cache()).error
+def _error_of(page: PageContext, topic: Topic) -> ApiError | None:
+    return page.caches.get(topic, Cache()).error
 
 
-def _list_printing(page: Sequence[Listed]) -> list[Printing]:
+def _list_printing(shown_part: Sequence[Listed]) -> list[Printing]:
     """The jobs that have printed something."""
     return [
         Printing(resource, row.namespace, row.name, row.uid, row.phase.terminal)
-        for resource, row in page
+        for resource, row in shown_part
         if row.phase.terminal or row.phase in _PRINTING
     ]
 
 
-def _look_again(page: Sequence[Listed], sparks: Sparks | None) -> float:
+def _look_again(shown_part: Sequence[Listed], sparks: Sparks | None) -> float:
     """Seconds; 0 where changes of the jobs tell of everything."""
     if sparks is None:
         return 0.0
-    return SOON if sparks.reading else SECONDS if any(row.phase in _PRINTING for _, row in page) else 0.0
+    return SOON if sparks.reading else SECONDS if any(row.phase in _PRINTING for _, row in shown_part) else 0.0
 
 
 def _build_spark(spark: Spark | None) -> Mapping[str, str]:
@@ -128,8 +128,8 @@ def tell_far(spark: Spark) -> Phrase | None:
     return phrase("epoch {epoch}, {step}/{steps}", epoch=spark.epoch, step=spark.step, steps=spark.steps)
 
 
-def _build_row(visit: Visit, resource: Resource, row: JobRow, losses: Mapping[str, Spark]) -> Mapping[str, Any]:
-    advice = give_advice(visit, row.cause, resource, row.namespace, row.name)
+def _build_row(page: PageContext, resource: Resource, row: JobRow, losses: Mapping[str, Spark]) -> Mapping[str, Any]:
+    advice = give_advice(page, row.cause, resource, row.namespace, row.name)
     spark = losses.get(row.uid)
     return {
         "name": row.name,
@@ -142,10 +142,10 @@ def _build_row(visit: Visit, resource: Resource, row: JobRow, losses: Mapping[st
         "attempt": row.attempt,
         "restarts": row.restarts,
         "created": row.created,
-        "why": build_why(row, visit.language, most=_LONGEST_WHY),
+        "why": build_why(row, page.language, most=_LONGEST_WHY),
         "bad": has_failed_rank(row.phase, row.cause),
         "advice": advice[:1],
-        "far": visit.say((spark and tell_far(spark)) or ""),
+        "far": page.say((spark and tell_far(spark)) or ""),
         "spark": _build_spark(spark),
     }
 

@@ -18,6 +18,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from paddock.console.addresses import LOGS, address_of_job, find_kind
+from paddock.console.backend import KeptRun, LeftOut, Logs
 from paddock.console.feed import Topic
 from paddock.console.heads import build_head
 from paddock.console.logs.lanes import MOST_OPEN, Lane
@@ -25,6 +26,7 @@ from paddock.console.logs.levels import LEVELS
 from paddock.console.logs.lines import name_classes, show_line, write_lines
 from paddock.console.logs.look import Look, Part, Search, find, look, read_part
 from paddock.console.logs.wanted import Wanted, WrongPattern
+from paddock.console.page_context import Answer, Missing, PageContext, Screen
 from paddock.console.screens.merged_logs import (
     ON_A_PAGE,
     answer_merged,
@@ -33,8 +35,6 @@ from paddock.console.screens.merged_logs import (
     read_number,
     read_ranks,
 )
-from paddock.console.visit import Answer, Missing, Screen, Visit
-from paddock.console.world import KeptRun, LeftOut, Logs
 from paddock.history.log_index import LONGEST
 from paddock.jobs.exit_codes import has_failed_rank
 from paddock.jobs.model import Phase, Rank, Status
@@ -58,58 +58,58 @@ def list_topics(path: Mapping[str, str], _query: Mapping[str, str]) -> Sequence[
     return [Topic(kind, path["namespace"], fields=f"metadata.name={path['name']}")] if kind else []
 
 
-async def build(visit: Visit) -> Mapping[str, Any]:
-    source, job, seen = await _look(visit, errors=True)
-    lanes, chosen = seen.lanes, _read_ranks(visit)
+async def build(page: PageContext) -> Mapping[str, Any]:
+    source, job, seen = await _look(page, errors=True)
+    lanes, chosen = seen.lanes, _read_ranks(page)
     first = lanes.first
     opened = [lane for rank in chosen if (lane := lanes.find(rank))] or ([first] if first else [])
-    is_merged = _is_merged(visit) and bool(opened)
-    panes = [] if is_merged else [await _build_pane(visit, source, seen, lane) for lane in opened[:MOST_OPEN]]
-    kind = find_kind(visit.path["kind"])
+    is_merged = _is_merged(page) and bool(opened)
+    panes = [] if is_merged else [await _build_pane(page, source, seen, lane) for lane in opened[:MOST_OPEN]]
+    kind = find_kind(page.path["kind"])
     assert kind is not None
     return {
-        "head": build_head(visit, kind, job.manifest if job else None),
+        "head": build_head(page, kind, job.manifest if job else None),
         "look": seen,
         "gone": job is None,
         "panes": panes,
-        "left_out": _tell_left_out(visit, seen, [pane["lane"] for pane in panes]),
-        "merged": await build_merged(visit, source, seen, f"{_address_of_job(visit)}/logs") if is_merged else None,
+        "left_out": _tell_left_out(page, seen, [pane["lane"] for pane in panes]),
+        "merged": await build_merged(page, source, seen, f"{_address_of_job(page)}/logs") if is_merged else None,
         "opened": chosen if is_merged else [pane["rank"] for pane in panes],
-        "link": lambda **changes: _link(visit, changes),
+        "link": lambda **changes: _link(page, changes),
         "before": ON_A_PAGE - 1,
-        "command": _write_command(visit, seen, panes),
+        "command": _write_command(page, seen, panes),
         "classes": name_classes,
         "size": _write_size,
-        "wanted": _read_wanted(visit),
-        "found": await _search_all(visit, source, seen),
-        "words": {name: visit.say(said) for name, said in _WORDS.items()},
+        "wanted": _read_wanted(page),
+        "found": await _search_all(page, source, seen),
+        "words": {name: page.say(said) for name, said in _WORDS.items()},
     }
 
 
-async def _look(visit: Visit, *, errors: bool = False) -> tuple[Logs, StoredJob | None, Look]:
+async def _look(page: PageContext, *, errors: bool = False) -> tuple[Logs, StoredJob | None, Look]:
     """Raises `Missing` where neither the job nor a log of it is there."""
-    topics = list_topics(visit.path, visit.query)
-    name, namespace = visit.path["name"], visit.path["namespace"]
+    topics = list_topics(page.path, page.query)
+    name, namespace = page.path["name"], page.path["namespace"]
     missing = Missing(
         phrase("there is no job {name} in {namespace}, and no log of one", name=name, namespace=namespace)
     )
     if not topics:
         raise missing
-    kept = visit.world.logs
+    kept = page.backend.logs
     if kept is None:
         raise Missing(phrase("this console keeps no logs"))
-    manifest = next((each for each in visit.objects(topics[0]) if name_of(each) == name), None)
+    manifest = next((each for each in page.objects(topics[0]) if name_of(each) == name), None)
     job = read_stored(topics[0].resource, manifest) if manifest else None
-    logs = kept(visit.identity)
+    logs = kept(page.identity)
     run = await logs.find(topics[0].resource, namespace, name, uid_of(manifest) if manifest else "")
     if run is None and job is None:
         raise missing
-    at = read_number(visit.query.get("at", ""))
+    at = read_number(page.query.get("at", ""))
     status = job.status if job else None
     current = status.attempt if status else None
     ranks = _list_ranks(job) if at in (None, current) else ()
     failed = {status.attempt: rank} if status and (rank := _name_failed(status)) else {}
-    seen = await look(logs, run or KeptRun(), at, current, ranks, failed, _read_ranks(visit), errors)
+    seen = await look(logs, run or KeptRun(), at, current, ranks, failed, _read_ranks(page), errors)
     return logs, job, seen
 
 
@@ -124,13 +124,13 @@ def _name_failed(status: Status) -> str:
     return str(ranks[0]) if has_failed and isinstance(ranks, list | tuple) and ranks else ""
 
 
-async def _build_pane(visit: Visit, source: Logs, seen: Look, lane: Lane) -> Mapping[str, Any]:
+async def _build_pane(page: PageContext, source: Logs, seen: Look, lane: Lane) -> Mapping[str, Any]:
     """What a lane shows before a script comes: the lines around the one that is asked for, or its first error, or its
     last ones."""
-    line = read_number(visit.query.get("line", ""))
-    if line is None and "from" not in visit.query and lane.error is not None:
+    line = read_number(page.query.get("line", ""))
+    if line is None and "from" not in page.query and lane.error is not None:
         line = lane.error.line + 1
-    begin = read_number(visit.query.get("from", ""))
+    begin = read_number(page.query.get("from", ""))
     start = begin - 1 if begin else max(0, line - 1 - ABOVE) if line else -ON_A_PAGE
     part = await asyncio.to_thread(read_part, source, lane.log, start, ON_A_PAGE)
     query = {"rank": lane.rank, "at": seen.attempt}
@@ -140,29 +140,29 @@ async def _build_pane(visit: Visit, source: Logs, seen: Look, lane: Lane) -> Map
         "part": part,
         "lines": [show_line(each) for each in part.lines],
         "line": line,
-        "address": f"{_address_of_job(visit)}/logs",
+        "address": f"{_address_of_job(page)}/logs",
         "query": urlencode(query),
-        "download": f"{_address_of_job(visit)}/logs/download?{urlencode(query)}",
-        "empty": _explain_empty(visit, seen, lane, part),
+        "download": f"{_address_of_job(page)}/logs/download?{urlencode(query)}",
+        "empty": _explain_empty(page, seen, lane, part),
     }
 
 
-def _tell_left_out(visit: Visit, seen: Look, opened: Sequence[Lane]) -> list[str]:
+def _tell_left_out(page: PageContext, seen: Look, opened: Sequence[Lane]) -> list[str]:
     """What the copies of the opened logs lack; of a merged one, of all."""
     lanes = opened or [*seen.lanes.open, *seen.lanes.echoes, *seen.lanes.rest]
     found = [(lane.rank, lane.log.left_out) for lane in lanes if lane.log is not None and lane.log.left_out is not None]
-    said = [visit.say(each) for rank, lacks in found[:MOST_OPEN] for each in _tell_lacks(visit, rank, lacks)]
+    said = [page.say(each) for rank, lacks in found[:MOST_OPEN] for each in _tell_lacks(page, rank, lacks)]
     more = len(found) - MOST_OPEN
     if more > 0:
-        said.append(visit.say(counted(
+        said.append(page.say(counted(
             "the copy of {count} more log is not whole", "the copies of {count} more logs are not whole", count=more
         )))  # fmt: skip
     return said
 
 
-def _tell_lacks(visit: Visit, rank: str, lacks: LeftOut) -> Iterator[Phrase]:
-    words = ["logs", lacks.pod, "--namespace", visit.path["namespace"], "--container", lacks.container]
-    command = f"{visit.world.kubectl} {shlex.join(words)}"
+def _tell_lacks(page: PageContext, rank: str, lacks: LeftOut) -> Iterator[Phrase]:
+    words = ["logs", lacks.pod, "--namespace", page.path["namespace"], "--container", lacks.container]
+    command = f"{page.backend.kubectl} {shlex.join(words)}"
     if lacks.removed:
         yield phrase(
             "{rank}: the copy of this log was removed, as there is a bound for the copies of logs. The log itself, as "
@@ -183,29 +183,29 @@ def _tell_lacks(visit: Visit, rank: str, lacks: LeftOut) -> Iterator[Phrase]:
         )  # fmt: skip
 
 
-def _explain_empty(visit: Visit, seen: Look, lane: Lane, part: Part) -> str:
+def _explain_empty(page: PageContext, seen: Look, lane: Lane, part: Part) -> str:
     if part.lost or lane.is_removed:
-        return visit.say(phrase("the log of {rank} cannot be read any more: it was removed", rank=lane.rank))
+        return page.say(phrase("the log of {rank} cannot be read any more: it was removed", rank=lane.rank))
     if part.count:
         return ""
     over = phrase("{rank} printed nothing in attempt {attempt}", rank=lane.rank, attempt=seen.attempt)
-    return visit.say(over if seen.is_over else phrase("{rank} has printed nothing yet", rank=lane.rank))
+    return page.say(over if seen.is_over else phrase("{rank} has printed nothing yet", rank=lane.rank))
 
 
-async def _search_all(visit: Visit, source: Logs, seen: Look) -> Mapping[str, Any] | None:
+async def _search_all(page: PageContext, source: Logs, seen: Look) -> Mapping[str, Any] | None:
     """What the search form asks for; None where nothing is searched for."""
-    wanted = _read_wanted(visit)
+    wanted = _read_wanted(page)
     if not wanted:
         return None
     lanes = [*seen.lanes.open, *seen.lanes.echoes, *seen.lanes.rest]
-    rank, _, line = visit.query.get("after", "").rpartition(":")
+    rank, _, line = page.query.get("after", "").rpartition(":")
     what, only = Search(wanted), seen.lanes.find(rank)
     if only is not None:
         lanes, what = [only], Search(wanted, read_number(line) or 0)
     try:
         found = await find(source, lanes, what)
     except WrongPattern as wrong:
-        return {"wrong": visit.say(wrong.said), "hits": [], "partly": "", "total": ""}
+        return {"wrong": page.say(wrong.said), "hits": [], "partly": "", "total": ""}
     hits = [
         (each.lane.rank, [show_line(line, 300) for line in each.lines], len(each.lines) >= what.most)
         for each in found
@@ -215,49 +215,49 @@ async def _search_all(visit: Visit, source: Logs, seen: Look) -> Mapping[str, An
     said = phrase("not all was searched: the first lines of each rank are shown, or time ran out")
     count = sum(len(lines) for _, lines, _ in hits)
     total = counted("{count} line", "{count} lines", count=count)
-    return {"wrong": "", "hits": hits, "partly": visit.say(said) if more else "", "total": visit.say(total)}
+    return {"wrong": "", "hits": hits, "partly": page.say(said) if more else "", "total": page.say(total)}
 
 
 # -- what the script asks for
 
 
-async def answer_lines(visit: Visit) -> Answer:
+async def answer_lines(page: PageContext) -> Answer:
     """`?rank=&at=&from=&n=` -> `{"from", "count", "over", "lost", "lines"}`; `from` counts from 1, and below 0 from the
     end. `whole=1`: as much of a line as is read at all."""
-    source, _, seen = await _look(visit)
-    begin = read_number(visit.query.get("from", "")) or 1
-    count = min(MOST_LINES, max(0, read_number(visit.query.get("n", "")) or 0))
-    if _is_merged(visit):
-        return await answer_merged(visit, source, seen, begin - 1 if begin > 0 else begin, count)
-    lane = _find_lane(visit, seen)
+    source, _, seen = await _look(page)
+    begin = read_number(page.query.get("from", "")) or 1
+    count = min(MOST_LINES, max(0, read_number(page.query.get("n", "")) or 0))
+    if _is_merged(page):
+        return await answer_merged(page, source, seen, begin - 1 if begin > 0 else begin, count)
+    lane = _find_lane(page, seen)
     part = await asyncio.to_thread(read_part, source, lane.log, begin - 1 if begin > 0 else begin, count)
-    most = LONGEST if visit.query.get("whole") else None
+    most = LONGEST if page.query.get("whole") else None
     lines = [show_line(each, most) if most else show_line(each) for each in part.lines]
     told = {"from": part.begin + 1, "count": part.count, "over": seen.is_over, "lost": part.lost}
     return Answer(json.dumps({**told, "lines": write_lines(lines)}).encode())
 
 
-async def answer_find(visit: Visit) -> Answer:
+async def answer_find(page: PageContext) -> Answer:
     """`?rank=&at=&q=…&from=&before=&last=1` -> `{"lines": [5120], "whole": true}`, or `{"wrong": "…"}`."""
-    source, _, seen = await _look(visit)
-    begin, end = (read_number(visit.query.get(name, "")) for name in ("from", "before"))
-    last = visit.query.get("last") == "1"
-    what = Search(_read_wanted(visit), max(0, (begin or 1) - 1), end - 1 if end else None, 1, last)
+    source, _, seen = await _look(page)
+    begin, end = (read_number(page.query.get(name, "")) for name in ("from", "before"))
+    last = page.query.get("last") == "1"
+    what = Search(_read_wanted(page), max(0, (begin or 1) - 1), end - 1 if end else None, 1, last)
     try:
-        found = await find(source, [_find_lane(visit, seen)], what)
+        found = await find(source, [_find_lane(page, seen)], what)
     except WrongPattern as wrong:
-        return Answer(json.dumps({"wrong": visit.say(wrong.said)}).encode())
+        return Answer(json.dumps({"wrong": page.say(wrong.said)}).encode())
     lines = [line.number + 1 for each in found for line in each.lines]
     return Answer(json.dumps({"lines": lines, "whole": all(each.is_whole for each in found)}).encode())
 
 
-async def answer_download(visit: Visit) -> Answer:
-    source, _, seen = await _look(visit)
-    if _is_merged(visit):
-        name = f"{visit.path['name']}-merged-attempt-{seen.attempt}.log"
-        return Answer(read_all_merged(visit, source, seen), "text/plain", name)
-    lane = _find_lane(visit, seen)
-    name = f"{visit.path['name']}-{lane.rank}-attempt-{seen.attempt}.log"
+async def answer_download(page: PageContext) -> Answer:
+    source, _, seen = await _look(page)
+    if _is_merged(page):
+        name = f"{page.path['name']}-merged-attempt-{seen.attempt}.log"
+        return Answer(read_all_merged(page, source, seen), "text/plain", name)
+    lane = _find_lane(page, seen)
+    name = f"{page.path['name']}-{lane.rank}-attempt-{seen.attempt}.log"
     return Answer(_read_all(source, lane), "text/plain", name)
 
 
@@ -276,53 +276,53 @@ async def _read_all(source: Logs, lane: Lane) -> AsyncIterator[bytes]:
             yield chunk
 
 
-def _find_lane(visit: Visit, seen: Look) -> Lane:
-    ranks = _read_ranks(visit)
+def _find_lane(page: PageContext, seen: Look) -> Lane:
+    ranks = _read_ranks(page)
     lane = seen.lanes.find(ranks[0]) if ranks else seen.lanes.first
     if lane is None:
-        raise Missing(phrase("{job} has no rank {rank}", job=visit.path["name"], rank=ranks[0] if ranks else "?"))
+        raise Missing(phrase("{job} has no rank {rank}", job=page.path["name"], rank=ranks[0] if ranks else "?"))
     return lane
 
 
 # -- the address
 
 
-def _is_merged(visit: Visit) -> bool:
-    return visit.query.get("merged") == "1"
+def _is_merged(page: PageContext) -> bool:
+    return page.query.get("merged") == "1"
 
 
-def _read_ranks(visit: Visit) -> list[str]:
-    return read_ranks(visit)[: None if _is_merged(visit) else MOST_OPEN]
+def _read_ranks(page: PageContext) -> list[str]:
+    return read_ranks(page)[: None if _is_merged(page) else MOST_OPEN]
 
 
-def _read_wanted(visit: Visit) -> Wanted:
-    level = visit.query.get("level", "")
-    return Wanted(visit.query.get("q", ""), visit.query.get("regex") == "1", level if level in LEVELS else "")
+def _read_wanted(page: PageContext) -> Wanted:
+    level = page.query.get("level", "")
+    return Wanted(page.query.get("q", ""), page.query.get("regex") == "1", level if level in LEVELS else "")
 
 
-def _address_of_job(visit: Visit) -> str:
-    kind = find_kind(visit.path["kind"])
+def _address_of_job(page: PageContext) -> str:
+    kind = find_kind(page.path["kind"])
     assert kind is not None
-    return address_of_job(kind, visit.path["namespace"], visit.path["name"])
+    return address_of_job(kind, page.path["namespace"], page.path["name"])
 
 
-def _link(visit: Visit, changes: Mapping[str, Any]) -> str:
+def _link(page: PageContext, changes: Mapping[str, Any]) -> str:
     """This page with another part of its query; what places it in a log is dropped with the log."""
-    kept = {name: text for name, text in visit.query.items() if name in _KEPT}
+    kept = {name: text for name, text in page.query.items() if name in _KEPT}
     query = {name: text for name, text in {**kept, **changes}.items() if text not in ("", None)}
-    return f"{_address_of_job(visit)}/logs" + (f"?{urlencode(query, safe=',')}" if query else "")
+    return f"{_address_of_job(page)}/logs" + (f"?{urlencode(query, safe=',')}" if query else "")
 
 
-def _write_command(visit: Visit, seen: Look, panes: Sequence[Mapping[str, Any]]) -> str:
+def _write_command(page: PageContext, seen: Look, panes: Sequence[Mapping[str, Any]]) -> str:
     """What prints the same in a terminal."""
-    kind = find_kind(visit.path["kind"])
-    job = printed_name(kind, visit.path["name"]) if kind else visit.path["name"]
-    words = ["paddock", "logs", job, "--namespace", visit.path["namespace"]]
-    if not _is_merged(visit) and len(panes) == 1 and (log := panes[0]["lane"].log) is not None:
+    kind = find_kind(page.path["kind"])
+    job = printed_name(kind, page.path["name"]) if kind else page.path["name"]
+    words = ["paddock", "logs", job, "--namespace", page.path["namespace"]]
+    if not _is_merged(page) and len(panes) == 1 and (log := panes[0]["lane"].log) is not None:
         words += ["--role", log.role, "--rank", str(log.index)]
     if seen.attempts:
         words += ["--attempt", str(seen.attempt)]
-    return shlex.join(words) + visit.world.options
+    return shlex.join(words) + page.backend.options
 
 
 def _write_size(size: int) -> str:

@@ -7,32 +7,32 @@ from typing import Any
 
 from paddock.console.addresses import JOB
 from paddock.console.heads import build_head, find_job, list_job_topics, tell_missing
-from paddock.console.visit import Answer, Screen, Visit
+from paddock.console.page_context import Answer, PageContext, Screen
 from paddock.kube.meta import Manifest, metadata
 from paddock.manifests.edits import write_document
 from paddock.words.phrases import phrase
 
 
-async def build(visit: Visit) -> Mapping[str, Any]:
-    resource, job = find_job(visit)
+async def build(page: PageContext) -> Mapping[str, Any]:
+    resource, job = find_job(page)
     if job is None:
-        raise tell_missing(visit)
-    whole = visit.query.get("managed") == "1"
-    target = f"{resource.qualified} {visit.path['name']} -n {visit.path['namespace']}"
+        raise tell_missing(page)
+    whole = page.query.get("managed") == "1"
+    target = f"{resource.qualified} {page.path['name']} -n {page.path['namespace']}"
     return {
-        "head": build_head(visit, resource, job),
+        "head": build_head(page, resource, job),
         "text": write_document(job if whole else hide_managed(job)),
         "whole": whole,
-        "kubectl": f"{visit.world.kubectl} get {target} -o yaml",
+        "kubectl": f"{page.backend.kubectl} get {target} -o yaml",
     }
 
 
-async def answer_file(visit: Visit) -> Answer:
-    _, job = find_job(visit)
+async def answer_file(page: PageContext) -> Answer:
+    _, job = find_job(page)
     if job is None:
-        raise tell_missing(visit)
+        raise tell_missing(page)
     text = write_document(hide_managed(job))
-    return Answer(text.encode(), "application/yaml", f"{visit.path['name']}.yaml")
+    return Answer(text.encode(), "application/yaml", f"{page.path['name']}.yaml")
 
 
 def hide_managed(job: Manifest) -> Manifest:

@@ -9,12 +9,12 @@ from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import urlencode
 
+from paddock.console.backend import Logs
 from paddock.console.logs.lanes import Lane
 from paddock.console.logs.lines import ShownLine, show_line, write_lines
 from paddock.console.logs.look import Look, use_files
 from paddock.console.logs.merged import MOST, MergedPart, read_merged
-from paddock.console.visit import Answer, Visit
-from paddock.console.world import Logs
+from paddock.console.page_context import Answer, PageContext
 from paddock.history.log_index import LONGEST
 from paddock.kube.times import Moment
 from paddock.words.phrases import counted, phrase
@@ -27,14 +27,14 @@ COLOURS = 8
 """Of lanes, in the stylesheet; the ranks have their names beside them."""
 
 
-async def build_merged(visit: Visit, source: Logs, seen: Look, address: str) -> Mapping[str, Any]:
+async def build_merged(page: PageContext, source: Logs, seen: Look, address: str) -> Mapping[str, Any]:
     """What the page shows before a script comes."""
-    lanes, left = _choose(visit, seen)
-    begin = read_number(visit.query.get("from", ""))
+    lanes, left = _choose(page, seen)
+    begin = read_number(page.query.get("from", ""))
     async with use_files():
         part = await asyncio.to_thread(read_merged, source, lanes, begin - 1 if begin else -ON_A_PAGE, ON_A_PAGE)
     colours = _colour(seen)
-    ranks = ",".join(lane.rank for lane in lanes) if left else ",".join(read_ranks(visit))
+    ranks = ",".join(lane.rank for lane in lanes) if left else ",".join(read_ranks(page))
     query = {"merged": "1", "at": seen.attempt, "rank": ranks}
     written = urlencode({name: text for name, text in query.items() if text != ""}, safe=",")
     return {
@@ -46,18 +46,18 @@ async def build_merged(visit: Visit, source: Logs, seen: Look, address: str) -> 
         "query": written,
         "ranks": ranks,
         "download": f"{address}/download?{written}",
-        "title": _write_title(visit, lanes),
-        "told": [visit.say(said) for said in _tell(part, len(left))],
+        "title": _write_title(page, lanes),
+        "told": [page.say(said) for said in _tell(part, len(left))],
         "others": [(_name_part(each), ",".join(lane.rank for lane in each)) for each in _divide(left)],
     }
 
 
-async def answer_merged(visit: Visit, source: Logs, seen: Look, begin: int, count: int) -> Answer:
+async def answer_merged(page: PageContext, source: Logs, seen: Look, begin: int, count: int) -> Answer:
     """As `answer_lines`; each line has its rank, its number there, its colour and its time behind."""
     async with use_files():
-        part = await asyncio.to_thread(read_merged, source, _choose(visit, seen)[0], begin, count)
+        part = await asyncio.to_thread(read_merged, source, _choose(page, seen)[0], begin, count)
     colours = _colour(seen)
-    most = LONGEST if visit.query.get("whole") else None
+    most = LONGEST if page.query.get("whole") else None
     lines: Sequence[ShownLine] = [show_line(line, most) if most else show_line(line) for _, line, _ in part.lines]
     behind = [[lane.rank, line.number + 1, colours[lane.rank], time] for lane, line, time in part.lines]
     written = [[*line, *more] for line, more in zip(write_lines(lines), behind, strict=True)]
@@ -65,9 +65,9 @@ async def answer_merged(visit: Visit, source: Logs, seen: Look, begin: int, coun
     return Answer(json.dumps(told).encode())
 
 
-async def read_all_merged(visit: Visit, source: Logs, seen: Look) -> AsyncIterator[bytes]:
+async def read_all_merged(page: PageContext, source: Logs, seen: Look) -> AsyncIterator[bytes]:
     """What a download has: `RANK TIME LINE`, as far as it is written now; `-` for a time that is not known."""
-    lanes, _ = _choose(visit, seen)
+    lanes, _ = _choose(page, seen)
     begin, end = 0, 1
     while begin < end:
         async with use_files():
@@ -89,10 +89,10 @@ def _list_all(seen: Look) -> list[Lane]:
     return sorted(lanes, key=lambda lane: (lane.log is None, lane.log and (lane.log.role, lane.log.index), lane.rank))
 
 
-def _choose(visit: Visit, seen: Look) -> tuple[list[Lane], list[Lane]]:
+def _choose(page: PageContext, seen: Look) -> tuple[list[Lane], list[Lane]]:
     """(those that are merged, those that are left out) of the ranks that are named, else of all. Where they are too
     many, the ones with trouble are merged. Each by role and index, so that a rank keeps its place."""
-    ranks = set(read_ranks(visit))
+    ranks = set(read_ranks(page))
     troubled = [*seen.lanes.open, *seen.lanes.echoes, *seen.lanes.rest]
     merged = {lane.rank for lane in [each for each in troubled if _is_wanted(each, ranks)][:MOST]}
     wanted = [lane for lane in _list_all(seen) if _is_wanted(lane, ranks)]
@@ -111,13 +111,13 @@ def _name_part(lanes: Sequence[Lane]) -> str:
     return lanes[0].rank if len(lanes) == 1 else f"{lanes[0].rank} … {lanes[-1].rank}"
 
 
-def _write_title(visit: Visit, lanes: Sequence[Lane]) -> str:
+def _write_title(page: PageContext, lanes: Sequence[Lane]) -> str:
     """Empty where it is of all ranks."""
-    if not read_ranks(visit) and len(lanes) < MOST:
+    if not read_ranks(page) and len(lanes) < MOST:
         return ""
     if len(lanes) <= _MOST_NAMED:
-        return visit.say(phrase(", ")).join(lane.rank for lane in lanes)
-    return visit.say(counted("{count} rank", "{count} ranks", count=len(lanes)))
+        return page.say(phrase(", ")).join(lane.rank for lane in lanes)
+    return page.say(counted("{count} rank", "{count} ranks", count=len(lanes)))
 
 
 def _colour(seen: Look) -> dict[str, int]:
@@ -146,8 +146,8 @@ def _write_time(time: Moment | None) -> str:
     return datetime.fromtimestamp(time, UTC).astimezone().strftime("%H:%M:%S") if time is not None else ""
 
 
-def read_ranks(visit: Visit) -> list[str]:
-    return [rank for rank in visit.query.get("rank", "").split(",") if rank]
+def read_ranks(page: PageContext) -> list[str]:
+    return [rank for rank in page.query.get("rank", "").split(",") if rank]
 
 
 def read_number(text: str) -> int | None:

@@ -25,8 +25,8 @@ from paddock.console.forms.editor import (
     show_draft,
 )
 from paddock.console.forms.templates import TEMPLATES
-from paddock.console.turns import work_to_the_end
-from paddock.console.visit import Go, Missing, Screen, Visit
+from paddock.console.page_context import Missing, PageContext, Redirect, Screen
+from paddock.console.reader_locks import work_to_the_end
 from paddock.jobs.sentences.explain import explain
 from paddock.kube.errors import AlreadyExists, ApiError, NotFound
 from paddock.kube.meta import Key, Resource, name_of, namespace_of
@@ -42,138 +42,137 @@ def list_topics(_path: Mapping[str, str], query: Mapping[str, str]) -> Sequence[
     return TOPICS
 
 
-async def build(visit: Visit) -> Mapping[str, Any]:
-    text = await _begin(visit)
+async def build(page: PageContext) -> Mapping[str, Any]:
+    text = await _begin(page)
     if text is None:
-        return {"types": _show_types(visit), "text": ""}
-    choices = await find_choices(visit, _find_namespace(visit))
+        return {"types": _show_types(page), "text": ""}
+    choices = await find_choices(page, _find_namespace(page))
     draft = await work_to_the_end(partial(read_text, text, choices))
-    return {"types": [], **show_draft(visit, draft, await _ask(visit, draft))}
+    return {"types": [], **show_draft(page, draft, await _ask(page, draft))}
 
 
-async def receive(visit: Visit, posted: Mapping[str, str]) -> Mapping[str, Any] | Go:
-    choices = await find_choices(visit, posted.get("f:namespace") or _find_namespace(visit))
+async def receive(page: PageContext, posted: Mapping[str, str]) -> Mapping[str, Any] | Redirect:
+    choices = await find_choices(page, posted.get("f:namespace") or _find_namespace(page))
     draft = await work_to_the_end(partial(read_posted, posted, choices))
     notes: Sequence[Note]
     if posted.get("do") == "create" and draft.ready:
-        found = await _create(visit, draft.objects)
-        if isinstance(found, Go):
+        found = await _create(page, draft.objects)
+        if isinstance(found, Redirect):
             return found
         notes = found
     else:
-        notes = await _ask(visit, draft)
-    return {"types": [], **show_draft(visit, draft, notes)}
+        notes = await _ask(page, draft)
+    return {"types": [], **show_draft(page, draft, notes)}
 
 
-def _find_namespace(visit: Visit) -> str:
+def _find_namespace(page: PageContext) -> str:
     """That of a clone's original, else the one in which a job without a namespace is created."""
-    return visit.query.get("from", "").partition("/")[0] or DEFAULT_NAMESPACE
+    return page.query.get("from", "").partition("/")[0] or DEFAULT_NAMESPACE
 
 
-async def _begin(visit: Visit) -> str | None:
+async def _begin(page: PageContext) -> str | None:
     """The text to begin with; None for the choice of a type."""
-    if source := visit.query.get("from"):
-        return await _clone(visit, source)
-    template = TEMPLATES.get(visit.query.get("template", ""))
-    return template.write(visit.language) if template else None
+    if source := page.query.get("from"):
+        return await _clone(page, source)
+    template = TEMPLATES.get(page.query.get("template", ""))
+    return template.write(page.language) if template else None
 
 
-async def _clone(visit: Visit, source: str) -> str:
+async def _clone(page: PageContext, source: str) -> str:
     namespace, _, rest = source.partition("/")
     kind, _, name = rest.partition("/")
     resource = find_kind(kind)
     try:
         if resource is None or not DNS_LABEL.allows(namespace) or not DNS_SUBDOMAIN.allows(name):
             raise NotFound("")
-        found = await visit.api.get(resource, namespace, name)
+        found = await page.api.get(resource, namespace, name)
     except NotFound:
         said = phrase("there is no job {name} in {namespace}", name=name or source, namespace=namespace)
         raise Missing(said) from None
-    return write_document(build_clone(found, await _find_free(visit, resource, namespace, name)))
+    return write_document(build_clone(found, await _find_free(page, resource, namespace, name)))
 
 
-async def _find_free(visit: Visit, resource: Resource, namespace: str, name: str) -> str:
+async def _find_free(page: PageContext, resource: Resource, namespace: str, name: str) -> str:
     """The next name that no job of the kind has; of who may not list them, the next one."""
     try:
-        taken = [name_of(each) for each in (await visit.api.list(resource, namespace)).items]
+        taken = [name_of(each) for each in (await page.api.list(resource, namespace)).items]
     except ApiError:
         taken = []
     return name_clone(name, {name, *taken})
 
 
-def _show_types(visit: Visit) -> list[Mapping[str, str]]:
+def _show_types(page: PageContext) -> list[Mapping[str, str]]:
     return [
-        {"name": name, "title": visit.say(each.title), "about": visit.say(each.about)}
-        for name, each in TEMPLATES.items()
+        {"name": name, "title": page.say(each.title), "about": page.say(each.about)} for name, each in TEMPLATES.items()
     ]
 
 
-async def _ask(visit: Visit, draft: Draft) -> list[Note]:
+async def _ask(page: PageContext, draft: Draft) -> list[Note]:
     """What the server says of a draft without errors (a dry run), then whether it would start now."""
     if not draft.ready:
         return []
     notes: list[Note] = []
     for each in draft.objects:
         try:
-            await visit.api.create(each.resource, each.manifest, strict=True, dry_run=True)
+            await page.api.create(each.resource, each.manifest, strict=True, dry_run=True)
         except ApiError as error:
-            notes += await _refuse(visit, each, error)
+            notes += await _refuse(page, each, error)
     if notes:
         return notes
-    notes.append({"good": True, "said": visit.say(phrase("the server takes it (dry run)"))})
-    return notes + [note for each in draft.objects for note in await _foresee(visit, each)]
+    notes.append({"good": True, "said": page.say(phrase("the server takes it (dry run)"))})
+    return notes + [note for each in draft.objects for note in await _foresee(page, each)]
 
 
-async def _foresee(visit: Visit, each: Object) -> list[Note]:
-    if visit.world.why_not is None or each.job is None:
+async def _foresee(page: PageContext, each: Object) -> list[Note]:
+    if page.backend.why_not is None or each.job is None:
         return []
     job = each.job
     if not job.key.name:
         job = replace(job, key=Key(job.key.namespace, "generated"))
     try:
-        waits = await visit.world.why_not(visit.api, job, visit.now)
+        waits = await page.backend.why_not(page.api, job, page.now)
     except ApiError as error:
         said = phrase("whether it would start is not known: {why}", why=Foreign(error.message))
-        return [{"good": False, "said": visit.say(said)}]
+        return [{"good": False, "said": page.say(said)}]
     if not waits:
         said = phrase("it would start now: all of its {count} pods fit", count=job.size)
-        return [{"good": True, "said": visit.say(said)}]
+        return [{"good": True, "said": page.say(said)}]
     return [
-        {"good": False, "said": visit.say(phrase("it would wait: {why}", why=explain(cause, visit.language)))}
+        {"good": False, "said": page.say(phrase("it would wait: {why}", why=explain(cause, page.language)))}
         for cause in waits
     ]
 
 
-async def _create(visit: Visit, objects: Sequence[Object]) -> list[Note] | Go:
+async def _create(page: PageContext, objects: Sequence[Object]) -> list[Note] | Redirect:
     """Creates in the order of the text, after a dry run of all; what refuses is said."""
     made: list[str] = []
     address = "/"
     for dry_run in (True, False):
         for each in objects:
             try:
-                stored = await visit.api.create(each.resource, each.manifest, strict=True, dry_run=dry_run)
+                stored = await page.api.create(each.resource, each.manifest, strict=True, dry_run=dry_run)
             except ApiError as error:
-                return [*await _refuse(visit, each, error), *_count_made(visit, made)]
+                return [*await _refuse(page, each, error), *_count_made(page, made)]
             if not dry_run:
                 made.append(each.label)
                 if each.job is not None:
                     address = address_of_job(each.resource, namespace_of(stored), name_of(stored))
-    return Go(address)
+    return Redirect(address)
 
 
-def _count_made(visit: Visit, made: Sequence[str]) -> list[Note]:
+def _count_made(page: PageContext, made: Sequence[str]) -> list[Note]:
     if not made:
         return []
-    return [{"good": False, "said": visit.say(phrase("created before it: {names}", names=", ".join(made)))}]
+    return [{"good": False, "said": page.say(phrase("created before it: {names}", names=", ".join(made)))}]
 
 
-async def _refuse(visit: Visit, each: Object, error: ApiError) -> list[Note]:
+async def _refuse(page: PageContext, each: Object, error: ApiError) -> list[Note]:
     if isinstance(error, AlreadyExists):
         address = address_of_job(each.resource, *_key(each)) if each.job else ""
-        free = await _find_free(visit, each.resource, *_key(each))
-        return [{"good": False, "said": visit.say(_taken(each, free)), "address": address}]
+        free = await _find_free(page, each.resource, *_key(each))
+        return [{"good": False, "said": page.say(_taken(each, free)), "address": address}]
     return [
-        {"good": False, "said": visit.say(phrase("the server refuses it: {why}", why=Foreign(said)))}
+        {"good": False, "said": page.say(phrase("the server refuses it: {why}", why=Foreign(said)))}
         for said in list_said(error)
     ]
 

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from paddock.console.addresses import address_of_dataset
+from paddock.console.backend import WantedDataset
 from paddock.console.feed import Topic
+from paddock.console.page_context import PageContext, Redirect, Screen
 from paddock.console.screens.datasets import error_of, explain_error, find_known
-from paddock.console.visit import Go, Screen, Visit
-from paddock.console.world import WantedDataset
 from paddock.kube.errors import AlreadyExists, ApiError, Forbidden, Invalid, NotFound
 from paddock.kube.meta import DATASETS, Manifest
 from paddock.kube.validation.names import DNS_LABEL
@@ -71,15 +71,15 @@ def list_topics(_path: Mapping[str, str], _query: Mapping[str, str]) -> Sequence
     return [Topic(DATASETS)]  # whether the kind is served
 
 
-async def build(visit: Visit) -> Mapping[str, Any]:
-    typed = {"namespace": visit.query.get("namespace") or visit.world.namespace, "name": visit.query.get("name", "")}
-    return _show(visit, typed, {})
+async def build(page: PageContext) -> Mapping[str, Any]:
+    typed = {"namespace": page.query.get("namespace") or page.backend.namespace, "name": page.query.get("name", "")}
+    return _show(page, typed, {})
 
 
-async def receive(visit: Visit, posted: Mapping[str, str]) -> Mapping[str, Any] | Go:
+async def receive(page: PageContext, posted: Mapping[str, str]) -> Mapping[str, Any] | Redirect:
     typed = {each.id: posted.get(each.id, "").strip() for each in (*WHAT, *MORE)}
-    wrong = await _make(visit, read_wanted(typed))
-    return _show(visit, typed, wrong) if wrong else Go(address_of_dataset(typed["namespace"], typed["name"]))
+    wrong = await _make(page, read_wanted(typed))
+    return _show(page, typed, wrong) if wrong else Redirect(address_of_dataset(typed["namespace"], typed["name"]))
 
 
 def read_wanted(typed: Mapping[str, str]) -> WantedDataset:
@@ -91,15 +91,15 @@ def read_wanted(typed: Mapping[str, str]) -> WantedDataset:
     return WantedDataset(**{**typed, **lists})  # type: ignore[arg-type]
 
 
-async def _make(visit: Visit, wanted: WantedDataset) -> Wrong:
+async def _make(page: PageContext, wanted: WantedDataset) -> Wrong:
     """What is wrong; nothing if it is created."""
-    found = find_known(visit).read(wanted)
-    problems = [] if isinstance(found, Mapping) else [(field, visit.say(said)) for field, said in found]
+    found = find_known(page).read(wanted)
+    problems = [] if isinstance(found, Mapping) else [(field, page.say(said)) for field, said in found]
     if not DNS_LABEL.allows(wanted.namespace):
-        problems.append(("namespace", visit.say(phrase("the name of a namespace is wanted, as in default"))))
+        problems.append(("namespace", page.say(phrase("the name of a namespace is wanted, as in default"))))
     if problems or not isinstance(found, Mapping):
         return gather(problems)
-    return await _create(visit, found)
+    return await _create(page, found)
 
 
 def gather(problems: Iterable[tuple[str, str]]) -> Wrong:
@@ -109,26 +109,26 @@ def gather(problems: Iterable[tuple[str, str]]) -> Wrong:
     return found
 
 
-async def _create(visit: Visit, manifest: Manifest) -> Wrong:
+async def _create(page: PageContext, manifest: Manifest) -> Wrong:
     """What the API refuses."""
     try:
-        await visit.api.create(DATASETS, manifest, strict=True)
+        await page.api.create(DATASETS, manifest, strict=True)
     except AlreadyExists:
         name = manifest["metadata"]["name"]
         said = phrase("dataset {name} exists already: give this one another name", name=name)
-        return {"name": [visit.say(said)]}
+        return {"name": [page.say(said)]}
     except Invalid as error:
         if error.causes:
-            return gather(place_problem(each.field, visit.translate(each.message)) for each in error.causes)
-        return {"": [_refuse(visit, error)]}
+            return gather(place_problem(each.field, page.translate(each.message)) for each in error.causes)
+        return {"": [_refuse(page, error)]}
     except ApiError as error:
         of_kind = isinstance(error, NotFound) and not error.name  # else there is no such namespace
-        return {"": [visit.say(explain_error(visit, error)) if of_kind else _refuse(visit, error)]}
+        return {"": [page.say(explain_error(page, error)) if of_kind else _refuse(page, error)]}
     return {}
 
 
-def _refuse(visit: Visit, error: ApiError) -> str:
-    return visit.say(phrase("the server refuses it: {why}", why=Foreign(error.message)))
+def _refuse(page: PageContext, error: ApiError) -> str:
+    return page.say(phrase("the server refuses it: {why}", why=Foreign(error.message)))
 
 
 def place_problem(path: str, said: str) -> tuple[str, str]:
@@ -137,27 +137,27 @@ def place_problem(path: str, said: str) -> tuple[str, str]:
     return field, said if field or not path else f"{path}: {said}"
 
 
-def _show(visit: Visit, typed: Mapping[str, str], wrong: Wrong) -> Mapping[str, Any]:
-    find_known(visit)
-    error = error_of(visit, "")
-    local = visit.world.local
+def _show(page: PageContext, typed: Mapping[str, str], wrong: Wrong) -> Mapping[str, Any]:
+    find_known(page)
+    error = error_of(page, "")
+    local = page.backend.local
 
     def show(fields: Sequence[Field]) -> list[Mapping[str, Any]]:
         return [
-            {"id": each.id, "label": visit.say(each.label), "hint": each.hint, "about": visit.say(each.about or ""),
+            {"id": each.id, "label": page.say(each.label), "hint": each.hint, "about": page.say(each.about or ""),
              "needed": each in WHAT, "value": typed.get(each.id, ""), "wrong": wrong.get(each.id, ())}
             for each in fields if not (each.cluster and local)
         ]  # fmt: skip
 
     return {
-        "error": visit.say(explain_error(visit, error)) if error and not isinstance(error, Forbidden) else "",
+        "error": page.say(explain_error(page, error)) if error and not isinstance(error, Forbidden) else "",
         "what": show(WHAT),
         "more": show(MORE),
         "opened": any(typed.get(each.id) for each in MORE),
         "problems": wrong.get("", ()),
         "count": sum(map(len, wrong.values())),
-        "addresses": [(each, visit.say(said)) for each, said in ADDRESSES if local or not each.startswith("file:")],
-        "command": f"paddock dataset create{visit.world.options} NAME --from URL",
+        "addresses": [(each, page.say(said)) for each, said in ADDRESSES if local or not each.startswith("file:")],
+        "command": f"paddock dataset create{page.backend.options} NAME --from URL",
     }
 
 

@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from paddock.console.addresses import address_of_environment
+from paddock.console.backend import WantedEnvironment
 from paddock.console.feed import Topic
+from paddock.console.page_context import Missing, PageContext, Redirect, Screen
 from paddock.console.screens.environments import ONLY_HERE
-from paddock.console.visit import Go, Missing, Screen, Visit
-from paddock.console.world import WantedEnvironment
 from paddock.kube.errors import AlreadyExists, ApiError
 from paddock.kube.meta import ENVIRONMENTS
 from paddock.words.phrases import Foreign, phrase
@@ -22,14 +22,14 @@ def list_topics(_path: Mapping[str, str], _query: Mapping[str, str]) -> Sequence
     return []
 
 
-async def build(visit: Visit) -> Mapping[str, Any]:
-    return _show(visit, WantedEnvironment(""), True, [])
+async def build(page: PageContext) -> Mapping[str, Any]:
+    return _show(page, WantedEnvironment(""), True, [])
 
 
-async def receive(visit: Visit, posted: Mapping[str, str]) -> Mapping[str, Any] | Go:
+async def receive(page: PageContext, posted: Mapping[str, str]) -> Mapping[str, Any] | Redirect:
     wanted, at_once = read_wanted(posted), posted.get(_BUILD) == "1"
-    problems = await _create(visit, wanted, at_once)
-    return _show(visit, wanted, at_once, problems) if problems else Go(address_of_environment(wanted.name))
+    problems = await _create(page, wanted, at_once)
+    return _show(page, wanted, at_once, problems) if problems else Redirect(address_of_environment(wanted.name))
 
 
 def read_wanted(posted: Mapping[str, str]) -> WantedEnvironment:
@@ -40,31 +40,31 @@ def read_wanted(posted: Mapping[str, str]) -> WantedEnvironment:
     )
 
 
-async def _create(visit: Visit, wanted: WantedEnvironment, at_once: bool) -> list[str]:
+async def _create(page: PageContext, wanted: WantedEnvironment, at_once: bool) -> list[str]:
     """What is wrong; nothing if it is created."""
-    assert visit.world.environments is not None
-    found = visit.world.environments.read(wanted)
-    problems = [] if isinstance(found, Mapping) else [visit.say(each) for each in found]
+    assert page.backend.environments is not None
+    found = page.backend.environments.read(wanted)
+    problems = [] if isinstance(found, Mapping) else [page.say(each) for each in found]
     if not wanted.name:
-        problems.insert(0, visit.say(phrase("a name is wanted, as in team-3.12")))
+        problems.insert(0, page.say(phrase("a name is wanted, as in team-3.12")))
     if problems or not isinstance(found, Mapping):
         return problems
     if at_once:
-        request = visit.world.environments.request_build(visit.now)
+        request = page.backend.environments.request_build(page.now)
         found = {**found, "metadata": {**found["metadata"], **request["metadata"]}}
     try:
-        await visit.api.create(ENVIRONMENTS, found, strict=True)
+        await page.api.create(ENVIRONMENTS, found, strict=True)
     except AlreadyExists:
-        return [visit.say(phrase("environment {name} exists already: give this one another name", name=wanted.name))]
+        return [page.say(phrase("environment {name} exists already: give this one another name", name=wanted.name))]
     except ApiError as error:
-        return [visit.say(phrase("the server refuses it: {why}", why=Foreign(error.message)))]
+        return [page.say(phrase("the server refuses it: {why}", why=Foreign(error.message)))]
     return []
 
 
-def _show(visit: Visit, wanted: WantedEnvironment, at_once: bool, problems: Sequence[str]) -> Mapping[str, Any]:
-    if visit.world.environments is None:
+def _show(page: PageContext, wanted: WantedEnvironment, at_once: bool, problems: Sequence[str]) -> Mapping[str, Any]:
+    if page.backend.environments is None:
         raise Missing(ONLY_HERE)
-    pythons = visit.world.environments.pythons
+    pythons = page.backend.environments.pythons
     return {"wanted": wanted, "at_once": at_once, "problems": problems, "pythons": pythons}
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from paddock.console.addresses import address_of_job
 from paddock.console.feed import Cache, Topic
-from paddock.console.visit import Screen, Visit
+from paddock.console.page_context import PageContext, Screen
 from paddock.jobs.sentences.amounts import say_amount, sort_resources
 from paddock.kube.errors import ApiError
 from paddock.kube.meta import NODES, PODS, name_of
@@ -35,19 +35,19 @@ def list_topics(_path: Mapping[str, str], _query: Mapping[str, str]) -> Sequence
     return [Topic(NODES), Topic(PODS)]
 
 
-async def read_used(visit: Visit, cache: Cache) -> Used | None:
+async def read_used(page: PageContext, cache: Cache) -> Used | None:
     """What nodes use, asked for once in some seconds by all pages of one reader. None where it is not served."""
     known: tuple[Moment, Used | None] = cache.notes.get(_NOTE, (0.0, None))
     at, used = known
-    if visit.now - at >= _USED_SECONDS:
-        used = await _fetch_used(visit)
-        cache.notes[_NOTE] = (visit.now, used)
+    if page.now - at >= _USED_SECONDS:
+        used = await _fetch_used(page)
+        cache.notes[_NOTE] = (page.now, used)
     return used
 
 
-async def _fetch_used(visit: Visit) -> Used | None:
+async def _fetch_used(page: PageContext) -> Used | None:
     try:
-        listed = (await visit.api.list(NODE_METRICS)).items
+        listed = (await page.api.list(NODE_METRICS)).items
     except ApiError:
         return None
     found = {}
@@ -57,23 +57,23 @@ async def _fetch_used(visit: Visit) -> Used | None:
     return found
 
 
-async def build(visit: Visit) -> Mapping[str, Any]:
-    cache = visit.caches.get(Topic(NODES), Cache())
+async def build(page: PageContext) -> Mapping[str, Any]:
+    cache = page.caches.get(Topic(NODES), Cache())
     error = cache.error
-    rows = read_node_rows(visit.objects(Topic(NODES)), visit.objects(Topic(PODS)))
-    wanted = visit.query.get("q", "").strip().lower()
+    rows = read_node_rows(page.objects(Topic(NODES)), page.objects(Topic(PODS)))
+    wanted = page.query.get("q", "").strip().lower()
     shown = [row for row in rows if wanted in row.name.lower()]
-    part = choose_part(visit.query.get("page", ""), len(shown), ON_A_PAGE)
-    used = await read_used(visit, cache) if rows else None
+    part = choose_part(page.query.get("page", ""), len(shown), ON_A_PAGE)
+    used = await read_used(page, cache) if rows else None
     devices = [each for each in list_resources(rows) if each not in ("cpu", "memory")]
     return {
-        "error": visit.say(phrase("{said}", said=Foreign(error.message))) if error else "",
-        "rows": [_build_row(visit, row, devices, used) for row in cut_part(shown, part)],
+        "error": page.say(phrase("{said}", said=Foreign(error.message))) if error else "",
+        "rows": [_build_row(page, row, devices, used) for row in cut_part(shown, part)],
         "headings": [name_resource(each) for each in devices],
         "used": used is not None,
-        "totals": _build_totals(visit, rows, devices),
+        "totals": _build_totals(page, rows, devices),
         "counts": {state: sum(row.state == state for row in rows) for state in ("NotReady", "Cordoned", "Ready")},
-        "total": len(shown), "page": part.page, "pages": part.pages, "wanted": wanted,
+        "total": len(shown), "chosen": part.page, "pages": part.pages, "wanted": wanted,
     }  # fmt: skip
 
 
@@ -86,14 +86,14 @@ def name_resource(name: str) -> str:
     return "GPU" if name == "nvidia.com/gpu" else name
 
 
-def _build_row(visit: Visit, row: NodeRow, devices: Sequence[str], used: Used | None) -> Mapping[str, Any]:
+def _build_row(page: PageContext, row: NodeRow, devices: Sequence[str], used: Used | None) -> Mapping[str, Any]:
     cores, memory = (used or {}).get(row.name, (None, None))
     return {
         "name": row.name,
         "state": row.state,
         "version": row.version,
         "troubles": [
-            {"name": each.condition, "said": visit.say(phrase("{said}", said=Foreign(each.message)))}
+            {"name": each.condition, "said": page.say(phrase("{said}", said=Foreign(each.message)))}
             for each in row.troubles
         ],
         "taints": row.taints,
@@ -126,7 +126,7 @@ def _write(name: str, amount: Fraction) -> str:
     return f"{float(amount):g}" if name == "cpu" else format_quantity(amount)
 
 
-def _build_totals(visit: Visit, rows: Sequence[NodeRow], devices: Sequence[str]) -> list[str]:
+def _build_totals(page: PageContext, rows: Sequence[NodeRow], devices: Sequence[str]) -> list[str]:
     """One sentence for each resource of all nodes together."""
     said = []
     for name in ("cpu", "memory", *devices):
@@ -134,7 +134,7 @@ def _build_totals(visit: Visit, rows: Sequence[NodeRow], devices: Sequence[str])
         has = sum((row.amounts[name][1] for row in rows if name in row.amounts), Fraction(0))
         if has:
             said.append(
-                visit.say(phrase("{asked} of {has} asked for", asked=_write(name, asked), has=say_amount(name, has)))
+                page.say(phrase("{asked} of {has} asked for", asked=_write(name, asked), has=say_amount(name, has)))
             )
     return said
 

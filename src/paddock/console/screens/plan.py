@@ -17,7 +17,7 @@ from paddock.console.heads import (
     list_pod_topics,
     tell_missing,
 )
-from paddock.console.visit import Screen, Visit
+from paddock.console.page_context import PageContext, Screen
 from paddock.install.rights import LEASE
 from paddock.jobs.labels import JOB_LABEL
 from paddock.jobs.model import Settings
@@ -74,33 +74,33 @@ class _Seen:
         return find_children(self._found.get(resource, {}).values(), owner, key)
 
 
-async def build(visit: Visit) -> Mapping[str, Any]:
-    resource, manifest = find_job(visit)
+async def build(page: PageContext) -> Mapping[str, Any]:
+    resource, manifest = find_job(page)
     if manifest is None:
-        raise tell_missing(visit)
+        raise tell_missing(page)
     stored = read_stored(resource, manifest)
-    leaders = None if visit.world.local else _read_leaders(visit)
-    absent = None if visit.world.local else _tell_absence(visit, stored, leaders)
-    settings = visit.world.settings or _choose_settings(leaders)
-    hindrance = _find_hindrance(visit, stored)
+    leaders = None if page.backend.local else _read_leaders(page)
+    absent = None if page.backend.local else _tell_absence(page, stored, leaders)
+    settings = page.backend.settings or _choose_settings(leaders)
+    hindrance = _find_hindrance(page, stored)
     found = None
     if hindrance is None and stored.job is not None:
-        found = foresee(stored, stored.job, _Seen(visit.caches), settings, visit.now, visit.language)
+        found = foresee(stored, stored.job, _Seen(page.caches), settings, page.now, page.language)
     return {
-        "head": build_head(visit, resource, manifest),
-        "absent": visit.say(absent) if absent else "",
-        "hindrance": visit.say(hindrance) if hindrance else "",
-        "problems": [explain_problem(each, visit.language) for each in stored.problems],
+        "head": build_head(page, resource, manifest),
+        "absent": page.say(absent) if absent else "",
+        "hindrance": page.say(hindrance) if hindrance else "",
+        "problems": [explain_problem(each, page.language) for each in stored.problems],
         "plan": found,
-        "nothing": tell_emptiness(found, stored.status, visit.language) if found else "",
-        "events": _show_events(visit, found),
-        "versions": visit.say(_tell_versions(visit, leaders)),
+        "nothing": tell_emptiness(found, stored.status, page.language) if found else "",
+        "events": _show_events(page, found),
+        "versions": page.say(_tell_versions(page, leaders)),
     }
 
 
-def _read_leaders(visit: Visit) -> list[Leader] | None:
+def _read_leaders(page: PageContext) -> list[Leader] | None:
     """None where the reader may not see them."""
-    cache = visit.caches.get(_LEASES, Cache())
+    cache = page.caches.get(_LEASES, Cache())
     return None if cache.error else [read_leader(each) for each in cache.objects.values()]
 
 
@@ -108,12 +108,12 @@ def _choose_settings(leaders: Sequence[Leader] | None) -> Settings:
     return next((each.settings for each in leaders or ()), Settings())
 
 
-def _tell_absence(visit: Visit, stored: StoredJob, leaders: Sequence[Leader] | None) -> Phrase | None:
+def _tell_absence(page: PageContext, stored: StoredJob, leaders: Sequence[Leader] | None) -> Phrase | None:
     """Why no operator would do it; None where one serves this job. `leaders` that nobody may read say nothing."""
-    if leaders is None or any(_serves(each, stored, visit.now) for each in leaders):
+    if leaders is None or any(_serves(each, stored, page.now) for each in leaders):
         return None
     namespace = stored.key.namespace
-    return explain_no_operator(leaders, stored.resource, namespace, visit.world.kubectl, visit.now)
+    return explain_no_operator(leaders, stored.resource, namespace, page.backend.kubectl, page.now)
 
 
 def _serves(leader: Leader, stored: StoredJob, now: float) -> bool:
@@ -121,13 +121,13 @@ def _serves(leader: Leader, stored: StoredJob, now: float) -> bool:
     return watched and leader.serves(stored.resource) and not leader.is_gone(now)
 
 
-def _find_hindrance(visit: Visit, stored: StoredJob) -> Phrase | None:
+def _find_hindrance(page: PageContext, stored: StoredJob) -> Phrase | None:
     """Why nothing can be computed: another one decides, the manifest is wrong, or its pods are not shown."""
     if manager := explain_manager(stored.manifest):
         return phrase("{said}: no operator of Paddock acts on it", said=manager)
     if stored.job is None:
         return phrase("the manifest is wrong, so nothing is done with the job until it is edited")
-    for topic, cache in visit.caches.items():
+    for topic, cache in page.caches.items():
         if topic.resource in (PODS, *_CHILDREN) and cache.error:
             return phrase(
                 "{kinds} are not shown: {why}", kinds=topic.resource.qualified, why=Foreign(cache.error.message)
@@ -135,16 +135,16 @@ def _find_hindrance(visit: Visit, stored: StoredJob) -> Phrase | None:
     return None
 
 
-def _show_events(visit: Visit, found: Foresight | None) -> list[Mapping[str, Any]]:
+def _show_events(page: PageContext, found: Foresight | None) -> list[Mapping[str, Any]]:
     return [
-        {"type": each.type, "reason": each.reason, "said": visit.say(phrase("{said}", said=Foreign(each.message)))}
+        {"type": each.type, "reason": each.reason, "said": page.say(phrase("{said}", said=Foreign(each.message)))}
         for each in (found.events if found else ())
     ]
 
 
-def _tell_versions(visit: Visit, leaders: Sequence[Leader] | None) -> Phrase:
+def _tell_versions(page: PageContext, leaders: Sequence[Leader] | None) -> Phrase:
     """Which program computed it, and which one would act."""
-    if visit.world.local:
+    if page.backend.local:
         return phrase("computed here, by paddock {version}, which runs this cluster too", version=__version__)
     names = ", ".join(each.version or "?" for each in leaders or ()) or "?"
     return phrase(

@@ -8,8 +8,8 @@ from typing import Any
 from paddock.console.addresses import JOB
 from paddock.console.feed import Topic
 from paddock.console.heads import build_head, find_job, list_job_topics, list_pod_topics, tell_missing
+from paddock.console.page_context import PageContext, Screen
 from paddock.console.screens.listed import link_to
-from paddock.console.visit import Screen, Visit
 from paddock.views.listing import choose_part, cut_part
 from paddock.views.ranks import RankRow, build_rank_rows
 from paddock.views.stored import read_stored
@@ -22,28 +22,28 @@ def list_topics(path: Mapping[str, str], query: Mapping[str, str]) -> Sequence[T
     return [*list_job_topics(path, query), *list_pod_topics(path)]
 
 
-async def build(visit: Visit) -> Mapping[str, Any]:
-    resource, job = find_job(visit)
+async def build(page: PageContext) -> Mapping[str, Any]:
+    resource, job = find_job(page)
     if job is None:
-        raise tell_missing(visit)
+        raise tell_missing(page)
     stored = read_stored(resource, job)
-    pods = [pod for topic in list_pod_topics(visit.path) for pod in visit.objects(topic)]
-    rows = [row for row in build_rank_rows(stored.job, stored.status, pods, stored.uid, visit.language) if row.pod]
-    part = choose_part(visit.query.get("page", ""), len(rows), ON_A_PAGE)
-    head, labels = build_head(visit, resource, job), list_pod_topics(visit.path)[0].labels
+    pods = [pod for topic in list_pod_topics(page.path) for pod in page.objects(topic)]
+    rows = [row for row in build_rank_rows(stored.job, stored.status, pods, stored.uid, page.language) if row.pod]
+    part = choose_part(page.query.get("page", ""), len(rows), ON_A_PAGE)
+    head, labels = build_head(page, resource, job), list_pod_topics(page.path)[0].labels
     return {
         "head": head,
-        "rows": [_show(visit, row, head.address) for row in cut_part(rows, part)],
+        "rows": [_show(page, row, head.address) for row in cut_part(rows, part)],
         "total": len(rows),
         "part": part,
-        "link": link_to(visit.query),
-        "kubectl": f"{visit.world.kubectl} get pods -n {stored.key.namespace} -l {labels}",
+        "link": link_to(page.query),
+        "kubectl": f"{page.backend.kubectl} get pods -n {stored.key.namespace} -l {labels}",
     }
 
 
-def _show(visit: Visit, row: RankRow, address: str) -> Mapping[str, Any]:
+def _show(page: PageContext, row: RankRow, address: str) -> Mapping[str, Any]:
     assert row.pod is not None
-    why = visit.say(phrase("{said}", said=Foreign(row.pod.message))) if row.pod.message else ""
+    why = page.say(phrase("{said}", said=Foreign(row.pod.message))) if row.pod.message else ""
     return {"row": row, "pod": row.pod, "why": why, "log": f"{address}/logs?rank={row.rank}"}
 
 

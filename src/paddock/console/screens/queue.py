@@ -7,7 +7,7 @@ from typing import Any
 
 from paddock.console.addresses import address_of_job
 from paddock.console.feed import Topic
-from paddock.console.visit import Screen, Visit
+from paddock.console.page_context import PageContext, Screen
 from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.sentences.amounts import say_amount, sort_resources
 from paddock.jobs.sentences.explain import explain_briefly
@@ -45,37 +45,37 @@ def list_topics(_path: Mapping[str, str], _query: Mapping[str, str]) -> Sequence
     return [*map(Topic, KINDS), *map(Topic, _KINDS)]
 
 
-async def build(visit: Visit) -> Mapping[str, Any]:
-    pods = visit.objects(Topic(PODS))
-    queue, all_pods = _read_queue(visit, pods)
-    jobs = [job for kind in KINDS for job in visit.read(Topic(kind), read_unfinished)]
+async def build(page: PageContext) -> Mapping[str, Any]:
+    pods = page.objects(Topic(PODS))
+    queue, all_pods = _read_queue(page, pods)
+    jobs = [job for kind in KINDS for job in page.read(Topic(kind), read_unfinished)]
     rows = build_queue_rows(jobs, pods, queue)
     waiting = [row for row in rows if not _runs(row, queue)]
     running = [row for row in rows if _runs(row, queue)]
     return {
-        "capacity": visit.say(explain_capacity(queue.capacity, all_pods=all_pods)),
-        "waiting": [_build_row(visit, row) for row in waiting[:ON_A_PAGE]],
-        "running": [_build_row(visit, row) for row in running[:ON_A_PAGE]],
+        "capacity": page.say(explain_capacity(queue.capacity, all_pods=all_pods)),
+        "waiting": [_build_row(page, row) for row in waiting[:ON_A_PAGE]],
+        "running": [_build_row(page, row) for row in running[:ON_A_PAGE]],
         "more_waiting": max(0, len(waiting) - ON_A_PAGE),
         "more_running": max(0, len(running) - ON_A_PAGE),
-        "notes": [visit.say(each) for each in _list_notes(visit, waiting, all_pods)],
+        "notes": [page.say(each) for each in _list_notes(page, waiting, all_pods)],
         "prioritized": any(row.priority for row in rows),
-        "groups": [_build_group(visit, group) for group in _list_groups(visit)][:ON_A_PAGE],
-        "workloads": [_build_workload(visit, each) for each in visit.objects(Topic(WORKLOADS))][:ON_A_PAGE],
+        "groups": [_build_group(page, group) for group in _list_groups(page)][:ON_A_PAGE],
+        "workloads": [_build_workload(page, each) for each in page.objects(Topic(WORKLOADS))][:ON_A_PAGE],
     }
 
 
-def _read_queue(visit: Visit, pods: Sequence[Manifest]) -> tuple[Queue, bool]:
+def _read_queue(page: PageContext, pods: Sequence[Manifest]) -> tuple[Queue, bool]:
     """And whether the pods of all namespaces are known."""
-    all_pods = not _is_forbidden(visit, PODS)
-    nodes = None if _is_forbidden(visit, NODES) else visit.objects(Topic(NODES))
-    hidden = _is_forbidden(visit, POD_GROUPS) and _is_forbidden(visit, VOLCANO_POD_GROUPS)
-    groups = None if hidden else [*visit.objects(Topic(POD_GROUPS)), *visit.objects(Topic(VOLCANO_POD_GROUPS))]
-    return read_queue(pods, nodes, groups, visit.objects(Topic(PRIORITY_CLASSES)), kinds=KINDS), all_pods
+    all_pods = not _is_forbidden(page, PODS)
+    nodes = None if _is_forbidden(page, NODES) else page.objects(Topic(NODES))
+    hidden = _is_forbidden(page, POD_GROUPS) and _is_forbidden(page, VOLCANO_POD_GROUPS)
+    groups = None if hidden else [*page.objects(Topic(POD_GROUPS)), *page.objects(Topic(VOLCANO_POD_GROUPS))]
+    return read_queue(pods, nodes, groups, page.objects(Topic(PRIORITY_CLASSES)), kinds=KINDS), all_pods
 
 
-def _is_forbidden(visit: Visit, resource: Resource) -> bool:
-    cache = visit.caches.get(Topic(resource))
+def _is_forbidden(page: PageContext, resource: Resource) -> bool:
+    cache = page.caches.get(Topic(resource))
     return cache is not None and isinstance(cache.error, Forbidden)
 
 
@@ -83,19 +83,19 @@ def _runs(row: QueueRow, queue: Queue) -> bool:
     return row.position is None and (row.manifest.get("metadata") or {}).get("uid") in queue.placed
 
 
-def _list_notes(visit: Visit, waiting: Sequence[QueueRow], all_pods: bool) -> list[Phrase]:
+def _list_notes(page: PageContext, waiting: Sequence[QueueRow], all_pods: bool) -> list[Phrase]:
     """What the positions are not."""
     if not any(row.position for row in waiting):
         return []
     notes = []
     if not all_pods:
         notes.append(phrase("positions count what you may see: you may not list the pods of all namespaces"))
-    if not visit.world.local:
+    if not page.backend.local:
         notes.append(phrase("positions are by priority, then by age: the cluster's own scheduler decides"))
     return notes
 
 
-def _build_row(visit: Visit, row: QueueRow) -> Mapping[str, Any]:
+def _build_row(page: PageContext, row: QueueRow) -> Mapping[str, Any]:
     return {
         "position": row.position,
         "name": row.job.name,
@@ -103,19 +103,19 @@ def _build_row(visit: Visit, row: QueueRow) -> Mapping[str, Any]:
         "address": address_of_job(row.resource, row.job.namespace, row.job.name),
         "phase": str(row.job.phase),
         "ranks": row.ranks,
-        "needs": [visit.say(say_amount(name, row.needs[name])) for name in sort_resources(row.needs)],
+        "needs": [page.say(say_amount(name, row.needs[name])) for name in sort_resources(row.needs)],
         "priority": row.priority if row.position else None,
         "since": row.since,
-        "why": explain_briefly(row.job.cause, visit.language) if row.job.cause else "",
+        "why": explain_briefly(row.job.cause, page.language) if row.job.cause else "",
     }
 
 
-def _list_groups(visit: Visit) -> list[Manifest]:
-    found = [*visit.objects(Topic(POD_GROUPS)), *visit.objects(Topic(VOLCANO_POD_GROUPS))]
+def _list_groups(page: PageContext) -> list[Manifest]:
+    found = [*page.objects(Topic(POD_GROUPS)), *page.objects(Topic(VOLCANO_POD_GROUPS))]
     return sorted(found, key=lambda each: (namespace_of(each), name_of(each)))
 
 
-def _build_group(visit: Visit, group: Manifest) -> Mapping[str, Any]:
+def _build_group(page: PageContext, group: Manifest) -> Mapping[str, Any]:
     """Of scheduler-plugins or Volcano: both have these fields."""
     spec, status = group.get("spec") or {}, group.get("status") or {}
     asked = spec.get("minResources") or {}
@@ -128,20 +128,20 @@ def _build_group(visit: Visit, group: Manifest) -> Mapping[str, Any]:
         "phase": str(status.get("phase") or "Pending"),
         "least": spec.get("minMember"),
         "running": status.get("running"),
-        "asked": [_say_asked(visit, name, text) for name, text in sorted(asked.items())],
+        "asked": [_say_asked(page, name, text) for name, text in sorted(asked.items())],
         "queue": str(spec.get("queue") or ""),
-        "said": visit.say(phrase("{said}", said=Foreign(said))) if said else "",
+        "said": page.say(phrase("{said}", said=Foreign(said))) if said else "",
     }
 
 
-def _say_asked(visit: Visit, name: str, text: Any) -> str:
+def _say_asked(page: PageContext, name: str, text: Any) -> str:
     try:
-        return visit.say(say_amount(name, read_quantity(text)))
+        return page.say(say_amount(name, read_quantity(text)))
     except ValueError:
         return f"{text} {name}"
 
 
-def _build_workload(visit: Visit, workload: Manifest) -> Mapping[str, Any]:
+def _build_workload(page: PageContext, workload: Manifest) -> Mapping[str, Any]:
     """Of Kueue (v1beta1): which queue has admitted it, or why none has."""
     spec, status = workload.get("spec") or {}, workload.get("status") or {}
     conditions = {str(each.get("type")): each for each in status.get("conditions") or ()}
@@ -154,7 +154,7 @@ def _build_workload(visit: Visit, workload: Manifest) -> Mapping[str, Any]:
         "queue": str(spec.get("queueName") or ""),
         "priority": spec.get("priority"),
         "state": state,
-        "said": visit.say(phrase("{said}", said=Foreign(" ".join(said.split())))) if said else "",
+        "said": page.say(phrase("{said}", said=Foreign(" ".join(said.split())))) if said else "",
         "created": read_time((workload.get("metadata") or {}).get("creationTimestamp")),
     }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from paddock.console.page_context import Screen
 from paddock.console.screens import (
     cancel,
     charts,
@@ -27,7 +28,6 @@ from paddock.console.screens import (
     pods,
     queue,
 )
-from paddock.console.visit import Screen
 
 SCREENS: tuple[Screen, ...] = (
     jobs.SCREEN,

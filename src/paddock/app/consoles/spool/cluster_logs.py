@@ -23,7 +23,7 @@ from paddock.app.consoles.spool.files import ClusterSpool, read_left_out
 from paddock.app.consoles.spool.prune import tidy
 from paddock.app.history import KEPT, read_place
 from paddock.client.client import Client
-from paddock.console.world import KeptLog, KeptRun
+from paddock.console.backend import KeptLog, KeptRun
 from paddock.history.log_shelf import OpenLog
 from paddock.history.recording import build_record, mark_deleted, update_record
 from paddock.history.retention import Limits
@@ -128,7 +128,7 @@ class ClusterLogs:
     # -- what the console asks for
 
     async def find(self, resource: Resource, namespace: str, name: str, uid: str) -> KeptRun | None:
-        """As `console.world.Logs`. Raises `Forbidden`."""
+        """As `console.backend.Logs`. Raises `Forbidden`."""
         if not await self._may(namespace):
             raise Forbidden(f"you may not read the logs of pods in {namespace} (get pods/log)")
         if self._may_copy():

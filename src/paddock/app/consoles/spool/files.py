@@ -30,7 +30,7 @@ from paddock.app.consoles.spool.room import BESIDE, Room
 from paddock.app.consoles.spool.timed_lines import TimedLines
 from paddock.app.history import History
 from paddock.app.home import Home, Lock
-from paddock.console.world import LeftOut
+from paddock.console.backend import LeftOut
 from paddock.history.records import RunRecord, find_runs, next_run, write_record
 from paddock.kube.log_marks import MARK_BYTES, SUFFIX, Marks, read_marks, write_mark
 from paddock.kube.log_owner import LARGEST_OWNER, OWNER_FILE, LogOwner

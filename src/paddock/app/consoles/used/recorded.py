@@ -7,7 +7,7 @@ from collections.abc import Collection
 from pathlib import Path
 
 from paddock.app.consoles.logs import LocalLogs
-from paddock.console.world import KeptLog, RankUsage, Used
+from paddock.console.backend import KeptLog, RankUsage, Used
 from paddock.history.logs import Place
 from paddock.kube.meta import Resource
 from paddock.node.usage.records import read_usage_file, usage_file

@@ -13,7 +13,7 @@ from typing import Any
 
 from paddock.app.consoles.used.recorded import build_rank_usage
 from paddock.app.history import read_place
-from paddock.console.world import Identity, Used
+from paddock.console.backend import Identity, Used
 from paddock.history.logs import Place
 from paddock.jobs.labels import JOB_LABEL
 from paddock.jobs.names import job_label

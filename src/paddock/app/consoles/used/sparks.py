@@ -8,9 +8,9 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
+from paddock.console.backend import KeptLog, Logs, Printing, Spark
 from paddock.console.charts.collect import list_ranks
 from paddock.console.charts.sparks import read_spark
-from paddock.console.world import KeptLog, Logs, Printing, Spark
 from paddock.kube.errors import ApiError
 
 FRESH_SECONDS = 10.0

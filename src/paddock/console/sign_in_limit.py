@@ -20,7 +20,7 @@ OVER_ALL = 100
 PER_SECONDS = 60.0
 
 
-class TooManyTries(Exception):
+class TooManySignIns(Exception):
     """`seconds`: after which the next try is taken."""
 
     def __init__(self, seconds: int) -> None:
@@ -47,7 +47,7 @@ class _Level:
         return max(0.0, self.tries - (now - self.at) * most / PER_SECONDS)
 
 
-class Tries:
+class SignInLimit:
     """`clock`: seconds that never go back."""
 
     def __init__(
@@ -58,13 +58,13 @@ class Tries:
         self._peers: dict[str, _Level] = {}
 
     def take(self, peer: str) -> None:
-        """Counts a try. Raises `TooManyTries`, and then counts none: who waits is let in."""
+        """Counts a try. Raises `TooManySignIns`, and then counts none: who waits is let in."""
         now = self._clock()
         own = self._peers.get(peer, _Level()).left(now, self._per_peer)
         every = self._all.left(now, self._over_all)
         wait = max(_wait(own, self._per_peer), _wait(every, self._over_all))
         if wait > 0:
-            raise TooManyTries(math.ceil(wait))
+            raise TooManySignIns(math.ceil(wait))
         self._peers = {name: level for name, level in self._peers.items() if level.left(now, self._per_peer) > 0}
         self._peers[peer] = _Level(own + 1, now)
         self._all = _Level(every + 1, now)

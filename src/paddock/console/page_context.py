@@ -6,9 +6,9 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequenc
 from dataclasses import dataclass, field
 from typing import Any
 
-from paddock.console.addresses import PLACES
+from paddock.console.addresses import CLUSTERS
+from paddock.console.backend import Backend, Identity
 from paddock.console.feed import Cache, Caches, Reader, T, Topic
-from paddock.console.world import Identity, World
 from paddock.kube.api import Api
 from paddock.kube.meta import Manifest, Resource
 from paddock.kube.times import Moment
@@ -18,11 +18,11 @@ SILENT_SECONDS = 2.0
 
 
 @dataclass(frozen=True, slots=True)
-class Visit:
+class PageContext:
     """`path`: the variables of the screen's path (`{"name": "mnist"}`); `query`: of the address. `api` has the reader's
     rights. `now`: when the page is rendered."""
 
-    world: World
+    backend: Backend
     identity: Identity
     api: Api
     language: str
@@ -37,7 +37,7 @@ class Visit:
     @property
     def is_one_of_several(self) -> bool:
         """Whether the console has other clusters as well."""
-        return PLACES in self.root
+        return CLUSTERS in self.root
 
     def say(self, said: Phrase | str) -> str:
         """In the reader's language."""
@@ -48,15 +48,15 @@ class Visit:
         return self.say(phrase("{said}", said=Foreign(said)))
 
     async def may(self, verb: str, resource: Resource, namespace: str, subresource: str = "") -> bool:
-        """Whether the reader may do this; see `world.Rights`."""
-        rights = self.world.rights
+        """Whether the reader may do this; see `backend.Rights`."""
+        rights = self.backend.rights
         return rights is None or await rights(self.identity).may(verb, resource, namespace, subresource)
 
     @property
     def silent_since(self) -> Moment | None:
         """Since when the API has not answered, so that what is shown is of that moment. A connection that broke is made
         again at once, which nobody need know."""
-        asked = self.world.silent_since
+        asked = self.backend.silent_since
         since = asked(self.identity) if asked else None
         return since if since is not None and self.now - since >= SILENT_SECONDS else None
 
@@ -89,7 +89,7 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
-class Go:
+class Redirect:
     """What was asked for is done: the browser goes on to this address (303)."""
 
     address: str
@@ -104,7 +104,7 @@ class Action:
 
     name: str
     path: str
-    perform: Callable[[Visit, Mapping[str, str]], Awaitable[Go | Phrase]]
+    perform: Callable[[PageContext, Mapping[str, str]], Awaitable[Redirect | Phrase]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,9 +120,9 @@ class Screen:
     path: str
     title: Phrase
     topics: Callable[[Mapping[str, str], Mapping[str, str]], Sequence[Topic]]
-    build: Callable[[Visit], Awaitable[Mapping[str, Any]]]
+    build: Callable[[PageContext], Awaitable[Mapping[str, Any]]]
     live: bool = True
     in_menu: bool = False
     every: float = 0.0
-    answers: Mapping[str, Callable[[Visit], Awaitable[Answer]]] = field(default_factory=dict)
-    receive: Callable[[Visit, Mapping[str, str]], Awaitable[Mapping[str, Any] | Go]] | None = None
+    answers: Mapping[str, Callable[[PageContext], Awaitable[Answer]]] = field(default_factory=dict)
+    receive: Callable[[PageContext, Mapping[str, str]], Awaitable[Mapping[str, Any] | Redirect]] | None = None

@@ -8,8 +8,8 @@ import pytest
 from aiohttp import ClientSession, web
 from yarl import URL
 
-from console.test_gate import ANN, HERE, HOST, Doorkeeper, serve, sign_in
-from paddock.console.tries import OVER_ALL, PER_PEER, PER_SECONDS, TooManyTries, Tries, name_peer
+from console.test_token_sign_in import ANN, HERE, HOST, FakeTokenLogin, serve, sign_in
+from paddock.console.sign_in_limit import OVER_ALL, PER_PEER, PER_SECONDS, SignInLimit, TooManySignIns, name_peer
 from paddock.serving.addresses import LOOPBACK
 from paddock.words.phrases import render
 from support.consoles import serve_console
@@ -24,50 +24,50 @@ class Clock:
         return self.now
 
 
-def count(tries: Tries, peer: str, most: int = 1000) -> int:
+def count(limit: SignInLimit, peer: str, most: int = 1000) -> int:
     """How many tries are taken at once."""
     for taken in range(most):
         try:
-            tries.take(peer)
-        except TooManyTries:
+            limit.take(peer)
+        except TooManySignIns:
             return taken
     return most
 
 
 def test_one_address_has_so_many_tries_a_minute() -> None:
     clock = Clock()
-    tries = Tries(clock=clock)
-    assert count(tries, "a") == PER_PEER
-    assert count(tries, "b") == PER_PEER, "another address has tries of its own"
-    with pytest.raises(TooManyTries) as refused:
-        tries.take("a")
+    limit = SignInLimit(clock=clock)
+    assert count(limit, "a") == PER_PEER
+    assert count(limit, "b") == PER_PEER, "another address has tries of its own"
+    with pytest.raises(TooManySignIns) as refused:
+        limit.take("a")
     assert refused.value.seconds == PER_SECONDS / PER_PEER
     clock.now += refused.value.seconds
-    assert count(tries, "a") == 1
+    assert count(limit, "a") == 1
     clock.now += PER_SECONDS * 1000
-    assert count(tries, "a") == PER_PEER
+    assert count(limit, "a") == PER_PEER
 
 
 def test_all_addresses_together_have_so_many() -> None:
-    tries = Tries(clock=Clock())
-    assert sum(count(tries, f"10.0.0.{each}") for each in range(200)) == OVER_ALL
+    limit = SignInLimit(clock=Clock())
+    assert sum(count(limit, f"10.0.0.{each}") for each in range(200)) == OVER_ALL
 
 
 def test_a_try_that_was_right_does_not_count() -> None:
-    tries = Tries(clock=Clock())
+    limit = SignInLimit(clock=Clock())
     for _ in range(10 * OVER_ALL):
-        tries.take("a")
-        tries.give_back("a")
-    assert count(tries, "a") == PER_PEER
+        limit.take("a")
+        limit.give_back("a")
+    assert count(limit, "a") == PER_PEER
 
 
 def test_addresses_that_have_tried_long_ago_are_forgotten() -> None:
     clock = Clock()
-    tries = Tries(clock=clock)
+    limit = SignInLimit(clock=clock)
     for each in range(10_000):
-        tries.take(f"host-{each}")
+        limit.take(f"host-{each}")
         clock.now += PER_SECONDS
-    assert len(tries._peers) < 5
+    assert len(limit._peers) < 5
 
 
 @pytest.mark.parametrize(
@@ -93,11 +93,11 @@ def test_an_address_is_that_of_the_connection_or_the_one_that_the_proxy_wrote(
 
 
 def test_the_sentence_says_how_long() -> None:
-    assert render(TooManyTries(1).said).startswith("too many tries to sign in: wait 1 second, then try again.")
-    assert "wait 6 seconds" in render(TooManyTries(6).said)
+    assert render(TooManySignIns(1).said).startswith("too many tries to sign in: wait 1 second, then try again.")
+    assert "wait 6 seconds" in render(TooManySignIns(6).said)
 
 
-class Asked(Doorkeeper):
+class Asked(FakeTokenLogin):
     """Counts what the API is asked."""
 
     def __init__(self) -> None:
@@ -110,8 +110,8 @@ class Asked(Doorkeeper):
 
 
 async def test_tokens_are_tried_so_often_and_the_api_is_asked_no_more() -> None:
-    door = Asked()
-    async with serve(door, tries=Tries(clock=Clock())) as url, reading(url) as ann, reading(url) as eve:
+    token_login = Asked()
+    async with serve(token_login, limit=SignInLimit(clock=Clock())) as url, reading(url) as ann, reading(url) as eve:
         assert (await sign_in(ann, "ann")).status == 303
         for _ in range(PER_PEER):
             assert (await sign_in(eve, "eve")).status == 401
@@ -120,15 +120,15 @@ async def test_tokens_are_tried_so_often_and_the_api_is_asked_no_more() -> None:
         assert (refused.status, refused.headers["Retry-After"]) == (429, "6")
         assert "too many tries to sign in: wait 6 seconds" in text
         assert 'name="next" value="/queue"' in text, "what was asked for is not forgotten"
-        assert (len(door.tokens), door.inside) == (PER_PEER + 1, {ANN})
+        assert (len(token_login.tokens), token_login.inside) == (PER_PEER + 1, {ANN})
         async with ann.get("/") as answer:
             assert answer.status == 200, "who is signed in is not held up"
 
 
 async def test_behind_a_proxy_each_browser_has_its_own_tries() -> None:
-    tries = Tries(clock=Clock())
+    limit = SignInLimit(clock=Clock())
     https = {"Host": HOST, "X-Forwarded-Proto": "https"}
-    async with serve(Doorkeeper(), behind_tls=True, tries=tries) as url, reading(url) as eve, reading(url) as ben:
+    async with serve(FakeTokenLogin(), behind_tls=True, limit=limit) as url, reading(url) as eve, reading(url) as ben:
         for each in range(PER_PEER + 1):
             forwarded = {"X-Forwarded-For": f"10.9.9.{each}, 192.0.2.1"}
             answer = await sign_in(eve, "eve", **https, **forwarded)
@@ -138,7 +138,7 @@ async def test_behind_a_proxy_each_browser_has_its_own_tries() -> None:
 
 
 async def test_without_a_named_proxy_no_header_says_who_tries() -> None:
-    async with serve(Doorkeeper(), tries=Tries(clock=Clock())) as url, reading(url) as eve:
+    async with serve(FakeTokenLogin(), limit=SignInLimit(clock=Clock())) as url, reading(url) as eve:
         for each in range(PER_PEER + 1):
             answer = await sign_in(eve, "eve", **{"X-Forwarded-For": f"192.0.2.{each}"})
         assert answer.status == 429

@@ -14,7 +14,7 @@ from aiohttp import ClientSession
 
 from paddock.app.consoles.links import make_link, read_key
 from paddock.app.consoles.listening import LocalConsole
-from paddock.app.consoles.spent import open_sign_in, read_spent, write_spent
+from paddock.app.consoles.used_tickets import open_sign_in, read_used_tickets, write_used_tickets
 from paddock.app.home import Home
 from paddock.console.tickets import Ticket
 from paddock.jobs.model import Settings
@@ -69,7 +69,9 @@ async def test_a_session_ends_with_the_process(tmp_path: Path) -> None:
                 assert answer.status == 401 and "`paddock console` opens this console anew" in await answer.text()
 
 
-@pytest.mark.parametrize("torn", [b"\xff\x00\x80", b"", b"2000 abc", write_spent(KNOWN)[:-1], b"2000 " + b"a" * 65])
+@pytest.mark.parametrize(
+    "torn", [b"\xff\x00\x80", b"", b"2000 abc", write_used_tickets(KNOWN)[:-1], b"2000 " + b"a" * 65]
+)
 async def test_after_a_torn_file_no_old_link_is_good_and_nobody_sees_a_crash(tmp_path: Path, torn: bytes) -> None:
     home = Home(tmp_path, tmp_path)
     async with started(home) as url:
@@ -82,29 +84,29 @@ async def test_after_a_torn_file_no_old_link_is_good_and_nobody_sees_a_crash(tmp
 
 
 def test_what_is_over_is_dropped() -> None:
-    assert read_spent(write_spent(KNOWN), 1000.0) == KNOWN
-    assert read_spent(write_spent(KNOWN), 2000.0) == {"b" * 64: 3000}
+    assert read_used_tickets(write_used_tickets(KNOWN), 1000.0) == KNOWN
+    assert read_used_tickets(write_used_tickets(KNOWN), 2000.0) == {"b" * 64: 3000}
 
 
 def test_only_digests_are_written_for_this_user_alone(tmp_path: Path) -> None:
     home = Home(tmp_path, tmp_path)
-    _, spent = open_sign_in(home, 1000.0)
+    _, used_tickets = open_sign_in(home, 1000.0)
     old, fresh = Ticket("link", 1300, "0123456789abcdef"), Ticket("link", 5000, "fedcba9876543210")
-    spent.add(old, 1000.0)
-    spent.add(fresh, 2000.0)
+    used_tickets.add(old, 1000.0)
+    used_tickets.add(fresh, 2000.0)
     path = tmp_path / "console" / "spent"
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     (line,) = path.read_text().splitlines()
     assert line.startswith("5000 ")
     assert fresh.nonce not in line
-    assert fresh in spent
+    assert fresh in used_tickets
     assert os.listdir(path.parent).count("spent.new") == 0
 
 
 def test_a_directory_that_cannot_be_written_keeps_nobody_out(tmp_path: Path) -> None:
     home = Home(tmp_path, tmp_path)
-    key, spent = open_sign_in(home, 1000.0)
+    key, used_tickets = open_sign_in(home, 1000.0)
     (tmp_path / "console" / "spent.new").mkdir()
-    spent.add(ticket := Ticket("link", 1300, "n"), 1000.0)
-    assert ticket in spent
+    used_tickets.add(ticket := Ticket("link", 1300, "n"), 1000.0)
+    assert ticket in used_tickets
     assert read_key(home) == key

@@ -14,19 +14,19 @@ from pathlib import Path
 
 from paddock.app.consoles.links import make_directory, read_key, renew_key, write_private
 from paddock.app.home import Home
-from paddock.console.links import Spent
+from paddock.console.link_sign_in import UsedTickets
 from paddock.kube.times import Moment
 
 _LINE = re.compile(r"([0-9]{1,12}) ([0-9a-f]{64})", re.ASCII)
 _log = logging.getLogger(__name__)
 
 
-def open_sign_in(home: Home, now: Moment) -> tuple[bytes, Spent]:
+def open_sign_in(home: Home, now: Moment) -> tuple[bytes, UsedTickets]:
     """The key of the home, and what it has signed in vain. A file that cannot be read, or was torn, does not say
     which links were used: then the key is another, and none of them is good. Raises OSError."""
     path = make_directory(home) / "spent"
     try:
-        known = read_spent(path.read_bytes(), now)
+        known = read_used_tickets(path.read_bytes(), now)
     except FileNotFoundError:
         known = {}
     except OSError as error:
@@ -34,12 +34,13 @@ def open_sign_in(home: Home, now: Moment) -> tuple[bytes, Spent]:
         known = None
     if known is None:
         path.unlink(missing_ok=True)
-        return renew_key(home), Spent({}, _Keeper(path))
-    return read_key(home), Spent(known, _Keeper(path))
+        return renew_key(home), UsedTickets({}, _Keeper(path))
+    return read_key(home), UsedTickets(known, _Keeper(path))
 
 
-def read_spent(content: bytes, now: Moment) -> Mapping[str, int] | None:
-    """digest -> when its time is over, of those that are not; None for what `write_spent` has not written. Pure."""
+def read_used_tickets(content: bytes, now: Moment) -> Mapping[str, int] | None:
+    """digest -> when its ticket expires, of those that have not; None for what `write_used_tickets` has not written.
+    Pure."""
     text = content.decode("ascii", "replace")
     if not text.endswith("\n"):
         return None
@@ -50,7 +51,7 @@ def read_spent(content: bytes, now: Moment) -> Mapping[str, int] | None:
     return {digest: expires for digest, expires in known.items() if expires > now}
 
 
-def write_spent(known: Mapping[str, int]) -> bytes:
+def write_used_tickets(known: Mapping[str, int]) -> bytes:
     """Pure."""
     return "".join(f"{expires} {digest}\n" for digest, expires in known.items()).encode()
 
@@ -63,6 +64,6 @@ class _Keeper:
 
     def __call__(self, known: Mapping[str, int]) -> None:
         try:
-            write_private(self._path, write_spent(known))
+            write_private(self._path, write_used_tickets(known))
         except OSError as error:
             _log.warning("cannot write %s, so the next start forgets it: %s", self._path, error)

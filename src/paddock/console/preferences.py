@@ -24,7 +24,7 @@ def read_theme(request: web.Request) -> str:
     return wanted if wanted in THEMES else "auto"
 
 
-def offer_wishes(request: web.Request) -> Mapping[str, Any]:
+def offer_preferences(request: web.Request) -> Mapping[str, Any]:
     """What the frame of a page offers: languages with their addresses; themes, which is the one, with theirs."""
     here, theme = request.rel_url, read_theme(request)
     languages = [(code, str(here.update_query(lang=code))) for code in KNOWN]
@@ -32,7 +32,7 @@ def offer_wishes(request: web.Request) -> Mapping[str, Any]:
     return {"languages": languages, "theme": theme, "themes": themes}
 
 
-def keep_wishes(request: web.Request, answer: web.StreamResponse) -> None:
+def keep_preferences(request: web.Request, answer: web.StreamResponse) -> None:
     """Sets the cookies of what the address asks for, for a year."""
     if request.query.get("lang") in KNOWN:
         answer.set_cookie(COOKIE, request.query["lang"], max_age=365 * 86_400, samesite="Strict", httponly=True)

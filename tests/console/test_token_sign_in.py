@@ -12,11 +12,11 @@ import pytest
 from aiohttp import web
 from yarl import URL
 
+from paddock.console.backend import Backend, Identity
 from paddock.console.live import render, render_main_notice
+from paddock.console.page_context import SILENT_SECONDS, PageContext, Screen
 from paddock.console.server import Console
 from paddock.console.sessions import IDLE_SECONDS, LONGEST_SECONDS, Session, Sessions
-from paddock.console.visit import SILENT_SECONDS, Screen, Visit
-from paddock.console.world import Identity, World
 from paddock.kube.api import Api
 from paddock.kube.errors import Forbidden, Unauthorized, Unavailable
 from paddock.kube.meta import Manifest
@@ -80,7 +80,7 @@ def test_a_reader_has_left_when_their_last_session_is_over() -> None:
     assert sessions.readers == set() and not look(sessions, other, 0.0)
 
 
-class Doorkeeper:
+class FakeTokenLogin:
     """Tokens are readers' names. `gone`: who is not known any more."""
 
     def __init__(self) -> None:
@@ -111,11 +111,11 @@ JOBS: Mapping[str, Sequence[Manifest]] = {"a": [job("anns")], "b": [job("bens")]
 
 
 @asynccontextmanager
-async def serve(door: Doorkeeper, **options: Any) -> AsyncIterator[URL]:
+async def serve(token_login: FakeTokenLogin, **options: Any) -> AsyncIterator[URL]:
     def connect(identity: Identity) -> Api:
         return Written({PADDLE: JOBS[identity.id]})
 
-    console = Console(World("prod", False, connect, door=door), b"k" * 32, frozenset({HOST}), **options)
+    console = Console(Backend("prod", False, connect, token_login=token_login), b"k" * 32, frozenset({HOST}), **options)
     runner = web.AppRunner(console.application, access_log=None, handler_cancellation=True, shutdown_timeout=1.0)
     await runner.setup()
     await web.TCPSite(runner, "127.0.0.1", 0).start()
@@ -134,7 +134,7 @@ async def sign_in(session: Reader, token: str, following: str = "/", **headers: 
 
 
 async def test_each_reader_sees_their_own_objects() -> None:
-    async with serve(Doorkeeper()) as url, reading(url) as ann, reading(url) as ben:
+    async with serve(FakeTokenLogin()) as url, reading(url) as ann, reading(url) as ben:
         assert (await sign_in(ann, "ann")).status == 303
         assert (await sign_in(ben, " ben\n")).status == 303
         for session, own, other in ((ann, "anns", "bens"), (ben, "bens", "anns")):
@@ -144,7 +144,7 @@ async def test_each_reader_sees_their_own_objects() -> None:
 
 
 async def test_the_page_that_was_asked_for_comes_after_the_sign_in() -> None:
-    async with serve(Doorkeeper()) as url, reading(url) as ann:
+    async with serve(FakeTokenLogin()) as url, reading(url) as ann:
         async with ann.get("/new?x=1") as asked:
             assert asked.status == 401
             assert 'name="next" value="/new?x=1"' in await asked.text()
@@ -167,7 +167,7 @@ async def test_the_page_that_was_asked_for_comes_after_the_sign_in() -> None:
     ],
 )
 async def test_a_token_that_is_not_taken_says_why(token: str, said: str) -> None:
-    async with serve(Doorkeeper()) as url, reading(url) as session:
+    async with serve(FakeTokenLogin()) as url, reading(url) as session:
         answer = await sign_in(session, token)
         assert answer.status == 401
         assert said in await answer.text()
@@ -175,7 +175,7 @@ async def test_a_token_that_is_not_taken_says_why(token: str, said: str) -> None
 
 
 async def test_another_site_can_sign_nobody_in() -> None:
-    async with serve(Doorkeeper()) as url, reading(url) as session:
+    async with serve(FakeTokenLogin()) as url, reading(url) as session:
         elsewhere = {"Sec-Fetch-Site": "cross-site"}
         async with session.post("/sign-in", data={"token": "ann"}, headers=elsewhere) as answer:
             assert answer.status == 403
@@ -183,18 +183,18 @@ async def test_another_site_can_sign_nobody_in() -> None:
 
 
 async def test_a_token_is_not_taken_over_plain_http() -> None:
-    door = Doorkeeper()
-    async with serve(door) as url, reading(url) as session:
+    token_login = FakeTokenLogin()
+    async with serve(token_login) as url, reading(url) as session:
         async with session.get("/", headers={"Host": HOST}) as answer:
             text = await answer.text()
         assert "this page came over plain HTTP" in text
         assert 'name="token"' not in text
         answer = await sign_in(session, "ann", Host=HOST, **{"X-Forwarded-Proto": "https"})
-        assert (answer.status, door.inside) == (401, set()), "only a proxy that was named is believed"
+        assert (answer.status, token_login.inside) == (401, set()), "only a proxy that was named is believed"
 
 
 async def test_behind_a_proxy_with_tls_the_cookie_belongs_to_https_alone() -> None:
-    async with serve(Doorkeeper(), behind_tls=True) as url, reading(url) as session:
+    async with serve(FakeTokenLogin(), behind_tls=True) as url, reading(url) as session:
         answer = await sign_in(session, "ann", Host=HOST, **{"X-Forwarded-Proto": "https"})
         (cookie,) = answer.cookies.values()
         assert (answer.status, cookie.key) == (303, "__Secure-paddock-session")
@@ -205,7 +205,7 @@ async def test_behind_a_proxy_with_tls_the_cookie_belongs_to_https_alone() -> No
 
 
 async def test_another_host_is_not_served_but_a_kubelet_is() -> None:
-    async with serve(Doorkeeper()) as url, reading(url) as session:
+    async with serve(FakeTokenLogin()) as url, reading(url) as session:
         async with session.get("/", headers={"Host": "evil.example"}) as answer:
             assert answer.status == 421
         async with session.get("/healthz", headers={"Host": "10.1.2.3:8765"}) as answer:
@@ -213,26 +213,26 @@ async def test_another_host_is_not_served_but_a_kubelet_is() -> None:
 
 
 async def test_who_signs_out_is_forgotten() -> None:
-    door = Doorkeeper()
-    async with serve(door) as url, reading(url) as session:
+    token_login = FakeTokenLogin()
+    async with serve(token_login) as url, reading(url) as session:
         (copied,) = (await sign_in(session, "ann")).cookies.values()
-        assert door.inside == {ANN}
+        assert token_login.inside == {ANN}
         async with session.post("/sign-out", headers=HERE) as answer:
             assert answer.within == "/sign-in"
-        assert door.inside == set()
+        assert token_login.inside == set()
         async with session.get("/", headers={"Cookie": f"{copied.key}={copied.value}"}) as answer:
             assert answer.status == 401
 
 
 async def test_an_open_page_says_that_its_session_has_ended() -> None:
-    door = Doorkeeper()
-    async with serve(door) as url, reading(url) as session, asyncio.timeout(180):
+    token_login = FakeTokenLogin()
+    async with serve(token_login) as url, reading(url) as session, asyncio.timeout(180):
         await sign_in(session, "ann")
-        door.gone.add(ANN)
+        token_login.gone.add(ANN)
         async with session.get("/live") as stream:
             text = (await stream.content.read()).decode()
         assert "your session has ended" in text
-        assert door.inside == set()
+        assert token_login.inside == set()
         async with session.get("/") as answer:
             assert answer.status == 401
             assert "your session has ended" in await answer.text()
@@ -241,7 +241,7 @@ async def test_an_open_page_says_that_its_session_has_ended() -> None:
 async def test_what_a_form_was_sent_with_is_not_lost() -> None:
     form = {"text": "kind: PaddleJob"}
     async with (
-        serve(Doorkeeper()) as url,
+        serve(FakeTokenLogin()) as url,
         reading(url) as session,
         session.post("/new", data=form, headers=HERE) as answer,
     ):
@@ -249,43 +249,43 @@ async def test_what_a_form_was_sent_with_is_not_lost() -> None:
         assert "kind: PaddleJob" in await answer.text()
 
 
-def visit(now: float, silent_since: float | None) -> Visit:
-    world = World("prod", False, lambda _: Written({}), silent_since=lambda _: silent_since)
-    return Visit(world, ANN, Written({}), "en", {}, {}, {}, now)
+def page(now: float, silent_since: float | None) -> PageContext:
+    backend = Backend("prod", False, lambda _: Written({}), silent_since=lambda _: silent_since)
+    return PageContext(backend, ANN, Written({}), "en", {}, {}, {}, now)
 
 
 def test_a_connection_that_broke_and_is_there_again_is_not_told() -> None:
-    assert visit(100.0, None).silent_since is None
-    assert visit(100.0, 99.0).silent_since is None
-    assert visit(100.0, 100.0 - SILENT_SECONDS).silent_since == 100.0 - SILENT_SECONDS
+    assert page(100.0, None).silent_since is None
+    assert page(100.0, 99.0).silent_since is None
+    assert page(100.0, 100.0 - SILENT_SECONDS).silent_since == 100.0 - SILENT_SECONDS
 
 
 def test_a_page_says_since_when_the_api_has_not_answered() -> None:
-    text = render_main_notice(visit(107.0, 100.0), phrase("there is no such page"))
+    text = render_main_notice(page(107.0, 100.0), phrase("there is no such page"))
     assert '<p class="silent" role="status">The cluster\'s API has not answered for 7s: what is shown is of' in text
-    assert 'class="silent"' not in render_main_notice(visit(107.0, None), phrase("there is no such page"))
+    assert 'class="silent"' not in render_main_notice(page(107.0, None), phrase("there is no such page"))
 
 
 async def test_a_page_keeps_what_it_had_while_the_api_does_not_answer(tmp_path: Path) -> None:
     errors: list[Exception] = []
 
-    async def build(_: Visit) -> Mapping[str, Any]:
+    async def build(_: PageContext) -> Mapping[str, Any]:
         if errors:
             raise errors[0]
         return {"status": 200, "said": "42 jobs"}
 
     screen = Screen("notice", "/", phrase("Jobs"), lambda *_: (), build)
-    shown, before = await render(screen, visit(100.0, None), None)
+    shown, before = await render(screen, page(100.0, None), None)
     assert "42 jobs" in shown
     errors[:] = [Unavailable("nothing answers")]
-    shown, before = await render(screen, visit(107.0, 100.0), before)
+    shown, before = await render(screen, page(107.0, 100.0), before)
     assert "42 jobs" in shown
     assert "has not answered for 7s" in shown
-    shown, _ = await render(screen, visit(107.0, 100.0), None)
+    shown, _ = await render(screen, page(107.0, 100.0), None)
     assert "nothing answers" in shown, "a page that has nothing yet"
     errors[:] = [Forbidden("may not list pods")]
-    shown, _ = await render(screen, visit(108.0, None), before)
+    shown, _ = await render(screen, page(108.0, None), before)
     assert "your rights on the cluster do not allow this: may not list pods" in shown
     errors[:] = [Unauthorized("expired")]
     with pytest.raises(Unauthorized):
-        await render(screen, visit(108.0, None), before)
+        await render(screen, page(108.0, None), before)

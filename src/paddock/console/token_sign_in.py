@@ -9,9 +9,9 @@ from __future__ import annotations
 from aiohttp import web
 
 from paddock.console import security
+from paddock.console.backend import Identity, TokenLogin
+from paddock.console.sign_in_limit import SignInLimit, name_peer
 from paddock.console.signed_in import is_https
-from paddock.console.tries import Tries, name_peer
-from paddock.console.world import Door, Identity
 from paddock.kube.errors import ApiError, Unauthorized
 from paddock.words.phrases import Foreign, Phrase, phrase
 
@@ -24,28 +24,28 @@ ENDED = phrase(
 )
 
 
-class Gate:
+class TokenSignIn:
     """`behind_tls`: a proxy that ends TLS stands before the console and says so (X-Forwarded-Proto)."""
 
-    def __init__(self, door: Door, tries: Tries, *, behind_tls: bool = False) -> None:
-        self._door, self._tries, self._behind_tls = door, tries, behind_tls
+    def __init__(self, token_login: TokenLogin, limit: SignInLimit, *, behind_tls: bool = False) -> None:
+        self._token_login, self._limit, self._behind_tls = token_login, limit, behind_tls
 
     async def enter(self, request: web.Request, token: str) -> Identity | Phrase:
-        """Whose the token is, or why nobody is let in. Raises `TooManyTries` before the API is asked: each token is a
+        """Whose the token is, or why nobody is let in. Raises `TooManySignIns` before the API is asked: each token is a
         request to it."""
         if not self.is_private(request):
             return NOT_PRIVATE
         if not token or len(token) > LONGEST_TOKEN:
             return phrase("that is no token: paste the whole of it, as the command prints it")
         peer = self._name_peer(request)
-        self._tries.take(peer)
+        self._limit.take(peer)
         try:
-            identity = await self._door.enter(token)
+            identity = await self._token_login.enter(token)
         except Unauthorized:
             return phrase("the cluster does not take this token: it is wrong, or it has expired")
         except ApiError as error:
             return phrase("the cluster's API does not say whose token this is: {why}", why=Foreign(error.message))
-        self._tries.give_back(peer)
+        self._limit.give_back(peer)
         return identity
 
     def is_private(self, request: web.Request) -> bool:

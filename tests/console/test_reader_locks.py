@@ -8,19 +8,19 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from console.test_gate import HERE, Doorkeeper, serve, sign_in
+from console.test_token_sign_in import HERE, FakeTokenLogin, serve, sign_in
+from paddock.console.page_context import PageContext
+from paddock.console.reader_locks import PerReaderLock, work_to_the_end
 from paddock.console.screens import new
-from paddock.console.turns import Turns, work_to_the_end
-from paddock.console.visit import Visit
 from support.readers import Reader, reading
 from support.waiting import until
 
 
 async def test_one_form_of_a_reader_is_answered_at_a_time() -> None:
-    turns, done, go = Turns(), list[str](), asyncio.Event()
+    locks, done, go = PerReaderLock(), list[str](), asyncio.Event()
 
     async def answer(reader: str, name: str) -> None:
-        async with turns.of(reader):
+        async with locks.of(reader):
             done.append(name)
             await go.wait()
 
@@ -35,10 +35,10 @@ async def test_one_form_of_a_reader_is_answered_at_a_time() -> None:
 
 async def test_a_form_whose_reader_has_gone_keeps_its_turn_until_its_thread_is_over() -> None:
     """A page that asks anew drops the request before, and would have a thread at work for each."""
-    turns, go = Turns(), threading.Event()
+    locks, go = PerReaderLock(), threading.Event()
 
     async def answer() -> None:
-        async with turns.of("a"):
+        async with locks.of("a"):
             await work_to_the_end(go.wait)
 
     task = asyncio.create_task(answer())
@@ -47,12 +47,12 @@ async def test_a_form_whose_reader_has_gone_keeps_its_turn_until_its_thread_is_o
     task.cancel()
     for _ in range(5):
         await asyncio.sleep(0)
-    held = turns.of("a").locked()
+    held = locks.of("a").locked()
     go.set()
     await asyncio.gather(task, return_exceptions=True)
     assert held
     assert task.cancelled()
-    assert not turns.of("a").locked()
+    assert not locks.of("a").locked()
 
 
 async def test_logs_and_charts_do_not_wait_for_the_forms_of_many_readers() -> None:
@@ -72,16 +72,16 @@ async def test_a_reader_who_opens_a_form_many_times_holds_up_neither_other_reade
     minutes, also those who read logs."""
     begun, go = list[str](), threading.Event()
 
-    async def build(visit: Visit) -> Mapping[str, Any]:
-        begun.append(visit.identity.id)
-        if visit.query.get("hostile"):
+    async def build(page: PageContext) -> Mapping[str, Any]:
+        begun.append(page.identity.id)
+        if page.query.get("hostile"):
             await work_to_the_end(go.wait)
         else:
             await work_to_the_end(bool)
         return {"types": [{"name": "x", "title": "x", "about": "x"}], "text": ""}
 
     screen = replace(new.SCREEN, build=build, topics=lambda path, query: ())
-    async with serve(Doorkeeper(), screens=[screen]) as url, reading(url) as ann, reading(url) as ben:
+    async with serve(FakeTokenLogin(), screens=[screen]) as url, reading(url) as ann, reading(url) as ben:
         await sign_in(ann, "ann")
         await sign_in(ben, "ben")
         asked = [asyncio.create_task(_get(ben, "/new?hostile=1")) for _ in range(40)]

@@ -1,7 +1,7 @@
 """Sign-in by a link, for the one reader of a laptop: each link once.
 
 Links are signed, so nothing is kept of those that are good. Of those that were used before their time was over digests
-are kept (`Spent`).
+are kept (`UsedTickets`).
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from collections.abc import Callable, Mapping
 
 from aiohttp import web
 
+from paddock.console.sign_in_limit import SignInLimit, name_peer
 from paddock.console.tickets import Ticket, make_link, read_ticket
-from paddock.console.tries import Tries, name_peer
 from paddock.kube.times import Moment
 
 
-class Spent:
+class UsedTickets:
     """Tickets that were used up. `known`: digest -> when its ticket is over, seconds since the epoch. `keep` is given
     all of them whenever there is one more, so that they are known to the next process as well."""
 
@@ -34,24 +34,24 @@ class Spent:
         self._keep(self._known)
 
 
-class Links:
+class LinkSignIn:
     """`key` signs them."""
 
-    def __init__(self, key: bytes, spent: Spent, tries: Tries) -> None:
-        self._key, self._spent, self._tries = key, spent, tries
+    def __init__(self, key: bytes, used_tickets: UsedTickets, limit: SignInLimit) -> None:
+        self._key, self._used_tickets, self._limit = key, used_tickets, limit
 
     def make(self, now: Moment, path: str = "/") -> str:
         return make_link(self._key, now, path)
 
     def take(self, request: web.Request) -> bool:
-        """Whether the link is good; it is used up by that. Raises `TooManyTries`, which no link does that is good: a
+        """Whether the link is good; it is used up by that. Raises `TooManySignIns`, which no link does that is good: a
         signature cannot be guessed, and whatever else runs on this machine keeps its user out else."""
         now = time.time()
         ticket = read_ticket(request.query["token"], "link", self._key, now)
-        if ticket is None or ticket in self._spent:
-            self._tries.take(name_peer(request.remote or ""))
+        if ticket is None or ticket in self._used_tickets:
+            self._limit.take(name_peer(request.remote or ""))
             return False
-        self._spent.add(ticket, now)
+        self._used_tickets.add(ticket, now)
         return True
 
 

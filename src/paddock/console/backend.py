@@ -244,7 +244,7 @@ class Rights(Protocol):
         ...
 
 
-class Door(Protocol):
+class TokenLogin(Protocol):
     """How the readers of a cluster sign in: each with a token of the cluster, which this alone remembers."""
 
     async def enter(self, token: str) -> Identity:
@@ -261,7 +261,7 @@ class Door(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class World:
+class Backend:
     """What a console is given. An optional part is None where the place does not have it."""
 
     name: str
@@ -289,7 +289,7 @@ class World:
     environments: Environments | None = None
     """What images stand for here; not on a cluster."""
     datasets: Datasets | None = None
-    door: Door | None = None
+    token_login: TokenLogin | None = None
     """None where one signs in with a link that a command prints."""
     silent_since: Callable[[Identity], Moment | None] | None = None
     """Since when the API has not answered this reader; None while it does."""
@@ -297,5 +297,5 @@ class World:
     """The directory of a job's outputs on this machine, empty while it has none."""
     settings: Settings | None = None
     """Of the cluster's operator; None where they are read from its Lease."""
-    places: Mapping[str, World] = field(default_factory=dict)
+    clusters: Mapping[str, Backend] = field(default_factory=dict)
     """Of what shows several clusters together: what it is given of each, by context."""

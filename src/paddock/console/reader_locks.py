@@ -18,7 +18,7 @@ _FORMS = ThreadPoolExecutor(2, "paddock-forms")
 """Python does one thing at a time: more threads would only take turns."""
 
 
-class Turns:
+class PerReaderLock:
     def __init__(self) -> None:
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
