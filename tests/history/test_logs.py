@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from paddock.app.history import read_place
-from paddock.history.logs import LogFile, Place, find_log_files, find_pod_logs, measure
+from paddock.history.logs import LogFile, LogLocation, find_log_files, find_pod_logs, measure
 from paddock.jobs.labels import ATTEMPT_LABEL, INDEX_LABEL, ROLE_LABEL
 from paddock.node.runtime.logs import write_owner
 from paddock.node.runtime.records import log_directory
@@ -52,7 +52,7 @@ def test_each_rank_of_each_attempt_has_its_log(tmp_path: Path) -> None:
         ("ps-0", 0), ("worker-9", 0), ("worker-10", 0), ("worker-9", 1)
     ]  # fmt: skip
     assert found[0] == LogFile(
-        tmp_path / "pods/default_demo-ps-0_a/paddle/0.log", "demo-ps-0", Place("ps", 0, 0), 1000.0, 1
+        tmp_path / "pods/default_demo-ps-0_a/paddle/0.log", "demo-ps-0", LogLocation("ps", 0, 0), 1000.0, 1
     )
     assert find(tmp_path, namespace="default", name="dem0") == find(tmp_path / "missing") == []
 
@@ -111,15 +111,15 @@ def test_a_link_or_a_pipe_in_place_of_a_log_or_its_owner_is_no_log(tmp_path: Pat
 @pytest.mark.parametrize(
     ("labels", "pod", "place"),
     [
-        ({ROLE_LABEL: "ps", INDEX_LABEL: "2", ATTEMPT_LABEL: "7"}, "x", Place("ps", 2, 7)),
-        ({ROLE_LABEL: "ps", INDEX_LABEL: "2"}, "x", Place("ps", 2, 0)),
-        ({}, "demo-worker-11", Place("worker", 11, 0)),
-        ({ROLE_LABEL: "ps", INDEX_LABEL: "two"}, "demo-worker-1", Place("worker", 1, 0)),
+        ({ROLE_LABEL: "ps", INDEX_LABEL: "2", ATTEMPT_LABEL: "7"}, "x", LogLocation("ps", 2, 7)),
+        ({ROLE_LABEL: "ps", INDEX_LABEL: "2"}, "x", LogLocation("ps", 2, 0)),
+        ({}, "demo-worker-11", LogLocation("worker", 11, 0)),
+        ({ROLE_LABEL: "ps", INDEX_LABEL: "two"}, "demo-worker-1", LogLocation("worker", 1, 0)),
         ({ROLE_LABEL: "ps", INDEX_LABEL: "9" * 50}, "x", None),
         ({}, "x", None),
     ],
 )
-def test_a_pods_place_stands_in_its_labels(labels: dict[str, str], pod: str, place: Place | None) -> None:
+def test_a_pods_place_stands_in_its_labels(labels: dict[str, str], pod: str, place: LogLocation | None) -> None:
     assert read_place(labels, pod) == place
 
 

@@ -8,10 +8,10 @@ import pytest
 
 from jobs.samples import read_any, read_manifest, read_sample
 from paddock.places.losses import explain_losses
-from paddock.places.rendering import Ability, Hosts, Place, Rendering
+from paddock.places.rendering import Ability, Hosts, Platform, Rendering
 
-NOWHERE = Place("nowhere", "Nowhere", Hosts.NAMED, lambda request: Rendering(()), "nowhere")
-EVERYTHING = Place("all", "All", Hosts.NAMED, lambda request: Rendering(()), "all", has=frozenset(Ability))
+NOWHERE = Platform("nowhere", "Nowhere", Hosts.NAMED, lambda request: Rendering(()), "nowhere")
+EVERYTHING = Platform("all", "All", Hosts.NAMED, lambda request: Rendering(()), "all", has=frozenset(Ability))
 
 
 def told(sample: str, spec: dict[str, Any] | None = None, **pod: Any) -> str:

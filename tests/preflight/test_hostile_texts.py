@@ -18,7 +18,7 @@ from paddock.jobs.apis.registry import PADDLEPADDLE
 from paddock.jobs.datasets import plan_gate
 from paddock.jobs.model import Datasets
 from paddock.kube.nearness import MOST_ASKED, Suggestions
-from paddock.manifests.yaml_nodes import Document, Place
+from paddock.manifests.yaml_nodes import Document, Position
 from paddock.preflight import check, read_documents
 
 SIZE = 64 * 1024
@@ -176,7 +176,7 @@ def test_a_job_that_waits_for_one_of_many_datasets_is_planned_at_once() -> None:
 
 def test_the_line_of_a_field_is_found_however_long_its_name_is() -> None:
     """As of a name that `<<` merges: nothing in the text has its path."""
-    document = Document({}, {"metadata.labels": Place(3, 1, 1)})
+    document = Document({}, {"metadata.labels": Position(3, 1, 1)})
     for name in ("a." * 100_000, f"{'a' * 100_000}]b", "a]" * 100_000):
         path = f"metadata.labels[{name}]"
         assert document.line_of(path) == 3

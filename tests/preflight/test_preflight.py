@@ -16,7 +16,7 @@ from paddock.manifests import documents
 from paddock.manifests.documents import read_documents
 from paddock.manifests.scalars import read_scalar
 from paddock.manifests.structure import check_structure
-from paddock.manifests.yaml_nodes import Document, Place
+from paddock.manifests.yaml_nodes import Document, Position
 from paddock.preflight import check, check_together, format_problem, without_server_fields
 
 WIDE = read_text("wide_and_deep")
@@ -353,7 +353,7 @@ def test_the_documents_manifests_get_no_new_warning(name: str) -> None:
     assert [each.path for document in read_documents(read_text(name)) for each in check(document)] == expected
 
 
-class _Paths(dict[str, Place]):
+class _Paths(dict[str, Position]):
     """Counts how often the paths of a text are gone through."""
 
     passes = 0
@@ -365,11 +365,11 @@ class _Paths(dict[str, Place]):
 
 def test_the_paths_of_a_list_are_gone_through_once() -> None:
     items = [{"apiVersion": "v1", "kind": "ConfigMap"} for _ in range(12)]
-    paths = {f"items[{index}].kind": Place(index, 1, 1) for index in range(12)}
+    paths = {f"items[{index}].kind": Position(index, 1, 1) for index in range(12)}
     document = Document({"kind": "List", "items": items}, _Paths(paths))
     found = list(documents._unwrap(document))
     assert _Paths.passes == 1
-    assert [dict(each.places) for each in found] == [{"kind": Place(index, 1, 1)} for index in range(12)]
+    assert [dict(each.places) for each in found] == [{"kind": Position(index, 1, 1)} for index in range(12)]
 
 
 def test_a_pod_with_the_ipc_of_its_node_has_the_nodes_shared_memory() -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from paddock.app.home import Home
 from paddock.history.keeper import Files, Keeper, Kinds, read_metrics
-from paddock.history.logs import LogFile, Place, PodLogs, find_log_files, find_pod_log, find_pod_logs, group_logs
+from paddock.history.logs import LogFile, LogLocation, PodLogs, find_log_files, find_pod_log, find_pod_logs, group_logs
 from paddock.history.recording import JobState
 from paddock.history.records import Cause, Damaged, Metrics, RunRecord, read_records
 from paddock.history.retention import Limits, WrongLimit, read_limits, write_limits
@@ -33,13 +33,13 @@ _TAIL = 64 * 2**10
 _LONGEST_NUMBER = 9
 
 
-def read_place(labels: Mapping[str, str], pod: str) -> Place | None:
+def read_place(labels: Mapping[str, str], pod: str) -> LogLocation | None:
     """By Paddock's labels; by the pod's name where a node of an older Paddock wrote no labels."""
     index, attempt = labels.get(INDEX_LABEL, ""), labels.get(ATTEMPT_LABEL, "0")
     if labels.get(ROLE_LABEL) and _is_number(index) and _is_number(attempt):
-        return Place(labels[ROLE_LABEL], int(index), int(attempt))
+        return LogLocation(labels[ROLE_LABEL], int(index), int(attempt))
     rank = read_pod_name(pod)
-    return Place(rank.role, rank.index, 0) if rank else None
+    return LogLocation(rank.role, rank.index, 0) if rank else None
 
 
 def _is_number(text: str) -> bool:

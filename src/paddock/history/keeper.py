@@ -20,7 +20,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from paddock.history.logs import PodLogs, ReadPlace, find_log_files, group_logs, measure
+from paddock.history.logs import PodLogs, ReadLocation, find_log_files, group_logs, measure
 from paddock.history.recording import JobState, build_from_owner, build_record, mark_deleted, update_record
 from paddock.history.records import (
     Metrics,
@@ -52,7 +52,7 @@ class Kinds:
     """The jobs that are recorded: what reads each kind, and what reads the labels of their pods."""
 
     read_state: Mapping[Resource, Callable[[Manifest], JobState]]
-    read_place: ReadPlace
+    read_place: ReadLocation
 
     def has(self, api_version: str, kind: str) -> bool:
         """Whether a controller of this kind has records, so that the node keeps the logs of its pods."""
@@ -290,7 +290,7 @@ class Keeper:
 
 
 def read_all_metrics(
-    files: Files, read_place: ReadPlace, records: Collection[RunRecord], deadline: float = math.inf
+    files: Files, read_place: ReadLocation, records: Collection[RunRecord], deadline: float = math.inf
 ) -> dict[str, Mapping[str, Metrics]]:
     """Those of each run by its UID. What was not read before `deadline` (`time.monotonic`) is left out."""
     if not records:

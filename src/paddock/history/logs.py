@@ -5,7 +5,7 @@
 
 The node writes both (`node.runtime.logs`), so a log is found without the API and after the pod is gone. Here files are
 found and weighed; who reads one opens it with `node.runtime.pod_files.open_regular`, as a program can put a link in its
-place. What rank a pod is stands in labels that only `paddock.jobs` knows: `ReadPlace` is passed in.
+place. What rank a pod is stands in labels that only `paddock.jobs` knows: `ReadLocation` is passed in.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from paddock.kube.times import Moment
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class LogLocation:
     """Which rank of which attempt a pod is."""
 
     role: str
@@ -33,7 +33,7 @@ class Place:
     attempt: int
 
 
-ReadPlace = Callable[[Mapping[str, str], str], Place | None]
+ReadLocation = Callable[[Mapping[str, str], str], LogLocation | None]
 """A pod's labels and its name -> its place; None for a pod that is no rank."""
 
 
@@ -43,7 +43,7 @@ class PodLogs:
 
     directory: Path
     owner: LogOwner
-    place: Place | None
+    place: LogLocation | None
     started: Moment
 
     @property
@@ -57,7 +57,7 @@ class LogFile:
 
     path: Path
     pod: str
-    place: Place
+    place: LogLocation
     modified: Moment
     size: int
 
@@ -71,7 +71,7 @@ class LogFile:
         return self.path.parents[1].name.rpartition("_")[2]
 
 
-def find_pod_logs(directory: Path, read_place: ReadPlace, namespace: str = "", name: str = "") -> Iterator[PodLogs]:
+def find_pod_logs(directory: Path, read_place: ReadLocation, namespace: str = "", name: str = "") -> Iterator[PodLogs]:
     """The directories of all pods that had a controller, or of those in a namespace whose name begins with `name`."""
     begins = f"{namespace}_{name[:128]}" if namespace else ""
     try:
@@ -84,7 +84,7 @@ def find_pod_logs(directory: Path, read_place: ReadPlace, namespace: str = "", n
 
 
 def group_logs(
-    directory: Path, read_place: ReadPlace, names: Collection[tuple[str, str]] = (), deadline: float = math.inf
+    directory: Path, read_place: ReadLocation, names: Collection[tuple[str, str]] = (), deadline: float = math.inf
 ) -> dict[str, list[PodLogs]]:
     """The directories of pods by the UID of their controller, in one pass however many runs are asked for. `names`:
     namespaces and names of jobs; one alone is looked up by its name. Incomplete after `deadline` (`time.monotonic`)."""
@@ -97,7 +97,7 @@ def group_logs(
     return found
 
 
-def _read_pod(path: Path, read_place: ReadPlace) -> PodLogs | None:
+def _read_pod(path: Path, read_place: ReadLocation) -> PodLogs | None:
     """None for what has no owner that can be read."""
     try:
         content, written = _read_small(path / OWNER_FILE)
@@ -120,7 +120,7 @@ def _read_small(path: Path) -> tuple[bytes, Moment]:
 def find_log_files(pods: Iterable[PodLogs], uid: str) -> list[LogFile]:
     """The log of each rank in each attempt of the run with this UID, by attempt, role and index. Of a pod that was
     started again under its name in the same attempt (a lost node), the newest."""
-    newest: dict[Place, LogFile] = {}
+    newest: dict[LogLocation, LogFile] = {}
     for each in pods:
         if each.owner.uid != uid or each.place is None:
             continue
@@ -130,13 +130,13 @@ def find_log_files(pods: Iterable[PodLogs], uid: str) -> list[LogFile]:
     return sorted(newest.values(), key=lambda file: (file.place.attempt, file.place.role, file.place.index))
 
 
-def find_pod_log(directory: Path, read_place: ReadPlace) -> LogFile | None:
+def find_pod_log(directory: Path, read_place: ReadLocation) -> LogFile | None:
     """The log of the one pod whose directory this is; None if it has none, or is the pod of no rank."""
     pod = _read_pod(directory, read_place)
     return _find_file(pod, pod.place) if pod is not None and pod.place is not None else None
 
 
-def _find_file(pod: PodLogs, place: Place) -> LogFile | None:
+def _find_file(pod: PodLogs, place: LogLocation) -> LogFile | None:
     """The log of the container that trains; of a pod that does not name it, the one that was written last."""
     found = [
         LogFile(path, pod.pod, place, seen.st_mtime, seen.st_size)

@@ -293,7 +293,7 @@ def _unwrap(document: Document) -> Iterator[Document]:
             yield from _unwrap(part)
         else:
             problem = wrong(prefix, item, phrase("a manifest"))
-            yield _broken(replace(problem, line=line, column=document.place_of(prefix).column))
+            yield _broken(replace(problem, line=line, column=document.position_of(prefix).column))
 
 
 def _group_by_item(pairs: Iterable[tuple[str, T]]) -> Mapping[str, Sequence[T]]:

@@ -24,7 +24,7 @@ MOST_ALIASED_VALUES = 10_000
 """The limit of values that all aliases of one document expand to."""
 
 
-class Place(NamedTuple):
+class Position(NamedTuple):
     """The position of a field in its text, from 1: line and column of its name, and the column of its value if that is
     in the same line, else the name's."""
 
@@ -41,21 +41,21 @@ class Document:
     """
 
     manifest: Manifest = field(default_factory=dict)
-    places: Mapping[str, Place] = field(default_factory=dict)
+    places: Mapping[str, Position] = field(default_factory=dict)
     line: int = 1
     problems: tuple[Problem, ...] = ()
     inside: tuple[Inside, ...] = ()
 
-    def place_of(self, path: str) -> Place:
+    def position_of(self, path: str) -> Position:
         """The position of `path`, or of its nearest ancestor that exists."""
         if path not in self.places:
             path = path[:_LONGEST_PATH]  # a name may have a million dots
         while path and path not in self.places:
             path = path[: max(path.rfind("."), path.rfind("["), 0)]
-        return self.places.get(path, Place(self.line, 1, 1))
+        return self.places.get(path, Position(self.line, 1, 1))
 
     def line_of(self, path: str) -> int:
-        return self.place_of(path).line
+        return self.position_of(path).line
 
 
 def is_empty(node: yaml.Node) -> bool:
@@ -70,7 +70,7 @@ class DocumentReader:
     """Converts the nodes of one document to values, with their positions and problems."""
 
     def __init__(self) -> None:
-        self.places: dict[str, Place] = {}
+        self.places: dict[str, Position] = {}
         self.problems: list[Problem] = []
         self._seen: set[int] = set()
         self._open: set[int] = set()
@@ -123,7 +123,7 @@ class DocumentReader:
 
     def _item(self, node: yaml.Node, path: str, aliased: bool) -> Any:
         mark = node.start_mark
-        self.places.setdefault(path, Place(mark.line + 1, mark.column + 1, mark.column + 1))
+        self.places.setdefault(path, Position(mark.line + 1, mark.column + 1, mark.column + 1))
         return self._value(node, path, aliased=aliased)
 
     def _mapping(self, node: yaml.MappingNode, path: str, aliased: bool) -> dict[str, Any]:
@@ -143,7 +143,7 @@ class DocumentReader:
             # of equal keys the last one's value counts, and its place; where all are empty (in a manifest without any
             # indentation) the fields below the first one are the ones that were its own
             if not (key in result and result[key] is None and is_empty(value_node)):
-                self.places[here] = _place(key_node, value_node)
+                self.places[here] = _position(key_node, value_node)
             result[key] = self._value(value_node, here, aliased=aliased)
         result = merged | result
         version, kind = result.get("apiVersion"), result.get("kind")
@@ -190,7 +190,7 @@ class DocumentReader:
             self._inside.append(Inside(kind, version, path, line + down, is_text=True))
 
 
-def _place(key: yaml.Node, value: yaml.Node) -> Place:
+def _position(key: yaml.Node, value: yaml.Node) -> Position:
     line, column = key.start_mark.line, key.start_mark.column
     same = isinstance(value, yaml.ScalarNode) and value.start_mark.line == line
-    return Place(line + 1, column + 1, (value.start_mark.column if same else column) + 1)
+    return Position(line + 1, column + 1, (value.start_mark.column if same else column) + 1)

@@ -13,7 +13,7 @@ from paddock.jobs.apis.registry import KINDS
 from paddock.kube.datasets import MOUNTS_ANNOTATION
 from paddock.kube.meta import Manifest, annotations_of
 from paddock.manifests.yaml_texts import write_yaml
-from paddock.places.rendering import MARK, Ability, File, Hosts, Place, Rendering, Request
+from paddock.places.rendering import MARK, Ability, File, Hosts, Platform, Rendering, Request
 from paddock.places.shell import comment
 from paddock.version import __version__
 from paddock.words.phrases import Phrase, phrase
@@ -60,6 +60,6 @@ def _write(request: Request, what: str, manifests: Sequence[Manifest]) -> str:
     return head + write_yaml(manifests)
 
 
-PLACE = Place(
+PLACE = Platform(
     "kubernetes", "Kubernetes", Hosts.GIVEN, render, "README", has=frozenset(Ability),
 )  # fmt: skip

@@ -1,7 +1,7 @@
 """What a job asks for and a place does not do: one sentence each, told before anything is written. Pure.
 
 A job "uses" an ability where its manifest says so, not by a default, so that a plain manifest gets no list of warnings.
-A place that does the same in a way of its own has it; one that does it otherwise says so in `Place.said`.
+A place that does the same in a way of its own has it; one that does it otherwise says so in `Platform.said`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 from paddock.jobs.frameworks.registry import main_container
 from paddock.jobs.model import Job, RestartPolicy
 from paddock.kube.meta import Manifest
-from paddock.places.rendering import Ability, Place
+from paddock.places.rendering import Ability, Platform
 from paddock.words.phrases import Names, Phrase, counted, phrase
 
 Said = Phrase | str
@@ -24,7 +24,7 @@ _PROBES = ("livenessProbe", "readinessProbe", "startupProbe", "lifecycle")
 _ACCOUNTS = ("serviceAccountName", "imagePullSecrets", "priorityClassName", "runtimeClassName", "securityContext")
 
 
-def explain_losses(job: Job, place: Place) -> tuple[Phrase, ...]:
+def explain_losses(job: Job, place: Platform) -> tuple[Phrase, ...]:
     """A sentence for each ability that the job uses and `place` lacks."""
     told = []
     for ability, said in _LOSSES.items():

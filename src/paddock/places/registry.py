@@ -9,10 +9,10 @@ from paddock.places.bare import place as bare
 from paddock.places.clouds import aihc, bml, modelarts, pai
 from paddock.places.docker import compose
 from paddock.places.docker import place as docker
-from paddock.places.rendering import Place
+from paddock.places.rendering import Platform
 
-_ALL: tuple[Place, ...] = (
+_ALL: tuple[Platform, ...] = (
     bare.PLACE, docker.PLACE, compose.PLACE, modelarts.PLACE, bml.PLACE, pai.PLACE, aihc.PLACE, kubernetes.PLACE,
 )  # fmt: skip
 
-PLACES: Mapping[str, Place] = {place.name: place for place in _ALL}
+PLACES: Mapping[str, Platform] = {place.name: place for place in _ALL}

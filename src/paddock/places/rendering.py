@@ -87,7 +87,7 @@ class Request:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Platform:
     """`name`: of `--to`. `title`: how sentences call it; a name is a text. `has`: the abilities that are not
     lost there. `check`: reasons why it cannot carry the job. `page`: of docs/places."""
 

@@ -127,7 +127,7 @@ def explain_problem(problem: Problem, language: str = "en") -> str:
 def _place(problem: Problem, document: Document) -> Problem:
     if problem.line:
         return problem
-    place = document.place_of(problem.path)
+    place = document.position_of(problem.path)
     return replace(problem, line=place.line, column=place.column if problem.about_key else place.value_column)
 
 

@@ -50,7 +50,7 @@ def restore_indentation(document: Document, api: JobApi) -> LostIndentation | No
     if not problems:
         return None
     is_flat = any(value is None for key in ("metadata", "spec") for value in (restored.get(key) or {"": None}).values())
-    place = document.place_of(problems[0].path)  # its sentence covers all lines below it
+    place = document.position_of(problems[0].path)  # its sentence covers all lines below it
     first = replace(problems[0], line=place.line, column=place.column)
     return LostIndentation([first], replace(document, manifest=restored, places=places), is_flat)
 

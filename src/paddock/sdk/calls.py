@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from paddock.cli.cluster.errors import UserError
-from paddock.cli.cluster.places import Place
+from paddock.cli.cluster.places import ClusterChoice
 from paddock.cli.cluster.session import home
 from paddock.cli.submit.script.options import ScriptOptions
 from paddock.script.names import build_name
@@ -154,7 +154,7 @@ def train(
         return _follow(place, Request(None, words, options, read_seconds("timeout", timeout), detach), check=check)
 
 
-def _follow(place: Place, request: Request, *, check: bool) -> Result:
+def _follow(place: ClusterChoice, request: Request, *, check: bool) -> Result:
     interrupts = Interrupts()
     ended = run_apart(lambda: run_request(place, request, interrupts), interrupts.interrupt)
     return finish(ended, check=check)

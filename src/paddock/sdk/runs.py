@@ -13,7 +13,7 @@ import aiohttp  # noqa: F401 - whole, before `connect` imports it in a way for t
 
 from paddock.cli.cluster.errors import Failed, UserError, explain_error
 from paddock.cli.cluster.lookup import fetch_pods
-from paddock.cli.cluster.places import Local, Place, build_cluster
+from paddock.cli.cluster.places import ClusterChoice, Local, build_cluster
 from paddock.cli.cluster.session import connect, home
 from paddock.cli.follow.rank_log import fetch_log
 from paddock.cli.output.language import readers_language
@@ -69,7 +69,7 @@ def explained() -> Iterator[None]:
         raise PaddockError(known.message) from None
 
 
-def choose_place(context: str | None, kubeconfig: str | os.PathLike[str] | None) -> tuple[Place, str]:
+def choose_place(context: str | None, kubeconfig: str | os.PathLike[str] | None) -> tuple[ClusterChoice, str]:
     """The cluster, and its default namespace. PADDOCK_CONTEXT counts, as on the command line. Raises `ConfigError`."""
     context = context or os.environ.get("PADDOCK_CONTEXT") or None
     file = os.fspath(kubeconfig) if kubeconfig is not None else None
@@ -81,7 +81,7 @@ def choose_place(context: str | None, kubeconfig: str | os.PathLike[str] | None)
     return cluster, cluster.flags.namespace
 
 
-def run_request(place: Place, request: Request, interrupts: Interrupts) -> Ended:
+def run_request(place: ClusterChoice, request: Request, interrupts: Interrupts) -> Ended:
     """From the files to the end of the job. In a thread without an event loop. Raises what `explained` explains."""
     options = request.options
     screen = open_screen()
@@ -131,7 +131,7 @@ def _explain_failed(result: Result) -> str:
     return render(phrase("{job}: {why}", job=job, why=why), readers_language())
 
 
-def read_log(place: Place, job: StoredJob, rank: str) -> str:
+def read_log(place: ClusterChoice, job: StoredJob, rank: str) -> str:
     """All that a rank of `job` has printed so far. Raises `PaddockError`."""
     with explained():
         place.start()
@@ -144,7 +144,7 @@ def find_first(job: Job) -> str:
     return next((str(rank) for rank in job.ranks() if rank.role in trains), "")
 
 
-async def _fetch_text(place: Place, job: StoredJob, wanted: str) -> str:
+async def _fetch_text(place: ClusterChoice, job: StoredJob, wanted: str) -> str:
     ranks = [str(each) for each in job.job.ranks()] if job.job else []
     rank = wanted or (find_first(job.job) if job.job else "")
     if rank not in ranks:

@@ -15,7 +15,7 @@ from paddock.cli.submit.sent_directories import add_directory_maps, create_with_
 from paddock.cli.submit.submission import Checked, place_document
 from paddock.kube.errors import ApiError, Forbidden, NotFound, Unavailable
 from paddock.kube.meta import CONFIG_MAPS, SECRETS, Manifest, Resource, name_of
-from paddock.manifests.yaml_nodes import Document, Place
+from paddock.manifests.yaml_nodes import Document, Position
 from paddock.script.request import ScriptRequest
 from paddock.words.phrases import Phrase
 
@@ -27,7 +27,7 @@ def build_checked(*, generated: bool = False) -> Checked:
     manifest["metadata"] = {"generateName": "demo-"} if generated else {"name": "demo"}
     (container,) = manifest["spec"]["worker"]["template"]["spec"]["containers"]
     container |= {"image": PADDLE, "command": ["python", "train.py"]}
-    checked = place_document("demo.yaml", Document(manifest, {"": Place(1, 1, 1)}), "team")
+    checked = place_document("demo.yaml", Document(manifest, {"": Position(1, 1, 1)}), "team")
     assert checked.resource == RESOURCE and checked.is_job
     return checked
 

@@ -17,7 +17,7 @@ from paddock.environments.pytorch.builds import (
     choose_candidate,
     explain_build,
     explain_refusal,
-    list_places,
+    list_indexes,
     read_asked,
     read_variable,
 )
@@ -93,7 +93,7 @@ def test_the_newest_build_for_cpus_is_taken(candidates: list[Candidate], chosen:
 
 
 def test_the_places_are_those_of_the_settings_each_alone() -> None:
-    places = list_places(
+    places = list_indexes(
         {
             "UV_FIND_LINKS": "/wheels",
             "UV_INDEX": "https://user:secret@extra.example/simple corp=https://second.example/",
@@ -106,8 +106,8 @@ def test_the_places_are_those_of_the_settings_each_alone() -> None:
     assert places[2].variables["UV_DEFAULT_INDEX"] == "https://second.example/"
     assert {places[1].variables[each] for each in ("UV_INDEX", "UV_FIND_LINKS", "UV_EXTRA_INDEX_URL")} == {None}
     assert "secret" not in repr(places)
-    assert list_places({}) == ()
-    (without_scheme,) = list_places({"UV_DEFAULT_INDEX": "user:secret@main.example/simple"})
+    assert list_indexes({}) == ()
+    (without_scheme,) = list_indexes({"UV_DEFAULT_INDEX": "user:secret@main.example/simple"})
     assert without_scheme.name == "main.example/simple"
 
 

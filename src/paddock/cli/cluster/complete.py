@@ -12,7 +12,7 @@ import click
 from click.shell_completion import CompletionItem
 
 if TYPE_CHECKING:
-    from paddock.cli.cluster.places import Place
+    from paddock.cli.cluster.places import ClusterChoice
 
 _SECONDS = 1.5
 
@@ -57,7 +57,7 @@ def _fetch(context: click.Context, kind: str) -> list[tuple[str, str]]:
         return []
 
 
-async def _list(place: Place, kind: str, namespace: str) -> list[tuple[str, str]]:
+async def _list(place: ClusterChoice, kind: str, namespace: str) -> list[tuple[str, str]]:
     from paddock.cli.cluster.kinds import KINDS_BY_WORD
     from paddock.cli.cluster.lookup import fetch_all
     from paddock.cli.cluster.session import connect

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from paddock.cli.cluster.errors import UserError
 from paddock.cli.cluster.lookup import explain_near
-from paddock.cli.cluster.places import Place
+from paddock.cli.cluster.places import ClusterChoice
 from paddock.kube.errors import NotFound
 from paddock.kube.meta import DATASETS, Manifest, name_of
 from paddock.kube.nearness import nearest
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from paddock.kube.api import Api
 
 
-async def fetch_dataset(api: Api, place: Place, namespace: str, name: str) -> Manifest:
+async def fetch_dataset(api: Api, place: ClusterChoice, namespace: str, name: str) -> Manifest:
     """Raises `UserError` with the nearest name if it does not exist, or if the cluster has no datasets."""
     try:
         return await api.get(DATASETS, namespace, name)
@@ -36,12 +36,12 @@ async def fetch_dataset(api: Api, place: Place, namespace: str, name: str) -> Ma
     )  # fmt: skip
 
 
-def advise(place: Place, namespace: str, verb: str, name: str = "") -> str:
+def advise(place: ClusterChoice, namespace: str, verb: str, name: str = "") -> str:
     """A command about a dataset, which reaches the same cluster and namespace."""
     return f"paddock dataset {verb}{f' {name}' if name else ''}{place.flags.of(namespace)}"
 
 
-def explain_no_datasets(place: Place) -> Phrase:
+def explain_no_datasets(place: ClusterChoice) -> Phrase:
     """Why a cluster that does not serve the kind has none, and what to do."""
     command = f"paddock manifests --datasets --image IMAGE | {place.flags.kubectl} apply -f -"
     return phrase("this cluster has no datasets; an administrator adds them: {command}", command=command)

@@ -1,4 +1,4 @@
-"""`--context` and `--kubeconfig`, before the verb and after it. `cli.cluster.session` makes a `Place` of them.
+"""`--context` and `--kubeconfig`, before the verb and after it. `cli.cluster.session` makes a `ClusterChoice` of them.
 
 Imports nothing but click, as `paddock --help` reads it.
 """

@@ -1,8 +1,8 @@
 """The two clusters of a command: the local one, or a Kubernetes that a context of a kubeconfig names.
 
-A `Place` has what differs between the two: how to reach the API, which files of a deleted job are kept, what to do
-while a job is followed. With a context a verb never starts, reads or needs the local cluster. `cli.cluster.session`
-chooses the place of a command.
+A `ClusterChoice` has what differs between the two: how to reach the API, which files of a deleted job are kept, what to
+do while a job is followed. With a context a verb never starts, reads or needs the local cluster. `cli.cluster.session`
+chooses for a command.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def explain_full_disk(home: Home) -> Phrase | None:
     return None
 
 
-class Place(Protocol):
+class ClusterChoice(Protocol):
     """`home`: None for a remote cluster, where this machine has no files of a job."""
 
     @property

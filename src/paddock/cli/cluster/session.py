@@ -15,7 +15,7 @@ import click
 from paddock.app.home import Home, read_home
 from paddock.cli.cluster.context_flags import read_chosen
 from paddock.cli.cluster.errors import build_phrase
-from paddock.cli.cluster.places import Cluster, Local, Place, build_cluster
+from paddock.cli.cluster.places import Cluster, ClusterChoice, Local, build_cluster
 from paddock.cli.output.language import localized
 from paddock.cli.output.streams import print_line
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-def choose_place(context: click.Context | None = None) -> Place:
+def choose_place(context: click.Context | None = None) -> ClusterChoice:
     """The cluster that the options name. Raises `ConfigError` for a context that cannot be used."""
     context = context or click.get_current_context(silent=True)
     chosen = read_chosen(context)
@@ -85,7 +85,7 @@ def ensure_up(*, sandbox: str = "auto") -> Home:
 
 
 @asynccontextmanager
-async def connect(place: Place, *, interactive: bool = True) -> AsyncIterator[Client]:
+async def connect(place: ClusterChoice, *, interactive: bool = True) -> AsyncIterator[Client]:
     """`interactive`: the cluster's credential plug-in may use this terminal, as for a password."""
     with _without_certificates():
         from paddock.client.client import Client
@@ -135,7 +135,7 @@ def _notify(said: Said) -> None:
     print_line(localized(build_phrase(said)), to=sys.stderr)
 
 
-def run_with_client(work: Callable[[Client, Place], Awaitable[T]]) -> T:
+def run_with_client(work: Callable[[Client, ClusterChoice], Awaitable[T]]) -> T:
     """Runs `work` with a client of the cluster that the command names; starts the local cluster if it is not up."""
     place = choose_place()
     place.start()

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from paddock.cli.cluster.deletion import build_waiting
 from paddock.cli.cluster.errors import Failed, UserError
 from paddock.cli.cluster.lookup import fetch_pods
-from paddock.cli.cluster.places import Place
+from paddock.cli.cluster.places import ClusterChoice
 from paddock.cli.cluster.session import run_with_client
 from paddock.cli.follow.gone_jobs import fetch_present
 from paddock.cli.output.language import localized
@@ -39,7 +39,7 @@ class Change:
     """`verb`: `suspend`, `resume` or `cancel`. `wait`: until no rank of it runs."""
 
     client: Client
-    place: Place
+    place: ClusterChoice
     verb: str
     wait: bool
 
@@ -94,7 +94,7 @@ class Change:
 def change_jobs(verb: str, names: Sequence[str], namespace: str, *, wait: bool) -> None:
     """Raises `UserError` before anything is changed if one of the jobs is not there or cannot be changed so."""
 
-    async def work(client: Client, place: Place) -> None:
+    async def work(client: Client, place: ClusterChoice) -> None:
         found = [await fetch_present(client, place, namespace, name) for name in dict.fromkeys(names)]
         for job in found:
             if said := explain_refusal(verb, job):

@@ -17,7 +17,7 @@ from paddock.cli.cluster.consoles import serve_user
 from paddock.cli.cluster.context_flags import read_chosen
 from paddock.cli.cluster.errors import Failed
 from paddock.cli.cluster.fleets import serve_fleet
-from paddock.cli.cluster.places import Cluster, Place
+from paddock.cli.cluster.places import Cluster, ClusterChoice
 from paddock.cli.cluster.session import choose_place, connect, home, run
 from paddock.cli.follow.gone_jobs import fetch_present
 from paddock.cli.output.language import localized
@@ -48,7 +48,7 @@ def open_fleet(contexts: Sequence[str], asked: str, port: int, *, alone: bool) -
     return serve_fleet(contexts, kubeconfig, home(), port, path, lambda link: _show(link, path, alone=alone))
 
 
-async def _find_page(place: Place, namespace: str, job: str) -> str:
+async def _find_page(place: ClusterChoice, namespace: str, job: str) -> str:
     async with connect(place) as client:
         found = await fetch_present(client, place, namespace, job)
     return address_of_job(found.resource, *found.key)

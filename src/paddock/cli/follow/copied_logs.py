@@ -7,14 +7,14 @@ import os
 from paddock.app.consoles.spool.files import place_of_cluster
 from paddock.app.history import History
 from paddock.app.home import read_home
-from paddock.cli.cluster.places import Place
+from paddock.cli.cluster.places import ClusterChoice
 from paddock.cli.follow.print_logs import Request, print_kept
 from paddock.cli.output.language import localized
 from paddock.cli.output.terminal import stderr
 from paddock.words.phrases import phrase
 
 
-def print_copied(place: Place, namespace: str, word: str, request: Request, current: str = "") -> int | None:
+def print_copied(place: ClusterChoice, namespace: str, word: str, request: Request, current: str = "") -> int | None:
     """Prints what is copied of the job, or of the pod, that `word` names, and says that it is a copy; the exit code.
     None where nothing is, or where it may still grow and is to be followed. `current`: as in `print_kept`."""
     home = place_of_cluster(read_home(os.environ), place.read_config().server)
@@ -29,6 +29,6 @@ def print_copied(place: Place, namespace: str, word: str, request: Request, curr
     return code
 
 
-def name_console(place: Place) -> str:
+def name_console(place: ClusterChoice) -> str:
     """The command that copies logs of this cluster."""
     return f"paddock console{place.flags.options}"

@@ -11,7 +11,7 @@ import asyncio
 from typing import TYPE_CHECKING
 
 from paddock.cli.cluster.lookup import fetch_pods
-from paddock.cli.cluster.places import Place
+from paddock.cli.cluster.places import ClusterChoice
 from paddock.cli.follow.rank_log import fetch_log
 from paddock.cli.output.display import build_doubt
 from paddock.cli.output.log_lines import Lines
@@ -32,7 +32,7 @@ MOST_RANKS = 8
 MOST_BYTES = 256 * 2**10
 
 
-async def fetch_doubt(client: Client, place: Place, stored: StoredJob) -> list[Phrase]:
+async def fetch_doubt(client: Client, place: ClusterChoice, stored: StoredJob) -> list[Phrase]:
     """The warning and what to do; empty for a job that has not completed."""
     job, status = stored.job, stored.status
     if job is None or status.phase is not Phase.COMPLETED:
@@ -60,7 +60,7 @@ def read_logs(view: FollowedJob, logs: dict[Rank, list[str] | None]) -> Followed
 
 
 async def _fetch_lines(
-    client: Client, place: Place, job: StoredJob, rank: str, pod: Manifest | None
+    client: Client, place: ClusterChoice, job: StoredJob, rank: str, pod: Manifest | None
 ) -> list[str] | None:
     """None for a log that cannot be read, or is too long."""
     log = await fetch_log(client, place, job, rank, pod, first=MOST_BYTES + 1)

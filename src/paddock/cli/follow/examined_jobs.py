@@ -11,7 +11,7 @@ from paddock.app.examined_jobs import Looked, Report, look_at_job, look_at_run
 from paddock.app.history import History
 from paddock.app.home import Home, read_home
 from paddock.cli.cluster.lookup import NoJob, fetch_all, fetch_job
-from paddock.cli.cluster.places import Place
+from paddock.cli.cluster.places import ClusterChoice
 from paddock.cli.follow.kept_runs import find_kept
 from paddock.cli.output.findings import Subject
 from paddock.cli.output.language import localized
@@ -32,7 +32,7 @@ MOST_BYTES = 16 << 20
 """Bytes of the logs of each of them that are read: the first and the last of each log."""
 
 
-async def examine_job(client: Client, place: Place, namespace: str, word: str, report: Report) -> Subject:
+async def examine_job(client: Client, place: ClusterChoice, namespace: str, word: str, report: Report) -> Subject:
     """The job that `word` names; of one that is gone, what the local cluster has kept. Raises `UserError`."""
     try:
         return await _examine(client, place, await fetch_job(client, namespace, word, place.flags), report)
@@ -46,7 +46,7 @@ async def examine_job(client: Client, place: Place, namespace: str, word: str, r
     return Subject(name, looked.findings, _tell(looked))
 
 
-async def examine_jobs(client: Client, place: Place, namespace: str, report: Report) -> list[Subject]:
+async def examine_jobs(client: Client, place: ClusterChoice, namespace: str, report: Report) -> list[Subject]:
     """All jobs of the namespace that have not ended, or have failed lately, by name."""
     found = [read_stored(resource, each) for resource, each in await fetch_all(client, KINDS, namespace)]
     now = time.time()
@@ -67,7 +67,9 @@ def _is_wanted(job: StoredJob, now: float) -> bool:
     return not status.phase.terminal
 
 
-async def _examine(client: Client, place: Place, stored: StoredJob, report: Report, most: int | None = None) -> Subject:
+async def _examine(
+    client: Client, place: ClusterChoice, stored: StoredJob, report: Report, most: int | None = None
+) -> Subject:
     name = f"{stored.resource.kind} {stored.key.namespace}/{stored.key.name}"
     options = place.flags.of(stored.key.namespace)
     if stored.job is None:
@@ -100,7 +102,7 @@ def _advise(stored: StoredJob, options: str) -> Phrase | None:
     return None
 
 
-def _home(place: Place) -> Home:
+def _home(place: ClusterChoice) -> Home:
     """Of the local cluster; else where a console keeps its copies of the cluster's logs."""
     return place.home or place_of_cluster(read_home(os.environ), place.read_config().server)
 

@@ -12,7 +12,7 @@ import time
 from typing import TYPE_CHECKING
 
 from paddock.cli.cluster.flags import build_next
-from paddock.cli.cluster.places import Place
+from paddock.cli.cluster.places import ClusterChoice
 from paddock.cli.output.paths import shorten_path
 from paddock.cli.output.requirement_lines import find_lines
 from paddock.environments.sources import read_source
@@ -33,7 +33,9 @@ ENVIRONMENT_FAILED = "EnvironmentFailed"  # of jobs.causes, whose 50 classes tak
 _STATUS_SECONDS = 2.0
 
 
-async def fetch_steps(client: Client, place: Place, job: StoredJob, cause: CauseRecord, again: str) -> list[Phrase]:
+async def fetch_steps(
+    client: Client, place: ClusterChoice, job: StoredJob, cause: CauseRecord, again: str
+) -> list[Phrase]:
     """`next:` and `then:` lines. `again`: the typed command, empty if it cannot be repeated."""
     message = str(cause.args.get("message") or "")
     environment = read_environment(message)

@@ -6,7 +6,7 @@ from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from paddock.cli.cluster.lookup import fetch_pods
-from paddock.cli.cluster.places import Place
+from paddock.cli.cluster.places import ClusterChoice
 from paddock.cli.follow.missing_module import fetch_module_advice
 from paddock.cli.follow.rank_log import fetch_log
 from paddock.cli.output.log_lines import build_tail
@@ -26,7 +26,7 @@ _LONGEST = 64 * 2**10
 
 
 async def fetch_failure(
-    client: Client, place: Place, job: StoredJob, status: Status, printed: Collection[str] = ()
+    client: Client, place: ClusterChoice, job: StoredJob, status: Status, printed: Collection[str] = ()
 ) -> list[Phrase | str]:
     """The last lines of the rank that the cause names, with a heading; empty if the cause names no rank or has the
     message itself, or if they were just `printed`."""

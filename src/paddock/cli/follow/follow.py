@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from paddock.cli.cluster.flags import Flags, build_next
 from paddock.cli.cluster.lookup import fetch_pods
-from paddock.cli.cluster.places import Place
+from paddock.cli.cluster.places import ClusterChoice
 from paddock.cli.follow.building import Builds
 from paddock.cli.follow.dataset_waits import DatasetWaits
 from paddock.cli.follow.printed import Printed
@@ -67,7 +67,7 @@ class Follower:
     def __init__(
         self,
         client: Client,
-        place: Place,
+        place: ClusterChoice,
         job: StoredJob,
         screen: Screen,
         shows: Callable[[Rank], bool],

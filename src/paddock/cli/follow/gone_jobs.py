@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from paddock.cli.cluster.lookup import NoJob, fetch_job
-from paddock.cli.cluster.places import Place
+from paddock.cli.cluster.places import ClusterChoice
 from paddock.views.stored import StoredJob
 from paddock.words.phrases import Phrase, phrase
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from paddock.kube.api import Api
 
 
-async def fetch_present(api: Api, place: Place, namespace: str, word: str) -> StoredJob:
+async def fetch_present(api: Api, place: ClusterChoice, namespace: str, word: str) -> StoredJob:
     """`fetch_job`, whose `NoJob` says what is kept of a job that is gone."""
     try:
         return await fetch_job(api, namespace, word, place.flags)
@@ -24,7 +24,7 @@ async def fetch_present(api: Api, place: Place, namespace: str, word: str) -> St
     raise NoJob(said)
 
 
-def explain_gone(place: Place, namespace: str, word: str) -> Phrase | None:
+def explain_gone(place: ClusterChoice, namespace: str, word: str) -> Phrase | None:
     """None for a job of which nothing is kept."""
     # late: few commands ask for a job that is gone
     from paddock.app.history import History

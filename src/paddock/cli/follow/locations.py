@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from paddock.cli.cluster.places import Place
+from paddock.cli.cluster.places import ClusterChoice
 from paddock.jobs.model import Job
 from paddock.jobs.policies.cleanup import read_situation
 from paddock.jobs.policies.fates import Situation
@@ -12,7 +12,7 @@ from paddock.views.stored import StoredJob
 from paddock.words.phrases import Phrase, phrase, render
 
 
-def explain_locations(place: Place, job: StoredJob, view: FollowedJob, language: str) -> str:
+def explain_locations(place: ClusterChoice, job: StoredJob, view: FollowedJob, language: str) -> str:
     """Logs outlive their pods only on the local cluster; on a remote one outputs outlive them only in volumes."""
     logs = phrase("logs: {command}", command=f"paddock logs {job.key.name}{place.flags.of(job.key.namespace)}")
     outputs = place.find_outputs(job)

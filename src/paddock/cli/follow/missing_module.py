@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from paddock.app.programs import read_content
-from paddock.cli.cluster.places import Place
+from paddock.cli.cluster.places import ClusterChoice
 from paddock.cli.output.paths import shorten_path
 from paddock.environments.sources import read_source
 from paddock.jobs.frameworks.registry import main_container
@@ -29,7 +29,9 @@ _MOST = 200
 """Directories below it."""
 
 
-async def fetch_module_advice(client: Client, place: Place, job: StoredJob, rank: str, complaint: str) -> list[Phrase]:
+async def fetch_module_advice(
+    client: Client, place: ClusterChoice, job: StoredJob, rank: str, complaint: str
+) -> list[Phrase]:
     """The lines of `logs.modules.advise_module` for a rank such as `worker-0`; empty for any other complaint."""
     module = read_missing_module(complaint)
     if not module or job.job is None:

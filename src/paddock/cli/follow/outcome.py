@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from paddock.app import launch
 from paddock.cli.cluster.deletion import delete_job, kill_pods
 from paddock.cli.cluster.flags import build_next
-from paddock.cli.cluster.places import Place
+from paddock.cli.cluster.places import ClusterChoice
 from paddock.cli.follow.dataset_waits import WAITING
 from paddock.cli.follow.failed_environment import explain_suspended, fetch_steps
 from paddock.cli.follow.locations import explain_locations
@@ -45,7 +45,7 @@ class Outcome:
     """Each public method is one way to end and returns the exit code; `kill` is done at another interrupt."""
 
     client: Client
-    place: Place
+    place: ClusterChoice
     screen: Screen
     job: StoredJob
 
@@ -180,7 +180,7 @@ def _servers_kept(view: FollowedJob) -> bool:
 
 
 async def _retry_unavailable(work: Callable[[], Awaitable[None]]) -> None:
-    """Retries while the API is unavailable: `Place.attend` restarts a cluster that was killed."""
+    """Retries while the API is unavailable: `ClusterChoice.attend` restarts a cluster that was killed."""
     deadline = time.monotonic() + launch.START_SECONDS
     while True:
         try:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from paddock.app.history import History, read_cause
 from paddock.cli.cluster.flags import LOCAL, Flags
-from paddock.cli.cluster.places import Place
+from paddock.cli.cluster.places import ClusterChoice
 from paddock.cli.follow.kept_runs import Which, choose_logs, find_failed, find_kept, read_chunks, split_pod
 from paddock.cli.follow.printed import Printed
 from paddock.cli.follow.rank_log import fetch_log
@@ -161,7 +161,12 @@ def order_for_errors(files: list[LogFile], failed: str) -> list[LogFile]:
 
 
 async def print_fetched(
-    client: Client, place: Place, job: StoredJob, selection: Selection, pods: Sequence[Manifest], request: Request
+    client: Client,
+    place: ClusterChoice,
+    job: StoredJob,
+    selection: Selection,
+    pods: Sequence[Manifest],
+    request: Request,
 ) -> Printer:
     """Prints the logs of these ranks through the API."""
     of_rank = {rank_name(pod): pod for pod in pods}

@@ -11,7 +11,7 @@ import contextlib
 from collections.abc import AsyncIterator, Callable, Mapping
 from typing import TYPE_CHECKING
 
-from paddock.cli.cluster.places import Notify, Place
+from paddock.cli.cluster.places import ClusterChoice, Notify
 from paddock.cli.cluster.rbac import explain_forbidden
 from paddock.cli.output.log_lines import Lines
 from paddock.kube.errors import ApiError, BadRequest, Forbidden, NotFound, Unavailable
@@ -33,7 +33,7 @@ _PASSING = (BadRequest, Unavailable)
 
 async def follow_lines(
     client: Client,
-    place: Place,
+    place: ClusterChoice,
     pod: Manifest,
     container: str,
     tail: int | None = None,
@@ -78,7 +78,7 @@ async def follow_lines(
     yield lines.end()
 
 
-async def find_kept_ranks(place: Place, job: StoredJob) -> Mapping[str, LogFile]:
+async def find_kept_ranks(place: ClusterChoice, job: StoredJob) -> Mapping[str, LogFile]:
     """By the rank's name, the last log that a local cluster has kept of each rank of this job."""
     if place.home is None:
         return {}
@@ -115,7 +115,7 @@ def explain_unreadable(pod: Manifest, error: ApiError) -> Phrase:
 
 async def fetch_log(
     client: Client,
-    place: Place,
+    place: ClusterChoice,
     job: StoredJob,
     rank: str,
     pod: Manifest | None,

@@ -17,7 +17,7 @@ from paddock.kube.meta import Manifest
 from paddock.places.hosts import Host, WrongHosts, read_hosts
 from paddock.places.programs import build_programs
 from paddock.places.registry import PLACES
-from paddock.places.rendering import Hosts, Place, Request, Unplaceable
+from paddock.places.rendering import Hosts, Platform, Request, Unplaceable
 from paddock.preflight import format_problem
 from paddock.words.phrases import Names, Phrase, counted, phrase
 
@@ -26,7 +26,7 @@ _HERE = "127.0.0.1"
 _NOTHING = phrase("nothing is written")
 
 
-def read_request(file: str, place: Place, hosts: str | None, port: int | None, name: str, namespace: str) -> Request:
+def read_request(file: str, place: Platform, hosts: str | None, port: int | None, name: str, namespace: str) -> Request:
     """The request of `paddock render FILE`. `name`: of the job, empty where the file has one alone. Warnings of the
     file go to stderr; raises `UserError` with every mistake."""
     report = fetch_report(file)
@@ -72,7 +72,7 @@ def _name_of(manifest: Manifest) -> str:
     return str(metadata.get("name") or str(metadata.get("generateName") or "").rstrip("-."))
 
 
-def _read_machines(place: Place, text: str | None) -> tuple[Host, ...]:
+def _read_machines(place: Platform, text: str | None) -> tuple[Host, ...]:
     if place.hosts is Hosts.NAMED:
         if text is None:
             wanted = phrase(
@@ -89,7 +89,7 @@ def _read_machines(place: Place, text: str | None) -> tuple[Host, ...]:
     return (Host(_HERE, 0),) if place.hosts is Hosts.ONE else ()
 
 
-def _explain_unasked(place: Place) -> Phrase:
+def _explain_unasked(place: Platform) -> Phrase:
     names = Names(tuple(f"--to {each.name}" for each in PLACES.values() if each.hosts is Hosts.NAMED), "or")
     if place.hosts is Hosts.ONE:
         return phrase(
@@ -104,7 +104,7 @@ def _explain_unasked(place: Place) -> Phrase:
     )
 
 
-def _refuse_port(place: Place, port: int | None) -> None:
+def _refuse_port(place: Platform, port: int | None) -> None:
     if port is not None:
         raise UserError(phrase("--to {place} has no --port: the platform chooses it", place=place.name))
 

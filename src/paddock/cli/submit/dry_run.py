@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from paddock.cli.cluster.flags import Flags
-from paddock.cli.cluster.places import Place
+from paddock.cli.cluster.places import ClusterChoice
 from paddock.cli.cluster.session import choose_place, connect, run
 from paddock.cli.submit.local_only import find_notices, find_refusals
 from paddock.cli.submit.report import Report
@@ -32,7 +32,7 @@ def check_reports(reports: Sequence[Report], namespace: str) -> list[Report]:
     return run(work())
 
 
-async def _check(api: Api, place: Place, report: Report, namespace: str) -> Report:
+async def _check(api: Api, place: ClusterChoice, report: Report, namespace: str) -> Report:
     if report.wrong:
         return report
     problems: list[Problem] = []

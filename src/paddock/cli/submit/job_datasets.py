@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from paddock.cli.cluster.datasets import advise, explain_no_datasets, fetch_dataset
 from paddock.cli.cluster.errors import UserError
-from paddock.cli.cluster.places import Place
+from paddock.cli.cluster.places import ClusterChoice
 from paddock.cli.submit.submission import Checked
 from paddock.jobs.mounts import BadMount, extend_mounts, read_mount
 from paddock.kube.datasets import MOUNTS_ANNOTATION
@@ -47,7 +47,7 @@ def _with_data(each: Checked, data: Sequence[str]) -> Checked:
 
 
 async def check_datasets(
-    api: Api, place: Place, checked: Sequence[Checked], data: Sequence[str], notify: Callable[[Phrase], None]
+    api: Api, place: ClusterChoice, checked: Sequence[Checked], data: Sequence[str], notify: Callable[[Phrase], None]
 ) -> None:
     """Raises `UserError` for a Dataset of --data that does not exist; tells of any other that the jobs wait for it.
     Reads only."""
@@ -69,7 +69,7 @@ async def check_datasets(
 
 
 async def leave_out_kept(
-    api: Api, place: Place, checked: Sequence[Checked], notify: Callable[[Phrase], None]
+    api: Api, place: ClusterChoice, checked: Sequence[Checked], notify: Callable[[Phrase], None]
 ) -> list[Checked]:
     """The documents without Datasets that are there already as they are written, so that a file with a job and its
     data can be submitted again. Raises `UserError` for one that exists with another spec: jobs may read what it has."""
@@ -105,13 +105,13 @@ def _read_spec(manifest: Mapping[str, Any]) -> dict[str, Any]:
     return spec
 
 
-def _explain_other(each: Checked, place: Place) -> Phrase:
+def _explain_other(each: Checked, place: ClusterChoice) -> Phrase:
     return phrase(
         "{file}: dataset {name} exists already, with another spec: `{command}` removes it if nothing uses it",
         file=each.file, name=each.key.name, command=advise(place, each.key.namespace, "rm", each.key.name),
     )  # fmt: skip
 
 
-def _explain_waiting(key: Key, place: Place) -> Phrase:
+def _explain_waiting(key: Key, place: ClusterChoice) -> Phrase:
     command = f"paddock dataset create {key.name}{place.flags.of(key.namespace)} --from URL"
     return phrase("the job waits for dataset {name}, which does not exist: {command}", name=key.name, command=command)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from paddock.app.programs import explain_images, read_used
 from paddock.cli.cluster.errors import UserError
 from paddock.cli.cluster.flags import LOCAL, build_next
-from paddock.cli.cluster.places import Place
+from paddock.cli.cluster.places import ClusterChoice
 from paddock.cli.submit.file_environments import Needed, Notify, prepare_environment, refresh_environments
 from paddock.cli.submit.submission import Checked
 from paddock.cli.submit.workdir import place_directories
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 async def write_environments(
     api: Api,
-    place: Place,
+    place: ClusterChoice,
     needed: Sequence[Needed],
     checked: Sequence[Checked],
     workdir: str | None,
@@ -55,7 +55,7 @@ async def write_environments(
     return [record_requirements(each, stored) for each in checked]
 
 
-async def settle_environments(api: Api, place: Place, checked: Sequence[Checked], notify: Notify) -> None:
+async def settle_environments(api: Api, place: ClusterChoice, checked: Sequence[Checked], notify: Notify) -> None:
     """Raises `UserError` for an image that stands for no environment, unless there is a terminal: there the job waits
     with that cause until somebody has made one. Changes Environments whose files have changed."""
     jobs = [each.job for each in checked if each.job]

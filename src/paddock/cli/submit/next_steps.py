@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from paddock.app.home import find_running
 from paddock.cli.cluster.flags import Flags
-from paddock.cli.cluster.places import Place
+from paddock.cli.cluster.places import ClusterChoice
 from paddock.kube.meta import Manifest, name_of, namespace_of
 from paddock.views.stored import StoredJob
 from paddock.words.phrases import Phrase, phrase
@@ -17,7 +17,7 @@ def explain_following(job: Manifest, flags: Flags) -> Phrase:
     return phrase("{follow}     follows it; {describe}", follow=follow, describe=describe)
 
 
-def explain_console(place: Place, job: StoredJob) -> Phrase | None:
+def explain_console(place: ClusterChoice, job: StoredJob) -> Phrase | None:
     """The command that opens the job's page; None where no console runs. No address, as those of a page are of one
     session, and no link that signs in, as what a run prints is kept in logs."""
     running = find_running(place.home) if place.home is not None else None

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from paddock.cli.cluster.places import Place
+from paddock.cli.cluster.places import ClusterChoice
 from paddock.cli.submit.directory_map import MOUNT
 from paddock.cli.submit.script.files import explain_differences
 from paddock.cli.submit.script.imports import read_file
@@ -35,14 +35,14 @@ _LONGEST = 120
 """Characters of a command that are printed."""
 
 
-async def fetch_programs(api: Api, place: Place, job: Job, workdir: str | None) -> list[Phrase]:
+async def fetch_programs(api: Api, place: ClusterChoice, job: Job, workdir: str | None) -> list[Phrase]:
     """The lines to print about `job`, as it is sent. `workdir`: the value of --workdir."""
     directory = Path.cwd() if workdir is None else Path(workdir).resolve()
     environments = (await api.list(ENVIRONMENTS)).items if place.home is not None else None
     return explain_programs(job, environments, directory)
 
 
-def read_warnings(place: Place, job: Job, workdir: str | None) -> list[Phrase]:
+def read_warnings(place: ClusterChoice, job: Job, workdir: str | None) -> list[Phrase]:
     """What is told of the Python files that the job starts and that are on this machine, as of a typed command. On a
     cluster only those of --workdir are the job's."""
     if place.home is None and workdir is None:

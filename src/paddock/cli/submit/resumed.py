@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from paddock.app.home import Home
 from paddock.app.outputs import RunDirectory, Size, choose_resumed, measure, read_runs
-from paddock.cli.cluster.places import Place
+from paddock.cli.cluster.places import ClusterChoice
 from paddock.cli.output.local_times import format_local_time
 from paddock.cli.submit.submission import Checked
 from paddock.jobs.labels import RESUME_ANNOTATION, WORKING_DIRECTORY_ANNOTATION
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from paddock.history.records import RunRecord
 
 
-def notify_resumed(checked: Iterable[Checked], place: Place, notify: Callable[[Phrase], None]) -> None:
+def notify_resumed(checked: Iterable[Checked], place: ClusterChoice, notify: Callable[[Phrase], None]) -> None:
     """Says it of each job; nothing on a cluster, which keeps no checkpoints (`cli.submit.local_only` says so)."""
     for each in checked:
         said = explain_resumed(each.job, place.home) if each.job and place.home else None

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from paddock.cli.cluster.places import Place
+from paddock.cli.cluster.places import ClusterChoice
 from paddock.cli.submit.file_environments import Needed
 from paddock.cli.submit.job_datasets import check_datasets, leave_out_kept
 from paddock.cli.submit.job_environments import write_environments
@@ -43,7 +43,7 @@ class Submitter:
     first. `typed`: the job was made of a typed command. `data`: the values of --data."""
 
     client: Client
-    place: Place
+    place: ClusterChoice
     notify: Callable[[Phrase], None]
     creating: Callable[[], None]
     needed: Needed | None = None

@@ -38,7 +38,7 @@ from paddock.views.stored import read_stored
 from paddock.words.phrases import Phrase, phrase, render
 
 if TYPE_CHECKING:
-    from paddock.cli.cluster.places import Place
+    from paddock.cli.cluster.places import ClusterChoice
     from paddock.client.client import Client
 
 
@@ -69,7 +69,7 @@ def explain_file(file: str, namespace: str, language: str) -> int:
 
     flags = choose_place().flags
 
-    async def work(client: Client, place: Place) -> list[Answer]:
+    async def work(client: Client, place: ClusterChoice) -> list[Answer]:
         local = place.home is not None
         fetch = partial(_fetch_answer, placed) if local else partial(_ask_cluster, place, placed)
         return [await fetch(client, each) for each in jobs]
@@ -117,7 +117,7 @@ async def _fetch_answer(placed: Sequence[Checked], client: Client, each: Checked
     )
 
 
-async def _ask_cluster(place: Place, placed: Sequence[Checked], client: Client, each: Checked) -> Answer:
+async def _ask_cluster(place: ClusterChoice, placed: Sequence[Checked], client: Client, each: Checked) -> Answer:
     """The result of a server-side dry run, and the wait by the nodes and pods that can be listed. Whether the cluster
     can pull the images is not known."""
     assert each.job is not None

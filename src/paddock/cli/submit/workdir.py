@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import click
 
 from paddock.cli.cluster.errors import UserError
-from paddock.cli.cluster.places import Place
+from paddock.cli.cluster.places import ClusterChoice
 from paddock.cli.submit.local_directories import add_working_directories
 from paddock.cli.submit.local_only import find_local_refusals, find_notices, find_refusals
 from paddock.cli.submit.sent_directories import add_directory_maps
@@ -36,7 +36,7 @@ workdir_option = click.option(
 )
 
 
-def refuse_impossible(place: Place, checked: Sequence[Checked], notify: Notify) -> None:
+def refuse_impossible(place: ClusterChoice, checked: Sequence[Checked], notify: Notify) -> None:
     """Raises `UserError` with all that the place does not support; notifies of differences. Sends nothing."""
     refusals = find_refusals(checked) if place.home is None else find_local_refusals(checked)
     if refusals:
@@ -48,7 +48,7 @@ def refuse_impossible(place: Place, checked: Sequence[Checked], notify: Notify) 
 
 
 async def place_directories(
-    api: Api, place: Place, checked: Sequence[Checked], named: str | None, notify: Notify
+    api: Api, place: ClusterChoice, checked: Sequence[Checked], named: str | None, notify: Notify
 ) -> list[Checked]:
     """The documents, with the working directories of their jobs. Raises `UserError`."""
     if place.home is None:

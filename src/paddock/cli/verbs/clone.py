@@ -11,7 +11,7 @@ from paddock.cli.cluster.complete import complete_jobs
 from paddock.cli.cluster.errors import UserError
 from paddock.cli.cluster.lookup import fetch_all
 from paddock.cli.cluster.options import namespace_option
-from paddock.cli.cluster.places import Place
+from paddock.cli.cluster.places import ClusterChoice
 from paddock.cli.cluster.session import run_with_client
 from paddock.cli.follow.gone_jobs import fetch_present
 from paddock.cli.output.language import localized
@@ -49,7 +49,7 @@ def command(job: str, name: str | None, shown: bool, namespace: str) -> None:
     something, print it, edit the file, and `paddock run` it.
     """
 
-    async def work(client: Client, place: Place) -> None:
+    async def work(client: Client, place: ClusterChoice) -> None:
         found = await fetch_present(client, place, namespace, job)
         free = partial(_find_free, client, namespace, found.key.name)
         clone = build_clone(found.manifest, name or await free())
@@ -69,7 +69,7 @@ async def _find_free(client: Client, namespace: str, name: str) -> str:
     return name_clone(name, [name_of(each) for _, each in await fetch_all(client, KINDS, namespace)])
 
 
-async def _create(client: Client, place: Place, resource: Resource, clone: Manifest) -> None:
+async def _create(client: Client, place: ClusterChoice, resource: Resource, clone: Manifest) -> None:
     created = await client.create(resource, clone, strict=True)
     stdout().print(localized(phrase("{object} created", object=printed_name(resource, name_of(created)))))
     if console := explain_console(place, read_stored(resource, created)):

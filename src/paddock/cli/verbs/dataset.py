@@ -20,7 +20,7 @@ from paddock.cli.cluster.datasets import advise, explain_no_datasets, fetch_data
 from paddock.cli.cluster.errors import UserError
 from paddock.cli.cluster.lookup import fetch_all
 from paddock.cli.cluster.options import namespace_option
-from paddock.cli.cluster.places import Place
+from paddock.cli.cluster.places import ClusterChoice
 from paddock.cli.cluster.session import choose_place, run_with_client
 from paddock.cli.output.dataset_rows import HEADER, build_cells, build_lines
 from paddock.cli.output.language import localized, readers_language
@@ -107,7 +107,7 @@ def create(name: str, replace: bool, waits: bool, namespace: str, **typed: Any) 
         raise UserError(*(said for _, said in problems))
     manifest = build_manifest(asked, namespace)
 
-    async def work(client: Client, place: Place) -> None:
+    async def work(client: Client, place: ClusterChoice) -> None:
         if asked.uri.startswith("file://") and place.home is None:
             raise UserError(
                 phrase("{uri} is a directory of this machine: pods of a cluster cannot mount it", uri=asked.uri)
@@ -127,7 +127,7 @@ def create(name: str, replace: bool, waits: bool, namespace: str, **typed: Any) 
     _run(work, namespace, name)
 
 
-def _explain_existing(place: Place, namespace: str, name: str) -> Phrase:
+def _explain_existing(place: ClusterChoice, namespace: str, name: str) -> Phrase:
     return phrase(
         "dataset {name} exists already: `{command}` fetches it again, `{other}` removes it, and --replace fetches it "
         "from here",
@@ -135,7 +135,7 @@ def _explain_existing(place: Place, namespace: str, name: str) -> Phrase:
     )  # fmt: skip
 
 
-async def _replace(client: Client, place: Place, manifest: Manifest) -> tuple[Manifest, Phrase]:
+async def _replace(client: Client, place: ClusterChoice, manifest: Manifest) -> tuple[Manifest, Phrase]:
     """Another source for a dataset that exists. Raises `UserError` while somebody uses it, as a training would read
     other files than it began with; and for another claim, which cannot be had in place of one that has files."""
     from paddock.cli.submit.job_datasets import is_same_spec
@@ -190,7 +190,7 @@ def _read_directory(text: str) -> str:
 def list_(output: str, namespace: str, all_namespaces: bool) -> None:
     """List the datasets, how large they are and how far each is."""
 
-    async def work(client: Client, place: Place) -> tuple[list[Manifest], str]:
+    async def work(client: Client, place: ClusterChoice) -> tuple[list[Manifest], str]:
         try:
             found = (await client.list(DATASETS, "" if all_namespaces else namespace)).items
         except NotFound:
@@ -231,7 +231,7 @@ def describe(name: str, output: str, namespace: str) -> None:
     paddock dataset describe imagenet
     """
 
-    async def work(client: Client, place: Place) -> tuple[Manifest, list[User]]:
+    async def work(client: Client, place: ClusterChoice) -> tuple[Manifest, list[User]]:
         dataset = await fetch_dataset(client, place, namespace, name)
         return dataset, await _fetch_users(client, dataset)
 
@@ -259,7 +259,7 @@ def rerun(name: str, waits: bool, namespace: str) -> None:
     On a laptop pods that run keep the files that they have. On a cluster the files in the claim are replaced.
     """
 
-    async def work(client: Client, place: Place) -> None:
+    async def work(client: Client, place: ClusterChoice) -> None:
         dataset = await fetch_dataset(client, place, namespace, name)
         if is_deleting(dataset):
             raise UserError(phrase("dataset {name} is being deleted", name=name))
@@ -284,7 +284,7 @@ def rm(names: tuple[str, ...], namespace: str) -> None:
     paddock dataset rm imagenet
     """
 
-    async def work(client: Client, place: Place) -> None:
+    async def work(client: Client, place: ClusterChoice) -> None:
         found = [await fetch_dataset(client, place, namespace, name) for name in dict.fromkeys(names)]
         for dataset in found:
             if users := await _fetch_users(client, dataset):
@@ -315,7 +315,7 @@ async def _fetch_users(client: Client, dataset: Manifest) -> list[User]:
     return read_claim_users(claim, starmap(read_plan, jobs), pods, name_of(dataset))
 
 
-def _run(work: Callable[[Client, Place], Any], namespace: str, name: str) -> None:
+def _run(work: Callable[[Client, ClusterChoice], Any], namespace: str, name: str) -> None:
     try:
         run_with_client(work)
     except KeyboardInterrupt:
@@ -324,7 +324,7 @@ def _run(work: Callable[[Client, Place], Any], namespace: str, name: str) -> Non
         raise
 
 
-async def _follow_or_tell(client: Client, place: Place, dataset: Manifest, waits: bool) -> None:
+async def _follow_or_tell(client: Client, place: ClusterChoice, dataset: Manifest, waits: bool) -> None:
     from paddock.cli.follow.datasets import follow_dataset
     from paddock.cli.output.screen import Screen
 

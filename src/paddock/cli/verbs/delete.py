@@ -9,7 +9,7 @@ import click
 from paddock.cli.cluster.complete import complete_jobs
 from paddock.cli.cluster.deletion import delete_job
 from paddock.cli.cluster.options import namespace_option
-from paddock.cli.cluster.places import Place
+from paddock.cli.cluster.places import ClusterChoice
 from paddock.cli.cluster.session import run_with_client
 from paddock.cli.follow.gone_jobs import fetch_present
 from paddock.cli.output.language import localized, readers_language
@@ -36,7 +36,7 @@ def command(names: tuple[str, ...], now: bool, wait: bool, namespace: str) -> No
     paddock delete resnet mnist --now
     """
 
-    async def work(client: Client, place: Place) -> None:
+    async def work(client: Client, place: ClusterChoice) -> None:
         found = [await fetch_present(client, place, namespace, name) for name in names]
         for job in found:
             await delete_job(client, job, now=now, wait=wait, notify=_notify)

@@ -12,7 +12,7 @@ from rich.cells import cell_len
 from paddock.cli.cluster.complete import complete_jobs
 from paddock.cli.cluster.lookup import fetch_pods
 from paddock.cli.cluster.options import namespace_option
-from paddock.cli.cluster.places import Place
+from paddock.cli.cluster.places import ClusterChoice
 from paddock.cli.cluster.session import run_with_client
 from paddock.cli.follow.doubt import fetch_doubt
 from paddock.cli.follow.gone_jobs import fetch_present
@@ -54,7 +54,7 @@ def command(job: str, namespace: str) -> None:
     paddock describe resnet
     """
 
-    async def work(client: Client, place: Place) -> None:
+    async def work(client: Client, place: ClusterChoice) -> None:
         stored = await fetch_present(client, place, namespace, job)
         pods = await fetch_pods(client, stored)
         events = await _fetch_events(client, stored)
@@ -77,7 +77,7 @@ async def _fetch_events(client: Client, job: StoredJob) -> list[Manifest] | None
         return None
 
 
-def build_description(stored: StoredJob, place: Place, language: str = "en") -> list[str]:
+def build_description(stored: StoredJob, place: ClusterChoice, language: str = "en") -> list[str]:
     """The lines above the pods; for an invalid job those from its metadata and status."""
     if stored.job is None:
         return build_facts_of_invalid(stored, language)
@@ -101,7 +101,7 @@ def build_facts_of_invalid(stored: StoredJob, language: str = "en") -> list[str]
     return _lines(facts, language)
 
 
-def build_facts(job: Job, stored: StoredJob, place: Place, language: str = "en") -> list[str]:
+def build_facts(job: Job, stored: StoredJob, place: ClusterChoice, language: str = "en") -> list[str]:
     """One line for each known fact, with its name in the first column."""
     status = stored.shown_status
     attempt = phrase(
@@ -148,7 +148,7 @@ def _launch(job: Job) -> str:
     return ", ".join(said)
 
 
-def _outputs(job: Job, stored: StoredJob, place: Place) -> str:
+def _outputs(job: Job, stored: StoredJob, place: ClusterChoice) -> str:
     if place.home is None:
         return ", ".join(find_places(job))
     return str(place.find_outputs(stored) or "")

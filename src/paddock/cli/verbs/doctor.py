@@ -29,7 +29,7 @@ from paddock.words.phrases import phrase
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from paddock.cli.cluster.places import Place
+    from paddock.cli.cluster.places import ClusterChoice
     from paddock.client.client import Client
 
 Report = Callable[[str, int], None]
@@ -144,7 +144,7 @@ def show_steps() -> Iterator[Callable[[str], None]]:
 def _look_at_job(word: str, namespace: str, report: Report) -> Subject:
     from paddock.cli.follow.examined_jobs import examine_job
 
-    async def work(client: Client, place: Place) -> Subject:
+    async def work(client: Client, place: ClusterChoice) -> Subject:
         return await examine_job(client, place, namespace, word, report)
 
     return run_with_client(work)
@@ -159,7 +159,7 @@ def _look_at_all(namespace: str, report: Report) -> list[Subject]:
     if place.home is not None and not is_up(place.home):
         return machine
 
-    async def work(client: Client, place: Place) -> list[Subject]:
+    async def work(client: Client, place: ClusterChoice) -> list[Subject]:
         return await examine_jobs(client, place, namespace, report)
 
     return [*machine, *run_with_client(work)]

@@ -23,7 +23,7 @@ from paddock.app.programs import read_used
 from paddock.cli.cluster.complete import complete_environments
 from paddock.cli.cluster.errors import Failed, UserError
 from paddock.cli.cluster.lookup import explain_near, fetch_all
-from paddock.cli.cluster.places import Place
+from paddock.cli.cluster.places import ClusterChoice
 from paddock.cli.cluster.session import home, run_with_client
 from paddock.cli.output.language import localized, readers_language
 from paddock.cli.output.rows import ENVIRONMENT_LIST_HEADER, build_environment_list_cells
@@ -83,7 +83,7 @@ def command() -> None:
 def list_(output: str) -> None:
     """List the environments: what is built, how large it is, which images it stands for."""
 
-    async def work(client: Client, place: Place) -> list[Manifest]:
+    async def work(client: Client, place: ClusterChoice) -> list[Manifest]:
         return sorted((await client.list(ENVIRONMENTS)).items, key=name_of)
 
     found = run_with_client(work)
@@ -156,7 +156,7 @@ def create(name: str, files: tuple[str, ...], **typed: Any) -> None:
     if source := _build_source(files):
         manifest = with_files(manifest, read, replace(source, own_index=settings.names_index), _now())
 
-    async def work(client: Client, place: Place) -> None:
+    async def work(client: Client, place: ClusterChoice) -> None:
         try:
             await client.create(ENVIRONMENTS, manifest, strict=True)
         except AlreadyExists:
@@ -213,7 +213,7 @@ def update(name: str, files: tuple[str, ...], added: tuple[str, ...], removed: t
             after["metadata"]["annotations"] = {**annotations_of(after), BUILD_REQUESTED: f"{time.time():.6f}"}
         return after
 
-    async def work(client: Client, place: Place) -> str:
+    async def work(client: Client, place: ClusterChoice) -> str:
         before, after = await replace_environment(client, partial(fetch_environment, client, name), change)
         said = find_differences(before.get("spec") or {}, after["spec"])
         stdout().print(f"environment/{name} {'updated' if said else 'unchanged'}")
@@ -277,7 +277,7 @@ def _build(name: str, request: str = "") -> None:
     from paddock.cli.follow.building import Builds
     from paddock.cli.output.screen import Screen
 
-    async def work(client: Client, place: Place) -> None:
+    async def work(client: Client, place: ClusterChoice) -> None:
         await fetch_environment(client, name)
         asked = request or f"{time.time():.6f}"
         if not request:
@@ -294,7 +294,7 @@ def _build(name: str, request: str = "") -> None:
         raise
 
 
-def _explain_failed(environment: Manifest, place: Place) -> list[Phrase]:
+def _explain_failed(environment: Manifest, place: ClusterChoice) -> list[Phrase]:
     """The builder's message, the lines that it is about, and next steps if the cluster's settings differ from this
     shell's."""
     from paddock.cli.cluster.flags import build_next
@@ -309,7 +309,9 @@ def _explain_failed(environment: Manifest, place: Place) -> list[Phrase]:
     return [said, *explain_lines(environment), *steps]
 
 
-async def _follow_build(client: Client, place: Place, name: str, request: str, builds: Any, screen: Any) -> Manifest:
+async def _follow_build(
+    client: Client, place: ClusterChoice, name: str, request: str, builds: Any, screen: Any
+) -> Manifest:
     """Returns the status when the environment is ready. Raises `Failed` with the builder's message."""
     async for event in client.follow(ENVIRONMENTS, fields=f"metadata.name={name}"):
         if event.type == "SYNCED" or name_of(event.object) != name:
@@ -349,7 +351,7 @@ def rm(name: str, files: bool) -> None:
     paddock env rm mine --files
     """
 
-    async def work(client: Client, place: Place) -> list[Phrase]:
+    async def work(client: Client, place: ClusterChoice) -> list[Phrase]:
         environment = await fetch_environment(client, name)
         others = [each for each in (await client.list(ENVIRONMENTS)).items if name_of(each) != name]
         jobs, pods = await fetch_all(client, KINDS, ""), (await client.list(PODS)).items

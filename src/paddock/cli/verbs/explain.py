@@ -36,7 +36,7 @@ from paddock.views.stored import read_stored
 from paddock.words.phrases import Phrase, phrase, render
 
 if TYPE_CHECKING:
-    from paddock.cli.cluster.places import Place
+    from paddock.cli.cluster.places import ClusterChoice
     from paddock.client.client import Client
 
 
@@ -68,7 +68,7 @@ def _explain_job(name: str, namespace: str, language: str) -> int:
     from paddock.cli.follow.gone_jobs import fetch_present
     from paddock.cli.follow.workloads import fetch_said
 
-    async def work(client: Client, place: Place) -> tuple[list[str], str]:
+    async def work(client: Client, place: ClusterChoice) -> tuple[list[str], str]:
         job = await fetch_present(client, place, namespace, name)
         status = job.shown_status
         lines = build_explanation(job.manifest, status, time.time(), language, place.flags)
@@ -90,7 +90,7 @@ def _explain_job(name: str, namespace: str, language: str) -> int:
     return 0
 
 
-def _explain_sizes(place: Place, manifest: Mapping[str, Any]) -> Phrase | None:
+def _explain_sizes(place: ClusterChoice, manifest: Mapping[str, Any]) -> Phrase | None:
     """How many ranks trained together over time, as this machine's history knows it; a cluster keeps none."""
     if place.home is None:
         return None
@@ -103,7 +103,7 @@ def _explain_sizes(place: Place, manifest: Mapping[str, Any]) -> Phrase | None:
 
 
 async def _explain_no_cause(
-    client: Client, resource: Resource, namespace: str, status: Status, place: Place
+    client: Client, resource: Resource, namespace: str, status: Status, place: ClusterChoice
 ) -> list[Phrase]:
     """Without a recorded cause: the operators that could record one, and all versions."""
     from paddock.cli.cluster.operators import explain_no_status, fetch_versions

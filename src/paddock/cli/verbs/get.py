@@ -13,7 +13,7 @@ from paddock.cli.cluster.errors import UserError
 from paddock.cli.cluster.kinds import KINDS_BY_WORD
 from paddock.cli.cluster.lookup import explain_near, fetch_all
 from paddock.cli.cluster.options import namespace_option
-from paddock.cli.cluster.places import Place
+from paddock.cli.cluster.places import ClusterChoice
 from paddock.cli.cluster.session import choose_place, run_with_client
 from paddock.cli.output import rows
 from paddock.cli.output.language import readers_language
@@ -85,7 +85,7 @@ def command(
             )
         )
 
-    async def work(client: Client, place: Place) -> list[tuple[Resource, Manifest]]:
+    async def work(client: Client, place: ClusterChoice) -> list[tuple[Resource, Manifest]]:
         where = "" if all_namespaces else namespace
         items = await fetch_all(client, resources, where, selector)
         return sorted(items, key=lambda each: str(metadata(each[1]).get("creationTimestamp")))

@@ -16,7 +16,7 @@ from paddock.cli.cluster.complete import complete_jobs
 from paddock.cli.cluster.errors import Failed, UserError
 from paddock.cli.cluster.lookup import fetch_job, fetch_pods
 from paddock.cli.cluster.options import namespace_option
-from paddock.cli.cluster.places import Place
+from paddock.cli.cluster.places import ClusterChoice
 from paddock.cli.cluster.session import choose_place, connect, run_with_client
 from paddock.cli.cluster.session import run as run_to_end
 from paddock.cli.follow.copied_logs import name_console, print_copied
@@ -112,7 +112,7 @@ def command(
         if code is not None:
             return code
 
-    async def work(client: Client, place: Place) -> int:
+    async def work(client: Client, place: ClusterChoice) -> int:
         return await _print_of_cluster(client, place, namespace, job, request)
 
     try:
@@ -121,7 +121,7 @@ def command(
         return 130
 
 
-def _find_current(place: Place, namespace: str, word: str) -> str:
+def _find_current(place: ClusterChoice, namespace: str, word: str) -> str:
     """The UID of the job that the cluster has now; empty if it has none, or does not answer."""
 
     async def look() -> str:
@@ -148,7 +148,7 @@ def refuse_combinations(request: Request) -> None:
             raise UserError(phrase("{one} and {other} exclude each other: leave one of them out", one=one, other=other))
 
 
-async def _print_of_cluster(client: Client, place: Place, namespace: str, word: str, request: Request) -> int:
+async def _print_of_cluster(client: Client, place: ClusterChoice, namespace: str, word: str, request: Request) -> int:
     try:
         stored, which = await _fetch_job(client, place, namespace, word, request.which)
     except UserError:
@@ -183,7 +183,9 @@ async def _print_of_cluster(client: Client, place: Place, namespace: str, word: 
     return read_exit_code(stored.status.phase, stored.status.cause) if request.follow and ended else 0
 
 
-async def _fetch_job(client: Client, place: Place, namespace: str, word: str, which: Which) -> tuple[StoredJob, Which]:
+async def _fetch_job(
+    client: Client, place: ClusterChoice, namespace: str, word: str, which: Which
+) -> tuple[StoredJob, Which]:
     """The job that `word` names, or the one whose pod it names."""
     try:
         return await fetch_job(client, namespace, word, place.flags), which
@@ -236,7 +238,7 @@ def explain_silence(name: str, ranks: Sequence[Rank], pods: Collection[str], *, 
     )  # fmt: skip
 
 
-async def _follow(client: Client, place: Place, job: StoredJob, which: Selection, request: Request) -> int:
+async def _follow(client: Client, place: ClusterChoice, job: StoredJob, which: Selection, request: Request) -> int:
     """The exit code: as the job ends."""
     with FilteredScreen(request.wanted, as_json=request.as_json, language=readers_language()) as screen:
         screen.run = _number(place, job)
@@ -265,7 +267,7 @@ async def _follow(client: Client, place: Place, job: StoredJob, which: Selection
             await asyncio.gather(following, watching, return_exceptions=True)
 
 
-def _number(place: Place, job: StoredJob) -> int | None:
+def _number(place: ClusterChoice, job: StoredJob) -> int | None:
     """The number of the job's run, of a job of the local cluster."""
     if place.home is None:
         return None

@@ -11,7 +11,7 @@ import click
 
 from paddock.cli.cluster.lookup import fetch_all
 from paddock.cli.cluster.options import namespace_option
-from paddock.cli.cluster.places import Place
+from paddock.cli.cluster.places import ClusterChoice
 from paddock.cli.cluster.session import run_with_client
 from paddock.cli.output import queue_rows
 from paddock.cli.output.language import localized, readers_language
@@ -74,7 +74,7 @@ def command(output: str, all_namespaces: bool, namespace: str) -> None:
     what it lacks. On a Kubernetes its own scheduler decides, and may have another order.
     """
 
-    async def work(client: Client, place: Place) -> _Found:
+    async def work(client: Client, place: ClusterChoice) -> _Found:
         return await _fetch(client, "" if all_namespaces else namespace, is_local=place.home is not None)
 
     found = run_with_client(work)

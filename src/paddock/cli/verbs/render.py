@@ -20,7 +20,7 @@ from paddock.cli.verb import Verb
 from paddock.kube.printable import show
 from paddock.places.losses import explain_losses
 from paddock.places.registry import PLACES
-from paddock.places.rendering import File, Place, Rendering, Request, Unplaceable
+from paddock.places.rendering import File, Platform, Rendering, Request, Unplaceable
 from paddock.words.phrases import Names, Phrase, counted, phrase, render
 
 RUNNABLE = "bare"
@@ -96,7 +96,7 @@ def command(
     return 0
 
 
-def _check_options(place: Place, output: str | None, directory: str | None, *, is_run: bool) -> None:
+def _check_options(place: Platform, output: str | None, directory: str | None, *, is_run: bool) -> None:
     if is_run and place.name != RUNNABLE:
         raise UserError(
             phrase("--run starts bare machines alone: --to {place} is started as its files say", place=place.name)
@@ -107,7 +107,7 @@ def _check_options(place: Place, output: str | None, directory: str | None, *, i
         raise UserError(phrase("--directory is for --run: a script that is started by hand runs where it lies"))
 
 
-def _render(place: Place, request: Request) -> Rendering:
+def _render(place: Platform, request: Request) -> Rendering:
     """The files, after every sentence about what is lost. Raises `UserError` for a job that the place cannot carry."""
     refused = place.check(request.job)
     if refused:

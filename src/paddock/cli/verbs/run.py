@@ -12,7 +12,7 @@ import click
 
 from paddock.cli.cluster.errors import Failed, UserError
 from paddock.cli.cluster.options import namespace_option
-from paddock.cli.cluster.places import Place
+from paddock.cli.cluster.places import ClusterChoice
 from paddock.cli.cluster.session import choose_place, connect, typed_command
 from paddock.cli.follow.dataset_waits import is_final
 from paddock.cli.follow.failed_environment import ENVIRONMENT_FAILED
@@ -166,7 +166,7 @@ class Call:
 
     file: str | None
     options: ScriptOptions
-    place: Place
+    place: ClusterChoice
     without: tuple[str, ...]
     timeout: float | None
     role: str
@@ -232,7 +232,7 @@ class Run:
 
     def __init__(
         self,
-        place: Place,
+        place: ClusterChoice,
         screen: Screen,
         shows: Callable[[Rank], bool],
         timeout: float | None = None,

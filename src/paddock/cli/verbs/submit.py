@@ -9,7 +9,7 @@ import click
 
 from paddock.cli.cluster.flags import Flags
 from paddock.cli.cluster.options import namespace_option
-from paddock.cli.cluster.places import Place
+from paddock.cli.cluster.places import ClusterChoice
 from paddock.cli.cluster.session import choose_place, run_with_client
 from paddock.cli.output.language import localized, readers_language
 from paddock.cli.output.terminal import stderr, stdout
@@ -60,7 +60,7 @@ def command(
     place = choose_place()
     refuse_impossible(place, checked, _notify)
 
-    async def work(client: Client, place: Place) -> tuple[list[Checked], list[Manifest], list[Phrase]]:
+    async def work(client: Client, place: ClusterChoice) -> tuple[list[Checked], list[Manifest], list[Phrase]]:
         needed = _find_needed(checked) if place.home is not None else []
         named = [with_environment(each, which) if which else each for each, which in needed] if needed else checked
         wanted = await leave_out_kept(client, place, named, _notify)

@@ -14,7 +14,7 @@ from paddock.cli.cluster.complete import complete_jobs
 from paddock.cli.cluster.errors import Failed
 from paddock.cli.cluster.lookup import NoJob, fetch_job
 from paddock.cli.cluster.options import namespace_option
-from paddock.cli.cluster.places import Place
+from paddock.cli.cluster.places import ClusterChoice
 from paddock.cli.cluster.session import choose_place, run_with_client
 from paddock.cli.follow.doubt import fetch_doubt
 from paddock.cli.follow.kept_runs import find_kept
@@ -70,7 +70,7 @@ def command(job: str, timeout: float | None, condition: str, namespace: str) -> 
     return run_with_client(lambda client, place: wait_for(client, place, namespace, job, timeout, condition))
 
 
-def answer_from_history(place: Place, namespace: str, word: str) -> int | None:
+def answer_from_history(place: ClusterChoice, namespace: str, word: str) -> int | None:
     """Prints the end of the last run that is kept, and returns the exit code; None if that is not known."""
     runs = find_kept(History(place.home), namespace, word) if place.home is not None else []
     if not runs or not runs[-1].over:
@@ -80,7 +80,9 @@ def answer_from_history(place: Place, namespace: str, word: str) -> int | None:
     return code
 
 
-async def wait_for(client: Client, place: Place, namespace: str, word: str, limit: float | None, condition: str) -> int:
+async def wait_for(
+    client: Client, place: ClusterChoice, namespace: str, word: str, limit: float | None, condition: str
+) -> int:
     """The exit code. The history answers for a job that the cluster has not: of one that was just created it may have
     the run before alone."""
     try:
@@ -111,7 +113,7 @@ async def wait_for(client: Client, place: Place, namespace: str, word: str, limi
         await asyncio.gather(waiting, watching, return_exceptions=True)
 
 
-async def _wait(client: Client, place: Place, job: StoredJob, condition: str) -> int:
+async def _wait(client: Client, place: ClusterChoice, job: StoredJob, condition: str) -> int:
     said: Phrase | None = None
     async for event in client.follow(job.resource, job.key.namespace, fields=f"metadata.name={job.key.name}"):
         if event.type == "SYNCED" or uid_of(event.object) != job.uid:

@@ -93,22 +93,24 @@ def _is_paddles(definition: Definition) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """Where a CPU build may be. `name`: for messages; `flags`, `variables`: for a run of uv that looks there alone."""
+class Index:
+    """A package index, or find-links, that may have a CPU build."""
 
     name: str
+    """For messages."""
     flags: tuple[str, ...] = ()
+    """Of a run of uv that looks there alone, as `variables` are."""
     # The URLs may contain passwords.
     variables: Mapping[str, str | None] = field(default_factory=dict, repr=False)
 
 
-def list_places(environ: Mapping[str, str]) -> tuple[Place, ...]:
+def list_indexes(environ: Mapping[str, str]) -> tuple[Index, ...]:
     """The find-links and the indexes of uv's environment variables, each alone."""
     alone = dict.fromkeys(("UV_INDEX", "UV_INDEX_URL", "UV_EXTRA_INDEX_URL", "UV_FIND_LINKS"))
     named = ("UV_INDEX", "UV_EXTRA_INDEX_URL", "UV_DEFAULT_INDEX", "UV_INDEX_URL")
     urls = dict.fromkeys(_read_url(each) for name in named for each in environ.get(name, "").split())
-    links = [Place("find-links", ("--no-index",))] if environ.get("UV_FIND_LINKS") else []
-    return (*links, *(Place(_name_place(url), (), {**alone, "UV_DEFAULT_INDEX": url}) for url in urls))
+    links = [Index("find-links", ("--no-index",))] if environ.get("UV_FIND_LINKS") else []
+    return (*links, *(Index(_name_index(url), (), {**alone, "UV_DEFAULT_INDEX": url}) for url in urls))
 
 
 def _read_url(index: str) -> str:
@@ -116,7 +118,7 @@ def _read_url(index: str) -> str:
     return re.sub(r"^[\w-]+=", "", index)
 
 
-def _name_place(url: str) -> str:
+def _name_index(url: str) -> str:
     return urlsplit(url).hostname or url.rpartition("@")[2]  # without its scheme a URL has no host, and its password
 
 

@@ -18,13 +18,13 @@ from paddock.environments.pytorch.builds import (
     PLAIN,
     Asked,
     Candidate,
-    Place,
+    Index,
     build_probe,
     choose_candidate,
     explain_build,
     explain_refusal,
     find_doubtful,
-    list_places,
+    list_indexes,
     read_asked,
     read_variable,
 )
@@ -77,7 +77,7 @@ class _Resolution:
         asked = read_asked(self.definition, environ, self.runs.uv.machine.gpu)
         versions = await self._compile(await self._choose_flag(asked))
         if find_cuda(versions) and not asked.allows_cuda:
-            versions = await self._compile_for_cpu(asked, list_places(environ), versions)
+            versions = await self._compile_for_cpu(asked, list_indexes(environ), versions)
         variable = read_variable(self.definition, environ, self.runs.uv.machine.gpu)
         build = explain_build(versions, self.place, bool(find_cuda(versions)), variable)
         exact = self.directory / "requirements.txt"
@@ -94,11 +94,11 @@ class _Resolution:
         return ""
 
     async def _reaches_pytorch(self, backend: str) -> bool:
-        found = await self._probe(Place(PYTORCH_INDEX, ("--torch-backend", backend)))
+        found = await self._probe(Index(PYTORCH_INDEX, ("--torch-backend", backend)))
         return bool(found.version)
 
     async def _compile_for_cpu(
-        self, asked: Asked, places: tuple[Place, ...], versions: dict[str, str]
+        self, asked: Asked, places: tuple[Index, ...], versions: dict[str, str]
     ) -> dict[str, str]:
         """The versions with a CPU build, from PyTorch's index or else from `places`."""
         if not asked.flag and await self._reaches_pytorch(CPU):
@@ -118,7 +118,7 @@ class _Resolution:
         # The builds for CPUs of the family have the same versions, and are others than those of the index.
         for name in find_doubtful(compiled):
             exact = f"{name}=={compiled[name]}+cpu"
-            if (await self._probe(Place(name), exact)).version:
+            if (await self._probe(Index(name), exact)).version:
                 self.extra.append(exact)
         return await self._compile("") if len(self.extra) > 1 else compiled
 
@@ -136,7 +136,7 @@ class _Resolution:
         )
         return read_versions(exact.read_text())
 
-    async def _probe(self, place: Place, requirement: str = "") -> Candidate:
+    async def _probe(self, place: Index, requirement: str = "") -> Candidate:
         """What `place` has of a requirement, of torch without one; neither version nor interpreters if nothing, or if
         it cannot be reached."""
         wanted = self.directory / "torch.in"

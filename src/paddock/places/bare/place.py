@@ -11,7 +11,7 @@ from paddock.jobs.frameworks.registry import main_container
 from paddock.jobs.model import Job, Role
 from paddock.jobs.reading.scripts import read_words
 from paddock.places.bare.script import build_ranks, build_script, name_script
-from paddock.places.rendering import File, Hosts, Place, Rendering, Request, Unplaceable
+from paddock.places.rendering import File, Hosts, Platform, Rendering, Request, Unplaceable
 from paddock.words.phrases import Names, Phrase, phrase
 
 _UNSENDABLE = re.compile("[\0\ud800-\udfff]")
@@ -129,7 +129,7 @@ def tell_asked(request: Request) -> Iterator[Phrase]:
         )
 
 
-PLACE = Place(
+PLACE = Platform(
     name="bare",
     title=phrase("a bare machine"),
     hosts=Hosts.NAMED,

@@ -15,7 +15,7 @@ from paddock.places.clouds.images import build_dockerfile
 from paddock.places.clouds.pai import has_servers
 from paddock.places.clouds.platforms import AIHC, AIHC_SERVERS
 from paddock.places.programs import with_fixed_size
-from paddock.places.rendering import MARK, File, Hosts, Place, Rendering, Request
+from paddock.places.rendering import MARK, File, Hosts, Platform, Rendering, Request
 from paddock.version import __version__
 from paddock.words.phrases import Phrase, phrase
 
@@ -78,7 +78,7 @@ def check(job: Job) -> tuple[Phrase, ...]:
     return refuse_heter(job, "AIHC")
 
 
-PLACE = Place(
+PLACE = Platform(
     "aihc", "AIHC", Hosts.GIVEN, render, "aihc",
     check=check, said=LOST_IMAGE,
 )  # fmt: skip

@@ -13,7 +13,7 @@ from paddock.places.clouds.entry import LOST_IMAGE, build_entry, refuse_heter, r
 from paddock.places.clouds.images import build_dockerfile, find_job_device
 from paddock.places.clouds.platforms import BML
 from paddock.places.programs import with_fixed_size
-from paddock.places.rendering import MARK, File, Hosts, Place, Rendering, Request
+from paddock.places.rendering import MARK, File, Hosts, Platform, Rendering, Request
 from paddock.version import __version__
 from paddock.words.phrases import Phrase, phrase
 
@@ -76,7 +76,7 @@ def check(job: Job) -> tuple[Phrase, ...]:
 
 _MOST = 4
 
-PLACE = Place(
+PLACE = Platform(
     "bml", "BML", Hosts.GIVEN, render, "bml",
     check=check, said=LOST_IMAGE,
 )  # fmt: skip

@@ -12,7 +12,7 @@ from paddock.places.clouds.entry import LOST_IMAGE, build_entry, refuse_heter, r
 from paddock.places.clouds.images import build_dockerfile
 from paddock.places.clouds.platforms import MODELARTS
 from paddock.places.programs import with_fixed_size
-from paddock.places.rendering import File, Hosts, Place, Rendering, Request
+from paddock.places.rendering import File, Hosts, Platform, Rendering, Request
 from paddock.words.phrases import Phrase, phrase
 
 _USER = "groupmod -n ma-group users && useradd -m -d /home/ma-user -u 1000 -g 100 ma-user"
@@ -50,7 +50,7 @@ def check(job: Job) -> tuple[Phrase, ...]:
     return (*refuse_servers(job, "ModelArts"), *refuse_heter(job, "ModelArts"))
 
 
-PLACE = Place(
+PLACE = Platform(
     "modelarts", "ModelArts", Hosts.GIVEN, render, "modelarts",
     check=check, said=LOST_IMAGE,
 )  # fmt: skip

@@ -11,7 +11,7 @@ from paddock.places.clouds.entry import LOST_IMAGE, build_entry, explain_type, r
 from paddock.places.clouds.images import build_dockerfile
 from paddock.places.clouds.platforms import PAI, PAI_SERVERS
 from paddock.places.programs import with_fixed_size
-from paddock.places.rendering import MARK, File, Hosts, Place, Rendering, Request
+from paddock.places.rendering import MARK, File, Hosts, Platform, Rendering, Request
 from paddock.places.shell import comment, fold, quote
 from paddock.version import __version__
 from paddock.words.phrases import Phrase, phrase
@@ -85,7 +85,7 @@ def check(job: Job) -> tuple[Phrase, ...]:
     return refuse_heter(job, "PAI-DLC")
 
 
-PLACE = Place(
+PLACE = Platform(
     "pai", "PAI-DLC", Hosts.GIVEN, render, "pai",
     check=check, said=LOST_IMAGE,
 )  # fmt: skip

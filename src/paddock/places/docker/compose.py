@@ -24,7 +24,7 @@ from paddock.places.docker.options import (
 from paddock.places.docker.place import list_notes, refuse_programs
 from paddock.places.hosts import replace_marks
 from paddock.places.programs import RankProgram
-from paddock.places.rendering import MARK, Ability, File, Hosts, Place, Rendering, Request, Unplaceable
+from paddock.places.rendering import MARK, Ability, File, Hosts, Platform, Rendering, Request, Unplaceable
 from paddock.places.shell import comment, is_name
 from paddock.version import __version__
 from paddock.words.phrases import Phrase, phrase
@@ -136,7 +136,7 @@ def _list_steps(request: Request) -> Iterator[Phrase | str]:
     yield phrase("the option is of Compose 2.27 and later")
 
 
-PLACE = Place(
+PLACE = Platform(
     "compose", "Docker Compose", Hosts.ONE, render, "docker",
     has=frozenset({Ability.IMAGE, Ability.RESOURCES, Ability.DEVICES, Ability.VOLUMES}),
 )  # fmt: skip

@@ -20,7 +20,7 @@ from paddock.places.docker.options import (
     split_command,
 )
 from paddock.places.programs import RankProgram
-from paddock.places.rendering import Ability, File, Hosts, Place, Rendering, Request, Unplaceable
+from paddock.places.rendering import Ability, File, Hosts, Platform, Rendering, Request, Unplaceable
 from paddock.places.shell import quote
 from paddock.words.phrases import Names, Phrase, phrase
 
@@ -106,7 +106,7 @@ def list_notes(request: Request) -> Iterator[Phrase]:
     yield phrase("no Docker was there to run it: options are those of Docker's pages")
 
 
-PLACE = Place(
+PLACE = Platform(
     "docker", "Docker", Hosts.NAMED, render, "docker",
     has=frozenset({Ability.IMAGE, Ability.RESOURCES, Ability.DEVICES, Ability.VOLUMES}),
 )  # fmt: skip

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from paddock.app.consoles.logs import LocalLogs
 from paddock.console.backend import KeptLog, RankUsage, Used
-from paddock.history.logs import Place
+from paddock.history.logs import LogLocation
 from paddock.kube.meta import Resource
 from paddock.node.usage.records import read_usage_file, usage_file
 from paddock.node.usage.samples import Sample
@@ -28,10 +28,10 @@ class LocalMetrics:
 
 
 def _read(log: KeptLog) -> RankUsage:
-    return build_rank_usage(Place(log.role, log.index, log.attempt), read_usage_file(usage_file(Path(log.id))))
+    return build_rank_usage(LogLocation(log.role, log.index, log.attempt), read_usage_file(usage_file(Path(log.id))))
 
 
-def build_rank_usage(place: Place, samples: Collection[Sample]) -> RankUsage:
+def build_rank_usage(place: LogLocation, samples: Collection[Sample]) -> RankUsage:
     columns = {
         "cpu": [each.cpu for each in samples],
         "memory": [each.memory for each in samples],

@@ -14,7 +14,7 @@ from typing import Any
 from paddock.app.consoles.used.recorded import build_rank_usage
 from paddock.app.history import read_place
 from paddock.console.backend import Identity, Used
-from paddock.history.logs import Place
+from paddock.history.logs import LogLocation
 from paddock.jobs.labels import JOB_LABEL
 from paddock.jobs.names import job_label
 from paddock.kube.api import Api
@@ -43,7 +43,7 @@ class _Watched:
     looked: Moment
     sampled: Moment = float("-inf")
     measured: bool = True
-    samples: dict[Place, list[Sample]] = field(default_factory=dict)
+    samples: dict[LogLocation, list[Sample]] = field(default_factory=dict)
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
     going_on: asyncio.Task[None] | None = None
 
@@ -145,10 +145,10 @@ class _Sampled:
 
 def read_samples(
     pods: Collection[Mapping[str, Any]], metrics: Collection[Mapping[str, Any]], uid: str
-) -> list[tuple[Place, Sample]]:
+) -> list[tuple[LogLocation, Sample]]:
     """What the pods of the job with this UID use: all containers of each together. What cannot be read is left out.
     Pure."""
-    places: dict[str, Place] = {}
+    places: dict[str, LogLocation] = {}
     for pod in pods:
         owner = controller_of(pod)
         place = read_place(labels_of(pod), name_of(pod))

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from paddock.cli.cluster.errors import UserError
-from paddock.cli.cluster.places import Place
+from paddock.cli.cluster.places import ClusterChoice
 from paddock.cli.submit.file_environments import Needed
 from paddock.cli.submit.script.options import ScriptOptions, refuse_with_file
 from paddock.cli.submit.script.requests import (
@@ -38,7 +38,7 @@ class Documents:
 
 
 def read_documents(
-    file: str | None, words: Sequence[str] | None, options: ScriptOptions, place: Place, notify: Notify
+    file: str | None, words: Sequence[str] | None, options: ScriptOptions, place: ClusterChoice, notify: Notify
 ) -> Documents:
     """The documents of a file, or of the `words` behind `--` (None without it). Raises `UserError`."""
     if file is None:

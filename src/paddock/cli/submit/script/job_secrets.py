@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from paddock.cli.cluster.errors import UserError
 from paddock.cli.cluster.flags import LOCAL, Flags
-from paddock.cli.cluster.places import Place
+from paddock.cli.cluster.places import ClusterChoice
 from paddock.cli.submit.submission import Checked
 from paddock.jobs.model import Job, Rank, Settings
 from paddock.jobs.objects.pods import build_pod
@@ -35,7 +35,7 @@ class Missing:
 
 
 async def refuse_missing_secrets(
-    api: Api, place: Place, checked: Sequence[Checked], replaced: Iterable[StoredJob]
+    api: Api, place: ClusterChoice, checked: Sequence[Checked], replaced: Iterable[StoredJob]
 ) -> None:
     """Raises `UserError` for each Secret that neither the documents nor the namespace has. `replaced`: jobs that
     will be deleted, with what they own. Reads only."""

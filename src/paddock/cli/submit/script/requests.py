@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from paddock.app.home import UNSANDBOXED, read_running
 from paddock.cli.cluster.errors import UserError
-from paddock.cli.cluster.places import Place
+from paddock.cli.cluster.places import ClusterChoice
 from paddock.cli.output.language import readers_language
 from paddock.cli.submit.file_environments import Needed
 from paddock.cli.submit.job_datasets import read_data
@@ -47,7 +47,7 @@ Notify = Callable[[Phrase], None]
 
 
 def read_request(
-    words: Sequence[str], options: ScriptOptions, place: Place, environ: Mapping[str, str], notify: Notify
+    words: Sequence[str], options: ScriptOptions, place: ClusterChoice, environ: Mapping[str, str], notify: Notify
 ) -> ScriptRequest:
     """The request, checked. Raises `UserError`."""
     if not words:
@@ -140,7 +140,7 @@ def find_directory(workdir: str | None) -> Path:
     return directory
 
 
-def _hides_tmp(place: Place) -> bool:
+def _hides_tmp(place: ClusterChoice) -> bool:
     """Whether pods have a /tmp of their own; assumed of a cluster that is not up yet."""
     running = read_running(place.home) if place.home is not None else None
     return place.home is not None and (running is None or running.sandbox != UNSANDBOXED)
