@@ -34,8 +34,8 @@ ROOT = Path(__file__).parent.parent
 LOCALE = ROOT / "src/paddock/locale"
 
 ROOMS = (
-    "words", "manifests", "logs", "jobs", "install", "preflight", "script", "views", "doctor", "places", "client",
-    "datasets", "environments", "app", "cli", "console", "sdk",
+    "words", "manifests", "logs", "jobs", "install", "preflight", "script", "submission", "views", "doctor",
+    "places", "client", "datasets", "environments", "app", "cli", "console", "sdk",
 )  # fmt: skip
 """Of the package: who speaks to users."""
 

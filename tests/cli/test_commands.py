@@ -19,10 +19,10 @@ from e2e import commands
 from e2e.commands import PADDOCK, Cluster, Ended, open_cluster, until
 from e2e.manifests import build_light_job
 from environments.packages import make_wheel
-from paddock.cli.cluster.flags import LOCAL
 from paddock.cli.cluster.kinds import name_for_kubectl
 from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.model import CauseRecord
+from paddock.views.flags import LOCAL
 from paddock.views.steps import build_steps
 from support.programs import need
 

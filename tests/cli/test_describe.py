@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from cli.views import RESOURCE, build_manifest
-from paddock.cli.cluster.flags import LOCAL
 from paddock.cli.cluster.places import Cluster, Local
 from paddock.cli.verbs.describe import build_description
 from paddock.jobs.apis.registry import KUBEFLOW_PYTORCH
+from paddock.views.flags import LOCAL
 from paddock.views.stored import read_stored
 
 

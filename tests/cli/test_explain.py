@@ -10,8 +10,6 @@ import pytest
 
 from jobs.samples import read_manifest, read_text
 from paddock.app.why_not import plan_datasets, plan_hold, plan_images, plan_why_not, without_claims
-from paddock.cli.cluster.flags import LOCAL, Flags
-from paddock.cli.submit.submission import place_document
 from paddock.cli.submit.why_not import Answer, build_answer, plan_lacking
 from paddock.cli.verbs.explain import build_explanation
 from paddock.environments.defaults import build_defaults
@@ -22,6 +20,8 @@ from paddock.jobs.sentences.explain import explain
 from paddock.kube.meta import Key, Manifest
 from paddock.node.runtime.machine import Machine, build_node
 from paddock.preflight import Document
+from paddock.submission.documents import place_document
+from paddock.views.flags import LOCAL, Flags
 from paddock.views.steps import build_steps
 from paddock.views.stored import read_stored
 from support.datasets import build_dataset

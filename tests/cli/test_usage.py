@@ -14,8 +14,9 @@ import pytest
 from paddock.cli.cluster.errors import UserError
 from paddock.cli.main import VERBS, run
 from paddock.cli.output.periods import read_seconds
-from paddock.cli.submit.submission import drop_devices, read_asked, read_files
+from paddock.cli.submit.submission import drop_devices, read_files
 from paddock.cli.synonyms import SYNONYMS
+from paddock.submission.devices import read_asked
 
 GOOD = """apiVersion: batch.paddlepaddle.org/v1
 kind: PaddleJob

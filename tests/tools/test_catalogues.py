@@ -95,7 +95,7 @@ _SENTENCE = re.compile(r"^(?!paddock |kubectl ).*[a-z]+ [a-z]+ [a-z]+")
 NOT_FOR_READERS = {
     "cli/cluster/places.py": "an assertion",
     "cli/follow/follow.py": "an assertion",
-    "cli/submit/script/job_secrets.py": "a command of kubectl",
+    "submission/missing_secrets.py": "a command of kubectl",
     "cli/follow/first_error.py": "the first line of Python's tracebacks, which is looked for",
     "cli/verbs/run.py": "an assertion",
     "cli/verbs/wait.py": "an assertion",

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from paddock.apiserver.objects.in_process import LocalApi
-from paddock.cli.cluster.flags import Flags
 from paddock.cli.cluster.places import Cluster
+from paddock.views.flags import Flags
 from paddock.views.stored import read_stored
 from paddock.words.phrases import render
 from support.operator_seam import JOBS, build_job, open_cluster

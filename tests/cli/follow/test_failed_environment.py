@@ -9,13 +9,13 @@ from typing import Any
 import click
 import pytest
 
-from paddock.cli.cluster.flags import LOCAL, Flags
 from paddock.cli.cluster.session import mask_words, typed_command
 from paddock.cli.follow.failed_environment import fetch_steps
 from paddock.jobs.apis.registry import PADDLEPADDLE
 from paddock.jobs.model import CauseRecord
 from paddock.kube.errors import NotFound
 from paddock.kube.meta import Manifest
+from paddock.views.flags import LOCAL, Flags
 from paddock.views.given_up import read_given_up, write_given_up
 from paddock.views.stored import read_stored
 from paddock.words.phrases import render

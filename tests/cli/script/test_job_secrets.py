@@ -14,19 +14,19 @@ from paddock.app.home import Home
 from paddock.app.kinds import apply_crds, build_crds
 from paddock.cli.cluster.errors import UserError
 from paddock.cli.cluster.places import Local
-from paddock.cli.submit.script.job_secrets import (
-    explain_missing,
-    find_missing,
-    find_missing_secrets,
-    goes_with,
-    refuse_missing_secrets,
-)
-from paddock.cli.submit.submission import Checked, build_checked
+from paddock.cli.submit.submission import refuse_missing_secrets
 from paddock.cli.submit.submitter import Submitter
 from paddock.cli.submit.why_not import Answer, build_answer
 from paddock.jobs.model import Job
 from paddock.kube.meta import SECRETS, Key
 from paddock.preflight import Document
+from paddock.submission.documents import Checked, build_checked
+from paddock.submission.missing_secrets import (
+    explain_missing,
+    find_missing,
+    find_missing_secrets,
+    goes_with,
+)
 from paddock.views.stored import read_stored
 
 

@@ -17,7 +17,6 @@ from paddock.cli.cluster.places import Local
 from paddock.cli.submit.job_datasets import check_datasets, is_same_spec, with_data
 from paddock.cli.submit.script.options import ScriptOptions
 from paddock.cli.submit.script.requests import build_documents, change_job
-from paddock.cli.submit.submission import Checked, place_document
 from paddock.datasets.crd import build_crd
 from paddock.kube.calls import Call, T
 from paddock.kube.datasets import MOUNTS_ANNOTATION
@@ -25,6 +24,7 @@ from paddock.kube.errors import Forbidden
 from paddock.kube.meta import CRDS, DATASETS, Manifest, annotations_of
 from paddock.preflight import Document
 from paddock.script.request import ScriptRequest
+from paddock.submission.documents import Checked, place_document
 from paddock.words.phrases import Phrase
 from support.datasets import build_dataset
 from support.operator_seam import Seam

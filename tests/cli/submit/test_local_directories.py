@@ -12,13 +12,13 @@ from cli.views import RESOURCE, build_manifest
 from paddock.cli.cluster.errors import UserError
 from paddock.cli.submit.local_directories import Script, add_working_directories, plan_scripts, read_scripts
 from paddock.cli.submit.nearby import find_nearby
-from paddock.cli.submit.submission import Checked, build_checked
 from paddock.environments.defaults import build_defaults
 from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.labels import WORKING_DIRECTORY_ANNOTATION
 from paddock.kube.calls import Listing
 from paddock.kube.meta import ENVIRONMENTS, Resource
 from paddock.preflight import Document
+from paddock.submission.documents import Checked, build_checked
 
 HERE = Path("/home/mine")
 PADDLE = "registry.baidubce.com/paddlepaddle/paddle:2.4.0rc0-cpu"

@@ -10,14 +10,14 @@ import pytest
 from paddock.apiserver.objects.in_process import LocalApi
 from paddock.app.kinds import apply_crds, build_crds
 from paddock.cli.cluster.errors import UserError
-from paddock.cli.cluster.flags import LOCAL
 from paddock.cli.submit.replacing import delete_replaced, find_replaced
 from paddock.cli.submit.script.requests import build_documents
-from paddock.cli.submit.submission import Checked
 from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.model import Phase, Status
 from paddock.kube.errors import NotFound
 from paddock.script.request import ScriptRequest
+from paddock.submission.documents import Checked
+from paddock.views.flags import LOCAL
 from paddock.words.phrases import Phrase
 
 

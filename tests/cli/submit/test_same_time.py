@@ -13,11 +13,11 @@ import pytest
 from paddock.cli.cluster.errors import UserError
 from paddock.cli.submit.script.requests import build_documents
 from paddock.cli.submit.sent_directories import create_with_maps
-from paddock.cli.submit.submission import Checked
 from paddock.jobs.apis.registry import KINDS
 from paddock.kube.api import Api
 from paddock.kube.meta import SECRETS, Manifest, metadata, uid_of
 from paddock.script.request import ScriptRequest
+from paddock.submission.documents import Checked
 from paddock.words.phrases import Phrase
 from support.operator_seam import Seam
 from support.worlds import World, create_namespace, open_embedded

@@ -12,11 +12,11 @@ from cli.views import RESOURCE, build_manifest
 from paddock.cli.cluster.errors import Failed, UserError
 from paddock.cli.submit.script.requests import build_documents, refuse_foreign_secret
 from paddock.cli.submit.sent_directories import add_directory_maps, create_with_maps, is_too_wide
-from paddock.cli.submit.submission import Checked, place_document
 from paddock.kube.errors import ApiError, Forbidden, NotFound, Unavailable
 from paddock.kube.meta import CONFIG_MAPS, SECRETS, Manifest, Resource, name_of
 from paddock.manifests.yaml_nodes import Document, Position
 from paddock.script.request import ScriptRequest
+from paddock.submission.documents import Checked, place_document
 from paddock.words.phrases import Phrase
 
 PADDLE = "registry.baidubce.com/paddlepaddle/paddle:2.4.0rc0-cpu"

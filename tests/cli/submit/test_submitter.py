@@ -18,7 +18,6 @@ from paddock.cli.cluster.places import Local
 from paddock.cli.submit.file_environments import Needed
 from paddock.cli.submit.job_environments import describe_requirements
 from paddock.cli.submit.script.requests import build_documents
-from paddock.cli.submit.submission import Checked, place_document, read_devices
 from paddock.cli.submit.submitter import Submitter
 from paddock.environments.sources import Source, read_source
 from paddock.jobs.apis.registry import PADDLEPADDLE
@@ -26,6 +25,8 @@ from paddock.kube.meta import ENVIRONMENTS, NODES, Manifest, annotations_of
 from paddock.node.runtime.machine import Machine, build_node
 from paddock.preflight import Document
 from paddock.script.request import ScriptRequest
+from paddock.submission.devices import read_devices
+from paddock.submission.documents import Checked, place_document
 
 
 @pytest.fixture

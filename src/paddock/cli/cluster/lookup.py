@@ -6,12 +6,12 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from paddock.cli.cluster.errors import UserError
-from paddock.cli.cluster.flags import LOCAL, Flags
 from paddock.jobs.apis.registry import KINDS
 from paddock.kube.errors import Forbidden, NotFound
 from paddock.kube.meta import PODS, Manifest, Resource, is_controlled_by, name_of
 from paddock.kube.nearness import nearest
 from paddock.views.commands import kind_with_group
+from paddock.views.flags import LOCAL, Flags
 from paddock.views.stored import StoredJob, read_stored
 from paddock.words.phrases import Names, Phrase, phrase
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from paddock.cli.cluster.flags import Flags
 from paddock.install.rights import LEASE
 from paddock.kube.errors import ApiError, Forbidden, NotFound
 from paddock.kube.meta import LEASES, Manifest, Resource
 from paddock.version import __version__
+from paddock.views.flags import Flags
 from paddock.views.operators import Leader, build_name, explain_no_operator, read_leader
 from paddock.words.phrases import Phrase, phrase
 

@@ -19,13 +19,13 @@ from typing import TYPE_CHECKING, Protocol
 from paddock.app import launch
 from paddock.app.home import UNSANDBOXED, Home, is_up, read_running
 from paddock.cli.cluster.errors import UserError
-from paddock.cli.cluster.flags import LOCAL, Flags
 from paddock.cli.output.language import localized
 from paddock.cli.output.terminal import stderr
 from paddock.jobs.names import output_name
 from paddock.kube.errors import ApiError
 from paddock.kube.meta import uid_of
 from paddock.version import __version__
+from paddock.views.flags import LOCAL, Flags
 from paddock.views.manager import explain_manager
 from paddock.views.stored import StoredJob
 from paddock.words.phrases import Foreign, Phrase, phrase

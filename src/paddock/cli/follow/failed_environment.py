@@ -11,7 +11,6 @@ import shlex
 import time
 from typing import TYPE_CHECKING
 
-from paddock.cli.cluster.flags import build_next
 from paddock.cli.cluster.places import ClusterChoice
 from paddock.cli.output.paths import shorten_path
 from paddock.cli.output.requirement_lines import find_lines
@@ -20,6 +19,7 @@ from paddock.jobs.model import CauseRecord
 from paddock.jobs.sentences.message_facts import read_environment, read_missing_package
 from paddock.kube.errors import NotFound
 from paddock.kube.meta import ENVIRONMENTS, Manifest
+from paddock.views.flags import build_next
 from paddock.views.package_names import find_meant
 from paddock.views.steps import build_environment_steps
 from paddock.views.stored import StoredJob

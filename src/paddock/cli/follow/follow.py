@@ -14,7 +14,6 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from paddock.cli.cluster.flags import Flags, build_next
 from paddock.cli.cluster.lookup import fetch_pods
 from paddock.cli.cluster.places import ClusterChoice
 from paddock.cli.follow.building import Builds
@@ -34,6 +33,7 @@ from paddock.kube.errors import ApiError
 from paddock.kube.meta import ENVIRONMENTS, PODS, Key, Manifest, is_controlled_by, name_of, uid_of
 from paddock.logs.progress import read_progress
 from paddock.logs.swallowed import Swallowed
+from paddock.views.flags import Flags, build_next
 from paddock.views.followed import FollowedJob, with_status
 from paddock.views.pods import ended_message, rank_name
 from paddock.views.steps import build_steps

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 
 from paddock.app import launch
 from paddock.cli.cluster.deletion import delete_job, kill_pods
-from paddock.cli.cluster.flags import build_next
 from paddock.cli.cluster.places import ClusterChoice
 from paddock.cli.follow.dataset_waits import WAITING
 from paddock.cli.follow.failed_environment import explain_suspended, fetch_steps
@@ -27,6 +26,7 @@ from paddock.jobs.model import CauseRecord, CleanPods
 from paddock.jobs.policies.cleanup import read_situation
 from paddock.jobs.policies.fates import Situation
 from paddock.kube.errors import Unavailable
+from paddock.views.flags import build_next
 from paddock.views.followed import FollowedJob
 from paddock.views.given_up import write_given_up
 from paddock.views.steps import build_steps

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from paddock.app.history import History, read_cause
-from paddock.cli.cluster.flags import LOCAL, Flags
 from paddock.cli.cluster.places import ClusterChoice
 from paddock.cli.follow.kept_runs import Which, choose_logs, find_failed, find_kept, read_chunks, split_pod
 from paddock.cli.follow.printed import Printed
@@ -23,6 +22,7 @@ from paddock.history.logs import LogFile
 from paddock.history.records import RunRecord
 from paddock.jobs.exit_codes import read_exit_code
 from paddock.kube.meta import Manifest
+from paddock.views.flags import LOCAL, Flags
 from paddock.views.pods import rank_name
 from paddock.views.stored import StoredJob
 from paddock.words.os_errors import explain_unreadable, is_of_output

@@ -10,7 +10,6 @@ from paddock.cli.cluster.errors import UserError
 from paddock.cli.output.language import localized, readers_language
 from paddock.cli.output.terminal import stderr
 from paddock.cli.submit.report import Report, build_lines, fetch_report
-from paddock.cli.submit.submission import Checked, place_document
 from paddock.jobs.model import PORTS_IN_BLOCK
 from paddock.jobs.objects.mounted import write_volumes
 from paddock.kube.meta import Manifest
@@ -19,6 +18,7 @@ from paddock.places.programs import build_programs
 from paddock.places.registry import PLACES
 from paddock.places.rendering import Hosts, Platform, Request, Unplaceable
 from paddock.preflight import format_problem
+from paddock.submission.documents import Checked, place_document
 from paddock.words.phrases import Names, Phrase, counted, phrase
 
 HIGHEST_PORT = 65535

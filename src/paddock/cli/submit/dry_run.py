@@ -8,14 +8,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from paddock.cli.cluster.flags import Flags
 from paddock.cli.cluster.places import ClusterChoice
 from paddock.cli.cluster.session import choose_place, connect, run
-from paddock.cli.submit.local_only import find_notices, find_refusals
 from paddock.cli.submit.report import Report
-from paddock.cli.submit.submission import Checked, explain_refused, place_document
+from paddock.cli.submit.submission import explain_refused
 from paddock.kube.api import Api
 from paddock.kube.errors import AlreadyExists, ApiError, Forbidden, Unauthorized
+from paddock.submission.documents import Checked, place_document
+from paddock.submission.local_only import find_notices, find_refusals
+from paddock.views.flags import Flags
 from paddock.words.phrases import Phrase, phrase
 from paddock.words.problems import Problem
 from paddock.words.sentences import told

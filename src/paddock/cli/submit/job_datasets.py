@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 from paddock.cli.cluster.datasets import advise, explain_no_datasets, fetch_dataset
 from paddock.cli.cluster.errors import UserError
 from paddock.cli.cluster.places import ClusterChoice
-from paddock.cli.submit.submission import Checked
 from paddock.jobs.mounts import BadMount, extend_mounts, read_mount
 from paddock.kube.datasets import MOUNTS_ANNOTATION
 from paddock.kube.errors import Forbidden, NotFound
 from paddock.kube.meta import DATASETS, Key, annotations_of
+from paddock.submission.documents import Checked
 from paddock.words.phrases import Phrase, phrase
 
 if TYPE_CHECKING:

@@ -14,10 +14,8 @@ from typing import TYPE_CHECKING
 
 from paddock.app.programs import explain_images, read_used
 from paddock.cli.cluster.errors import UserError
-from paddock.cli.cluster.flags import LOCAL, build_next
 from paddock.cli.cluster.places import ClusterChoice
 from paddock.cli.submit.file_environments import Needed, Notify, prepare_environment, refresh_environments
-from paddock.cli.submit.submission import Checked
 from paddock.cli.submit.workdir import place_directories
 from paddock.environments.failures import redact
 from paddock.environments.sources import Source, read_source
@@ -25,6 +23,8 @@ from paddock.jobs.labels import REQUIREMENTS_DIGEST_ANNOTATION
 from paddock.jobs.model import Job, Rank, Settings
 from paddock.jobs.objects.pods import build_pod
 from paddock.kube.meta import ENVIRONMENTS, Manifest, annotations_of, name_of
+from paddock.submission.documents import Checked
+from paddock.views.flags import LOCAL, build_next
 from paddock.views.steps import build_steps
 from paddock.words.phrases import Foreign, Phrase, phrase
 

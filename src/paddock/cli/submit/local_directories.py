@@ -18,12 +18,12 @@ from typing import TYPE_CHECKING
 
 from paddock.cli.cluster.errors import UserError
 from paddock.cli.submit.nearby import find_nearby
-from paddock.cli.submit.submission import Checked
 from paddock.jobs.labels import WORKING_DIRECTORY_ANNOTATION
 from paddock.jobs.model import Job, Rank, Settings
 from paddock.jobs.objects.pods import build_pod, main_container
 from paddock.jobs.reading.scripts import find_script
 from paddock.kube.meta import ENVIRONMENTS, Manifest, annotations_of
+from paddock.submission.documents import Checked
 from paddock.words.phrases import Phrase, phrase
 
 if TYPE_CHECKING:

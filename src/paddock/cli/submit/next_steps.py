@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from paddock.app.home import find_running
-from paddock.cli.cluster.flags import Flags
 from paddock.cli.cluster.places import ClusterChoice
 from paddock.kube.meta import Manifest, name_of, namespace_of
+from paddock.views.flags import Flags
 from paddock.views.stored import StoredJob
 from paddock.words.phrases import Phrase, phrase
 

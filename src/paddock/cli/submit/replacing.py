@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING
 
 from paddock.cli.cluster.deletion import delete_job
 from paddock.cli.cluster.errors import UserError
-from paddock.cli.cluster.flags import Flags
-from paddock.cli.submit.same_name import explain_replaced, explain_taken
-from paddock.cli.submit.submission import Checked
 from paddock.jobs.apis.registry import KINDS
 from paddock.kube.errors import Forbidden, NotFound
+from paddock.submission.documents import Checked
+from paddock.submission.same_name import explain_replaced, explain_taken
+from paddock.views.flags import Flags
 from paddock.views.stored import StoredJob, read_stored
 from paddock.words.phrases import Phrase, phrase
 

@@ -10,10 +10,10 @@ from paddock.app.home import Home
 from paddock.app.outputs import RunDirectory, Size, choose_resumed, measure, read_runs
 from paddock.cli.cluster.places import ClusterChoice
 from paddock.cli.output.local_times import format_local_time
-from paddock.cli.submit.submission import Checked
 from paddock.jobs.labels import RESUME_ANNOTATION, WORKING_DIRECTORY_ANNOTATION
 from paddock.jobs.model import Job
 from paddock.kube.quantities import format_bytes
+from paddock.submission.documents import Checked
 from paddock.words.phrases import Phrase, counted, phrase
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def notify_resumed(checked: Iterable[Checked], place: ClusterChoice, notify: Callable[[Phrase], None]) -> None:
-    """Says it of each job; nothing on a cluster, which keeps no checkpoints (`cli.submit.local_only` says so)."""
+    """Says it of each job; nothing on a cluster, which keeps no checkpoints (`submission.local_only` says so)."""
     for each in checked:
         said = explain_resumed(each.job, place.home) if each.job and place.home else None
         if said is not None:

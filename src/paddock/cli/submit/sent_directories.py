@@ -28,11 +28,12 @@ from paddock.cli.submit.directory_map import (
 )
 from paddock.cli.submit.local_directories import look_in, plan_scripts, read_scripts
 from paddock.cli.submit.secret_files import explain_secrets, is_secret
-from paddock.cli.submit.submission import Checked, create_all
+from paddock.cli.submit.submission import create_all
 from paddock.environments.defaults import build_defaults
 from paddock.kube.errors import ApiError, Conflict, NotFound
 from paddock.kube.meta import CONFIG_MAPS, SECRETS, Manifest, name_of, namespace_of, uid_of, version_of
 from paddock.preflight import Document
+from paddock.submission.documents import Checked
 from paddock.words.os_errors import explain_unreadable
 from paddock.words.phrases import Phrase, phrase
 

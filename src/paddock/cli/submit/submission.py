@@ -2,78 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
-from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from paddock.cli.cluster.errors import Failed, UserError
-from paddock.cli.cluster.flags import LOCAL, Flags
 from paddock.cli.cluster.kinds import name_for_kubectl
+from paddock.cli.cluster.places import Place
 from paddock.cli.output.language import localized, readers_language
 from paddock.cli.output.terminal import stderr
 from paddock.cli.submit.report import LARGEST, read_file
-from paddock.jobs.apis.registry import KINDS
-from paddock.jobs.model import Job
-from paddock.jobs.substitutions import without
 from paddock.kube import meta
 from paddock.kube.errors import AlreadyExists, ApiError, Conflict, Forbidden, NotFound, Unauthorized
-from paddock.kube.meta import NODES, SECRETS, Key, Manifest, Resource, name_of, namespace_of
-from paddock.kube.nearness import nearest
-from paddock.kube.quantities import read_amounts
+from paddock.kube.meta import NODES, Key, Manifest, Resource
 from paddock.preflight import (
-    Document,
     check_together,
     format_problem,
     read_bytes,
-    without_server_fields,
 )
 from paddock.preflight.datasets import check_document
+from paddock.submission.devices import read_asked, read_offered, refuse_unasked, without_devices
+from paddock.submission.documents import Checked, place_document
+from paddock.submission.missing_secrets import explain_missing, find_missing_secrets, read_brought
+from paddock.views.flags import LOCAL, Flags
+from paddock.views.stored import StoredJob
 from paddock.words.os_errors import explain_unreadable
 from paddock.words.phrases import Phrase, counted, phrase, render
-from paddock.words.sentences import perhaps
 
 if TYPE_CHECKING:
     from paddock.kube.api import Api
-
-
-@dataclass(frozen=True, slots=True)
-class Checked:
-    """A document without errors, with its namespace and resource. `job`: parsed from it once; None for other kinds."""
-
-    file: str
-    document: Document
-    manifest: Manifest
-    resource: Resource
-    job: Job | None = None
-
-    @property
-    def key(self) -> Key:
-        return Key(namespace_of(self.manifest), name_of(self.manifest))
-
-    @property
-    def label(self) -> str:
-        return f"{self.resource.kind} {self.key}"
-
-    @property
-    def is_job(self) -> bool:
-        return self.job is not None
-
-    @property
-    def is_hidden(self) -> bool:
-        """Whether it holds the values of --env-file and --secret: a Secret that stands in no file."""
-        return self.resource == SECRETS and not self.document.places
-
-    def with_manifest(self, manifest: Manifest) -> Checked:
-        """The same document with another content."""
-        return build_checked(self.file, self.document, manifest, self.resource)
-
-
-def build_checked(file: str, document: Document, manifest: Manifest, resource: Resource) -> Checked:
-    """The only place that parses a manifest to be submitted as a job."""
-    api = KINDS.get(resource)
-    return Checked(file, document, manifest, resource, api.read_job(manifest) if api else None)
 
 
 def read_files(files: Sequence[str], namespace: str) -> list[Checked]:
@@ -124,58 +81,9 @@ def _read(file: str) -> bytes:
     return data
 
 
-def place_document(file: str, document: Document, namespace: str) -> Checked:
-    """A document without errors as it is sent. `namespace`: the default."""
-    manifest, resource = without_server_fields(document.manifest), find_resource(document.manifest)
-    if resource.namespaced and not namespace_of(manifest):
-        manifest = {**manifest, "metadata": {**manifest["metadata"], "namespace": namespace}}
-    return build_checked(file, document, manifest, resource)
-
-
-def find_resource(manifest: Mapping[str, Any]) -> Resource:
-    """The resource of a manifest whose kind the checks have accepted."""
-    from paddock.preflight import KNOWN
-
-    wanted = (manifest.get("apiVersion"), manifest.get("kind"))
-    return next(each for each in KNOWN if (each.api_version, each.kind) == wanted)
-
-
-def read_devices(jobs: Iterable[Job]) -> dict[str, Fraction]:
-    """How many of each device (extended resource: `nvidia.com/gpu`) the jobs' pods ask for together."""
-    asked: dict[str, Fraction] = {}
-    for job in jobs:
-        for role in job.roles:
-            for container in (role.template.get("spec") or {}).get("containers") or ():
-                for name, amount in _amounts(container).items():
-                    if "/" in name:
-                        asked[name] = asked.get(name, Fraction(0)) + amount * role.replicas
-    return asked
-
-
-def _amounts(container: Mapping[str, Any]) -> dict[str, Fraction]:
-    resources = container.get("resources") or {}
-    return read_amounts(resources.get("requests")) | read_amounts(resources.get("limits"))
-
-
 async def fetch_devices(api: Api) -> set[str]:
     """The devices that at least one node of the cluster has."""
     return read_offered((await api.list(NODES)).items)
-
-
-def find_lacking(jobs: Iterable[Job], nodes: Iterable[Manifest]) -> list[str]:
-    """The devices that the jobs ask for and no node has."""
-    there = read_offered(nodes)
-    return [name for name in read_devices(jobs) if name not in there]
-
-
-def read_offered(nodes: Iterable[Manifest]) -> set[str]:
-    """The resources that at least one of the nodes has (allocatable)."""
-    return {
-        name
-        for node in nodes
-        for name, amount in read_amounts((node.get("status") or {}).get("allocatable")).items()
-        if amount > 0
-    }
 
 
 def drop_devices(checked: Sequence[Checked], devices: Iterable[str]) -> list[Checked]:
@@ -185,39 +93,7 @@ def drop_devices(checked: Sequence[Checked], devices: Iterable[str]) -> list[Che
     for device in wanted:
         if refusal := refuse_unasked(device, read_asked(each.job for each in checked if each.job)):
             raise UserError(refusal)
-    return [_drop(each, wanted) for each in checked]
-
-
-def read_asked(jobs: Iterable[Job]) -> list[str]:
-    """Every resource that a container of the jobs asks for (`cpu`, `nvidia.com/gpu`), sorted."""
-    containers = (
-        container
-        for job in jobs
-        for role in job.roles
-        for kind in ("initContainers", "containers")
-        for container in (role.template.get("spec") or {}).get(kind) or ()
-    )
-    return sorted({name for container in containers for name in _amounts(container)})
-
-
-def refuse_unasked(resource: str, asked: Sequence[str]) -> Phrase | None:
-    """What is wrong with `--without RESOURCE` for jobs that ask for `asked`."""
-    if resource in asked:
-        return None
-    if not asked:
-        return phrase("--without {resource}: no job here asks for any resource; leave it out", resource=resource)
-    return phrase(
-        "--without {resource}: no job here asks for it; they ask for {asked}{perhaps}",
-        resource=resource, asked=", ".join(asked), perhaps=perhaps(nearest(resource, asked)),
-    )  # fmt: skip
-
-
-def _drop(each: Checked, devices: Sequence[str]) -> Checked:
-    manifest, removed = each.manifest, False
-    for device in devices:
-        manifest, removals = without(manifest, device)
-        removed = removed or bool(removals)
-    return each.with_manifest(manifest) if removed else each
+    return [without_devices(each, wanted) for each in checked]
 
 
 async def check_with_server(
@@ -351,3 +227,20 @@ async def _replace(api: Api, ahead: Sequence[Checked]) -> Manifest:
             raise AlreadyExists(f"{job.label} is there")
     metadata = {**each.manifest["metadata"], "resourceVersion": version}
     return await api.replace(each.resource, {**each.manifest, "metadata": metadata})
+
+
+async def refuse_missing_secrets(
+    api: Api, place: Place, checked: Sequence[Checked], replaced: Iterable[StoredJob]
+) -> None:
+    """Raises `UserError` for each Secret that neither the documents nor the namespace has. `replaced`: jobs that
+    will be deleted, with what they own. Reads only."""
+    jobs = [each.job for each in checked if each.job]
+    if place.home is None or not jobs:
+        return
+    missing = await find_missing_secrets(api, jobs, read_brought(checked), {job.uid for job in replaced})
+    said = [
+        phrase("{option}: {problem}", option=f"{each.job.resource.kind} {each.job.key}", problem=explain_missing(each))
+        for each in missing
+    ]
+    if said:
+        raise UserError(*said, phrase("nothing was submitted"))

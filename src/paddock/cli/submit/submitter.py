@@ -14,13 +14,14 @@ from paddock.cli.submit.job_environments import write_environments
 from paddock.cli.submit.programs import fetch_programs, read_warnings
 from paddock.cli.submit.replacing import delete_replaced, find_replaced
 from paddock.cli.submit.resumed import notify_resumed
-from paddock.cli.submit.script.job_secrets import refuse_missing_secrets
 from paddock.cli.submit.script.requests import refuse_foreign_secret
 from paddock.cli.submit.sent_directories import create_with_maps
-from paddock.cli.submit.submission import Checked, check_with_server, drop_devices, fetch_devices, read_devices
+from paddock.cli.submit.submission import check_with_server, drop_devices, fetch_devices, refuse_missing_secrets
 from paddock.cli.submit.workdir import place_directories
 from paddock.kube.meta import NODES
 from paddock.kube.quantities import format_quantity
+from paddock.submission.devices import read_devices
+from paddock.submission.documents import Checked
 from paddock.views.stored import StoredJob, read_stored
 from paddock.words.phrases import Phrase, phrase
 

@@ -16,23 +16,25 @@ from typing import TYPE_CHECKING
 
 from paddock.app.why_not import fetch_awaited, plan_hold, plan_images, plan_why_not, without_claims
 from paddock.cli.cluster.errors import UserError
-from paddock.cli.cluster.flags import LOCAL, Flags, build_next
 from paddock.cli.cluster.session import choose_place, run_with_client
 from paddock.cli.output.terminal import stdout
 from paddock.cli.submit.dry_run import ask_server
 from paddock.cli.submit.local_directories import read_refusal
-from paddock.cli.submit.local_only import find_local_reasons, find_reasons
 from paddock.cli.submit.replacing import fetch_named
 from paddock.cli.submit.report import build_lines, fetch_report
-from paddock.cli.submit.same_name import explain_taken
-from paddock.cli.submit.script.job_secrets import explain_missing, find_missing_secrets, read_brought
-from paddock.cli.submit.submission import Checked, drop_devices, explain_refused, find_lacking, place_document
+from paddock.cli.submit.submission import drop_devices, explain_refused
 from paddock.jobs.model import CauseRecord, Job
 from paddock.jobs.sentences.explain import explain
 from paddock.kube.errors import AlreadyExists, ApiError, Forbidden
 from paddock.kube.meta import CLAIMS, ENVIRONMENTS, NODES, POD_GROUPS, PODS, Key, Manifest, key_of
 from paddock.kube.times import Moment
+from paddock.submission.devices import find_lacking
+from paddock.submission.documents import Checked, place_document
+from paddock.submission.local_only import find_local_reasons, find_reasons
+from paddock.submission.missing_secrets import explain_missing, find_missing_secrets, read_brought
+from paddock.submission.same_name import explain_taken
 from paddock.version import __version__
+from paddock.views.flags import LOCAL, Flags, build_next
 from paddock.views.steps import build_steps
 from paddock.views.stored import read_stored
 from paddock.words.phrases import Phrase, phrase, render

@@ -2,7 +2,7 @@
 
 On the local cluster a directory is used in place (`cli.submit.local_directories`); to a remote one it is sent
 (`cli.submit.sent_directories`), after the check for parts that only the local cluster supports
-(`cli.submit.local_only`).
+(`submission.local_only`).
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ import click
 from paddock.cli.cluster.errors import UserError
 from paddock.cli.cluster.places import ClusterChoice
 from paddock.cli.submit.local_directories import add_working_directories
-from paddock.cli.submit.local_only import find_local_refusals, find_notices, find_refusals
 from paddock.cli.submit.sent_directories import add_directory_maps
-from paddock.cli.submit.submission import Checked
+from paddock.submission.documents import Checked
+from paddock.submission.local_only import find_local_refusals, find_notices, find_refusals
 from paddock.words.phrases import Phrase, phrase
 
 if TYPE_CHECKING:

@@ -297,8 +297,8 @@ def _build(name: str, request: str = "") -> None:
 def _explain_failed(environment: Manifest, place: ClusterChoice) -> list[Phrase]:
     """The builder's message, the lines that it is about, and next steps if the cluster's settings differ from this
     shell's."""
-    from paddock.cli.cluster.flags import build_next
     from paddock.cli.follow.failed_environment import explain_lines
+    from paddock.views.flags import build_next
     from paddock.views.steps import build_mending_steps, build_restart_steps
 
     name, status = name_of(environment), environment.get("status") or {}

@@ -13,7 +13,6 @@ import click
 
 from paddock.cli.cluster.complete import complete_jobs
 from paddock.cli.cluster.errors import UserError
-from paddock.cli.cluster.flags import LOCAL, Flags, build_next
 from paddock.cli.cluster.kinds import name_for_kubectl
 from paddock.cli.cluster.options import namespace_option
 from paddock.cli.cluster.session import run_with_client
@@ -28,6 +27,7 @@ from paddock.jobs.sentences.edit import explain_edit
 from paddock.jobs.sentences.explain import explain
 from paddock.kube.meta import Resource, name_of, namespace_of, uid_of
 from paddock.kube.times import Moment, format_duration
+from paddock.views.flags import LOCAL, Flags, build_next
 from paddock.views.given_up import read_given_up
 from paddock.views.manager import explain_manager
 from paddock.views.restarts import explain_no_restart, explain_scope, name_scope

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from paddock.cli.cluster.flags import Flags
 from paddock.cli.cluster.options import namespace_option
 from paddock.cli.cluster.places import ClusterChoice
 from paddock.cli.cluster.session import choose_place, run_with_client
@@ -20,15 +19,16 @@ from paddock.cli.submit.next_steps import explain_following
 from paddock.cli.submit.programs import fetch_programs, read_warnings
 from paddock.cli.submit.replacing import delete_replaced, find_replaced
 from paddock.cli.submit.resumed import notify_resumed
-from paddock.cli.submit.script.job_secrets import refuse_missing_secrets
 from paddock.cli.submit.script.requests import find_needed, with_environment
 from paddock.cli.submit.sent_directories import create_with_maps
-from paddock.cli.submit.submission import Checked, check_with_server, drop_devices, read_files
+from paddock.cli.submit.submission import check_with_server, drop_devices, read_files, refuse_missing_secrets
 from paddock.cli.submit.workdir import place_directories, refuse_impossible, workdir_option
 from paddock.cli.verb import Verb
 from paddock.jobs.model import Job
 from paddock.kube.meta import Manifest, name_of
+from paddock.submission.documents import Checked
 from paddock.views.commands import printed_name
+from paddock.views.flags import Flags
 from paddock.words.phrases import Phrase, phrase, render
 
 if TYPE_CHECKING:

@@ -18,8 +18,9 @@ from paddock.cli.submit.script.requests import (
     read_request,
     with_environment,
 )
-from paddock.cli.submit.submission import Checked, read_files
+from paddock.cli.submit.submission import read_files
 from paddock.jobs.model import Job
+from paddock.submission.documents import Checked
 from paddock.words.phrases import phrase
 
 

@@ -22,7 +22,6 @@ from paddock.cli.submit.script.files import Machine, check_script
 from paddock.cli.submit.script.imports import find_hiding, find_imports
 from paddock.cli.submit.script.options import ScriptOptions
 from paddock.cli.submit.script.variables import read_hidden, read_plain
-from paddock.cli.submit.submission import Checked, build_checked, find_resource
 from paddock.jobs.labels import ENVIRONMENT_ANNOTATION, REQUIREMENTS_ANNOTATION, RESUME_ANNOTATION
 from paddock.jobs.model import Job
 from paddock.jobs.reading.scripts import find_script
@@ -38,6 +37,7 @@ from paddock.script.names import build_secret_name
 from paddock.script.program import Program, read_program
 from paddock.script.request import ScriptRequest
 from paddock.script.variables import build_secret, build_variables, with_variables
+from paddock.submission.documents import Checked, build_checked, find_resource
 from paddock.words.phrases import Phrase, phrase
 
 if TYPE_CHECKING:

@@ -1,24 +1,21 @@
 """The Secrets of jobs that are about to be submitted to the local cluster: a pod whose variables come from a Secret
-that nobody makes waits for ever. On a cluster others may make it later, and nothing is done.
+that nobody makes waits for ever. On a cluster others may make it later, and nothing is done. Pure, but for an `Api`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from paddock.cli.cluster.errors import UserError
-from paddock.cli.cluster.flags import LOCAL, Flags
-from paddock.cli.cluster.places import ClusterChoice
-from paddock.cli.submit.submission import Checked
 from paddock.jobs.model import Job, Rank, Settings
 from paddock.jobs.objects.pods import build_pod
 from paddock.kube.errors import NotFound
 from paddock.kube.meta import SECRETS, Key, Manifest, Resource, metadata
 from paddock.script.names import build_secret_name
-from paddock.views.stored import StoredJob
+from paddock.submission.documents import Checked
+from paddock.views.flags import LOCAL, Flags
 from paddock.words.phrases import Phrase, phrase
 
 if TYPE_CHECKING:
@@ -32,23 +29,6 @@ class Missing:
     job: Job
     secret: Key
     variables: Mapping[str, str]
-
-
-async def refuse_missing_secrets(
-    api: Api, place: ClusterChoice, checked: Sequence[Checked], replaced: Iterable[StoredJob]
-) -> None:
-    """Raises `UserError` for each Secret that neither the documents nor the namespace has. `replaced`: jobs that
-    will be deleted, with what they own. Reads only."""
-    jobs = [each.job for each in checked if each.job]
-    if place.home is None or not jobs:
-        return
-    missing = await find_missing_secrets(api, jobs, read_brought(checked), {job.uid for job in replaced})
-    said = [
-        phrase("{option}: {problem}", option=f"{each.job.resource.kind} {each.job.key}", problem=explain_missing(each))
-        for each in missing
-    ]
-    if said:
-        raise UserError(*said, phrase("nothing was submitted"))
 
 
 def read_brought(checked: Sequence[Checked], resource: Resource = SECRETS) -> frozenset[Key]:

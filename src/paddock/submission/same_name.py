@@ -5,10 +5,10 @@ A finished job may, and one that `paddock run` has suspended; any other may stil
 
 from __future__ import annotations
 
-from paddock.cli.cluster.flags import LOCAL, Flags
 from paddock.jobs.model import Phase
 from paddock.kube.meta import metadata
 from paddock.kube.times import Moment, format_duration, read_time
+from paddock.views.flags import LOCAL, Flags
 from paddock.views.given_up import read_given_up
 from paddock.views.stored import StoredJob
 from paddock.words.phrases import Phrase, phrase

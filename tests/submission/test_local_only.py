@@ -8,11 +8,11 @@ import pytest
 
 from cli.views import RESOURCE, build_manifest
 from paddock.cli.follow.locations import explain_outputs
-from paddock.cli.submit.local_only import find_local_refusals, find_notices, find_refusals
-from paddock.cli.submit.submission import Checked, build_checked
 from paddock.jobs.apis.registry import KINDS
 from paddock.kube.meta import ENVIRONMENTS, Resource
 from paddock.preflight import Document
+from paddock.submission.documents import Checked, build_checked
+from paddock.submission.local_only import find_local_refusals, find_notices, find_refusals
 from paddock.words.phrases import phrase, render
 
 

@@ -12,10 +12,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from paddock.cli.submit.submission import Checked, read_devices
 from paddock.jobs.labels import ENVIRONMENT_ANNOTATION, RESUME_ANNOTATION, WORKING_DIRECTORY_ANNOTATION
 from paddock.jobs.model import Job
 from paddock.kube.meta import ENVIRONMENTS, annotations_of
+from paddock.submission.devices import read_devices
+from paddock.submission.documents import Checked
 from paddock.views.manager import explain_manager
 from paddock.views.outputs import trained_container
 from paddock.words.phrases import Phrase, phrase
