@@ -14,7 +14,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from paddock.cli.submit.report import build_lines, build_report
+from paddock.cli.submit.report import build_lines
+from paddock.submission.reading import read_manifests
 
 FOLDER = Path(__file__).parent
 NAMES = sorted(path.stem for path in FOLDER.glob("*.yaml"))
@@ -26,7 +27,7 @@ _TEXTS = [(FOLDER / f"{name}.yaml").read_bytes() for name in NAMES]
 
 
 def lines_of(data: bytes, name: str, language: str) -> list[str]:
-    return build_lines([build_report(f"{name}.yaml", data)], language)
+    return build_lines([read_manifests(f"{name}.yaml", data, "default")], language)
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
@@ -86,11 +87,11 @@ def test_a_damaged_file_is_accepted_or_told_with_a_place(data: st.DataObject) ->
             + data.draw(st.sampled_from([piece, text[start:end] * 2, piece + text[start:end]]))
             + text[end:]
         )
-    report = build_report("f.yaml", text)
-    assert report.documents
-    assert all(problem.line and problem.column for problem in report.problems)
+    reading = read_manifests("f.yaml", text, "default")
+    assert reading.documents
+    assert all(problem.line and problem.column for problem in reading.problems)
     for language in LANGUAGES:
-        assert build_lines([report], language)
+        assert build_lines([reading], language)
 
 
 _KEYS = st.sampled_from(

@@ -14,7 +14,8 @@ import pytest
 from paddock.cli.cluster.errors import UserError
 from paddock.cli.main import VERBS, run
 from paddock.cli.output.periods import read_seconds
-from paddock.cli.submit.submission import drop_devices, read_files
+from paddock.cli.submit.manifest_files import fetch_checked
+from paddock.cli.submit.submission import drop_devices
 from paddock.cli.synonyms import SYNONYMS
 from paddock.submission.devices import read_asked
 
@@ -121,14 +122,14 @@ def test_a_resource_that_no_job_asks_for_cannot_be_left_out(
     path = tmp_path / "job.yaml"
     path.write_text(content)
     with pytest.raises(UserError) as refused:
-        drop_devices(read_files([str(path)], "default"), [resource])
+        drop_devices(fetch_checked([str(path)], "default"), [resource])
     assert str(refused.value) == said
 
 
 def test_a_resource_that_one_of_several_jobs_asks_for_is_left_out_there(tmp_path: Path) -> None:
     path = tmp_path / "jobs.yaml"
     path.write_text(GOOD + "---\n" + ASKING.replace("name: good", "name: greedy"))
-    kept = drop_devices(read_files([str(path)], "default"), ["nvidia.com/gpu"])
+    kept = drop_devices(fetch_checked([str(path)], "default"), ["nvidia.com/gpu"])
     assert [read_asked([each.job]) for each in kept if each.job] == [[], ["cpu"]]
 
 
@@ -138,7 +139,7 @@ def test_a_resource_that_one_of_several_jobs_asks_for_is_left_out_there(tmp_path
         (b"", 1, "there is no manifest here"),
         (b"---\n# only a comment\n---\n", 1, "there is no manifest here"),
         (b"a: [b\n c: d", 2, ""),
-        (b"kind: PaddleJob\nmetadata:\n\tname: x\n", 3, ""),
+        (b"kind: PaddleJob\nmetadata:\n\tname: x\n", 1, "apiVersion: is missing"),  # the tab of line 3 is the next
         (b"a: 1\nb: \xff\xfe", 2, "byte 0xff"),
         (
             GOOD.replace("PaddleJob", "PadleJob").encode(),
@@ -158,7 +159,7 @@ def test_a_wrong_file_is_refused_with_its_line(content: bytes, line: int, said: 
     path = tmp_path / "job.yaml"
     path.write_bytes(content)
     with pytest.raises(UserError) as caught:
-        read_files([str(path)], "default")
+        fetch_checked([str(path)], "default")
     assert re.match(rf"{re.escape(str(path))}:{line}(:\d+)?: .*{re.escape(said)}", str(caught.value)), str(caught.value)
 
 
@@ -166,14 +167,14 @@ def test_a_file_that_is_no_manifest_by_its_size_is_refused(tmp_path: Path) -> No
     path = tmp_path / "checkpoint.yaml"
     path.write_bytes(b"#" * (8 * 2**20 + 1))
     with pytest.raises(UserError, match="larger than 8 MiB: this is no manifest"):
-        read_files([str(path)], "default")
+        fetch_checked([str(path)], "default")
 
 
 def test_files_that_cannot_be_read_say_why(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="No such file or directory; a manifest in YAML or JSON is wanted"):
-        read_files([str(tmp_path / "none.yaml")], "default")
+        fetch_checked([str(tmp_path / "none.yaml")], "default")
     with pytest.raises(UserError, match="Is a directory; a manifest in YAML or JSON is wanted"):
-        read_files([str(tmp_path)], "default")
+        fetch_checked([str(tmp_path)], "default")
 
 
 def test_all_problems_of_all_files_come_at_once_and_nothing_passes(tmp_path: Path) -> None:
@@ -182,7 +183,7 @@ def test_all_problems_of_all_files_come_at_once_and_nothing_passes(tmp_path: Pat
     bad.write_text(GOOD + "---\n" + GOOD.replace("replicas: 2", "replicas: 0").replace("kind: P", "kind: p"))
     worse.write_text("[")
     with pytest.raises(UserError) as caught:
-        read_files([str(good), str(bad), str(worse)], "default")
+        fetch_checked([str(good), str(bad), str(worse)], "default")
     lines = str(caught.value).splitlines()
     assert [line.split(":")[:2] for line in lines[:-1]] == [[str(bad), "16"], [str(bad), "21"], [str(worse), "1"]]
     assert lines[-1] == "3 problems; nothing was submitted"
@@ -192,7 +193,7 @@ def test_the_same_object_twice_in_one_file_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "twice.yaml"
     path.write_text(GOOD + "---\n" + GOOD)
     with pytest.raises(UserError) as caught:
-        read_files([str(path)], "default")
+        fetch_checked([str(path)], "default")
     line = 4 + GOOD.count("\n") + 1
     assert str(caught.value).splitlines()[0].startswith(f"{path}:{line}:")
     assert "metadata.name: a PaddleJob of this name stands in line 4 already" in str(caught.value)
@@ -202,9 +203,9 @@ def test_the_same_object_in_two_files_or_by_the_namespace_of_the_command_is_refu
     one, other = tmp_path / "one.yaml", tmp_path / "other.yaml"
     one.write_text(GOOD)
     other.write_text(GOOD.replace("name: good", "name: good\n  namespace: team"))
-    assert len(read_files([str(one), str(other)], "default")) == 2
+    assert len(fetch_checked([str(one), str(other)], "default")) == 2
     with pytest.raises(UserError) as caught:
-        read_files([str(one), str(other)], "team")
+        fetch_checked([str(one), str(other)], "team")
     assert str(caught.value).splitlines() == [
         f"{other}:4: metadata.name: a PaddleJob of this name stands in {one}:4 already",
         "1 problem; nothing was submitted",
@@ -231,7 +232,7 @@ def test_a_timeout_is_written_as_kubectl_takes_it(text: str, seconds: float) -> 
 def test_what_editors_and_kubectl_write_is_read(text: str, tmp_path: Path) -> None:
     path = tmp_path / "job.yaml"
     path.write_bytes(text.encode())
-    (checked,) = read_files([str(path)], "training")
+    (checked,) = fetch_checked([str(path)], "training")
     assert (str(checked.key), checked.is_job) == ("training/good", True)
 
 
@@ -240,7 +241,7 @@ def test_the_text_may_come_from_standard_input() -> None:
         before, sys.stdin = sys.stdin, given
         try:
             with pytest.raises(UserError, match=r"^stdin:7(:\d+)?: "):
-                read_files(["-"], "default")
+                fetch_checked(["-"], "default")
         finally:
             sys.stdin = before
 

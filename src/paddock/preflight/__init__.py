@@ -1,8 +1,9 @@
 """Client-side validation: manifest text -> its problems, each with its line, before anything is sent.
 
-`read_documents(text)` gives the documents, `check(document)` the problems of one document, `check_together` those
-between documents. If one document has an error, the caller must not apply any of them. `format_problem` formats a
-problem in any language. The API server validates again, without line numbers.
+`read_documents(text)` gives the documents, `examine(document)` the problems of one document and the job that it is,
+`check` the problems alone, `check_together` those between documents. If one document has an error, the caller must not
+apply any of them. `format_problem` formats a problem in any language. The API server validates again,
+without line numbers.
 
 Each kind of mistake has a module: `kinds`, `spelling`, `levels` (a field at the wrong level), `containers`, `ports`,
 `devices`, `launchers`, `accounts`, `old_flags`, `servers`, `dumps`, `quotes`. They read manifests of any kind of job
@@ -12,12 +13,13 @@ through `parts`. `JobApi.read_job` (`jobs.apis`) checks what a job needs to be p
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
 
 from paddock.jobs.apis import JobApi
 from paddock.jobs.apis.registry import KINDS
+from paddock.jobs.model import Job
 from paddock.kube.meta import Key, Resource
 from paddock.kube.nearness import Suggestions
 from paddock.kube.schemas import definition
@@ -47,8 +49,10 @@ from paddock.words.sentences import told
 __all__ = [
     "KNOWN",
     "Document",
+    "Examined",
     "check",
     "check_together",
+    "examine",
     "explain_problem",
     "find_api",
     "format_problem",
@@ -62,10 +66,25 @@ _LONGEST_ROLE = 200
 """Characters of the path of a role."""
 
 
+@dataclass(frozen=True, slots=True)
+class Examined:
+    """What one document is, and what is wrong with it."""
+
+    problems: tuple[Problem, ...]
+    """Errors and warnings, in the order of the lines."""
+    job: Job | None = None
+    """The job of the manifest exactly as it is written; None for another kind, and where it cannot be read so."""
+
+
 def check(document: Document, known: Collection[Resource] = KNOWN, own: Collection[Key] = ()) -> tuple[Problem, ...]:
-    """Every problem of one document, errors and warnings, in the order of the lines. `own`: the service accounts of
-    Paddock itself, where they are known (`kube.service_accounts`)."""
-    problems = list(document.problems)
+    """The problems of `examine`."""
+    return examine(document, known, own).problems
+
+
+def examine(document: Document, known: Collection[Resource] = KNOWN, own: Collection[Key] = ()) -> Examined:
+    """Every problem of one document, and its job. `own`: the service accounts of Paddock itself, where they are known
+    (`kube.service_accounts`)."""
+    problems, job = list(document.problems), None
     if document.inside and not document.manifest and (problem := check_inside(document, known)):
         problems = [problem]  # a list of manifests
     if document.manifest:
@@ -80,21 +99,25 @@ def check(document: Document, known: Collection[Resource] = KNOWN, own: Collecti
         if lost:
             document = lost.document
             problems = [*([] if lost.is_flat else problems), *lost.problems]
-        found = _check_job(document, api, own) if api and not (lost and lost.is_flat) else []
+        found: list[Problem] = []
+        if api and not (lost and lost.is_flat):
+            found, read = _check_job(document, api, own)
+            job = read if find_api(document) and not lost else None
         said = {problem.path for problem in problems}
         problems += [each for each in found if each.path not in said]
     placed = [_place(each, document) for each in problems]
-    return tuple(sorted(placed, key=lambda each: (each.line or 0, each.column or 0)))
+    return Examined(tuple(sorted(placed, key=lambda each: (each.line or 0, each.column or 0))), job)
 
 
-def check_together(documents: Sequence[Document]) -> list[Problem | None]:
-    """For each document its problem with earlier ones, or None: an object of the same kind and name."""
+def check_together(documents: Sequence[Document], namespace: str = "") -> list[Problem | None]:
+    """For each document its problem with earlier ones, or None: an object of the same kind and name. `namespace`: of
+    documents that name none."""
     seen: dict[tuple[object, ...], int] = {}
     result: list[Problem | None] = []
     for document in documents:
         manifest = document.manifest
         name = mapping(manifest.get("metadata")).get("name")
-        key = (manifest.get("kind"), mapping(manifest.get("metadata")).get("namespace"), name)
+        key = (manifest.get("kind"), mapping(manifest.get("metadata")).get("namespace") or namespace, name)
         problem = None
         if manifest and isinstance(name, str) and all(isinstance(part, str | None) for part in key):
             if key in seen:
@@ -131,17 +154,20 @@ def _place(problem: Problem, document: Document) -> Problem:
     return replace(problem, line=place.line, column=place.column if problem.about_key else place.value_column)
 
 
-def _check_job(document: Document, api: JobApi, accounts: Collection[Key]) -> list[Problem]:
+def _check_job(document: Document, api: JobApi, accounts: Collection[Key]) -> tuple[list[Problem], Job | None]:
     """The problems of `read_job`, then of the schema, then the others; only the first problem of a field counts.
-    Misspelt names are problems too, and the fields below them are checked as if the names were right."""
+    Misspelt names are problems too, and the fields below them are checked as if the names were right. The job: None
+    where it is not that of the manifest as it is written."""
     schema = api.build_schema()
     schema = {**schema, "properties": {**schema["properties"], "metadata": definition("ObjectMeta")}}
     nearest = Suggestions().nearest
     own = {**document.manifest, "apiVersion": api.resource.api_version, "kind": api.resource.kind}
     whole, spelling = correct_names(own, schema, nearest)
     manifest = {key: value for key, value in whole.items() if key != "status"}
+    job = None
     try:
-        read = list(api.read_job(whole).warnings)
+        job = api.read_job(whole)
+        read = list(job.warnings)
     except InvalidJob as invalid:
         read = list(invalid.problems)
     parts = read_parts(manifest)
@@ -162,7 +188,8 @@ def _check_job(document: Document, api: JobApi, accounts: Collection[Key]) -> li
     others = tuple(each for each in others if each.path not in filled)
     problems = _first_of_each_path((*placeholders, *others))
     placed = place_versions(drop_resolved(explain_unmerged(problems, api)), api)
-    return [*spelling.problems, *map(spelling.as_written, _join_roles(placed, parts))]
+    found = [*spelling.problems, *map(spelling.as_written, _join_roles(placed, parts))]
+    return found, None if spelling.problems else job
 
 
 def _join_roles(problems: Iterable[Problem], parts: Sequence[Part]) -> list[Problem]:

@@ -1,6 +1,6 @@
 """A manifest of a Dataset -> its problems with their lines, as `preflight` finds those of a job. Pure.
 
-`check_document` is for a file, in which jobs and Datasets may stand. The API server checks again, without lines; what
+`examine_document` is for a file, in which jobs and Datasets may stand. The API server checks again, without lines; what
 an address means only the controller knows there.
 """
 
@@ -23,7 +23,7 @@ from paddock.manifests.parts import mapping
 from paddock.manifests.structure import check_structure
 from paddock.manifests.unrendered import check_placeholders
 from paddock.manifests.yaml_nodes import Document
-from paddock.preflight import check
+from paddock.preflight import Examined, examine
 from paddock.preflight.spelling import correct_names
 from paddock.words.phrases import phrase
 from paddock.words.problems import Problem
@@ -45,14 +45,20 @@ _PATHS = {
 """The path in a manifest of each field of `Asked` that may have a problem."""
 
 
-def check_document(document: Document) -> tuple[Problem, ...]:
-    """The problems of a document of any kind, in the order of its lines."""
-    found = check(document)
+def examine_document(document: Document) -> Examined:
+    """What a document of any kind is, and its problems in the order of its lines."""
+    examined = examine(document)
     if not is_dataset(document.manifest):
-        return found
+        return examined
+    found = examined.problems
     said = {each.path for each in found}
     own = (_place(each, document) for each in find_file_problems(document.manifest) if each.path not in said)
-    return tuple(sorted((*found, *own), key=lambda each: (each.line or 0, each.column or 0)))
+    return Examined(tuple(sorted((*found, *own), key=lambda each: (each.line or 0, each.column or 0))))
+
+
+def check_document(document: Document) -> tuple[Problem, ...]:
+    """The problems of `examine_document`."""
+    return examine_document(document).problems
 
 
 def is_dataset(manifest: Mapping[str, Any]) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from paddock.jobs.apis.registry import KINDS
@@ -14,13 +14,17 @@ from paddock.preflight import KNOWN, Document, without_server_fields
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """A document without errors, with its namespace and resource. `job`: parsed from it once; None for other kinds."""
+    """A document without errors, as it is sent."""
 
     file: str
+    """The file that it stands in, as it is printed: `stdin`, a path; of a typed command the name of its job."""
     document: Document
+    """As it is written. Without `places` for what stands in no file."""
     manifest: Manifest
+    """Without fields of the server, and with its namespace."""
     resource: Resource
     job: Job | None = None
+    """The job that `manifest` is; None for other kinds."""
 
     @property
     def key(self) -> Key:
@@ -28,6 +32,7 @@ class Checked:
 
     @property
     def label(self) -> str:
+        """`PaddleJob default/mnist`."""
         return f"{self.resource.kind} {self.key}"
 
     @property
@@ -40,22 +45,31 @@ class Checked:
         return self.resource == SECRETS and not self.document.places
 
     def with_manifest(self, manifest: Manifest) -> Checked:
-        """The same document with another content."""
+        """The same document with another content, read anew."""
         return build_checked(self.file, self.document, manifest, self.resource)
 
 
 def build_checked(file: str, document: Document, manifest: Manifest, resource: Resource) -> Checked:
-    """The only place that parses a manifest to be submitted as a job."""
+    """A manifest that nobody has read yet. Raises `InvalidJob`."""
     api = KINDS.get(resource)
     return Checked(file, document, manifest, resource, api.read_job(manifest) if api else None)
 
 
-def place_document(file: str, document: Document, namespace: str) -> Checked:
-    """A document without errors as it is sent. `namespace`: the default."""
+def place_document(file: str, document: Document, namespace: str, job: Job | None = None) -> Checked:
+    """A document without errors as it is sent. `namespace`: the default; `job`: what `preflight` has read from the
+    document, None if it is to be read here. Raises `InvalidJob`, of a document that was not examined."""
     manifest, resource = without_server_fields(document.manifest), find_resource(document.manifest)
     if resource.namespaced and not namespace_of(manifest):
         manifest = {**manifest, "metadata": {**manifest["metadata"], "namespace": namespace}}
-    return build_checked(file, document, manifest, resource)
+    if job is None:
+        return build_checked(file, document, manifest, resource)
+    return Checked(file, document, manifest, resource, _as_sent(job, namespace_of(manifest)))
+
+
+def _as_sent(job: Job, namespace: str) -> Job:
+    """The job of the same manifest without fields of the server. No other part of a `Job` is read from them."""
+    key = Key(namespace, job.key.name)
+    return replace(job, key=key, uid="", generation=0, created=None, deleting=False)
 
 
 def find_resource(manifest: Mapping[str, Any]) -> Resource:

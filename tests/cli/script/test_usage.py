@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from paddock.cli.main import run
-from paddock.cli.submit.submission import read_files
+from paddock.cli.submit.manifest_files import fetch_checked
 
 
 @pytest.fixture
@@ -193,7 +193,7 @@ def test_the_file_that_init_writes_is_the_job_that_run_makes(
     found = list(written["metadata"]["annotations"]) == ["paddock.dev/success"]
     assert found == (command[1:] != ["-m", "near.there"])
     assert written["metadata"] | direct["metadata"] == direct["metadata"]
-    (checked,) = read_files([str(work / "job.yaml")], "default")
+    (checked,) = fetch_checked([str(work / "job.yaml")], "default")
     assert checked.is_job
 
 

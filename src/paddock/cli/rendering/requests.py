@@ -9,7 +9,8 @@ from dataclasses import replace
 from paddock.cli.cluster.errors import UserError
 from paddock.cli.output.language import localized, readers_language
 from paddock.cli.output.terminal import stderr
-from paddock.cli.submit.report import Report, build_lines, fetch_report
+from paddock.cli.submit.manifest_files import fetch_reading
+from paddock.cli.submit.report import build_lines
 from paddock.jobs.model import PORTS_IN_BLOCK
 from paddock.jobs.objects.mounted import write_volumes
 from paddock.kube.meta import Manifest
@@ -18,7 +19,8 @@ from paddock.places.programs import build_programs
 from paddock.places.registry import PLACES
 from paddock.places.rendering import Hosts, Platform, Request, Unplaceable
 from paddock.preflight import format_problem
-from paddock.submission.documents import Checked, place_document
+from paddock.submission.documents import Checked
+from paddock.submission.reading import Reading
 from paddock.words.phrases import Names, Phrase, counted, phrase
 
 HIGHEST_PORT = 65535
@@ -29,17 +31,16 @@ _NOTHING = phrase("nothing is written")
 def read_request(file: str, place: Platform, hosts: str | None, port: int | None, name: str, namespace: str) -> Request:
     """The request of `paddock render FILE`. `name`: of the job, empty where the file has one alone. Warnings of the
     file go to stderr; raises `UserError` with every mistake."""
-    report = fetch_report(file)
-    if report.wrong:
-        raise UserError(*build_lines([report], readers_language()), _NOTHING)
-    for problem in report.problems:
-        stderr().print(format_problem(problem, report.file, readers_language()))
-    placed = [place_document(report.file, document, namespace) for document in report.documents]
-    chosen = _choose_job(report, placed, name)
+    reading = fetch_reading(file, namespace)
+    if reading.wrong:
+        raise UserError(*build_lines([reading], readers_language()), _NOTHING)
+    for problem in reading.problems:
+        stderr().print(format_problem(problem, reading.file, readers_language()))
+    chosen = _choose_job(reading, name)
     job = chosen.job
     assert job is not None
-    others = tuple(each.manifest for each in placed if each.job is None)
-    request = Request(write_volumes(job), chosen.manifest, report.file, others=others)
+    others = tuple(each.manifest for each in reading.placed if each.job is None)
+    request = Request(write_volumes(job), chosen.manifest, reading.file, others=others)
     machines = _read_machines(place, hosts)
     if not machines:
         _refuse_port(place, port)
@@ -47,19 +48,19 @@ def read_request(file: str, place: Platform, hosts: str | None, port: int | None
     return _on_machines(request, machines, port)
 
 
-def _choose_job(report: Report, placed: Sequence[Checked], name: str) -> Checked:
-    jobs = [each for each in placed if each.job is not None]
+def _choose_job(reading: Reading, name: str) -> Checked:
+    jobs = [each for each in reading.placed if each.job is not None]
     if not jobs:
-        raise UserError(phrase("{file}: there is no job in it", file=report.file))
+        raise UserError(phrase("{file}: there is no job in it", file=reading.file))
     names = Names(tuple(_name_of(each.manifest) for each in jobs))
     wanted = [each for each in jobs if not name or _name_of(each.manifest) == name]
     if not wanted:
-        raise UserError(phrase("{file} has no job {name}: it has {names}", file=report.file, name=name, names=names))
+        raise UserError(phrase("{file} has no job {name}: it has {names}", file=reading.file, name=name, names=names))
     if len(wanted) > 1:
         raise UserError(
             phrase(
                 "{file} has {count} jobs, {names}: --job says which one is rendered",
-                file=report.file,
+                file=reading.file,
                 count=len(wanted),
                 names=names,
             )

@@ -10,40 +10,39 @@ from dataclasses import replace
 
 from paddock.cli.cluster.places import ClusterChoice
 from paddock.cli.cluster.session import choose_place, connect, run
-from paddock.cli.submit.report import Report
 from paddock.cli.submit.submission import explain_refused
 from paddock.kube.api import Api
 from paddock.kube.errors import AlreadyExists, ApiError, Forbidden, Unauthorized
-from paddock.submission.documents import Checked, place_document
+from paddock.submission.documents import Checked
 from paddock.submission.local_only import find_notices, find_refusals
+from paddock.submission.reading import Reading
 from paddock.views.flags import Flags
 from paddock.words.phrases import Phrase, phrase
 from paddock.words.problems import Problem
 from paddock.words.sentences import told
 
 
-def check_reports(reports: Sequence[Report], namespace: str) -> list[Report]:
-    """The reports with the cluster's problems added. Raises `ApiError` if it does not answer."""
+def check_readings(readings: Sequence[Reading]) -> list[Reading]:
+    """The readings with the cluster's problems added. Raises `ApiError` if it does not answer."""
     place = choose_place()
 
-    async def work() -> list[Report]:
+    async def work() -> list[Reading]:
         async with connect(place) as client:
-            return [await _check(client, place, each, namespace) for each in reports]
+            return [await _check(client, place, each) for each in readings]
 
     return run(work())
 
 
-async def _check(api: Api, place: ClusterChoice, report: Report, namespace: str) -> Report:
-    if report.wrong:
-        return report
+async def _check(api: Api, place: ClusterChoice, reading: Reading) -> Reading:
+    if reading.wrong:
+        return reading
     problems: list[Problem] = []
-    for document in report.documents:
-        each = place_document(report.file, document, namespace)
+    for each in reading.placed:
         problems += [_build_problem(each, why, "error") for why in find_refusals([each])]
         problems += [_build_problem(each, why, "warning") for why in find_notices([each])]
         if why := await ask_server(api, each, place.flags):
             problems.append(_build_problem(each, phrase("the cluster says: {why}", why=why), "error"))
-    return replace(report, problems=(*report.problems, *problems))
+    return replace(reading, problems=(*reading.problems, *problems))
 
 
 def _build_problem(each: Checked, said: Phrase, severity: str) -> Problem:

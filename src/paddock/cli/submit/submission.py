@@ -1,84 +1,27 @@
-"""Files -> checked manifests -> objects in the cluster. If one document is wrong, nothing is created."""
+"""Checked documents -> objects in the cluster. If one is refused, nothing is created."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from paddock.cli.cluster.errors import Failed, UserError
 from paddock.cli.cluster.kinds import name_for_kubectl
-from paddock.cli.cluster.places import Place
+from paddock.cli.cluster.places import ClusterChoice
 from paddock.cli.output.language import localized, readers_language
-from paddock.cli.output.terminal import stderr
-from paddock.cli.submit.report import LARGEST, read_file
 from paddock.kube import meta
 from paddock.kube.errors import AlreadyExists, ApiError, Conflict, Forbidden, NotFound, Unauthorized
-from paddock.kube.meta import NODES, Key, Manifest, Resource
-from paddock.preflight import (
-    check_together,
-    format_problem,
-    read_bytes,
-)
-from paddock.preflight.datasets import check_document
+from paddock.kube.meta import NODES, Manifest
 from paddock.submission.devices import read_asked, read_offered, refuse_unasked, without_devices
-from paddock.submission.documents import Checked, place_document
+from paddock.submission.documents import Checked
 from paddock.submission.missing_secrets import explain_missing, find_missing_secrets, read_brought
 from paddock.views.flags import LOCAL, Flags
 from paddock.views.stored import StoredJob
-from paddock.words.os_errors import explain_unreadable
-from paddock.words.phrases import Phrase, counted, phrase, render
+from paddock.words.phrases import Phrase, phrase, render
 
 if TYPE_CHECKING:
     from paddock.kube.api import Api
-
-
-def read_files(files: Sequence[str], namespace: str) -> list[Checked]:
-    """Every document of every file, checked. All problems of all files at once as `UserError`; warnings on stderr."""
-    checked: list[Checked] = []
-    wrong: list[str] = []
-    language = readers_language()
-    for file in files:
-        shown = "stdin" if file == "-" else file
-        documents = read_bytes(_read(file))
-        for document, twice in zip(documents, check_together(documents), strict=True):
-            problems = (*check_document(document), *([twice] if twice else ()))
-            wrong += [format_problem(each, shown, language) for each in problems if each.severity == "error"]
-            for each in problems:
-                if each.severity != "error":
-                    stderr().print(format_problem(each, shown, language))
-            if not any(each.severity == "error" for each in problems):
-                checked.append(place_document(shown, document, namespace))
-    wrong += list(_find_duplicates(checked))
-    if wrong:
-        nothing = counted(
-            "{count} problem; nothing was submitted", "{count} problems; nothing was submitted", count=len(wrong)
-        )
-        raise UserError(*wrong, nothing)
-    return checked
-
-
-def _find_duplicates(checked: Iterable[Checked]) -> Iterator[str]:
-    """Objects that occur twice, also in two files or after the default namespace: the dry run cannot see that."""
-    seen: dict[tuple[Resource, Key], Checked] = {}
-    for each in checked:
-        first = seen.setdefault((each.resource, each.key), each)
-        if first is not each and each.key.name:
-            place, before = (f"{one.file}:{one.document.line_of('metadata.name')}" for one in (each, first))
-            said = phrase("a {kind} of this name stands in {place} already", kind=each.resource.kind, place=before)
-            yield f"{place}: metadata.name: {render(said, readers_language())}"
-
-
-def _read(file: str) -> bytes:
-    try:
-        data = read_file(file)
-    except OSError as error:
-        said = phrase("{file}: {why}; a manifest in YAML or JSON is wanted", file=file, why=explain_unreadable(error))
-        raise UserError(said) from error
-    if len(data) > LARGEST:
-        said = phrase("larger than {most} MiB: this is no manifest", most=LARGEST >> 20)
-        raise UserError(phrase("{option}: {problem}", option=file, problem=said))
-    return data
 
 
 async def fetch_devices(api: Api) -> set[str]:
@@ -230,7 +173,7 @@ async def _replace(api: Api, ahead: Sequence[Checked]) -> Manifest:
 
 
 async def refuse_missing_secrets(
-    api: Api, place: Place, checked: Sequence[Checked], replaced: Iterable[StoredJob]
+    api: Api, place: ClusterChoice, checked: Sequence[Checked], replaced: Iterable[StoredJob]
 ) -> None:
     """Raises `UserError` for each Secret that neither the documents nor the namespace has. `replaced`: jobs that
     will be deleted, with what they own. Reads only."""

@@ -20,8 +20,9 @@ from paddock.cli.cluster.session import choose_place, run_with_client
 from paddock.cli.output.terminal import stdout
 from paddock.cli.submit.dry_run import ask_server
 from paddock.cli.submit.local_directories import read_refusal
+from paddock.cli.submit.manifest_files import fetch_reading
 from paddock.cli.submit.replacing import fetch_named
-from paddock.cli.submit.report import build_lines, fetch_report
+from paddock.cli.submit.report import build_lines
 from paddock.cli.submit.submission import drop_devices, explain_refused
 from paddock.jobs.model import CauseRecord, Job
 from paddock.jobs.sentences.explain import explain
@@ -29,7 +30,7 @@ from paddock.kube.errors import AlreadyExists, ApiError, Forbidden
 from paddock.kube.meta import CLAIMS, ENVIRONMENTS, NODES, POD_GROUPS, PODS, Key, Manifest, key_of
 from paddock.kube.times import Moment
 from paddock.submission.devices import find_lacking
-from paddock.submission.documents import Checked, place_document
+from paddock.submission.documents import Checked
 from paddock.submission.local_only import find_local_reasons, find_reasons
 from paddock.submission.missing_secrets import explain_missing, find_missing_secrets, read_brought
 from paddock.submission.same_name import explain_taken
@@ -58,16 +59,16 @@ class Answer:
 
 def explain_file(file: str, namespace: str, language: str) -> int:
     """Prints the answer for each job of the file; the exit code."""
-    report = fetch_report(file)
-    if report.problems:
-        for line in build_lines([report], language):
+    reading = fetch_reading(file, namespace)
+    if reading.problems:
+        for line in build_lines([reading], language):
             stdout().print(line)
-    if report.wrong:
+    if reading.wrong:
         return 1
-    placed = [place_document(report.file, document, namespace) for document in report.documents]
+    placed = reading.placed
     jobs = list(_read_jobs(placed))
     if not jobs:
-        raise UserError(phrase("{file}: there is no job in it", file=report.file))
+        raise UserError(phrase("{file}: there is no job in it", file=reading.file))
 
     flags = choose_place().flags
 

@@ -15,13 +15,14 @@ from paddock.cli.output.terminal import stderr, stdout
 from paddock.cli.submit.file_environments import Needed
 from paddock.cli.submit.job_datasets import check_datasets, leave_out_kept, with_data
 from paddock.cli.submit.job_environments import write_environments
+from paddock.cli.submit.manifest_files import fetch_checked
 from paddock.cli.submit.next_steps import explain_following
 from paddock.cli.submit.programs import fetch_programs, read_warnings
 from paddock.cli.submit.replacing import delete_replaced, find_replaced
 from paddock.cli.submit.resumed import notify_resumed
 from paddock.cli.submit.script.requests import find_needed, with_environment
 from paddock.cli.submit.sent_directories import create_with_maps
-from paddock.cli.submit.submission import check_with_server, drop_devices, read_files, refuse_missing_secrets
+from paddock.cli.submit.submission import check_with_server, drop_devices, refuse_missing_secrets
 from paddock.cli.submit.workdir import place_directories, refuse_impossible, workdir_option
 from paddock.cli.verb import Verb
 from paddock.jobs.model import Job
@@ -55,7 +56,7 @@ def command(
 
     A job of the same name gives way if it has finished or --timeout suspended it, else nothing is submitted.
     """
-    checked = with_data(drop_devices(read_files(files, namespace), without), data)
+    checked = with_data(drop_devices(fetch_checked(files, namespace), without), data)
 
     place = choose_place()
     refuse_impossible(place, checked, _notify)

@@ -1,7 +1,7 @@
 """paddock validate
 
-`preflight` finds the problems, `cli.submit.report` reads the files. No cluster is started or read; what only a
-cluster knows is in `paddock explain --why-not`.
+`submission.reading` finds the problems, `cli.submit.manifest_files` reads the files. No cluster is started or read;
+what only a cluster knows is in `paddock explain --why-not`.
 """
 
 from __future__ import annotations
@@ -14,8 +14,10 @@ from paddock.cli.cluster.context_flags import is_chosen
 from paddock.cli.cluster.options import namespace_option
 from paddock.cli.output.language import readers_language
 from paddock.cli.output.streams import print_answer, write_json
-from paddock.cli.submit.report import Report, build_lines, fetch_report
+from paddock.cli.submit.manifest_files import fetch_reading
+from paddock.cli.submit.report import build_lines
 from paddock.cli.verb import Verb
+from paddock.submission.reading import Reading
 from paddock.words.phrases import render
 
 
@@ -37,25 +39,25 @@ def command(files: tuple[str, ...], output: str, namespace: str) -> int:
     Exit code: 0 nothing is wrong (warnings are allowed), 1 something is.
     """
     language = readers_language()
-    reports = [fetch_report(file) for file in files]
+    readings = [fetch_reading(file, namespace) for file in files]
     if is_chosen(click.get_current_context()):
-        from paddock.cli.submit.dry_run import check_reports
+        from paddock.cli.submit.dry_run import check_readings
 
-        reports = check_reports(reports, namespace)
+        readings = check_readings(readings)
     if output == "json":
-        print_answer(write_json(build_json(reports, language), indent=2))
-    elif lines := list(build_lines(reports, language)):
+        print_answer(write_json(build_json(readings, language), indent=2))
+    elif lines := list(build_lines(readings, language)):
         print_answer("\n".join(lines))
-    return int(any(report.wrong for report in reports))
+    return int(any(reading.wrong for reading in readings))
 
 
-def build_json(reports: Sequence[Report], language: str) -> dict[str, object]:
+def build_json(readings: Sequence[Reading], language: str) -> dict[str, object]:
     """For editors and CI. `message` is in the reader's language; all other fields do not depend on it."""
     return {
-        "valid": not any(report.wrong for report in reports),
+        "valid": not any(reading.wrong for reading in readings),
         "problems": [
             {
-                "file": report.file,
+                "file": reading.file,
                 "line": problem.line,
                 "column": problem.column,
                 "path": problem.path,
@@ -66,7 +68,7 @@ def build_json(reports: Sequence[Report], language: str) -> dict[str, object]:
                 "allowed": problem.allowed,
                 "suggestion": problem.suggestion,
             }
-            for report in reports
-            for problem in report.problems
+            for reading in readings
+            for problem in reading.problems
         ],
     }

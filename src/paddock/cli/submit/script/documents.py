@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from paddock.cli.cluster.errors import UserError
 from paddock.cli.cluster.places import ClusterChoice
 from paddock.cli.submit.file_environments import Needed
+from paddock.cli.submit.manifest_files import fetch_checked
 from paddock.cli.submit.script.options import ScriptOptions, refuse_with_file
 from paddock.cli.submit.script.requests import (
     Notify,
@@ -18,7 +19,6 @@ from paddock.cli.submit.script.requests import (
     read_request,
     with_environment,
 )
-from paddock.cli.submit.submission import read_files
 from paddock.jobs.model import Job
 from paddock.submission.documents import Checked
 from paddock.words.phrases import phrase
@@ -51,7 +51,7 @@ def read_documents(
         requirements = options.requirements_path
         return Documents(checked, find_needed(checked[-1], requirements) if requirements else None, options.data)
     refuse_with_file(options, file)
-    checked = read_files([file], options.namespace)
+    checked = fetch_checked([file], options.namespace)
     jobs = [each.job for each in checked if each.job]
     if not jobs:
         said = phrase("{file}: there is no job in it: `paddock submit {file}` creates what it has", file=file)

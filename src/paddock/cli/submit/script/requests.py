@@ -1,4 +1,4 @@
-"""A typed command and its options -> the checked documents of its job, as those of a file (`submission.read_files`).
+"""A typed command and its options -> the checked documents of its job, as `cli.submit.manifest_files` has a file's.
 
 Reads files and the environment of the shell, and creates nothing. What is built of them is decided in `script`.
 """

@@ -1,0 +1,83 @@
+"""The text of a manifest file -> its documents as they are sent, and every problem of it: the one reader of all that
+submit, check, explain or render a manifest. Pure: `cli.submit.manifest_files` reads files, `console.forms` has a text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from paddock.jobs.reading.commands import is_script
+from paddock.kube.meta import Key, Resource
+from paddock.manifests.bounds import Bounds
+from paddock.preflight import Document, check_together, read_bytes, read_documents
+from paddock.preflight.datasets import examine_document
+from paddock.preflight.old_flags import check_script
+from paddock.submission.documents import Checked, place_document
+from paddock.words.phrases import phrase
+from paddock.words.problems import Problem
+from paddock.words.sentences import told
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """One file."""
+
+    file: str
+    """As it is printed: `stdin`, a path; empty for a text of the console."""
+    documents: tuple[Document, ...] = ()
+    """As they are written."""
+    problems: tuple[Problem, ...] = ()
+    """Errors and warnings, in the order of the lines."""
+    placed: tuple[Checked, ...] = ()
+    """The documents without errors, as they are sent."""
+    launches: int | None = None
+    """Commands that start PaddlePaddle's launcher, of a shell script; None for manifests."""
+
+    @property
+    def wrong(self) -> bool:
+        """Whether a problem is an error: then none of the documents may be sent."""
+        return any(problem.severity == "error" for problem in self.problems)
+
+
+def read_manifests(file: str, data: bytes, namespace: str) -> Reading:
+    """A file of manifests. `namespace`: of documents that name none. Never raises."""
+    return _read(file, read_bytes(data), namespace)
+
+
+def read_text(text: str, namespace: str, bounds: Bounds) -> Reading:
+    """A text of manifests within `bounds`. Never raises."""
+    return _read("", read_documents(text, bounds), namespace)
+
+
+def read_script(file: str, data: bytes) -> Reading | None:
+    """A shell script, whose commands of PaddlePaddle's launcher are checked; None for a file that is none."""
+    text = data.decode("utf-8", "replace")
+    if not is_script(file, text) or "\0" in text:
+        return None
+    read = check_script(text)
+    return Reading(file, problems=read.problems, launches=read.launches)
+
+
+def _read(file: str, documents: Sequence[Document], namespace: str) -> Reading:
+    problems: list[Problem] = []
+    placed: list[Checked] = []
+    for document, twice in zip(documents, check_together(documents), strict=True):
+        examined = examine_document(document)
+        own = (*examined.problems, *([twice] if twice else ()))
+        problems += own
+        if not any(each.severity == "error" for each in own):
+            placed.append(place_document(file, document, namespace, examined.job))
+    ordered = sorted(problems, key=lambda each: (each.line or 0, each.column or 0))
+    return Reading(file, tuple(documents), tuple(ordered), tuple(placed))
+
+
+def find_repeated(readings: Sequence[Reading]) -> Iterator[tuple[str, Problem]]:
+    """Objects that occur twice, also in two files or after the default namespace, each with its file."""
+    seen: dict[tuple[Resource, Key], Checked] = {}
+    for each in (each for reading in readings for each in reading.placed):
+        first = seen.setdefault((each.resource, each.key), each)
+        if first is not each and each.key.name:
+            place = f"{first.file}:{first.document.line_of('metadata.name')}"
+            said = phrase("a {kind} of this name stands in {place} already", kind=each.resource.kind, place=place)
+            yield each.file, told("metadata.name", said, line=each.document.line_of("metadata.name"))
