@@ -49,6 +49,19 @@ def test_a_document_with_an_error_is_not_placed_and_the_others_are() -> None:
     assert reading.placed == ()  # the second has the name of the first
 
 
+def test_an_object_that_occurs_twice_by_the_default_namespace_is_a_problem_of_its_file() -> None:
+    one = read_text("wide_and_deep")
+    other = one.replace("metadata:\n", "metadata:\n  namespace: team\n", 1)
+    text = f"{one}\n---\n{other}"
+    (problem,) = read_manifests("f.yaml", text.encode(), "team").problems
+    assert (problem.path, problem.line) == ("metadata.name", text.splitlines().index("  namespace: team") + 2)
+    assert (
+        str(problem.said)
+        == f"a PaddleJob of this name stands in line {one.splitlines().index('metadata:') + 2} already"
+    )
+    assert read(text, "default") == ["PaddleJob default/wide-ande-deep", "PaddleJob team/wide-ande-deep"]
+
+
 def test_a_shell_script_is_read_as_such() -> None:
     found = read_script("run.sh", b"#!/bin/sh\npython -m paddle.distributed.launch train.py\n")
     assert found is not None

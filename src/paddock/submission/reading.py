@@ -62,7 +62,7 @@ def read_script(file: str, data: bytes) -> Reading | None:
 def _read(file: str, documents: Sequence[Document], namespace: str) -> Reading:
     problems: list[Problem] = []
     placed: list[Checked] = []
-    for document, twice in zip(documents, check_together(documents), strict=True):
+    for document, twice in zip(documents, check_together(documents, namespace), strict=True):
         examined = examine_document(document)
         own = (*examined.problems, *([twice] if twice else ()))
         problems += own
@@ -73,11 +73,14 @@ def _read(file: str, documents: Sequence[Document], namespace: str) -> Reading:
 
 
 def find_repeated(readings: Sequence[Reading]) -> Iterator[tuple[str, Problem]]:
-    """Objects that occur twice, also in two files or after the default namespace, each with its file."""
+    """Objects of a file that stand in an earlier one too, each with its file. Within a file they are its problems."""
     seen: dict[tuple[Resource, Key], Checked] = {}
-    for each in (each for reading in readings for each in reading.placed):
-        first = seen.setdefault((each.resource, each.key), each)
-        if first is not each and each.key.name:
-            place = f"{first.file}:{first.document.line_of('metadata.name')}"
-            said = phrase("a {kind} of this name stands in {place} already", kind=each.resource.kind, place=place)
-            yield each.file, told("metadata.name", said, line=each.document.line_of("metadata.name"))
+    for reading in readings:
+        for each in reading.placed:
+            first = seen.get((each.resource, each.key))
+            if first is not None and each.key.name:
+                place = f"{first.file}:{first.document.line_of('metadata.name')}"
+                said = phrase("a {kind} of this name stands in {place} already", kind=each.resource.kind, place=place)
+                yield each.file, told("metadata.name", said, line=each.document.line_of("metadata.name"))
+        for each in reading.placed:
+            seen.setdefault((each.resource, each.key), each)
