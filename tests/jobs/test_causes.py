@@ -12,7 +12,7 @@ from jobs.gangs import NOW, build_job, build_pods, cause, with_pod
 from paddock.jobs import causes
 from paddock.jobs.causes import CAUSES, Cause
 from paddock.jobs.model import CauseRecord, Pod, PodPhase
-from paddock.jobs.sentences.cause_phrases import CAUSE_PHRASES
+from paddock.jobs.sentences.cause_phrases import CAUSE_ROWS
 from paddock.jobs.sentences.explain import explain
 from paddock.jobs.waiting import plan_waiting_cause
 from paddock.words.formats import FORMATS
@@ -33,7 +33,7 @@ def example(kind: type[Cause]) -> Cause:
 @pytest.mark.parametrize("kind", CAUSES.values(), ids=CAUSES)
 @pytest.mark.parametrize("language", FORMATS)
 def test_every_cause_has_a_sentence_in_every_language(kind: type[Cause], language: str) -> None:
-    assert kind.__name__ in CAUSE_PHRASES
+    assert kind.__name__ in CAUSE_ROWS
     sentence = explain(example(kind).record(NOW), language)
     assert sentence
     assert "?" not in sentence, "each number is told"
@@ -41,7 +41,7 @@ def test_every_cause_has_a_sentence_in_every_language(kind: type[Cause], languag
 
 def test_every_class_is_listed_and_every_sentence_has_a_class() -> None:
     assert class_names(Cause) - {"Cause", "NewAttempt", "Loss", "Failure", "Completion"} == set(CAUSES)
-    assert set(CAUSE_PHRASES) == set(CAUSES)
+    assert set(CAUSE_ROWS) == set(CAUSES)
 
 
 @pytest.mark.parametrize("kind", CAUSES.values(), ids=CAUSES)

@@ -4,8 +4,8 @@ A cause is data. It is stored as `status.cause {reason, args, since}`, where the
 rendered by `jobs.sentences.explain`, so that a command line of another version or language can render it too. Fields
 must survive JSON: text, whole numbers, booleans, and tuples of text; None and False are not stored.
 
-To add a cause: a class here, a line in `CAUSES`, and a row in `jobs.sentences.cause_phrases` (a test holds them
-together).
+To add a cause: a class here, a row in `jobs.sentences.cause_phrases` with all that is said of it, and a cure for the
+reference; tests hold them together.
 Which of several reasons to wait is shown is decided in `jobs.waiting`, by one ranked list.
 """
 
@@ -232,23 +232,6 @@ class WaitingForScheduler(Cause):
     wanted: int
     message: str = ""
     placed: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class RunsSmaller(Cause):
-    """The gang trains with `size` ranks of `role`, fewer than its manifest asks for. `after`: the loss since which it
-    is smaller (`Status.gang_loss`); None if it began so. `lacks`: what one more rank needs of what the scheduler finds
-    lacking, `cpu=500m`. `message`: the scheduler's, about the ranks that the gang lacks."""
-
-    counters: ClassVar[tuple[str, ...]] = ("message", "lacks")
-
-    role: str
-    size: int
-    least: int
-    most: int
-    after: str | None = None
-    lacks: tuple[str, ...] | None = None
-    message: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -499,6 +482,23 @@ class GangGrown(NewAttempt):
 
 
 @dataclass(frozen=True, slots=True)
+class RunsSmaller(Cause):
+    """The gang trains with `size` ranks of `role`, fewer than its manifest asks for. `after`: the loss since which it
+    is smaller (`Status.gang_loss`); None if it began so. `lacks`: what one more rank needs of what the scheduler finds
+    lacking, `cpu=500m`. `message`: the scheduler's, about the ranks that the gang lacks."""
+
+    counters: ClassVar[tuple[str, ...]] = ("message", "lacks")
+
+    role: str
+    size: int
+    least: int
+    most: int
+    after: str | None = None
+    lacks: tuple[str, ...] | None = None
+    message: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class PortsDiffer(NewAttempt):
     """Pods of one attempt have different ports (two reconciles chose them), so they would never connect."""
 
@@ -639,19 +639,10 @@ class LostTooOften(Cause):
 
 
 CAUSES: dict[str, type[Cause]] = {
-    cause.__name__: cause
-    for cause in (
-        InvalidJob, NoReplicas, ObjectInTheWay, ObjectsRefused, ObjectsNotCreated, NoFreePort, OwnAccountNamed,
-        WaitingForDataset, DatasetMissing, DatasetFailed, DatasetsUnserved, WaitingForOldPods,
-        WaitingForNode, NodeNotReady, NodeUnknown, NodeSilent, WaitingForPods, WaitingForScheduler, SchedulerSilent,
-        WaitingForPodGroup, BuildingEnvironment, EnvironmentFailed, ImageUnavailable, ConfigurationWrong,
-        ContainerWaiting, WaitingForAddresses, WaitingForConfigMap, PodsStarting, WaitingForStatuses, ClockUnsure,
-        WaitingForMaster, WaitingForWorkers, WaitingForLastRanks, RankRestarted, PodsDeleted, PodsLost, Resized,
-        GangShrunk, GangGrown, RunsSmaller, PortsDiffer,
-        AddressesChanged, Resumed, PodsAdopted, Suspended, WaitingForQueue, Deleting, Completed, CompletedServersKept,
-        CompletedWithoutMaster, CompletedWithoutWorkers, RankFailed, ServerEnded, BackoffLimitExceeded,
-        DeadlineExceeded, Cancelled, LostTooOften,
-    )
-}  # fmt: skip
+    name: found
+    for name, found in globals().copy().items()
+    if isinstance(found, type) and issubclass(found, Cause) and not found.__subclasses__()
+}
+"""Every class of this module that no other is derived from, by its name, in the order above."""
 
 NEW_ATTEMPT_REASONS = frozenset(name for name, cause in CAUSES.items() if cause.starts_attempt)

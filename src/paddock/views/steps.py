@@ -6,7 +6,7 @@ A command has placeholders for the cluster's options (context, kubeconfig) and t
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from paddock.jobs.labels import JOB_LABEL
@@ -14,6 +14,7 @@ from paddock.jobs.model import CauseRecord
 from paddock.jobs.names import job_label
 from paddock.jobs.sentences.awaited import find_awaited
 from paddock.jobs.sentences.cause_args import items_of
+from paddock.jobs.sentences.cause_phrases import CAUSE_ROWS
 from paddock.jobs.sentences.message_facts import (
     lacks_space,
     read_command,
@@ -93,89 +94,107 @@ def build_steps(
     """The steps for a cause; empty if there are none. `file`: of a job that is not submitted yet; `local`: the job is
     on the local cluster, whose only node is this machine and whose images are Environments; `kind`: kubectl's name of
     the job's kind; `word`: the job as a `paddock` command names it, where that is not its name."""
-    word = word or name
-    message = str(cause.args.get("message") or "")
-    if cause.reason == "WaitingForScheduler":
-        return list(_steps_to_nodes(message, word, namespace, file, local=local))
-    if cause.reason == "ImageUnavailable":
-        return _steps_to_image(message, name, namespace, local=local)
-    if cause.reason == "WaitingForQueue":  # resuming it by hand is undone by Kueue
-        typed = "paddock resume {word}{where}" if local else "{kubectl} get workloads.kueue.x-k8s.io{on}"
-        return [Step(typed, {"word": word}, namespace)]
-    if cause.reason == "EnvironmentFailed":
-        environment = read_environment(message)
-        return [Step("paddock env build {environment}", {"environment": environment})] if environment else []
-    if cause.reason == "NodeSilent":  # the logs are on the node, which does not answer
-        nodes = sorted(items_of(cause.args, "nodes"))
-        return [Step("{kubectl} describe node {node}", {"node": node}) for node in nodes[:1]]
-    if step := _DATASET_COMMANDS.get(cause.reason):
-        return [Step(step, {"dataset": str(cause.args.get("dataset"))}, namespace)]
+    asked = _Asked(cause, name, word or name, namespace, file, local)
+    if build := _BUILDERS.get(cause.reason):
+        return build(asked)
     ranks = cause.args.get("failed") or cause.args.get("ranks")
     if isinstance(ranks, list | tuple) and ranks:
-        role, _, index = str(ranks[0]).rpartition("-")
-        if message:  # the program was not started: there is no log
-            return [Step("paddock describe {word}{where}", {"word": word}, namespace)]
-        if str(cause.args.get("error") or "").startswith(CHILD_FAILED):  # torchrun's; the log has the program's own
-            return [Step("paddock logs {word}{where} --first-error", {"word": word}, namespace)]
-        args = {"word": word, "role": role, "index": index}
-        return [Step("paddock logs {word}{where} --role {role} --rank {index}", args, namespace)]
-    text = _COMMANDS.get(cause.reason) if not file else None  # each of them is of a job that is there
-    return [Step(text, {"name": name, "word": word, "kind": kind}, namespace)] if text else []
+        return _steps_to_log(asked, str(ranks[0]))
+    row = CAUSE_ROWS.get(cause.reason)
+    # Of a job that is not there yet only its Datasets can be typed of.
+    if row is None or not row.command or (file and "dataset" not in cause.args):
+        return []
+    args = {"name": name, "word": asked.word, "kind": kind, "dataset": str(cause.args.get("dataset"))}
+    return [Step(row.command, args, namespace)]
 
 
-_DATASET_COMMANDS = {
-    "WaitingForDataset": "paddock dataset list{where}",
-    "DatasetMissing": "paddock dataset create {dataset}{where} --from URL",
-    "DatasetFailed": "paddock dataset describe {dataset}{where}",
-}
-_EDIT = "{kubectl} edit {kind} {name}{on}"
-_DELETE = "paddock delete {word}{where}"
-_COMMANDS = {
-    "BuildingEnvironment": "paddock get environments",
-    "CompletedServersKept": _DELETE,
-    "Suspended": "paddock resume {word}{where}",
-    "InvalidJob": _EDIT,
-    "NoFreePort": "paddock get -A{options}",
-    "NoReplicas": _EDIT,
-    "OwnAccountNamed": _EDIT,
-}
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What the steps of one cause are built from: the parameters of `build_steps`."""
+
+    cause: CauseRecord
+    name: str
+    word: str
+    namespace: str
+    file: str
+    local: bool
+
+    @property
+    def message(self) -> str:
+        return str(self.cause.args.get("message") or "")
 
 
-def _steps_to_nodes(message: str, word: str, namespace: str, file: str, *, local: bool) -> Iterator[Step]:
+def _steps_to_log(asked: _Asked, rank: str) -> list[Step]:
+    if asked.message:  # the program was not started: there is no log
+        return [Step("paddock describe {word}{where}", {"word": asked.word}, asked.namespace)]
+    if str(asked.cause.args.get("error") or "").startswith(CHILD_FAILED):  # torchrun's; the log has the program's own
+        return [Step("paddock logs {word}{where} --first-error", {"word": asked.word}, asked.namespace)]
+    role, _, index = rank.rpartition("-")
+    args = {"word": asked.word, "role": role, "index": index}
+    return [Step("paddock logs {word}{where} --role {role} --rank {index}", args, asked.namespace)]
+
+
+def _steps_to_queue(asked: _Asked) -> list[Step]:
+    """Resuming the job by hand is undone by Kueue."""
+    typed = "paddock resume {word}{where}" if asked.local else "{kubectl} get workloads.kueue.x-k8s.io{on}"
+    return [Step(typed, {"word": asked.word}, asked.namespace)]
+
+
+def _steps_to_environment(asked: _Asked) -> list[Step]:
+    environment = read_environment(asked.message)
+    return [Step("paddock env build {environment}", {"environment": environment})] if environment else []
+
+
+def _steps_to_node(asked: _Asked) -> list[Step]:
+    """The logs are on the node, which does not answer."""
+    nodes = sorted(items_of(asked.cause.args, "nodes"))
+    return [Step("{kubectl} describe node {node}", {"node": node}) for node in nodes[:1]]
+
+
+def _steps_to_room(asked: _Asked) -> list[Step]:
     """The steps for missing labels and devices; none where pods wait for a claim or a PodGroup, as they would go on
     waiting for it."""
-    if find_awaited(message) is not None:
-        return
-    lacking = read_shortage(message)
+    if find_awaited(asked.message) is not None:
+        return []
+    lacking, steps = read_shortage(asked.message), list[Step]()
     if lacking.labels:
         # the local cluster's only node is this machine; on a cluster, a label on all nodes would send pods to nodes
         # without the device
         labels = {"labels": " ".join(lacking.labels)}
-        yield (
+        remark = phrase("{command}  # where a node NODE has what the label says")
+        steps.append(
             Step("{kubectl} label nodes --all {labels}", labels)
-            if local
-            else Step(
-                "{kubectl} label node NODE {labels}",
-                labels,
-                sentence=phrase("{command}  # where a node NODE has what the label says"),
-            )
+            if asked.local
+            else Step("{kubectl} label node NODE {labels}", labels, sentence=remark)
         )
-    run = "paddock run {file}" if file else f"{_DELETE} && paddock run FILE"
+    run = "paddock run {file}" if asked.file else "paddock delete {word}{where} && paddock run FILE"
     if lacking.devices:  # all in one command: each run without one of them alone would wait for the others
-        args = {"word": word, "file": file, "devices": " ".join(f"--without {device}" for device in lacking.devices)}
-        yield Step(run + "{options} {devices}", args, namespace)
+        devices = " ".join(f"--without {device}" for device in lacking.devices)
+        args = {"word": asked.word, "file": asked.file, "devices": devices}
+        steps.append(Step(run + "{options} {devices}", args, asked.namespace))
+    return steps
 
 
-def _steps_to_image(message: str, name: str, namespace: str, *, local: bool) -> list[Step]:
-    if not local:
-        args = {"label": JOB_LABEL, "value": job_label(name)}
-        return [Step("{kubectl}{on} describe pods -l {label}={value}", args, namespace)]
-    if wanted := read_unknown_environment(message):
+def _steps_to_image(asked: _Asked) -> list[Step]:
+    if not asked.local:
+        args = {"label": JOB_LABEL, "value": job_label(asked.name)}
+        return [Step("{kubectl}{on} describe pods -l {label}={value}", args, asked.namespace)]
+    if wanted := read_unknown_environment(asked.message):
         return [Step("paddock env create {environment} -r requirements.txt", {"environment": wanted})]
-    image = read_unknown_image(message)
+    image = read_unknown_image(asked.message)
     if not image:
         return []
     return [Step("paddock env create NAME -r requirements.txt --image {image}", {"image": _quote(image)})]
+
+
+_BUILDERS: Mapping[str, Callable[[_Asked], list[Step]]] = {
+    "WaitingForScheduler": _steps_to_room,
+    "ImageUnavailable": _steps_to_image,
+    "WaitingForQueue": _steps_to_queue,
+    "EnvironmentFailed": _steps_to_environment,
+    "NodeSilent": _steps_to_node,
+}
+"""By the reason of a cause whose steps depend on its message, on where the job runs, or on a node."""
 
 
 def _quote(image: str) -> str:

@@ -26,6 +26,7 @@ from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.frameworks.registry import main_container
 from paddock.jobs.model import CauseRecord, Phase, Rank
 from paddock.jobs.objects.pods import read_pod
+from paddock.jobs.sentences.cause_phrases import CAUSE_ROWS, Report
 from paddock.jobs.sentences.edit import explain_edit
 from paddock.jobs.sentences.explain import explain
 from paddock.jobs.sentences.message_facts import read_environment
@@ -195,10 +196,10 @@ class Follower:
         self._edit = edit
 
     def _report_cause(self) -> None:
-        """Prints a line for each new cause in `_REPORTED`; short-lived causes appear on the live line alone."""
+        """Prints a line for each new cause whose row asks for one; the others appear on the live line alone."""
         status = self.view.status
         cause = None if status.phase.terminal else status.cause
-        worth = cause is not None and cause.reason in _REPORTED and not self._unreported(cause)
+        worth = cause is not None and _read_report(cause) is not Report.LIVE and not self._unreported(cause)
         sentence = explain(cause, self._screen.language) if worth and cause else ""
         if sentence and sentence != self._said:
             self._screen.notify(sentence)
@@ -309,21 +310,17 @@ def _draw_nothing(_: str) -> None:
     """The bar of a rank that is not shown."""
 
 
+def _read_report(cause: CauseRecord) -> Report:
+    """What is printed of the cause; of one that another version wrote the live line alone tells."""
+    row = CAUSE_ROWS.get(cause.reason)
+    return Report.LIVE if row is None else row.report
+
+
 def _steps(cause: CauseRecord | None, key: Key, flags: Flags) -> list[Phrase]:
     """Next steps, for causes that only the user can resolve."""
-    if cause is None or cause.reason not in _STEPPED:
+    if cause is None or _read_report(cause) is not Report.STEPS:
         return []
     return build_next(build_steps(cause, key.name, key.namespace, local=flags.local), flags)
-
-
-_REPORTED = frozenset(
-    {"RankRestarted", "PodsDeleted", "PodsLost", "WaitingForScheduler", "SchedulerSilent", "WaitingForPodGroup",
-     "ImageUnavailable", "EnvironmentFailed", "ConfigurationWrong", "ObjectInTheWay", "ObjectsRefused",
-     "ObjectsNotCreated", "NoFreePort", "OwnAccountNamed", "Suspended", "WaitingForQueue", "Resized", "Resumed",
-     "ContainerWaiting", "GangShrunk", "GangGrown", "WaitingForMaster", "WaitingForWorkers", "WaitingForLastRanks",
-     "DatasetMissing", "DatasetFailed", "DatasetsUnserved"}
-)  # fmt: skip
-_STEPPED = frozenset({"ImageUnavailable", "EnvironmentFailed", "DatasetMissing", "DatasetFailed"})
 
 
 def _has_run(state: Mapping[str, Any]) -> bool:

@@ -10,15 +10,15 @@ import re
 import unicodedata
 
 from paddock.jobs.model import CauseRecord
-from paddock.jobs.sentences.cause_phrases import CAUSE_PHRASES, name_first_problem
+from paddock.jobs.sentences.cause_phrases import CAUSE_ROWS, name_first_problem
 from paddock.words.phrases import render
 
 
 def explain(cause: CauseRecord, language: str = "en") -> str:
     """One sentence, without a full stop. An unknown reason is printed with its arguments."""
-    build = CAUSE_PHRASES.get(cause.reason)
-    if build is not None:
-        return render(build(cause.args), language)
+    row = CAUSE_ROWS.get(cause.reason)
+    if row is not None:
+        return render(row.sentence(cause.args), language)
     numbers = ", ".join(f"{name}={value}" for name, value in sorted(cause.args.items()))
     return f"{cause.reason} ({numbers})" if numbers else cause.reason
 
