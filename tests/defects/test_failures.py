@@ -20,9 +20,9 @@ import pytest
 
 from defects.users_jobs import pod_of, read
 from paddock.jobs.model import Settings
-from paddock.jobs.release import FINALIZER
 from paddock.kube.errors import Forbidden, NotFound
 from paddock.kube.meta import EVENTS, PODS, Manifest, uid_of
+from paddock.operator.release import FINALIZER
 from support.operator_seam import (
     JOBS,
     Request,

@@ -12,7 +12,7 @@ from paddock.environments.distributions import Distribution, explain_install
 from paddock.environments.failures import BuildFailed, Failure, Fault, read_failure
 from paddock.environments.pythons import Python
 from paddock.environments.resolving.conclusions import Conflict, read_conflict
-from paddock.jobs.sentences.message_facts import lacks_space, read_command, read_missing_package
+from paddock.words.message_facts import lacks_space, read_command, read_missing_package
 
 DEBIAN = Distribution("Debian GNU/Linux 12 (bookworm)", "debian", "bookworm")
 NO_SOLUTION = "error: No solution found when resolving dependencies\n  cause: "

@@ -11,7 +11,7 @@ from paddock.doctor.case import Case
 from paddock.doctor.findings import Finding, Severity
 from paddock.jobs.model import CauseRecord
 from paddock.jobs.sentences.cause_args import text_of
-from paddock.jobs.sentences.message_facts import read_environment
+from paddock.words.message_facts import read_environment
 from paddock.words.phrases import Foreign, Phrase, phrase
 
 

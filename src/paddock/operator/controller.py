@@ -3,8 +3,8 @@
 Rules: docs/architecture.md, "Rules that keep it correct". The job and its children are read from the caches. What
 starts or ends something is decided on a job that was read live (`operator.freshness`), and a live GET confirms an
 absence before it decides anything. A decision is recorded, and read back, before it is acted on; what tells of
-progress alone is recorded later (`jobs.progress_record`). A reconcile that changes something decisive ends after the
-record; the next one follows at once and acts on the answer, which is the live job.
+progress alone is recorded later (`operator.progress_record`). A reconcile that changes something decisive ends after
+the record; the next one follows at once and acts on the answer, which is the live job.
 
 A reconcile may stop anywhere, by an error or with the process: the next one starts from the API alone. It raises an
 `ApiError` where a later reconcile may succeed. `operator.operator` starts reconciles, `operator.apply` sends actions,
@@ -32,8 +32,6 @@ from paddock.jobs.objects import observation
 from paddock.jobs.plan import plan
 from paddock.jobs.policies.autoscaler import explain_none
 from paddock.jobs.policies.fitting import fit
-from paddock.jobs.progress_record import can_wait
-from paddock.jobs.release import plan_release
 from paddock.kube.api import Api
 from paddock.kube.errors import BadRequest, Conflict, Forbidden, Invalid, NotFound, is_namespace_terminating
 from paddock.kube.meta import (
@@ -62,8 +60,10 @@ from paddock.operator.job_reader import JobReader
 from paddock.operator.job_state import JobRef, JobStates
 from paddock.operator.metrics import UNMEASURED, Measures
 from paddock.operator.observer import Observer
+from paddock.operator.progress_record import can_wait
 from paddock.operator.pruned_status import PrunedStatusGuard
 from paddock.operator.recorder import Recorder
+from paddock.operator.release import plan_release
 from paddock.operator.tally import Tally
 from paddock.version import __version__
 from paddock.words.problems import InvalidJob, Problem

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from paddock.jobs.sentences.message_facts import read_stage, split_progress
+from paddock.words.message_facts import read_stage, split_progress
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,11 +10,12 @@ from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.frameworks.registry import FRAMEWORKS
 from paddock.jobs.model import CauseRecord, Counts, Phase, Status
 from paddock.jobs.sentences.edit import explain_edit
-from paddock.jobs.sentences.explain import explain, explain_briefly, shorten
+from paddock.jobs.sentences.explain import explain
 from paddock.kube.meta import Resource, metadata, name_of, namespace_of, uid_of
 from paddock.kube.times import Moment, read_time
 from paddock.views.given_up import show_status
 from paddock.views.manager import explain_manager
+from paddock.views.short_sentences import explain_briefly, shorten
 from paddock.views.stored import read_stored
 from paddock.words.phrases import Phrase, render
 

@@ -15,7 +15,8 @@ from paddock.jobs.names import job_label
 from paddock.jobs.sentences.awaited import find_awaited
 from paddock.jobs.sentences.cause_args import items_of
 from paddock.jobs.sentences.cause_phrases import CAUSE_ROWS
-from paddock.jobs.sentences.message_facts import (
+from paddock.logs.torchrun import CHILD_FAILED
+from paddock.words.message_facts import (
     lacks_space,
     read_command,
     read_environment,
@@ -24,7 +25,6 @@ from paddock.jobs.sentences.message_facts import (
     read_unknown_image,
     wants_another_version,
 )
-from paddock.logs.torchrun import CHILD_FAILED
 from paddock.words.phrases import Phrase, phrase
 
 

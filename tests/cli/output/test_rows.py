@@ -9,12 +9,12 @@ import pytest
 from cli.views import RESOURCE, build_manifest
 from paddock.cli.output import rows
 from paddock.jobs.apis.registry import KINDS, KUBEFLOW_PADDLE, KUBEFLOW_PYTORCH
-from paddock.jobs.sentences.explain import shorten
 from paddock.kube.times import format_time
 from paddock.operator.record import with_invalid_job
 from paddock.views.environments import read_environment_row
 from paddock.views.jobs import JobRow, read_job_row
 from paddock.views.pods import rank_name, read_pod_row
+from paddock.views.short_sentences import shorten
 from paddock.views.stored import read_stored
 from paddock.words.problems import InvalidJob
 

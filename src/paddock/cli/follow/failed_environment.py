@@ -16,13 +16,13 @@ from paddock.cli.output.paths import shorten_path
 from paddock.cli.output.requirement_lines import find_lines
 from paddock.environments.sources import read_source
 from paddock.jobs.model import CauseRecord
-from paddock.jobs.sentences.message_facts import read_environment, read_missing_package
 from paddock.kube.errors import NotFound
 from paddock.kube.meta import ENVIRONMENTS, Manifest
 from paddock.views.flags import build_next
 from paddock.views.package_names import find_meant
 from paddock.views.steps import build_environment_steps
 from paddock.views.stored import StoredJob
+from paddock.words.message_facts import read_environment, read_missing_package
 from paddock.words.phrases import Names, Phrase, phrase
 
 if TYPE_CHECKING:

@@ -29,7 +29,6 @@ from paddock.jobs.objects.pods import read_pod
 from paddock.jobs.sentences.cause_phrases import CAUSE_ROWS, Report
 from paddock.jobs.sentences.edit import explain_edit
 from paddock.jobs.sentences.explain import explain
-from paddock.jobs.sentences.message_facts import read_environment
 from paddock.kube.errors import ApiError
 from paddock.kube.meta import ENVIRONMENTS, PODS, Key, Manifest, is_controlled_by, name_of, uid_of
 from paddock.logs.progress import read_progress
@@ -39,6 +38,7 @@ from paddock.views.followed import FollowedJob, with_status
 from paddock.views.pods import ended_message, rank_name
 from paddock.views.steps import build_steps
 from paddock.views.stored import StoredJob
+from paddock.words.message_facts import read_environment
 from paddock.words.phrases import Phrase, render
 
 if TYPE_CHECKING:

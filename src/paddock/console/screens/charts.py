@@ -21,11 +21,11 @@ from paddock.console.charts.usage import USED, build_usage_chart, find_start
 from paddock.console.feed import Topic
 from paddock.console.heads import build_head
 from paddock.console.page_context import Missing, PageContext, Screen
-from paddock.jobs.sentences.explain import explain_briefly
 from paddock.kube.errors import ApiError
 from paddock.kube.meta import Resource, name_of, uid_of
 from paddock.kube.times import format_duration
 from paddock.logs.progress import EXAMPLES
+from paddock.views.short_sentences import explain_briefly
 from paddock.words.phrases import Foreign, Phrase, phrase
 
 SHOWN_RANKS = 3

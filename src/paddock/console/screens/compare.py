@@ -22,10 +22,10 @@ from paddock.console.forms.changes import take_editable
 from paddock.console.page_context import Missing, PageContext, Screen
 from paddock.console.screens.charts import format_number
 from paddock.jobs.model import Status
-from paddock.jobs.sentences.explain import explain_briefly
 from paddock.kube.meta import Resource, name_of, uid_of
 from paddock.kube.times import Moment, format_duration
 from paddock.views.comparison import find_differences
+from paddock.views.short_sentences import explain_briefly
 from paddock.views.stored import StoredJob, read_stored
 from paddock.words.phrases import Phrase, phrase
 

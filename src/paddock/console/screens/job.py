@@ -15,7 +15,6 @@ from paddock.console.page_context import PageContext, Screen
 from paddock.console.screens.listed import link_to
 from paddock.jobs.labels import ENVIRONMENT_ANNOTATION
 from paddock.jobs.model import Job
-from paddock.jobs.sentences.explain import explain_briefly
 from paddock.jobs.substitutions import SUBSTITUTED_ANNOTATION, WITHOUT_ANNOTATION, read_original
 from paddock.kube.errors import ApiError, Forbidden
 from paddock.kube.meta import (
@@ -38,6 +37,7 @@ from paddock.views.outputs import find_places, trained_container
 from paddock.views.ranks import RankRow, build_rank_rows, build_role_rows, total_asked
 from paddock.views.restarts import explain_restarts
 from paddock.views.roles import explain_sizes
+from paddock.views.short_sentences import explain_briefly
 from paddock.views.sizes import merge_sizes
 from paddock.views.stored import StoredJob, read_stored
 from paddock.views.timeline import AttemptRow, build_timeline

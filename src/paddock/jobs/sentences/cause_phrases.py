@@ -14,7 +14,6 @@ from enum import Enum
 from paddock.jobs.sentences.cause_args import (
     Args,
     count_of,
-    items_of,
     names_of,
     pods_of,
     ranks_of,
@@ -97,14 +96,6 @@ def _servers_kept(args: Args) -> Phrase:
         "{said}; cleanPodPolicy {policy} keeps {kept}, which still run; delete the job to end them",
         said=said, kept=names_of(args, "kept"), policy=value_of(args, "policy"), count=count_of(args, "kept"),
     )  # fmt: skip
-
-
-def name_first_problem(args: Args) -> Phrase | str:
-    """The first problem of an invalid manifest, for a table that says Invalid beside it."""
-    problems = items_of(args, "problems") or ("?",)
-    if len(problems) == 1:
-        return problems[0]
-    return phrase("{problem} (and {count} more)", problem=problems[0], count=len(problems) - 1)
 
 
 CAUSE_ROWS: Mapping[str, Row] = {

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from paddock.jobs.release import plan_release
+from paddock.operator.release import plan_release
 
 GO = "finalizers.paddlepaddle.org"
 

@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from paddock.jobs.model import CauseRecord
-from paddock.jobs.sentences.explain import MOST_COLUMNS, drop_introductions, explain, shorten
+from paddock.jobs.sentences.explain import explain
+from paddock.views.short_sentences import MOST_COLUMNS, drop_introductions, shorten
 
 LOCAL = "0/1 nodes are available: 2 {}."
 

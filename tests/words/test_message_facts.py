@@ -16,7 +16,8 @@ from paddock.environments.states import Building, build_answer
 from paddock.jobs.apis.registry import PADDLEPADDLE
 from paddock.jobs.model import Rank, Settings
 from paddock.jobs.objects.pods import build_pod
-from paddock.jobs.sentences.message_facts import (
+from paddock.node.runtime.machine import Machine, build_node
+from paddock.words.message_facts import (
     Shortage,
     read_environment,
     read_shortage,
@@ -24,7 +25,6 @@ from paddock.jobs.sentences.message_facts import (
     read_unknown_image,
     split_progress,
 )
-from paddock.node.runtime.machine import Machine, build_node
 
 
 def test_the_shortage_in_the_local_schedulers_message_is_parsed() -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from paddock.jobs import causes
 from paddock.jobs.model import CauseRecord, Counts, Phase, Status, Successes
-from paddock.jobs.progress_record import COUNTED_FROM, can_wait
+from paddock.operator.progress_record import COUNTED_FROM, can_wait
 
 NEW = Status()
 PENDING = Status(
