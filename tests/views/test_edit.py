@@ -7,7 +7,7 @@ from paddock.cli.output.rows import build_job_cells
 from paddock.cli.verbs.explain import build_explanation
 from paddock.jobs.apis.registry import PADDLEPADDLE
 from paddock.jobs.model import Phase, Status
-from paddock.jobs.sentences.edit import explain_edit
+from paddock.jobs.sentences.explain import explain_edit
 from paddock.views.jobs import read_job_row
 from paddock.words.phrases import render
 from support.operator_seam import build_job

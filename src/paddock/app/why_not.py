@@ -10,11 +10,11 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 
 from paddock.app.programs import explain_images
-from paddock.jobs.admission import explain_suspension
 from paddock.jobs.causes import Cause, ImageUnavailable, WaitingForScheduler
 from paddock.jobs.datasets import find_named, plan_gate
 from paddock.jobs.model import CauseRecord, Datasets, Job, Role, Settings
 from paddock.jobs.objects.pods import build_pod, build_pod_group
+from paddock.jobs.policies.suspend import explain_suspension
 from paddock.kube.api import Api
 from paddock.kube.datasets import read_status
 from paddock.kube.errors import Forbidden, NotFound

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from paddock.jobs import rejoining
 from paddock.jobs.model import Job, Observed, Phase, Pod, PodPhase, Rank, Settings, Status
-from paddock.jobs.policies import arrival, gang, losses, lost, one_pod
+from paddock.jobs.policies import ending, gang, lost, one_pod, restart
 from paddock.jobs.successes import complete_gang
 from paddock.kube.times import Moment
 
@@ -22,7 +22,7 @@ class Facts:
     alone, and not yet; `overdue`: what to do about pods that should be gone by now; `losses`: those in a row until now.
 
     Not among the pods of `observed`: `spares`, those of the attempt that hold room for a larger gang, and `surplus`, of
-    ranks that the job no longer has (`elastic.rejoining`)."""
+    ranks that the job no longer has (`jobs.rejoining`)."""
 
     job: Job
     status: Status
@@ -35,7 +35,7 @@ class Facts:
     missing: tuple[Rank, ...]
     whole: bool
     overdue: lost.Overdue
-    losses: losses.Losses
+    losses: restart.Losses
     gone: tuple[Rank, ...] = ()
     delayed: Mapping[Rank, float] = field(default_factory=dict)
     spares: tuple[Pod, ...] = ()
@@ -68,7 +68,7 @@ def read_facts(job: Job, status: Status, observed: Observed, now: Moment, settin
         missing=missing,
         whole=whole,
         overdue=lost.plan_overdue(job, everything, now),
-        losses=losses.read_losses(job, status, begun, now, settings),
+        losses=restart.read_losses(job, status, begun, now, settings),
         gone=gone,
         delayed=one_pod.find_delays(job, status, now),
         spares=spares,
@@ -100,7 +100,7 @@ def _as_run(job: Job, status: Status, gang: tuple[Pod, ...]) -> tuple[Pod, ...]:
 
 def _find_leaving(job: Job, status: Status, observed: Observed, now: Moment) -> tuple[Pod, ...]:
     """A rank that was seen to fail before somebody deleted its pod has failed."""
-    failed = arrival.recall(status, now).ranks
+    failed = ending.recall(status, now).ranks
     return tuple(pod for pod in rejoining.find_leaving(job, observed.gang(status)) if str(pod.rank) not in failed)
 
 

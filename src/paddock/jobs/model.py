@@ -297,7 +297,7 @@ class Status:
     """What was recorded of a job. Decisive: attempt, restarts, a terminal phase, suspend, the size of the gang
     (architecture.md, rule 1).
 
-    `losses`: gangs in a row that were lost through no fault of the program (`policies.losses`). `refs`: pods of the
+    `losses`: gangs in a row that were lost through no fault of the program (`policies.restart`). `refs`: pods of the
     attempt by role, for kinds of job that list them; empty where they do not. `problem`: an edit that is not valid and
     therefore not followed. `last_valid`: the spec that is followed (`apis.last_valid`). `renewals`: how often the pod
     of a rank was replaced alone in this attempt, by rank (`worker-1`), with `RestartScope.POD`; a rank without an entry
@@ -392,7 +392,7 @@ class Pod:
     `lingers`: its program has ended, and another container of it runs on, so it holds its devices. `spare`: it holds
     room for a larger gang and runs nothing (`policies.spares`). `placed`: since when it has its node. `config_map`:
     the name of the ConfigMap that it waits for, empty where it does not say (`objects.children.find_config_map`).
-    `size`: how many ranks its gang has, as it was told (`jobs.objects.sizes`); empty on pods of other operators.
+    `size`: how many ranks its gang has, as it was told (`jobs.objects.pods`); empty on pods of other operators.
     """
 
     name: str
@@ -516,7 +516,7 @@ class Observed:
 
     `taken_ports` are first ports of blocks that other unfinished jobs hold, and ports that this machine listens on.
     `nodes`: by name, the nodes of pods that should be gone by now (`policies.lost`), or should have started
-    (`policies.silent_nodes`); no other node is read.
+    (`policies.lost`); no other node is read.
     `refused`: what the API server refused at the last reconcile, if anything; `asked`: for spare pods. `clock_off`:
     seconds by which readings of its clock disagree with the time that has gone by (`controllers.clock`), 0 if they do
     not. `autoscaler`: the job's HorizontalPodAutoscaler. `datasets`: the Datasets that the job names.
@@ -554,10 +554,10 @@ class Settings:
     `shared_network`: pods share the machine's network, so each job needs ports of its own (a laptop).
     `substitutes`: a command that cannot work is replaced, unless the job's annotation decides (a laptop).
     `scheduler_wait`: seconds until a scheduler that says nothing is taken for absent (`policies.silence`).
-    `status_wait`: seconds that a verdict waits for statuses on their way (`policies.arrival`).
+    `status_wait`: seconds that a verdict waits for statuses on their way (`policies.ending`).
     `master_wait`: seconds that a deciding Master may run after all workers have succeeded (`policies.success`).
     `end_wait`: seconds that workers may run after the deciding ranks have succeeded (`policies.ending`).
-    `loss_limit`: losses in a row after which the job fails (`policies.losses`).
+    `loss_limit`: losses in a row after which the job fails (`policies.restart`).
     `elastic_wait`: seconds that an elastic gang waits to be whole before it begins smaller (`policies.elastic_size`).
     `elastic_settle`: seconds that a smaller gang runs before it asks for more room, and that it waits for the rest of
     that room.

@@ -18,8 +18,7 @@ from paddock.jobs.model import CauseRecord, Child, Job, Observed, Rank, Settings
 from paddock.jobs.objects import pods
 from paddock.jobs.objects.schedulers import find_pod_groups
 from paddock.jobs.policies import children, ports
-from paddock.jobs.policies.cleanup import read_situation
-from paddock.jobs.policies.fates import FATES, Age, Fate, State
+from paddock.jobs.policies.fates import FATES, Age, Fate, State, read_situation
 from paddock.kube.meta import CONFIG_MAPS, PODS, SERVICES
 from paddock.kube.service_accounts import find_use
 

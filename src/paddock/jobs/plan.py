@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
-from paddock.jobs import admission, causes, rejoining
+from paddock.jobs import causes, rejoining
 from paddock.jobs.actions import Action, Create, EventNote, Plan
 from paddock.jobs.cancelling import plan_cancellation
 from paddock.jobs.conditions import as_unbegun, follow_pods
@@ -31,7 +31,6 @@ from paddock.jobs.needs import Needs, build_address_notes, find_free_ranks, find
 from paddock.jobs.objects import pods
 from paddock.jobs.policies import (
     addresses,
-    arrival,
     autoscaler,
     backoff,
     children,
@@ -39,20 +38,19 @@ from paddock.jobs.policies import (
     elastic_size,
     ending,
     gang,
+    lacking,
+    lost,
     one_pod,
     ports,
-    regrouped,
     restart,
     silence,
-    silent_nodes,
     spares,
     success,
     suspend,
     ttl,
     wake,
 )  # fmt: skip
-from paddock.jobs.policies.cleanup import read_situation
-from paddock.jobs.policies.fates import Fate, Situation, plan_fate
+from paddock.jobs.policies.fates import Fate, Situation, plan_fate, read_situation
 from paddock.jobs.policies.fitting import fit
 from paddock.jobs.policies.root_cause import read_deaths
 from paddock.jobs.policies.verdict import LOOK_AGAIN, Verdict, Wait, noticed
@@ -97,16 +95,16 @@ def plan(job: Job, status: Status, observed: Observed, now: Moment, settings: Se
 
 def _judge_success(facts: Facts) -> Verdict | Wait | None:
     job, status = facts.job, facts.status
-    found = success.plan_success(job, _vouched(facts), facts.gone, arrival.first_noticed(status, facts.now))
+    found = success.plan_success(job, _vouched(facts), facts.gone, ending.first_noticed(status, facts.now))
     off = facts.observed.clock_off
     return ending.plan_ending(job, status, found, facts.gang, facts.now, facts.settings, off)
 
 
 def _judge_deaths(facts: Facts) -> Verdict | Wait | None:
     job, status = facts.job, facts.status
-    early = success.early_servers(job, facts.gang, arrival.first_noticed(status, facts.now))
-    deaths = read_deaths(job, facts.gang, early, facts.gone, whole=facts.whole, seen=arrival.recall(status, facts.now))
-    wait = arrival.plan_wait(job, status, facts.gang, deaths, facts.now, facts.settings)
+    early = success.early_servers(job, facts.gang, ending.first_noticed(status, facts.now))
+    deaths = read_deaths(job, facts.gang, early, facts.gone, whole=facts.whole, seen=ending.recall(status, facts.now))
+    wait = ending.plan_wait(job, status, facts.gang, deaths, facts.now, facts.settings)
     verdict = restart.plan_restart(job, status, deaths, facts.losses)
     return wait or one_pod.plan_alone(job, status, verdict, [death.rank for death in deaths], facts.gang)
 
@@ -223,7 +221,7 @@ def _plan_suspended(facts: Facts) -> Plan:
         mode=facts.job.mode,
         observed_generation=facts.job.generation,
         **build_gang_counts(facts, counted_pods(facts, facts.status)),
-        cause=admission.explain_suspension(facts.job).record(facts.now, facts.status.cause),
+        cause=suspend.explain_suspension(facts.job).record(facts.now, facts.status.cause),
     )
     return Plan(status, (*_pod_deletes(facts), *_removal(facts, services=True)))
 
@@ -251,7 +249,7 @@ def _plan_gang(facts: Facts) -> Plan:
     else:
         cause = _gang_cause(facts, needs, silent.cause, extra.cause)
     if smaller and isinstance(cause, causes.WaitingForScheduler | causes.WaitingForPodGroup):
-        cause = regrouped.explain_smaller(facts.job, facts.status, facts.gang)
+        cause = lacking.explain_smaller(facts.job, facts.status, facts.gang)
     status = replace(
         with_observed(facts, facts.status),
         phase=phase,
@@ -268,7 +266,7 @@ def _plan_gang(facts: Facts) -> Plan:
         (*_pod_deletes(facts), *leftovers, *scaling, *needs.actions, *wakes, *extra.actions),
         (
             *((build_note(Phase.PENDING, status.cause),) if facts.status.phase is Phase.NONE and status.cause else ()),
-            *regrouped.build_notes(facts.job, facts.status, facts.gang),
+            *lacking.build_notes(facts.job, facts.status, facts.gang),
             *(gang.explain_no_gang(facts.job, facts.settings) if facts.status.phase is Phase.NONE else ()),
             *build_address_notes(facts, needs.actions),
         ),
@@ -279,7 +277,7 @@ def _plan_gang(facts: Facts) -> Plan:
             silent.left,
             elastic_size.smaller_left(facts.job, facts.gang, facts.now, facts.settings, facts.observed.refused),
             extra.left,
-            silent_nodes.look_left(facts.gang, status.cause, facts.now),
+            lost.look_left(facts.gang, status.cause, facts.now),
         ),
     )
 
@@ -344,7 +342,7 @@ def _waiting_cause(facts: Facts, needs: Needs, silent: causes.Cause | None) -> c
     needed = name if pods.needs_config_map(facts.job) else ""
     group, nodes = facts.observed.pod_group, facts.observed.nodes
     cause = plan_waiting_cause(facts.gang, facts.job.size, needed, has_config_map=exists, pod_group=group, nodes=nodes)
-    return admission.explain_gates(facts.job, facts.gang, cause)
+    return suspend.explain_gates(facts.job, facts.gang, cause)
 
 
 def _refused(facts: Facts, actions: Sequence[Action]) -> causes.Cause | None:

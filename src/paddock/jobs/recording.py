@@ -16,9 +16,8 @@ from paddock.jobs.conditions import build_counts, build_phase, build_refs
 from paddock.jobs.facts import Facts
 from paddock.jobs.model import CauseRecord, Phase, Pod, Status, Successes
 from paddock.jobs.policies import one_pod
-from paddock.jobs.policies.cleanup import read_situation
 from paddock.jobs.policies.elastic_size import remember_loss
-from paddock.jobs.policies.fates import Fate, plan_fate
+from paddock.jobs.policies.fates import Fate, plan_fate, read_situation
 from paddock.jobs.policies.fitting import fit
 from paddock.jobs.policies.verdict import Verdict
 from paddock.jobs.sentences.explain import explain

@@ -8,7 +8,7 @@ for these ranks
   deleted is created again, as that harms no peer;
 - the job runs as long as `minReplicas` of them do.
 
-What is told of it is in `elastic.regrouped`.
+What is told of it is in `policies.lacking`.
 
 The rank that opens the rendezvous is no such rank: without it all others end, so its loss is a new attempt of all. With
 the annotation `paddock.dev/restart-scope: Gang` none is.
@@ -39,7 +39,7 @@ def find_surplus(job: Job, pods: Iterable[Pod]) -> tuple[Pod, ...]:
 def find_leaving(job: Job, pods: Iterable[Pod]) -> tuple[Pod, ...]:
     """Pods that were deleted, by somebody or for a smaller number of replicas: their ranks come again, whatever their
     programs made of the SIGTERM. Those that a node or a scheduler takes away tell why, or their node is not ready: they
-    are losses, with their bound and their delay (`policies.losses`)."""
+    are losses, with their bound and their delay (`policies.restart`)."""
     deleted = (pod for pod in pods if pod.deleting and not pod.disrupted and pod.unheard is None)
     return tuple(pod for pod in deleted if rejoins(job, pod.rank))
 

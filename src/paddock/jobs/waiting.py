@@ -10,23 +10,8 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from types import MappingProxyType
 
-from paddock.jobs.causes import (
-    BuildingEnvironment,
-    Cause,
-    ConfigurationWrong,
-    ContainerWaiting,
-    EnvironmentFailed,
-    ImageUnavailable,
-    NodeSilent,
-    ObjectsNotCreated,
-    ObjectsRefused,
-    PodsStarting,
-    WaitingForAddresses,
-    WaitingForConfigMap,
-    WaitingForPodGroup,
-    WaitingForPods,
-    WaitingForScheduler,
-)
+from paddock.jobs import causes
+from paddock.jobs.causes import Cause
 from paddock.jobs.model import CauseRecord, Child, NodeCondition, NodeState, Pod, PodPhase, Refusal
 from paddock.kube.meta import VOLCANO_POD_GROUPS
 
@@ -54,9 +39,9 @@ def plan_refused_cause(refused: Refusal | None, needed: Collection[str]) -> Caus
     if refused is None or not objects:
         return None
     if not refused.tries:
-        return ObjectsRefused(objects, refused.message)
+        return causes.ObjectsRefused(objects, refused.message)
     tries = max((step for step in TRIES if step <= refused.tries), default=0)
-    return ObjectsNotCreated(objects, refused.message, tries) if tries else None
+    return causes.ObjectsNotCreated(objects, refused.message, tries) if tries else None
 
 
 def plan_next_try(objects: Sequence[str], message: str, previous: Refusal | None) -> Refusal:
@@ -79,7 +64,7 @@ def _form(message: str) -> str:
 def read_recorded_refusal(cause: CauseRecord | None) -> Refusal | None:
     """The refusal behind a recorded cause. An operator that has just started has asked for nothing yet: until it has,
     the cause stays."""
-    if cause is None or cause.reason not in (ObjectsRefused.__name__, ObjectsNotCreated.__name__):
+    if cause is None or cause.reason not in (causes.ObjectsRefused.__name__, causes.ObjectsNotCreated.__name__):
         return None
     objects, message, tries = cause.args.get("objects"), str(cause.args.get("message") or ""), cause.args.get("tries")
     names = tuple(map(str, objects)) if isinstance(objects, list | tuple) else ()
@@ -108,13 +93,13 @@ def plan_waiting_cause(
         _unmade(pods, wanted),
         _unplaced(waiting, pods, wanted, pod_group),
         _silent(pods, nodes),
-        _image_missing(waiting),
-        _environment_failed(waiting),
+        _first(waiting, _IMAGE, causes.ImageUnavailable),
+        _first(waiting, _ENVIRONMENT_FAILED, causes.EnvironmentFailed),
         _building(waiting, wanted),
         _unaddressed(pods, wanted) if lacks_config_map else None,
-        WaitingForConfigMap(config_map) if lacks_config_map else None,
+        causes.WaitingForConfigMap(config_map) if lacks_config_map else None,
         # A kubelet that has not heard of the attempt's ConfigMap yet complains for a moment, which is no cause.
-        _unconfigured([pod for pod in waiting if not _misses(pod, config_map)]),
+        _first([pod for pod in waiting if not _misses(pod, config_map)], _CONFIGURATION, causes.ConfigurationWrong),
         _held(waiting),
         starting,
     )
@@ -123,7 +108,7 @@ def plan_waiting_cause(
 
 def _unmade(pods: Sequence[Pod], wanted: int) -> Cause | None:
     missing = wanted - len({pod.rank for pod in pods if not pod.deleting})
-    return WaitingForPods(missing, wanted) if missing > 0 else None
+    return causes.WaitingForPods(missing, wanted) if missing > 0 else None
 
 
 def _unplaced(waiting: Sequence[Pod], pods: Sequence[Pod], wanted: int, group: Child | None) -> Cause | None:
@@ -131,7 +116,7 @@ def _unplaced(waiting: Sequence[Pod], pods: Sequence[Pod], wanted: int, group: C
     refused = _with_reason(waiting, SCHEDULER)
     message = _message(refused)
     return (not message and _held_back(pods, wanted, group)) or (
-        WaitingForScheduler(len(refused), wanted, message, _count_placed(pods, refused)) if refused else None
+        causes.WaitingForScheduler(len(refused), wanted, message, _count_placed(pods, refused)) if refused else None
     )
 
 
@@ -146,7 +131,7 @@ def _held_back(pods: Sequence[Pod], wanted: int, group: Child | None) -> Cause |
         return None
     # Of scheduler-plugins' phases, those of each gang that is about to be placed say nothing.
     says = group.message or (group.resource.group == VOLCANO_POD_GROUPS.group and group.phase in _HOLDS_BACK)
-    return WaitingForPodGroup(len(unplaced), wanted, group.name, group.phase, group.message) if says else None
+    return causes.WaitingForPodGroup(len(unplaced), wanted, group.name, group.phase, group.message) if says else None
 
 
 def _silent(pods: Sequence[Pod], nodes: Mapping[str, NodeCondition]) -> Cause | None:
@@ -155,7 +140,7 @@ def _silent(pods: Sequence[Pod], nodes: Mapping[str, NodeCondition]) -> Cause | 
         return None
     first = found[0][0].state
     alike = [(node, pod) for node, pod in found if node.state is first]
-    return NodeSilent(
+    return causes.NodeSilent(
         tuple(str(pod.rank) for _, pod in alike),
         tuple(dict.fromkeys(pod.node for _, pod in alike)),
         first.value,
@@ -174,30 +159,24 @@ def _node_state(pod: Pod, nodes: Mapping[str, NodeCondition]) -> NodeCondition |
     return node if lost and pod.phase is not PodPhase.RUNNING else None
 
 
-def _image_missing(waiting: Sequence[Pod]) -> Cause | None:
-    pods = _with_reason(waiting, _IMAGE)
-    return ImageUnavailable(str(pods[0].rank), _message(pods)) if pods else None
+_OfOneRank = type[causes.ImageUnavailable | causes.EnvironmentFailed | causes.ConfigurationWrong]
 
 
-def _environment_failed(waiting: Sequence[Pod]) -> Cause | None:
-    pods = _with_reason(waiting, _ENVIRONMENT_FAILED)
-    return EnvironmentFailed(str(pods[0].rank), _message(pods)) if pods else None
+def _first(waiting: Iterable[Pod], reasons: frozenset[str], cause: _OfOneRank) -> Cause | None:
+    """The cause by the first pod that waits for one of these reasons."""
+    pods = _with_reason(waiting, reasons)
+    return cause(str(pods[0].rank), _message(pods)) if pods else None
 
 
 def _building(waiting: Sequence[Pod], wanted: int) -> Cause | None:
     # The cause has no percentage: each step would be a write of the job. Commands that show progress read the pod.
     pods = _with_reason(waiting, _ENVIRONMENT)
-    return BuildingEnvironment(len(pods), wanted, PROGRESS.sub("", _message(pods))) if pods else None
+    return causes.BuildingEnvironment(len(pods), wanted, PROGRESS.sub("", _message(pods))) if pods else None
 
 
 def _unaddressed(pods: Sequence[Pod], wanted: int) -> Cause | None:
     missing = sum(1 for pod in pods if not pod.address)
-    return WaitingForAddresses(missing, wanted) if missing else None
-
-
-def _unconfigured(waiting: Sequence[Pod]) -> Cause | None:
-    pods = _with_reason(waiting, _CONFIGURATION)
-    return ConfigurationWrong(str(pods[0].rank), _message(pods)) if pods else None
+    return causes.WaitingForAddresses(missing, wanted) if missing else None
 
 
 def _held(waiting: Sequence[Pod]) -> Cause | None:
@@ -205,12 +184,12 @@ def _held(waiting: Sequence[Pod]) -> Cause | None:
     if not pods or pods[0].waiting is None:
         return None
     why, message = pods[0].waiting
-    return ContainerWaiting(str(pods[0].rank), why, message)
+    return causes.ContainerWaiting(str(pods[0].rank), why, message)
 
 
 def _starting(pods: Iterable[Pod], wanted: int) -> Cause | None:
     starting = sum(1 for pod in pods if pod.phase in (PodPhase.PENDING, PodPhase.STARTING))
-    return PodsStarting(starting, wanted) if starting else None
+    return causes.PodsStarting(starting, wanted) if starting else None
 
 
 def _misses(pod: Pod, config_map: str) -> bool:
@@ -218,7 +197,7 @@ def _misses(pod: Pod, config_map: str) -> bool:
     return bool(config_map) and "configmap" in message.lower() and config_map in message
 
 
-def _with_reason(waiting: Sequence[Pod], reasons: frozenset[str]) -> tuple[Pod, ...]:
+def _with_reason(waiting: Iterable[Pod], reasons: frozenset[str]) -> tuple[Pod, ...]:
     return tuple(pod for pod in waiting if pod.waiting is not None and pod.waiting[0] in reasons)
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from paddock.jobs.model import Job, Observed, Settings, Status
 from paddock.jobs.objects import observation
-from paddock.jobs.policies import silent_nodes
+from paddock.jobs.policies import lost
 from paddock.jobs.policies.lost import FORCE_AFTER, overdue
 from paddock.jobs.policies.ports import shares_network
 from paddock.jobs.waiting import read_recorded_refusal
@@ -109,7 +109,7 @@ class Observer:
         now = self._clock()
         late = overdue(observation.read_leaving(job, children), now)
         names = {pod.node for pod in late}
-        if not status.phase.terminal and silent_nodes.is_due(status.cause, now):
-            names |= set(silent_nodes.doubtful_nodes(observation.read_pods(job, children), status.cause, now))
+        if not status.phase.terminal and lost.is_due(status.cause, now):
+            names |= set(lost.doubtful_nodes(observation.read_pods(job, children), status.cause, now))
         forced = {pod.node for pod in late if pod.gone_by is not None and pod.gone_by + FORCE_AFTER <= now}
         return (names, forced) if names else None

@@ -9,8 +9,7 @@ from typing import Any
 from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.frameworks.registry import FRAMEWORKS
 from paddock.jobs.model import CauseRecord, Counts, Phase, Status
-from paddock.jobs.sentences.edit import explain_edit
-from paddock.jobs.sentences.explain import explain
+from paddock.jobs.sentences.explain import explain, explain_edit
 from paddock.kube.meta import Resource, metadata, name_of, namespace_of, uid_of
 from paddock.kube.times import Moment, read_time
 from paddock.views.given_up import show_status

@@ -11,7 +11,6 @@ from fractions import Fraction
 from functools import reduce
 
 from paddock.jobs.labels import ATTEMPT_LABEL
-from paddock.jobs.sentences.amounts import say_amount, say_number, sort_resources
 from paddock.kube.meta import Manifest, Resource, controller_of, is_deleting, labels_of
 from paddock.kube.pod_amounts import Amounts, read_pod_amounts
 from paddock.kube.quantities import format_bytes
@@ -19,6 +18,7 @@ from paddock.kube.times import Moment
 from paddock.node.scheduler.queue import Capacity, Queue
 from paddock.views.jobs import JobRow, read_job_row
 from paddock.views.stored import StoredJob, read_stored
+from paddock.words.amounts import say_amount, say_number, sort_resources
 from paddock.words.phrases import Phrase, counted, phrase
 
 Unfinished = tuple[JobRow, StoredJob]

@@ -9,11 +9,11 @@ from typing import Any
 
 from paddock.jobs.model import Job, Pod, PodPhase, Rank, Status
 from paddock.jobs.objects.observed import read_pod
-from paddock.jobs.sentences.amounts import say_amount, sort_resources
 from paddock.kube.meta import Manifest, is_controlled_by, is_deleting
 from paddock.kube.pod_amounts import read_pod_amounts
 from paddock.views.jobs import tell_ready
 from paddock.views.pods import PodRow, rank_name, read_pod_row
+from paddock.words.amounts import say_amount, sort_resources
 from paddock.words.formats import format_of
 from paddock.words.phrases import render
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from jobs.gangs import cause
-from paddock.jobs.apis.paddlepaddle_conditions import build_conditions
+from paddock.jobs.apis.paddlepaddle_status import build_conditions
 from paddock.jobs.model import Phase, Status
 from paddock.kube.meta import Manifest
 

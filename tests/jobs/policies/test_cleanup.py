@@ -4,8 +4,7 @@ import pytest
 
 from jobs.gangs import build_job, build_status
 from paddock.jobs.model import CleanPods, Phase
-from paddock.jobs.policies.cleanup import read_situation
-from paddock.jobs.policies.fates import Situation
+from paddock.jobs.policies.fates import Situation, read_situation
 
 CLEANED = {
     (Phase.COMPLETED, CleanPods.ALWAYS),

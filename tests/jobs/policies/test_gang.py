@@ -41,8 +41,7 @@ from paddock.jobs.model import (
     Status,
 )
 from paddock.jobs.objects.observed import read_pod
-from paddock.jobs.objects.pods import build_pod
-from paddock.jobs.objects.sizes import find_size
+from paddock.jobs.objects.pods import build_pod, find_size
 from paddock.jobs.plan import plan
 from paddock.jobs.policies.gang import missing_ranks, plan_adoption, plan_resize, was_whole
 from paddock.kube.meta import labels_of

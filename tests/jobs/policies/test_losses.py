@@ -12,7 +12,7 @@ from paddock.jobs.model import Child, Phase, Pod, RestartPolicy, Settings, Statu
 from paddock.jobs.names import config_map_name
 from paddock.jobs.objects.pods import hash_addresses
 from paddock.jobs.plan import plan
-from paddock.jobs.policies.losses import STEADY
+from paddock.jobs.policies.restart import STEADY
 from paddock.jobs.policies.root_cause import FREE
 from paddock.jobs.sentences.explain import explain
 from paddock.kube.meta import CONFIG_MAPS

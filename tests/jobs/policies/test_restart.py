@@ -7,8 +7,7 @@ import pytest
 from jobs.gangs import NOW, build_job, build_status, cause
 from paddock.jobs.model import Phase, Rank, RestartPolicy
 from paddock.jobs.policies.backoff import delay_left, restart_delay
-from paddock.jobs.policies.losses import Losses
-from paddock.jobs.policies.restart import plan_restart
+from paddock.jobs.policies.restart import Losses, plan_restart
 from paddock.jobs.policies.root_cause import Death, Kind
 
 NO_LOSSES = Losses(0, 100)

@@ -9,8 +9,7 @@ import pytest
 
 from jobs.gangs import build_job, build_pods, deleting, failed, succeeded, with_pod
 from paddock.jobs.model import Rank, Status
-from paddock.jobs.policies.losses import Losses
-from paddock.jobs.policies.restart import plan_restart
+from paddock.jobs.policies.restart import Losses, plan_restart
 from paddock.jobs.policies.root_cause import Kind, find_root_cause, read_deaths
 from paddock.jobs.policies.success import early_servers
 

@@ -12,7 +12,7 @@ from jobs.gangs import NOW, build_job, build_pods, build_status, cause, deleting
 from paddock.jobs.actions import Plan
 from paddock.jobs.model import CauseRecord, NodeCondition, NodeState, Phase, Pod, PodPhase
 from paddock.jobs.plan import plan
-from paddock.jobs.policies.silent_nodes import LOOK_AFTER, MOST_NODES, doubtful_nodes, look_left
+from paddock.jobs.policies.lost import LOOK_AFTER, MOST_NODES, doubtful_nodes, look_left
 from paddock.jobs.sentences.explain import explain
 
 JOB = build_job()

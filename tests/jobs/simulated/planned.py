@@ -47,7 +47,7 @@ from paddock.jobs.model import (
 )
 from paddock.jobs.objects.pods import config_map_name, needs_config_map, pod_name, read_pod
 from paddock.jobs.plan import plan
-from paddock.jobs.policies.cleanup import read_situation
+from paddock.jobs.policies.fates import read_situation
 from paddock.jobs.policies.fitting import fit
 from paddock.jobs.rejoining import all_rejoin
 from paddock.kube.datasets import DatasetStatus

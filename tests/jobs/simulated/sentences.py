@@ -18,8 +18,7 @@ from paddock.jobs.model import Counts, Job, Phase, Status
 from paddock.jobs.objects.observation import find_children, read_observed
 from paddock.jobs.objects.observed import read_pod
 from paddock.jobs.plan import plan
-from paddock.jobs.policies.cleanup import read_situation
-from paddock.jobs.policies.fates import Situation, State, read_state
+from paddock.jobs.policies.fates import Situation, State, read_situation, read_state
 from paddock.jobs.policies.success import SAME_TIME
 from paddock.kube.meta import (
     PODS,

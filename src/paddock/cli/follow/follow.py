@@ -27,8 +27,7 @@ from paddock.jobs.frameworks.registry import main_container
 from paddock.jobs.model import CauseRecord, Phase, Rank
 from paddock.jobs.objects.pods import read_pod
 from paddock.jobs.sentences.cause_phrases import CAUSE_ROWS, Report
-from paddock.jobs.sentences.edit import explain_edit
-from paddock.jobs.sentences.explain import explain
+from paddock.jobs.sentences.explain import explain, explain_edit
 from paddock.kube.errors import ApiError
 from paddock.kube.meta import ENVIRONMENTS, PODS, Key, Manifest, is_controlled_by, name_of, uid_of
 from paddock.logs.progress import read_progress

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from paddock.cli.cluster.places import ClusterChoice
 from paddock.jobs.model import Job
-from paddock.jobs.policies.cleanup import read_situation
-from paddock.jobs.policies.fates import Situation
+from paddock.jobs.policies.fates import Situation, read_situation
 from paddock.views.followed import FollowedJob
 from paddock.views.outputs import find_places
 from paddock.views.stored import StoredJob

@@ -7,13 +7,13 @@ from typing import Any
 
 from paddock.cli.output.rows import format_age
 from paddock.jobs.model import Phase
-from paddock.jobs.sentences.amounts import say_amount, sort_resources
 from paddock.jobs.sentences.explain import explain
 from paddock.kube.quantities import format_quantity
 from paddock.kube.times import Moment
 from paddock.node.scheduler.queue import Capacity
 from paddock.views.jobs import build_why
 from paddock.views.queue_rows import QueueRow
+from paddock.words.amounts import say_amount, sort_resources
 from paddock.words.phrases import render
 
 HEADER = ("POSITION", "NAME", "PHASE", "RANKS", "NEEDS", "WAITS", "WHY")

@@ -23,8 +23,7 @@ from paddock.cli.output.terminal import print_table, stdout
 from paddock.cli.verb import Verb
 from paddock.jobs.manager import find_other_manager
 from paddock.jobs.model import Job, Status
-from paddock.jobs.sentences.edit import explain_edit
-from paddock.jobs.sentences.explain import explain
+from paddock.jobs.sentences.explain import explain, explain_edit
 from paddock.kube.errors import Forbidden
 from paddock.kube.meta import EVENTS, Manifest, Resource, annotations_of, metadata
 from paddock.kube.times import format_duration, read_time

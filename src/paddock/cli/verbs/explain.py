@@ -23,8 +23,7 @@ from paddock.cli.verb import Verb
 from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.exit_codes import has_failed_rank
 from paddock.jobs.model import Phase, Status
-from paddock.jobs.sentences.edit import explain_edit
-from paddock.jobs.sentences.explain import explain
+from paddock.jobs.sentences.explain import explain, explain_edit
 from paddock.kube.meta import Resource, name_of, namespace_of, uid_of
 from paddock.kube.times import Moment, format_duration
 from paddock.views.flags import LOCAL, Flags, build_next

@@ -9,8 +9,7 @@ from typing import Any
 
 from paddock.console.addresses import address_of_job
 from paddock.console.feed import Cache, Topic
-from paddock.console.page_context import PageContext, Screen
-from paddock.jobs.sentences.amounts import say_amount, sort_resources
+from paddock.console.page_context import Screen, PageContext
 from paddock.kube.errors import ApiError
 from paddock.kube.meta import NODES, PODS, name_of
 from paddock.kube.quantities import format_bytes, format_quantity
@@ -18,6 +17,7 @@ from paddock.kube.times import Moment
 from paddock.kube.usage import NODE_METRICS, read_usage
 from paddock.views.listing import choose_part, cut_part
 from paddock.views.nodes import NodeRow, read_node_rows
+from paddock.words.amounts import say_amount, sort_resources
 from paddock.words.phrases import Foreign, phrase
 
 ON_A_PAGE = 100

@@ -9,7 +9,6 @@ from paddock.console.addresses import address_of_job
 from paddock.console.feed import Topic
 from paddock.console.page_context import PageContext, Screen
 from paddock.jobs.apis.registry import KINDS
-from paddock.jobs.sentences.amounts import say_amount, sort_resources
 from paddock.kube.errors import Forbidden
 from paddock.kube.meta import (
     NODES,
@@ -32,6 +31,7 @@ from paddock.views.queue_rows import (
     read_unfinished,
 )
 from paddock.views.short_sentences import explain_briefly
+from paddock.words.amounts import say_amount, sort_resources
 from paddock.words.phrases import Foreign, Phrase, phrase
 
 WORKLOADS = Resource("kueue.x-k8s.io", "v1beta1", "Workload", "workloads")

@@ -20,7 +20,7 @@ from paddock.jobs.apis.kubeflow_sentences import Subject
 from paddock.jobs.apis.recorded import as_patch, count, mapping, read_ours, read_wanted, write_ours
 from paddock.jobs.model import Counts, Phase, RestartPolicy, Status
 from paddock.jobs.names import job_label
-from paddock.jobs.sentences.edit import explain_state
+from paddock.jobs.sentences.explain import explain_state
 from paddock.kube.meta import Manifest, key_of
 from paddock.kube.times import Moment
 

@@ -11,7 +11,8 @@ back in `jobs.objects.observed`. This module exports the functions of both.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
@@ -34,7 +35,7 @@ from paddock.jobs.labels import (
     WOKEN_ANNOTATION,
     WORKING_DIRECTORY_ANNOTATION,
 )
-from paddock.jobs.model import Intranet, Job, Rank, Role, Settings
+from paddock.jobs.model import Intranet, Job, Pod, Rank, Role, Settings
 from paddock.jobs.names import (
     OUTPUT_VOLUME,
     config_map_name,
@@ -55,7 +56,6 @@ from paddock.jobs.objects.mounted import mount_datasets
 from paddock.jobs.objects.observed import read_pod
 from paddock.jobs.objects.pod_groups import build_pod_group, find_priority_class
 from paddock.jobs.objects.schedulers import find_pod_groups, find_scheduler, is_of_volcano
-from paddock.jobs.objects.sizes import write_size
 from paddock.jobs.queued import mark_pod
 from paddock.jobs.substitutions import SUBSTITUTED_ANNOTATION, is_substituting, substitute, write_original
 from paddock.jobs.variables import ATTEMPT, CHECKPOINTS, OUTPUTS, merge_variables
@@ -327,3 +327,23 @@ def _volcano_annotations(job: Job, role: Role) -> dict[str, str]:
     if job.scheduling.queue:
         annotations["volcano.sh/queue-name"] = job.scheduling.queue
     return annotations
+
+
+# The size of a gang as text, on its pods: `ps=1,worker=2`. Each rank was started with the number of its peers, so the
+# pods themselves tell of which gang they are, whatever is edited, and whatever becomes of the record.
+
+
+_ROLE = re.compile(r"([A-Za-z][A-Za-z0-9-]*)=([0-9]{1,5})")
+
+
+def write_size(job: Job) -> str:
+    """`job`: as its gang has it (`policies.fitting`)."""
+    return ",".join(f"{role.name}={role.replicas}" for role in sorted(job.roles, key=lambda role: role.name))
+
+
+def find_size(pods: Iterable[Pod]) -> Mapping[str, int]:
+    """By role, without roles that have no ranks: what these pods say; empty where they say nothing, or several things,
+    as those of a group that was resized within its attempt (`jobs.rejoining`)."""
+    told = {pod.size for pod in pods if not pod.spare} - {""}
+    found = [_ROLE.fullmatch(each) for each in told.pop().split(",")] if len(told) == 1 else []
+    return {role[1]: size for role in found if role is not None and (size := int(role[2]))} if all(found) else {}

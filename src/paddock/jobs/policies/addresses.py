@@ -4,7 +4,7 @@ The ConfigMap never changes and programs read it once, so peers can never again 
 it lives (its node gave it a new sandbox). The ConfigMap has a hash of the addresses
 (`objects.children.hash_addresses`). A ConfigMap without the hash, or one that holds names, is taken as correct. Once a
 rank has ended nothing is compared. A network whose addresses never stay is bounded as other losses are
-(`policies.losses`).
+(`policies.restart`).
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from __future__ import annotations
 from paddock.jobs import causes
 from paddock.jobs.model import Job, Observed, Status
 from paddock.jobs.objects import pods
-from paddock.jobs.policies.losses import Losses, plan_loss
+from paddock.jobs.policies.restart import Losses, plan_loss
 from paddock.jobs.policies.verdict import Verdict
 
 

@@ -1,27 +1,38 @@
-"""What becomes of ranks that still train when those that decide have succeeded, or some of them: they have time to end.
+"""A verdict that waits for the other ranks: a failure for statuses on their way, a success for ranks that still train.
 
-The ranks of a distributed program end together, but not in the same second: when the Master of a PyTorchJob, or one
-rank of an elastic one, has succeeded, the others are about to end as well, and may be saving. Where the clean-up policy
-would end them, they have `Settings.end_wait` seconds to do so by themselves; then the job is completed without them.
+**A failure.** The statuses of a gang come from several kubelets, in no order: a kubelet whose patch failed tries again
+after 10 s (`kubelet/status_manager.go`). And a launcher may end seconds after the peer whose end it noticed. So the
+first end that is seen is not always the first that happened, and a worker's success may be behind the end of its
+server. A failure waits until every rank's end is known, at most `Settings.status_wait` seconds from the first end that
+was seen, and from a success that came so soon after it that the gang may have succeeded. Then it is judged by finish
+times (`policies.success`, `policies.root_cause`). A lost or deleted rank is judged at once, as no other end is a
+likelier cause, unless all deciding ranks may have succeeded by now; so is a rank that others go on without
+(`jobs.rejoining`), but for an error of its own, which they may have too. A success waits for no status: no end that is
+still on its way can have come `SAME_TIME` before it.
 
-Once the wait is recorded the job has succeeded, whatever is seen later: a worker that fails, is suspended or is deleted
-meanwhile changes nothing, nor does a Master whose pod is gone. With `cleanPodPolicy: None` nobody ends them, so nothing
-is waited for. Source: training-operator, which takes the Master's word and leaves the pods alone.
-
-Where all ranks decide (`Success.all_ranks`), all are waited for, without end: the last one may be saving the model. A
-job that names a bound (`Success.end_wait`) has not succeeded during that wait: a rank that fails then is judged as
-ever.
+**A success.** The ranks of a distributed program end together, but not in the same second: when the Master of a
+PyTorchJob, or one rank of an elastic one, has succeeded, the others are about to end as well, and may be saving. Where
+the clean-up policy would end them, they have `Settings.end_wait` seconds to do so by themselves; then the job is
+completed without them. Once the wait is recorded the job has succeeded, whatever is seen later: a worker that fails, is
+suspended or is deleted meanwhile changes nothing, nor does a Master whose pod is gone. With `cleanPodPolicy: None`
+nobody ends them, so nothing is waited for. Source: training-operator, which takes the Master's word and leaves the pods
+alone. Where all ranks decide (`Success.all_ranks`), all are waited for, without end: the last one may be saving the
+model. A job that names a bound (`Success.end_wait`) has not succeeded during that wait: a rank that fails then is
+judged as ever.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 
 from paddock.jobs import causes
-from paddock.jobs.model import CleanPods, Job, Phase, Pod, PodPhase, Settings, Status
+from paddock.jobs.apis.indexes import read_indexes, write_indexes
+from paddock.jobs.model import CleanPods, Exit, Job, Phase, Pod, PodPhase, Rank, Settings, Status
 from paddock.jobs.policies.failed_ranks import tell_failed
-from paddock.jobs.policies.success import ALIVE, deciding_ranks
+from paddock.jobs.policies.root_cause import Death, Kind, Seen, find_root_cause
+from paddock.jobs.policies.success import ALIVE, SAME_TIME, deciding_ranks, has_succeeded, last_success
 from paddock.jobs.policies.verdict import LOOK_AGAIN, Verdict, Wait, noticed, plan_completion
+from paddock.jobs.rejoining import all_rejoin
 from paddock.kube.times import Moment
 
 _KEEPING = (CleanPods.NEVER, CleanPods.ON_FAILURE)
@@ -102,3 +113,100 @@ def _recall(job: Job, status: Status, pods: Sequence[Pod]) -> Verdict | None:
 
 def _count(success: Verdict) -> int:
     return success.cause.succeeded if isinstance(success.cause, causes.Completed) else 1
+
+
+# A failure waits for statuses.
+
+
+_MOST_ENDED, _MOST_AWAITED = 20, 4
+"""Names in the cause, which is written again at each end; more have ended as indexes (`apis.indexes`)."""
+
+
+def first_noticed(status: Status, now: Moment) -> Moment | None:
+    """When the first end of this attempt was seen, if a verdict waits for others."""
+    return noticed(status, causes.WaitingForStatuses, now)
+
+
+def recall(status: Status, now: Moment) -> Seen:
+    """The ends that the recorded wait tells of. A lost rank is none: it stays lost."""
+    since, args = first_noticed(status, now), status.cause.args if status.cause is not None else {}
+    code, why, ranks = args.get("code"), args.get("why"), args.get("ranks")
+    if since is None or not isinstance(code, int) or not isinstance(ranks, Sequence) or not ranks:
+        return Seen()
+    ended = frozenset(map(str, ranks)) | _read_ended(args.get("ended"))
+    return Seen(ended, str(ranks[0]), Exit(code, str(why or ""), "", since))
+
+
+def plan_wait(
+    job: Job, status: Status, pods: Sequence[Pod], deaths: Collection[Death], now: Moment, settings: Settings
+) -> Wait | None:
+    """The wait before these deaths are judged; None to judge them now. `pods`: the current attempt's."""
+    root = find_root_cause(deaths)
+    awaited = _awaited(pods, {death.rank for death in deaths})
+    may_succeed = _may_succeed(job, pods, awaited)
+    if not root or not awaited or (root[0].kind is Kind.LOST and not may_succeed):
+        return None
+    # The peers of such a rank go on without it, so no end of theirs is on its way.
+    if root[0].kind < Kind.ERROR and all_rejoin(job, {death.rank for death in deaths}):
+        return None
+    since = first_noticed(status, now)
+    left = settings.status_wait - (0.0 if since is None else max(0.0, now - since))
+    if may_succeed and since is not None:
+        left += _seconds_more(job, pods, since)
+    if left <= 0:
+        return None
+    return Wait(_describe(root[0], deaths, recall(status, now), awaited, settings), left)
+
+
+def _describe(
+    root: Death, deaths: Collection[Death], seen: Seen, awaited: Sequence[Rank], settings: Settings
+) -> causes.WaitingForStatuses:
+    ended = dict.fromkeys((str(root.rank), *sorted(str(death.rank) for death in deaths), *sorted(seen.ranks)))
+    lost = root.kind is Kind.LOST
+    return causes.WaitingForStatuses(
+        ranks=tuple(ended)[:_MOST_ENDED],
+        ended=_write_ended(ended) if len(ended) > _MOST_ENDED else None,
+        awaited=tuple(map(str, awaited[:_MOST_AWAITED])),
+        count=len(awaited),
+        seconds=int(settings.status_wait),
+        code=None if lost else root.code,
+        why=None if lost else root.reason or None,
+    )
+
+
+def _write_ended(ranks: Iterable[str]) -> dict[str, str]:
+    indexes: dict[str, set[int]] = {}
+    for role, _, index in (rank.rpartition("-") for rank in ranks):
+        indexes.setdefault(role, set()).add(int(index))
+    return {role: write_indexes(found) for role, found in indexes.items()}
+
+
+def _read_ended(written: object) -> frozenset[str]:
+    if not isinstance(written, Mapping):
+        return frozenset()
+    return frozenset(f"{role}-{index}" for role, text in written.items() for index in read_indexes(str(text)))
+
+
+def _seconds_more(job: Job, pods: Sequence[Pod], since: Moment) -> float:
+    """By how much a success that came after the first end, at `since`, makes the wait longer: the statuses of the
+    others may come as late after it."""
+    latest = last_success(job, pods)
+    # One that came later than `SAME_TIME` makes no success of the gang.
+    return 0.0 if latest is None or latest - since >= SAME_TIME else max(0.0, latest - since)
+
+
+def _awaited(pods: Sequence[Pod], dead: Set[Rank]) -> tuple[Rank, ...]:
+    """Ranks whose end may have happened and is not known."""
+    return tuple(
+        sorted(
+            pod.rank
+            for pod in pods
+            if not pod.ended and pod.rank not in dead and (pod.phase is not PodPhase.PENDING or pod.node)
+        )
+    )
+
+
+def _may_succeed(job: Job, pods: Sequence[Pod], awaited: Collection[Rank]) -> bool:
+    """Whether the deciding ranks have succeeded, as far as their ends are known."""
+    succeeded = {pod.rank for pod in pods if pod.phase is PodPhase.SUCCEEDED}
+    return has_succeeded(job, succeeded.union(awaited))

@@ -14,8 +14,8 @@ from paddock.jobs import causes
 from paddock.jobs.actions import EventNote
 from paddock.jobs.model import Job, Observed, Phase, Pod, Rank, Settings, Status
 from paddock.jobs.objects import pods
+from paddock.jobs.objects.pods import find_size
 from paddock.jobs.objects.schedulers import find_other_schedulers
-from paddock.jobs.objects.sizes import find_size
 from paddock.jobs.policies.fitting import find_elastic, fit
 from paddock.jobs.policies.verdict import Verdict, plan_new_gang
 from paddock.jobs.rejoining import all_rejoin, find_changed
@@ -70,7 +70,7 @@ def plan_resize(job: Job, status: Status, observed: Observed) -> Verdict | None:
     """Recreates a gang whose size is not the edited job's: each rank was started with the number of its peers.
 
     The size of the gang is recorded as the wanted number of each role; before the first record its pods tell it. Pods
-    of ranks that the job no longer has show another size too. Ranks that rejoin (`elastic.rejoining`) come and go
+    of ranks that the job no longer has show another size too. Ranks that rejoin (`jobs.rejoining`) come and go
     within the attempt.
     """
     pods = observed.of_attempt(status.attempt)

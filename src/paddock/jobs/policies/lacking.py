@@ -1,15 +1,20 @@
-"""What a gang lacks for one more rank, by what the scheduler and the kubelets say of its spare pods."""
+"""What is told of a gang that trains with fewer ranks, and what it lacks for one more, by what the scheduler and the
+kubelets say of its pods (`jobs.rejoining`)."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
-from paddock.jobs.model import Pod, Role
+from paddock.jobs import causes
+from paddock.jobs.actions import EventNote
+from paddock.jobs.model import Job, Pod, PodPhase, Role, Status
 from paddock.jobs.policies.wake import NO_CONFIG_MAP
+from paddock.jobs.rejoining import all_rejoin, find_changed
 from paddock.jobs.waiting import ORDINARY, PROGRESS, SCHEDULER
 from paddock.kube.pod_amounts import read_pod_amounts
 from paddock.kube.quantities import format_quantity
+from paddock.words.phrases import counted
 
 _UNSCHEDULABLE = "Unschedulable"
 _INSUFFICIENT = re.compile(r"Insufficient (\w[\w./-]*\w)")
@@ -42,3 +47,31 @@ def _explain_held(pod: Pod) -> str:
         return ""
     # Without the percentage: each step would be a write of the job.
     return ": ".join(filter(None, (str(pod.rank), why, PROGRESS.sub("", message))))
+
+
+_WORKER = "worker"
+
+
+def explain_smaller(job: Job, status: Status, gang: Sequence[Pod]) -> causes.RunsSmaller:
+    """Of a group that `runs_on` without ranks that have no room. Bounds are pods in all, as torchrun counts them."""
+    elastic, said = job.launch.elastic, find_message(gang)
+    assert elastic is not None, f"{job.key} is not elastic"
+    running = sum(pod.phase is PodPhase.RUNNING and not pod.deleting for pod in gang)
+    role = job.role(_WORKER)
+    lacks = find_lacking(role, said) if role is not None else ()
+    after = status.gang_loss or None
+    return causes.RunsSmaller(_WORKER, running, elastic.least, elastic.most, after, lacks or None, said or None)
+
+
+def build_notes(job: Job, status: Status, gang: Sequence[Pod]) -> tuple[EventNote, ...]:
+    """The event of a new number of ranks within an attempt whose pods are there."""
+    changed = find_changed(job, status.sizes, ())
+    if not changed or not gang or not all_rejoin(job, changed):
+        return ()
+    said = counted(
+        "the job was resized from {before} to {count} pod, and the ranks that run form their group anew",
+        "the job was resized from {before} to {count} pods, and the ranks that run form their group anew",
+        before=sum(status.sizes.values()),
+        count=job.size,
+    )
+    return (EventNote("Resized", str(said)),)

@@ -1,13 +1,17 @@
-"""Forced deletion of pods on lost nodes: without it their names stay taken, and the next gang waits for ever.
+"""Pods whose nodes do not answer: those that should be gone, and those that should have started.
 
 A pod that is being deleted is gone when its kubelet confirms it. A kubelet that is out of reach confirms nothing, and
 the rank's next pod, which has the same name, cannot be created. So a pod is deleted by force (by UID, without grace,
 once) when it is still there `FORCE_AFTER` seconds after its grace period, on a node that has not reported for as long
-or no longer exists; on a node that reports itself not ready it is waited for.
+or no longer exists; on a node that reports itself not ready it is waited for. Kubernetes' deletionTimestamp is the time
+by which a pod should be gone, with its grace period.
 
-Kubernetes' deletionTimestamp is the time by which a pod should be gone, with its grace period. Nodes are not watched:
-the operator reads the nodes of the pods that `overdue` returns, and no other. Where it may not read nodes, nothing is
-forced, and the cause says what to type.
+A pod that ran tells itself that its node is lost: the node lifecycle controller sets its condition Ready to False
+(`Pod.unheard`). A pod that has not started tells nothing: it stays Pending, as while its image is pulled. So the nodes
+of such pods are read, once the job has waited for a minute without progress; the cause is chosen in `jobs.waiting`.
+
+Nodes are not watched, as those of a fleet change all the time: the operator reads the nodes that `overdue` and
+`doubtful_nodes` name, and no other. Where it may not read nodes, nothing is forced, and the cause says what to type.
 """
 
 from __future__ import annotations
@@ -17,7 +21,8 @@ from dataclasses import dataclass
 
 from paddock.jobs import causes
 from paddock.jobs.actions import Delete, EventNote
-from paddock.jobs.model import Job, NodeState, Observed, Pod
+from paddock.jobs.model import CauseRecord, Job, NodeState, Observed, Pod, PodPhase
+from paddock.jobs.sentences.cause_args import items_of
 from paddock.kube.meta import PODS, Key
 from paddock.kube.times import Moment
 
@@ -115,3 +120,50 @@ def _ranks(pods: Sequence[Pod]) -> tuple[str, ...]:
 
 def _nodes(pods: Sequence[Pod]) -> tuple[str, ...]:
     return tuple(sorted({pod.node for pod in pods}))
+
+
+# Pods that have not started.
+
+
+LOOK_AFTER = 60.0
+"""Seconds of waiting until nodes are read, and until they are read again. Kubernetes marks a node that does not report
+after 40 s."""
+
+MOST_NODES = 20
+"""Nodes that are read at one time."""
+
+_STARTING = (causes.PodsStarting.__name__, causes.WaitingForAddresses.__name__)
+_SILENT = causes.NodeSilent.__name__
+
+
+def is_due(cause: CauseRecord | None, now: Moment) -> bool:
+    """Whether nodes of pods that have not started are read now. `cause`: the recorded one, which stays, with its time,
+    as long as there is no progress."""
+    if cause is None or cause.reason == _SILENT:
+        return cause is not None
+    return cause.reason in _STARTING and _age(cause, now) >= LOOK_AFTER
+
+
+def doubtful_nodes(pods: Iterable[Pod], cause: CauseRecord | None, now: Moment) -> tuple[str, ...]:
+    """The names of the nodes to read. `pods`: the job's."""
+    if cause is None or not is_due(cause, now):
+        return ()
+    nodes = {pod.node for pod in pods if _should_start(pod)}
+    if cause.reason == _SILENT:
+        nodes &= set(items_of(cause.args, "nodes"))
+    return tuple(sorted(nodes)[:MOST_NODES])
+
+
+def look_left(pods: Sequence[Pod], cause: CauseRecord | None, now: Moment) -> float | None:
+    """Seconds until nodes are read, or read again; None if no pod waits on one. `cause`: the one to be recorded."""
+    if cause is None or cause.reason not in (*_STARTING, _SILENT) or not any(map(_should_start, pods)):
+        return None
+    return LOOK_AFTER if is_due(cause, now) else LOOK_AFTER - _age(cause, now)
+
+
+def _should_start(pod: Pod) -> bool:
+    return bool(pod.node) and pod.phase in (PodPhase.PENDING, PodPhase.STARTING) and not pod.deleting
+
+
+def _age(cause: CauseRecord, now: Moment) -> float:
+    return 0.0 if cause.since is None else max(0.0, now - cause.since)

@@ -8,11 +8,11 @@ operation without end. A job whose ranks survive the loss of a peer says so with
   failed because the first one did are no faults of their own. `runPolicy.backoffLimit`, the delays and the bound of
   losses are those of gangs.
 - No rank is an exception. The peers of a dead DistributedDataParallel rank, or of the torchrun that serves the
-  rendezvous store, exit within a second; a verdict waits for their ends (`policies.arrival`), so they are replaced with
+  rendezvous store, exit within a second; a verdict waits for their ends (`policies.ending`), so they are replaced with
   it. Ranks that hang instead hang on: that is what was asked for.
 - A resize, a resumption and an adoption concern every rank, so they recreate the gang as ever.
 
-The ranks of an elastic PyTorchJob survive that by themselves: its rules are in `elastic.rejoining`.
+The ranks of an elastic PyTorchJob survive that by themselves: its rules are in `jobs.rejoining`.
 
 A job whose ranks are told each other's addresses restarts as a gang whatever it asks for: a replaced pod has another
 address, and the list of an attempt never changes (`policies.addresses`).
@@ -66,7 +66,7 @@ def replaced_pods(status: Status, observed: Observed) -> tuple[Pod, ...]:
 
 
 def find_begun(job: Job, status: Status, gang: Sequence[Pod], missing: Collection[Rank]) -> Moment | None:
-    """Since when what is judged runs, which says whether losses before count on (`policies.losses`): all of a gang, or
+    """Since when what is judged runs, which says whether losses before count on (`policies.restart`): all of a gang, or
     the ranks that ended, as the others of a job that restarts per pod are older or younger. `missing`: ranks whose pods
     were there and are gone.
 

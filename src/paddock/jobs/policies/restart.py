@@ -2,8 +2,12 @@
 
 A verdict only; the fate table deletes the pods of the old attempt at the next reconcile. Rules:
 
-- Lost or deleted pods: a new attempt under any policy, and no restart is counted (`policies.losses`).
-- Otherwise the restartPolicy of the role that failed first decides (`policies.root_cause`): Never fails the job,
+- Otherwise than by the program, the gang is lost: preemption, a lost node, a drain, a deletion by somebody
+  (`root_cause.FREE`), addresses that changed. A new attempt under any policy, no restart is counted, and `backoffLimit`
+  is not asked. What ends one gang may end the next one too, so losses in a row have a bound (`Settings.loss_limit`) and
+  a back-off of their own. A gang that ran for ten minutes begins the count anew, as a container's back-off does
+  (kubelet, MaxContainerBackOff).
+- Else the restartPolicy of the role that failed first decides (`policies.root_cause`): Never fails the job,
   OnFailure and Always restart the gang, ExitCode restarts it for codes of 128 and above (Kubeflow).
 - `runPolicy.backoffLimit` is compared with `status.restarts`, and with nothing else. No limit never gives up.
 - A restart waits (`policies.backoff`).
@@ -12,13 +16,14 @@ A verdict only; the fate table deletes the pods of the old attempt at the next r
 from __future__ import annotations
 
 from collections.abc import Collection
+from dataclasses import dataclass, replace
 
 from paddock.jobs import causes
-from paddock.jobs.model import Job, RestartPolicy, Status
-from paddock.jobs.policies.backoff import restart_delay
-from paddock.jobs.policies.losses import Losses, plan_loss
+from paddock.jobs.model import Job, RestartPolicy, Settings, Status
+from paddock.jobs.policies.backoff import LONGEST_DELAY, restart_delay
 from paddock.jobs.policies.root_cause import DELETED, Death, Kind, find_root_cause, tell_end
 from paddock.jobs.policies.verdict import Verdict, plan_failure, plan_new_gang
+from paddock.kube.times import Moment
 
 _RETRYABLE = 128
 
@@ -61,3 +66,41 @@ def _retries(job: Job, root: Death) -> bool:
         # What is evicted gets SIGKILL, whether or not the kubelet still tells its exit code.
         return root.kind is Kind.EVICTED or (root.code is not None and root.code >= _RETRYABLE)
     return policy in (RestartPolicy.ON_FAILURE, RestartPolicy.ALWAYS)
+
+
+# Losses.
+
+
+STEADY = 600.0
+"""Seconds that a gang has run when the losses before it no longer count."""
+
+LONGEST_OF_ELASTIC = 20
+"""Seconds. An elastic gang is made for nodes that come and go, and goes on with those that are left."""
+
+
+@dataclass(frozen=True, slots=True)
+class Losses:
+    """Losses in a row until now, of `limit`. `longest`: seconds that the next gang waits at most."""
+
+    before: int
+    limit: int
+    longest: int = LONGEST_DELAY
+
+
+def read_losses(job: Job, status: Status, begun: Moment | None, now: Moment, settings: Settings) -> Losses:
+    """`begun`: since when what is to be judged runs; None if it does not, or that is not known."""
+    steady = begun is not None and now - begun >= STEADY
+    elastic = job.elasticity is not None or job.launch.elastic is not None
+    return Losses(0 if steady else status.losses, settings.loss_limit, LONGEST_OF_ELASTIC if elastic else LONGEST_DELAY)
+
+
+def plan_loss(cause: causes.Loss, attempt: int, losses: Losses, *, at_once: bool) -> Verdict:
+    """The next gang, or the end of the job. `at_once`: after the first loss nothing is waited for."""
+    number = losses.before + 1
+    if number > losses.limit:
+        return plan_failure(causes.LostTooOften(losses.limit, cause.reason, *cause.told()))
+    waits = number - int(at_once)
+    told = replace(cause, delay=min(restart_delay(waits), losses.longest) if waits else None)
+    if number > 1:
+        told = replace(told, loss=number, limit=losses.limit)
+    return plan_new_gang(told, attempt, losses=number)

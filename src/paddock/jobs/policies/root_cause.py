@@ -110,7 +110,7 @@ _UNKNOWN = Exit(-1)
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """Ends that were seen while a verdict waits (`policies.arrival`): whoever deletes these pods meanwhile deletes what
+    """Ends that were seen while a verdict waits (`policies.ending`): whoever deletes these pods meanwhile deletes what
     had failed before. `exit`: that of `root`, the likeliest root cause then; its time is that of the wait."""
 
     ranks: frozenset[str] = frozenset()

@@ -6,9 +6,9 @@ import re
 from fractions import Fraction
 from functools import reduce
 
-from paddock.jobs.sentences.amounts import say_amount
 from paddock.jobs.sentences.cause_args import Args, items_of, message_of, text_of, value_of
 from paddock.kube.quantities import read_quantity
+from paddock.words.amounts import say_amount
 from paddock.words.phrases import Foreign, Phrase, counted, phrase
 
 
@@ -43,7 +43,7 @@ def _explain_loss(reason: str) -> Phrase:
 _NODE_LOST, _NO_ROOM = phrase("a node was lost"), phrase("there was no room for more")
 _PREEMPTED, _DELETED = phrase("pods had to make room for others"), phrase("pods were deleted")
 _OF_RANK = re.compile(r"[a-z][a-z0-9-]*-\d+: [A-Z]")
-"""`worker-2: ErrImagePull: …`, as `elastic.lacking` says it of a pod that has a node."""
+"""`worker-2: ErrImagePull: …`, as `policies.lacking` says it of a pod that has a node."""
 
 _DETAILS = re.compile(r" \([^)]*\)")
 _LOSSES = {

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from paddock.jobs.sentences.awaited import find_awaited
 from paddock.jobs.sentences.cause_args import (
     Args,
     count_of,
@@ -19,6 +18,7 @@ from paddock.jobs.sentences.cause_args import (
 )
 from paddock.kube.datasets import format_size
 from paddock.kube.times import format_time
+from paddock.words.message_facts import find_awaited
 from paddock.words.phrases import Foreign, Names, Phrase, counted, phrase
 
 
