@@ -233,52 +233,73 @@ def _removal(facts: Facts, *, services: bool) -> tuple[Action, ...]:
 
 def _plan_gang(facts: Facts) -> Plan:
     """An unfinished job without a verdict: records counts, phase and cause, and creates what the gang lacks."""
-    missing = set(facts.missing)
-    alone = [left for rank, left in facts.delayed.items() if rank in missing]
-    wait = min(alone) if alone else backoff.delay_left(facts.status, facts.now) if facts.missing else 0.0
-    # Pods of a new attempt have the names of the old ones, so they are created once the old ones are gone.
-    waiting = wait > 0 and not facts.delayed
-    clearing = bool(facts.missing) and (bool(facts.older) or waiting or not find_free_ranks(facts))
+    job, observed, now, settings = facts.job, facts.observed, facts.now, facts.settings
+    wait = _read_delay(facts)
+    clearing = _is_clearing(facts, wait)
     needs = Needs() if clearing else read_needs(facts)
-    smaller = rejoining.runs_on(facts.job, facts.status, facts.gang)
-    phase = Phase.RESTARTING if clearing and not smaller else read_phase(facts)
     extra = _plan_spares(facts)
-    silent = silence.plan_silence(facts.gang, facts.job.size, facts.observed.pod_group, facts.now, facts.settings)
-    if clearing or wait > 0:
-        cause: causes.Cause | CauseRecord | None = _clearing_cause(facts, wait)
-    else:
-        cause = _gang_cause(facts, needs, silent.cause, extra.cause)
-    if smaller and isinstance(cause, causes.WaitingForScheduler | causes.WaitingForPodGroup):
-        cause = lacking.explain_smaller(facts.job, facts.status, facts.gang)
-    status = replace(
-        with_observed(facts, facts.status),
-        phase=phase,
-        gang_loss="" if rejoining.is_whole(facts.job, facts.gang) else facts.status.gang_loss,
-        **build_gang_counts(facts, facts.gang),
-        cause=None if cause is None else _recorded(facts, cause),
-    )
-    leftovers = children.plan_leftovers(facts.job, facts.status, facts.observed)
-    scaling = autoscaler.plan_autoscaler(facts.job, facts.observed, facts.settings)
-    wakes = wake.plan_wakes(facts.job, facts.status, facts.observed, facts.settings)
-    left = deadline.next_look(facts.job, status, facts.now, facts.observed.clock_off)
+    silent = silence.plan_silence(facts.gang, job.size, observed.pod_group, now, settings)
+    held = _clearing_cause(facts, wait) if clearing or wait > 0 else None
+    cause = held or _gang_cause(facts, needs, silent.cause, extra.cause)
+    status = _record_gang(facts, cause, clearing=clearing)
     return Plan(
         status,
-        (*_pod_deletes(facts), *leftovers, *scaling, *needs.actions, *wakes, *extra.actions),
         (
-            *((build_note(Phase.PENDING, status.cause),) if facts.status.phase is Phase.NONE and status.cause else ()),
-            *lacking.build_notes(facts.job, facts.status, facts.gang),
-            *(gang.explain_no_gang(facts.job, facts.settings) if facts.status.phase is Phase.NONE else ()),
-            *build_address_notes(facts, needs.actions),
+            *_pod_deletes(facts),
+            *children.plan_leftovers(job, facts.status, observed),
+            *autoscaler.plan_autoscaler(job, observed, settings),
+            *needs.actions,
+            *wake.plan_wakes(job, facts.status, observed, settings),
+            *extra.actions,
         ),
+        _build_gang_notes(facts, status, needs),
         _earliest(
             wait or None,
-            left,
+            deadline.next_look(job, status, now, observed.clock_off),
             needs.retry,
             silent.left,
-            elastic_size.smaller_left(facts.job, facts.gang, facts.now, facts.settings, facts.observed.refused),
+            elastic_size.smaller_left(job, facts.gang, now, settings, observed.refused),
             extra.left,
-            lost.look_left(facts.gang, status.cause, facts.now),
+            lost.look_left(facts.gang, status.cause, now),
         ),
+    )
+
+
+def _read_delay(facts: Facts) -> float:
+    """Seconds until the next missing pod may be created; 0 if one may, or none is missing."""
+    missing = set(facts.missing)
+    alone = [left for rank, left in facts.delayed.items() if rank in missing]
+    return min(alone) if alone else backoff.delay_left(facts.status, facts.now) if facts.missing else 0.0
+
+
+def _is_clearing(facts: Facts, wait: float) -> bool:
+    """Whether missing pods wait for others to go, or for a back-off of the whole gang."""
+    # Pods of a new attempt have the names of the old ones, so they are created once the old ones are gone.
+    waiting = wait > 0 and not facts.delayed
+    return bool(facts.missing) and (bool(facts.older) or waiting or not find_free_ranks(facts))
+
+
+def _record_gang(facts: Facts, cause: causes.Cause | CauseRecord | None, *, clearing: bool) -> Status:
+    smaller = rejoining.runs_on(facts.job, facts.status, facts.gang)
+    # What trains without some of its ranks waits for nothing.
+    if smaller and isinstance(cause, causes.WaitingForScheduler | causes.WaitingForPodGroup):
+        cause = lacking.explain_smaller(facts.job, facts.status, facts.gang)
+    return replace(
+        with_observed(facts, facts.status),
+        phase=Phase.RESTARTING if clearing and not smaller else read_phase(facts),
+        gang_loss="" if rejoining.is_whole(facts.job, facts.gang) else facts.status.gang_loss,
+        **build_gang_counts(facts, facts.gang),
+        cause=cause.record(facts.now, facts.status.cause) if isinstance(cause, causes.Cause) else cause,
+    )
+
+
+def _build_gang_notes(facts: Facts, status: Status, needs: Needs) -> tuple[EventNote, ...]:
+    new = facts.status.phase is Phase.NONE
+    return (
+        *((build_note(Phase.PENDING, status.cause),) if new and status.cause else ()),
+        *lacking.build_notes(facts.job, facts.status, facts.gang),
+        *(gang.explain_no_gang(facts.job, facts.settings) if new else ()),
+        *build_address_notes(facts, needs.actions),
     )
 
 
@@ -350,7 +371,3 @@ def _refused(facts: Facts, actions: Sequence[Action]) -> causes.Cause | None:
     creates = [action for action in actions if isinstance(action, Create)]
     needed = {f"{create.resource.kind} {create.key.name}" for create in creates}
     return plan_refused_cause(facts.observed.refused, needed)
-
-
-def _recorded(facts: Facts, cause: causes.Cause | CauseRecord) -> CauseRecord:
-    return cause if isinstance(cause, CauseRecord) else cause.record(facts.now, facts.status.cause)
