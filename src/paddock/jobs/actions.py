@@ -37,11 +37,11 @@ class Built:
 
 @dataclass(frozen=True, slots=True)
 class Create:
-    """Create the object of `recipe`. `optional`: as of `Patch`."""
+    """Create the object of `recipe`."""
 
     resource: Resource
     recipe: Recipe
-    optional: bool = False
+    optional: bool = False  # as of `Patch`
 
     @property
     def key(self) -> Key:
@@ -55,25 +55,26 @@ class Create:
 
 @dataclass(frozen=True, slots=True)
 class Delete:
-    """Delete by UID, never by name alone. `grace` in seconds, None for the pod's own. `former`: a former job owned it
-    when the cache heard of it last. It may have been orphaned since, and is read first: what nobody owns is left."""
+    """Delete by UID, never by name alone."""
 
     resource: Resource
     key: Key
     uid: str
-    grace: int | None = None
+    grace: int | None = None  # seconds, None for the pod's own
     former: bool = False
+    """A former job owned it when the cache heard of it last. It may have been orphaned since, and is read first: what
+    nobody owns is left."""
 
 
 @dataclass(frozen=True, slots=True)
 class Patch:
-    """A merge patch, guarded by UID. `optional`: best effort; a failure is logged, and nothing else."""
+    """A merge patch, guarded by UID."""
 
     resource: Resource
     key: Key
     uid: str
     patch: Manifest
-    optional: bool = False
+    optional: bool = False  # best effort: a failure is logged, and nothing else
 
 
 Action = Create | Delete | Patch
@@ -81,22 +82,18 @@ Action = Create | Delete | Patch
 
 @dataclass(frozen=True, slots=True)
 class EventNote:
-    """An event to publish on the job: `type` Normal or Warning, `reason` in CamelCase, one English sentence."""
+    """An event to publish on the job."""
 
-    reason: str
-    message: str
-    type: str = "Normal"
+    reason: str  # in CamelCase
+    message: str  # one English sentence
+    type: str = "Normal"  # or Warning
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The whole decision of one reconcile, printable and comparable.
+    """The whole decision of one reconcile, printable and comparable."""
 
-    If `status` differs from the recorded one, record it first. If it differs in what is `decisive`, `actions` is empty
-    and the next reconcile acts. `requeue_after`: seconds until time alone changes the decision.
-    """
-
-    status: Status
-    actions: tuple[Action, ...] = ()
+    status: Status  # is recorded first, if it differs from the recorded one
+    actions: tuple[Action, ...] = ()  # none if the status differs in what is `decisive`: the next reconcile acts
     events: tuple[EventNote, ...] = ()
-    requeue_after: float | None = None
+    requeue_after: float | None = None  # seconds until time alone changes the decision

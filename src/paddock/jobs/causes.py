@@ -55,10 +55,9 @@ class Cause:
 
 @dataclass(frozen=True, slots=True)
 class InvalidJob(Cause):
-    """The edited manifest is not valid; the operator records it, as there is no job to plan for. `problems`:
-    `spec.worker.replicas: found 0, …`."""
+    """The edited manifest is not valid; the operator records it, as there is no job to plan for."""
 
-    problems: tuple[str, ...]
+    problems: tuple[str, ...]  # `spec.worker.replicas: found 0, …`
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,35 +67,34 @@ class NoReplicas(Cause):
 
 @dataclass(frozen=True, slots=True)
 class ObjectInTheWay(Cause):
-    """Objects with another owner, or none, have names that the job needs. `objects`: `Pod demo-worker-0`, of the first
-    of them. `former`: their owner is a deleted job of the same name; they are deleted, and pods of it that have other
-    names are waited for too, as they hold devices. `command`: what a person types to remove what is not deleted."""
+    """Objects with another owner, or none, have names that the job needs."""
 
-    objects: tuple[str, ...]
+    objects: tuple[str, ...]  # the first of them: `Pod demo-worker-0`
     former: bool = False
-    command: str | None = None
+    """Their owner is a deleted job of the same name; they are deleted, and pods of it that have other names are waited
+    for too, as they hold devices."""
+    command: str | None = None  # what a person types to remove what is not deleted
 
 
 @dataclass(frozen=True, slots=True)
 class ObjectsRefused(Cause):
     """The API server refuses to create them: a quota, an admission webhook, a missing right of the operator. The
-    operator retries within a minute. `objects`: `Pod demo-worker-0`; `message`: the server's sentence about the
-    first."""
+    operator retries within a minute."""
 
-    objects: tuple[str, ...]
-    message: str = ""
+    objects: tuple[str, ...]  # `Pod demo-worker-0`
+    message: str = ""  # the server's sentence about the first
 
 
 @dataclass(frozen=True, slots=True)
 class ObjectsNotCreated(Cause):
-    """The API server fails to create them, `tries` times in a row or more: an admission webhook that does not answer,
-    an overloaded server. The operator retries within a minute. `message`: the server's sentence about the first."""
+    """The API server fails to create them: an admission webhook that does not answer, an overloaded server. The
+    operator retries within a minute."""
 
     counters: ClassVar[tuple[str, ...]] = ("tries",)
 
     objects: tuple[str, ...]
-    message: str = ""
-    tries: int = 0
+    message: str = ""  # the server's sentence about the first
+    tries: int = 0  # so many in a row, or more
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,61 +107,55 @@ class NoFreePort(Cause):
 
 @dataclass(frozen=True, slots=True)
 class OwnAccountNamed(Cause):
-    """The pods of `role` would run under a service account of Paddock itself, or read its token: none is created.
-    `field`: of the role (`template.spec.serviceAccountName`); `name`: what it names; `account`: whose token that is,
-    None where it is the account."""
+    """The pods of `role` would run under a service account of Paddock itself, or read its token: none is created."""
 
     role: str
-    field: str
-    name: str
+    field: str  # of the role: `template.spec.serviceAccountName`
+    name: str  # what it names
     namespace: str
-    account: str | None = None
+    account: str | None = None  # whose token that is, None where it is the account
 
 
 @dataclass(frozen=True, slots=True)
 class WaitingForDataset(Cause):
-    """A Dataset that the job mounts is not there yet, and `more` others. `percent`, `done` and `total` (bytes): as in
-    its status; 0 for what is not known. `message`: why nothing is fetched yet."""
+    """A Dataset that the job mounts is not there yet. Numbers as in its status; 0 for what is not known."""
 
     counters: ClassVar[tuple[str, ...]] = ("dataset", "percent", "done", "total", "message", "more")
 
     dataset: str
     percent: int = 0
-    done: int = 0
-    total: int = 0
-    message: str = ""
-    more: int = 0
+    done: int = 0  # bytes
+    total: int = 0  # bytes
+    message: str = ""  # why nothing is fetched yet
+    more: int = 0  # others that are not there
 
 
 @dataclass(frozen=True, slots=True)
 class DatasetMissing(Cause):
-    """A Dataset that the job mounts does not exist, or is being deleted. `nearest`: a similar name of the namespace,
-    empty without one; `known`: some of its names."""
+    """A Dataset that the job mounts does not exist, or is being deleted."""
 
     dataset: str
     namespace: str
-    nearest: str = ""
-    known: tuple[str, ...] = ()
+    nearest: str = ""  # a similar name of the namespace, empty without one
+    known: tuple[str, ...] = ()  # some of its names
     deleting: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class DatasetFailed(Cause):
-    """A Dataset that the job mounts could not be fetched. `message`: its own, with what to do; `retries`: it is tried
-    again by itself."""
+    """A Dataset that the job mounts could not be fetched."""
 
     dataset: str
-    message: str = ""
-    retries: bool = False
+    message: str = ""  # its own, with what to do
+    retries: bool = False  # it is tried again by itself
 
 
 @dataclass(frozen=True, slots=True)
 class DatasetsUnserved(Cause):
-    """The job mounts a Dataset, and this operator sees none: it was started without, or the server refuses them.
-    `message`: the server's answer."""
+    """The job mounts a Dataset, and this operator sees none: it was started without, or the server refuses them."""
 
     dataset: str
-    message: str = ""
+    message: str = ""  # the server's answer
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,44 +167,41 @@ class WaitingForOldPods(Cause):
 
 @dataclass(frozen=True, slots=True)
 class WaitingForNode(Cause):
-    """Overdue pods on nodes that are unreachable or deleted. After `seconds` the pods are deleted by force."""
+    """Overdue pods on nodes that are unreachable or deleted."""
 
     ranks: tuple[str, ...]
     nodes: tuple[str, ...]
-    seconds: int
+    seconds: int  # until the pods are deleted by force
 
 
 @dataclass(frozen=True, slots=True)
 class NodeNotReady(Cause):
-    """Overdue pods on nodes that report NotReady themselves: their kubelets run, so no pod is deleted by force.
-    `pods`: their names."""
+    """Overdue pods on nodes that report NotReady themselves: their kubelets run, so no pod is deleted by force."""
 
     ranks: tuple[str, ...]
     nodes: tuple[str, ...]
     namespace: str
-    pods: tuple[str, ...]
+    pods: tuple[str, ...]  # their names
 
 
 @dataclass(frozen=True, slots=True)
 class NodeUnknown(Cause):
-    """Overdue pods on nodes that this operator has no right to read, so no pod is deleted by force. `pods`: their
-    names."""
+    """Overdue pods on nodes that this operator has no right to read, so no pod is deleted by force."""
 
     ranks: tuple[str, ...]
     nodes: tuple[str, ...]
     namespace: str
-    pods: tuple[str, ...]
+    pods: tuple[str, ...]  # their names
 
 
 @dataclass(frozen=True, slots=True)
 class NodeSilent(Cause):
-    """Pods that do not start, or are not heard of any more, as their nodes are not ready. `state`: a `NodeState`;
-    `moment`: since when, in seconds since the epoch."""
+    """Pods that do not start, or are not heard of any more, as their nodes are not ready."""
 
     ranks: tuple[str, ...]
     nodes: tuple[str, ...]
-    state: str
-    moment: int | None = None
+    state: str  # a `NodeState`
+    moment: int | None = None  # since when, in seconds since the epoch
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,30 +214,28 @@ class WaitingForPods(Cause):
 
 @dataclass(frozen=True, slots=True)
 class WaitingForScheduler(Cause):
-    """Pods that are not scheduled, and the scheduler's message. `placed`: pods of the gang that have a node, and hold
-    their room while the others wait."""
+    """Pods that are not scheduled."""
 
     pods: int
     wanted: int
-    message: str = ""
-    placed: int = 0
+    message: str = ""  # the scheduler's
+    placed: int = 0  # pods of the gang that have a node, and hold their room while the others wait
 
 
 @dataclass(frozen=True, slots=True)
 class SchedulerSilent(Cause):
-    """Pods that the scheduler which they name has not looked at, `seconds` after they were created: it may not be
-    installed."""
+    """Pods that the scheduler which they name has not looked at: it may not be installed."""
 
     scheduler: str
     pods: int
     wanted: int
-    seconds: int
+    seconds: int  # since they were created
 
 
 @dataclass(frozen=True, slots=True)
 class WaitingForPodGroup(Cause):
-    """Pods that are not scheduled because of their PodGroup, and its phase and message: its queue has not admitted it,
-    or not all of its pods have room."""
+    """Pods that are not scheduled because of their PodGroup: its queue has not admitted it, or not all of its pods have
+    room."""
 
     pods: int
     wanted: int
@@ -259,19 +246,19 @@ class WaitingForPodGroup(Cause):
 
 @dataclass(frozen=True, slots=True)
 class BuildingEnvironment(Cause):
-    """The image stands for an Environment that is being built. `message` names it, without the percentage."""
+    """The image stands for an Environment that is being built."""
 
     pods: int
     wanted: int
-    message: str = ""
+    message: str = ""  # names it, without the percentage
 
 
 @dataclass(frozen=True, slots=True)
 class EnvironmentFailed(Cause):
-    """The image stands for an Environment whose build failed. `message`: its name, the reason and what to do."""
+    """The image stands for an Environment whose build failed."""
 
     rank: str
-    message: str = ""
+    message: str = ""  # its name, the reason and what to do
 
 
 @dataclass(frozen=True, slots=True)
@@ -292,10 +279,10 @@ class ConfigurationWrong(Cause):
 
 @dataclass(frozen=True, slots=True)
 class ContainerWaiting(Cause):
-    """Any other waiting reason of a container. `why`: the kubelet's reason."""
+    """Any other waiting reason of a container."""
 
     rank: str
-    why: str
+    why: str  # the kubelet's reason
     message: str = ""
 
 
@@ -324,58 +311,51 @@ class PodsStarting(Cause):
 
 @dataclass(frozen=True, slots=True)
 class WaitingForStatuses(Cause):
-    """Ranks have ended, and the ends of others may be on their way: after `seconds` the job is judged.
-
-    `ranks`: those that have ended, the likeliest root cause first, some of them where they are many; `code` and `why`
-    (the kubelet's reason) are its, None if it was lost. `ended`: all of them, where these are more than are named:
-    indexes by role, `{worker: "0-599"}`. `awaited`: some of the others, which are `count`.
-    """
+    """Ranks have ended, and the ends of others may be on their way."""
 
     ranks: tuple[str, ...]
-    awaited: tuple[str, ...]
-    count: int
-    seconds: int
-    code: int | None = None
-    why: str | None = None
+    """Those that have ended, the likeliest root cause first, some of them where they are many."""
+    awaited: tuple[str, ...]  # some of the others
+    count: int  # of the others
+    seconds: int  # until the job is judged
+    code: int | None = None  # of the first rank; None if it was lost
+    why: str | None = None  # the kubelet's reason, of the same
     ended: Mapping[str, str] | None = None
+    """All that have ended, where these are more than are named: indexes by role, `{worker: "0-599"}`."""
 
 
 @dataclass(frozen=True, slots=True)
 class ClockUnsure(Cause):
-    """A limit has passed by the API server's clock, but its readings disagree by `seconds` with the time that has gone
-    by: somebody has set it, or several servers have different ones. Nothing is failed or deleted meanwhile."""
+    """A limit has passed by the API server's clock, but somebody has set it, or several servers have different ones.
+    Nothing is failed or deleted meanwhile."""
 
-    seconds: int
+    seconds: int  # by which its readings disagree with the time that has gone by
 
 
 @dataclass(frozen=True, slots=True)
 class WaitingForMaster(Cause):
-    """All workers have succeeded, and Masters still run (`ranks`): after `seconds` the job is completed."""
+    """All workers have succeeded, and Masters still run."""
 
     ranks: tuple[str, ...]
-    seconds: int
+    seconds: int  # until the job is completed
 
 
 @dataclass(frozen=True, slots=True)
 class WaitingForWorkers(Cause):
-    """The ranks that decide have succeeded, `succeeded` of them, and others still train (`ranks`): after `seconds` the
-    job is completed."""
+    """The ranks that decide have succeeded, and others still train."""
 
     ranks: tuple[str, ...]
-    seconds: int
+    seconds: int  # until the job is completed
     succeeded: int
 
 
 @dataclass(frozen=True, slots=True)
 class WaitingForLastRanks(Cause):
-    """Ranks have ended well, and others of a job in which each decides still run (`ranks`): after `seconds`, which the
-    job itself names (`model.Success.end_wait`), it is completed without them; None where they are waited for."""
+    """Ranks have ended well, and others of a job in which each decides still run."""
 
     ranks: tuple[str, ...]
     seconds: int | None = None
-
-
-# A new attempt: the whole gang is recreated.
+    """Until the job is completed without them, as it names itself (`model.Success.end_wait`); None: without end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -387,43 +367,40 @@ class NewAttempt(Cause):
 
 @dataclass(frozen=True, slots=True)
 class Failure(Cause):
-    """How the program failed. `ranks`: more than one if they failed in the same second; `code`: the exit code as a
-    shell reports it; `memory`: out of memory; `server`: a parameter server, which ended before the workers; `evicted`:
-    its node was short of what it used; `message`: the kubelet's, of an eviction, or of a program that could not be
-    started and so has no log; `error`: the last line of the exception of the first of `ranks`, or without one `last`:
-    the last line that it printed. Both are None where the end itself is the reason: a signal, memory, an eviction."""
+    """How the program failed."""
 
-    ranks: tuple[str, ...]
-    code: int | None = None
-    memory: bool = False
-    server: bool = False
+    ranks: tuple[str, ...]  # more than one if they failed in the same second
+    code: int | None = None  # the exit code as a shell reports it
+    memory: bool = False  # out of memory
+    server: bool = False  # a parameter server, which ended before the workers
     message: str | None = field(default=None, kw_only=True)
-    evicted: bool = field(default=False, kw_only=True)
-    error: str | None = field(default=None, kw_only=True)
-    last: str | None = field(default=None, kw_only=True)
+    """The kubelet's, of an eviction, or of a program that could not be started and so has no log."""
+    evicted: bool = field(default=False, kw_only=True)  # its node was short of what it used
+    # Both are None where the end itself is the reason: a signal, memory, an eviction.
+    error: str | None = field(default=None, kw_only=True)  # last line of the exception of the first of `ranks`
+    last: str | None = field(default=None, kw_only=True)  # without an exception: the last line that it printed
 
 
 @dataclass(frozen=True, slots=True)
 class RankRestarted(Failure):
-    """A rank failed, and its role's policy restarts the gang. `restart`: its number, of `limit` if there is one.
-    `alone`: the ranks whose pods are replaced while the others stay (`policies.one_pod`); None for the whole gang."""
+    """A rank failed, and its role's policy restarts the gang."""
 
     starts_attempt: ClassVar[bool] = True
-    restart: int = 1
-    limit: int | None = None
+    restart: int = 1  # its number
+    limit: int | None = None  # of restarts, if there is one
     delay: int = 0
     alone: tuple[str, ...] | None = None
+    """The ranks whose pods are replaced while the others stay (`policies.one_pod`); None for the whole gang."""
 
 
 @dataclass(frozen=True, slots=True)
 class Loss(NewAttempt):
-    """The gang was lost through no fault of the program: no restart is counted. `loss`: its number of those in a row,
-    from the second on, of `limit`. `alone`: as in `RankRestarted`."""
+    """The gang was lost through no fault of the program: no restart is counted."""
 
     delay: int | None = field(default=None, kw_only=True)
-    loss: int | None = field(default=None, kw_only=True)
-    limit: int | None = field(default=None, kw_only=True)
-    alone: tuple[str, ...] | None = field(default=None, kw_only=True)
+    loss: int | None = field(default=None, kw_only=True)  # its number of those in a row, from the second on
+    limit: int | None = field(default=None, kw_only=True)  # of losses in a row
+    alone: tuple[str, ...] | None = field(default=None, kw_only=True)  # as in `RankRestarted`
 
     def told(self) -> tuple[tuple[str, ...], str]:
         """The ranks that were lost and Kubernetes' reason, for `LostTooOften`."""
@@ -442,10 +419,10 @@ class PodsDeleted(Loss):
 
 @dataclass(frozen=True, slots=True)
 class PodsLost(Loss):
-    """Pods went with their node, or had to make room (`why`: NodeLost, PreemptionByScheduler)."""
+    """Pods went with their node, or had to make room."""
 
     ranks: tuple[str, ...]
-    why: str
+    why: str  # NodeLost, PreemptionByScheduler
 
     def told(self) -> tuple[tuple[str, ...], str]:
         return self.ranks, self.why
@@ -483,19 +460,17 @@ class GangGrown(NewAttempt):
 
 @dataclass(frozen=True, slots=True)
 class RunsSmaller(Cause):
-    """The gang trains with `size` ranks of `role`, fewer than its manifest asks for. `after`: the loss since which it
-    is smaller (`Status.gang_loss`); None if it began so. `lacks`: what one more rank needs of what the scheduler finds
-    lacking, `cpu=500m`. `message`: the scheduler's, about the ranks that the gang lacks."""
+    """The gang trains with fewer ranks than its manifest asks for."""
 
     counters: ClassVar[tuple[str, ...]] = ("message", "lacks")
 
     role: str
-    size: int
+    size: int  # its ranks
     least: int
     most: int
-    after: str | None = None
-    lacks: tuple[str, ...] | None = None
-    message: str | None = None
+    after: str | None = None  # the loss since which it is smaller (`Status.gang_loss`); None if it began so
+    lacks: tuple[str, ...] | None = None  # what one more rank needs of what the scheduler finds lacking, `cpu=500m`
+    message: str | None = None  # the scheduler's, about the ranks that the gang lacks
 
 
 @dataclass(frozen=True, slots=True)
@@ -544,14 +519,13 @@ class Deleting(Cause):
 
 @dataclass(frozen=True, slots=True)
 class Completion(Cause):
-    """The ranks that decide succeeded. `failed`: ranks that failed all the same, so that who waits for the job exits
-    with 1 (`policies.failed_ranks`): the likeliest root cause first, at most 5; `more`: how many others there are. How
-    the first of them ended is in the arguments of `Failure`, and in `why`: Kubernetes' reason, of one that was lost.
-    `echoes`: ranks whose failure only followed from the end of others, at most 5. Older records have of
-    these `failed`, in no order and with the echoes, and the `code`, where all had the same."""
+    """The ranks that decide succeeded. How the first of `failed` ended is in the fields of `Failure`. Older records
+    have of these `failed`, in no order and with the echoes, and the `code`, where all had the same."""
 
     failed: tuple[str, ...] | None = field(default=None, kw_only=True)
-    more: int | None = field(default=None, kw_only=True)
+    """Ranks that failed all the same, so that who waits for the job exits with 1 (`policies.failed_ranks`): the
+    likeliest root cause first, at most 5."""
+    more: int | None = field(default=None, kw_only=True)  # how many others failed
     code: int | None = field(default=None, kw_only=True)
     memory: bool = field(default=False, kw_only=True)
     server: bool = field(default=False, kw_only=True)
@@ -559,30 +533,31 @@ class Completion(Cause):
     evicted: bool = field(default=False, kw_only=True)
     error: str | None = field(default=None, kw_only=True)
     last: str | None = field(default=None, kw_only=True)
-    why: str | None = field(default=None, kw_only=True)
+    why: str | None = field(default=None, kw_only=True)  # Kubernetes' reason, of one that was lost
     echoes: tuple[str, ...] | None = field(default=None, kw_only=True)
+    """Ranks whose failure only followed from the end of others, at most 5."""
 
 
 @dataclass(frozen=True, slots=True)
 class Completed(Completion):
-    """All deciding ranks succeeded. `succeeded`: how many ranks did, but for those that serve."""
+    """All deciding ranks succeeded."""
 
-    succeeded: int
+    succeeded: int  # how many ranks did, but for those that serve
 
 
 @dataclass(frozen=True, slots=True)
 class CompletedServersKept(Completion):
-    """As `Completed`, and the clean-up policy keeps pods that still run: servers, which never
-    exit by themselves, or workers that the Master did not wait for. `kept`: their ranks; `policy`: the API's word."""
+    """As `Completed`, and the clean-up policy keeps pods that still run: servers, which never exit by themselves, or
+    workers that the Master did not wait for."""
 
     succeeded: int
-    kept: tuple[str, ...]
-    policy: str
+    kept: tuple[str, ...]  # their ranks
+    policy: str  # the API's word
 
 
 @dataclass(frozen=True, slots=True)
 class CompletedWithoutMaster(Completion):
-    """All workers succeeded, and Masters (`ranks`) ran `seconds` longer."""
+    """All workers succeeded, and Masters ran longer."""
 
     ranks: tuple[str, ...]
     seconds: int
@@ -590,7 +565,7 @@ class CompletedWithoutMaster(Completion):
 
 @dataclass(frozen=True, slots=True)
 class CompletedWithoutWorkers(Completion):
-    """The ranks that decide succeeded, and others (`ranks`) still trained `seconds` later: the clean-up ends them."""
+    """The ranks that decide succeeded, and others still trained later: the clean-up ends them."""
 
     ranks: tuple[str, ...]
     seconds: int
@@ -622,18 +597,17 @@ class DeadlineExceeded(Cause):
 
 @dataclass(frozen=True, slots=True)
 class Cancelled(Cause):
-    """Somebody has cancelled the job. `who`: as that program says it; empty where it says nothing."""
+    """Somebody has cancelled the job."""
 
-    who: str = ""
+    who: str = ""  # as that program says it; empty where it says nothing
 
 
 @dataclass(frozen=True, slots=True)
 class LostTooOften(Cause):
-    """The gang was lost more than `limit` times in a row (`Loss`), each time soon after it began. `last`: the reason of
-    the last loss, with its `ranks` and `why`."""
+    """The gang was lost too often in a row (`Loss`), each time soon after it began."""
 
-    limit: int
-    last: str
+    limit: int  # losses in a row
+    last: str  # the reason of the last one, with its `ranks` and `why`
     ranks: tuple[str, ...] = ()
     why: str = ""
 

@@ -18,20 +18,15 @@ _INDEX = "https://www.paddlepaddle.org.cn/packages/stable/"
 
 @dataclass(frozen=True, slots=True)
 class Device:
-    """`modes`: in which PaddlePaddle trains on it, on Linux. `resources`: patterns of the names of whole devices in
-    Kubernetes. `parts`: patterns of names that count memory or percents of one. `variable`: which devices a process
-    sees. `packages`: what pip installs, from `index` (None: PyPI). `docker`: options of `docker run` for all devices of
-    the machine. `windows`: whether PaddlePaddle trains on it on Windows, on one machine."""
-
     name: str
-    modes: tuple[str, ...]
-    resources: str
-    parts: str
-    variable: str
-    packages: tuple[str, ...]
-    index: str | None
-    docker: tuple[str, ...]
-    windows: bool = False
+    modes: tuple[str, ...]  # in which PaddlePaddle trains on it, on Linux
+    resources: str  # patterns of the names of whole devices in Kubernetes
+    parts: str  # patterns of names that count memory or percents of one
+    variable: str  # which devices a process sees
+    packages: tuple[str, ...]  # what pip installs
+    index: str | None  # from where; None: PyPI
+    docker: tuple[str, ...]  # options of `docker run` for all devices of the machine
+    windows: bool = False  # whether PaddlePaddle trains on it on Windows, on one machine
 
 
 DEVICES = (

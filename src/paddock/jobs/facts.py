@@ -14,32 +14,26 @@ from paddock.kube.times import Moment
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """The inputs of one reconcile, and what follows from them. `gang`: pods of the recorded attempt, as far as the
-    record does not know better: those that were cleared away since their ranks succeeded are among them
-    (`jobs.successes`), and those of a gang that has run do run; `older`: pods of earlier attempts; `replaced`: those of
-    this attempt whose ranks have, or get, another; `missing`: ranks without a pod; `whole`: every rank has had its pod
-    in this attempt, so a missing pod was deleted: `gone`, of ranks that others need; `delayed`: ranks that start again
-    alone, and not yet; `overdue`: what to do about pods that should be gone by now; `losses`: those in a row until now.
-
-    Not among the pods of `observed`: `spares`, those of the attempt that hold room for a larger gang, and `surplus`, of
-    ranks that the job no longer has (`jobs.rejoining`)."""
+    """The inputs of one reconcile, and what follows from them."""
 
     job: Job
     status: Status
-    observed: Observed
+    observed: Observed  # without `spares`, `surplus` and pods that leave
     now: Moment
     settings: Settings
     gang: tuple[Pod, ...]
-    older: tuple[Pod, ...]
-    replaced: tuple[Pod, ...]
-    missing: tuple[Rank, ...]
-    whole: bool
-    overdue: lost.Overdue
-    losses: restart.Losses
-    gone: tuple[Rank, ...] = ()
-    delayed: Mapping[Rank, float] = field(default_factory=dict)
-    spares: tuple[Pod, ...] = ()
-    surplus: tuple[Pod, ...] = ()
+    """Pods of the recorded attempt, as far as the record does not know better: those that were cleared away since their
+    ranks succeeded are among them (`jobs.successes`), and those of a gang that has run do run."""
+    older: tuple[Pod, ...]  # of earlier attempts
+    replaced: tuple[Pod, ...]  # of this attempt, whose ranks have, or get, another
+    missing: tuple[Rank, ...]  # ranks without a pod
+    whole: bool  # every rank has had its pod in this attempt, so a missing pod was deleted
+    overdue: lost.Overdue  # what to do about pods that should be gone by now
+    losses: restart.Losses  # those in a row until now
+    gone: tuple[Rank, ...] = ()  # ranks whose pod was deleted, of those that others need
+    delayed: Mapping[Rank, float] = field(default_factory=dict)  # ranks that start again alone, and not yet: seconds
+    spares: tuple[Pod, ...] = ()  # of the attempt, which hold room for a larger gang
+    surplus: tuple[Pod, ...] = ()  # of ranks that the job no longer has (`jobs.rejoining`)
 
 
 def read_facts(job: Job, status: Status, observed: Observed, now: Moment, settings: Settings) -> Facts:

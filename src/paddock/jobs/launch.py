@@ -17,35 +17,31 @@ _NUMBER = re.compile("[0-9]{1,9}")
 
 @dataclass(frozen=True, slots=True)
 class Elastic:
-    """`elasticPolicy` (training-operator v1.9). `least` and `most`: pods, with its defaults. None, empty and False: not
-    said. `conf`: key and value, in the order of the manifest. `metrics`: those of the HorizontalPodAutoscaler, in the
-    shape of autoscaling/v2; None for no autoscaler. `launched`: a launcher starts the processes, as far as the commands
-    show; without one nobody agrees on anything."""
+    """`elasticPolicy` (training-operator v1.9), with its defaults. None, empty and False: not said."""
 
-    least: int
-    most: int
+    least: int  # pods
+    most: int  # pods
     backend: str = ""
     host: str = ""
     port: int | None = None
     id: str = ""
-    conf: tuple[tuple[str, str], ...] = ()
+    conf: tuple[tuple[str, str], ...] = ()  # key and value, in the order of the manifest
     standalone: bool = False
     processes: int | None = None
     max_restarts: int | None = None
-    metrics: tuple[Mapping[str, Any], ...] | None = None
+    metrics: tuple[Mapping[str, Any], ...] | None = None  # autoscaling/v2 of its autoscaler; None for none
     launched: bool = True
+    """A launcher starts the processes, as far as the commands show; without one nobody agrees on anything."""
 
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """`processes`: nprocPerNode as torchrun reads it: `auto`, `cpu`, `gpu` or a number; empty where it is not said.
-    `etcd`: PaddlePaddle's launchers meet at an etcd of the user's own; with `survives_losses` they go on without one of
-    them (`reading.etcd`)."""
+    """How the processes of a job are started, as far as the manifest says."""
 
-    processes: str = ""
+    processes: str = ""  # nprocPerNode as torchrun reads it: `auto`, `cpu`, `gpu`, a number; empty: not said
     elastic: Elastic | None = None
-    etcd: bool = False
-    survives_losses: bool = False
+    etcd: bool = False  # PaddlePaddle's launchers meet at an etcd of the user's own (`reading.etcd`)
+    survives_losses: bool = False  # they go on without one of them
 
     @property
     def number(self) -> int | None:

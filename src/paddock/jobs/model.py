@@ -96,16 +96,15 @@ class Rank:
 
 @dataclass(frozen=True, slots=True)
 class Role:
-    """One kind of rank. `decides`: the job succeeds when these ranks do. `trains`: not a parameter server. `asked`: the
-    replicas of the manifest, where the gang has another size (`jobs.policies.fitting`)."""
+    """One kind of rank."""
 
     name: str
     replicas: int
     template: Mapping[str, Any]
     restart: RestartPolicy = RestartPolicy.NEVER
-    decides: bool = True
-    trains: bool = True
-    asked: int | None = None
+    decides: bool = True  # the job succeeds when these ranks do
+    trains: bool = True  # it is no parameter server
+    asked: int | None = None  # replicas of the manifest, where the gang has another size (`policies.fitting`)
 
     @property
     def wanted(self) -> int:
@@ -128,15 +127,14 @@ class Role:
 
 @dataclass(frozen=True, slots=True)
 class Policies:
-    """`runPolicy`, in Kubeflow's shape, read in both API groups. Seconds; None means no limit. `clean_word`: the API's
-    word for `clean_pods`, where it has another one (Kubeflow's None is NEVER)."""
+    """`runPolicy`, in Kubeflow's shape, read in both API groups. None means no limit."""
 
-    backoff_limit: int | None = None
-    active_deadline: float | None = None
-    ttl: float | None = None
+    backoff_limit: int | None = None  # restarts
+    active_deadline: float | None = None  # seconds
+    ttl: float | None = None  # seconds after the end
     suspend: bool = False
     clean_pods: CleanPods = CleanPods.ON_COMPLETION
-    clean_word: str = field(default="", compare=False)
+    clean_word: str = field(default="", compare=False)  # the API's own word for it: Kubeflow's None is NEVER
 
     @property
     def clean_up(self) -> str:
@@ -146,33 +144,30 @@ class Policies:
 
 @dataclass(frozen=True, slots=True)
 class Network:
-    """How ranks find each other. `gloo`: 0 off, 1 a ring of workers, 2 also one of all (withGloo). `rendezvous`: a
-    rank gets the address of the first rank and meets its peers there (Kubeflow), instead of the addresses of all."""
+    """How ranks find each other."""
 
     intranet: Intranet = Intranet.POD_IP
-    gloo: int = 0
-    rendezvous: bool = False
+    gloo: int = 0  # withGloo: 0 off, 1 a ring of workers, 2 also one of all
+    rendezvous: bool = False  # a rank gets the first rank's address and meets its peers there (Kubeflow), not all
 
 
 @dataclass(frozen=True, slots=True)
 class Scheduling:
-    """`schedulingPolicy`: what the job's PodGroup asks for. None and empty mean the default: every pod, no queue, the
-    scheduler's own timeout (`schedule_timeout` in seconds)."""
+    """`schedulingPolicy`: what the job's PodGroup asks for. None and empty mean the default."""
 
-    min_available: int | None = None
+    min_available: int | None = None  # default: every pod
     queue: str = ""
     priority_class: str = ""
     min_resources: Mapping[str, Any] = field(default_factory=dict)
-    schedule_timeout: int | None = None
+    schedule_timeout: int | None = None  # seconds; default: the scheduler's own
 
 
 @dataclass(frozen=True, slots=True)
 class Mount:
-    """A Dataset in the containers of a job (annotation `paddock.dev/datasets`). `path`: absolute, without a slash at
-    its end."""
+    """A Dataset in the containers of a job (annotation `paddock.dev/datasets`)."""
 
     dataset: str
-    path: str
+    path: str  # absolute, without a slash at its end
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,34 +182,32 @@ class Elasticity:
 
 @dataclass(frozen=True, slots=True)
 class Success:
-    """Who decides whether the job has succeeded (annotation `paddock.dev/success`). `all_ranks`: each rank that trains,
-    so `Role.decides` is set for all of them; else the roles that decide in the job's API. `end_wait`: with `all_ranks`,
-    the seconds that ranks may run after the first has ended well; None: as long as they want."""
+    """Who decides whether the job has succeeded (annotation `paddock.dev/success`)."""
 
     all_ranks: bool = False
-    end_wait: int | None = None
+    """Each rank that trains, so `Role.decides` is set for all of them; else the roles that decide in the job's API."""
+    end_wait: int | None = None  # of `all_ranks`: seconds that ranks may run after the first good end; None: no bound
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """What the user asked for, defaulted. `mode` is the API's word for it (PS, Collective, Single). `one_decides`: the
-    job succeeds when one deciding rank does, as the ranks of an elastic PyTorchJob end together (Kubeflow)."""
+    """What the user asked for, defaulted."""
 
     resource: Resource
-    framework: str
+    framework: str  # a name of `frameworks.registry`
     key: Key
     uid: str
     generation: int
-    mode: str
+    mode: str  # the API's word: PS, Collective, Single
     roles: tuple[Role, ...]
     network: Network = Network()
     policies: Policies = Policies()
     scheduling: Scheduling = field(default_factory=Scheduling)
     launch: Launch = NO_LAUNCH
-    scope: RestartScope | None = None
+    scope: RestartScope | None = None  # None: the annotation does not say
     mounts: tuple[Mount, ...] = ()
     success: Success = Success()
-    one_decides: bool = False
+    one_decides: bool = False  # one deciding rank is enough: those of an elastic PyTorchJob end together (Kubeflow)
     elasticity: Elasticity | None = None
     warnings: tuple[Problem, ...] = ()
     labels: Mapping[str, str] = field(default_factory=dict)
@@ -248,9 +241,9 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """How many pods of a role are where, as paddle-operator counts them. `wanted` is the role's replicas."""
+    """How many pods of a role are where, as paddle-operator counts them."""
 
-    wanted: int = 0
+    wanted: int = 0  # the role's replicas
     pending: int = 0
     starting: int = 0
     running: int = 0
@@ -274,13 +267,12 @@ class PodRef:
 
 @dataclass(frozen=True, slots=True)
 class Successes:
-    """The ranks of a role that have succeeded in the recorded attempt, by their indexes. `first`, `last`: when the
-    first and the last of them ended, in whole seconds; None where no pod told. No verdict asks for more
-    (`policies.success`, `policies.failed_ranks`): which node a rank ran on is told by its pod alone."""
+    """The ranks of a role that have succeeded in the recorded attempt. No verdict asks for more (`policies.success`,
+    `policies.failed_ranks`): which node a rank ran on is told by its pod alone."""
 
     indexes: frozenset[int]
-    last: Moment | None = None
-    first: Moment | None = None
+    last: Moment | None = None  # when the last of them ended, in whole seconds; None where no pod told
+    first: Moment | None = None  # when the first did
 
 
 @dataclass(frozen=True, slots=True)
@@ -295,39 +287,33 @@ class CauseRecord:
 @dataclass(frozen=True, slots=True)
 class Status:
     """What was recorded of a job. Decisive: attempt, restarts, a terminal phase, suspend, the size of the gang
-    (architecture.md, rule 1).
-
-    `losses`: gangs in a row that were lost through no fault of the program (`policies.restart`). `refs`: pods of the
-    attempt by role, for kinds of job that list them; empty where they do not. `problem`: an edit that is not valid and
-    therefore not followed. `last_valid`: the spec that is followed (`apis.last_valid`). `renewals`: how often the pod
-    of a rank was replaced alone in this attempt, by rank (`worker-1`), with `RestartScope.POD`; a rank without an entry
-    never was. `renewed`: when the last of them was. `delays`: before when the next pod of such a rank is not created,
-    whatever is recorded of others meanwhile. `gang_size`: the ranks of the elastic role that the attempt has, where
-    these are fewer than the manifest asks for; else 0. `gang_loss`: of an elastic job, Kubernetes' reason for the last
-    loss of pods, or the name of its cause; empty if there was none since the job began or was edited. `succeeded`: the
-    ranks that have succeeded in this attempt, by role (`jobs.successes`). `unknown_phase`: what a later version has
-    recorded as the phase, which is NONE here; nothing is decided on such a status."""
+    (architecture.md, rule 1)."""
 
     phase: Phase = Phase.NONE
     mode: str = ""
-    attempt: int = 0
-    restarts: int = 0
+    attempt: int = 0  # the number of the gang
+    restarts: int = 0  # attempts that the program itself ended
     roles: Mapping[str, Counts] = field(default_factory=dict)
     cause: CauseRecord | None = None
-    started: Moment | None = None
+    started: Moment | None = None  # when all pods ran for the first time
     finished: Moment | None = None
     observed_generation: int = 0
     refs: Mapping[str, tuple[PodRef, ...]] = field(default_factory=dict)
-    losses: int = 0
-    problem: CauseRecord | None = None
-    last_valid: str = ""
+    """Pods of the attempt by role, for kinds of job that list them; empty where they do not."""
+    losses: int = 0  # gangs in a row that were lost through no fault of the program (`policies.restart`)
+    problem: CauseRecord | None = None  # an edit that is not valid and therefore not followed
+    last_valid: str = ""  # the spec that is followed (`apis.last_valid`)
     renewals: Mapping[str, int] = field(default_factory=dict)
-    renewed: Moment | None = None
+    """How often the pod of a rank (`worker-1`) was replaced alone in this attempt; without an entry it never was."""
+    renewed: Moment | None = None  # when the last of them was
     delays: Mapping[str, Moment] = field(default_factory=dict)
-    gang_size: int = 0
+    """Before when the next pod of such a rank is not created, whatever is recorded of others meanwhile."""
+    gang_size: int = 0  # ranks of the elastic role in this attempt, where fewer than the manifest asks for; else 0
     gang_loss: str = ""
-    succeeded: Mapping[str, Successes] = field(default_factory=dict)
-    unknown_phase: str = ""
+    """Of an elastic job: Kubernetes' reason for the last loss of pods, or the name of its cause; empty if there was
+    none since the job began or was edited."""
+    succeeded: Mapping[str, Successes] = field(default_factory=dict)  # in this attempt, by role (`jobs.successes`)
+    unknown_phase: str = ""  # the phase of a later version, which is NONE here; nothing is decided on such a status
 
     def decisive(self) -> tuple[Any, ...]:
         """What must be recorded before it is acted on: the next reconcile compares these."""
@@ -368,10 +354,10 @@ class PodPhase(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Exit:
-    """How a pod's program ended. `code` as a shell reports it (137: signal 9); `reason` is Kubernetes' (OOMKilled)."""
+    """How a pod's program ended."""
 
-    code: int
-    reason: str = ""
+    code: int  # as a shell reports it (137: signal 9)
+    reason: str = ""  # Kubernetes' (OOMKilled)
     message: str = ""
     finished: Moment | None = None
 
@@ -382,18 +368,7 @@ class Exit:
 
 @dataclass(frozen=True, slots=True)
 class Pod:
-    """One pod of the job as it is now. `waiting`: why it does not run yet: (reason, message) of scheduler or kubelet.
-
-    `gone_by`: when a pod that is being deleted should be gone, with its grace period (deletionTimestamp). `forced`: it
-    is being deleted without grace. `disrupted`: why the cluster evicts it (condition DisruptionTarget). `woken`: it has
-    the annotation that makes its kubelet look for the ConfigMap again (`policies.wake`). `unheard`: since when its node
-    is not ready, of a pod that ran. `scheduler`: the name of the one that is to place it; `looked_at`: a scheduler has
-    written its condition PodScheduled. `renewal`: which of the pods of its rank in this attempt it is, 0 the first.
-    `lingers`: its program has ended, and another container of it runs on, so it holds its devices. `spare`: it holds
-    room for a larger gang and runs nothing (`policies.spares`). `placed`: since when it has its node. `config_map`:
-    the name of the ConfigMap that it waits for, empty where it does not say (`objects.children.find_config_map`).
-    `size`: how many ranks its gang has, as it was told (`jobs.objects.pods`); empty on pods of other operators.
-    """
+    """One pod of the job as it is now."""
 
     name: str
     uid: str
@@ -403,24 +378,24 @@ class Pod:
     address: str = ""
     node: str = ""
     exit: Exit | None = None
-    waiting: tuple[str, str] | None = None
+    waiting: tuple[str, str] | None = None  # why it does not run yet: (reason, message) of scheduler or kubelet
     deleting: bool = False
     port: int | None = None
     started: Moment | None = None
-    gone_by: Moment | None = None
-    forced: bool = False
-    disrupted: str = ""
-    woken: bool = False
-    scheduler: str = ""
+    gone_by: Moment | None = None  # when a deleted one should be gone, with its grace period (deletionTimestamp)
+    forced: bool = False  # it is being deleted without grace
+    disrupted: str = ""  # why the cluster evicts it (condition DisruptionTarget)
+    woken: bool = False  # it has the annotation that makes its kubelet look for the ConfigMap again (`policies.wake`)
+    scheduler: str = ""  # the name of the one that is to place it
     created: Moment | None = None
-    looked_at: bool = False
-    unheard: Moment | None = None
-    renewal: int = 0
-    lingers: bool = False
-    spare: bool = False
-    placed: Moment | None = None
-    config_map: str = ""
-    size: str = ""
+    looked_at: bool = False  # a scheduler has written its condition PodScheduled
+    unheard: Moment | None = None  # since when its node is not ready, of a pod that ran
+    renewal: int = 0  # which of the pods of its rank in this attempt it is, 0 the first
+    lingers: bool = False  # its program has ended, and another container of it runs on, so it holds its devices
+    spare: bool = False  # it holds room for a larger gang and runs nothing (`policies.spares`)
+    placed: Moment | None = None  # since when it has its node
+    config_map: str = ""  # the one that it waits for, empty where it does not say (`objects.children.find_config_map`)
+    size: str = ""  # how many ranks its gang has, as it was told (`objects.pods`); empty on pods of other operators
 
     @property
     def ended(self) -> bool:
@@ -434,29 +409,24 @@ class Pod:
 
 @dataclass(frozen=True, slots=True)
 class Child:
-    """A Service, ConfigMap or PodGroup of the job: enough to know that it is there and to delete it by UID.
-
-    `owned` is False for a PodGroup that the user created: it is used, and never changed or deleted; and for whatever
-    has another controller or none, which is in the way (`Observed.foreign`). `members`: a
-    PodGroup's minMember or minCount, None where it was not read; `min_resources`: the names in its minResources.
-    `addresses`: of a ConfigMap, the hash of the addresses in it
-    (`jobs.objects.children`); empty where it holds names, or comes from another operator. `former`: its controller is
-    a deleted job of the same kind and name. `asked`: of an autoscaler or a PodGroup, the hash of what it was asked for.
-    `phase` and `message`: of a PodGroup, what its scheduler says of it.
-    """
+    """A Service, ConfigMap or PodGroup of the job: enough to know that it is there and to delete it by UID."""
 
     resource: Resource
     name: str
     uid: str
     deleting: bool = False
     owned: bool = True
-    members: int | None = None
-    min_resources: tuple[str, ...] = ()
+    """False for a PodGroup that the user created: it is used, and never changed or deleted; and for whatever has
+    another controller or none, which is in the way (`Observed.foreign`)."""
+    members: int | None = None  # a PodGroup's minMember or minCount, None where it was not read
+    min_resources: tuple[str, ...] = ()  # the names in its minResources
     addresses: str = ""
-    former: bool = False
-    asked: str = ""
-    phase: str = ""
-    message: str = ""
+    """Of a ConfigMap, the hash of the addresses in it (`objects.children`); empty where it holds names, or comes from
+    another operator."""
+    former: bool = False  # its controller is a deleted job of the same kind and name
+    asked: str = ""  # of an autoscaler or a PodGroup, the hash of what it was asked for
+    phase: str = ""  # what its scheduler says of a PodGroup
+    message: str = ""  # the same
 
 
 class NodeState(StrEnum):
@@ -471,69 +441,58 @@ class NodeState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class NodeCondition:
-    """`since`: its lastTransitionTime, where Kubernetes has one."""
-
     state: NodeState
-    since: Moment | None = None
+    since: Moment | None = None  # its lastTransitionTime, where Kubernetes has one
 
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """What the API server did not create at the last reconcile: `objects` (`Pod demo-worker-0`), and its message about
-    the first of them. `tries`: 0 if it refuses them until a person changes something; else how many times in a row it
-    failed. `last`: what it said at the last of these times; `message` is what it has said twice."""
+    """What the API server did not create at the last reconcile."""
 
-    objects: tuple[str, ...]
-    message: str
-    tries: int = 0
-    last: str = ""
+    objects: tuple[str, ...]  # `Pod demo-worker-0`
+    message: str  # about the first of them; of several tries, what it has said twice
+    tries: int = 0  # times in a row that it failed; 0 if it refuses until a person changes something
+    last: str = ""  # what it said at the last try
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """When spare pods were asked for last (`jobs.policies.spares`), and what the API server said of the first that it
-    refused; empty if it refused none. A quota says so that there is no room."""
+    """When spare pods were asked for last (`policies.spares`)."""
 
     at: Moment
-    refused: str = ""
+    refused: str = ""  # what the API server said of the first that it refused; a quota says so that there is no room
 
 
 @dataclass(frozen=True, slots=True)
 class Datasets:
-    """The Datasets that a job names, by name, as far as they exist (`found`). `known`: names of its namespace, read
-    only where one is missing. `unserved`: why this operator sees none: the server's answer, or empty where it was
-    started without Datasets; None where it sees them."""
+    """The Datasets that a job names."""
 
-    found: Mapping[str, DatasetStatus] = field(default_factory=dict)
-    known: tuple[str, ...] = ()
+    found: Mapping[str, DatasetStatus] = field(default_factory=dict)  # by name, as far as they exist
+    known: tuple[str, ...] = ()  # names of its namespace, read only where one is missing
     unserved: str | None = None
+    """Why this operator sees none: the server's answer, or empty where it was started without Datasets; else None."""
 
 
 @dataclass(frozen=True, slots=True)
 class Observed:
-    """What exists now: the objects whose owner UID is the job's; `foreign`, other objects with a name that the job
-    needs; and `former`, the pods of deleted jobs of its kind and name, whatever their ranks.
-
-    `taken_ports` are first ports of blocks that other unfinished jobs hold, and ports that this machine listens on.
-    `nodes`: by name, the nodes of pods that should be gone by now (`policies.lost`), or should have started
-    (`policies.lost`); no other node is read.
-    `refused`: what the API server refused at the last reconcile, if anything; `asked`: for spare pods. `clock_off`:
-    seconds by which readings of its clock disagree with the time that has gone by (`controllers.clock`), 0 if they do
-    not. `autoscaler`: the job's HorizontalPodAutoscaler. `datasets`: the Datasets that the job names.
-    """
+    """What exists now: the objects whose owner UID is the job's, and what is in their way."""
 
     pods: tuple[Pod, ...] = ()
     services: tuple[Child, ...] = ()
     config_maps: tuple[Child, ...] = ()
     pod_group: Child | None = None
-    autoscaler: Child | None = None
-    foreign: tuple[Child, ...] = ()
-    former: tuple[Pod, ...] = ()
+    autoscaler: Child | None = None  # the job's HorizontalPodAutoscaler
+    foreign: tuple[Child, ...] = ()  # other objects with a name that the job needs
+    former: tuple[Pod, ...] = ()  # pods of deleted jobs of its kind and name, whatever their ranks
     taken_ports: frozenset[int] = frozenset()
+    """First ports of blocks that other unfinished jobs hold, and ports that this machine listens on."""
     nodes: Mapping[str, NodeCondition] = field(default_factory=dict)
-    refused: Refusal | None = None
-    asked: Asked | None = None
+    """By name, those of pods that should be gone by now, or should have started (`policies.lost`); no other is read."""
+    refused: Refusal | None = None  # what the API server refused at the last reconcile, if anything
+    asked: Asked | None = None  # the same of spare pods
     clock_off: int = 0
+    """Seconds by which readings of the API server's clock disagree with the time that has gone by
+    (`controllers.clock`), 0 if they do not."""
     datasets: Datasets = Datasets()
 
     def of_attempt(self, attempt: int) -> tuple[Pod, ...]:
@@ -546,38 +505,23 @@ class Observed:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """How this operator was started: what a plan may depend on besides the job.
+    """How this operator was started: what a plan may depend on besides the job."""
 
-    `pod_groups`: the resource of the PodGroups to make, or None to make none (always set on a laptop).
-    `gang_scheduler`: the name of the scheduler that places their pods; empty where any name does (a laptop).
-    `output_root`: a directory of the node where each job has its own; None on a cluster, where volumes do that.
-    `shared_network`: pods share the machine's network, so each job needs ports of its own (a laptop).
-    `substitutes`: a command that cannot work is replaced, unless the job's annotation decides (a laptop).
-    `scheduler_wait`: seconds until a scheduler that says nothing is taken for absent (`policies.silence`).
-    `status_wait`: seconds that a verdict waits for statuses on their way (`policies.ending`).
-    `master_wait`: seconds that a deciding Master may run after all workers have succeeded (`policies.success`).
-    `end_wait`: seconds that workers may run after the deciding ranks have succeeded (`policies.ending`).
-    `loss_limit`: losses in a row after which the job fails (`policies.restart`).
-    `elastic_wait`: seconds that an elastic gang waits to be whole before it begins smaller (`policies.elastic_size`).
-    `elastic_settle`: seconds that a smaller gang runs before it asks for more room, and that it waits for the rest of
-    that room.
-    `autoscalers`: the resource of HorizontalPodAutoscalers; None to make none (a laptop, or a cluster without it).
-    `datasets`: Datasets are watched, and jobs wait for those that they name (`jobs.datasets`).
-    `own_accounts`: the service accounts of Paddock itself, which no pod of a job may have (`kube.service_accounts`).
-    """
-
-    pod_groups: Resource | None = None
-    gang_scheduler: str = ""
+    pod_groups: Resource | None = None  # the resource of the PodGroups to make, or None to make none; set on a laptop
+    gang_scheduler: str = ""  # the name of the scheduler that places their pods; empty where any does (a laptop)
     output_root: str | None = None
-    shared_network: bool = False
-    substitutes: bool = False
-    scheduler_wait: float = 60.0
-    status_wait: float = 10.0
-    master_wait: float = 300.0
-    end_wait: float = 30.0
-    loss_limit: int = 100
-    elastic_wait: float = 30.0
+    """A directory of the node where each job has its own; None on a cluster, where volumes do that."""
+    shared_network: bool = False  # pods share the machine's network, so each job needs ports of its own (a laptop)
+    substitutes: bool = False  # a command that cannot work is replaced, unless the job's annotation decides (a laptop)
+    scheduler_wait: float = 60.0  # seconds until a scheduler that says nothing is taken for absent (`policies.silence`)
+    status_wait: float = 10.0  # seconds that a failure waits for statuses on their way (`policies.ending`)
+    master_wait: float = 300.0  # seconds that a Master may run after all workers have succeeded (`policies.success`)
+    end_wait: float = 30.0  # seconds that workers may run after the deciding ranks have succeeded (`policies.ending`)
+    loss_limit: int = 100  # losses in a row after which the job fails (`policies.restart`)
+    elastic_wait: float = 30.0  # seconds that an elastic gang waits to be whole before it begins smaller
     elastic_settle: float = 60.0
+    """Seconds that a smaller gang runs before it asks for more room, and that it waits for the rest of that room."""
     autoscalers: Resource | None = None
-    datasets: bool = False
-    own_accounts: frozenset[Key] = frozenset()
+    """The resource of HorizontalPodAutoscalers; None to make none (a laptop, or a cluster without it)."""
+    datasets: bool = False  # Datasets are watched, and jobs wait for those that they name (`jobs.datasets`)
+    own_accounts: frozenset[Key] = frozenset()  # accounts of Paddock, which no pod has (`kube.service_accounts`)

@@ -57,34 +57,31 @@ _CLEAN_PODS = {_Clean.ALL: CleanPods.ALWAYS, _Clean.RUNNING: CleanPods.RUNNING, 
 
 @dataclass(frozen=True, slots=True)
 class ReplicaType:
-    """A key of a kind's replica specs and its `Role.name`. `is_master`: these ranks decide whether the job has
-    succeeded, where there are any, and their pods have Kubeflow's label `job-role: master`. `trains`: as in `Role`.
-    `restart`: the default restartPolicy. `least` and `most`: the replicas that are allowed."""
+    """A key of a kind's replica specs, and the role that it stands for."""
 
-    name: str
-    role: str
+    name: str  # the key
+    role: str  # its `Role.name`
     is_master: bool = False
-    trains: bool = True
-    restart: RestartPolicy = RestartPolicy.ON_FAILURE
-    least: int = 1
+    """These ranks decide whether the job has succeeded, where there are any, and their pods have Kubeflow's label
+    `job-role: master`."""
+    trains: bool = True  # as in `Role`
+    restart: RestartPolicy = RestartPolicy.ON_FAILURE  # the default restartPolicy
+    least: int = 1  # replicas that are allowed
     most: int = MOST_PODS
 
 
 @dataclass(frozen=True, slots=True)
 class KubeflowJob:
-    """One kind. `replica_specs`: the field of `spec` with its roles. `replica_types`: in the order of the ranks.
-    `needs`: what that field must be, for the error about a manifest without roles. `own_fields`: the schemas of the
-    fields of `spec` that the group does not have; `read_launch` reads them. `first_worker_leads`: without a Master, the
-    first worker has the label `job-role: master`."""
+    """One kind of kubeflow.org."""
 
     kind: str
-    replica_specs: str
-    replica_types: tuple[ReplicaType, ...]
+    replica_specs: str  # the field of `spec` with its roles
+    replica_types: tuple[ReplicaType, ...]  # in the order of the ranks
     framework: str
-    needs: Phrase
-    own_fields: Callable[[], Manifest]
-    read_launch: Callable[[Fields, tuple[Role, ...]], Launch]
-    first_worker_leads: bool = False
+    needs: Phrase  # what that field must be, for the error about a manifest without roles
+    own_fields: Callable[[], Manifest]  # schemas of the fields of `spec` that the group does not have
+    read_launch: Callable[[Fields, tuple[Role, ...]], Launch]  # reads them
+    first_worker_leads: bool = False  # without a Master, the first worker has the label `job-role: master`
 
     short_names: tuple[str, ...] = ()
     rank_annotations: frozenset[str] = frozenset()

@@ -19,15 +19,14 @@ from paddock.jobs.sentences.explain import explain
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """The job that a sentence is about. `types`: role -> replica type (`Worker`). `has_master`: it has Master pods.
-    `by_exit_code`: the roles whose restartPolicy is ExitCode."""
+    """The job that a sentence is about."""
 
     kind: str
     name: str
     namespace: str
-    types: Mapping[str, str]
-    has_master: bool = False
-    by_exit_code: frozenset[str] = frozenset()
+    types: Mapping[str, str]  # role -> replica type (`Worker`)
+    has_master: bool = False  # it has Master pods
+    by_exit_code: frozenset[str] = frozenset()  # the roles whose restartPolicy is ExitCode
 
     @property
     def _full(self) -> str:

@@ -29,13 +29,12 @@ _LABELS = "training.kubeflow.org"
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """What a status needs to know of its kind. `replica_specs`: the field of `spec` with the roles; `roles`: replica
-    type (`Master`) -> role; `masters`: the roles that are Masters."""
+    """What a status needs to know of its kind."""
 
     kind: str
-    replica_specs: str
-    roles: Mapping[str, str]
-    masters: frozenset[str]
+    replica_specs: str  # the field of `spec` with the roles
+    roles: Mapping[str, str]  # replica type (`Master`) -> role
+    masters: frozenset[str]  # the roles that are Masters
 
 
 def read_status(manifest: Mapping[str, Any], replica_specs: str, roles: Mapping[str, str]) -> Status:

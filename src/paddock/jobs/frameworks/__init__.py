@@ -20,32 +20,30 @@ EnvVar = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """A substitution (`jobs.substitutions`): what runs in place of the written command, and why. `undecided`:
-    the same of a job that leaves it to the cluster whether it is substituted."""
+    """A substitution (`jobs.substitutions`): what runs in place of the written command, and why."""
 
     said: Phrase
-    undecided: Phrase
+    undecided: Phrase  # the same of a job that leaves it to the cluster whether it is substituted
 
 
 @dataclass(frozen=True, slots=True)
 class OwnVariables:
-    """Variables that a template sets itself and that are not simply replaced by Paddock's. `kept`: names of
-    `build_environment` and `build_endpoints` for which the template's value wins. `beside`: names that Paddock does not
-    set -> what becomes of them, as they say what others say that it sets. `left_out`: names that a rank must not have
-    -> why the template's entry does not reach it."""
+    """Variables that a template sets itself and that are not simply replaced by Paddock's."""
 
     kept: frozenset[str] = frozenset()
+    """Names of `build_environment` and `build_endpoints` for which the template's value wins."""
     beside: Mapping[str, Phrase] = field(default_factory=dict)
+    """Names that Paddock does not set -> what becomes of them, as they say what others say that it sets."""
     left_out: Mapping[str, Phrase] = field(default_factory=dict)
+    """Names that a rank must not have -> why the template's entry does not reach it."""
 
 
 @dataclass(frozen=True, slots=True)
 class ExitCodes:
-    """Exit codes of a launcher. `echoes`: the rank ended because a peer had ended. `killed`: the training process got
-    SIGKILL, from the kernel or from a peer's launcher."""
+    """Exit codes of a launcher."""
 
-    echoes: frozenset[int] = frozenset()
-    killed: frozenset[int] = frozenset()
+    echoes: frozenset[int] = frozenset()  # the rank ended because a peer had ended
+    killed: frozenset[int] = frozenset()  # the training process got SIGKILL, from the kernel or a peer's launcher
 
 
 class Framework(Protocol):

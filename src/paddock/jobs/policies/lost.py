@@ -40,12 +40,12 @@ _LOST = (NodeState.SILENT, NodeState.GONE)
 
 @dataclass(frozen=True, slots=True)
 class Overdue:
-    """What to do about pods that should be gone by now. `left`: seconds until that may change."""
+    """What to do about pods that should be gone by now."""
 
     actions: tuple[Delete, ...] = ()
     events: tuple[EventNote, ...] = ()
     cause: causes.Cause | None = None
-    left: float | None = None
+    left: float | None = None  # seconds until that may change
 
 
 def overdue(pods: Iterable[Pod], now: Moment) -> tuple[Pod, ...]:

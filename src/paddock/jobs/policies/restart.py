@@ -68,9 +68,6 @@ def _retries(job: Job, root: Death) -> bool:
     return policy in (RestartPolicy.ON_FAILURE, RestartPolicy.ALWAYS)
 
 
-# Losses.
-
-
 STEADY = 600.0
 """Seconds that a gang has run when the losses before it no longer count."""
 
@@ -80,11 +77,11 @@ LONGEST_OF_ELASTIC = 20
 
 @dataclass(frozen=True, slots=True)
 class Losses:
-    """Losses in a row until now, of `limit`. `longest`: seconds that the next gang waits at most."""
+    """Losses in a row, and their bounds."""
 
-    before: int
+    before: int  # until now
     limit: int
-    longest: int = LONGEST_DELAY
+    longest: int = LONGEST_DELAY  # seconds that the next gang waits at most
 
 
 def read_losses(job: Job, status: Status, begun: Moment | None, now: Moment, settings: Settings) -> Losses:

@@ -84,20 +84,17 @@ _LONGEST_MESSAGE = 300
 
 @dataclass(frozen=True, slots=True)
 class Death:
-    """How one rank ended. `why`: the reason of a LOST rank, `Deleted` where its pod was deleted. `message`: the
-    kubelet's, of a program that was not started or was evicted, else None."""
+    """How one rank ended."""
 
     rank: Rank
     kind: Kind
     code: int | None = None
     finished: int = _NEVER
-    why: str = ""
+    why: str = ""  # the reason of a LOST rank, `Deleted` where its pod was deleted
     server: bool = False
-    message: str | None = None
-    reason: str = ""
-    """The kubelet's, of the end of its program."""
-    log: str = ""
-    """The end of the log, of a program that chose its end."""
+    message: str | None = None  # the kubelet's, of a program that was not started or was evicted
+    reason: str = ""  # the kubelet's, of the end of its program
+    log: str = ""  # the end of the log, of a program that chose its end
 
     @property
     def ending(self) -> Ending:

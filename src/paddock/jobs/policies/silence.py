@@ -20,10 +20,8 @@ from paddock.kube.times import Moment
 
 @dataclass(frozen=True, slots=True)
 class Silence:
-    """`left`: seconds until a pod that nobody has looked at has waited too long."""
-
     cause: causes.SchedulerSilent | None = None
-    left: float | None = None
+    left: float | None = None  # seconds until a pod that nobody has looked at has waited too long
 
 
 def plan_silence(pods: Sequence[Pod], wanted: int, group: Child | None, now: Moment, settings: Settings) -> Silence:

@@ -31,11 +31,9 @@ ASK_SECONDS = 5.0
 
 @dataclass(frozen=True, slots=True)
 class Spares:
-    """`cause`: why a gang that runs is smaller than wanted; `left`: seconds until the next look."""
-
     actions: tuple[Create | Delete, ...] = ()
-    cause: causes.Cause | None = None
-    left: float | None = None
+    cause: causes.Cause | None = None  # why a gang that runs is smaller than wanted
+    left: float | None = None  # seconds until the next look
 
 
 def plan_spares(

@@ -22,25 +22,23 @@ LOOK_AGAIN = 60.0
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """`phase` and `cause` are recorded; `attempt` is the number of the new gang, if there is one. `losses`,
-    `renewals`: the new ones of the `Status`; None leaves the losses, and the renewals but in a new gang, which has
-    none. `size`: the new `Status.gang_size`; None leaves it."""
+    """What is recorded: each field that is None leaves what the `Status` has."""
 
     phase: Phase
     cause: Cause
-    attempt: int | None = None
-    at_fault: bool = False
+    attempt: int | None = None  # the number of the new gang, if there is one
+    at_fault: bool = False  # the program failed, so it counts as a restart
     losses: int | None = None
-    renewals: Mapping[str, int] | None = None
-    size: int | None = None
+    renewals: Mapping[str, int] | None = None  # None in a new gang: it has none
+    size: int | None = None  # the new `Status.gang_size`
 
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """A verdict that is not due yet. `cause` is recorded, and its `since` is the start of the wait; `left`: seconds."""
+    """A verdict that is not due yet."""
 
-    cause: Cause
-    left: float
+    cause: Cause  # is recorded; its `since` is the start of the wait
+    left: float  # seconds
 
 
 def noticed(status: Status, cause: type[Cause], now: Moment) -> Moment | None:
