@@ -80,19 +80,19 @@ def write_environments() -> Iterator[str]:
     paddle = outputs.PADDLE
     for output in FAILURES.values():
         yield f"environment paddle: {read_failure(Failure(output, paddle, PYTHON, '/cache')).message}"
-    yield explain_os_error(OSError(28, "No space left on device"), "/cache")
-    yield explain_os_error(PermissionError(13, "Permission denied", "/x"), "/cache")
+    yield str(explain_os_error(OSError(28, "No space left on device"), "/cache"))
+    yield str(explain_os_error(PermissionError(13, "Permission denied", "/x"), "/cache"))
     yield explain_check("", paddle)
-    yield explain_check_timeout(paddle, 60)
-    yield explain_no_environment("busybox", [paddle])
-    yield explain_no_environment("registry.example/paddle:3", [])
-    yield explain_no_name("padle", [paddle])
-    yield explain_no_name("other", [paddle])
-    yield explain_no_network("paddlepaddle 3.0.0")
+    yield str(explain_check_timeout(paddle, 60))
+    yield str(explain_no_environment("busybox", [paddle]))
+    yield str(explain_no_environment("registry.example/paddle:3", []))
+    yield str(explain_no_name("padle", [paddle]))
+    yield str(explain_no_name("other", [paddle]))
+    yield str(explain_no_network("paddlepaddle 3.0.0"))
     for found in ([], [PYTHON], [PYTHON, Python(Path("/p"), (3, 7, 1))]):
-        yield explain_unsuitable("paddlepaddle 3.0.0", ">=3.8,<3.14", found)
+        yield str(explain_unsuitable("paddlepaddle 3.0.0", ">=3.8,<3.14", found))
     debian = BuildMachine(read_distribution('ID=debian\nNAME="Debian GNU/Linux"'), root=True)
-    yield explain_missing("libgomp.so.1", "paddlepaddle 3.0.0", "Connection refused (os error 111)", debian)
+    yield str(explain_missing("libgomp.so.1", "paddlepaddle 3.0.0", "Connection refused (os error 111)", debian))
     for phase in ("downloading", "installing", "verifying"):
         for speed in (0.0, 2e6):
             progress = Progress(phase, 61, "paddlepaddle 3.0.0", 193_000_000, speed=speed, left=9.0)

@@ -247,5 +247,5 @@ your requirements are unsatisfiable."
 
 def test_a_full_disk_is_found_in_the_sentence() -> None:
     assert lacks_space(read("error: No space left on device (os error 28)", "six").message)
-    assert lacks_space(explain_disk_space(Path("/c"), "six", 2**20, 2**30))
+    assert lacks_space(str(explain_disk_space(Path("/c"), "six", 2**20, 2**30)))
     assert not lacks_space(read(CONFUSED, "sklearn").message)

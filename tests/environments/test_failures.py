@@ -192,8 +192,8 @@ def test_a_failed_check_shows_its_last_line() -> None:
 
 
 def test_a_failed_write_has_a_sentence() -> None:
-    assert explain_os_error(OSError(28, "No space left on device"), "/c").startswith("the disk is full")
-    denied = explain_os_error(PermissionError(13, "Permission denied", "/c/x"), "/c")
+    assert str(explain_os_error(OSError(28, "No space left on device"), "/c")).startswith("the disk is full")
+    denied = str(explain_os_error(PermissionError(13, "Permission denied", "/c/x"), "/c"))
     assert denied.startswith("cannot write /c/x: Permission denied")
     assert "XDG_CACHE_HOME" in denied
 

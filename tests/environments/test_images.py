@@ -81,15 +81,17 @@ def test_completing_a_name_is_idempotent_and_a_name_matches_itself(image: str) -
 
 
 def test_the_error_for_an_unknown_image_names_similar_patterns_and_both_remedies() -> None:
-    sentence = explain_no_environment("example.com/me/demo-wide-n-deep:v2", DEFAULTS)
+    sentence = str(explain_no_environment("example.com/me/demo-wide-n-deep:v2", DEFAULTS))
     assert sentence.startswith('image "example.com/me/demo-wide-n-deep:v2" stands for no environment on this machine')
     assert "paddle-ps (*/paddle-operator/demo-wide-and-deep:*" in sentence
     assert "kubectl create -f" in sentence
     assert "paddock.dev/environment" in sentence
-    assert "environments here: baize-notebook, host, paddle, paddle-ps" in explain_no_environment("zzz", DEFAULTS)
-    assert "environments here: none" in explain_no_environment("zzz", [])
+    assert "environments here: baize-notebook, host, paddle, paddle-ps" in str(explain_no_environment("zzz", DEFAULTS))
+    assert "environments here: none" in str(explain_no_environment("zzz", []))
 
 
 def test_the_error_for_a_wrong_annotation_names_the_nearest_environment() -> None:
-    assert explain_no_name("padle-ps", DEFAULTS).endswith('no Environment "padle-ps" exists; did you mean paddle-ps?')
-    assert "there are: baize-notebook, host" in explain_no_name("zzz", DEFAULTS)
+    assert str(explain_no_name("padle-ps", DEFAULTS)).endswith(
+        'no Environment "padle-ps" exists; did you mean paddle-ps?'
+    )
+    assert "there are: baize-notebook, host" in str(explain_no_name("zzz", DEFAULTS))

@@ -170,4 +170,4 @@ def test_the_newest_matching_release_of_cpython_is_chosen() -> None:
     ],
 )
 def test_the_remedy_is_the_distributions_install_command(release: str, root: bool, remedy: str) -> None:
-    assert explain_remedy(">=3.9,<3.14", Machine(read_distribution(release), root)).startswith(remedy)
+    assert str(explain_remedy(">=3.9,<3.14", Machine(read_distribution(release), root))).startswith(remedy)

@@ -61,7 +61,7 @@ def test_the_error_for_an_invalid_specifier_names_it() -> None:
     ],
 )
 def test_ranges_in_words(specifier: str, words: str) -> None:
-    assert explain_range(specifier) == words
+    assert str(explain_range(specifier)) == words
 
 
 @pytest.mark.parametrize(
@@ -75,7 +75,7 @@ def test_ranges_in_words(specifier: str, words: str) -> None:
     ],
 )
 def test_the_error_if_no_python_suits(found: list[Python], sentence: str) -> None:
-    assert explain_unsuitable("paddlepaddle 3.0.0", ">=3.9,<3.14", found) == sentence
+    assert str(explain_unsuitable("paddlepaddle 3.0.0", ">=3.9,<3.14", found)) == sentence
 
 
 def test_the_first_matching_python_is_chosen() -> None:

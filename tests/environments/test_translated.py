@@ -13,7 +13,7 @@ from paddock.environments.failures import Failure, explain_check, explain_check_
 from paddock.environments.images import explain_no_environment
 from paddock.environments.progress import Progress
 from paddock.environments.pythons import Python
-from paddock.words.phrases import Foreign, phrase, render
+from paddock.words.phrases import Foreign, Phrase, phrase, render
 
 PYTHON = Python(Path("/usr/bin/python3.14"), (3, 14, 0))
 OUTPUTS = {name: value for name, value in vars(outputs).items() if name.isupper() and isinstance(value, str)}
@@ -44,8 +44,8 @@ def test_each_failure_is_told_in_chinese(output: str) -> None:
 
 
 @pytest.mark.parametrize("message", OTHERS)
-def test_what_else_is_said_while_one_is_built_is_told_in_chinese(message: str) -> None:
-    assert re.search(r"[\u4e00-\u9fff]", in_chinese(message))
+def test_what_else_is_said_while_one_is_built_is_told_in_chinese(message: Phrase | str) -> None:
+    assert re.search(r"[\u4e00-\u9fff]", in_chinese(str(message)))
 
 
 def test_what_is_not_known_stays_as_it_is() -> None:

@@ -38,7 +38,6 @@ PURE_CACHES: Mapping[str, str] = {
     "paddock.logs.chatter._forms": "compiles its forms",
     "paddock.logs.chatter._nccl": "compiles its form",
     "paddock.words.catalogues.find_catalogue": "reads a file of the package",
-    "paddock.words.environments._form": "compiles its text",
     "paddock.words.messages._read_texts": "reads a file of the package",
     "paddock.words.messages.translate_message": "of its text and language, by the files of the package",
     "paddock.kube.regex.automaton.read_pattern": "compiles its text",

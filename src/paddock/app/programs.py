@@ -39,7 +39,7 @@ def explain_no_content(image: str, pod: Manifest, environments: Iterable[Manifes
     if choose_for_pod(image, pod, known) is not None:
         return ""
     named = read_named(image, pod)
-    return explain_no_name(named, known) if named else explain_no_environment(image, known)
+    return str(explain_no_name(named, known) if named else explain_no_environment(image, known))
 
 
 def explain_images(job: Job, environments: Sequence[Manifest]) -> dict[str, str]:

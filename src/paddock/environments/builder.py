@@ -61,6 +61,7 @@ from paddock.environments.pytorch.resolution import resolve
 from paddock.environments.resolving.causes import error_line
 from paddock.environments.terminal import plain_text, run_on_terminal
 from paddock.environments.uv import Machine, Report, Uv, UvRuns, this_machine
+from paddock.words.phrases import phrase
 
 # The first import of a large framework from a cold disk takes tens of seconds.
 _CHECK_SECONDS = 300.0
@@ -117,7 +118,10 @@ class Builder:
         one of this machine, or one that uv downloads.
         """
         if not self.program:
-            raise BuildFailed("the program uv, which builds environments, was not found: pip install uv", Fault.MACHINE)
+            said = phrase(
+                "the program uv, which builds environments, was not found: {command}", command="pip install uv"
+            )
+            raise BuildFailed(said, Fault.MACHINE)
         try:
             self.root.mkdir(parents=True, exist_ok=True)
             # uv names the allowed interpreters of one package at a time, so each try may narrow the choice.
@@ -200,7 +204,7 @@ class _Build:
                 built = await self._make(final)
             await self._check(final)
         except BuildFailed as failed:
-            where = f"{failed.message} (log: {self.root / self.key}.log)"
+            where = phrase("{what} (log: {path})", what=failed.message, path=f"{self.root / self.key}.log")
             raise BuildFailed(where, failed.fault, failed.pythons) from failed
         return built
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from paddock.environments.failures import BuildFailed, Fault
 from paddock.environments.progress import format_size
+from paddock.words.phrases import Phrase, phrase
 
 OTHERS = "*"
 # The lowest ratio refuses no build that may fit; a disk that fills up all the same has its own sentence.
@@ -46,9 +47,10 @@ class DiskWatch:
         return self.unpack_ratios.get(package, self.unpack_ratios[OTHERS])
 
 
-def explain_disk_space(root: Path, subject: str, free: float, needed: float) -> str:
+def explain_disk_space(root: Path, subject: str, free: float, needed: float) -> Phrase:
     """Pure; bytes."""
-    return (
-        f"{subject} needs at least {format_size(needed)} on the disk, and {format_size(free)} are free where {root} "
-        "is: free some space, or set XDG_CACHE_HOME to a directory with more"
-    )
+    return phrase(
+        "{subject} needs at least {needed} on the disk, and {free} are free where {path} is: free some space, or set "
+        "XDG_CACHE_HOME to a directory with more",
+        subject=subject, needed=format_size(needed), free=format_size(free), path=str(root),
+    )  # fmt: skip

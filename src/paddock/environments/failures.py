@@ -19,6 +19,7 @@ from paddock.environments.requirements import explain_requirement, requirement_n
 from paddock.environments.resolving.causes import error_line, read_cause
 from paddock.environments.resolving.conclusions import NoVersion, read_conflict, read_no_version
 from paddock.environments.resolving.wheels import join_lines, platform_name, read_allowed_pythons, read_minors
+from paddock.words.phrases import Phrase, phrase
 
 
 class Fault(Enum):
@@ -33,27 +34,35 @@ class Fault(Enum):
 
 
 class BuildFailed(Exception):
-    """The build of an environment failed. `message` is one complete sentence for the user.
+    """The build of an environment failed."""
 
-    `pythons`: if the interpreter is the problem, the specifier of those that the packages have wheels for. `tries`: the
-    number of tries made.
-    """
+    message: str
+    """One complete sentence for the user, in English, as the API stores it."""
+    fault: Fault
+    pythons: str
+    """If the interpreter is the problem, the specifier of those that the packages have wheels for."""
+    tries: int
+    """The number of tries made."""
 
-    def __init__(self, message: str, fault: Fault = Fault.DEFINITION, pythons: str = "", tries: int = 1) -> None:
-        super().__init__(message)
-        self.message, self.fault, self.pythons, self.tries = message, fault, pythons, tries
+    def __init__(
+        self, message: Phrase | str, fault: Fault = Fault.DEFINITION, pythons: str = "", tries: int = 1
+    ) -> None:
+        self.message, self.fault, self.pythons, self.tries = str(message), fault, pythons, tries
+        super().__init__(self.message)
 
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A failed run of uv: its output and its input. `explain_install`: how this machine gets a thing of
-    `environments.distributions`, as in `run `apt-get …``; empty where that is not known."""
+    """A failed run of uv: its output and its input."""
 
     output: str
     definition: Definition
     python: Python
     cache: str
+    """The directory of the environments."""
     explain_install: Callable[[str], str] = lambda thing: ""
+    """How this machine gets a thing of `environments.distributions`, as in `run `apt-get …``; empty where that is not
+    known."""
 
     @property
     def requirements(self) -> str:
@@ -65,38 +74,45 @@ def read_failure(failure: Failure) -> BuildFailed:
     for pattern, fault, sentence in _SENTENCES:
         if re.search(pattern, failure.output, re.IGNORECASE):
             pythons = read_allowed_pythons(failure.output) if sentence in (_no_wheel, _unsatisfiable) else ""
-            return BuildFailed(redact(sentence(failure)), fault, pythons)
-    said = f"building {failure.definition.subject} failed: {error_line(failure.output)}"
-    return BuildFailed(redact(said), Fault.DEFINITION)
+            return BuildFailed(redact(str(sentence(failure))), fault, pythons)
+    said = phrase(
+        "building {subject} failed: {why}", subject=failure.definition.subject, why=error_line(failure.output)
+    )
+    return BuildFailed(redact(str(said)), Fault.DEFINITION)
 
 
-def explain_tries(tries: int) -> str:
-    """The suffix of a network error's sentence; empty for one try."""
-    return f" (tried {tries} times)" if tries > 1 else ""
+def explain_tries(said: str, tries: int) -> Phrase | str:
+    """A network error's sentence with the number of tries, if there was more than one."""
+    return phrase("{what} (tried {count} times)", what=said, count=tries) if tries > 1 else said
 
 
 def explain_check(output: str, definition: Definition) -> str:
     """The sentence for a `verify` snippet that failed in a new environment: the reason is its last line."""
     lines = [line.strip() for line in output.splitlines() if line.strip()]
-    return redact(
-        f"{definition.subject} was installed but does not pass the environment's check (spec.verify): "
-        f"{lines[-1] if lines else 'it ended without a word'}"
-    )
+    said = phrase(
+        "{subject} was installed but does not pass the environment's check (spec.verify): {why}",
+        subject=definition.subject, why=lines[-1] if lines else phrase("it ended without a word"),
+    )  # fmt: skip
+    return redact(str(said))
 
 
-def explain_check_timeout(definition: Definition, limit: float) -> str:
+def explain_check_timeout(definition: Definition, limit: float) -> Phrase:
     """The sentence for a `verify` snippet that exceeded its `limit` in seconds."""
-    return f"{definition.subject} was installed, but the check (spec.verify) had not ended after {limit:.0f} s"
+    return phrase(
+        "{subject} was installed, but the check (spec.verify) had not ended after {seconds} s",
+        subject=definition.subject, seconds=f"{limit:.0f}",
+    )  # fmt: skip
 
 
-def explain_os_error(error: OSError, cache: str) -> str:
+def explain_os_error(error: OSError, cache: str) -> Phrase:
     """The sentence for a failed write of Paddock itself: a full disk, a directory that is not writable."""
     if error.errno in (28, 122):  # ENOSPC, EDQUOT
         return _disk_full(cache)
-    return (
-        f"cannot write {error.filename or cache}: {error.strerror or error}; environments are kept under {cache}: make "
-        "it writable, or set XDG_CACHE_HOME to a directory that is"
-    )
+    return phrase(
+        "cannot write {file}: {why}; environments are kept under {path}: make it writable, or set XDG_CACHE_HOME to a "
+        "directory that is",
+        file=str(error.filename or cache), why=error.strerror or str(error), path=cache,
+    )  # fmt: skip
 
 
 def redact(text: str) -> str:
@@ -104,144 +120,206 @@ def redact(text: str) -> str:
     return re.sub(r"\b([a-z][a-z0-9+.-]*)://(?:[^\s/`'\"]*@)?([^\s/`'\")]*)[^\s`'\")]*", r"\1://\2", text)
 
 
-def _disk_full(cache: str) -> str:
-    return f"the disk is full: free some space where {cache} is, or set XDG_CACHE_HOME to a directory with more"
+def _disk_full(cache: str) -> Phrase:
+    return phrase(
+        "the disk is full: free some space where {path} is, or set XDG_CACHE_HOME to a directory with more", path=cache
+    )
 
 
-def _proxy(failure: Failure) -> str:
-    return (
+def _proxy(failure: Failure) -> Phrase:
+    return phrase(
         "the proxy does not let the package index through: check HTTPS_PROXY, HTTP_PROXY and ALL_PROXY, or the proxy "
         "of pip's settings (`pip config list`)"
     )
 
 
-def _network(failure: Failure) -> str:
+def _network(failure: Failure) -> Phrase:
     host = re.search(r"https?://(?:[^\s/]*@)?([^\s/)`]+)", failure.output)
     where = f" ({host[1]})" if host else ""
     if host and host[1] == PYTORCH_INDEX:
-        return (
-            f"{PYTORCH_INDEX}, which has the build {failure.definition.torch_backend or 'of UV_TORCH_BACKEND'} of "
-            "PyTorch, did not answer: check the network, or ask for what the package index has: "
-            f"`paddock env update {failure.definition.name} --torch-backend default`"
-        )
+        return _no_answer_of_pytorch(failure.definition)
     if failure.definition.index_url:
-        return f"the package index of spec.indexURL{where} did not answer: check the network, and the URL"
-    return (
-        f"the package index did not answer{where}: check the network, or set UV_DEFAULT_INDEX or PIP_INDEX_URL to an "
-        "index that can be reached from here"
+        return phrase(
+            "the package index of spec.indexURL{where} did not answer: check the network, and the URL", where=where
+        )
+    return phrase(
+        "the package index did not answer{where}: check the network, or set UV_DEFAULT_INDEX or PIP_INDEX_URL to an "
+        "index that can be reached from here",
+        where=where,
     )
 
 
-def _certificate(failure: Failure) -> str:
-    return (
+def _no_answer_of_pytorch(definition: Definition) -> Phrase:
+    command = f"paddock env update {definition.name} --torch-backend default"
+    if not definition.torch_backend:
+        return phrase(
+            "{place}, which has the build of UV_TORCH_BACKEND of PyTorch, did not answer: check the network, or ask "
+            "for what the package index has: `{command}`",
+            place=PYTORCH_INDEX, command=command,
+        )  # fmt: skip
+    return phrase(
+        "{place}, which has the build {name} of PyTorch, did not answer: check the network, or ask for what the "
+        "package index has: `{command}`",
+        place=PYTORCH_INDEX, name=definition.torch_backend, command=command,
+    )  # fmt: skip
+
+
+def _certificate(failure: Failure) -> Phrase:
+    return phrase(
         "the package index's certificate is not trusted here: set PIP_CERT or SSL_CERT_FILE to a file with your "
         "organisation's certificates"
     )
 
 
-def _unauthorized(failure: Failure) -> str:
-    return (
+def _unauthorized(failure: Failure) -> Phrase:
+    return phrase(
         "the package index refused access: check the user name and password in its URL (UV_DEFAULT_INDEX, "
         "PIP_INDEX_URL), in ~/.netrc, or in the Environment's spec.indexURL"
     )
 
 
-def _offline(failure: Failure) -> str:
-    return f"uv works offline here and has not all of {failure.requirements}: unset UV_OFFLINE for the first build"
+def _offline(failure: Failure) -> Phrase:
+    return phrase(
+        "uv works offline here and has not all of {packages}: unset UV_OFFLINE for the first build",
+        packages=failure.requirements,
+    )
 
 
-def _no_wheel(failure: Failure) -> str:
+def _no_wheel(failure: Failure) -> Phrase:
     """uv's error names the Pythons that the version has wheels for."""
     output = join_lines(failure.output)
     minors = read_minors(output)
     package = re.search(r"wheels for `([^`]+)` \(v([^)]+)\)", output)
     subject = f"{package[1]} {package[2]}" if package else failure.definition.subject
-    current = failure.python.version[1]
-    if minors and not minors[0] <= current <= minors[-1]:
-        kind = "new" if current > minors[-1] else "old"
-        allowed = explain_range(f">=3.{minors[0]},<3.{minors[-1] + 1}")
-        return f"Python {failure.python.short} is too {kind} for {subject}: install {allowed}"
-    others = f" (it has for {', '.join(f'3.{minor}' for minor in minors)})" if minors else ""
-    return f"{subject} has no wheel for Python {failure.python.short}{others}: install another Python"
+    version, current = failure.python.short, failure.python.version[1]
+    if not minors:
+        return phrase(
+            "{subject} has no wheel for Python {version}: install another Python", subject=subject, version=version
+        )
+    if minors[0] <= current <= minors[-1]:
+        return phrase(
+            "{subject} has no wheel for Python {version} (it has for {others}): install another Python",
+            subject=subject, version=version, others=", ".join(f"3.{minor}" for minor in minors),
+        )  # fmt: skip
+    allowed = explain_range(f">=3.{minors[0]},<3.{minors[-1] + 1}")
+    if current > minors[-1]:
+        return phrase(
+            "Python {version} is too new for {subject}: install {allowed}",
+            version=version, subject=subject, allowed=allowed,
+        )  # fmt: skip
+    return phrase(
+        "Python {version} is too old for {subject}: install {allowed}",
+        version=version, subject=subject, allowed=allowed,
+    )  # fmt: skip
 
 
-def _no_platform(failure: Failure) -> str:
+def _no_platform(failure: Failure) -> Phrase:
     """uv's error names this machine's platform and those that the version has wheels for."""
     output = join_lines(failure.output)
     wanted = re.search(r"matching platform tag \(e\.g\., `([^`]+)`\)", output)
     listed = re.search(r"available for `([^`]+)`(?: \(v([^)]+)\))? on the following platforms?: (.*)", output)
     if wanted is None or listed is None:
-        return f"{failure.definition.subject} has no wheel for this machine's platform: {read_cause(failure.output)}"
-    there = dict.fromkeys(platform_name(tag) for tag in re.findall(r"`([^`]+)`", listed[3]))
-    here = platform_name(wanted[1])
-    cure = "a distribution with glibc (Debian, Ubuntu, Fedora)" if "musl" in here else "one of these machines"
-    subject = f"{listed[1]} {listed[2]}" if listed[2] else listed[1]
-    return f"{subject} has no wheel for {here}: it has wheels for {', '.join(there)}; use {cure}"
+        return phrase(
+            "{subject} has no wheel for this machine's platform: {why}",
+            subject=failure.definition.subject, why=read_cause(failure.output),
+        )  # fmt: skip
+    there = dict.fromkeys(str(platform_name(tag)) for tag in re.findall(r"`([^`]+)`", listed[3]))
+    glibc, others = phrase("a distribution with glibc (Debian, Ubuntu, Fedora)"), phrase("one of these machines")
+    return phrase(
+        "{subject} has no wheel for {machine}: it has wheels for {machines}; use {other}",
+        subject=f"{listed[1]} {listed[2]}" if listed[2] else listed[1],
+        machine=platform_name(wanted[1]), machines=", ".join(there),
+        other=glibc if wanted[1].startswith("musl") else others,
+    )  # fmt: skip
 
 
-def _no_package(failure: Failure) -> str:
+def _no_package(failure: Failure) -> Phrase:
     name = re.search(r"Because (\S+) was not found in the package registry", join_lines(failure.output))
     found = name[1] if name else requirement_name(failure.definition.requirements[0])
     if failure.definition.index_url:
-        return (
-            f"spec.requirements: the package index of spec.indexURL does not have {found}: check the name, and the URL"
+        return phrase(
+            "spec.requirements: the package index of spec.indexURL does not have {package}: check the name, and the "
+            "URL",
+            package=found,
         )
-    return f"spec.requirements: no package index here has {found}: check the name, or set spec.indexURL"
+    return phrase(
+        "spec.requirements: no package index here has {package}: check the name, or set spec.indexURL", package=found
+    )
 
 
-def _unsatisfiable(failure: Failure) -> str:
+def _unsatisfiable(failure: Failure) -> Phrase:
     cause = read_cause(failure.output)
     if lacking := read_no_version(cause):
         return _no_version(failure, lacking)
     if conflict := read_conflict(cause, failure.definition.requirements):
         *first, last = conflict.wanted
         packages = f"{', '.join(first)} and {last}"
-        why = "; ".join(f"{who} depends on {what}" for who, what in conflict.why)
-        said = f"spec.requirements: {packages} exclude each other"
-        return f"{said} ({why}): change one of them" if why else f"{said}: change one of them"
-    return f"spec.requirements ({failure.requirements}) cannot be met: {cause}"
+        if not conflict.why:
+            return phrase("spec.requirements: {packages} exclude each other: change one of them", packages=packages)
+        return phrase(
+            "spec.requirements: {packages} exclude each other ({why}): change one of them",
+            packages=packages, why="; ".join(f"{who} depends on {what}" for who, what in conflict.why),
+        )  # fmt: skip
+    return phrase("spec.requirements ({packages}) cannot be met: {why}", packages=failure.requirements, why=cause)
 
 
-def _no_version(failure: Failure, lacking: NoVersion) -> str:
-    said = f"spec.requirements: there is no {lacking.wanted}"
+def _no_version(failure: Failure, lacking: NoVersion) -> Phrase:
     if lacking.there:
-        return f"{said}, only {' or '.join(lacking.there)}: change the version"
+        return phrase(
+            "spec.requirements: there is no {package}, only {others}: change the version",
+            package=lacking.wanted, others=" or ".join(lacking.there),
+        )  # fmt: skip
     if failure.definition.index_url:  # pip would ask another index, and the URL may hold a password
-        return f"{said} in the package index of spec.indexURL: change the version"
-    return f"{said}: change the version; `pip index versions {lacking.name}` lists those that exist"
+        return phrase(
+            "spec.requirements: there is no {package} in the package index of spec.indexURL: change the version",
+            package=lacking.wanted,
+        )
+    return phrase(
+        "spec.requirements: there is no {package}: change the version; `{command}` lists those that exist",
+        package=lacking.wanted, command=f"pip index versions {lacking.name}",
+    )  # fmt: skip
 
 
-def _confused(failure: Failure) -> str:
+def _confused(failure: Failure) -> Phrase:
     found = re.search(_CONFUSED, join_lines(failure.output))
     assert found is not None, "the row's pattern is a part of this one"
-    return f"spec.requirements: {found[1]} is not what you mean: write {found[2]}"
+    return phrase("spec.requirements: {package} is not what you mean: write {other}", package=found[1], other=found[2])
 
 
-def _no_compiler(failure: Failure) -> str:
-    install = failure.explain_install(COMPILER) or "install one"
-    return f"{_unbuilt(failure)} has to be compiled, and this machine has no compiler: {install}"
+def _no_compiler(failure: Failure) -> Phrase:
+    return phrase(
+        "{subject} has no wheel for Python {version} on this machine and has to be compiled, and this machine has no "
+        "compiler: {install}",
+        subject=_read_unbuilt(failure), version=failure.python.short,
+        install=failure.explain_install(COMPILER) or phrase("install one"),
+    )  # fmt: skip
 
 
-def _no_header(failure: Failure) -> str:
+def _no_header(failure: Failure) -> Phrase:
     header = re.search(_HEADER, failure.output)
-    missing = header[1] if header else "a header"
-    if install := _explain_known(failure, missing):
-        return _not_compiled(failure, missing, install)
-    return (
-        f"{_unbuilt(failure)} does not compile: {missing} is missing; choose a version that has a wheel, or install "
-        "the development package that has this file"
-    )
+    missing = header[1] if header else ""
+    if command := _find_command(failure, missing):
+        return _not_compiled(failure, missing, command)
+    return phrase(
+        "{subject} has no wheel for Python {version} on this machine and does not compile: {file} is missing; choose a "
+        "version that has a wheel, or install the development package that has this file",
+        subject=_read_unbuilt(failure), version=failure.python.short, file=missing or phrase("a header"),
+    )  # fmt: skip
 
 
-def _no_git(failure: Failure) -> str:
-    install = failure.explain_install("git") or "install it"
-    return f"the program git, which fetches {_of_repositories(failure)}, is missing: {install}"
+def _no_git(failure: Failure) -> Phrase:
+    return phrase(
+        "the program git, which fetches {packages}, is missing: {install}",
+        packages=_of_repositories(failure), install=failure.explain_install("git") or phrase("install it"),
+    )  # fmt: skip
 
 
-def _no_repository(failure: Failure) -> str:
+def _no_repository(failure: Failure) -> Phrase:
     host = re.search(r"https?://(?:[^\s/]*@)?([^\s/)`']+)", failure.output)
-    where = host[1] if host else "its server"
-    return f"git did not reach {where}, which has {_of_repositories(failure)}: check the network, and the URL"
+    return phrase(
+        "git did not reach {host}, which has {packages}: check the network, and the URL",
+        host=host[1] if host else phrase("its server"), packages=_of_repositories(failure),
+    )  # fmt: skip
 
 
 def _of_repositories(failure: Failure) -> str:
@@ -249,47 +327,62 @@ def _of_repositories(failure: Failure) -> str:
     return ", ".join(requirement_name(each) for each in failure.definition.requirements if "git+" in each)
 
 
-def _no_program(failure: Failure) -> str:
+def _no_program(failure: Failure) -> Phrase:
     """A program or a library that a build script looks for and names in words of its own."""
     thing = next(thing for pattern, thing in _LOOKED_FOR if re.search(pattern, failure.output, re.IGNORECASE))
-    install = _explain_known(failure, thing) or f"install {thing}"
-    return _not_compiled(failure, thing, install)
+    if command := _find_command(failure, thing):
+        return _not_compiled(failure, thing, command)
+    return phrase(
+        "{subject} has no wheel for Python {version} on this machine and does not compile: {file} is missing; install "
+        "{thing}, or choose a version that has a wheel",
+        subject=_read_unbuilt(failure), version=failure.python.short, file=thing, thing=thing,
+    )  # fmt: skip
 
 
-def _not_compiled(failure: Failure, thing: str, install: str) -> str:
-    return f"{_unbuilt(failure)} does not compile: {thing} is missing; {install}, or choose a version that has a wheel"
+def _not_compiled(failure: Failure, thing: str, command: str) -> Phrase:
+    return phrase(
+        "{subject} has no wheel for Python {version} on this machine and does not compile: {file} is missing; run "
+        "{command}, or choose a version that has a wheel",
+        subject=_read_unbuilt(failure), version=failure.python.short, file=thing, command=command,
+    )  # fmt: skip
 
 
-def _explain_known(failure: Failure, thing: str) -> str:
-    """How this machine gets what has a package in `environments.distributions`; empty for what has none."""
+def _find_command(failure: Failure, thing: str) -> str:
+    """`` `apt-get install libpq-dev` (Debian GNU/Linux) ``: what gets a thing that has a package in
+    `environments.distributions`; empty for one that has none."""
     said = failure.explain_install(thing)
-    return said if said.startswith("run ") else ""
+    return said.removeprefix("run ") if said.startswith("run ") else ""
 
 
-def _not_built(failure: Failure) -> str:
+def _not_built(failure: Failure) -> Phrase:
     raised = re.findall(r"^\s*((?:\w+\.)*\w*(?:Error|Exception): .+)$", failure.output, re.MULTILINE)
-    why = raised[-1].strip().rstrip(".")[:200] if raised else "its own build script failed"
-    return f"{_unbuilt(failure)} could not be built: {why}; choose a version that has a wheel"
+    return phrase(
+        "{subject} has no wheel for Python {version} on this machine and could not be built: {why}; choose a version "
+        "that has a wheel",
+        subject=_read_unbuilt(failure), version=failure.python.short,
+        why=raised[-1].strip().rstrip(".")[:200] if raised else phrase("its own build script failed"),
+    )  # fmt: skip
 
 
-def _unbuilt(failure: Failure) -> str:
+def _read_unbuilt(failure: Failure) -> str:
+    """`psycopg2 2.9.9`: the package that uv could not build; without one in its error, what the environment is of."""
     package = re.search(r"Failed to (?:build|download and build)[: ]*`([^`]+)`", failure.output)
-    subject = explain_requirement(package[1]) if package else failure.definition.subject
-    return f"{subject} has no wheel for Python {failure.python.short} on this machine and"
+    return explain_requirement(package[1]) if package else failure.definition.subject
 
 
-def _no_requirement(failure: Failure) -> str:
-    return (
-        f"spec.requirements: not a requirement: {read_cause(failure.output)}; found {failure.requirements}, "
-        "wanted the form name==1.2 or name>=1,<2"
-    )
+def _no_requirement(failure: Failure) -> Phrase:
+    return phrase(
+        "spec.requirements: not a requirement: {why}; found {found}, wanted the form name==1.2 or name>=1,<2",
+        why=read_cause(failure.output), found=failure.requirements,
+    )  # fmt: skip
 
 
-def _not_writable(failure: Failure) -> str:
-    return (
-        f"permission denied: {error_line(failure.output)}; make {failure.cache} and uv's cache (UV_CACHE_DIR) "
-        "writable, or set XDG_CACHE_HOME to a directory that is"
-    )
+def _not_writable(failure: Failure) -> Phrase:
+    return phrase(
+        "permission denied: {why}; make {path} and uv's cache (UV_CACHE_DIR) writable, or set XDG_CACHE_HOME to a "
+        "directory that is",
+        why=error_line(failure.output), path=failure.cache,
+    )  # fmt: skip
 
 
 _LOOKED_FOR = (
@@ -304,7 +397,7 @@ _BUILD = r"(?:The build backend returned an error|Build backend failed)(?s:.*)"
 """A package without a wheel is built from its source by its own build script."""
 _HEADER = r"fatal error: (\S+\.h(?:pp)?): No such file"
 _COMPILERS = r"(?:[\w-]*g?cc|[\w-]*[gc]\+\+|clang(?:\+\+)?)"
-_Sentence = Callable[[Failure], str]
+_Sentence = Callable[[Failure], Phrase]
 # Rows of the resolver come before those of the network: its text has names of packages, such as async-timeout.
 _SENTENCES: Sequence[tuple[str, Fault, _Sentence]] = (
     (r"No space left on device|Disk quota exceeded", Fault.MACHINE, lambda failure: _disk_full(failure.cache)),

@@ -14,6 +14,7 @@ from typing import Any
 from paddock.environments.definition import Definition
 from paddock.kube.meta import annotations_of
 from paddock.kube.nearness import nearest, rank
+from paddock.words.phrases import Phrase, phrase
 
 
 def match_image(pattern: str, image: str) -> bool:
@@ -68,26 +69,39 @@ def nearest_definitions(image: str, definitions: Iterable[Definition], limit: in
     return tuple(near.values())[:limit]
 
 
-def explain_no_environment(image: str, definitions: Iterable[Definition]) -> str:
+def explain_no_environment(image: str, definitions: Iterable[Definition]) -> Phrase:
     """The sentence for an image that no pattern matches: what exists, and the two remedies."""
     known = sorted(definitions, key=lambda each: each.name)
-    near = nearest_definitions(image, known)
-    if near:
-        there = "near ones: " + ", ".join(f"{each.name} ({', '.join(each.images)})" for each in near)
-    else:
-        there = f"environments here: {', '.join(each.name for each in known) or 'none'}"
-    return (
-        f'image "{image}" stands for no environment on this machine; {there}. Add an Environment whose spec.images '
-        f"match it (kubectl create -f), or name one in the pod's annotation {ANNOTATION}"
-    )
+    if not known:
+        return phrase(
+            'image "{image}" stands for no environment on this machine; environments here: none. Add an Environment '
+            "whose spec.images match it (kubectl create -f), or name one in the pod's annotation "
+            "paddock.dev/environment",
+            image=image,
+        )
+    there = phrase("environments here: {names}", names=", ".join(each.name for each in known))
+    if near := nearest_definitions(image, known):
+        names = ", ".join(f"{each.name} ({', '.join(each.images)})" for each in near)
+        there = phrase("near ones: {names}", names=names)
+    return phrase(
+        'image "{image}" stands for no environment on this machine; {there}. Add an Environment whose spec.images '
+        "match it (kubectl create -f), or name one in the pod's annotation paddock.dev/environment",
+        image=image, there=there,
+    )  # fmt: skip
 
 
-def explain_no_name(wanted: str, definitions: Iterable[Definition]) -> str:
+def explain_no_name(wanted: str, definitions: Iterable[Definition]) -> Phrase:
     """The sentence for an annotation that names an Environment which does not exist."""
     names = sorted(each.name for each in definitions)
-    near = nearest(wanted, names)
-    hint = f"did you mean {near}?" if near else f"there are: {', '.join(names) or 'none'}"
-    return f'annotation {ANNOTATION}: no Environment "{wanted}" exists; {hint}'
+    if near := nearest(wanted, names):
+        return phrase(
+            'annotation {name}: no Environment "{wanted}" exists; did you mean {near}?',
+            name=ANNOTATION, wanted=wanted, near=near,
+        )  # fmt: skip
+    return phrase(
+        'annotation {name}: no Environment "{wanted}" exists; there are: {names}',
+        name=ANNOTATION, wanted=wanted, names=", ".join(names) or phrase("none"),
+    )  # fmt: skip
 
 
 ANNOTATION = "paddock.dev/environment"

@@ -18,6 +18,7 @@ from paddock.environments.distributions import LIBGOMP
 from paddock.environments.failures import BuildFailed, Fault, root_cause
 from paddock.environments.terminal import read_output
 from paddock.environments.uv import Machine, UvRuns
+from paddock.words.phrases import Phrase, phrase
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,16 +75,18 @@ def rename_library(content: bytes, name: str, wanted: str) -> bytes:
     # The loader identifies a loaded library by its SONAME. Zeros fill it up, as the file must keep its size.
     old = name.encode() + b"\0"
     if len(wanted) > len(name) or old not in content:
-        raise ValueError(f"{name} does not call itself so, and cannot be called {wanted}")
+        said = phrase("{name} does not call itself so, and cannot be called {wanted}", name=name, wanted=wanted)
+        raise ValueError(str(said))
     return content.replace(old, wanted.encode().ljust(len(old), b"\0"))
 
 
-def explain_missing(library: str, subject: str, why: str, machine: Machine) -> str:
+def explain_missing(library: str, subject: str, why: str, machine: Machine) -> Phrase:
     """The sentence for a library that neither the machine nor a downloaded wheel has. Pure."""
-    return (
-        f"{subject} needs the library {library}, which this machine lacks, and no wheel with it was fetched "
-        f"({why}): {machine.explain_install(library)}"
-    )
+    return phrase(
+        "{subject} needs the library {library}, which this machine lacks, and no wheel with it was fetched ({why}): "
+        "{remedy}",
+        subject=subject, library=library, why=why, remedy=machine.explain_install(library),
+    )  # fmt: skip
 
 
 async def find_missing(python: Path, libraries: Sequence[str]) -> tuple[str, ...]:
@@ -111,14 +114,14 @@ async def add_libraries(
 
 async def _add(runs: UvRuns, directory: Path, library: str, provider: Provider | None) -> None:
     if provider is None:
-        raise ValueError("none is known")
+        raise ValueError(str(phrase("none is known")))
     fetched = directory / ".fetched"
     # The library is the same in the wheels of every Python version; wheels for 3.12 exist.
     await runs.run("pip", "install", "--python", str(directory / "bin/python"), "--python-version", "3.12", "--no-deps",
                    "--only-binary", ":all:", "--target", str(fetched), provider.requirement)  # fmt: skip
     file = next(iter(sorted(fetched.glob(provider.files))), None)
     if file is None:
-        raise ValueError(f"{provider.requirement} brings none")
+        raise ValueError(str(phrase("{package} brings none", package=provider.requirement)))
     site = next((directory / "lib").glob("python*/site-packages"))
     package = site / _PACKAGE
     package.mkdir(exist_ok=True)

@@ -37,6 +37,7 @@ from paddock.environments.uv import find_uv
 from paddock.kube.api import Api
 from paddock.kube.errors import ApiError, NotFound
 from paddock.kube.meta import ENVIRONMENTS, Manifest, annotations_of, controller_of, uid_of
+from paddock.words.phrases import Phrase, phrase
 
 _STATUS_SECONDS = 0.5  # seconds between two status writes, and between two reports of progress
 _CIRCUMSTANCES_SECONDS = 3.0  # seconds between two reads of the circumstances of failures
@@ -116,14 +117,14 @@ class Environments:
     def resolve(self, image: str, pod: Manifest) -> Answer:
         """What `image` means for `pod` now. Starts a build if one is needed."""
         if not self._informer.synced.is_set():
-            return Preparing("the environments of this machine are being read")
+            return Preparing(str(phrase("the environments of this machine are being read")))
         definitions = [entry.definition for entry in self._entries.values()]
         named = read_named(image, pod)
         if named and named not in self._entries:
-            return Unavailable(explain_no_name(named, definitions))
+            return Unavailable(str(explain_no_name(named, definitions)))
         chosen = self._entries[named].definition if named else choose_definition(image, definitions)
         if chosen is None:
-            return Unavailable(explain_no_environment(image, definitions))
+            return Unavailable(str(explain_no_environment(image, definitions)))
         entry = self._entries[chosen.name]
         self._request_build(entry, _requester(pod))
         return build_answer(chosen, entry.state, self._path, PROGRAMS)
@@ -200,8 +201,8 @@ class Environments:
             self._set_failed(entry, failure.message, failure.fault)
         except Exception as error:
             logger.exception("environment %s", entry.definition.name)
-            message = f"building failed, by a fault of Paddock: {type(error).__name__}: {error}"
-            self._set_failed(entry, message, Fault.DEFINITION)
+            said = phrase("building failed, by a fault of Paddock: {why}", why=f"{type(error).__name__}: {error}")
+            self._set_failed(entry, str(said), Fault.DEFINITION)
         finally:
             entry.task = None
         if entry.build_wanted and isinstance(entry.state, Unbuilt):  # requested while the directory was read
@@ -279,6 +280,9 @@ def _build_usable(built: Built) -> Usable:
     return Usable(built.path, built.python, built.packages, built.size, built.build)
 
 
-def _explain_program(name: str) -> str:
+def _explain_program(name: str) -> Phrase:
     known = sorted(each.name for each in PROGRAMS.iterdir() if each.is_dir() and not each.name.startswith(("_", ".")))
-    return f'spec.program: found "{name}", which does not come with this version; allowed: {", ".join(known)}'
+    return phrase(
+        'spec.program: found "{name}", which does not come with this version; allowed: {names}',
+        name=name, names=", ".join(known),
+    )  # fmt: skip

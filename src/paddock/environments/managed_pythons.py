@@ -27,6 +27,7 @@ from paddock.environments.pythons import (
     read_release,
 )
 from paddock.environments.uv import Machine, UvRuns
+from paddock.words.phrases import Phrase, phrase
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,14 +52,17 @@ def choose_download(listing: Sequence[Mapping[str, Any]], specifier: str, mirror
     return Download(*max(found)) if found else None
 
 
-def explain_remedy(specifier: str, machine: Machine) -> str:
+def explain_remedy(specifier: str, machine: Machine) -> Phrase:
     """What to do if the download failed. Pure."""
     command = machine.install_command(PYTHON_313) if match_version(specifier, (3, 13, 0)) else ""
-    how = f"`{command}`, or pyenv" if command else "with your system's packages, or pyenv"
-    return (
-        f"install {explain_range(specifier)} ({how}), or set UV_PYTHON_INSTALL_MIRROR to a mirror of uv's Pythons that "
-        "can be reached from here"
-    )
+    how = phrase("with your system's packages, or pyenv")
+    if command:
+        how = phrase("{command}, or pyenv", command=f"`{command}`")
+    return phrase(
+        "install {allowed} ({how}), or set UV_PYTHON_INSTALL_MIRROR to a mirror of uv's Pythons that can be reached "
+        "from here",
+        allowed=explain_range(specifier), how=how,
+    )  # fmt: skip
 
 
 async def fetch_python(runs: UvRuns, specifier: str, found: Sequence[Python]) -> Python:
@@ -69,24 +73,39 @@ async def fetch_python(runs: UvRuns, specifier: str, found: Sequence[Python]) ->
     listing = await list_pythons(runs.uv.program, environ, "--only-downloads")
     download = choose_download(listing, specifier, environ.get("UV_PYTHON_INSTALL_MIRROR", ""))
     if download is None:
-        said = f"{unsuitable}, and uv knows no {explain_range(specifier)} for this machine: check spec.python"
+        said = phrase(
+            "{unsuitable}, and uv knows no {allowed} for this machine: check spec.python",
+            unsuitable=unsuitable, allowed=explain_range(specifier),
+        )  # fmt: skip
         raise BuildFailed(said, Fault.MACHINE)
     try:
         await _install(runs, download)
     except BuildFailed as failed:
-        why = root_cause(runs.log[-1]) + explain_tries(failed.tries)
-        said = f"{unsuitable}, and {download.name} could not be fetched from {download.host} ({why}): "
-        said += explain_remedy(specifier, runs.uv.machine)
+        said = phrase(
+            "{unsuitable}, and {name} could not be fetched from {host} ({why}): {remedy}",
+            unsuitable=unsuitable, name=download.name, host=download.host,
+            why=explain_tries(root_cause(runs.log[-1]), failed.tries),
+            remedy=explain_remedy(specifier, runs.uv.machine),
+        )  # fmt: skip
         raise BuildFailed(said, Fault.MACHINE) from failed
     suits = choose_python(specifier, await fetch_pythons(runs.uv.program, environ))
     if suits is None:
-        raise BuildFailed(f"{unsuitable}, and uv does not find the {download.name} that it fetched", Fault.MACHINE)
+        said = phrase(
+            "{unsuitable}, and uv does not find the {name} that it fetched", unsuitable=unsuitable, name=download.name
+        )
+        raise BuildFailed(said, Fault.MACHINE)
     return suits
 
 
 async def _install(runs: UvRuns, download: Download) -> None:
-    subject = f"{download.name} for {runs.definition.subject}, from {download.host}"
-    runs.doing = f"fetching {subject}"
+    wanted = ".".join(map(str, download.version))
+    subject = str(
+        phrase(
+            "Python {version} for {subject}, from {host}",
+            version=wanted, subject=runs.definition.subject, host=download.host,
+        )
+    )  # fmt: skip
+    runs.doing = str(phrase("fetching {subject}", subject=subject))
 
     def on_text(text: str) -> None:
         if bar := read_python_bar(text):
@@ -96,6 +115,5 @@ async def _install(runs: UvRuns, download: Download) -> None:
     # The user's own setting holds here. All other runs of uv set "never", so that none downloads an interpreter
     # silently.
     allowed = {"UV_PYTHON_DOWNLOADS": runs.uv.environ.get("UV_PYTHON_DOWNLOADS")}
-    wanted = ".".join(map(str, download.version))
     # Without --no-bin, uv would also put an executable into the user's directory of programs.
     await runs.run("python", "install", "--no-bin", wanted, on_text=on_text, variables=allowed)

@@ -12,6 +12,8 @@ from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
+from paddock.words.phrases import Phrase, Value, phrase
+
 RESOLVED, DOWNLOADED, INSTALLED = 3, 88, 93
 """Percentage at the end of each phase. The download takes longest, then the first import (verifying)."""
 
@@ -23,38 +25,62 @@ _UNITS = {"B": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40}
 _WINDOW = 40_000
 
 
+_PHASES = {"resolving": phrase("resolving"), "installing": phrase("installing"), "verifying": phrase("verifying")}
+
+
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """`subject`: `paddlepaddle 3.0.0`; in phase `retrying`, the failed activity. `size`: bytes of its download, None if
-    not known yet.
-
-    `tries`: after a network error, (failed tries, all tries). `speed`: bytes per second. `left`: seconds until the
-    downloads end at this speed. Both are 0 if unknown. `build`: which build of torch was chosen; empty without torch.
-    `key`: of the directory that is built, and of its log.
-    """
+    """How far a build is."""
 
     phase: str
     percent: int
     subject: str
+    """`paddlepaddle 3.0.0`; in phase `retrying`, the failed activity."""
     size: int | None = None
+    """Bytes of its download; None if not known yet."""
     tries: tuple[int, int] = (0, 0)
+    """After a network error: (failed tries, all tries)."""
     speed: float = 0.0
+    """Bytes per second; 0 if unknown."""
     left: float = 0.0
+    """Seconds until the downloads end at this speed; 0 if unknown."""
     build: str = ""
+    """Which build of torch was chosen; empty without torch."""
     key: str = ""
+    """Of the directory that is built, and of its log."""
 
     def explain(self) -> str:
+        """What is done, as the API stores it: `building (paddlepaddle 3.0.0, 193 MB), 41 %, 12 MB/s, 9 s left`."""
+        return str(self._say())
+
+    def _say(self) -> Phrase:
         if self.phase == "waiting":
-            return f"waiting for another build of {self.subject}"
+            return phrase("waiting for another build of {subject}", subject=self.subject)
         if self.phase == "retrying":
             failed, most = self.tries
-            return f"{self.subject}, the network failed: try {failed + 1} of {most}"
-        size = f", {format_size(self.size)}" if self.size else ""
+            return phrase(
+                "{subject}, the network failed: try {count} of {most}",
+                subject=self.subject,
+                count=failed + 1,
+                most=most,
+            )
+        subject = self.subject + (f", {format_size(self.size)}" if self.size else "")
         if self.phase == "fetching":
-            return f"fetching {self.subject}{size}, {self.percent} %"
-        phase = f", {self.phase}" if self.phase != "downloading" else ""
-        pace = f", {format_size(self.speed)}/s, {self.left:.0f} s left" if self.speed and self.left >= 0.5 else ""
-        return f"building ({self.subject}{size}){phase}, {self.percent} %{pace}"
+            return phrase("fetching {subject}, {percent} %", subject=subject, percent=self.percent)
+        return self._say_building(subject)
+
+    def _say_building(self, subject: str) -> Phrase:
+        how: dict[str, Value] = {"subject": subject, "percent": self.percent}
+        if timed := bool(self.speed and self.left >= 0.5):
+            how |= {"speed": f"{format_size(self.speed)}/s", "seconds": f"{self.left:.0f}"}
+        if self.phase == "downloading":
+            if timed:
+                return phrase("building ({subject}), {percent} %, {speed}, {seconds} s left", **how)
+            return phrase("building ({subject}), {percent} %", **how)
+        how["phase"] = _PHASES.get(self.phase, self.phase)
+        if timed:
+            return phrase("building ({subject}), {phase}, {percent} %, {speed}, {seconds} s left", **how)
+        return phrase("building ({subject}), {phase}, {percent} %", **how)
 
 
 @dataclass(slots=True)

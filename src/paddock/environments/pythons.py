@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from paddock.environments.terminal import read_output
+from paddock.words.phrases import Phrase, phrase
 
 Version = tuple[int, ...]
 
@@ -76,31 +77,35 @@ def choose_python(specifier: str, candidates: Sequence[Python]) -> Python | None
     return next((each for each in candidates if match_version(specifier, each.version)), None)
 
 
-def explain_range(specifier: str) -> str:
+def explain_range(specifier: str) -> Phrase | str:
     """`>=3.9,<3.14` -> `Python 3.9 to 3.13`."""
     minors = [minor for minor in range(_LATEST_MINOR) if _allows_minor(specifier, minor)]
     if not minors or minors != list(range(minors[0], minors[-1] + 1)):
         return f"Python {specifier}"
     first, last = minors[0], minors[-1]
     if last == _LATEST_MINOR - 1:
-        return f"Python 3.{first} or later" if first else "any Python"
-    return f"Python 3.{first} to 3.{last}" if first != last else f"Python 3.{first}"
+        return phrase("Python {version} or later", version=f"3.{first}") if first else phrase("any Python")
+    if first == last:
+        return f"Python 3.{first}"
+    return phrase("Python {first} to {last}", first=f"3.{first}", last=f"3.{last}")
 
 
 def _allows_minor(specifier: str, minor: int) -> bool:
     return any(match_version(specifier, (3, minor, patch)) for patch in (0, 50))
 
 
-def explain_unsuitable(subject: str, specifier: str, found: Sequence[Python]) -> str:
+def explain_unsuitable(subject: str, specifier: str, found: Sequence[Python]) -> Phrase:
     """`Python 3.14 is too new for paddlepaddle 3.0.0`: why none of this machine's interpreters suits."""
     versions = sorted({each.version[:2] for each in found})
     if not versions:
-        return f"no Python was found for {subject}"
+        return phrase("no Python was found for {subject}", subject=subject)
     low, high = (compare_to_range(specifier, version) for version in (versions[0], versions[-1]))
-    if low == high and low != 0:
-        nearest = versions[0] if low > 0 else versions[-1]
-        return f"Python {_dotted(nearest)} is too {'new' if low > 0 else 'old'} for {subject}"
-    return f"no Python here suits {subject}, found {', '.join(map(_dotted, versions))}"
+    if low == high == 1:
+        return phrase("Python {version} is too new for {subject}", version=_dotted(versions[0]), subject=subject)
+    if low == high == -1:
+        return phrase("Python {version} is too old for {subject}", version=_dotted(versions[-1]), subject=subject)
+    names = ", ".join(map(_dotted, versions))
+    return phrase("no Python here suits {subject}, found {names}", subject=subject, names=names)
 
 
 def compare_to_range(specifier: str, version: Version) -> int:

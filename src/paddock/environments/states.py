@@ -11,6 +11,7 @@ from paddock.environments.answers import Answer, Preparing, Ready, Unavailable
 from paddock.environments.definition import Definition
 from paddock.environments.failures import Fault
 from paddock.environments.progress import Progress, format_size
+from paddock.words.phrases import phrase
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,19 +51,22 @@ def build_status(definition: Definition, state: State) -> dict[str, Any]:
     """The object's `status`. A field that does not apply is None, which a merge patch removes."""
     match state:
         case Unbuilt():
-            shown: dict[str, Any] = {
-                "phase": "Pending", "progress": 0, "message": f"{definition.subject} is built when a pod needs it"
-            }  # fmt: skip
+            said = phrase("{subject} is built when a pod needs it", subject=definition.subject)
+            shown: dict[str, Any] = {"phase": "Pending", "progress": 0, "message": str(said)}
         case Building(progress):
             shown = {"phase": "Building", "progress": progress.percent, "message": progress.explain(),
                      "torch": progress.build or None, "key": progress.key or None}  # fmt: skip
         case Usable(directory=""):
-            shown = {"phase": "Ready", "progress": 100, "message": "the programs of this machine; nothing to build"}
+            message = str(phrase("the programs of this machine; nothing to build"))
+            shown = {"phase": "Ready", "progress": 100, "message": message}
         case Usable(directory, python, _, size, build):
-            message = f"{build or definition.subject}, Python {python}, {format_size(size)}"
+            said = phrase(
+                "{build}, Python {python}, {size}",
+                build=build or definition.subject, python=python, size=format_size(size),
+            )  # fmt: skip
             shown = {
                 "phase": "Ready", "progress": 100, "key": Path(directory).name, "path": directory, "sizeBytes": size,
-                "python": python, "torch": build or None, "message": message,
+                "python": python, "torch": build or None, "message": str(said),
             }  # fmt: skip
         case Failed(message, fault):
             shown = {"phase": "Failed", "progress": 0, "message": message, "fault": fault.value}
@@ -73,9 +77,9 @@ def build_answer(definition: Definition, state: State, path: str, programs: Path
     """The answer to the kubelet. `path`: the machine's PATH; `programs`: the directory of the training programs."""
     match state:
         case Unbuilt():
-            return Preparing(f"environment {definition.name}: building ({definition.subject})")
+            return Preparing(_name(definition, str(phrase("building ({subject})", subject=definition.subject))))
         case Building(progress):
-            return Preparing(f"environment {definition.name}: {progress.explain()}")
+            return Preparing(_name(definition, progress.explain()))
         case Usable(directory):
             variables = {"PATH": path}
             if directory:
@@ -83,4 +87,8 @@ def build_answer(definition: Definition, state: State, path: str, programs: Path
             files = programs / definition.program if definition.program else None
             return Ready(variables | dict(definition.environment), definition.command, files)
         case Failed(message):
-            return Unavailable(f"environment {definition.name}: {message}", "EnvironmentFailed")
+            return Unavailable(_name(definition, message), "EnvironmentFailed")
+
+
+def _name(definition: Definition, said: str) -> str:
+    return str(phrase("environment {name}: {what}", name=definition.name, what=said))

@@ -37,6 +37,7 @@ from paddock.environments.indexes import (
 from paddock.environments.progress import RESOLVED, Progress
 from paddock.environments.pythons import Python
 from paddock.environments.terminal import plain_text, run_on_terminal
+from paddock.words.phrases import Phrase, phrase
 
 Report = Callable[[Progress], None]
 
@@ -134,8 +135,9 @@ class UvRuns:
             if failed.fault is Fault.NETWORK and not (is_on_network() or _is_loopback_index(text)):
                 raise BuildFailed(explain_no_network(self.definition.subject), Fault.MACHINE)
             if failed.fault is not Fault.NETWORK or number == tries:
-                raise BuildFailed(failed.message + explain_tries(number), failed.fault, failed.pythons, number)
-            doing = self.doing or f"building ({self.definition.subject})"
+                said = explain_tries(failed.message, number)
+                raise BuildFailed(said, failed.fault, failed.pythons, number)
+            doing = self.doing or str(phrase("building ({subject})", subject=self.definition.subject))
             self.report(Progress("retrying", RESOLVED, doing, tries=(number, tries)))
             await asyncio.sleep(_BACKOFF_SECONDS[number - 1])
         raise AssertionError("the last try returns or raises")
@@ -160,8 +162,11 @@ class UvRuns:
         return status, text
 
 
-def explain_no_network(subject: str) -> str:
-    return f"this machine is on no network, and {subject} has to be fetched once: connect it, then ask again"
+def explain_no_network(subject: str) -> Phrase:
+    return phrase(
+        "this machine is on no network, and {subject} has to be fetched once: connect it, then ask again",
+        subject=subject,
+    )
 
 
 def is_on_network() -> bool:

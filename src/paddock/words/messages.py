@@ -19,7 +19,6 @@ from functools import cache, lru_cache
 from typing import NamedTuple
 
 from paddock.words.catalogues import TRANSLATED, read_texts, translate, translate_counted
-from paddock.words.environments import translate_environments
 from paddock.words.formats import Joint, format_of
 from paddock.words.scheduler import translate_scheduler
 
@@ -39,16 +38,18 @@ _JOINT = re.compile(r"(?:: |; )")
 _JOINTS = {"zh": {": ": "：", "; ": "；"}}
 _FORMS = {
     **dict.fromkeys(
-        ("count", "number", "restart", "limit", "code", "signal", "seconds", "delay", "percent", "needed"),
+        ("count", "number", "restart", "limit", "code", "signal", "seconds", "delay", "percent"),
         re.compile(r"-?[\d.]+"),
     ),
-    **dict.fromkeys(("part", "whole", "asked", "has"), re.compile(r"-?[\d.]+ ?[A-Za-z]{0,3}")),
+    **dict.fromkeys(("part", "whole", "asked", "has", "needed"), re.compile(r"-?[\d.]+ ?[A-Za-z]{0,3}")),
     "positions": re.compile(r"[\d-]+"),
     **dict.fromkeys(("endpoint", "object", "option", "rank", "resource", "script", "verb"), re.compile(r"\S+")),
 }
 """Placeholders by the form of what they hold, so that a text is not recognised in the midst of another: a number; an
 amount (`512 kB`, `16Gi`); the first and the last byte of a part; an address or a name without spaces."""
-_OF_NAMES = frozenset({"ranks", "rank", "names", "name", "pods", "pod", "nodes", "node", "image", "job", "kind"})
+_OF_NAMES = frozenset(
+    {"ranks", "rank", "names", "name", "pods", "pod", "nodes", "node", "image", "job", "kind", "package"}
+)
 """Placeholders with names in them, which are no clauses."""
 _VERBATIM = frozenset({"name", "namespace"})
 """Placeholders with one name in them: the namespace `default` is no word of a sentence."""
@@ -114,7 +115,7 @@ class _Reading:
         if len(message) > _LONGEST_BY_PATTERN:
             return message
         text = message.removesuffix(".")
-        said = translate_environments(translate_scheduler(text, self._language), self._language)
+        said = translate_scheduler(text, self._language)
         return message if said == text else said + ("。" if text != message else "")
 
     def _render(self, found: Fit) -> str:

@@ -131,7 +131,7 @@ def test_what_was_chosen_is_said() -> None:
 
 
 def test_a_refusal_has_the_size_the_places_and_the_command() -> None:
-    said = explain_refusal(Definition("mine", requirements=TORCH), "2.15.0", ["find-links", "extra.example"])
+    said = str(explain_refusal(Definition("mine", requirements=TORCH), "2.15.0", ["find-links", "extra.example"]))
     for part in ("torch 2.15.0", "3.0 GB", "(asked: download.pytorch.org, find-links, extra.example)",
                  "`paddock env update mine --torch-backend default`"):  # fmt: skip
         assert part in said

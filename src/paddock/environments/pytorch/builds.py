@@ -20,6 +20,7 @@ from paddock.environments.definition import Definition
 from paddock.environments.packages.paddle import find_paddle
 from paddock.environments.packages.torch import FAMILY, PYTORCH_INDEX, TORCH, find_torch, is_for_cpu
 from paddock.environments.requirements import requirement_name
+from paddock.words.phrases import Phrase, phrase
 
 AUTO, CPU, PLAIN = "auto", "cpu", "default"
 """Values of `spec.torchBackend` beside uv's `cu128`, `rocm6.4` and `xpu`. `default`: what the package index has."""
@@ -152,14 +153,20 @@ def find_doubtful(versions: Mapping[str, str]) -> tuple[str, ...]:
     return tuple(each for each in versions if each in FAMILY and each != TORCH and not is_for_cpu(versions[each]))
 
 
-def explain_mismatch(definition: Definition, versions: Mapping[str, str], name: str, why: str) -> str:
+def explain_mismatch(definition: Definition, versions: Mapping[str, str], name: str, why: str) -> Phrase:
     """The sentence for a package of the family that torch's build cannot be used with. `why`: its error."""
-    version = versions[name]
-    return (
-        f"{name} {version} of the package index does not work with torch {versions[TORCH]} ({why}), and {name} "
-        f"{version}+cpu was not found: set PIP_EXTRA_INDEX_URL or PIP_FIND_LINKS to a place that has it, or ask for "
-        f"CUDA, {CUDA_SIZE} to download: `paddock env update {definition.name} --torch-backend {PLAIN}`"
-    )
+    package = f"{name} {versions[name]}"
+    return phrase(
+        "{package} of the package index does not work with torch {version} ({why}), and {build} was not found: set "
+        "PIP_EXTRA_INDEX_URL or PIP_FIND_LINKS to a place that has it, or ask for CUDA, {size} to download: "
+        "`{command}`",
+        package=package, version=versions[TORCH], why=why, build=f"{package}+cpu", size=CUDA_SIZE,
+        command=_ask_for_cuda(definition),
+    )  # fmt: skip
+
+
+def _ask_for_cuda(definition: Definition) -> str:
+    return f"paddock env update {definition.name} --torch-backend {PLAIN}"
 
 
 def build_probe(definition: Definition) -> str:
@@ -176,19 +183,30 @@ def explain_build(versions: Mapping[str, str], place: str, cuda: bool, variable:
     if TORCH not in versions:
         return ""
     version = versions[TORCH]
-    accelerator = "GPUs" if cuda or re.search(r"\+(cu|rocm|xpu)", version) else "CPUs"
-    return (
-        f"{TORCH} {version} for {accelerator}"
-        + (f", from {place}" if place else "")
-        + (f" ({VARIABLE}={variable})" if variable else "")
-    )
+    for_gpus = cuda or bool(re.search(r"\+(cu|rocm|xpu)", version))
+    said = _say_with_place(version, place, for_gpus) if place else _say_build(version, for_gpus)
+    if variable:
+        said = phrase("{build} (UV_TORCH_BACKEND={value})", build=said, value=variable)
+    return str(said)
 
 
-def explain_refusal(definition: Definition, version: str, places: Sequence[str]) -> str:
+def _say_build(version: str, for_gpus: bool) -> Phrase:
+    if for_gpus:
+        return phrase("torch {version} for GPUs", version=version)
+    return phrase("torch {version} for CPUs", version=version)
+
+
+def _say_with_place(version: str, place: str, for_gpus: bool) -> Phrase:
+    if for_gpus:
+        return phrase("torch {version} for GPUs, from {place}", version=version, place=place)
+    return phrase("torch {version} for CPUs, from {place}", version=version, place=place)
+
+
+def explain_refusal(definition: Definition, version: str, places: Sequence[str]) -> Phrase:
     """The sentence for a machine without a GPU that finds no CPU build."""
-    asked = ", ".join((PYTORCH_INDEX, *places))
-    return (
-        f"torch {version} of the package index is built for CUDA, {CUDA_SIZE} to download, and this machine has no "
-        f"GPU; no build for CPUs was found (asked: {asked}): set PIP_EXTRA_INDEX_URL or PIP_FIND_LINKS to a place that "
-        f"has one, or ask for CUDA: `paddock env update {definition.name} --torch-backend {PLAIN}`"
-    )
+    return phrase(
+        "torch {version} of the package index is built for CUDA, {size} to download, and this machine has no GPU; no "
+        "build for CPUs was found (asked: {places}): set PIP_EXTRA_INDEX_URL or PIP_FIND_LINKS to a place that has "
+        "one, or ask for CUDA: `{command}`",
+        version=version, size=CUDA_SIZE, places=", ".join((PYTORCH_INDEX, *places)), command=_ask_for_cuda(definition),
+    )  # fmt: skip

@@ -30,6 +30,7 @@ from paddock.environments.pytorch.builds import (
 )
 from paddock.environments.requirements import requirement_name
 from paddock.environments.uv import UvRuns
+from paddock.words.phrases import phrase
 
 _PROBE_VARIABLES = {"UV_HTTP_TIMEOUT": "5", "UV_HTTP_RETRIES": "0", "UV_TORCH_BACKEND": None}
 """A place that does not answer within seconds is none."""
@@ -110,7 +111,10 @@ class _Resolution:
             refused = explain_refusal(self.definition, versions[TORCH], [each.name for each in places])
             raise BuildFailed(refused, Fault.MACHINE)
         if not chosen.version:
-            said = f"{chosen.place} has a build of torch for CPUs, and none for Python {self.runs.python.short}"
+            said = phrase(
+                "{place} has a build of torch for CPUs, and none for Python {version}",
+                place=chosen.place, version=self.runs.python.short,
+            )  # fmt: skip
             raise BuildFailed(said, Fault.MACHINE, chosen.pythons)
         self.place = chosen.place
         self.extra = [f"{TORCH}=={chosen.version}"]

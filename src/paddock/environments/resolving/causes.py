@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from paddock.words.phrases import phrase
+
 _CAUSE = re.compile(
     r"(?:cause:|Caused by:|╰─▶|├─▶)\s*(.+?)(?=\s*(?:\n\s*\n|\n\s*(?:cause|hint):|\n\s*\^|\Z))", re.DOTALL
 )
@@ -21,5 +23,5 @@ def error_line(output: str) -> str:
     """The last line that is an error, else the last one; at most 300 characters."""
     lines = [line.strip() for line in output.splitlines() if line.strip()]
     errors = [line for line in lines if re.match(r"(error|×|x )", line)]
-    chosen = errors[-1] if errors else lines[-1] if lines else "it ended without a word"
+    chosen = errors[-1] if errors else lines[-1] if lines else str(phrase("it ended without a word"))
     return re.sub(r"^(error:|×)\s*", "", chosen).rstrip(".")[:300]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from paddock.words.phrases import Phrase, phrase
+
 
 def join_lines(output: str) -> str:
     """In one line, as uv breaks its sentences by the width of a terminal."""
@@ -32,10 +34,11 @@ def read_minors(output: str) -> list[int]:
     return sorted({int(minor) for minor in re.findall(r"`cp3(\d+)", tags[1])}) if tags else []
 
 
-def platform_name(tag: str) -> str:
+def platform_name(tag: str) -> Phrase | str:
     """`manylinux2014_aarch64` -> `Linux aarch64`; `musllinux_1_2_x86_64` -> `Linux x86_64 with musl (Alpine)`."""
     machine = re.sub(r"^(manylinux|musllinux|macosx|linux|win)(\d+|(_\d+)+)?_", "", tag)
     if tag.startswith("win"):
         return "Windows"
     system = "macOS" if tag.startswith("macosx") else "Linux"
-    return f"{system} {machine}{' with musl (Alpine)' if tag.startswith('musl') else ''}"
+    named = f"{system} {machine}"
+    return phrase("{machine} with musl (Alpine)", machine=named) if tag.startswith("musl") else named
