@@ -9,7 +9,7 @@ from typing import Any
 
 from paddock.console.addresses import address_of_job
 from paddock.console.feed import Cache, Topic
-from paddock.console.page_context import Screen, PageContext
+from paddock.console.page_context import PageContext, Screen
 from paddock.kube.errors import ApiError
 from paddock.kube.meta import NODES, PODS, name_of
 from paddock.kube.quantities import format_bytes, format_quantity
