@@ -12,22 +12,27 @@ Which of several reasons to wait is shown is decided in `jobs.waiting`, by one r
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
-from typing import Any, ClassVar
+from dataclasses import Field, dataclass, field, fields
+from typing import Any, ClassVar, dataclass_transform
 
 from paddock.jobs.model import CauseRecord
 from paddock.kube.times import Moment
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass_transform(frozen_default=True, field_specifiers=(field,))
 class Cause:
-    """The base of all causes: a reason in CamelCase, arguments that survive JSON, and a record in the status."""
+    """The base of all causes: a reason in CamelCase, arguments that survive JSON, and a record in the status. Each
+    class that is derived from it becomes a frozen dataclass."""
 
+    __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
     starts_attempt: ClassVar[bool] = False
     """Whether a new attempt follows. Such a cause stays in the status until that attempt's pods are being created."""
     counters: ClassVar[tuple[str, ...]] = ()
     """Arguments that only count how often the same was met, or how far it is: `since` stays while nothing else
     differs."""
+
+    def __init_subclass__(cls) -> None:
+        dataclass(frozen=True)(cls)
 
     @property
     def reason(self) -> str:
@@ -53,19 +58,16 @@ class Cause:
 # Waiting: nothing is wrong with the program yet.
 
 
-@dataclass(frozen=True, slots=True)
 class InvalidJob(Cause):
     """The edited manifest is not valid; the operator records it, as there is no job to plan for."""
 
     problems: tuple[str, ...]  # `spec.worker.replicas: found 0, …`
 
 
-@dataclass(frozen=True, slots=True)
 class NoReplicas(Cause):
     """The job has no pods: all its roles have 0 replicas."""
 
 
-@dataclass(frozen=True, slots=True)
 class ObjectInTheWay(Cause):
     """Objects with another owner, or none, have names that the job needs."""
 
@@ -76,7 +78,6 @@ class ObjectInTheWay(Cause):
     command: str | None = None  # what a person types to remove what is not deleted
 
 
-@dataclass(frozen=True, slots=True)
 class ObjectsRefused(Cause):
     """The API server refuses to create them: a quota, an admission webhook, a missing right of the operator. The
     operator retries within a minute."""
@@ -85,7 +86,6 @@ class ObjectsRefused(Cause):
     message: str = ""  # the server's sentence about the first
 
 
-@dataclass(frozen=True, slots=True)
 class ObjectsNotCreated(Cause):
     """The API server fails to create them: an admission webhook that does not answer, an overloaded server. The
     operator retries within a minute."""
@@ -97,7 +97,6 @@ class ObjectsNotCreated(Cause):
     tries: int = 0  # so many in a row, or more
 
 
-@dataclass(frozen=True, slots=True)
 class NoFreePort(Cause):
     """Every block of ports on this machine is taken."""
 
@@ -105,7 +104,6 @@ class NoFreePort(Cause):
     last: int
 
 
-@dataclass(frozen=True, slots=True)
 class OwnAccountNamed(Cause):
     """The pods of `role` would run under a service account of Paddock itself, or read its token: none is created."""
 
@@ -116,7 +114,6 @@ class OwnAccountNamed(Cause):
     account: str | None = None  # whose token that is, None where it is the account
 
 
-@dataclass(frozen=True, slots=True)
 class WaitingForDataset(Cause):
     """A Dataset that the job mounts is not there yet. Numbers as in its status; 0 for what is not known."""
 
@@ -130,7 +127,6 @@ class WaitingForDataset(Cause):
     more: int = 0  # others that are not there
 
 
-@dataclass(frozen=True, slots=True)
 class DatasetMissing(Cause):
     """A Dataset that the job mounts does not exist, or is being deleted."""
 
@@ -141,7 +137,6 @@ class DatasetMissing(Cause):
     deleting: bool = False
 
 
-@dataclass(frozen=True, slots=True)
 class DatasetFailed(Cause):
     """A Dataset that the job mounts could not be fetched."""
 
@@ -150,7 +145,6 @@ class DatasetFailed(Cause):
     retries: bool = False  # it is tried again by itself
 
 
-@dataclass(frozen=True, slots=True)
 class DatasetsUnserved(Cause):
     """The job mounts a Dataset, and this operator sees none: it was started without, or the server refuses them."""
 
@@ -158,14 +152,12 @@ class DatasetsUnserved(Cause):
     message: str = ""  # the server's answer
 
 
-@dataclass(frozen=True, slots=True)
 class WaitingForOldPods(Cause):
     """Pods of an earlier attempt still exist, and the new pods need their names."""
 
     pods: int
 
 
-@dataclass(frozen=True, slots=True)
 class WaitingForNode(Cause):
     """Overdue pods on nodes that are unreachable or deleted."""
 
@@ -174,7 +166,6 @@ class WaitingForNode(Cause):
     seconds: int  # until the pods are deleted by force
 
 
-@dataclass(frozen=True, slots=True)
 class NodeNotReady(Cause):
     """Overdue pods on nodes that report NotReady themselves: their kubelets run, so no pod is deleted by force."""
 
@@ -184,7 +175,6 @@ class NodeNotReady(Cause):
     pods: tuple[str, ...]  # their names
 
 
-@dataclass(frozen=True, slots=True)
 class NodeUnknown(Cause):
     """Overdue pods on nodes that this operator has no right to read, so no pod is deleted by force."""
 
@@ -194,7 +184,6 @@ class NodeUnknown(Cause):
     pods: tuple[str, ...]  # their names
 
 
-@dataclass(frozen=True, slots=True)
 class NodeSilent(Cause):
     """Pods that do not start, or are not heard of any more, as their nodes are not ready."""
 
@@ -204,7 +193,6 @@ class NodeSilent(Cause):
     moment: int | None = None  # since when, in seconds since the epoch
 
 
-@dataclass(frozen=True, slots=True)
 class WaitingForPods(Cause):
     """Pods that are not created yet: `missing` of `wanted`."""
 
@@ -212,7 +200,6 @@ class WaitingForPods(Cause):
     wanted: int
 
 
-@dataclass(frozen=True, slots=True)
 class WaitingForScheduler(Cause):
     """Pods that are not scheduled."""
 
@@ -222,7 +209,6 @@ class WaitingForScheduler(Cause):
     placed: int = 0  # pods of the gang that have a node, and hold their room while the others wait
 
 
-@dataclass(frozen=True, slots=True)
 class SchedulerSilent(Cause):
     """Pods that the scheduler which they name has not looked at: it may not be installed."""
 
@@ -232,7 +218,6 @@ class SchedulerSilent(Cause):
     seconds: int  # since they were created
 
 
-@dataclass(frozen=True, slots=True)
 class WaitingForPodGroup(Cause):
     """Pods that are not scheduled because of their PodGroup: its queue has not admitted it, or not all of its pods have
     room."""
@@ -244,7 +229,6 @@ class WaitingForPodGroup(Cause):
     message: str = ""
 
 
-@dataclass(frozen=True, slots=True)
 class BuildingEnvironment(Cause):
     """The image stands for an Environment that is being built."""
 
@@ -253,7 +237,6 @@ class BuildingEnvironment(Cause):
     message: str = ""  # names it, without the percentage
 
 
-@dataclass(frozen=True, slots=True)
 class EnvironmentFailed(Cause):
     """The image stands for an Environment whose build failed."""
 
@@ -261,7 +244,6 @@ class EnvironmentFailed(Cause):
     message: str = ""  # its name, the reason and what to do
 
 
-@dataclass(frozen=True, slots=True)
 class ImageUnavailable(Cause):
     """An image that cannot be pulled."""
 
@@ -269,7 +251,6 @@ class ImageUnavailable(Cause):
     message: str = ""
 
 
-@dataclass(frozen=True, slots=True)
 class ConfigurationWrong(Cause):
     """A container that cannot be created: its Secret or ConfigMap does not exist."""
 
@@ -277,7 +258,6 @@ class ConfigurationWrong(Cause):
     message: str = ""
 
 
-@dataclass(frozen=True, slots=True)
 class ContainerWaiting(Cause):
     """Any other waiting reason of a container."""
 
@@ -286,7 +266,6 @@ class ContainerWaiting(Cause):
     message: str = ""
 
 
-@dataclass(frozen=True, slots=True)
 class WaitingForAddresses(Cause):
     """Pods without an address; the ConfigMap of endpoints needs the addresses of all pods."""
 
@@ -294,14 +273,12 @@ class WaitingForAddresses(Cause):
     wanted: int
 
 
-@dataclass(frozen=True, slots=True)
 class WaitingForConfigMap(Cause):
     """All addresses are known; the ConfigMap of endpoints is being created."""
 
     name: str
 
 
-@dataclass(frozen=True, slots=True)
 class PodsStarting(Cause):
     """Pods whose containers are not all ready: `starting` of `wanted`."""
 
@@ -309,7 +286,6 @@ class PodsStarting(Cause):
     wanted: int
 
 
-@dataclass(frozen=True, slots=True)
 class WaitingForStatuses(Cause):
     """Ranks have ended, and the ends of others may be on their way."""
 
@@ -324,7 +300,6 @@ class WaitingForStatuses(Cause):
     """All that have ended, where these are more than are named: indexes by role, `{worker: "0-599"}`."""
 
 
-@dataclass(frozen=True, slots=True)
 class ClockUnsure(Cause):
     """A limit has passed by the API server's clock, but somebody has set it, or several servers have different ones.
     Nothing is failed or deleted meanwhile."""
@@ -332,7 +307,6 @@ class ClockUnsure(Cause):
     seconds: int  # by which its readings disagree with the time that has gone by
 
 
-@dataclass(frozen=True, slots=True)
 class WaitingForMaster(Cause):
     """All workers have succeeded, and Masters still run."""
 
@@ -340,7 +314,6 @@ class WaitingForMaster(Cause):
     seconds: int  # until the job is completed
 
 
-@dataclass(frozen=True, slots=True)
 class WaitingForWorkers(Cause):
     """The ranks that decide have succeeded, and others still train."""
 
@@ -349,7 +322,6 @@ class WaitingForWorkers(Cause):
     succeeded: int
 
 
-@dataclass(frozen=True, slots=True)
 class WaitingForLastRanks(Cause):
     """Ranks have ended well, and others of a job in which each decides still run."""
 
@@ -358,14 +330,12 @@ class WaitingForLastRanks(Cause):
     """Until the job is completed without them, as it names itself (`model.Success.end_wait`); None: without end."""
 
 
-@dataclass(frozen=True, slots=True)
 class NewAttempt(Cause):
     """The gang is recreated, after `delay` seconds."""
 
     starts_attempt: ClassVar[bool] = True
 
 
-@dataclass(frozen=True, slots=True)
 class Failure(Cause):
     """How the program failed."""
 
@@ -381,7 +351,6 @@ class Failure(Cause):
     last: str | None = field(default=None, kw_only=True)  # without an exception: the last line that it printed
 
 
-@dataclass(frozen=True, slots=True)
 class RankRestarted(Failure):
     """A rank failed, and its role's policy restarts the gang."""
 
@@ -393,7 +362,6 @@ class RankRestarted(Failure):
     """The ranks whose pods are replaced while the others stay (`policies.one_pod`); None for the whole gang."""
 
 
-@dataclass(frozen=True, slots=True)
 class Loss(NewAttempt):
     """The gang was lost through no fault of the program: no restart is counted."""
 
@@ -407,7 +375,6 @@ class Loss(NewAttempt):
         return (), ""
 
 
-@dataclass(frozen=True, slots=True)
 class PodsDeleted(Loss):
     """Pods of a running gang were deleted."""
 
@@ -417,7 +384,6 @@ class PodsDeleted(Loss):
         return self.ranks, ""
 
 
-@dataclass(frozen=True, slots=True)
 class PodsLost(Loss):
     """Pods went with their node, or had to make room."""
 
@@ -428,14 +394,12 @@ class PodsLost(Loss):
         return self.ranks, self.why
 
 
-@dataclass(frozen=True, slots=True)
 class Resized(NewAttempt):
     """The replicas were edited: every rank needs the new number."""
 
     wanted: int
 
 
-@dataclass(frozen=True, slots=True)
 class GangShrunk(NewAttempt):
     """Not all ranks of an elastic `role` had room within `seconds`: `size` of `wanted` begin."""
 
@@ -447,7 +411,6 @@ class GangShrunk(NewAttempt):
     seconds: int
 
 
-@dataclass(frozen=True, slots=True)
 class GangGrown(NewAttempt):
     """There is room for more ranks of an elastic `role`: `size` of `wanted` begin."""
 
@@ -458,7 +421,6 @@ class GangGrown(NewAttempt):
     most: int
 
 
-@dataclass(frozen=True, slots=True)
 class RunsSmaller(Cause):
     """The gang trains with fewer ranks than its manifest asks for."""
 
@@ -473,24 +435,20 @@ class RunsSmaller(Cause):
     message: str | None = None  # the scheduler's, about the ranks that the gang lacks
 
 
-@dataclass(frozen=True, slots=True)
 class PortsDiffer(NewAttempt):
     """Pods of one attempt have different ports (two reconciles chose them), so they would never connect."""
 
     ports: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
 class AddressesChanged(Loss):
     """Running pods have other addresses than the ConfigMap of endpoints."""
 
 
-@dataclass(frozen=True, slots=True)
 class Resumed(NewAttempt):
     """`suspend` was set back to false."""
 
 
-@dataclass(frozen=True, slots=True)
 class PodsAdopted(Cause):
     """The status was lost; the attempt is taken from the labels of the pods."""
 
@@ -500,24 +458,20 @@ class PodsAdopted(Cause):
 # The end of the job, or its suspension.
 
 
-@dataclass(frozen=True, slots=True)
 class Suspended(Cause):
     """`suspend` is set."""
 
 
-@dataclass(frozen=True, slots=True)
 class WaitingForQueue(Cause):
     """Kueue's LocalQueue `queue` has not admitted the job: it is suspended, or its pods have scheduling gates."""
 
     queue: str
 
 
-@dataclass(frozen=True, slots=True)
 class Deleting(Cause):
     """The job is being deleted; garbage collection deletes its children by their owner references."""
 
 
-@dataclass(frozen=True, slots=True)
 class Completion(Cause):
     """The ranks that decide succeeded. How the first of `failed` ended is in the fields of `Failure`. Older records
     have of these `failed`, in no order and with the echoes, and the `code`, where all had the same."""
@@ -538,14 +492,12 @@ class Completion(Cause):
     """Ranks whose failure only followed from the end of others, at most 5."""
 
 
-@dataclass(frozen=True, slots=True)
 class Completed(Completion):
     """All deciding ranks succeeded."""
 
     succeeded: int  # how many ranks did, but for those that serve
 
 
-@dataclass(frozen=True, slots=True)
 class CompletedServersKept(Completion):
     """As `Completed`, and the clean-up policy keeps pods that still run: servers, which never exit by themselves, or
     workers that the Master did not wait for."""
@@ -555,7 +507,6 @@ class CompletedServersKept(Completion):
     policy: str  # the API's word
 
 
-@dataclass(frozen=True, slots=True)
 class CompletedWithoutMaster(Completion):
     """All workers succeeded, and Masters ran longer."""
 
@@ -563,7 +514,6 @@ class CompletedWithoutMaster(Completion):
     seconds: int
 
 
-@dataclass(frozen=True, slots=True)
 class CompletedWithoutWorkers(Completion):
     """The ranks that decide succeeded, and others still trained later: the clean-up ends them."""
 
@@ -571,38 +521,32 @@ class CompletedWithoutWorkers(Completion):
     seconds: int
 
 
-@dataclass(frozen=True, slots=True)
 class RankFailed(Failure):
     """A rank failed for good: its role's policy does not restart."""
 
 
-@dataclass(frozen=True, slots=True)
 class ServerEnded(Failure):
     """A parameter server ended before the workers: their training since then is lost."""
 
 
-@dataclass(frozen=True, slots=True)
 class BackoffLimitExceeded(Failure):
     """A rank failed and the job has restarted as often as `runPolicy.backoffLimit` allows."""
 
     limit: int = 0
 
 
-@dataclass(frozen=True, slots=True)
 class DeadlineExceeded(Cause):
     """`runPolicy.activeDeadlineSeconds` passed since all pods ran for the first time."""
 
     seconds: int
 
 
-@dataclass(frozen=True, slots=True)
 class Cancelled(Cause):
     """Somebody has cancelled the job."""
 
     who: str = ""  # as that program says it; empty where it says nothing
 
 
-@dataclass(frozen=True, slots=True)
 class LostTooOften(Cause):
     """The gang was lost too often in a row (`Loss`), each time soon after it began."""
 
