@@ -8,7 +8,8 @@ from collections.abc import Iterable, Sequence
 
 from paddock.jobs import causes
 from paddock.jobs.actions import EventNote
-from paddock.jobs.model import Job, Pod, PodPhase, Role, Status
+from paddock.jobs.launch import Elastic
+from paddock.jobs.model import Elasticity, Job, Pod, PodPhase, Role, Status
 from paddock.jobs.policies.wake import NO_CONFIG_MAP
 from paddock.jobs.rejoining import all_rejoin, find_changed
 from paddock.jobs.waiting import ORDINARY, PROGRESS, SCHEDULER
@@ -49,18 +50,21 @@ def _explain_held(pod: Pod) -> str:
     return ": ".join(filter(None, (str(pod.rank), why, PROGRESS.sub("", message))))
 
 
-_WORKER = "worker"
-
-
 def explain_smaller(job: Job, status: Status, gang: Sequence[Pod]) -> causes.RunsSmaller:
     """Of a group that `runs_on` without ranks that have no room. Bounds are pods in all, as torchrun counts them."""
     elastic, said = job.launch.elastic, find_message(gang)
     assert elastic is not None, f"{job.key} is not elastic"
     running = sum(pod.phase is PodPhase.RUNNING and not pod.deleting for pod in gang)
-    role = job.role(_WORKER)
+    return build_smaller(job, "worker", running, elastic, status, said)
+
+
+def build_smaller(
+    job: Job, name: str, size: int, bounds: Elastic | Elasticity, status: Status, said: str
+) -> causes.RunsSmaller:
+    """Of `size` ranks of the role `name` that train. `said`: the message about those that the gang lacks."""
+    role, after = job.role(name), status.gang_loss or None
     lacks = find_lacking(role, said) if role is not None else ()
-    after = status.gang_loss or None
-    return causes.RunsSmaller(_WORKER, running, elastic.least, elastic.most, after, lacks or None, said or None)
+    return causes.RunsSmaller(name, size, bounds.least, bounds.most, after, lacks or None, said or None)
 
 
 def build_notes(job: Job, status: Status, gang: Sequence[Pod]) -> tuple[EventNote, ...]:

@@ -20,7 +20,7 @@ from paddock.jobs.objects.pods import build_pod, pod_name
 from paddock.jobs.policies.children import plan_pod_delete
 from paddock.jobs.policies.elastic_size import larger_left
 from paddock.jobs.policies.fitting import find_elastic, fit
-from paddock.jobs.policies.lacking import find_lacking, find_message
+from paddock.jobs.policies.lacking import build_smaller, find_message
 from paddock.jobs.queued import leave_group
 from paddock.kube.meta import PODS, Key, Manifest
 from paddock.kube.times import Moment
@@ -59,15 +59,7 @@ def plan_spares(
     # What a smaller gang was told before this attempt says nothing of now.
     refused = asked.refused if asked and missing and asked.at >= begun else ""
     said = find_message(spares) or refused
-    cause = causes.RunsSmaller(
-        role.name,
-        role.replicas,
-        bounds.least,
-        bounds.most,
-        status.gang_loss or None,
-        find_lacking(role, said) or None,
-        said or None,
-    )
+    cause = build_smaller(job, role.name, role.replicas, bounds, status, said)
     settling = begun + settings.elastic_settle - now
     if settling > 0:
         return Spares(delete_spares(job, useless), cause, settling)
