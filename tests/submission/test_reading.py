@@ -41,6 +41,11 @@ def test_a_document_without_a_namespace_gets_the_default_one() -> None:
     assert read(text.replace("metadata:\n", "metadata:\n  namespace: own\n", 1)) == ["PaddleJob own/wide-ande-deep"]
 
 
+@pytest.mark.parametrize("text", ["", "metadata:\n", "metadata: []\n"])
+def test_a_document_without_metadata_is_left_to_the_server(text: str) -> None:
+    assert read(f"apiVersion: v1\nkind: ConfigMap\n{text}") == ["ConfigMap team/"]
+
+
 def test_a_document_with_an_error_is_not_placed_and_the_others_are() -> None:
     good = read_text("wide_and_deep")
     reading = read_manifests("f.yaml", f"{good.replace('replicas: 2', 'replicas: two')}\n---\n{good}".encode(), "team")

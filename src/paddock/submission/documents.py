@@ -8,7 +8,7 @@ from typing import Any
 
 from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.model import Job
-from paddock.kube.meta import SECRETS, Key, Manifest, Resource, name_of, namespace_of
+from paddock.kube.meta import SECRETS, Key, Manifest, Resource, metadata, name_of, namespace_of
 from paddock.preflight import KNOWN, Document, without_server_fields
 
 
@@ -59,8 +59,8 @@ def place_document(file: str, document: Document, namespace: str, job: Job | Non
     """A document without errors as it is sent. `namespace`: the default; `job`: what `preflight` has read from the
     document, None if it is to be read here. Raises `InvalidJob`, of a document that was not examined."""
     manifest, resource = without_server_fields(document.manifest), find_resource(document.manifest)
-    if resource.namespaced and not namespace_of(manifest):
-        manifest = {**manifest, "metadata": {**manifest["metadata"], "namespace": namespace}}
+    if resource.namespaced and not namespace_of(manifest):  # it is the server that wants metadata of other kinds
+        manifest = {**manifest, "metadata": {**metadata(manifest), "namespace": namespace}}
     if job is None:
         return build_checked(file, document, manifest, resource)
     return Checked(file, document, manifest, resource, _as_sent(job, namespace_of(manifest)))
