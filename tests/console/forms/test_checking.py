@@ -63,6 +63,18 @@ def test_bad_input_is_told_and_never_a_crash(text: str, said: str) -> None:
     assert said in " ".join(each.message for each in report.problems)
 
 
+def test_a_text_is_checked_as_a_file_is() -> None:
+    """Of Datasets too, and of two names that are one once both have the namespace in which they are created."""
+    dataset = (
+        "apiVersion: paddock.dev/v1alpha1\nkind: Dataset\nmetadata: {name: words}\nspec: {source: {uri: ftp://x/y}}\n"
+    )
+    (problem,) = check_text(dataset).problems
+    assert (problem.path, problem.line) == ("spec.source.uri", 4)
+    claim = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a%s}\n"
+    (problem,) = check_text(f"{claim % ''}---\n{claim % ', namespace: default'}").problems
+    assert problem.message == "a ConfigMap of this name stands in line 3 already"
+
+
 def fill(head: str, piece: str, end: str = "") -> str:
     """As long as a text may be."""
     return head + piece * ((MOST_CHARACTERS - len(head) - len(end)) // len(piece)) + end

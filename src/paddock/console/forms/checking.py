@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 from paddock.kube.validation.field_errors import Code
 from paddock.manifests.bounds import Bounds
-from paddock.manifests.yaml_nodes import Document
-from paddock.preflight import check, check_together, read_documents
+from paddock.submission.reading import Reading, read_text
 from paddock.words.phrases import phrase
 from paddock.words.problems import Problem
 from paddock.words.sentences import told
@@ -21,17 +19,11 @@ MOST_PROBLEMS = 50
 """That are shown."""
 
 
-@dataclass(frozen=True, slots=True)
-class Report:
-    documents: tuple[Document, ...]
-    problems: tuple[Problem, ...]
-
-    @property
-    def wrong(self) -> bool:
-        return any(each.severity == "error" for each in self.problems)
+DEFAULT_NAMESPACE = "default"
+"""Of a document that names none."""
 
 
-def check_text(text: str) -> Report:
+def check_text(text: str) -> Reading:
     """Every problem, in the order of the lines. Never raises. Takes about a second of a text at its bounds
     (`tests/preflight/test_hostile_texts.py`)."""
     if len(text) > MOST_CHARACTERS:
@@ -39,11 +31,8 @@ def check_text(text: str) -> Report:
             "the text has {size} KiB, and the console reads {most} KiB at most: `paddock submit FILE` takes more",
             size=len(text) >> 10, most=MOST_CHARACTERS >> 10,
         )  # fmt: skip
-        return Report((), (told("", said, line=1, column=1),))
-    documents = read_documents(text, BOUNDS)
-    together = [each for each in check_together(documents) if each is not None]
-    problems = [each for document in documents for each in check(document)]
-    return Report(documents, tuple(sorted((*problems, *together), key=lambda each: (each.line or 0, each.column or 0))))
+        return Reading("", problems=(told("", said, line=1, column=1),))
+    return read_text(text, DEFAULT_NAMESPACE, BOUNDS)
 
 
 def find_mended(text: str, problem: Problem) -> str | None:

@@ -11,38 +11,30 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from paddock.console.forms.checking import BOUNDS, MOST_CHARACTERS, MOST_PROBLEMS, Report, check_text, find_mended, mend
+from paddock.console.forms.checking import (
+    BOUNDS,
+    DEFAULT_NAMESPACE,
+    MOST_CHARACTERS,
+    MOST_PROBLEMS,
+    check_text,
+    find_mended,
+    mend,
+)
 from paddock.console.forms.choices import Choices
 from paddock.console.forms.fields import Field, JobForm, find_changed, read_document, write_fields
 from paddock.console.forms.rows import TITLES, Group
 from paddock.console.page_context import PageContext
-from paddock.jobs.apis.registry import KINDS
-from paddock.jobs.model import Job
 from paddock.kube.errors import ApiError
-from paddock.kube.meta import Manifest, Resource, name_of, namespace_of
 from paddock.manifests.documents import count_values
 from paddock.manifests.edits import CannotEdit
-from paddock.preflight import KNOWN, without_server_fields
+from paddock.submission.documents import Checked
+from paddock.submission.reading import Reading
 from paddock.views.ranks import total_asked
 from paddock.words.phrases import Phrase, phrase, render
-from paddock.words.problems import InvalidJob, Problem
+from paddock.words.problems import Problem
 
 _MOST_WRITTEN = 20_000
 """Values of a text, times the fields that are written into it: two seconds."""
-DEFAULT_NAMESPACE = "default"
-
-
-@dataclass(frozen=True, slots=True)
-class Object:
-    """A document as it is sent. `job`: None for other kinds."""
-
-    resource: Resource
-    manifest: Manifest
-    job: Job | None = None
-
-    @property
-    def label(self) -> str:
-        return f"{self.resource.kind} {namespace_of(self.manifest)}/{name_of(self.manifest)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,12 +43,12 @@ class Draft:
     `objects`: the documents as they are sent, in their order; none while the text has errors or lacks such an input."""
 
     text: str
-    report: Report
+    report: Reading
     form: JobForm
     choices: Choices
     typed: Mapping[str, str] = field(default_factory=dict)
     said: Phrase | None = None
-    objects: Sequence[Object] = ()
+    objects: Sequence[Checked] = ()
 
     @property
     def ready(self) -> bool:
@@ -89,20 +81,8 @@ def read_text(text: str, choices: Choices, typed: Mapping[str, str] | None = Non
     report = check_text(text)
     form = read_document(report.documents[0], choices.labelled) if len(report.documents) == 1 else JobForm()
     is_ready = said is None and not report.wrong
-    objects = [_place(document.manifest) for document in report.documents] if is_ready else []
+    objects = report.placed if is_ready else ()
     return Draft(text, report, form, choices, typed or {}, said, objects)
-
-
-def _place(found: Mapping[str, Any]) -> Object:
-    manifest = without_server_fields(found)
-    resource = next(each for each in KNOWN if (each.api_version, each.kind) == (found["apiVersion"], found["kind"]))
-    if resource.namespaced and not namespace_of(manifest):
-        manifest = {**manifest, "metadata": {**manifest["metadata"], "namespace": DEFAULT_NAMESPACE}}
-    api = KINDS.get(resource)
-    try:
-        return Object(resource, manifest, api.read_job(manifest) if api else None)
-    except InvalidJob:  # preflight reads it too: it is a warning there
-        return Object(resource, manifest)
 
 
 def show_draft(page: PageContext, draft: Draft, notes: Sequence[Mapping[str, Any]] = ()) -> Mapping[str, Any]:

@@ -14,11 +14,10 @@ from typing import Any
 
 from paddock.console.addresses import address_of_job, find_kind
 from paddock.console.feed import Topic
+from paddock.console.forms.checking import DEFAULT_NAMESPACE
 from paddock.console.forms.choices import TOPICS, find_choices
 from paddock.console.forms.editor import (
-    DEFAULT_NAMESPACE,
     Draft,
-    Object,
     list_said,
     read_posted,
     read_text,
@@ -32,6 +31,7 @@ from paddock.kube.errors import AlreadyExists, ApiError, NotFound
 from paddock.kube.meta import Key, Resource, name_of, namespace_of
 from paddock.kube.validation.names import DNS_LABEL, DNS_SUBDOMAIN
 from paddock.manifests.edits import write_document
+from paddock.submission.documents import Checked
 from paddock.views.clones import build_clone, name_clone
 from paddock.words.phrases import Foreign, Phrase, phrase
 
@@ -123,7 +123,7 @@ async def _ask(page: PageContext, draft: Draft) -> list[Note]:
     return notes + [note for each in draft.objects for note in await _foresee(page, each)]
 
 
-async def _foresee(page: PageContext, each: Object) -> list[Note]:
+async def _foresee(page: PageContext, each: Checked) -> list[Note]:
     if page.backend.why_not is None or each.job is None:
         return []
     job = each.job
@@ -143,7 +143,7 @@ async def _foresee(page: PageContext, each: Object) -> list[Note]:
     ]
 
 
-async def _create(page: PageContext, objects: Sequence[Object]) -> list[Note] | Redirect:
+async def _create(page: PageContext, objects: Sequence[Checked]) -> list[Note] | Redirect:
     """Creates in the order of the text, after a dry run of all; what refuses is said."""
     made: list[str] = []
     address = "/"
@@ -166,7 +166,7 @@ def _count_made(page: PageContext, made: Sequence[str]) -> list[Note]:
     return [{"good": False, "said": page.say(phrase("created before it: {names}", names=", ".join(made)))}]
 
 
-async def _refuse(page: PageContext, each: Object, error: ApiError) -> list[Note]:
+async def _refuse(page: PageContext, each: Checked, error: ApiError) -> list[Note]:
     if isinstance(error, AlreadyExists):
         address = address_of_job(each.resource, *_key(each)) if each.job else ""
         free = await _find_free(page, each.resource, *_key(each))
@@ -177,14 +177,14 @@ async def _refuse(page: PageContext, each: Object, error: ApiError) -> list[Note
     ]
 
 
-def _taken(each: Object, free: str) -> Phrase:
+def _taken(each: Checked, free: str) -> Phrase:
     return phrase(
         "{object} exists already: give this one another name ({name}), or delete that one first",
         object=each.label, name=free,
     )  # fmt: skip
 
 
-def _key(each: Object) -> tuple[str, str]:
+def _key(each: Checked) -> tuple[str, str]:
     return namespace_of(each.manifest), name_of(each.manifest)
 
 
