@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from client.plugins import V1, V1BETA1, build_answer, build_plugin
 from paddock.client.errors import PluginError
 from paddock.client.exec_answer import build_environment, build_info, plan_interaction, read_answer
-from paddock.client.renewal import Credential
+from paddock.client.identity import Credential
 
 PLUGIN = build_plugin()
 CLUSTER = {"server": "https://h:1", "config": {"audience": "a"}}

@@ -24,8 +24,8 @@ from paddock.client.credentials import open_credentials
 from paddock.client.errors import ConfigError, PluginError, Said
 from paddock.client.exec_credentials import PluginCredentials
 from paddock.client.exec_plugin import ExecPlugin
+from paddock.client.identity import Credential
 from paddock.client.kubeconfig import Config
-from paddock.client.renewal import Credential
 from paddock.client.requests import build, build_watch
 from paddock.kube.calls import Get, List
 from paddock.kube.errors import Unauthorized, Unavailable

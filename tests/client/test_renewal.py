@@ -9,18 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from paddock.client.errors import PluginError, said
-from paddock.client.renewal import (
-    Credential,
-    Decision,
-    Held,
-    accept,
-    decide,
-    fail,
-    find_end,
-    is_valid,
-    reject,
-    succeed,
-)
+from paddock.client.identity import Credential
+from paddock.client.renewal import Decision, Held, accept, decide, fail, find_end, is_valid, reject, succeed
 
 ERROR = PluginError(said("no"))
 HOUR = Credential("t", expires=4600.0)

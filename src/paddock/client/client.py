@@ -11,7 +11,7 @@ import time
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import aclosing
 from functools import partial
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
 
@@ -32,12 +32,13 @@ from paddock.client.requests import (
     read_page,
     reduce_limit,
 )
-from paddock.client.watch import Ledger, Progress
-from paddock.client.watches import Watch, Watches
 from paddock.kube.api import Api, Event
 from paddock.kube.calls import Call, Delete, List, Listing, T
 from paddock.kube.errors import ApiError, Expired
 from paddock.kube.meta import Manifest, Resource
+
+if TYPE_CHECKING:
+    from paddock.client.watches import Watch, Watches
 
 _WATCH_SECONDS = 480
 """A watch ends after this and resumes at its last version; client-go: 300 to 600."""
@@ -72,7 +73,7 @@ class Client(Api):
     ) -> None:
         self.config = config
         self._relist = relist
-        self._watches = watches or Watches()
+        self._watches = watches
         self._silence = silence
         self._connection = Connection(config, timeout=timeout, sleep=sleep, on_date=on_date, credentials=credentials)
         self._sleep = sleep
@@ -141,17 +142,23 @@ class Client(Api):
     async def follow(
         self, resource: Resource, namespace: str = "", *, labels: str = "", fields: str = ""
     ) -> AsyncIterator[Event]:
-        watch = self._watches.add(resource, namespace)
+        from paddock.client.watches import Watches  # late, as what follows a watch: most commands list
+
+        watches = self._watches or Watches()
+        watch = watches.add(resource, namespace)
+        selected = List(resource, namespace, labels=labels, fields=fields)
         try:
-            async with aclosing(self._follow(List(resource, namespace, labels=labels, fields=fields), watch)) as events:
+            async with aclosing(self._follow(selected, watches, watch)) as events:
                 async for event in events:
                     yield event
         finally:
-            self._watches.remove(watch)
+            watches.remove(watch)
 
-    async def _follow(self, selected: List, watch: Watch) -> AsyncGenerator[Event, None]:
+    async def _follow(self, selected: List, watches: Watches, watch: Watch) -> AsyncGenerator[Event, None]:
+        from paddock.client.watch import Ledger, Progress
+
         ledger, progress = Ledger(selected.resource), Progress(self._relist)
-        hear = partial(self._watches.hear, watch)
+        hear = partial(watches.hear, watch)
         while True:
             ended: ApiError | None = None
             progress.begin(time.monotonic())
@@ -179,7 +186,7 @@ class Client(Api):
             except ApiError as error:
                 ended = error
             delay = progress.end(ended, time.monotonic())
-            self._watches.end(watch, ended)
+            watches.end(watch, ended)
             await self._sleep(delay)
 
 

@@ -1,5 +1,5 @@
-"""The HTTP connection to one server, with TLS and credentials. Thin: `client.pool` sends requests, aiohttp what streams
-and what goes through a proxy.
+"""The HTTP connection to one server, with TLS and credentials. Thin: `client.pool` sends requests, `client.sessions`
+what streams and what goes through a proxy.
 
 `Connection` sends a `Request` and returns the body of the answer, or raises its `ApiError`. Every error of the
 transport (refused, reset, timed out, an untrusted certificate) becomes `Unavailable`, with a message that names the
@@ -21,10 +21,11 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from typing import TYPE_CHECKING, TypeVar, cast
 
 from paddock.client.credentials import Credentials, build_credentials
+from paddock.client.identity import Credential
 from paddock.client.kubeconfig import Config
 from paddock.client.pool import Answer, AnswerTooLong, CannotConnect, Pool, build_head, read_address
-from paddock.client.renewal import Credential
 from paddock.client.requests import Request, read_error
+from paddock.client.sessions import open_session
 from paddock.client.tls import Tls
 from paddock.kube.errors import ApiError, TooManyRequests, Unavailable
 from paddock.kube.guard import ask_to_begin
@@ -36,7 +37,7 @@ CONNECTIONS = 128
 """Limit of concurrent connections for requests. Watches and logs hold theirs for long: they have their own, without
 a limit."""
 
-_NO_LIMIT = 0  # in aiohttp
+_NO_LIMIT = 0  # for `client.sessions`
 _MAX_RETRIES = 4
 _MAX_RETRY_AFTER = 10.0
 _UNAUTHORIZED = 401
@@ -73,8 +74,9 @@ class Connection:
         self._owns_credentials = credentials is None
         self._tls: Tls | None = None
         self._identity = _build_identity(config)
-        self._requests: aiohttp.ClientSession | None = None
-        self._streams: aiohttp.ClientSession | None = None
+        self._is_open = False
+        self._sessions: dict[int, aiohttp.ClientSession] = {}
+        """By their limit of connections, each opened when it is needed."""
         self._pool: Pool | None = None
         self._streaming = 0
         self._waiting: set[asyncio.Timeout] = set()
@@ -82,28 +84,18 @@ class Connection:
         """The last probe had no answer."""
 
     async def open(self) -> None:
-        import aiohttp
-
         self._tls = Tls(self.config) if self.config.server.startswith("https:") else None
-
-        def open_session(limit: int) -> aiohttp.ClientSession:
-            connector = aiohttp.TCPConnector(limit=limit)
-            # An API server sets no cookies: parsing them would cost a little at every request.
-            return aiohttp.ClientSession(connector=connector, cookie_jar=aiohttp.DummyCookieJar())
-
-        self._requests, self._streams = open_session(CONNECTIONS), open_session(_NO_LIMIT)
+        self._is_open = True
         if not self.config.proxy:
             self._pool = Pool(read_address(self.config.server, self.config.server_name), limit=CONNECTIONS)
 
     async def close(self) -> None:
-        sessions = (self._requests, self._streams)
-        self._requests = self._streams = None
+        sessions, self._sessions, self._is_open = tuple(self._sessions.values()), {}, False
         if self._pool is not None:
             self._pool.close()
             self._pool = None
         for session in sessions:
-            if session is not None:
-                await session.close()
+            await session.close()
         if self._owns_credentials:
             await self._credentials.close()
 
@@ -121,7 +113,7 @@ class Connection:
 
     async def _send(self, request: Request) -> bytes:
         if self._pool is None:
-            async with self._respond(self._requests, request, total=self._timeout) as response:
+            async with self._respond(CONNECTIONS, request, total=self._timeout) as response:
                 return await _read(response, request.most)
         pool, credential = self._pool, await self._credentials.get()
         for again in (True, False):
@@ -172,7 +164,7 @@ class Connection:
         self._streaming += 1
         try:
             async with AsyncExitStack() as held:
-                opening = held.enter_async_context(self._respond(self._streams, request, read_timeout=read_timeout))
+                opening = held.enter_async_context(self._respond(_NO_LIMIT, request, read_timeout=read_timeout))
                 try:
                     response = await self._wait(opening)
                 except TimeoutError as failure:  # broken by a probe
@@ -192,7 +184,7 @@ class Connection:
             return
         before, self._hangs = self._hangs, False
         try:
-            async with self._respond(self._requests, Request("GET", "/version"), total=seconds) as response:
+            async with self._respond(CONNECTIONS, Request("GET", "/version"), total=seconds) as response:
                 await response.read()
         except Unavailable:
             self._hangs = True
@@ -212,19 +204,25 @@ class Connection:
             finally:
                 self._waiting.discard(scope)
 
+    def _find_session(self, limit: int) -> aiohttp.ClientSession:
+        if not self._is_open:
+            raise RuntimeError("the client is not open: use `async with Client(config) as api`")
+        if limit not in self._sessions:
+            self._sessions[limit] = open_session(limit)
+        return self._sessions[limit]
+
     @asynccontextmanager
     async def _respond(
         self,
-        session: aiohttp.ClientSession | None,
+        limit: int,
         request: Request,
         *,
         total: float | None = None,
         read_timeout: float | None = None,
     ) -> AsyncIterator[aiohttp.ClientResponse]:
-        import aiohttp
+        session = self._find_session(limit)
+        import aiohttp  # by the session before
 
-        if session is None:
-            raise RuntimeError("the client is not open: use `async with Client(config) as api`")
         limits = aiohttp.ClientTimeout(total=total, connect=self._timeout, sock_read=read_timeout)
         credential = await self._credentials.get()
         try:
@@ -291,8 +289,6 @@ def _build_identity(config: Config) -> list[tuple[str, str]]:
 
 def _explain(config: Config, error: BaseException) -> str:
     """What failed, at which server, and what to do."""
-    import aiohttp
-
     where = f"{config.server} ({config.source})" if config.source else config.server
     cause = error.error if isinstance(error, CannotConnect) else getattr(error, "certificate_error", None)
     if isinstance(cause, ssl.SSLCertVerificationError):
@@ -300,7 +296,7 @@ def _explain(config: Config, error: BaseException) -> str:
             f"the certificate of {where} is not one that this kubeconfig trusts: {cause}. "
             "The kubeconfig may belong to an older cluster: write it again"
         )
-    cause = error.os_error if isinstance(error, aiohttp.ClientConnectorError) else cause
+    cause = getattr(error, "os_error", cause)  # of an aiohttp.ClientConnectorError
     if isinstance(cause, OSError):
         number = cause.errno
         # asyncio's own errors have no number, and that of a connection that is closed at once has no text either.

@@ -11,8 +11,8 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Protocol
 
 from paddock.client.errors import ConfigError
+from paddock.client.identity import Credential, is_token
 from paddock.client.kubeconfig import Config
-from paddock.client.renewal import Credential, is_token
 from paddock.kube.errors import Unauthorized
 
 if TYPE_CHECKING:

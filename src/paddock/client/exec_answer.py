@@ -17,8 +17,8 @@ import msgspec
 
 from paddock.client.errors import PluginError, Said, said
 from paddock.client.exec_plugin import ExecPlugin
+from paddock.client.identity import Credential, is_token
 from paddock.client.redaction import redact
-from paddock.client.renewal import Credential, is_token
 
 INFO = "KUBERNETES_EXEC_INFO"
 KIND = "ExecCredential"

@@ -19,7 +19,8 @@ from paddock.client.exec_answer import build_environment, explain_misfit, plan_i
 from paddock.client.exec_failures import explain_failure, explain_missing, explain_unstarted
 from paddock.client.exec_plugin import ExecPlugin
 from paddock.client.exec_process import find_program, run_plugin
-from paddock.client.renewal import Credential, Decision, Held
+from paddock.client.identity import Credential
+from paddock.client.renewal import Decision, Held
 from paddock.client.tls import find_misfit
 from paddock.kube.errors import Unavailable
 from paddock.kube.times import format_time

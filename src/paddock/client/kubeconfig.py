@@ -18,10 +18,12 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from paddock.client.errors import ConfigError
-from paddock.client.exec_plugin import ExecPlugin, build_cluster, read_plugin
+
+if TYPE_CHECKING:
+    from paddock.client.exec_plugin import ExecPlugin
 
 _SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 
@@ -244,6 +246,8 @@ others)."""
 def _read_plugin(user: _Entry, name: str, cluster: _Entry, server: str, ca: str | None) -> ExecPlugin | None:
     if user.value.get("exec") is None:
         return None
+    from paddock.client.exec_plugin import build_cluster, read_plugin  # few configurations have one
+
     plugin = read_plugin(user.value["exec"], user.file, name, build_cluster(cluster.value, server, ca))
     # As in client-go, a server without TLS gets no credential.
     wanted = server.startswith("https:") and not any(map(user.text, _OWN_CREDENTIALS))

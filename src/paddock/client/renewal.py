@@ -13,11 +13,11 @@ back is over.
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from enum import Enum
 
 from paddock.client.errors import PluginError
+from paddock.client.identity import Credential
 from paddock.kube.times import Moment, exponential_backoff
 
 EARLY_SECONDS = 60.0
@@ -26,23 +26,6 @@ EARLY_SHARE = 0.1
 LEAST_SECONDS = 60.0
 """A credential that has ended when it comes is used for this long: this clock may be wrong, so the server decides."""
 _FIRST_WAIT, _LONGEST_WAIT = 1.0, 60.0
-_TOKEN = re.compile(r"[\x21-\x7e]+")
-
-
-def is_token(text: str) -> bool:
-    """Whether a request can carry it in a header."""
-    return bool(_TOKEN.fullmatch(text))
-
-
-@dataclass(frozen=True, slots=True)
-class Credential:
-    """What a request shows to the server: a token, or a certificate with its key (PEM), or both. `expires`: None if it
-    holds until a 401."""
-
-    token: str = field(default="", repr=False)
-    certificate: str = field(default="", repr=False)
-    key: str = field(default="", repr=False)
-    expires: Moment | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import ssl
-import tempfile
 from pathlib import Path
 
 from paddock.client.errors import ConfigError
+from paddock.client.identity import Credential
 from paddock.client.kubeconfig import Config
-from paddock.client.renewal import Credential
 
 
 class Tls:
@@ -50,6 +49,8 @@ def build_context(config: Config) -> ssl.SSLContext:
 
 def load_certificate(context: ssl.SSLContext, certificate: str, key: str) -> None:
     """By a temporary private file: Python's ssl reads client certificates from files only."""
+    import tempfile  # late: most users have a token, or a plug-in
+
     with tempfile.TemporaryDirectory(prefix="paddock-") as directory:
         path = Path(directory) / "client.pem"
         path.touch(mode=0o600)

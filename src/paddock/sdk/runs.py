@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-import aiohttp  # noqa: F401 - whole, before `connect` imports it in a way for the command line alone
+import aiohttp  # noqa: F401 - whole, before `client.sessions` imports it in a way for the command line alone
 
 from paddock.cli.cluster.errors import Failed, UserError, explain_error
 from paddock.cli.cluster.lookup import fetch_pods

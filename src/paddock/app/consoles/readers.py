@@ -16,8 +16,8 @@ from paddock.app.consoles.rights import ReviewedRights, fetch_rules
 from paddock.app.consoles.spool.cluster_logs import ClusterLogs
 from paddock.app.consoles.spool.files import ClusterSpool
 from paddock.client.client import Client
+from paddock.client.identity import is_token
 from paddock.client.kubeconfig import Config
-from paddock.client.renewal import is_token
 from paddock.console.backend import Identity, KeptLog, KeptRun, Logs
 from paddock.history.log_shelf import OpenLog
 from paddock.kube.api import Api, Event

@@ -6,8 +6,8 @@ import asyncio
 import os
 import shlex
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
+from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -87,8 +87,7 @@ def ensure_up(*, sandbox: str = "auto") -> Home:
 @asynccontextmanager
 async def connect(place: ClusterChoice, *, interactive: bool = True) -> AsyncIterator[Client]:
     """`interactive`: the cluster's credential plug-in may use this terminal, as for a password."""
-    with _without_certificates():
-        from paddock.client.client import Client
+    from paddock.client.client import Client
     from paddock.client.credentials import open_credentials
 
     config = place.read_config()
@@ -105,29 +104,6 @@ async def connect(place: ClusterChoice, *, interactive: bool = True) -> AsyncIte
                 yield client
         else:
             yield client
-
-
-@contextmanager
-def _without_certificates() -> Iterator[None]:
-    """At its import aiohttp reads the certificates of the system, twice, for connections without a TLS context: a tenth
-    of the time of `paddock get`. Connections of `client` have contexts of their own. In a program of the user, where
-    others may use aiohttp too, `sdk` has imported it before."""
-    if "aiohttp" in sys.modules:
-        yield
-        return
-    names = {"SSL_CERT_FILE": os.devnull, "SSL_CERT_DIR": os.devnull}
-    before = {name: os.environ.get(name) for name in names}
-    os.environ.update(names)
-    try:
-        import aiohttp  # noqa: F401
-
-        yield
-    finally:
-        for name, value in before.items():
-            if value is None:
-                del os.environ[name]
-            else:
-                os.environ[name] = value
 
 
 def _notify(said: Said) -> None:
