@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from jobs.gangs import NOW, build_job, build_pods, build_status, build_torch_job, deleting, failed, observe, succeeded
-from paddock.jobs.apis.manifests import MOST_PODS
+from paddock.jobs.apis import MOST_PODS
 from paddock.jobs.apis.registry import KUBEFLOW_PYTORCH, PADDLEPADDLE
 from paddock.jobs.model import Job, Observed, Phase, Pod, PodPhase, Rank, RestartScope, Settings, Status
 from paddock.jobs.objects.pods import build_pod

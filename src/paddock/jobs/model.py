@@ -13,13 +13,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from itertools import takewhile
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from paddock.jobs.launch import NO_LAUNCH, Launch
-from paddock.kube.datasets import DatasetStatus
 from paddock.kube.meta import Key, Manifest, Resource
 from paddock.kube.times import Moment
-from paddock.words.problems import Problem
+
+if TYPE_CHECKING:
+    from paddock.kube.datasets import DatasetStatus
+    from paddock.words.problems import Problem
 
 PORTS_IN_BLOCK = 20
 """TRAINER_PORTS_NUM of paddle-operator: a job may use its port and the 19 after it."""

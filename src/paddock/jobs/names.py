@@ -11,7 +11,6 @@ Code that writes or looks up such a name must use this module, so that both agre
 from __future__ import annotations
 
 import re
-from hashlib import sha256
 
 from paddock.jobs.model import Job, Rank
 from paddock.kube.meta import POD_GROUPS, Resource
@@ -96,6 +95,8 @@ def _shorten(begun: str, name: str, suffix: str, most: int) -> str:
 
 
 def _hash(text: str, digits: int) -> str:
+    from hashlib import sha256  # late: a list of jobs makes no names
+
     return sha256(text.encode()).hexdigest()[:digits]
 
 

@@ -6,11 +6,9 @@ schema: definitions share their parts.
 
 from __future__ import annotations
 
-import gzip
 import json
 from collections.abc import Iterator, Mapping
 from functools import cache
-from importlib.resources import files
 from typing import Any
 
 Schema = Mapping[str, Any]
@@ -21,6 +19,9 @@ _REFERENCE = "#/components/schemas/"
 @cache
 def definitions() -> Mapping[str, Schema]:
     """All definitions by full name (`io.k8s.api.core.v1.Pod`), with `$ref`s to each other."""
+    import gzip
+    from importlib.resources import files
+
     data = files("paddock.kube").joinpath("data/schemas.json.gz").read_bytes()
     loaded: dict[str, Schema] = json.loads(gzip.decompress(data))
     return loaded

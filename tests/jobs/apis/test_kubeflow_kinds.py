@@ -10,7 +10,8 @@ from jobs.anything import merged
 from jobs.samples import read_manifest
 from paddock.install.crd import build_crd, build_old_crd
 from paddock.jobs.apis import JobApi
-from paddock.jobs.apis.kubeflow import KubeflowJob, ReplicaType
+from paddock.jobs.apis.kubeflow import KubeflowJob
+from paddock.jobs.apis.kubeflow_replicas import ReplicaType
 from paddock.jobs.apis.registry import KINDS, KUBEFLOW_PADDLE
 from paddock.jobs.launch import Launch
 from paddock.jobs.model import CauseRecord, Counts, Phase, Rank, RestartPolicy, Status

@@ -16,6 +16,9 @@ from paddock.jobs.model import Job, Rank, Status
 from paddock.kube.meta import Manifest, Resource
 from paddock.kube.times import Moment
 
+MOST_PODS = 10_000
+"""Pods of one job. A larger number is a typing mistake, and would keep an API server busy for an hour."""
+
 
 class Column(NamedTuple):
     """A printer column of `kubectl get`. `wide`: with `-o wide` alone."""

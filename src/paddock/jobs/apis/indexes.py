@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 
-from paddock.jobs.apis.manifests import MOST_PODS
+from paddock.jobs.apis import MOST_PODS
 
 _RANGE = re.compile(r"([0-9]{1,9})(?:-([0-9]{1,9}))?")
 _LONGEST = 64 * 1024

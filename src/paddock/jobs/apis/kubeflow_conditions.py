@@ -24,13 +24,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from paddock.jobs.apis.kubeflow_sentences import Subject
 from paddock.jobs.model import Phase, Status
-from paddock.jobs.sentences.explain import explain
 from paddock.kube.meta import Manifest
 from paddock.kube.times import Moment, format_time
+
+if TYPE_CHECKING:
+    from paddock.jobs.apis.kubeflow_sentences import Subject
 
 CREATED, RUNNING, RESTARTING = "Created", "Running", "Restarting"
 SUCCEEDED, FAILED, SUSPENDED = "Succeeded", "Failed", "Suspended"
@@ -132,6 +133,8 @@ class _ConditionList:
 def _apply_phase(listed: _ConditionList, status: Status, job: Subject) -> _ConditionList:
     match status.phase:
         case Phase.INVALID:
+            from paddock.jobs.sentences.explain import explain  # late, as the classes of causes below
+
             said = explain(status.cause) if status.cause else "the manifest is wrong"
             return listed.set(INVALID, True, INVALID, said).set_message(INVALID, said)
         case Phase.RUNNING:

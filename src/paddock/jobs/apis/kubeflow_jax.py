@@ -6,7 +6,8 @@ pkg/apis/kubeflow.org/v1/jax_defaults.go).
 
 from __future__ import annotations
 
-from paddock.jobs.apis.kubeflow import KubeflowJob, ReplicaType
+from paddock.jobs.apis.kubeflow import KubeflowJob
+from paddock.jobs.apis.kubeflow_replicas import ReplicaType
 from paddock.jobs.launch import NO_LAUNCH
 from paddock.jobs.model import RestartPolicy
 from paddock.words.phrases import phrase

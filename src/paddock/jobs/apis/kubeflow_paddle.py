@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from paddock.jobs.apis.kubeflow import KubeflowJob, ReplicaType
+from typing import TYPE_CHECKING
+
+from paddock.jobs.apis.kubeflow import KubeflowJob
+from paddock.jobs.apis.kubeflow_replicas import ReplicaType
 from paddock.jobs.apis.kubeflow_schema import build_elastic_policy
 from paddock.jobs.launch import Launch
 from paddock.jobs.model import Role
 from paddock.kube.meta import Manifest
-from paddock.manifests.fields import Fields
 from paddock.words.phrases import phrase
+
+if TYPE_CHECKING:
+    from paddock.manifests.fields import Fields
 
 
 def _own_fields() -> Manifest:

@@ -8,18 +8,21 @@ webhook refuses, and bounds that torchrun ends with an error at; what would wait
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from paddock.jobs.apis.kubeflow import KubeflowJob, ReplicaType
+from paddock.jobs.apis.kubeflow import KubeflowJob
+from paddock.jobs.apis.kubeflow_replicas import ReplicaType
 from paddock.jobs.apis.kubeflow_schema import build_elastic_policy
 from paddock.jobs.apis.schema_parts import COUNT, TEXT, build_list, build_object
 from paddock.jobs.launch import Elastic, Launch
 from paddock.jobs.model import Role
-from paddock.jobs.reading.scripts import starts_one_process
 from paddock.kube.meta import Manifest
 from paddock.kube.nearness import nearest
-from paddock.manifests.fields import Fields
 from paddock.words.phrases import Phrase, counted, phrase
 from paddock.words.sentences import either, perhaps, quoted, told
+
+if TYPE_CHECKING:
+    from paddock.manifests.fields import Fields
 
 _SPECS = "pytorchReplicaSpecs"
 _MOST = 2**31 - 1
@@ -140,6 +143,8 @@ def _is_plain(role: Role) -> bool:
     containers = pod.get("containers") if isinstance(pod, dict) else None
     if not isinstance(containers, list) or not containers or not all(isinstance(each, dict) for each in containers):
         return False
+    from paddock.jobs.reading.scripts import starts_one_process
+
     names = [each.get("name") for each in containers]
     return starts_one_process(containers[names.index("pytorch") if "pytorch" in names else 0])
 

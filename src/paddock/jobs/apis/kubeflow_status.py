@@ -13,16 +13,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from paddock.jobs.apis.kubeflow_conditions import build_conditions, read_conditions, read_phase
-from paddock.jobs.apis.kubeflow_sentences import Subject
 from paddock.jobs.apis.recorded import as_patch, count, mapping, read_ours, read_wanted, write_ours
 from paddock.jobs.model import Counts, Phase, RestartPolicy, Status
 from paddock.jobs.names import job_label
-from paddock.jobs.sentences.explain import explain_state
 from paddock.kube.meta import Manifest, key_of
 from paddock.kube.times import Moment
+
+if TYPE_CHECKING:
+    from paddock.jobs.apis.kubeflow_sentences import Subject
 
 _LABELS = "training.kubeflow.org"
 
@@ -63,6 +64,8 @@ def write_status(
 ) -> Manifest:
     """A merge patch for `.status`: Paddock's keys, None for a key to remove. `manifest`: the job; empty leaves its name
     out of messages, and the selectors."""
+    from paddock.jobs.sentences.edit import explain_state  # late: a list of jobs writes no status
+
     counts = {
         name: _write_counts(status.roles[role]) | _build_selector(shape.kind, role, manifest)
         if role in status.roles
@@ -79,6 +82,8 @@ def write_status(
 
 
 def _build_subject(status: Status, shape: Shape, manifest: Mapping[str, Any]) -> Subject:
+    from paddock.jobs.apis.kubeflow_sentences import Subject
+
     key = key_of(manifest)
     specs = mapping(mapping(manifest, "spec"), shape.replica_specs)
     by_exit_code = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from paddock.jobs.apis import JobApi
+from paddock.jobs.apis import MOST_PODS, JobApi
 from paddock.jobs.apis.elastic import read_elasticity
 from paddock.jobs.apis.endpoints import check_endpoints
 from paddock.jobs.apis.run_policy import read_limit_notices
@@ -25,9 +25,6 @@ from paddock.manifests.fields import Fields
 from paddock.words.phrases import phrase
 from paddock.words.problems import InvalidJob
 from paddock.words.sentences import wrong
-
-MOST_PODS = 10_000
-"""Pods of one job. A larger number is a typing mistake, and would keep an API server busy for an hour."""
 
 
 def check_size(spec: Fields, roles: Sequence[Role]) -> None:

@@ -47,6 +47,8 @@ def _convert_legacy_status(status: Status, spec: Mapping[str, Any]) -> Status:
 
 def write_status(previous: Mapping[str, Any], status: Status, now: Moment) -> Manifest:
     """A merge patch for `.status`: Paddock's keys, None for a key to remove."""
+    from paddock.jobs.apis.paddlepaddle_conditions import build_conditions  # late: a list of jobs writes no status
+
     roles = {role: _write_role(status, role) if role in status.roles else None for role in ROLES}
     conditions = build_conditions(previous.get("conditions"), status, now)
     return as_patch(previous, write_ours(previous, status) | roles | {"conditions": conditions or None})

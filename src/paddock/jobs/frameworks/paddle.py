@@ -29,11 +29,9 @@ from dataclasses import replace
 from typing import Any
 
 from paddock.jobs.frameworks import EnvVar, ExitCodes, Notice, OwnVariables, paddle_heter, paddle_rendezvous
-from paddock.jobs.frameworks.python_source import run_source
 from paddock.jobs.frameworks.rendezvous import build_pod_ip
 from paddock.jobs.model import PORTS_IN_BLOCK, Intranet, Job, Rank, Role
 from paddock.jobs.names import host_name
-from paddock.jobs.reading.scripts import read_launch, read_words
 from paddock.kube.meta import Manifest
 from paddock.words.phrases import phrase
 
@@ -219,6 +217,9 @@ def rejoins(job: Job, rank: Rank) -> bool:
 def substitute(container: Mapping[str, Any], job: Job) -> tuple[Mapping[str, Any], Notice | None]:
     """Replaces `launch run_check` in a job of one pod: the launcher would wait for a second node (PaddlePaddle's
     launch/plugins/test.py). And Python source that a shell is given."""
+    from paddock.jobs.frameworks.python_source import run_source
+    from paddock.jobs.reading.scripts import read_launch, read_words
+
     words = read_words(container)
     launched = read_launch(words)
     if job.size != 1 or not launched or launched[-1] != "run_check":

@@ -22,7 +22,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from paddock.jobs.frameworks import EnvVar, ExitCodes, Notice, OwnVariables, rendezvous
-from paddock.jobs.frameworks.python_source import run_source
 from paddock.jobs.frameworks.rendezvous import build_corrected as build_corrected
 from paddock.jobs.frameworks.rendezvous import build_endpoints as build_endpoints
 from paddock.jobs.frameworks.rendezvous import build_pod_ip, build_value, find_port, first_rank, has_master
@@ -156,6 +155,8 @@ def _opens_rendezvous(elastic: Elastic) -> bool:
 
 def substitute(container: Mapping[str, Any], job: Job) -> tuple[Mapping[str, Any], Notice | None]:
     """Python source that a shell is given. What nccl cannot do is replaced while the program runs."""
+    from paddock.jobs.frameworks.python_source import run_source
+
     return run_source(container)
 
 
