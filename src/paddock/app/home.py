@@ -17,7 +17,6 @@ from __future__ import annotations
 import fcntl
 import json
 import os
-import tempfile
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -105,6 +104,8 @@ def read_home(environment: Mapping[str, str]) -> Home:
 
 def create(home: Home) -> None:
     """Creates the directory, private to the user. Raises `HomeError` if it cannot be written."""
+    import tempfile  # late: only a start needs it
+
     try:
         home.root.mkdir(parents=True, exist_ok=True, mode=0o700)
         home.root.chmod(0o700)

@@ -9,7 +9,6 @@ from typing import Any
 from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.frameworks.registry import FRAMEWORKS
 from paddock.jobs.model import CauseRecord, Counts, Phase, Status
-from paddock.jobs.sentences.explain import explain, explain_edit
 from paddock.kube.meta import Resource, metadata, name_of, namespace_of, uid_of
 from paddock.kube.times import Moment, read_time
 from paddock.views.given_up import show_status
@@ -55,12 +54,20 @@ def read_job_row(resource: Resource, job: Mapping[str, Any]) -> JobRow:
         created=read_time(metadata(job).get("creationTimestamp")),
         cause=status.cause,
         manager=explain_manager(job),
-        edit=explain_edit(status),
+        edit=_explain_edit(status),
         roles=status.roles,
         attempt=status.attempt,
         restarts=status.restarts,
         uid=uid_of(job),
     )
+
+
+def _explain_edit(status: Status) -> Phrase | None:
+    if status.problem is None:
+        return None
+    from paddock.jobs.sentences.edit import explain_edit  # late, as the sentences of causes below
+
+    return explain_edit(status)
 
 
 def tell_ready(counts: Counts, phase: Phase) -> str:
@@ -77,6 +84,8 @@ def build_why(row: JobRow, language: str = "en", *, wide: bool = False, most: in
     """Who runs the job if Paddock does not, else the sentence of the cause, and an edit that is not followed. `most`:
     columns to which each sentence is cut; `wide`: every problem of an invalid job."""
     why = render(row.manager or "", language)
+    if row.cause or row.edit is not None:
+        from paddock.jobs.sentences.explain import explain, explain_briefly, shorten
     if row.cause:
         why = explain(row.cause, language) if wide else explain_briefly(row.cause, language, most)
     if row.edit is not None:

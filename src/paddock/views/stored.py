@@ -5,7 +5,6 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import dataclass
 
-from paddock.jobs.apis.last_valid import with_last_valid_spec
 from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.manager import find_other_manager
 from paddock.jobs.model import CauseRecord, Job, Phase, Status
@@ -64,6 +63,8 @@ def read_stored(resource: Resource, manifest: Manifest) -> StoredJob:
         return StoredJob(resource, manifest, status, fit(api.read_job(manifest), status.gang_size))
     except InvalidJob as invalid:
         problems = invalid.errors
+    from paddock.jobs.apis.last_valid import with_last_valid_spec
+
     before, job = with_last_valid_spec(manifest, status.last_valid, status.gang_size), None
     if before is not None:
         with suppress(InvalidJob):  # another version of Paddock took it for valid

@@ -13,7 +13,6 @@ from typing import TypeAlias
 
 from paddock.words.catalogues import translate, translate_counted
 from paddock.words.formats import Joint, format_of
-from paddock.words.messages import translate_message
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +79,10 @@ def _render(value: Value, language: str) -> str:
         case Phrase():
             return render(value, language)
         case Foreign():
+            from paddock.words.messages import (
+                translate_message,  # late: many patterns, of which most commands need none
+            )
+
             return translate_message(value.text, language)
         case Names():
             return format_of(language).join(value.items, value.joint, value.most) if value.items else "?"

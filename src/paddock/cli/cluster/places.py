@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import os
 import shlex
-import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,7 +19,7 @@ from paddock.app import launch
 from paddock.app.home import UNSANDBOXED, Home, is_up, read_running
 from paddock.cli.cluster.errors import UserError
 from paddock.cli.output.language import localized
-from paddock.cli.output.terminal import stderr
+from paddock.cli.output.streams import print_notice
 from paddock.jobs.names import output_name
 from paddock.kube.errors import ApiError
 from paddock.kube.meta import uid_of
@@ -44,6 +43,8 @@ Notify = Callable[[Phrase | str], None]
 
 def explain_full_disk(home: Home) -> Phrase | None:
     """Which disk of the home has no room left for a record; None without one. Each part may have a disk of its own."""
+    import shutil
+
     for path in (home.root, home.api, home.node):
         if path.exists() and shutil.disk_usage(path).free < _FULL_BELOW:
             return phrase(
@@ -106,7 +107,7 @@ class Local:
             )  # fmt: skip
         if started.fresh:
             for said in explain_started(started):
-                stderr().print(localized(said))
+                print_notice(localized(said))
         elif running.version != __version__:
             said = phrase(
                 "the cluster that is up is of paddock {version}, this is {own}: after `paddock down` the next command "
@@ -114,7 +115,7 @@ class Local:
                 version=running.version,
                 own=__version__,
             )
-            stderr().print(localized(said))
+            print_notice(localized(said))
 
     def read_config(self) -> Config:
         from paddock.client.kubeconfig import read_config

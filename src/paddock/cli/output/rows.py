@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from paddock.jobs.frameworks.registry import order_columns
 from paddock.kube.meta import Manifest, namespace_of
 from paddock.kube.quantities import format_bytes
 from paddock.kube.times import Moment, format_duration
-from paddock.views.environments import EnvironmentRow
 from paddock.views.jobs import JobRow, build_why, tell_ready
-from paddock.views.pods import PodRow
 from paddock.words.phrases import Foreign, phrase, render
+
+if TYPE_CHECKING:
+    from paddock.views.environments import EnvironmentRow
+    from paddock.views.pods import PodRow
 
 POD_HEADER = ("NAME", "READY", "STATUS", "RESTARTS", "AGE", "IP", "NODE", "WHY")
 ENVIRONMENT_HEADER = ("NAME", "STATUS", "PROGRESS", "AGE", "WHAT")

@@ -17,11 +17,20 @@ from typing import IO, Any
 
 from paddock.kube.printable import escape_json, show
 
+GAP = "   "
+"""Between two columns of a table."""
+
 
 def print_line(text: str = "", *, end: str = "\n", to: IO[str] | None = None, flush: bool = False) -> None:
     """Prints to stdout, or `to` another stream, what a terminal acts on made visible. JSON of `write_json` and YAML of
     `manifests.yaml_texts` have escapes for it already. Raises OSError."""
     print(show(text), end=end, file=to, flush=flush)
+
+
+def print_notice(text: str) -> None:
+    """The same to stderr. One that cannot be written ends no command."""
+    with suppress(OSError):
+        print_line(text, to=sys.stderr, flush=True)
 
 
 def print_answer(text: str) -> None:

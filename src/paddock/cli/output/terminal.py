@@ -15,7 +15,7 @@ from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
 from rich.text import Text
 
-from paddock.cli.output.streams import drop_output
+from paddock.cli.output.streams import GAP, drop_output
 from paddock.kube.printable import show, show_line
 
 _POD_COLOURS = ("cyan", "green", "yellow", "magenta", "blue", "bright_cyan", "bright_green", "bright_magenta")
@@ -32,7 +32,6 @@ _STATUS_COLOURS = {
     "Starting": "yellow",
     "Building": "yellow",
 }
-_GAP = "   "
 _NARROW = 100
 """Columns below which a table shows sentences under their row."""
 _SENTENCES = frozenset({"WHY", "WHAT", "METRICS", "CHANGED"})
@@ -130,7 +129,7 @@ def find_room(console: Console, header: Sequence[str], rows: Sequence[Sequence[s
 
 def _room(header: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> int:
     table = [_clean_row(row) for row in (header, *rows)]
-    return width - sum(max(cell_len(row[column]) for row in table) + len(_GAP) for column in range(len(header) - 1))
+    return width - sum(max(cell_len(row[column]) for row in table) + len(GAP) for column in range(len(header) - 1))
 
 
 def build_stacked(
@@ -165,7 +164,7 @@ def build_table(
     table = [list(header), *map(list, rows)]
     widths = [max(cell_len(row[column]) for row in table) for column in range(len(header))]
     if max_width is not None:
-        widths[-1] = min(widths[-1], max(_LEAST, max_width - sum(width + len(_GAP) for width in widths[:-1])))
+        widths[-1] = min(widths[-1], max(_LEAST, max_width - sum(width + len(GAP) for width in widths[:-1])))
     lines = []
     reddened = [place for place, name in enumerate(header) if name in ("STATUS", "ENDED", "WHY")]
     for number, row in enumerate(table, -1):
@@ -175,7 +174,7 @@ def build_table(
         cells = [Text(cell, style=style) for cell, style in zip(row, styles, strict=True)]
         for cell, width in zip(cells, widths, strict=True):
             cell.truncate(width, overflow="ellipsis", pad=True)
-        line = Text(_GAP).join(cells)
+        line = Text(GAP).join(cells)
         line.rstrip()
         lines.append(line)
     return lines

@@ -17,17 +17,15 @@ from paddock.cli.cluster.places import ClusterChoice
 from paddock.cli.cluster.session import choose_place, run_with_client
 from paddock.cli.output import rows
 from paddock.cli.output.language import readers_language
-from paddock.cli.output.streams import print_line, write_json
-from paddock.cli.output.terminal import find_room, print_table, stderr, stdout
+from paddock.cli.output.streams import print_line, print_notice, write_json
+from paddock.cli.output.tables import Table, print_fitted
 from paddock.cli.verb import Verb
 from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.exit_codes import has_failed_rank
 from paddock.kube.meta import ENVIRONMENTS, Manifest, Resource, metadata, name_of
 from paddock.kube.nearness import nearest
 from paddock.views.commands import printed_name
-from paddock.views.environments import read_environment_row
 from paddock.views.jobs import JobRow, read_job_row
-from paddock.views.pods import read_pod_row
 from paddock.words.phrases import NOTHING, Phrase, phrase, render
 
 if TYPE_CHECKING:
@@ -95,7 +93,7 @@ def command(
         found = _only(found, names, resources[0])
     if not found and output in ("table", "wide"):
         missing = explain_none(_WORDS[_plural(kind)], "" if all_namespaces else namespace, selector)
-        stderr().print(render(missing, readers_language()))
+        print_notice(render(missing, readers_language()))
         return
     _print(found, kind, output, all_namespaces, bool(names))
 
@@ -138,15 +136,11 @@ def _print(found: list[tuple[Resource, Manifest]], kind: str, output: str, every
             print_line(printed_name(resource, name_of(item)))
         return
 
-    def build(most: int | None = None) -> tuple[list[str], list[list[str]]]:
+    def build(most: int | None) -> Table:
         header, cells = _table(found, _plural(kind), wide=output == "wide", most=most)
         return rows.with_namespace([item for _, item in found], header, cells) if everywhere else (header, cells)
 
-    header, cells = build()
-    room = find_room(stdout(), header, cells) if output != "wide" else None
-    if room is not None:
-        header, cells = build(room)
-    print_table(stdout(), header, cells, cut=output != "wide", red=_find_red(found, kind))
+    print_fitted(build, cut=output != "wide", red=_find_red(found, kind))
 
 
 def _find_red(found: list[tuple[Resource, Manifest]], kind: str) -> frozenset[int]:
@@ -172,6 +166,9 @@ def _table(
         return list(dataset_rows.HEADER), [dataset_rows.build_cells(item, now, language) for _, item in found]
     if kind == "jobs":
         return _table_of_jobs([read_job_row(*each) for each in found], now, language, wide=wide, most=most)
+    from paddock.views.environments import read_environment_row
+    from paddock.views.pods import read_pod_row
+
     tables: dict[str, tuple[tuple[str, ...], Callable[[Manifest], list[str]]]] = {
         "pods": (rows.POD_HEADER, lambda item: rows.build_pod_cells(read_pod_row(item), now, language)),
         "environments": (

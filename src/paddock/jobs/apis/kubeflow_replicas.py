@@ -11,16 +11,16 @@ from paddock.jobs.model import RestartPolicy
 
 @dataclass(frozen=True, slots=True)
 class ReplicaType:
-    """A key of a kind's replica specs and its `Role.name`. `is_master`: these ranks decide whether the job has
-    succeeded, where there are any, and their pods have Kubeflow's label `job-role: master`. `trains`: as in `Role`.
-    `restart`: the default restartPolicy. `least` and `most`: the replicas that are allowed."""
+    """A key of a kind's replica specs, and the role that it stands for."""
 
-    name: str
-    role: str
+    name: str  # the key
+    role: str  # its `Role.name`
     is_master: bool = False
-    trains: bool = True
-    restart: RestartPolicy = RestartPolicy.ON_FAILURE
-    least: int = 1
+    """These ranks decide whether the job has succeeded, where there are any, and their pods have Kubeflow's label
+    `job-role: master`."""
+    trains: bool = True  # as in `Role`
+    restart: RestartPolicy = RestartPolicy.ON_FAILURE  # the default restartPolicy
+    least: int = 1  # replicas that are allowed
     most: int = MOST_PODS
 
 
