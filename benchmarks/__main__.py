@@ -37,7 +37,7 @@ class Section:
 
 
 SECTIONS = {
-    "laptop": Section("On a laptop", ("starting", "running", "many_jobs")),
+    "laptop": Section("On a laptop", ("starting", "listing", "running", "many_jobs")),
     "console": Section(
         "The console",
         ("console", "dashboards"),
