@@ -79,7 +79,7 @@ def test_the_per_cent_are_of_a_stage(progress: Progress, stage: str) -> None:
 
 
 def test_an_image_without_an_environment_is_parsed() -> None:
-    assert read_unknown_image(explain_no_environment("registry.example/team/tiny:v1", [])) == (
+    assert read_unknown_image(str(explain_no_environment("registry.example/team/tiny:v1", []))) == (
         "registry.example/team/tiny:v1"
     )
     assert read_unknown_image("pull access denied") == ""

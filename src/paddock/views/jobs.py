@@ -13,7 +13,6 @@ from paddock.kube.meta import Resource, metadata, name_of, namespace_of, uid_of
 from paddock.kube.times import Moment, read_time
 from paddock.views.given_up import show_status
 from paddock.views.manager import explain_manager
-from paddock.views.short_sentences import explain_briefly, shorten
 from paddock.views.stored import read_stored
 from paddock.words.phrases import Phrase, render
 
@@ -65,7 +64,7 @@ def read_job_row(resource: Resource, job: Mapping[str, Any]) -> JobRow:
 def _explain_edit(status: Status) -> Phrase | None:
     if status.problem is None:
         return None
-    from paddock.jobs.sentences.edit import explain_edit  # late, as the sentences of causes below
+    from paddock.jobs.sentences.explain import explain_edit  # late, as the sentences of causes below
 
     return explain_edit(status)
 
@@ -85,7 +84,8 @@ def build_why(row: JobRow, language: str = "en", *, wide: bool = False, most: in
     columns to which each sentence is cut; `wide`: every problem of an invalid job."""
     why = render(row.manager or "", language)
     if row.cause or row.edit is not None:
-        from paddock.jobs.sentences.explain import explain, explain_briefly, shorten
+        from paddock.jobs.sentences.explain import explain  # late: most jobs of a list have no cause
+        from paddock.views.short_sentences import explain_briefly, shorten
     if row.cause:
         why = explain(row.cause, language) if wide else explain_briefly(row.cause, language, most)
     if row.edit is not None:

@@ -64,7 +64,7 @@ def write_status(
 ) -> Manifest:
     """A merge patch for `.status`: Paddock's keys, None for a key to remove. `manifest`: the job; empty leaves its name
     out of messages, and the selectors."""
-    from paddock.jobs.sentences.edit import explain_state  # late: a list of jobs writes no status
+    from paddock.jobs.sentences.explain import explain_state  # late: a list of jobs writes no status
 
     counts = {
         name: _write_counts(status.roles[role]) | _build_selector(shape.kind, role, manifest)

@@ -14,7 +14,6 @@ from typing import Any
 
 from paddock.jobs.apis.recorded import as_patch, count, mapping, read_ours, read_wanted, text, write_ours
 from paddock.jobs.model import Counts, Phase, PodRef, Status
-from paddock.jobs.sentences.explain import explain_state
 from paddock.kube.meta import PODS, Manifest
 from paddock.kube.times import Moment, format_time
 
@@ -47,8 +46,6 @@ def _convert_legacy_status(status: Status, spec: Mapping[str, Any]) -> Status:
 
 def write_status(previous: Mapping[str, Any], status: Status, now: Moment) -> Manifest:
     """A merge patch for `.status`: Paddock's keys, None for a key to remove."""
-    from paddock.jobs.apis.paddlepaddle_conditions import build_conditions  # late: a list of jobs writes no status
-
     roles = {role: _write_role(status, role) if role in status.roles else None for role in ROLES}
     conditions = build_conditions(previous.get("conditions"), status, now)
     return as_patch(previous, write_ours(previous, status) | roles | {"conditions": conditions or None})
@@ -134,6 +131,8 @@ def _words(type_: str, stored: Mapping[str, Any] | None, status: Status, *, hold
 
 
 def _say(status: Status) -> tuple[str, str]:
+    from paddock.jobs.sentences.explain import explain_state  # late: a list of jobs writes no status
+
     if status.cause is not None:
         return status.cause.reason, explain_state(status)
     said = "all ranks run" if status.phase is Phase.RUNNING else f"the job is {status.phase.value}"
