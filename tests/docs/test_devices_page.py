@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from paddock.preflight.paddle_devices import DEVICES, find_device, is_part
+from paddock.environments.packages.devices import DEVICES, find_device, is_part
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 ENDS = [".md", ".zh-CN.md"]

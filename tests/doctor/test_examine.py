@@ -13,9 +13,9 @@ from paddock.doctor.asked import CPU, Asked, Machine, RankSeen, RoleAsked
 from paddock.doctor.examine import examine, name_logs
 from paddock.doctor.findings import Finding, Severity
 from paddock.doctor.launch_block import LaunchLog, read_launch_logs
+from paddock.environments.packages.devices import DEVICES
 from paddock.jobs.model import CauseRecord
 from paddock.preflight.old_flags import find_paddle_launch
-from paddock.preflight.paddle_devices import DEVICES
 from paddock.words.phrases import phrase, render
 
 LOGS = Path(__file__).parent / "logs"

@@ -11,13 +11,13 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
+from paddock.environments.packages.devices import Device, find_asked
 from paddock.jobs.frameworks.registry import main_container
 from paddock.jobs.model import Job, Role
 from paddock.jobs.reading.commands import read_commands
 from paddock.jobs.reading.scripts import read_launch
 from paddock.kube.quantities import read_amounts
 from paddock.preflight.old_flags import PaddleLaunch, find_paddle_launch
-from paddock.preflight.paddle_devices import Device, find_asked
 from paddock.script.torchrun import read_torchrun
 from paddock.words.phrases import Phrase
 

@@ -13,13 +13,13 @@ from paddock.doctor.asked import CPU, GPU, Machine, RankSeen, read_asked
 from paddock.doctor.examine import examine
 from paddock.doctor.findings import Finding
 from paddock.doctor.launch_block import LaunchLog
+from paddock.environments.packages.devices import find_asked
 from paddock.jobs.frameworks.registry import main_container
 from paddock.jobs.model import Job, Pod, PodPhase, Status
 from paddock.jobs.objects.observed import read_pod
 from paddock.kube.meta import Manifest
 from paddock.kube.quantities import read_amounts
 from paddock.kube.times import Moment
-from paddock.preflight.paddle_devices import find_asked
 from paddock.words.phrases import Foreign, phrase
 
 _GPU_WHEEL = re.compile(r"paddlepaddle-gpu\b|paddlepaddle_gpu\b|\+cu\d+|nvidia-cu(?:da|dnn)")

@@ -12,12 +12,12 @@ import shlex
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from paddock.environments.packages.devices import SHARED_BY_FRACTION
 from paddock.kube.nearness import Nearest
 from paddock.kube.quantities import read_quantity
 from paddock.kube.validation import names, pods
 from paddock.kube.validation.field_errors import Code, FieldError
 from paddock.manifests.parts import Part, mapping, mappings
-from paddock.preflight.paddle_devices import SHARED_BY_FRACTION
 from paddock.preflight.ports import check_ports
 from paddock.words.phrases import Phrase, phrase
 from paddock.words.problems import Problem

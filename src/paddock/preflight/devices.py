@@ -1,4 +1,4 @@
-"""Checks the devices of a job against the devices and modes that PaddlePaddle supports (`preflight.paddle_devices`).
+"""Checks the devices of a job against those that PaddlePaddle supports, and their modes (`packages.devices`).
 
 A job outside of the table gets a warning, not an error: the manifest is valid, and a custom build of PaddlePaddle may
 support more. A resource that the table does not know is a vendor's own, and nothing is said of it.
@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from paddock.environments.packages.devices import COLLECTIVE, DEVICES, PS, find_device
 from paddock.manifests.parts import Container, Part, mapping, mappings
-from paddock.preflight.paddle_devices import COLLECTIVE, DEVICES, PS, find_device
 from paddock.words.phrases import phrase
 from paddock.words.problems import Problem
 from paddock.words.sentences import join_path, told

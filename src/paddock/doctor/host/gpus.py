@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from paddock.doctor.findings import Finding, Severity
 from paddock.doctor.host.values import Asked, Card, Host, Smi
-from paddock.preflight.paddle_devices import DEVICES, Device
+from paddock.environments.packages.devices import DEVICES, Device
 from paddock.words.phrases import Foreign, Names, phrase
 
 VISIBLE = "CUDA_VISIBLE_DEVICES"

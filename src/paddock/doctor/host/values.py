@@ -103,7 +103,7 @@ class Gpus:
 @dataclass(frozen=True, slots=True)
 class Wheel:
     """A framework's package as its metadata has it. `cuda`: (12, 6), None if it has none or tells none; `device`: the
-    name of `preflight.paddle_devices`, empty if it is not told."""
+    name of `environments.packages.devices`, empty if it is not told."""
 
     package: str
     version: str

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from paddock.doctor.findings import Finding, Severity
 from paddock.doctor.host.gpus import VISIBLE, count_visible
 from paddock.doctor.host.values import Asked, Host, Smi, Wheel
-from paddock.preflight.paddle_devices import DEVICES
+from paddock.environments.packages.devices import DEVICES
 from paddock.words.phrases import Names, phrase
 
 OLDEST_DRIVER: Mapping[int, tuple[int, ...]] = {11: (450, 80, 2), 12: (525, 60, 13), 13: (580, 65, 6)}

@@ -11,7 +11,7 @@ from typing import Any
 
 from paddock.doctor.host.values import Interpreter, Wheel
 from paddock.doctor.probes.programs import ask_program
-from paddock.preflight.paddle_devices import DEVICES
+from paddock.environments.packages.devices import DEVICES
 
 _PATIENCE = 10.0
 PACKAGES = tuple(dict.fromkeys([*(each for device in DEVICES for each in device.packages), "torch"]))

@@ -1,7 +1,7 @@
 """The image of a job for a service of a cloud: a Dockerfile with the framework's wheel for the job's device. Pure.
 
-Wheels and indexes are those of `preflight.paddle_devices`; versions are those that Paddock's own environments have and
-that were run here, on CPUs. No image could be built: hadolint reads the file in the tests.
+Wheels and indexes are those of `environments.packages.devices`; versions are those that Paddock's own environments have
+and that were run here, on CPUs. No image could be built: hadolint reads the file in the tests.
 """
 
 from __future__ import annotations
@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from paddock.environments.packages.devices import DEVICES, Device, find_asked
 from paddock.kube.quantities import read_amounts
 from paddock.places.rendering import MARK, Request
 from paddock.places.shell import comment
-from paddock.preflight.paddle_devices import DEVICES, Device, find_asked
 from paddock.version import __version__
 
 PADDLE, TORCH = "3.3.1", "2.13.0"

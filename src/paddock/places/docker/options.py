@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from paddock.environments.packages.devices import Device, find_asked
 from paddock.jobs.reading.scripts import find_script
 from paddock.kube.quantities import read_amounts, read_quantity
 from paddock.places.programs import RankProgram
-from paddock.preflight.paddle_devices import Device, find_asked
 
 MOUNTED = "/paddle"
 """Where the program of the machine is mounted, as in PaddlePaddle's documents."""

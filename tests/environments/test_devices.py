@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import pytest
 
-from paddock.preflight.paddle_devices import DEVICES, find_asked, find_device, is_part
+from paddock.environments.packages.devices import DEVICES, find_asked, find_device, is_part
 
 
 def test_the_matrix_is_that_of_the_documents() -> None:
