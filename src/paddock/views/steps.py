@@ -15,8 +15,8 @@ from paddock.jobs.names import job_label
 from paddock.jobs.sentences.cause_args import items_of
 from paddock.jobs.sentences.cause_phrases import CAUSE_ROWS
 from paddock.logs.torchrun import CHILD_FAILED
+from paddock.words.awaited import find_awaited
 from paddock.words.message_facts import (
-    find_awaited,
     lacks_space,
     read_command,
     read_environment,

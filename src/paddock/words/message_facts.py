@@ -7,9 +7,7 @@ module parses these sentences; each function names the writer of its sentence.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
 
 _ENVIRONMENT = re.compile(r"environment (\S+):")
 _NO_ENVIRONMENT = re.compile(r'image "([^"]+)" stands for no environment')
@@ -96,36 +94,3 @@ def read_stage(message: str) -> str:
     """What the percentage belongs to, if not to the Environment itself: `fetching` an interpreter, or another try."""
     found = _STAGE.search(message)
     return found[0] if found else ""
-
-
-_AWAITED = (
-    (
-        "missing",
-        re.compile(
-            r'persistentvolumeclaim "(?P<name>[^"]+)" not found'
-            r"(?: \(namespace (?P<namespace>\S+) has (?P<there>[^;)]*)"
-            r"(?:; one of this name is in (?P<where>[^)]*))?\))?"
-        ),
-    ),
-    ("deleted", re.compile(r'persistentvolumeclaim "(?P<name>[^"]+)" is being deleted')),
-    (
-        "unbound",
-        re.compile(r"unbound immediate PersistentVolumeClaims(?: \((?P<name>[^:)]+)(?:: (?P<why>.*))?\))?"),
-    ),
-    ("group", re.compile(r'waiting for the PodGroup "(?P<name>[^"]+)", which does not exist yet')),
-)
-
-
-class Awaited(NamedTuple):
-    """`form`: missing, deleted or unbound (a claim), group (a PodGroup). An unknown fact is an empty text."""
-
-    form: str
-    facts: Mapping[str, str]
-
-
-def find_awaited(message: str) -> Awaited | None:
-    """The PersistentVolumeClaim or PodGroup that a pod waits for (written by kube-scheduler and `node.scheduler`)."""
-    for form, pattern in _AWAITED:
-        if match := pattern.search(message):
-            return Awaited(form, {name: value or "" for name, value in match.groupdict().items()})
-    return None

@@ -18,7 +18,7 @@ from paddock.jobs.sentences.cause_args import (
 )
 from paddock.kube.datasets import format_size
 from paddock.kube.times import format_time
-from paddock.words.message_facts import find_awaited
+from paddock.words.awaited import find_awaited
 from paddock.words.phrases import Foreign, Names, Phrase, counted, phrase
 
 
