@@ -20,6 +20,7 @@ from paddock.jobs.policies.elastic_size import remember_loss
 from paddock.jobs.policies.fates import Fate, plan_fate, read_situation
 from paddock.jobs.policies.fitting import fit
 from paddock.jobs.policies.verdict import Verdict
+from paddock.jobs.sentences.cause_phrases import CAUSE_ROWS
 from paddock.jobs.sentences.explain import explain
 from paddock.jobs.successes import forget, read_successes
 from paddock.kube.times import Moment
@@ -142,13 +143,7 @@ def _started(facts: Facts) -> Moment:
     return min(max(begun), facts.now) if late else facts.now
 
 
-_EVENTS: dict[str, tuple[str, str]] = {
-    "Resumed": ("Resumed", "Normal"),
-    "Resized": ("Resized", "Normal"),
-    "GangShrunk": ("Shrunk", "Normal"),
-    "GangGrown": ("Grown", "Normal"),
-    "PodsAdopted": ("Adopted", "Normal"),
-    "Cancelled": ("Cancelled", "Normal"),
+_EVENTS = {
     Phase.PENDING: ("Created", "Normal"),
     Phase.RESTARTING: ("Restarting", "Warning"),
     Phase.RUNNING: ("Restarting", "Warning"),  # of a rank alone
@@ -156,12 +151,13 @@ _EVENTS: dict[str, tuple[str, str]] = {
     Phase.COMPLETED: ("Completed", "Normal"),
     Phase.FAILED: ("Failed", "Warning"),
 }
-"""Reason and type of the event by cause, else by phase. Only transitions have events."""
+"""Reason and type of the event of a cause without one of its own. Only transitions have events."""
 
 
 def build_note(phase: Phase, cause: CauseRecord) -> EventNote:
     """The event of a transition to this phase, for this cause."""
-    reason, type_ = _EVENTS[cause.reason if cause.reason in _EVENTS else phase]
+    row = CAUSE_ROWS.get(cause.reason)
+    reason, type_ = (row.event, "Normal") if row is not None and row.event else _EVENTS[phase]
     return EventNote(reason, explain(cause), type_)
 
 

@@ -1,4 +1,4 @@
-"""What is said of every cause: its sentence, whether `paddock run` reports it, and the command that comes next.
+"""What is said of every cause: its sentence, whether `paddock run` reports it, the command that comes next, its event.
 
 A sentence is a `Phrase`, built from a cause's recorded arguments. They come from the API, and another version may have
 written them: a missing argument gives `?`, and no row raises. To add a cause, add a row; `make catalogues` then asks
@@ -73,6 +73,7 @@ class Row:
     command: str = ""
     """The command that comes next, where it is always the same: a text as that of `views.steps.Step`, with the fields
     {name}, {word}, {kind} and {dataset} too. What depends on a message or a rank is built in `views.steps`."""
+    event: str = ""  # reason of its own event, of type Normal; else the phase names the event (`jobs.recording`)
 
 
 _EDIT = "{kubectl} edit {kind} {name}{on}"
@@ -180,23 +181,23 @@ CAUSE_ROWS: Mapping[str, Row] = {
     "RankRestarted": Row(LINE, explain_restart),
     "PodsDeleted": Row(LINE, lambda args: explain_loss("PodsDeleted", args)),
     "PodsLost": Row(LINE, lambda args: explain_loss("PodsLost", args)),
-    "GangShrunk": Row(LINE, explain_shrunk),
-    "GangGrown": Row(LINE, explain_grown),
+    "GangShrunk": Row(LINE, explain_shrunk, event="Shrunk"),
+    "GangGrown": Row(LINE, explain_grown, event="Grown"),
     "RunsSmaller": Row(LIVE, explain_smaller),
     "Resized": Row(LINE, lambda args: counted(
         "starting all ranks again: the job was resized to {count} pod",
         "starting all ranks again: the job was resized to {count} pods",
         count=value_of(args, "wanted"),
-    )),
+    ), event="Resized"),
     "PortsDiffer": Row(LIVE, lambda args: phrase(
         "starting all ranks again: pods were given different ports ({ports}) and would never meet",
         ports=names_of(args, "ports"),
     )),
     "AddressesChanged": Row(LIVE, lambda args: explain_loss("AddressesChanged", args)),
-    "Resumed": Row(LINE, lambda _: phrase("resumed: starting all ranks again")),
+    "Resumed": Row(LINE, lambda _: phrase("resumed: starting all ranks again"), event="Resumed"),
     "PodsAdopted": Row(LIVE, lambda args: phrase(
         "taken over with its pods, of attempt {attempt}", attempt=value_of(args, "attempt")
-    )),
+    ), event="Adopted"),
     "WaitingForQueue": Row(LINE, lambda args: phrase(
         "waits for Kueue's queue {queue} to admit it, and holds no devices", queue=value_of(args, "queue")
     )),
@@ -225,7 +226,7 @@ CAUSE_ROWS: Mapping[str, Row] = {
     )),
     "Cancelled": Row(LIVE, lambda args: (
         phrase("cancelled by {who}", who=value_of(args, "who")) if args.get("who") else phrase("cancelled")
-    )),
+    ), event="Cancelled"),
     "LostTooOften": Row(LIVE, lambda args: phrase(
         "failed: the pods were lost {limit} times in a row, through no fault of the program; the last time {loss}; "
         "look at the nodes, then create the job again",
