@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import ast
 import errno
 import re
 from collections.abc import Iterator, Mapping
 from itertools import product
-from pathlib import Path
 
 import pytest
+from catalogues import find_texts
 from obstore.exceptions import InvalidPathError, PermissionDeniedError
 
-import paddock.datasets
 from paddock.datasets.claims import explain_missing, explain_pending
 from paddock.datasets.definition import Definition
-from paddock.datasets.fetch.bodies import Again, Answer, Body, Changed, Known, Refused, begin, judge
+from paddock.datasets.fetch.bodies import Again, Answer, Body, Changed, Known, Refused, begin, judge, name_host
 from paddock.datasets.fetch.buckets import Bucket
 from paddock.datasets.fetch.failures import FetchError, explain_os_error
 from paddock.datasets.fetch.fences import Fence
@@ -27,150 +25,12 @@ from paddock.datasets.sources import BadSource, check_options, read_source
 from paddock.datasets.states import explain
 from paddock.kube.meta import Key
 from paddock.words.catalogues import read_texts
-from paddock.words.dataset_messages import DATASETS
 from paddock.words.messages import Template, match, read_template, translate_message
 
-ROOM = Path(paddock.datasets.__file__).parent
-UNSAID = {"crd.py"}
-"""Descriptions of the definition's fields: texts of a schema, which no status has."""
-
-WHOLE: Mapping[str, str] = {
-    "by signal {}": "the process that fetches ended by signal 7, without a word; what it printed is in 7",
-    "with exit code {}": "the process that fetches ended with exit code 7, without a word; what it printed is in 7",
-    "the process that fetches ended {}, without a word; what it printed is in {}": "",
-    "the claim {} has no volume{} yet{}": "the claim 7 has no volume yet: 7",
-    " of class {}": "the claim 7 has no volume of class 7 yet",
-    'there is no claim "{}" in namespace {}': 'there is no claim "7" in namespace 7; there are 7',
-    '{}: did you mean "{}"?': 'there is no claim "7" in namespace 7: did you mean "7"?',
-    "{}, and no other": 'there is no claim "7" in namespace 7, and no other',
-    "spec.source.secretName names a Secret with username and password, or a token": (
-        "7 refuses 7 (7): spec.source.secretName names a Secret with username and password, or a token"
-    ),
-    "accept the terms on its page, if it has some, and give a token by a Secret that spec.source.secretName names": (
-        "7 refuses 7 (7): accept the terms on its page, if it has some, and give a token by a Secret that "
-        "spec.source.secretName names"
-    ),
-    "and a file has 0 to {} bytes: correct it there, or leave it out (spec.source.exclude)": "",
-    "{} lists an object with the size {}, {}": (
-        "7 lists an object with the size 7, and a file has 0 to 7 bytes: correct it there, or leave it out "
-        "(spec.source.exclude)"
-    ),
-    "the source lists {} with the size {}, {}": (
-        "the source lists 7 with the size 7, and a file has 0 to 7 bytes: correct it there, or leave it out "
-        "(spec.source.exclude)"
-    ),
-    ": correct spec.source (uri, endpoint, region, secretName)": (
-        "7: 400 Bad: correct spec.source (uri, endpoint, region, secretName)"
-    ),
-    "there is no bucket {}": "there is no bucket 7 at 7: correct spec.source.uri, or the endpoint",
-    "there is no {}": "there is no 7 at 7: correct spec.source.uri, or the endpoint",
-    "{} at {}: correct spec.source.uri, or the endpoint": "",
-    "the quota of the disk is used up: free some space": (
-        "7: the quota of the disk is used up: free some space; what was fetched is kept"
-    ),
-    "a file is larger than this machine allows: raise the limit (ulimit -f), or use another disk": (
-        "7: a file is larger than this machine allows: raise the limit (ulimit -f), or use another disk; what was "
-        "fetched is kept"
-    ),
-    "{}: {}; what was fetched is kept": "",
-    "; it has {}": (
-        "7 has no branch, tag or commit 7; it has 7: correct spec.source.revision; a commit has 40 characters"
-    ),
-    ", and spec.source.include and exclude leave none of them": (
-        "7 has 7 files, and spec.source.include and exclude leave none of them: correct spec.source"
-    ),
-    "{} has {} files{}: correct spec.source": "7 has 7 files: correct spec.source",
-    "{} has no {} {} that anybody may see: correct spec.source.uri (a dataset begins with {}://datasets/), or give a "
-    "token by spec.source.secretName": (
-        "7 has no model 7 that anybody may see: correct spec.source.uri (a dataset begins with 7://datasets/), or "
-        "give a token by spec.source.secretName"
-    ),
-    'and "{}" is the name of Paddock\'s own directory in a dataset': (
-        'the source has a file 7, and "7" is the name of Paddock\'s own directory in a dataset: rename it there, or '
-        "leave it out (spec.source.exclude)"
-    ),
-    "the source has a file {}, {}: rename it there, or leave it out (spec.source.exclude)": "",
-    "{} was cut: the bucket {}": "7 was cut: the bucket sent 7 of 7 bytes",
-    "{}: the bucket {}": "7: the bucket has no such part",
-    "{} changes while it is fetched: wait until it does not (the bucket {})": (
-        "7 changes while it is fetched: wait until it does not (the bucket has no such object)"
-    ),
-    "there is no program": "7: there is no program (7)",
-    "the libraries of hubs": (
-        "the image 7, in which datasets are fetched, has not got the libraries of hubs: the operator's option "
-        "--datasets-image names one that has (docs/kubernetes.md, Datasets on a cluster)"
-    ),
-    "the image {}, in which datasets are fetched, has not got {}: the operator's option --datasets-image names one "
-    "that has (docs/kubernetes.md, Datasets on a cluster)": (
-        "the image 7, in which datasets are fetched, has not got git: the operator's option --datasets-image names "
-        "one that has (docs/kubernetes.md, Datasets on a cluster)"
-    ),
-    "no message": "Evicted: no message",
-    "the pod that fetches was ended before its work was done{}; the last one: {}": (
-        "the pod that fetches was ended before its work was done; the last one: it was deleted"
-    ),
-    ", {} times": "the pod that fetches was ended before its work was done, 7 times; the last one: it was deleted",
-    "the directory {} cannot be read by {}": "the directory 7 cannot be read by user 7",
-    'found "{}", which begins with no scheme: {}': 'found "7", which begins with no scheme: allowed: 7',
-    'found "{}://": did you mean "{}://"? {}': 'found "7://": did you mean "7://"? allowed: 7',
-    "{}; the server did not tell its length, so only a checksum says whether it is whole": (
-        "7 B in 1 file; the server did not tell its length, so only a checksum says whether it is whole"
-    ),
-    "; an ETag of the bucket looks like an MD5 and is none of what came, twice alike, so only the sizes were "
-    "compared": (
-        "7 B in 7 files; an ETag of the bucket looks like an MD5 and is none of what came, twice alike, so only the "
-        "sizes were compared"
-    ),
-    "fetching, {}{}{}": "fetching, 7 %, 7 of 7 B, 7 kB/s, 7 min left",
-    ": {} files so far": "listing what is there: 7 files so far",
-}
-"""By a part of a sentence, with `{}` for its values: a sentence that it becomes; empty where other parts tell it."""
-
-NOT_SAID = re.compile(r"(logger|re)\.\w+|.*\.partition")
-"""Calls whose texts no user reads: of a log, a pattern, a mark in another program's text."""
-SETTING = re.compile(r"[\w.]+=|.*\|")
-"""An option of git, and a pattern of its words."""
-PREDICATE = re.compile(r"(sends|sent|tells|has|does|answers) ")
-CLAUSE = re.compile(r"(which|whose) ")
 TITLES = re.compile(
     r"\(apt-get install [\w-]+\)|（apt-get install [\w-]+）|“Datasets on a cluster”|Git LFS|Hugging Face"
 )
 """Of programs and pages; they have no other name."""
-
-
-def read_parts(path: Path) -> Iterator[str]:
-    """The texts of a module with `{}` for each value, but for docstrings, patterns and what goes into a log."""
-    tree = ast.parse(path.read_text())
-    left: set[int] = set()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
-            left.add(id(node.value))
-        elif isinstance(node, ast.Call) and NOT_SAID.fullmatch(ast.unparse(node.func)):
-            left.update(map(id, ast.walk(node)))
-        elif isinstance(node, ast.JoinedStr):
-            left.update(map(id, node.values))
-    for node in ast.walk(tree):
-        if id(node) in left:
-            continue
-        if isinstance(node, ast.JoinedStr):
-            yield "".join(each.value if isinstance(each, ast.Constant) else "{}" for each in node.values)
-        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and not SETTING.match(node.value):
-            yield node.value
-
-
-def read_sentences() -> Iterator[str]:
-    """What the room can say, with 7 for each value."""
-    for path in sorted(ROOM.rglob("*.py")):
-        for part in read_parts(path) if str(path.relative_to(ROOM)) not in UNSAID else ():
-            said = part.replace("{}", "7")
-            if part in WHOLE:
-                yield WHOLE[part]
-            elif PREDICATE.match(part):
-                yield f"7 {said}"
-            elif CLAUSE.match(part):
-                yield f'the source has a file "7", {said}: rename it there, or leave it out (spec.source.exclude)'
-            else:
-                yield said
 
 
 def find_english(text: str, words: int) -> str:
@@ -182,17 +42,6 @@ def find_english(text: str, words: int) -> str:
 def find_untold(sentences: list[str], words: int) -> list[tuple[str, str]]:
     said = [(each, translate_message(each, "zh")) for each in sentences if find_english(each, words)]
     return [(each, chinese) for each, chinese in said if find_english(chinese, words)]
-
-
-def test_each_sentence_in_the_code_of_datasets_has_its_text() -> None:
-    sentences = list(read_sentences())
-    assert sum(bool(find_english(each, 2)) for each in sentences) > 150
-    assert find_untold(sentences, 2) == []
-
-
-def test_a_part_of_a_sentence_that_is_named_here_is_in_the_code() -> None:
-    parts = {part for path in ROOM.rglob("*.py") for part in read_parts(path)}
-    assert [part for part in WHOLE if part not in parts] == []
 
 
 def say_verdicts() -> Iterator[str]:
@@ -211,14 +60,14 @@ def say_verdicts() -> Iterator[str]:
     for each in verdicts:
         match each:
             case Changed(said):
-                yield f"https://h.example/x changes while it is fetched: wait until it does not (h.example {said})"
-                yield f"s3://b/x changes while it is fetched: wait until it does not (the bucket {said})"
+                for uri, host in (("https://h.example/x", "h.example"), ("s3://b/x", "the bucket")):
+                    yield f"{uri} changes while it is fetched: wait until it does not ({name_host(said, host)})"
             case Refused(said):
-                yield f"https://h.example/x: h.example {said}"
-                yield f"s3://b/x: the bucket {said}"
-            case Again(said):
-                yield f'h.example {said} of "x"'
-                yield f"s3://b/x was cut: the bucket {said}"
+                yield str(name_host(said, "https://h.example/x: h.example"))
+                yield str(name_host(said, "s3://b/x: the bucket"))
+            case Again(part, whole):
+                yield f'h.example sent {part} of {whole} bytes of "x"'
+                yield f"s3://b/x was cut: the bucket sent {part} of {whole} bytes"
 
 
 def say_addresses() -> Iterator[str]:
@@ -324,10 +173,11 @@ OPEN = {
 
 def read_short_texts() -> Iterator[Template]:
     """The texts of other rooms with three words of their own at most."""
+    own = {*OPEN, *(text for place, text in find_texts() if place.startswith("datasets/"))}
     for one, many in read_texts("zh"):
         for shown in (one, many) if many else (one,):
             template = read_template(one, many, shown=shown)
-            if template and one not in {*DATASETS, *OPEN} and _count_own_words(template) <= 3:
+            if template and one not in own and _count_own_words(template) <= 3:
                 yield template
 
 
@@ -336,7 +186,7 @@ def _count_own_words(template: Template) -> int:
 
 
 def test_no_short_text_of_another_room_takes_a_sentence_of_datasets_for_its_own() -> None:
-    sentences = {*read_sentences(), *say_all()}
+    sentences = set(say_all())
     taken = [(each.one, said) for each in read_short_texts() for said in sentences if match(each, said) is not None]
     assert taken == []
 

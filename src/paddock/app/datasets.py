@@ -19,6 +19,7 @@ from paddock.environments.failures import BuildFailed
 from paddock.environments.failures import Fault as BuildFault
 from paddock.environments.uv import find_uv
 from paddock.kube.api import Api
+from paddock.words.phrases import phrase
 
 HUBS: Mapping[Kind, Definition] = {
     Kind.HUGGING_FACE: Definition("huggingface", requirements=("huggingface_hub>=1,<3",), python=">=3.10"),
@@ -53,6 +54,6 @@ class Hubs:
             if built is None:
                 built = await self._builder.build(definition, lambda progress: tell(progress.explain()))
         except BuildFailed as failure:
-            said = f"the library of the hub cannot be installed: {failure.message}"
+            said = phrase("the library of the hub cannot be installed: {why}", why=failure.message)
             raise CannotPrepare(said, _FAULTS.get(failure.fault, Fault.MACHINE)) from failure
         return {HUB_PYTHON_VARIABLE: f"{built.path}/bin/python"}

@@ -17,6 +17,7 @@ from typing import IO
 import msgspec
 
 from paddock.datasets.fetching import Failed, Fault, Fetched, Progress, Request, read_report
+from paddock.words.phrases import phrase
 
 _GRACE_SECONDS = 5.0
 _LOG_BYTES = 1 << 20
@@ -42,8 +43,17 @@ async def run_child(
 
 
 def _explain_code(code: int, log: Path) -> str:
-    how = f"by signal {-code}" if code < 0 else f"with exit code {code}"
-    return f"the process that fetches ended {how}, without a word; what it printed is in {log}"
+    if code < 0:
+        said = phrase(
+            "the process that fetches ended by signal {signal}, without a word; what it printed is in {path}",
+            signal=-code, path=str(log),
+        )  # fmt: skip
+    else:
+        said = phrase(
+            "the process that fetches ended with exit code {code}, without a word; what it printed is in {path}",
+            code=code, path=str(log),
+        )  # fmt: skip
+    return str(said)
 
 
 @asynccontextmanager

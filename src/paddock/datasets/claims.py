@@ -14,6 +14,7 @@ from paddock.datasets.labels import build_labels
 from paddock.datasets.volumes import owner_of
 from paddock.kube.meta import CLAIMS, DATASETS, Manifest, controller_of, is_controlled_by, is_deleting, name_of
 from paddock.kube.nearness import nearest
+from paddock.words.phrases import phrase
 
 _WAITS_FOR_A_POD = "WaitForFirstConsumer"
 """The reason of the event on a claim whose storage class chooses the volume by the node of the first pod."""
@@ -58,17 +59,22 @@ def explain_lost(claim: Mapping[str, Any]) -> str:
     """What to do about a claim whose volume is gone; empty if it is not."""
     if not is_lost(claim):
         return ""
-    return f"the volume of the claim {name_of(claim)} is gone, and its files with it: delete the claim"
+    said = phrase(
+        "the volume of the claim {name} is gone, and its files with it: delete the claim", name=name_of(claim)
+    )
+    return str(said)
 
 
 def explain_foreign(dataset: Definition, claim: Mapping[str, Any]) -> str:
     """Why a claim of this name cannot be filled; empty if it is the Dataset's own."""
     if is_controlled_by(claim, dataset.uid):
         return ""
-    return (
-        f"the claim {name_of(claim)} is there and was not made for this dataset, so nothing is written into it: mount "
-        f"it as it is, by the source claim://{name_of(claim)}, or give the dataset another name"
+    said = phrase(
+        "the claim {name} is there and was not made for this dataset, so nothing is written into it: mount it as it "
+        "is, by the source claim://{name}, or give the dataset another name",
+        name=name_of(claim),
     )
+    return str(said)
 
 
 def explain_leaving(dataset: Definition, claim: Mapping[str, Any]) -> str:
@@ -76,8 +82,10 @@ def explain_leaving(dataset: Definition, claim: Mapping[str, Any]) -> str:
     owner = controller_of(claim) or {}
     of_an_earlier = owner.get("kind") == DATASETS.kind and owner.get("uid") != dataset.uid
     if is_deleting(claim):
-        return f"the claim {name_of(claim)} is being removed; it goes when no pod mounts it"
-    return f"the claim {name_of(claim)} of an earlier dataset is about to be removed" if of_an_earlier else ""
+        return str(phrase("the claim {name} is being removed; it goes when no pod mounts it", name=name_of(claim)))
+    if not of_an_earlier:
+        return ""
+    return str(phrase("the claim {name} of an earlier dataset is about to be removed", name=name_of(claim)))
 
 
 def explain_pending(claim: Mapping[str, Any], events: Sequence[Mapping[str, Any]]) -> str:
@@ -86,15 +94,23 @@ def explain_pending(claim: Mapping[str, Any], events: Sequence[Mapping[str, Any]
         return ""
     said = next((str(event.get("message") or "") for event in reversed(events)), "")
     wanted = str((claim.get("spec") or {}).get("storageClassName") or "")
-    of_class = f" of class {wanted}" if wanted else ""
-    return f"the claim {name_of(claim)} has no volume{of_class} yet{f': {said}' if said else ''}"
+    waits = phrase("the claim {name} has no volume yet", name=name_of(claim))
+    if wanted:
+        waits = phrase("the claim {name} has no volume of class {storage} yet", name=name_of(claim), storage=wanted)
+    return f"{waits}: {said}" if said else str(waits)
 
 
 def explain_missing(dataset: Definition, names: Iterable[str]) -> str:
     """Of the source `claim://NAME`: there is no such claim."""
     wanted, known = dataset.source.place, sorted(names)
-    missing = f'there is no claim "{wanted}" in namespace {dataset.key.namespace}'
+    where = {"name": wanted, "namespace": dataset.key.namespace}
     if near := nearest(wanted, known):
-        return f'{missing}: did you mean "{near}"?'
-    some = ", ".join(known[:5]) + (f" and {len(known) - 5} more" if len(known) > 5 else "")
-    return f"{missing}; there {'is' if len(known) == 1 else 'are'} {some}" if known else f"{missing}, and no other"
+        said = phrase('there is no claim "{name}" in namespace {namespace}: did you mean "{near}"?', **where, near=near)
+    elif not known:
+        said = phrase('there is no claim "{name}" in namespace {namespace}, and no other', **where)
+    elif len(known) == 1:
+        said = phrase('there is no claim "{name}" in namespace {namespace}; there is {names}', **where, names=known[0])
+    else:
+        some = ", ".join(known[:5]) + (f" and {len(known) - 5} more" if len(known) > 5 else "")
+        said = phrase('there is no claim "{name}" in namespace {namespace}; there are {names}', **where, names=some)
+    return str(said)

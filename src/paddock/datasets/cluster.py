@@ -58,6 +58,7 @@ from paddock.kube.meta import (
     uid_of,
 )
 from paddock.kube.service_accounts import find_token_owner
+from paddock.words.phrases import phrase
 
 POLL_SECONDS = 2.0
 RELOOK_SECONDS = 300.0
@@ -126,10 +127,12 @@ class ClusterSupplier:
         try:
             return await follow(dataset, report)
         except (Invalid, BadRequest) as error:
-            return Failed(f"the cluster does not take spec.storage: {cut(error.message)}", Fault.SOURCE)
+            return Failed(
+                str(phrase("the cluster does not take spec.storage: {why}", why=cut(error.message))), Fault.SOURCE
+            )
         except Forbidden as error:
             # A quota, or a right that the operator lacks: the message of the server names it.
-            return Failed(f"the cluster refuses it: {cut(error.message)}", Fault.MACHINE)
+            return Failed(str(phrase("the cluster refuses it: {why}", why=cut(error.message))), Fault.MACHINE)
         finally:
             self._followed[namespace] -= 1
             self._followed += Counter()  # without those of which none is left
@@ -138,10 +141,12 @@ class ClusterSupplier:
         """Why no pod is to fetch it; empty if one may. Its address may be that of anybody's server."""
         secret, namespace = dataset.secret_name, dataset.key.namespace
         if account := find_token_owner(secret, namespace, self._own_accounts):
-            return (
-                f'spec.source.secretName: found "{secret}", a token of {account}, the service account of Paddock '
-                f"itself in namespace {namespace}, which is sent to no source; any other Secret is allowed"
-            )
+            said = phrase(
+                'spec.source.secretName: found "{name}", a token of {account}, the service account of Paddock itself '
+                "in namespace {namespace}, which is sent to no source; any other Secret is allowed",
+                name=secret, account=account, namespace=namespace,
+            )  # fmt: skip
+            return str(said)
         return explain_unfetchable(dataset, self._pod)
 
     async def remove(self, dataset: Definition) -> None:
@@ -182,7 +187,7 @@ class ClusterSupplier:
         if claim is None:
             with suppress(AlreadyExists):
                 await self._api.create(CLAIMS, build_claim(dataset))
-            return Fetching(progress, waiting=f"the claim {dataset.claim} is being made")
+            return Fetching(progress, waiting=str(phrase("the claim {name} is being made", name=dataset.claim)))
         if leaving := explain_leaving(dataset, claim):
             return Fetching(progress, waiting=leaving)
         if problem := explain_foreign(dataset, claim):
@@ -192,11 +197,13 @@ class ClusterSupplier:
         jobs = await self._list_jobs(dataset)
         job = _choose_job(dataset, claim, jobs)
         if await self._end_others(dataset, job, jobs):
-            return Fetching(progress, waiting="the pod that fetched what was wanted before is being ended")
+            waiting = str(phrase("the pod that fetched what was wanted before is being ended"))
+            return Fetching(progress, waiting=waiting)
         if job is None:
             with suppress(AlreadyExists):
                 await self._api.create(BATCH_JOBS, build_job(dataset, uid_of(claim), self._pod))
-            return Fetching(progress, waiting="its pod is about to be made", job=build_job_name(dataset))
+            waiting = str(phrase("its pod is about to be made"))
+            return Fetching(progress, waiting=waiting, job=build_job_name(dataset))
         state = await self._jobs.read(job, claim, progress)
         if isinstance(state, Failed) and read_condition(job) is None and not fails_by_itself(job):
             await self._delete(BATCH_JOBS, job)

@@ -26,6 +26,7 @@ from paddock.datasets.labels import build_labels, shorten
 from paddock.datasets.sources import Kind
 from paddock.datasets.volumes import owner_of
 from paddock.kube.meta import BATCH_JOBS, Manifest
+from paddock.words.phrases import phrase
 
 CONTAINER = "fetch"
 TARGET = "/data"
@@ -179,14 +180,24 @@ def explain_unfetchable(dataset: Definition, pod: FetchPod) -> str:
     """Why no pod of a cluster can fetch a source, and what to do; empty if one can."""
     source = dataset.source
     if source.kind is Kind.DIRECTORY or source.uri.lower().startswith("git+file:"):
-        return (
-            f"{source.shown} is on one machine, and the pods of a cluster run on many: copy it into a claim and name "
-            "that, as claim://NAME, or into a bucket, as s3://BUCKET/PREFIX"
+        said = phrase(
+            "{uri} is on one machine, and the pods of a cluster run on many: copy it into a claim and name that, as "
+            "claim://NAME, or into a bucket, as s3://BUCKET/PREFIX",
+            uri=source.shown,
         )
+        return str(said)
     if source.kind is Kind.CLAIM or source.kind in pod.kinds:
         return ""
-    needs = "git" if source.kind is Kind.GIT else "the libraries of hubs"
-    return (
-        f"the image {pod.image}, in which datasets are fetched, has not got {needs}: the operator's option "
-        "--datasets-image names one that has (docs/kubernetes.md, Datasets on a cluster)"
-    )
+    if source.kind is Kind.GIT:
+        said = phrase(
+            "the image {image}, in which datasets are fetched, has not got git: the operator's option "
+            "--datasets-image names one that has (docs/kubernetes.md, Datasets on a cluster)",
+            image=pod.image,
+        )
+    else:
+        said = phrase(
+            "the image {image}, in which datasets are fetched, has not got the libraries of hubs: the operator's "
+            "option --datasets-image names one that has (docs/kubernetes.md, Datasets on a cluster)",
+            image=pod.image,
+        )
+    return str(said)

@@ -7,6 +7,7 @@ from typing import Any
 
 from paddock.datasets.fetching import Failed, Fetched, Report, read_report
 from paddock.kube.meta import Manifest, metadata, name_of
+from paddock.words.phrases import phrase
 
 _LONGEST = 400
 """Characters of another program's sentence that are shown."""
@@ -49,11 +50,12 @@ def explain_waiting(pod: Mapping[str, Any], events: Sequence[Mapping[str, Any]])
     waiting = _state(pod, "waiting")
     reason, message = str(waiting.get("reason") or ""), str(waiting.get("message") or "")
     if reason not in _STARTING:
-        return f"its pod cannot start: {cut(message or reason)}"
+        return str(phrase("its pod cannot start: {why}", why=cut(message or reason)))
     if unplaced := _explain_unplaced(pod):
-        return f"its pod has no place: {cut(unplaced)}"
-    warned = find_warning(events)
-    return f"its pod cannot start yet: {warned}" if warned else "its pod is starting"
+        return str(phrase("its pod has no place: {why}", why=cut(unplaced)))
+    if warned := find_warning(events):
+        return str(phrase("its pod cannot start yet: {why}", why=warned))
+    return str(phrase("its pod is starting"))
 
 
 def find_warning(events: Sequence[Mapping[str, Any]]) -> str:
@@ -71,18 +73,23 @@ def _explain_unplaced(pod: Mapping[str, Any]) -> str:
 def explain_end(pod: Mapping[str, Any] | None) -> str:
     """How a pod ended whose child said nothing: `it used more memory than its limit`."""
     if pod is None:
-        return "it was deleted"
+        return str(phrase("it was deleted"))
     status: Mapping[str, Any] = pod.get("status") or {}
     if status.get("reason"):
-        return cut(f"{status['reason']}: {status.get('message') or 'no message'}")
+        if not status.get("message"):
+            return cut(str(phrase("{why}: no message", why=str(status["reason"]))))
+        return cut(f"{status['reason']}: {status['message']}")
     ended = _state(pod, "terminated")
     if ended.get("reason") == _OUT_OF_MEMORY:
-        return "it used more memory than its limit"
+        return str(phrase("it used more memory than its limit"))
+    if not ended:
+        return str(phrase("it was deleted"))
     code = int(ended.get("exitCode") or 0)
     if code > _SIGNALS:
-        return f"it was ended by signal {code - _SIGNALS}"
-    said = str(ended.get("message") or "").strip().splitlines()
-    return f"it ended with exit code {code}" + (f": {cut(said[-1])}" if said else "") if ended else "it was deleted"
+        return str(phrase("it was ended by signal {signal}", signal=code - _SIGNALS))
+    if said := str(ended.get("message") or "").strip().splitlines():
+        return str(phrase("it ended with exit code {code}: {why}", code=code, why=cut(said[-1])))
+    return str(phrase("it ended with exit code {code}", code=code))
 
 
 def cut(text: str) -> str:

@@ -26,6 +26,7 @@ from paddock.kube.api import Api
 from paddock.kube.datasets import LABEL
 from paddock.kube.errors import ApiError
 from paddock.kube.meta import EVENTS, PODS, Manifest, is_controlled_by, labels_of, name_of, namespace_of, uid_of
+from paddock.words.phrases import Phrase, phrase
 
 ReadLog = Callable[[str, str], Awaitable[bytes]]
 """Namespace and name of a pod -> the last lines of its log. Raises `ApiError`."""
@@ -45,13 +46,14 @@ class JobReader:
         if (ended is not None and ended.get("type") == "Complete") or isinstance(end, Fetched):
             return _build_ready(job, pod, end)
         if ended is not None:
-            return Failed(_explain_given_up(job, pod, ended), Fault.MACHINE)
+            return Failed(str(_explain_given_up(job, pod, ended)), Fault.MACHINE)
         if pod is None:
             refused = find_warning(await self.list_events(job))
-            return Fetching(before, waiting=f"its pod cannot be made: {refused}" if refused else "", job=name_of(job))
+            waiting = str(phrase("its pod cannot be made: {why}", why=refused)) if refused else ""
+            return Fetching(before, waiting=waiting, job=name_of(job))
         if has_ended(pod):
-            said = f"its pod was lost, and another one goes on: {explain_end(pod)}"
-            return Fetching(before, waiting=said, job=name_of(job))
+            said = phrase("its pod was lost, and another one goes on: {why}", why=explain_end(pod))
+            return Fetching(before, waiting=str(said), job=name_of(job))
         if read_phase(pod) == "Pending":
             return Fetching(before, waiting=await self._explain_pending(pod, claim), job=name_of(job))
         said_last = await self._read_progress(pod)
@@ -110,9 +112,14 @@ def _build_ready(job: Manifest, pod: Manifest | None, end: Fetched | None) -> Re
     )
 
 
-def _explain_given_up(job: Manifest, pod: Manifest | None, condition: Mapping[str, Any]) -> str:
+def _explain_given_up(job: Manifest, pod: Manifest | None, condition: Mapping[str, Any]) -> Phrase:
     tried = int((job.get("status") or {}).get("failed") or 0)
-    times = f", {tried} times" if tried > 1 else ""
     if pod is None:
-        return f"the Job {name_of(job)} has given up: {cut(str(condition.get('message') or condition.get('reason')))}"
-    return f"the pod that fetches was ended before its work was done{times}; the last one: {explain_end(pod)}"
+        why = cut(str(condition.get("message") or condition.get("reason")))
+        return phrase("the Job {name} has given up: {why}", name=name_of(job), why=why)
+    if tried > 1:
+        return phrase(
+            "the pod that fetches was ended before its work was done, {count} times; the last one: {why}",
+            count=tried, why=explain_end(pod),
+        )  # fmt: skip
+    return phrase("the pod that fetches was ended before its work was done; the last one: {why}", why=explain_end(pod))

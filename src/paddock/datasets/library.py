@@ -30,6 +30,7 @@ from paddock.kube.errors import ApiError, BadRequest, Conflict, Invalid, NotFoun
 from paddock.kube.guard import NotBegun
 from paddock.kube.meta import DATASETS, Key, Manifest, key_of, metadata, uid_of, version_of
 from paddock.kube.times import exponential_backoff
+from paddock.words.phrases import phrase
 
 RETRY_SECONDS: Mapping[Fault, tuple[float, ...]] = {
     Fault.NETWORK: (20.0, 60.0, 300.0),
@@ -170,8 +171,8 @@ class Datasets:
                 await asyncio.sleep(_API_SECONDS)
             except Exception as error:
                 logger.exception("dataset %s", entry.desired.key)
-                said = f"fetching failed, by a fault of Paddock: {type(error).__name__}: {error}"
-                self._set_state(entry, Failed(said, Fault.MACHINE))
+                said = phrase("fetching failed, by a fault of Paddock: {why}", why=f"{type(error).__name__}: {error}")
+                self._set_state(entry, Failed(str(said), Fault.MACHINE))
                 await asyncio.sleep(self._delay(entry))
 
     async def _step(self, entry: _Entry) -> bool:
@@ -349,7 +350,7 @@ def _build_whole_status(entry: _Entry) -> dict[str, Any]:
         if not entry.in_use:
             return {}
         users = ", ".join(entry.in_use[:3]) + (f" and {len(entry.in_use) - 3} more" if len(entry.in_use) > 3 else "")
-        return {"message": f"deleted when no pod mounts it any more: {users}"}
+        return {"message": str(phrase("deleted when no pod mounts it any more: {pods}", pods=users))}
     if desired.definition is None:
         return {
             "phase": Phase.FAILED,
@@ -365,7 +366,7 @@ def _read_desired(manifest: Manifest) -> _Desired:
     try:
         definition = read_definition(manifest)
     except BadSource as error:
-        problem = f"spec.source.{error.field}: {error}"
+        problem = str(phrase("spec.source.{field}: {why}", field=error.field, why=str(error)))
     meta = metadata(manifest)
     return _Desired(
         key=key_of(manifest),

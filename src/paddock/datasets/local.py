@@ -32,6 +32,7 @@ from paddock.kube.api import Api
 from paddock.kube.errors import AlreadyExists, Conflict, NotFound
 from paddock.kube.meta import CLAIMS, SECRETS, VOLUMES, Manifest, is_controlled_by, is_deleting, uid_of
 from paddock.kube.times import Moment, format_time
+from paddock.words.phrases import Phrase, phrase
 
 AT_ONCE = 8
 """Datasets that are fetched at the same time; others wait, so that a disk and a network serve few of them well."""
@@ -49,11 +50,11 @@ Child = Callable[
 
 
 class CannotPrepare(Exception):
-    """What a child process needs cannot be had. `message` is one sentence."""
+    """What a child process needs cannot be had. `message` is one sentence, in English, as the API stores it."""
 
-    def __init__(self, message: str, fault: Fault) -> None:
-        super().__init__(message)
-        self.message, self.fault = message, fault
+    def __init__(self, message: Phrase | str, fault: Fault) -> None:
+        self.message, self.fault = str(message), fault
+        super().__init__(self.message)
 
 
 async def _no_surroundings(kind: Kind, tell: Callable[[str], None]) -> Mapping[str, str]:
@@ -127,8 +128,10 @@ class LocalSupplier:
     async def _fetch_in_place(self, dataset: Definition, attempt: Attempt, report: Report) -> State | None:
         """None where its place is given to another dataset, as its source brings nothing."""
         if self._places.are_taken:
-            waiting = f"waiting for other datasets: {self._places.count} are fetched at the same time"
-            report(Fetching(attempt.progress, waiting))
+            waiting = phrase(
+                "waiting for other datasets: {count} are fetched at the same time", count=self._places.count
+            )
+            report(Fetching(attempt.progress, str(waiting)))
         async with self._places.hold():
             try:
                 return await self._fetch(dataset, attempt, report)
@@ -174,13 +177,10 @@ class LocalSupplier:
             there = ", ".join(
                 sorted(each["metadata"]["name"] for each in (await self._api.list(CLAIMS, namespace)).items)
             )
-            return Failed(
-                f'there is no PersistentVolumeClaim "{dataset.claim}" in namespace {namespace}, which has '
-                f"{there or 'none'}",
-                Fault.MACHINE,
-            )
+            return Failed(str(_explain_no_claim(dataset.claim, namespace, there)), Fault.MACHINE)
         if (claim.get("status") or {}).get("phase") != "Bound":
-            return Failed(f'PersistentVolumeClaim "{dataset.claim}" is not bound to a volume yet', Fault.MACHINE)
+            said = phrase('PersistentVolumeClaim "{name}" is not bound to a volume yet', name=dataset.claim)
+            return Failed(str(said), Fault.MACHINE)
         return Ready()
 
     async def _offer(self, dataset: Definition, directory: str, size: int) -> None:
@@ -188,11 +188,12 @@ class LocalSupplier:
         that starts then has these files, not those of the round before. Raises `CannotPrepare`."""
         found = await self._find_claim(dataset)
         if found is not None and not is_controlled_by(found, dataset.uid) and not is_deleting(found):
-            raise CannotPrepare(
-                f'PersistentVolumeClaim "{dataset.claim}" is there already and belongs to somebody else: delete it, or '
-                "give the dataset another name",
-                Fault.MACHINE,
+            said = phrase(
+                'PersistentVolumeClaim "{name}" is there already and belongs to somebody else: delete it, or give the '
+                "dataset another name",
+                name=dataset.claim,
             )
+            raise CannotPrepare(said, Fault.MACHINE)
         if found is not None and not is_deleting(found) and is_bound_to(found, directory):
             return
         await self._ensure_volume(dataset, build_volume(dataset, directory, size))
@@ -214,7 +215,10 @@ class LocalSupplier:
                 ):
                     if is_bound_to(event.object, directory):
                         return
-        said = f'PersistentVolumeClaim "{dataset.claim}" is not bound after {_BIND_SECONDS:.0f} s'
+        said = phrase(
+            'PersistentVolumeClaim "{name}" is not bound after {seconds} s',
+            name=dataset.claim, seconds=f"{_BIND_SECONDS:.0f}",
+        )  # fmt: skip
         raise CannotPrepare(said, Fault.MACHINE)
 
     async def _ensure_volume(self, dataset: Definition, volume: Manifest) -> None:
@@ -266,17 +270,32 @@ class LocalSupplier:
         try:
             secret = await self._api.get(SECRETS, namespace, name)
         except NotFound:
-            said = f'there is no Secret "{name}" in namespace {namespace}, which spec.source.secretName names'
+            said = phrase(
+                'there is no Secret "{name}" in {where}, which spec.source.secretName names',
+                name=name, where=phrase("namespace {name}", name=namespace),
+            )  # fmt: skip
             raise CannotPrepare(said, Fault.MACHINE) from None
         keys = SECRET_KEYS.get(dataset.source.kind, ())
         found = {key: value for key, value in (secret.get("data") or {}).items() if key in keys}
         if not found:
-            said = f'Secret "{name}" has none of the keys that this source reads: {", ".join(keys)}'
+            said = phrase(
+                'Secret "{name}" has none of the keys that this source reads: {keys}', name=name, keys=", ".join(keys)
+            )
             raise CannotPrepare(said, Fault.MACHINE)
         try:
             return {key: base64.b64decode(value).decode() for key, value in found.items()}
         except (binascii.Error, UnicodeDecodeError):
-            raise CannotPrepare(f'Secret "{name}" has a value that is no text', Fault.MACHINE) from None
+            said = phrase('Secret "{name}" has a value that is no text', name=name)
+            raise CannotPrepare(said, Fault.MACHINE) from None
+
+
+def _explain_no_claim(name: str, namespace: str, there: str) -> Phrase:
+    where = phrase("namespace {name}", name=namespace)
+    if not there:
+        return phrase('there is no PersistentVolumeClaim "{name}" in {where}, which has none', name=name, where=where)
+    return phrase(
+        'there is no PersistentVolumeClaim "{name}" in {where}, which has {names}', name=name, where=where, names=there
+    )
 
 
 def _build_ready(directory: Directory, record: Record) -> Ready:
@@ -293,9 +312,7 @@ def _build_ready(directory: Directory, record: Record) -> Ready:
 
 def _explain_directory(place: Path) -> str:
     if not place.is_dir():
-        return f"there is no directory {place} on this machine"
-    return "" if os.access(place, os.R_OK | os.X_OK) else f"the directory {place} cannot be read by {_user()}"
-
-
-def _user() -> str:
-    return f"user {os.getuid()}"
+        return str(phrase("there is no directory {path} on this machine", path=str(place)))
+    if os.access(place, os.R_OK | os.X_OK):
+        return ""
+    return str(phrase("the directory {path} cannot be read by user {number}", path=str(place), number=os.getuid()))

@@ -19,6 +19,7 @@ from types import MappingProxyType
 from urllib.parse import SplitResult, unquote, urlsplit
 
 from paddock.kube.nearness import nearest
+from paddock.words.phrases import Phrase, phrase
 
 
 class Kind(StrEnum):
@@ -46,7 +47,6 @@ SCHEMES: Mapping[str, Kind] = MappingProxyType(
         "claim": Kind.CLAIM,
     }
 )
-
 _ENDPOINTS = MappingProxyType({
     "oss": "https://oss-cn-hangzhou.aliyuncs.com",
     "bos": "https://s3.bj.bcebos.com",
@@ -103,8 +103,8 @@ class BadSource(ValueError):
     """`spec.source.uri` cannot be read, or another `field` of `spec.source` means nothing for it. The message is one
     sentence: what was found, and what is allowed."""
 
-    def __init__(self, message: str, field: str = "uri") -> None:
-        super().__init__(message)
+    def __init__(self, message: Phrase, field: str = "uri") -> None:
+        super().__init__(str(message))
         self.field = field
 
 
@@ -186,7 +186,11 @@ def read_source(uri: str) -> Source:
     if scheme not in SCHEMES:
         raise BadSource(_explain_scheme(scheme, hide(uri).partition("://")[2]))
     if _CONTROL.search(uri):
-        raise BadSource(f'found "{_printable(hide(uri))}", with a space or a control character: write %20 for a space')
+        raise BadSource(
+            phrase(
+                'found "{uri}", with a space or a control character: write %20 for a space', uri=_printable(hide(uri))
+            )
+        )
     kind = SCHEMES[scheme]
     _check_login(uri, scheme, rest[: max(0, _find_host(scheme, rest) - 1)])
     place, path = _READERS[kind](uri, rest)
@@ -195,37 +199,45 @@ def read_source(uri: str) -> Source:
 
 def _check_login(uri: str, scheme: str, login: str) -> None:
     if re.search(r"[/?#]", login):
-        raise BadSource(
-            f'found "{_printable(hide(uri))}" behind an "@" with "/", "?" or "#" before it, where a password may end: '
-            'put a name and a password into a Secret (spec.source.secretName), and write %40 for an "@" of a path'
+        said = phrase(
+            'found "{uri}" behind an "@" with "/", "?" or "#" before it, where a password may end: put a name and a '
+            'password into a Secret (spec.source.secretName), and write %40 for an "@" of a path',
+            uri=_printable(hide(uri)),
         )
+        raise BadSource(said)
     if scheme == "git+ssh" and ":" in login:
-        raise BadSource(
-            f'found "{_printable(hide(uri))}" with a password, which ssh takes from no address: put ssh-privatekey '
-            "into a Secret (spec.source.secretName)"
+        said = phrase(
+            'found "{uri}" with a password, which ssh takes from no address: put ssh-privatekey into a Secret '
+            "(spec.source.secretName)",
+            uri=_printable(hide(uri)),
         )
+        raise BadSource(said)
 
 
 def check_options(source: Source, said: Mapping[str, object]) -> None:
     """`said`: the fields of `spec.source`. Raises `BadSource` for one that means nothing for the kind."""
     for field, (kinds, where) in OPTIONS.items():
         if said.get(field) and source.kind not in kinds:
-            raise BadSource(f"{field} means nothing for {source.shown}: it is for {where}", field)
+            problem = phrase(
+                "{field} means nothing for {uri}: it is for {schemes}", field=field, uri=source.shown, schemes=where
+            )
+            raise BadSource(problem, field)
     if "@" in str(said.get("endpoint") or ""):
-        raise BadSource(
-            'endpoint has an "@": a name and a password belong into a Secret (spec.source.secretName)', "endpoint"
-        )
+        problem = phrase('endpoint has an "@": a name and a password belong into a Secret (spec.source.secretName)')
+        raise BadSource(problem, "endpoint")
 
 
 def _read_http(uri: str, rest: str) -> tuple[str, str]:
     parts = _split(uri)
     if not parts.hostname:
-        raise BadSource(f'found "{hide(uri)}", which names no host: write https://HOST/FILE')
+        raise BadSource(phrase('found "{uri}", which names no host: write https://HOST/FILE', uri=hide(uri)))
     name = unquote(parts.path).rpartition("/")[2]
     if not name or name in (".", ".."):
-        raise BadSource(
-            f'found "{hide(uri)}", which names no file: write the address of one file, as in https://HOST/DIRECTORY/FILE'
+        said = phrase(
+            'found "{uri}", which names no file: write the address of one file, as in https://HOST/DIRECTORY/FILE',
+            uri=hide(uri),
         )
+        raise BadSource(said)
     return uri, name
 
 
@@ -233,7 +245,11 @@ def _read_s3(uri: str, rest: str) -> tuple[str, str]:
     bucket, _, prefix = rest.partition("/")
     if not _BUCKET.fullmatch(bucket):
         shown = hide(uri).partition("://")[2].partition("/")[0]
-        raise BadSource(f'found "{hide(uri)}", and "{shown}" is no name of a bucket: write s3://BUCKET/PREFIX')
+        said = phrase(
+            'found "{uri}", and "{bucket}" is no name of a bucket: write s3://BUCKET/PREFIX',
+            uri=hide(uri), bucket=shown,
+        )  # fmt: skip
+        raise BadSource(said)
     return bucket, prefix
 
 
@@ -241,10 +257,12 @@ def _read_git(uri: str, rest: str) -> tuple[str, str]:
     url = uri.partition("+")[2]
     if url.lower().startswith("file:"):
         if not rest.startswith("/") or not rest.strip("/"):
-            raise BadSource(f'found "{hide(uri)}", which names no repository: write git+file:///DIRECTORY')
+            said = phrase('found "{uri}", which names no repository: write git+file:///DIRECTORY', uri=hide(uri))
+            raise BadSource(said)
         return url, ""
     if not _split(url).hostname:
-        raise BadSource(f'found "{hide(uri)}", which names no repository: write git+https://HOST/REPOSITORY.git')
+        said = phrase('found "{uri}", which names no repository: write git+https://HOST/REPOSITORY.git', uri=hide(uri))
+        raise BadSource(said)
     return url, ""
 
 
@@ -255,23 +273,31 @@ def _read_hub(uri: str, rest: str) -> tuple[str, str]:
             name, kind = name.removeprefix(f"{each}/"), each
     if not _HUB_NAME.fullmatch(name) or name in ("datasets", "models"):
         scheme = uri.partition("://")[0]
-        raise BadSource(
-            f'found "{hide(uri)}": write {scheme}://datasets/OWNER/NAME for a dataset, {scheme}://OWNER/NAME for a '
-            "model; a revision is spec.source.revision (--revision)"
-        )
+        said = phrase(
+            'found "{uri}": write {scheme}://datasets/OWNER/NAME for a dataset, {scheme}://OWNER/NAME for a model; a '
+            "revision is spec.source.revision (--revision)",
+            uri=hide(uri), scheme=scheme,
+        )  # fmt: skip
+        raise BadSource(said)
     return name, kind
 
 
 def _read_directory(uri: str, rest: str) -> tuple[str, str]:
     directory = unquote(rest)
     if not directory.startswith("/") or ".." in directory.split("/"):
-        raise BadSource(f'found "{hide(uri)}": a directory has a whole path, without "..": write file:///data/words')
+        said = phrase(
+            'found "{uri}": a directory has a whole path, without "..": write file:///data/words', uri=hide(uri)
+        )
+        raise BadSource(said)
     return "/" + directory.strip("/"), ""
 
 
 def _read_claim(uri: str, rest: str) -> tuple[str, str]:
     if not _CLAIM.fullmatch(rest):
-        raise BadSource(f'found "{hide(uri)}": write claim://NAME, the PersistentVolumeClaim of the same namespace')
+        said = phrase(
+            'found "{uri}": write claim://NAME, the PersistentVolumeClaim of the same namespace', uri=hide(uri)
+        )
+        raise BadSource(said)
     return rest, ""
 
 
@@ -292,36 +318,51 @@ def _split(uri: str) -> SplitResult:
         host, _ = parts.hostname or "", parts.port
     except ValueError:
         # The text of the error may have the name and the password.
-        raise BadSource(f'found "{hide(uri)}", which is no address: its host or its port cannot be one') from None
+        said = phrase('found "{uri}", which is no address: its host or its port cannot be one', uri=hide(uri))
+        raise BadSource(said) from None
     if host and not _HOST.fullmatch(host):
-        raise BadSource(f'found "{hide(uri)}", whose host has a character that no host has')
+        raise BadSource(phrase('found "{uri}", whose host has a character that no host has', uri=hide(uri)))
     return parts
 
 
-def _explain_no_scheme(uri: str) -> str:
+def _explain_no_scheme(uri: str) -> Phrase:
     shown = hide(uri)
     if _is_plain("", uri):
-        return f'found "{shown}": a directory of this machine is file://{shown}'
+        address = f"file://{shown}"
+        return phrase('found "{uri}": a directory of this machine is {address}', uri=shown, address=address)
     if uri.startswith("git@") and ":" in shown and uri.count("@") == 1:
-        return f'found "git@{shown}": a repository by ssh is git+ssh://git@{shown.replace(":", "/", 1)}'
-    return f'found "{_printable(shown)}", which begins with no scheme: {_ALLOWED}'
+        address = f"git+ssh://git@{shown.replace(':', '/', 1)}"
+        return phrase('found "{uri}": a repository by ssh is {address}', uri=f"git@{shown}", address=address)
+    return phrase(
+        'found "{uri}", which begins with no scheme: allowed: {schemes}', uri=_printable(shown), schemes=_ALLOWED
+    )
 
 
-def _explain_scheme(scheme: str, rest: str) -> str:
+def _explain_scheme(scheme: str, rest: str) -> Phrase:
+    found, place = f"{_printable(scheme)}://", _printable(rest)
     if scheme in _ENDPOINTS:
-        return (
-            f'found "{scheme}://": write s3://{_printable(rest)} and the endpoint that speaks S3 '
-            f"(spec.source.endpoint, --endpoint), as {_ENDPOINTS[scheme]}"
-        )
+        return phrase(
+            'found "{scheme}": write {address} and the endpoint that speaks S3 (spec.source.endpoint, --endpoint), as '
+            "{example}",
+            scheme=found, address=f"s3://{place}", example=_ENDPOINTS[scheme],
+        )  # fmt: skip
     if scheme in ("pvc", "persistentvolumeclaim"):
-        return f'found "{scheme}://": write claim://{_printable(rest)}'
-    if scheme in ("huggingface", "ms"):
-        return f'found "{scheme}://": write {"hf" if scheme == "huggingface" else "modelscope"}://{_printable(rest)}'
+        return phrase('found "{scheme}": write claim://{name}', scheme=found, name=place)
+    if scheme == "huggingface":
+        return phrase('found "{scheme}": write hf://{name}', scheme=found, name=place)
+    if scheme == "ms":
+        return phrase('found "{scheme}": write modelscope://{name}', scheme=found, name=place)
     if scheme in ("git", "ssh"):
-        return f'found "{scheme}://": write git+ssh://{_printable(rest)} or git+https://{_printable(rest)}'
+        return phrase(
+            'found "{scheme}": write git+ssh://{name} or {address}',
+            scheme=found, name=place, address=f"git+https://{place}",
+        )  # fmt: skip
     if near := nearest(scheme, SCHEMES):
-        return f'found "{_printable(scheme)}://": did you mean "{near}://"? {_ALLOWED}'
-    return f'found "{_printable(scheme)}://": {_ALLOWED}'
+        return phrase(
+            'found "{scheme}": did you mean "{meant}"? allowed: {schemes}',
+            scheme=found, meant=f"{near}://", schemes=_ALLOWED,
+        )  # fmt: skip
+    return phrase('found "{scheme}": allowed: {schemes}', scheme=found, schemes=_ALLOWED)
 
 
 def _printable(text: str) -> str:
@@ -329,4 +370,4 @@ def _printable(text: str) -> str:
     return "".join(each if each.isprintable() else "?" for each in text[:200])
 
 
-_ALLOWED = "allowed: https://, s3://, git+https://, git+ssh://, hf://, modelscope://, file:///, claim://"
+_ALLOWED = "https://, s3://, git+https://, git+ssh://, hf://, modelscope://, file:///, claim://"

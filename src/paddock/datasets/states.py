@@ -9,6 +9,7 @@ from typing import Any
 from paddock.datasets.definition import Definition
 from paddock.datasets.fetching import Fault, Progress
 from paddock.kube.datasets import Phase, format_part, format_size
+from paddock.words.phrases import Phrase, phrase
 
 STARTING = Progress(phase="starting")
 
@@ -64,16 +65,15 @@ STATUS_FIELDS = (
 )  # fmt: skip
 
 
-_TAGS_DIFFER = (
-    "; an ETag of the bucket looks like an MD5 and is none of what came, twice alike, so only the sizes were compared"
-)
+_TAGS_DIFFER = "an ETag of the bucket looks like an MD5"
+"""Of the sentence that says so."""
 
 
 def build_status(definition: Definition, state: State) -> dict[str, Any]:
     """The object's `status`. A field that does not apply is None, which a merge patch removes."""
     match state:
         case Unfetched(reason):
-            shown: dict[str, Any] = {"phase": Phase.PENDING, "message": reason or "about to be fetched"}
+            shown: dict[str, Any] = {"phase": Phase.PENDING, "message": reason or str(phrase("about to be fetched"))}
         case Fetching(progress, waiting, job):
             shown = {
                 "phase": Phase.FETCHING, "progress": read_percent(progress), "message": waiting or explain(progress),
@@ -100,11 +100,34 @@ def _counts(definition: Definition, state: Ready) -> dict[str, int]:
 
 def _explain_ready(definition: Definition, state: Ready) -> str:
     if not definition.source.copied:
-        return f"{definition.source.shown}, as it is there"
-    there = f"{format_size(state.size)} in {state.files} {'file' if state.files == 1 else 'files'}"
-    if state.length_unknown:
-        return f"{there}; the server did not tell its length, so only a checksum says whether it is whole"
-    return there + (_TAGS_DIFFER if state.tags_differ else "")
+        return str(phrase("{uri}, as it is there", uri=definition.source.shown))
+    size, count = format_size(state.size), state.files
+    if state.length_unknown:  # of one file by http
+        said = phrase(
+            "{size} in {count} file; the server did not tell its length, so only a checksum says whether it is whole",
+            size=size, count=count,
+        )  # fmt: skip
+    elif state.tags_differ:
+        said = _say_tags_differ(size, count)
+    elif count == 1:
+        said = phrase("{size} in {count} file", size=size, count=count)
+    else:
+        said = phrase("{size} in {count} files", size=size, count=count)
+    return str(said)
+
+
+def _say_tags_differ(size: str, count: int) -> Phrase:
+    if count == 1:
+        return phrase(
+            "{size} in {count} file; an ETag of the bucket looks like an MD5 and is none of what came, twice alike, so "
+            "only the sizes were compared",
+            size=size, count=count,
+        )  # fmt: skip
+    return phrase(
+        "{size} in {count} files; an ETag of the bucket looks like an MD5 and is none of what came, twice alike, so "
+        "only the sizes were compared",
+        size=size, count=count,
+    )  # fmt: skip
 
 
 def read_percent(progress: Progress) -> int:
@@ -114,29 +137,55 @@ def read_percent(progress: Progress) -> int:
 
 
 def explain(progress: Progress) -> str:
-    """`fetching, 41 %, 3.2 of 7.8 GB, 12 MB/s, 6 min left`."""
+    """`fetching, 41 %, 3.2 of 7.8 GB, 12 MB/s, 6 min left`, as the API stores it."""
     if progress.phase == "retrying":
-        return f"{progress.reason or 'the source was cut'}: trying again, {explain_amount(progress)} are there"
+        return str(_say_retrying(progress))
     if progress.phase == "listing":
-        return "listing what is there" + (f": {progress.all_files} files so far" if progress.all_files else "")
-    if progress.phase != "fetching":
-        return progress.phase
-    left = (progress.total - progress.done) / progress.speed if progress.speed and progress.total else 0.0
-    pace = f", {format_size(progress.speed)}/s" if progress.speed >= 1 else ""
-    return f"fetching, {explain_amount(progress)}{pace}{f', {_explain_time(left)} left' if left >= 1 else ''}"
+        if progress.all_files:
+            return str(phrase("listing what is there: {count} files so far", count=progress.all_files))
+        return str(phrase("listing what is there"))
+    if progress.phase == "fetching":
+        return str(_say_with_total(progress) if progress.total else _say_without_total(progress))
+    return progress.phase
 
 
-def explain_amount(progress: Progress) -> str:
-    """`41 %, 3.2 of 7.8 GB`; without a total `3.2 GB`."""
-    part = format_part(progress.done, progress.total)
-    return f"{read_percent(progress)} %, {part}" if progress.total else part
+def _say_retrying(progress: Progress) -> Phrase:
+    why = progress.reason or phrase("the source was cut")
+    if progress.total:
+        return phrase("{why}: trying again, {percent} %, {part} of {whole} are there", why=why, **_amounts(progress))
+    return phrase("{why}: trying again, {size} are there", why=why, size=format_size(progress.done))
 
 
-def _explain_time(seconds: float) -> str:
+def _say_with_total(progress: Progress) -> Phrase:
+    amounts, speed = _amounts(progress), format_size(progress.speed)
+    left = (progress.total - progress.done) / progress.speed if progress.speed else 0.0
+    if progress.speed < 1:
+        return phrase("fetching, {percent} %, {part} of {whole}", **amounts)
+    if left < 1:
+        return phrase("fetching, {percent} %, {part} of {whole}, {speed}/s", **amounts, speed=speed)
+    return phrase(
+        "fetching, {percent} %, {part} of {whole}, {speed}/s, {time} left",
+        **amounts, speed=speed, time=_explain_time(left),
+    )  # fmt: skip
+
+
+def _say_without_total(progress: Progress) -> Phrase:
+    size = format_size(progress.done)
+    if progress.speed < 1:
+        return phrase("fetching, {size}", size=size)
+    return phrase("fetching, {size}, {speed}/s", size=size, speed=format_size(progress.speed))
+
+
+def _amounts(progress: Progress) -> dict[str, str | int]:
+    part, _, whole = format_part(progress.done, progress.total).partition(" of ")
+    return {"percent": read_percent(progress), "part": part, "whole": whole}
+
+
+def _explain_time(seconds: float) -> Phrase | str:
     for limit, size, unit in ((90, 1, "s"), (5400, 60, "min"), (172_800, 3600, "h")):
         if seconds < limit:
             return f"{seconds / size:.0f} {unit}"
-    return f"{seconds / 86_400:.0f} days"
+    return phrase("{count} days", count=f"{seconds / 86_400:.0f}")
 
 
 def read_recorded(definition: Definition, status: Mapping[str, Any]) -> Ready | None:

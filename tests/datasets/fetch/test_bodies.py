@@ -22,6 +22,7 @@ from paddock.datasets.fetch.bodies import (
     begin,
     is_length,
     judge,
+    name_host,
 )
 
 TAG, OTHER, DATE = '"one"', '"two"', "Wed, 21 Oct 2026 07:28:00 GMT"
@@ -178,8 +179,9 @@ CASES = [
 def test_a_body_is_whole_or_it_is_not(known: Known, answer: Answer, size: int, verdict: type[Verdict]) -> None:
     found = settle(known, answer, size)
     assert type(found) is verdict, found
-    if isinstance(found, Again | Changed | Refused):
-        assert found.said and found.said.isprintable()
+    if isinstance(found, Changed | Refused):
+        said = str(name_host(found.said, "h.example"))
+        assert said.startswith("h.example ") and said.isprintable()
 
 
 def test_the_table_has_no_row_twice() -> None:

@@ -102,6 +102,6 @@ def test_an_archive_that_is_spoilt_and_one_that_is_not_there_are_none(tmp_path: 
 
 @pytest.mark.parametrize("name", [".paddock", ".paddock/x", ".paddock.new", ".paddock.open/files"])
 def test_no_source_can_write_what_is_known(name: str) -> None:
-    assert "is the name of Paddock's own directory" in find_problem(name)
-    assert find_problem(name.replace(".paddock", ".paddocks")) == ""
-    assert find_problem(f"below/{name}") == ""
+    assert "is the name of Paddock's own directory" in str(find_problem(name))
+    assert find_problem(name.replace(".paddock", ".paddocks")) is None
+    assert find_problem(f"below/{name}") is None

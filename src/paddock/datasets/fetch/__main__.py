@@ -15,6 +15,7 @@ from paddock.datasets.fetch.folded import fold, unfold
 from paddock.datasets.fetch.requests import TERMINATION_VARIABLE, read_request
 from paddock.datasets.fetch.run import find_secrets, hide_secrets, run
 from paddock.datasets.fetching import REQUEST_VARIABLE, Failed, Fault, Fetched, Report, Request, build_line
+from paddock.words.phrases import phrase
 
 _PARENT_SECONDS = 1.0
 
@@ -39,9 +40,8 @@ def main() -> int:
         with suppress(OSError, ValueError):
             sys.stderr.write(hide_secrets(secrets, traceback.format_exc()))
         said = hide_secrets(secrets, str(error))[:300]
-        end = Failed(
-            message=f"a fault of Paddock: {type(error).__name__}: {said}; its log has where", fault=Fault.MACHINE
-        )
+        fault = phrase("a fault of Paddock: {why}; its log has where", why=f"{type(error).__name__}: {said}")
+        end = Failed(message=str(fault), fault=Fault.MACHINE)
     _say(end)
     _leave_message(end)
     return 0 if isinstance(end, Fetched) else 1
@@ -66,7 +66,8 @@ def _watch(loop: asyncio.AbstractEventLoop, parent: int) -> None:
 
 def _end() -> None:
     """At once: all that is there may be left at any moment, and a thread may be reading a large file."""
-    end = Failed(message="the fetch was ended; what has come is kept, and it goes on from there", fault=Fault.MACHINE)
+    said = phrase("the fetch was ended; what has come is kept, and it goes on from there")
+    end = Failed(message=str(said), fault=Fault.MACHINE)
     _say(end)
     _leave_message(end)
     os._exit(1)

@@ -20,6 +20,7 @@ from paddock.datasets.fetch.names import show
 from paddock.datasets.fetch.tries import TryAgain
 from paddock.datasets.fetching import Fault
 from paddock.datasets.sources import hide
+from paddock.words.phrases import Phrase, phrase
 
 CONNECT_SECONDS, READ_SECONDS = 30.0, 60.0
 """To connect, and without a byte."""
@@ -50,7 +51,8 @@ class Download:
     headers: Mapping[str, str] = field(default_factory=dict)
     identity: str = ""
     size: int | None = None
-    advice: str = "spec.source.secretName names a Secret with username and password, or a token"
+    of_hub: bool = False
+    """Whether its host is asked with a token of a hub, whose terms may have to be accepted."""
 
     @property
     def host(self) -> str:
@@ -58,9 +60,11 @@ class Download:
         return urlsplit(self.url).netloc.rpartition("@")[2]
 
     @property
-    def shown(self) -> str:
+    def shown(self) -> Phrase | str:
         """For messages. Addresses of a listing are made by a hub's library, and may have the file in their query."""
-        return f"{show(self.name)} of {self.host}" if self.identity else hide(self.url)
+        if not self.identity:
+            return hide(self.url)
+        return phrase('"{file}" of {endpoint}', file=show(self.name)[1:-1], endpoint=self.host)
 
 
 def can_be_sent(validator: str) -> bool:
@@ -90,48 +94,93 @@ def read_text(said: str) -> str:
 
 def refuse_status(download: Download, answer: aiohttp.ClientResponse) -> None:
     """Raises what the status alone says."""
-    status, said = answer.status, f"{answer.status} {read_text(answer.reason or '')[:100]}".strip()
+    status, reason = answer.status, read_text(answer.reason or "")[:100].strip()
+    said = f"{status} {reason}".strip()
     if status in (200, 206, 416):
         return
     # Behind a redirect it is another host that answers.
     host = answer.url.host or download.host
     if status in _MAY_PASS:
-        raise TryAgain(f"{host} answers {said}", _read_seconds(answer.headers.get("Retry-After", "")))
+        raise TryAgain(_say_answer(host, status, reason), _read_seconds(answer.headers.get("Retry-After", "")))
     if status in (401, 403):
-        raise FetchError(f"{host} refuses {download.shown} ({said}): {download.advice}")
+        raise FetchError(_say_refusal(host, download, said))
     if status in (404, 410):
-        raise FetchError(f"{host} has no {download.shown} ({said}): correct spec.source.uri")
-    raise FetchError(f"{host} answers {said} for {download.shown}, which is no file: correct spec.source.uri")
+        raise FetchError(
+            phrase("{host} has no {uri} ({why}): correct spec.source.uri", host=host, uri=download.shown, why=said)
+        )
+    raise FetchError(_say_no_file(host, download, status, reason))
+
+
+def _say_answer(host: str, status: int, reason: str) -> Phrase:
+    if not reason:
+        return phrase("{host} answers {code}", host=host, code=status)
+    return phrase("{host} answers {code} {why}", host=host, code=status, why=reason)
+
+
+def _say_no_file(host: str, download: Download, status: int, reason: str) -> Phrase:
+    if not reason:
+        return phrase(
+            "{host} answers {code} for {uri}, which is no file: correct spec.source.uri",
+            host=host, code=status, uri=download.shown,
+        )  # fmt: skip
+    return phrase(
+        "{host} answers {code} {why} for {uri}, which is no file: correct spec.source.uri",
+        host=host, code=status, why=reason, uri=download.shown,
+    )  # fmt: skip
+
+
+def _say_refusal(host: str, download: Download, said: str) -> Phrase:
+    if download.of_hub:
+        return phrase(
+            "{host} refuses {uri} ({why}): accept the terms on its page, if it has some, and give a token by a Secret "
+            "that spec.source.secretName names",
+            host=host, uri=download.shown, why=said,
+        )  # fmt: skip
+    return phrase(
+        "{host} refuses {uri} ({why}): spec.source.secretName names a Secret with username and password, or a token",
+        host=host, uri=download.shown, why=said,
+    )  # fmt: skip
 
 
 def explain(error: Exception, download: Download) -> Exception:
     """`TryAgain` for what may pass, else `FetchError`."""
+    host, uri = download.host, download.shown
     match error:
         case aiohttp.ClientConnectorCertificateError() | ssl.SSLError() | aiohttp.ClientSSLError():
-            return FetchError(
-                f"{download.host}: its certificate is not trusted here ({read_first_line(error)}): name the file of "
-                "its authority in the variable SSL_CERT_FILE, or correct the address",
-                Fault.MACHINE,
-            )
+            said = phrase(
+                "{host}: its certificate is not trusted here ({why}): name the file of its authority in the variable "
+                "SSL_CERT_FILE, or correct the address",
+                host=host, why=read_first_line(error),
+            )  # fmt: skip
+            return FetchError(said, Fault.MACHINE)
         case aiohttp.TooManyRedirects():
-            return FetchError(f"{download.shown} leads from one address to the next without end: correct it")
+            return FetchError(phrase("{uri} leads from one address to the next without end: correct it", uri=uri))
         case aiohttp.NonHttpUrlClientError() | aiohttp.InvalidURL():
-            return FetchError(f"{download.shown} leads to {hide(read_first_line(error))}, which is no http(s) address")
+            address = hide(read_first_line(error))
+            return FetchError(phrase("{uri} leads to {address}, which is no http(s) address", uri=uri, address=address))
         case aiohttp.ClientHttpProxyError():
-            return TryAgain(f"the proxy of {download.host} answers {error.status} {read_text(error.message)[:100]}")
+            return TryAgain(_say_proxy(host, error.status, read_text(error.message)[:100]))
         case aiohttp.ClientResponseError():
-            return TryAgain(f"{download.host} sends an answer that cannot be read ({_read_problem(error)})")
+            why = _read_problem(error)
+            return TryAgain(phrase("{host} sends an answer that cannot be read ({why})", host=host, why=why))
         case aiohttp.ClientConnectorDNSError():
-            return TryAgain(f"the name {error.host} is not known")
+            return TryAgain(phrase("the name {host} is not known", host=error.host))
         case aiohttp.ClientProxyConnectionError():
-            return TryAgain(f"the proxy {error.host} cannot be reached")
+            return TryAgain(phrase("the proxy {host} cannot be reached", host=error.host))
         case aiohttp.ClientConnectorError():
-            return TryAgain(f"{download.host} cannot be reached ({error.os_error.strerror or error.os_error})")
+            why = error.os_error.strerror or str(error.os_error)
+            return TryAgain(phrase("{host} cannot be reached ({why})", host=host, why=why))
         case TimeoutError():
-            return TryAgain(f"{download.host} sent nothing for {READ_SECONDS:.0f} s")
+            return TryAgain(phrase("{host} sent nothing for {seconds} s", host=host, seconds=f"{READ_SECONDS:.0f}"))
         case aiohttp.ClientPayloadError() | aiohttp.ServerDisconnectedError() | ConnectionError():
-            return TryAgain(f"{download.host} cut the connection")
+            return TryAgain(phrase("{host} cut the connection", host=host))
     return TryAgain(f"{download.host}: {read_first_line(error)}")
+
+
+def _say_proxy(host: str, status: int, reason: str) -> Phrase:
+    if not reason:
+        return phrase("the proxy of {host} answers {code}", host=host, code=status)
+    return phrase("the proxy of {host} answers {code} {why}", host=host, code=status, why=reason)
 
 
 def read_first_line(error: Exception) -> str:

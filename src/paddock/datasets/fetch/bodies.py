@@ -11,7 +11,9 @@ the file then to `judge`. A body whose connection broke is none of these: its by
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+
+from paddock.words.phrases import Phrase, phrase
 
 LARGEST = 2**63 - 1
 """Bytes of a file: what a file system counts (off_t), and what the API stores (int64)."""
@@ -73,24 +75,34 @@ class Unknown:
 
 @dataclass(frozen=True, slots=True)
 class Again:
-    """Bytes are missing: those that are there stay, and the rest is asked for. `said`: of the server, a predicate."""
+    """Bytes are missing: those that are there stay, and the rest is asked for."""
 
-    said: str
+    part: int
+    """Bytes that came."""
+    whole: int
+    """Bytes that were told."""
 
 
 @dataclass(frozen=True, slots=True)
 class Changed:
     """The bytes that are there are of another content, or nothing says that they are not: all is asked for again,
-    from the first byte. `said`: of the server, a predicate."""
+    from the first byte."""
 
-    said: str
+    said: Phrase
+    """Its {host} is open, see `name_host`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """No answer of this kind is taken. `said`: of the server, a predicate with what to do."""
+    """No answer of this kind is taken."""
 
-    said: str
+    said: Phrase
+    """With what to do. Its {host} is open, see `name_host`."""
+
+
+def name_host(said: Phrase, host: Phrase | str) -> Phrase:
+    """The sentence of a verdict with the server that it is of: a host of http, or a bucket."""
+    return replace(said, args=(("host", host), *said.args))
 
 
 Verdict = Whole | Unknown | Again | Changed | Refused
@@ -101,46 +113,50 @@ def is_length(size: object) -> bool:
     return isinstance(size, int) and not isinstance(size, bool) and 0 <= size <= LARGEST
 
 
-def explain_size() -> str:
-    """What a size in a listing may be, as the end of a sentence."""
-    return f"and a file has 0 to {LARGEST} bytes: correct it there, or leave it out (spec.source.exclude)"
-
-
 def begin(known: Known, answer: Answer) -> Body | Verdict:
     """What is to be done with the body of an answer; a verdict where there is nothing to take."""
     if answer.status == 416:
         return _read_nothing_left(known, answer)
     if answer.status not in (200, 206):
-        return Refused(f"answers {answer.status}, which is no file")
+        return Refused(phrase("{host} answers {code}, which is no file", code=answer.status))
     if (problem := _explain_form(answer)) is not None:
         return Refused(problem)
     body = _read_whole(known, answer) if answer.status == 200 else _read_part(known, answer)
     if isinstance(body, Body) and body.total is not None and body.total > LARGEST:
-        return Refused(f"tells a length of {body.total} bytes, and {LARGEST} are the most")
+        return Refused(
+            phrase("{host} tells a length of {number} bytes, and {most} are the most", number=body.total, most=LARGEST)
+        )
     return body
 
 
 def judge(body: Body, size: int) -> Verdict:
     """What the file is, now that the body has ended without an error and `size` bytes are there."""
     if body.end is not None and size > body.end:
-        return Changed("sent more bytes than it told")
+        return Changed(phrase("{host} sent more bytes than it told"))
     if body.end is not None and size < body.end:
-        return Again(f"sent {size} of {body.end if body.total is None else body.total} bytes")
+        return Again(size, body.end if body.total is None else body.total)
     if body.total is not None:
-        return Whole() if size == body.total else Again(f"sent {size} of {body.total} bytes")
+        return Whole() if size == body.total else Again(size, body.total)
     return Whole() if body.framed and body.end is None else Unknown()
 
 
-def _explain_form(answer: Answer) -> str | None:
+def _explain_form(answer: Answer) -> Phrase | None:
     """Why a body cannot be read as bytes of the file (RFC 9110, 8.4; RFC 9112, 6.1 and 6.3)."""
     packed = [each for each in _list(answer.encoding) if each not in _PLAIN]
     packed += [each for each in _list(answer.transfer) if each not in (*_PLAIN, "chunked")]
     if packed:
-        return f"sends it packed by {packed[0][:60]}, though it was asked not to: have it send the file as it is"
+        return phrase(
+            "{host} sends it packed by {name}, though it was asked not to: have it send the file as it is",
+            name=packed[0][:60],
+        )
     if answer.length is not None and _is_chunked(answer):
-        return "tells a length and sends chunks, so that nobody knows which of them counts: correct the server"
+        return phrase(
+            "{host} tells a length and sends chunks, so that nobody knows which of them counts: correct the server"
+        )
     if answer.length is not None and not is_length(answer.length):
-        return f"tells a length of {answer.length} bytes, and 0 to {LARGEST} are possible"
+        return phrase(
+            "{host} tells a length of {number} bytes, and 0 to {most} are possible", number=answer.length, most=LARGEST
+        )
     return None
 
 
@@ -148,10 +164,10 @@ def _read_whole(known: Known, answer: Answer) -> Body | Verdict:
     """Of 200: the file from its first byte, of whatever content it is now."""
     same = answer.validator != "" and answer.validator == known.validator
     if known.pinned and answer.validator and not same:
-        return Changed("sends another content than was asked for")
+        return Changed(phrase("{host} sends another content than was asked for"))
     earlier = known.total if same else None
     if answer.length is not None and earlier is not None and answer.length != earlier:
-        return Changed(f"tells a length of {answer.length} bytes, and has told {earlier} for the same content")
+        return _explain_length(answer.length, earlier)
     total = earlier if answer.length is None else answer.length
     if problem := _compare_listing(known, total):
         return problem
@@ -162,39 +178,58 @@ def _read_whole(known: Known, answer: Answer) -> Body | Verdict:
 def _read_part(known: Known, answer: Answer) -> Body | Verdict:
     """Of 206: the rest, or some of it."""
     if not known.start:
-        return Refused("sends a part of it (206), though all of it was asked for: correct the server")
+        return Refused(phrase("{host} sends a part of it (206), though all of it was asked for: correct the server"))
     found = _CONTENT_RANGE.fullmatch(answer.content_range)
     if found is None or found[1] == "*":
-        return Changed("does not say which part it sends")
+        return Changed(phrase("{host} does not say which part it sends"))
     first, last = map(int, found[1].split("-"))
     told = None if found[2] == "*" else int(found[2])
     if first != known.start or last < first or (told is not None and last >= told):
-        return Changed(f"sends the part {found[1]} of {found[2]}, and was asked for that from {known.start}")
+        return Changed(
+            phrase(
+                "{host} sends the part {positions} of {size}, and was asked for that from {number}",
+                positions=found[1], size=found[2], number=known.start,
+            )
+        )  # fmt: skip
     if answer.length is not None and answer.length != last + 1 - first:
-        return Changed(f"tells a length of {answer.length} bytes for the part {found[1]}")
+        return Changed(
+            phrase(
+                "{host} tells a length of {number} bytes for the part {positions}",
+                number=answer.length, positions=found[1],
+            )
+        )  # fmt: skip
     if not _is_same(known, answer, told_always=True):
-        return Changed("does not say that the rest is of the same content")
+        return Changed(phrase("{host} does not say that the rest is of the same content"))
     if told is not None and known.total is not None and told != known.total:
-        return Changed(f"tells a length of {told} bytes, and has told {known.total} for the same content")
+        return _explain_length(told, known.total)
     total = known.total if told is None else told
     if problem := _compare_listing(known, total):
         return problem
     total = known.listed if total is None else total
     if total is not None and last >= total:
-        return Changed(f"sends the part {found[1]} of {total} bytes")
+        return Changed(phrase("{host} sends the part {positions} of {whole} bytes", positions=found[1], whole=total))
     return Body(first, last + 1, total, answer.length is not None or _is_chunked(answer))
+
+
+def _explain_length(length: int, earlier: int) -> Changed:
+    return Changed(
+        phrase(
+            "{host} tells a length of {number} bytes, and has told {whole} for the same content",
+            number=length, whole=earlier,
+        )
+    )  # fmt: skip
 
 
 def _read_nothing_left(known: Known, answer: Answer) -> Verdict:
     """Of 416: the file ends where the rest was to begin, if it is no shorter (RFC 9110, 15.5.17)."""
     if not known.start:
-        return Refused("has no such part (416), though all of it was asked for: correct the server")
+        return Refused(phrase("{host} has no such part (416), though all of it was asked for: correct the server"))
     found = _CONTENT_RANGE.fullmatch(answer.content_range)
     ends = found is not None and found[1] == "*" and found[2] == str(known.start)
     agrees = known.total in (None, known.start) and known.listed in (None, known.start)
     if ends and agrees and _is_same(known, answer, told_always=False):
         return Whole()
-    return Changed("has no such part")
+    return Changed(phrase("{host} has no such part"))
 
 
 def _is_same(known: Known, answer: Answer, *, told_always: bool) -> bool:
@@ -211,7 +246,11 @@ def _is_same(known: Known, answer: Answer, *, told_always: bool) -> bool:
 def _compare_listing(known: Known, total: int | None) -> Changed | None:
     if total is None or known.listed is None or total == known.listed:
         return None
-    return Changed(f"tells a length of {total} bytes, and the listing says {known.listed}")
+    return Changed(
+        phrase(
+            "{host} tells a length of {number} bytes, and the listing says {whole}", number=total, whole=known.listed
+        )
+    )
 
 
 def _is_chunked(answer: Answer) -> bool:

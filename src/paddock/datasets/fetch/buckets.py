@@ -14,13 +14,14 @@ from urllib.parse import urlsplit
 from obstore.exceptions import InvalidPathError, PermissionDeniedError, UnauthenticatedError
 from obstore.store import S3Store
 
-from paddock.datasets.fetch.bodies import explain_size
+from paddock.datasets.fetch.bodies import LARGEST
 from paddock.datasets.fetch.failures import FetchError
 from paddock.datasets.fetch.fences import Fence
 from paddock.datasets.fetch.names import show
 from paddock.datasets.fetch.target import Target
 from paddock.datasets.fetch.tries import TryAgain
 from paddock.datasets.fetching import Fault
+from paddock.words.phrases import Phrase, phrase
 
 if TYPE_CHECKING:
     from obstore.store import ClientConfig, S3Config
@@ -127,53 +128,86 @@ class Bucket:
     def show(self, key: str) -> str:
         return f"s3://{self.name}/{key}"
 
+    def name_place(self, key: str) -> Phrase:
+        return phrase("s3://{file} at {endpoint}", file=f"{self.name}/{key}", endpoint=self.endpoint or "S3")
+
     def explain(self, error: Exception, key: str) -> Exception:
         """`TryAgain` for what may pass, else `FetchError`. obstore's own text ends with a dump of its values."""
         text = str(error).partition("\n\nDebug source")[0]
-        where = f"{self.show(key)} at {self.endpoint or 'S3'}"
+        where = self.name_place(key)
         if self.fence.led_to:
-            return FetchError(
-                f"{where} leads to {self.fence.led_to}: objects of another host are not taken, and it gets no "
-                "credentials; if it is the right one, name it (spec.source.endpoint, or spec.source.region)"
-            )
+            said = phrase(
+                "{uri} leads to {host}: objects of another host are not taken, and it gets no credentials; if it is "
+                "the right one, name it (spec.source.endpoint, or spec.source.region)",
+                uri=where, host=self.fence.led_to,
+            )  # fmt: skip
+            return FetchError(said)
         status = _STATUS.search(text)
         refused = isinstance(error, PermissionDeniedError | UnauthenticatedError)
         if refused or (status and status[1].startswith(("401", "403"))):
-            return FetchError(
-                f"{where} is refused ({_read_code(text) or 'access denied'}): spec.source.secretName names a Secret "
-                "with accessKeyID and secretAccessKey that may list and read it"
-            )
+            said = phrase(
+                "{uri} is refused ({why}): spec.source.secretName names a Secret with accessKeyID and secretAccessKey "
+                "that may list and read it",
+                uri=where, why=_read_code(text) or phrase("access denied"),
+            )  # fmt: skip
+            return FetchError(said)
         if size := _SIZE.search(text):
-            return FetchError(f"{where} lists an object with the size {show(size[1])}, {explain_size()}")
+            said = phrase(
+                "{uri} lists an object with the size {size}, and a file has 0 to {most} bytes: correct it there, or "
+                "leave it out (spec.source.exclude)",
+                uri=where, size=show(size[1]), most=LARGEST,
+            )  # fmt: skip
+            return FetchError(said)
         if listed := _LIST.search(text):
-            return TryAgain(f"{where} sends a list that cannot be read ({listed[1][:200]})")
+            return TryAgain(phrase("{uri} sends a list that cannot be read ({why})", uri=where, why=listed[1][:200]))
         if isinstance(error, InvalidPathError):
             return FetchError(_explain_path(text, where))
         if isinstance(error, FileNotFoundError) or "NoSuchBucket" in text:
-            what = f"there is no bucket {self.name}" if "NoSuchBucket" in text else f"there is no {self.show(key)}"
-            return FetchError(f"{what} at {self.endpoint or 'S3'}: correct spec.source.uri, or the endpoint")
+            return FetchError(self._explain_absent(text, key))
         if status and status[1].startswith("4") and not status[1].startswith(("408", "429")):
-            return FetchError(f"{where}: {status[1].strip()} {_read_code(text)}".rstrip() + _ADVICE)
+            why = f"{status[1].strip()} {_read_code(text)}".rstrip()
+            said = phrase("{uri}: {why}: correct spec.source (uri, endpoint, region, secretName)", uri=where, why=why)
+            return FetchError(said)
         if "redirect" in text.lower() and "region" in text.lower():
-            return FetchError(f"{where} is in another region: name it (spec.source.region)")
+            return FetchError(phrase("{uri} is in another region: name it (spec.source.region)", uri=where))
         if "certificate" in text.lower():
-            return FetchError(
-                f"{where}: its certificate is not trusted here: name the file of its authority in SSL_CERT_FILE",
-                Fault.MACHINE,
+            said = phrase(
+                "{uri}: its certificate is not trusted here: name the file of its authority in SSL_CERT_FILE", uri=where
             )
-        return TryAgain(f"{where} answers {status[1].strip()}" if status else f"{where} cannot be reached")
+            return FetchError(said, Fault.MACHINE)
+        if not status:
+            return TryAgain(phrase("{host} cannot be reached", host=where))
+        code, _, why = status[1].strip().partition(" ")
+        if why:
+            return TryAgain(phrase("{host} answers {code} {why}", host=where, code=code, why=why))
+        return TryAgain(phrase("{host} answers {code}", host=where, code=code))
+
+    def _explain_absent(self, text: str, key: str) -> Phrase:
+        endpoint = self.endpoint or "S3"
+        if "NoSuchBucket" in text:
+            return phrase(
+                "there is no bucket {name} at {host}: correct spec.source.uri, or the endpoint",
+                name=self.name, host=endpoint,
+            )  # fmt: skip
+        return phrase(
+            "there is no {uri} at {endpoint}: correct spec.source.uri, or the endpoint",
+            uri=self.show(key), endpoint=endpoint,
+        )  # fmt: skip
 
 
-_ADVICE = ": correct spec.source (uri, endpoint, region, secretName)"
-
-
-def _explain_path(text: str, where: str) -> str:
+def _explain_path(text: str, where: Phrase) -> Phrase:
     found = _PATH.search(text)
-    name = show(found[1]) if found else "an object"
-    return (
-        f'{where} has {name}, which cannot be a file: a part of its name is empty, "." or "..", or a character of it '
-        "is not allowed; rename it there, or name a prefix without it"
-    )
+    if not found:
+        return phrase(
+            '{uri} has an object, which cannot be a file: a part of its name is empty, "." or "..", or a character of '
+            "it is not allowed; rename it there, or name a prefix without it",
+            uri=where,
+        )
+    return phrase(
+        '{uri} has {name}, which cannot be a file: a part of its name is empty, "." or "..", or a character of it is '
+        "not allowed; rename it there, or name a prefix without it",
+        uri=where, name=show(found[1]),
+    )  # fmt: skip
 
 
 def _read_code(text: str) -> str:

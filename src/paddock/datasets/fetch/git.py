@@ -24,6 +24,7 @@ from paddock.datasets.fetch.tries import Patience, Tries, TryAgain
 from paddock.datasets.fetching import STATE_DIRECTORY, Fault, Fetched, Request
 from paddock.datasets.sources import Source, hide
 from paddock.kube.nearness import nearest
+from paddock.words.phrases import Phrase, phrase
 
 _LINK, _MODULE = "120000", "160000"
 _COMMIT = re.compile(r"[0-9a-f]{7,40}")
@@ -49,7 +50,10 @@ async def fetch(request: Request, source: Source, target: Target, meter: Meter, 
     """The files of `spec.source.revision`. Raises `FetchError` and OSError."""
     if _BAD_REVISION.search(request.revision):
         raise FetchError(
-            f"spec.source.revision is {show(request.revision)}, which is no name of a branch, a tag or a commit"
+            phrase(
+                "spec.source.revision is {found}, which is no name of a branch, a tag or a commit",
+                found=show(request.revision),
+            )
         )
     with open_repository(source.place, request.secret, target.state_path) as repository:
         clone = Clone(repository, target, meter, request.revision)
@@ -136,11 +140,19 @@ class Clone:
         lines = ended.output.decode(errors="replace").splitlines()
         names = [line.partition("\t")[2].split("/", 2)[-1] for line in lines if not line.endswith("^{}")]
         near = nearest(self._revision, names) or ", ".join(names[:3])
-        hint = f"; it has {near}" if near else ""
-        return FetchError(
-            f"{hide(self._repository.url)} has no branch, tag or commit {show(self._revision)}{hint}: correct "
-            "spec.source.revision; a commit has 40 characters"
-        )
+        uri, wanted = hide(self._repository.url), show(self._revision)
+        if not near:
+            said = phrase(
+                "{uri} has no branch, tag or commit {name}: correct spec.source.revision; a commit has 40 characters",
+                uri=uri, name=wanted,
+            )  # fmt: skip
+        else:
+            said = phrase(
+                "{uri} has no branch, tag or commit {name}; it has {names}: correct spec.source.revision; a commit has "
+                "40 characters",
+                uri=uri, name=wanted, names=near,
+            )  # fmt: skip
+        return FetchError(said)
 
     def _read_progress(self, line: str) -> bool:
         """Objects stand for files until the files are known."""
@@ -207,13 +219,15 @@ def _check_link(path: Path, name: str, links: Mapping[str, str]) -> None:
     end = find_end(name, links)
     if end is None:
         path.unlink()
-        raise FetchError(
-            f"the source has a link {show(name)} to {show(links[name])}, which leads out of the dataset: remove it "
-            "there"
-        )
+        said = phrase(
+            "the source has a link {file} to {found}, which leads out of the dataset: remove it there",
+            file=show(name), found=show(links[name]),
+        )  # fmt: skip
+        raise FetchError(said)
     if end.startswith(STATE_DIRECTORY):
         path.unlink()
-        raise FetchError(f"the source has a link {show(name)} into Paddock's own directory: remove it there")
+        said = phrase("the source has a link {file} into Paddock's own directory: remove it there", file=show(name))
+        raise FetchError(said)
 
 
 def _is_pointer(path: Path) -> bool:
@@ -222,8 +236,9 @@ def _is_pointer(path: Path) -> bool:
     return False
 
 
-def _explain_pointer(name: str) -> str:
-    return (
-        f"the file {show(name)} is kept in Git LFS, and git-lfs is not installed on this machine: install it "
-        "(apt-get install git-lfs)"
+def _explain_pointer(name: str) -> Phrase:
+    return phrase(
+        "the file {file} is kept in Git LFS, and git-lfs is not installed on this machine: install it (apt-get install "
+        "git-lfs)",
+        file=show(name),
     )

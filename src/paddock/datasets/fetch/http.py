@@ -31,7 +31,19 @@ from paddock.datasets.fetch.answers import (
     read_first_line,
     refuse_status,
 )
-from paddock.datasets.fetch.bodies import Again, Answer, Body, Changed, Known, Refused, Unknown, Verdict, begin, judge
+from paddock.datasets.fetch.bodies import (
+    Again,
+    Answer,
+    Body,
+    Changed,
+    Known,
+    Refused,
+    Unknown,
+    Verdict,
+    begin,
+    judge,
+    name_host,
+)
 from paddock.datasets.fetch.failures import FetchError
 from paddock.datasets.fetch.meter import FETCHING, VERIFYING, Meter
 from paddock.datasets.fetch.names import show
@@ -40,6 +52,7 @@ from paddock.datasets.fetch.target import Target
 from paddock.datasets.fetch.tries import Patience, Tries, TryAgain
 from paddock.datasets.fetching import Fetched, Request
 from paddock.datasets.sources import Source, hide, split_login
+from paddock.words.phrases import Phrase, phrase
 
 MOST_CHANGES = 3
 """A file that changes more often while it is fetched is a failure."""
@@ -59,9 +72,10 @@ class Kept(msgspec.Struct, frozen=True):
 
 
 class Anew(Exception):
-    """The part may be of another content than the source has: it is fetched from its first byte. `said`: why."""
+    """The part may be of another content than the source has: it is fetched from its first byte. `said`: why; its
+    {host} is open (`bodies.name_host`)."""
 
-    def __init__(self, said: str) -> None:
+    def __init__(self, said: Phrase) -> None:
         super().__init__(said)
         self.said = said
 
@@ -151,16 +165,23 @@ async def _fetch_part(
 def _settle(verdict: Verdict, download: Download) -> None:
     """Returns where the file is there. Raises `TryAgain`, `Anew` and `FetchError`."""
     match verdict:
-        case Again(said):
-            raise TryAgain(f"{download.host} {said} of {show(download.name)}")
+        case Again(part, whole):
+            said = phrase(
+                "{host} sent {part} of {whole} bytes of {file}",
+                host=download.host, part=part, whole=whole, file=show(download.name),
+            )  # fmt: skip
+            raise TryAgain(said)
         case Changed(said):
             raise Anew(said)
         case Refused(said):
-            raise FetchError(f"{download.shown}: {download.host} {said}")
+            raise FetchError(name_host(said, f"{download.shown}: {download.host}"))
 
 
-def _explain_changes(download: Download, problem: Anew) -> str:
-    return f"{download.shown} changes while it is fetched: wait until it does not ({download.host} {problem.said})"
+def _explain_changes(download: Download, problem: Anew) -> Phrase:
+    return phrase(
+        "{uri} changes while it is fetched: wait until it does not ({why})",
+        uri=download.shown, why=name_host(problem.said, download.host),
+    )  # fmt: skip
 
 
 def _drop(download: Download, part: Part, meter: Meter) -> None:
@@ -179,12 +200,14 @@ async def _verify(download: Download, part: Part, meter: Meter, resumed: bool) -
     if found == checksum.wanted:
         return
     if resumed:
-        raise Anew("sent parts that do not belong together")
+        raise Anew(phrase("{host} sent parts that do not belong together"))
     part.remove()
-    raise FetchError(
-        f"{download.shown} has the checksum {checksum.algorithm} {found}, and {checksum.told_by} says "
-        f"{checksum.wanted}: the file is another one, or the checksum is; what was fetched of it is removed"
-    )
+    said = phrase(
+        "{uri} has the checksum {algorithm} {found}, and {field} says {wanted}: the file is another one, or the "
+        "checksum is; what was fetched of it is removed",
+        uri=download.shown, algorithm=checksum.algorithm, found=found, field=checksum.told_by, wanted=checksum.wanted,
+    )  # fmt: skip
+    raise FetchError(said)
 
 
 async def _receive(
@@ -222,9 +245,11 @@ async def _ask(
         raise
     except ValueError as error:
         # Of a redirect: a name and a password in its address beside those that were sent, a port that is none.
-        raise FetchError(
-            f"{download.shown} leads to an address that cannot be asked for ({hide(read_first_line(error))})"
-        ) from error
+        said = phrase(
+            "{uri} leads to an address that cannot be asked for ({why})",
+            uri=download.shown, why=hide(read_first_line(error)),
+        )  # fmt: skip
+        raise FetchError(said) from error
 
 
 def _make_ready(download: Download, part: Part, body: Body, answer: Answer, meter: Meter) -> None:
@@ -235,7 +260,8 @@ def _make_ready(download: Download, part: Part, body: Body, answer: Answer, mete
         part.learn(body.total)
         return
     if part.size:
-        meter.enter(FETCHING, f"{download.host} sends {show(download.name)} from its first byte again")
+        said = phrase("{host} sends {file} from its first byte again", host=download.host, file=show(download.name))
+        meter.enter(FETCHING, str(said))
     meter.find(-part.size)
     part.begin(download.identity or answer.validator, answer.validator, body.total)
 
@@ -303,7 +329,7 @@ def _build_headers(secret: Mapping[str, str], login: tuple[str, str] | None) -> 
     """`login`: a name and a password of the address, where the Secret has none. Raises `FetchError`."""
     if token := secret.get("token", "").strip():
         if not (token.isascii() and token.isprintable()):
-            raise FetchError("the token of the Secret has a character that no header can have: correct it")
+            raise FetchError(phrase("the token of the Secret has a character that no header can have: correct it"))
         return {"Authorization": f"Bearer {token}"}
     if username := secret.get("username", ""):
         login = username, secret.get("password", "")

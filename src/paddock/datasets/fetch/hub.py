@@ -27,11 +27,11 @@ from paddock.datasets.fetch.transfers import fetch_all
 from paddock.datasets.fetch.tries import Patience, Tries, TryAgain
 from paddock.datasets.fetching import HUB_PYTHON_VARIABLE, Fault, Fetched, Request
 from paddock.datasets.sources import Kind, Source
+from paddock.words.phrases import Phrase, phrase
 
 LIBRARIES: Mapping[Kind, str] = {Kind.HUGGING_FACE: "huggingface_hub", Kind.MODELSCOPE: "modelscope"}
 _NAMES: Mapping[Kind, str] = {Kind.HUGGING_FACE: "Hugging Face", Kind.MODELSCOPE: "ModelScope"}
 _PROGRAM = Path(__file__).parent / "programs" / "hub.py"
-_ADVICE = "accept the terms on its page, if it has some, and give a token by a Secret that spec.source.secretName names"
 
 
 class _Head(msgspec.Struct):
@@ -78,7 +78,7 @@ def _build_download(entry: Entry, head: _Head, hub: str) -> Download:
         checksum = Checksum(algorithm, wanted, hub)
     elif algorithm == "blob":
         checksum = Checksum("sha1", wanted, hub, b"blob %d\0" % entry.size)
-    return Download(entry.key, entry.name, checksum, head.headers, entry.identity, entry.size, _ADVICE)
+    return Download(entry.key, entry.name, checksum, head.headers, entry.identity, entry.size, of_hub=True)
 
 
 async def _list(request: Request, source: Source, listing: Listing, meter: Meter, tries: Tries) -> _Head:
@@ -91,20 +91,28 @@ async def _list(request: Request, source: Source, listing: Listing, meter: Meter
         except TryAgain as problem:
             await tries.wait(problem)
     if not listing.files:
-        left = ", and spec.source.include and exclude leave none of them" if listing.seen else ""
-        raise FetchError(f"{source.shown} has {listing.seen} files{left}: correct spec.source")
+        raise FetchError(_explain_nothing(source, listing.seen))
     listing.seal()
     return head
+
+
+def _explain_nothing(source: Source, seen: int) -> Phrase:
+    if not seen:
+        return phrase("{uri} has {count} files: correct spec.source", uri=source.shown, count=seen)
+    return phrase(
+        "{uri} has {count} files, and spec.source.include and exclude leave none of them: correct spec.source",
+        uri=source.shown, count=seen,
+    )  # fmt: skip
 
 
 async def _list_once(request: Request, source: Source, listing: Listing) -> _Head:
     python = os.environ.get(HUB_PYTHON_VARIABLE, "")
     if not python:
-        raise FetchError(
-            f"{source.shown} needs the library {LIBRARIES[source.kind]}: name a Python that has it in the variable "
-            f"{HUB_PYTHON_VARIABLE}",
-            Fault.MACHINE,
-        )
+        said = phrase(
+            "{uri} needs the library {library}: name a Python that has it in the variable {variable}",
+            uri=source.shown, library=LIBRARIES[source.kind], variable=HUB_PYTHON_VARIABLE,
+        )  # fmt: skip
+        raise FetchError(said, Fault.MACHINE)
     asked = {
         "hub": source.kind.value,
         "name": source.place,
@@ -156,22 +164,50 @@ def _build_environ(home: str) -> dict[str, str]:
 
 
 def _explain(head: _Head, source: Source, request: Request) -> Exception:
-    hub, detail = _NAMES[source.kind], head.detail[:200]
-    where = f"{hub} at {urlsplit(request.endpoint).netloc}" if request.endpoint else hub
+    detail, where = head.detail[:200], _name_hub(source.kind, request.endpoint)
     match head.failed:
         case "library":
-            return FetchError(
-                f"the Python of {HUB_PYTHON_VARIABLE} cannot use {LIBRARIES[source.kind]} ({detail}): install it there",
-                Fault.MACHINE,
-            )
+            said = phrase(
+                "the Python of {variable} cannot use {library} ({why}): install it there",
+                variable=HUB_PYTHON_VARIABLE, library=LIBRARIES[source.kind], why=detail,
+            )  # fmt: skip
+            return FetchError(said, Fault.MACHINE)
         case "repository":
-            kind = source.path.removesuffix("s")
-            return FetchError(
-                f"{where} has no {kind} {source.place} that anybody may see: correct spec.source.uri (a dataset begins "
-                f"with {source.uri.partition('://')[0]}://datasets/), or give a token by spec.source.secretName"
-            )
+            return FetchError(_explain_no_repository(source, where))
         case "gated" | "refused":
-            return FetchError(f"{where} refuses {source.place}: {_ADVICE}")
+            said = phrase(
+                "{host} refuses {uri}: accept the terms on its page, if it has some, and give a token by a Secret that "
+                "spec.source.secretName names",
+                host=where, uri=source.place,
+            )  # fmt: skip
+            return FetchError(said)
         case "revision":
-            return FetchError(f"{source.place} at {where} has no revision {show(request.revision)}: correct it")
-    return TryAgain(f"{where} cannot list {source.place} ({detail})")
+            said = phrase(
+                "{uri} at {host} has no revision {name}: correct it",
+                uri=source.place, host=where, name=show(request.revision),
+            )  # fmt: skip
+            return FetchError(said)
+    return TryAgain(phrase("{host} cannot list {uri} ({why})", host=where, uri=source.place, why=detail))
+
+
+def _name_hub(kind: Kind, endpoint: str) -> Phrase | str:
+    if not endpoint:
+        return _NAMES[kind]
+    if kind is Kind.HUGGING_FACE:
+        return phrase("Hugging Face at {endpoint}", endpoint=urlsplit(endpoint).netloc)
+    return phrase("ModelScope at {endpoint}", endpoint=urlsplit(endpoint).netloc)
+
+
+def _explain_no_repository(source: Source, where: Phrase | str) -> Phrase:
+    address = f"{source.uri.partition('://')[0]}://datasets/"
+    if source.path == "datasets":
+        return phrase(
+            "{host} has no dataset {uri} that anybody may see: correct spec.source.uri (a dataset begins with "
+            "{address}), or give a token by spec.source.secretName",
+            host=where, uri=source.place, address=address,
+        )  # fmt: skip
+    return phrase(
+        "{host} has no model {uri} that anybody may see: correct spec.source.uri (a dataset begins with {address}), or "
+        "give a token by spec.source.secretName",
+        host=where, uri=source.place, address=address,
+    )  # fmt: skip

@@ -8,9 +8,10 @@ from hashlib import blake2b
 
 import msgspec
 
-from paddock.datasets.fetch.bodies import explain_size, is_length
+from paddock.datasets.fetch.bodies import LARGEST, is_length
 from paddock.datasets.fetch.failures import FetchError
 from paddock.datasets.fetch.names import Order, Patterns, check_name, find_clash, show
+from paddock.words.phrases import phrase
 
 _LISTED = 1 << 20
 _NEW = os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -82,14 +83,21 @@ class Listing:
 def _check_size(entry: Entry, before: int) -> None:
     """`before`: bytes of the files before it: the sum is a number of the API as well."""
     if not is_length(entry.size) or not is_length(before + entry.size):
-        raise FetchError(f"the source lists {show(entry.name)} with the size {str(entry.size)[:40]}, {explain_size()}")
+        said = phrase(
+            "the source lists {file} with the size {size}, and a file has 0 to {most} bytes: correct it there, or "
+            "leave it out (spec.source.exclude)",
+            file=show(entry.name), size=str(entry.size)[:40], most=LARGEST,
+        )  # fmt: skip
+        raise FetchError(said)
 
 
 def _build_clash(one: str, other: str) -> FetchError:
-    return FetchError(
-        f"the source has a file {show(one)} and a file {show(other)}, and a file cannot be a directory as well: rename "
-        "one there, or leave it out (spec.source.exclude)"
-    )
+    said = phrase(
+        "the source has a file {one} and a file {other}, and a file cannot be a directory as well: rename one there, "
+        "or leave it out (spec.source.exclude)",
+        one=show(one), other=show(other),
+    )  # fmt: skip
+    return FetchError(said)
 
 
 def digest(name: str) -> bytes:

@@ -11,6 +11,7 @@ from fnmatch import fnmatchcase
 
 from paddock.datasets.fetch.failures import FetchError
 from paddock.datasets.fetching import STATE_DIRECTORY
+from paddock.words.phrases import Phrase, phrase
 
 LONGEST_PART = 255
 """Bytes of one part of a path: Linux' NAME_MAX."""
@@ -22,33 +23,79 @@ LONGEST = 3000
 def check_name(name: str) -> None:
     """Raises `FetchError` for a name that cannot be a file within the dataset; it tells the name and why."""
     if problem := find_problem(name):
-        raise FetchError(
-            f"the source has a file {show(name)}, {problem}: rename it there, or leave it out (spec.source.exclude)"
-        )
+        raise FetchError(problem)
 
 
-def find_problem(name: str) -> str:
-    """Why a name is refused; empty if it is not."""
-    parts = name.split("/")
+def find_problem(name: str) -> Phrase | None:
+    """Why a name is refused, with what to do; None if it is not."""
+    file, parts = show(name), name.split("/")
     if not name:
-        return "which has no name"
+        return phrase(
+            "the source has a file {file}, which has no name: rename it there, or leave it out (spec.source.exclude)",
+            file=file,
+        )
     if name.startswith("/"):
-        return 'whose name begins with "/"'
-    if any(part in ("", ".", "..") for part in parts):
-        return f'whose name has a part "{next(part for part in parts if part in ("", ".", ".."))}"'
+        return phrase(
+            'the source has a file {file}, whose name begins with "/": rename it there, or leave it out '
+            "(spec.source.exclude)",
+            file=file,
+        )
+    if (part := next((part for part in parts if part in ("", ".", "..")), None)) is not None:
+        return _explain_part(file, part)
     if any(ord(each) < 0x20 or 0x7F <= ord(each) < 0xA0 for each in name):
-        return "whose name has a control character"
+        return phrase(
+            "the source has a file {file}, whose name has a control character: rename it there, or leave it out "
+            "(spec.source.exclude)",
+            file=file,
+        )
     try:
         lengths = [len(part.encode()) for part in parts]
     except UnicodeEncodeError:
-        return "whose name is no text in UTF-8"
+        return phrase(
+            "the source has a file {file}, whose name is no text in UTF-8: rename it there, or leave it out "
+            "(spec.source.exclude)",
+            file=file,
+        )
+    if f"{parts[0]}.".startswith(f"{STATE_DIRECTORY}.") and not _is_long(lengths):
+        return phrase(
+            'the source has a file {file}, and "{found}" is the name of Paddock\'s own directory in a dataset: rename '
+            "it there, or leave it out (spec.source.exclude)",
+            file=file, found=parts[0],
+        )  # fmt: skip
+    return _explain_length(file, lengths) if _is_long(lengths) else None
+
+
+def _explain_part(file: str, part: str) -> Phrase:
+    if not part:
+        return phrase(
+            'the source has a file {file}, whose name has a part "": rename it there, or leave it out '
+            "(spec.source.exclude)",
+            file=file,
+        )
+    return phrase(
+        'the source has a file {file}, whose name has a part "{found}": rename it there, or leave it out '
+        "(spec.source.exclude)",
+        file=file, found=part,
+    )  # fmt: skip
+
+
+def _is_long(lengths: Sequence[int]) -> bool:
+    """`lengths`: bytes of the parts of a name."""
+    return max(lengths) > LONGEST_PART or sum(lengths) + len(lengths) > LONGEST
+
+
+def _explain_length(file: str, lengths: Sequence[int]) -> Phrase:
     if max(lengths) > LONGEST_PART:
-        return f"whose name has a part of {max(lengths)} bytes, and {LONGEST_PART} are allowed"
-    if sum(lengths) + len(parts) > LONGEST:
-        return f"whose name has {sum(lengths) + len(parts) - 1} bytes, and {LONGEST} are allowed"
-    if f"{parts[0]}.".startswith(f"{STATE_DIRECTORY}."):
-        return f'and "{parts[0]}" is the name of Paddock\'s own directory in a dataset'
-    return ""
+        return phrase(
+            "the source has a file {file}, whose name has a part of {number} bytes, and {most} are allowed: rename it "
+            "there, or leave it out (spec.source.exclude)",
+            file=file, number=max(lengths), most=LONGEST_PART,
+        )  # fmt: skip
+    return phrase(
+        "the source has a file {file}, whose name has {number} bytes, and {most} are allowed: rename it there, or "
+        "leave it out (spec.source.exclude)",
+        file=file, number=sum(lengths) + len(lengths) - 1, most=LONGEST,
+    )  # fmt: skip
 
 
 def show(name: str) -> str:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import obstore
 from obstore.exceptions import BaseError, PreconditionError
 
-from paddock.datasets.fetch.bodies import Again, Answer, Body, Changed, Known, Refused, Verdict, begin, judge
+from paddock.datasets.fetch.bodies import Again, Answer, Body, Changed, Known, Refused, Verdict, begin, judge, name_host
 from paddock.datasets.fetch.buckets import Bucket
 from paddock.datasets.fetch.failures import FetchError
 from paddock.datasets.fetch.listing import Entry
@@ -19,6 +19,7 @@ from paddock.datasets.fetch.meter import FETCHING, Meter
 from paddock.datasets.fetch.parts import Part
 from paddock.datasets.fetch.target import Target
 from paddock.datasets.fetch.tries import Patience, Tries, TryAgain
+from paddock.words.phrases import Phrase, phrase
 
 if TYPE_CHECKING:
     from obstore import GetOptions, GetResult, ObjectMeta
@@ -35,14 +36,15 @@ _MD5 = re.compile(r'"?([0-9a-f]{32})"?')
 
 
 class Anew(Exception):
-    """The object is not the listed one any more. `said`: what shows it, of the bucket."""
+    """The object is not the listed one any more. `said`: what shows it; its {host} is open (`bodies.name_host`)."""
 
-    def __init__(self, said: str) -> None:
+    def __init__(self, said: Phrase) -> None:
         super().__init__(said)
         self.said = said
 
 
-_GONE, _OTHER = "has no such object", "has another object of this name"
+_GONE, _OTHER = phrase("{host} has no such object"), phrase("{host} has another object of this name")
+_BUCKET = phrase("the bucket")
 
 
 def build_entry(meta: ObjectMeta, folder: str) -> Entry:
@@ -87,7 +89,7 @@ class Transfer:
         self.tries = Tries(self.meter, self.patience)
 
     async def run(self) -> None:
-        said = ""
+        said = _OTHER
         for _ in range(MOST_CHANGES + 1):
             try:
                 await (self._fetch_small() if self.entry.size <= SMALL else self._fetch_large())
@@ -95,10 +97,11 @@ class Transfer:
             except Anew as problem:
                 said = problem.said
                 await self._look_again()
-        raise FetchError(
-            f"{self.bucket.show(self.entry.key)} changes while it is fetched: wait until it does not "
-            f"(the bucket {said})"
-        )
+        changing = phrase(
+            "{uri} changes while it is fetched: wait until it does not ({why})",
+            uri=self.bucket.show(self.entry.key), why=name_host(said, _BUCKET),
+        )  # fmt: skip
+        raise FetchError(changing)
 
     @property
     def _tag(self) -> str:
@@ -204,18 +207,20 @@ class Transfer:
         body = begin(known, _read_answer(result, offset))
         if not isinstance(body, Body):
             self._settle(body)
-            raise TryAgain(f"{self.bucket.show(self.entry.key)} was not sent")
+            raise TryAgain(phrase("{uri} was not sent", uri=self.bucket.show(self.entry.key)))
         return result, body
 
     def _settle(self, verdict: Verdict) -> None:
         """Returns where the object is there. Raises `TryAgain`, `Anew` and `FetchError`."""
+        uri = self.bucket.show(self.entry.key)
         match verdict:
-            case Again(said):
-                raise TryAgain(f"{self.bucket.show(self.entry.key)} was cut: the bucket {said}")
+            case Again(part, whole):
+                cut = phrase("{uri} was cut: the bucket sent {part} of {whole} bytes", uri=uri, part=part, whole=whole)
+                raise TryAgain(cut)
             case Changed(said):
                 raise Anew(said)
             case Refused(said):
-                raise FetchError(f"{self.bucket.show(self.entry.key)}: the bucket {said}")
+                raise FetchError(name_host(said, phrase("{uri}: the bucket", uri=uri)))
 
     async def _wait(self, error: Exception) -> None:
         """For the next try. Raises what is no failure that may pass."""
@@ -238,10 +243,12 @@ class Transfer:
             return True
         self._seen = found
         if last:
-            raise FetchError(
-                f"{self.bucket.show(self.entry.key)} has the checksum md5 {found}, and the bucket says {self._wanted}: "
-                "its bytes change on the way; fetch it again"
-            )
+            said = phrase(
+                "{uri} has the checksum md5 {found}, and the bucket says {wanted}: its bytes change on the way; fetch "
+                "it again",
+                uri=self.bucket.show(self.entry.key), found=found, wanted=self._wanted,
+            )  # fmt: skip
+            raise FetchError(said)
         return False
 
     async def _look_again(self) -> None:
@@ -252,11 +259,12 @@ class Transfer:
                 meta = await obstore.head_async(self.bucket.store, before.key)
                 break
             except FileNotFoundError:
-                raise FetchError(
-                    f"{self.bucket.show(before.key)} was removed while the dataset was fetched: fetch it again"
-                ) from None
+                said = phrase(
+                    "{uri} was removed while the dataset was fetched: fetch it again", uri=self.bucket.show(before.key)
+                )
+                raise FetchError(said) from None
             except (BaseError, OSError) as error:
                 await self._wait(error)
         self.entry = Entry(before.name, before.key, meta["size"], read_identity(meta))
         self.meter.expect(self.meter.total + self.entry.size - before.size, self.meter.all_files)
-        self.meter.enter(FETCHING, f"{self.bucket.show(before.key)} has changed")
+        self.meter.enter(FETCHING, str(phrase("{uri} has changed", uri=self.bucket.show(before.key))))

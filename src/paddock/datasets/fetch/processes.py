@@ -15,6 +15,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from paddock.datasets.fetch.failures import NoProgram
+
 _GUARD = str(Path(__file__).parent / "programs" / "guard.py")
 _PR_SET_PDEATHSIG = 1
 _KEPT_BYTES = 16 << 10
@@ -40,9 +42,9 @@ async def run_program(
 ) -> Ended:
     """Runs to the end. `given`: its standard input. `read` gets each line of its standard error, also those that end
     with a carriage return, and returns whether it was one of progress. `read_output` gets each line of its standard
-    output, which is kept where it is absent. Raises FileNotFoundError."""
+    output, which is kept where it is absent. Raises `NoProgram`."""
     if shutil.which(words[0], path=environ.get("PATH")) is None:
-        raise FileNotFoundError(errno.ENOENT, "there is no program", words[0])
+        raise NoProgram(errno.ENOENT, os.strerror(errno.ENOENT), words[0])
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-I", "-S", _GUARD, *words),
         stdin=PIPE if given else DEVNULL,

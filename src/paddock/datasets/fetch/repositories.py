@@ -17,6 +17,7 @@ from paddock.datasets.fetch.failures import FetchError
 from paddock.datasets.fetch.tries import TryAgain
 from paddock.datasets.fetching import Fault
 from paddock.datasets.sources import hide, split_login
+from paddock.words.phrases import phrase
 
 _HELPER = (
     '!f() { test "$1" = get && '
@@ -48,7 +49,7 @@ class Repository:
         for pattern, build in _EXPLANATIONS:
             if re.search(pattern, said, re.IGNORECASE):
                 return build(hide(self.url), revision, _read_fatal(said))
-        return FetchError(f"git cannot fetch {hide(self.url)}: {_read_fatal(said)}")
+        return FetchError(phrase("git cannot fetch {uri}: {why}", uri=hide(self.url), why=_read_fatal(said)))
 
 
 @contextmanager
@@ -56,7 +57,8 @@ def open_repository(url: str, secret: Mapping[str, str], state: str) -> Iterator
     """`state`: the path of the directory for host keys that were seen. A private key is in a directory of its own while
     git runs, which is no place that others mount."""
     if shutil.which("git") is None:
-        raise FetchError("git is not installed on this machine: install it (apt-get install git)", Fault.MACHINE)
+        said = phrase("git is not installed on this machine: install it (apt-get install git)")
+        raise FetchError(said, Fault.MACHINE)
     with tempfile.TemporaryDirectory(prefix="paddock-git-") as private:
         scheme = urlsplit(url).scheme
         environ = _build_environ(private, scheme)
@@ -145,20 +147,24 @@ def _read_fatal(text: str) -> str:
     """The line that tells most."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     told = [line for line in lines if line.startswith(("fatal:", "error:", "ERROR:", "remote:"))]
-    return (told or lines or ["it said nothing"])[0].partition(": ")[2] or (told or lines or ["it said nothing"])[0]
+    first = (told or lines or [str(phrase("it said nothing"))])[0]
+    return first.partition(": ")[2] or first
 
 
 def _refused(url: str, revision: str, said: str) -> Exception:
     return FetchError(
-        f"{url} refuses ({said}): spec.source.secretName names a Secret with username and password, a token, or "
-        "ssh-privatekey"
-    )
+        phrase(
+            "{uri} refuses ({why}): spec.source.secretName names a Secret with username and password, a token, or "
+            "ssh-privatekey",
+            uri=url, why=said,
+        )
+    )  # fmt: skip
 
 
 _EXPLANATIONS = (
     (
         r"no space left|disk quota exceeded",
-        lambda url, revision, said: FetchError("the disk is full: free some space", Fault.MACHINE),
+        lambda url, revision, said: FetchError(phrase("the disk is full: free some space"), Fault.MACHINE),
     ),
     (
         r"authentication failed|could not read (username|password)|terminal prompts disabled|permission denied \(|"
@@ -168,27 +174,36 @@ _EXPLANATIONS = (
     (
         r"host key verification failed|host identification has changed",
         lambda url, revision, said: FetchError(
-            f"the key of the host of {url} is not the one that is known: give the right one as known_hosts in the "
-            "Secret that spec.source.secretName names"
+            phrase(
+                "the key of the host of {uri} is not the one that is known: give the right one as known_hosts in the "
+                "Secret that spec.source.secretName names",
+                uri=url,
+            )
         ),
     ),
     (
         r"certificate (verification|problem)|certificate verify",
         lambda url, revision, said: FetchError(
-            f"the certificate of {url} is not trusted here ({said}): name the file of its authority in the variable "
-            "SSL_CERT_FILE",
+            phrase(
+                "the certificate of {uri} is not trusted here ({why}): name the file of its authority in the variable "
+                "SSL_CERT_FILE",
+                uri=url,
+                why=said,
+            ),
             Fault.MACHINE,
         ),
     ),
     (
         r"repository .*not found|not appear to be a git repository|does not exist|not valid: is this a git repository|"
         r"error: 404|repository not exported|no such file or directory",
-        lambda url, revision, said: FetchError(f"there is no repository {url} ({said}): correct spec.source.uri"),
+        lambda url, revision, said: FetchError(
+            phrase("there is no repository {uri} ({why}): correct spec.source.uri", uri=url, why=said)
+        ),
     ),
     (
         r"could not resolve|connection (refused|reset|timed out|closed)|early eof|rpc failed|hung up unexpectedly|"
         r"unable to connect|failed to connect|network is unreachable|operation too slow|operation timed out|"
         r"unexpected disconnect|error: 5\d\d|couldn't connect|transfer closed",
-        lambda url, revision, said: TryAgain(f"git cannot fetch {url} ({said})"),
+        lambda url, revision, said: TryAgain(phrase("git cannot fetch {uri} ({why})", uri=url, why=said)),
     ),
 )

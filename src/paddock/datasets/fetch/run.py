@@ -14,6 +14,7 @@ from paddock.datasets.fetch.target import Origin, Target
 from paddock.datasets.fetch.tries import Patience
 from paddock.datasets.fetching import Failed, Fetched, Report, Request, change_texts
 from paddock.datasets.sources import BadSource, Kind, Source, find_password, read_source
+from paddock.words.phrases import phrase
 
 _NO_SECRETS = frozenset({"username", "known_hosts"})
 _LEAST_SECRET = 4
@@ -48,7 +49,7 @@ async def _run(request: Request, meter: Meter, patience: Patience) -> Fetched | 
         meter.enter("listing")
         return await _fill(request, source, fetch, meter, patience)
     except BadSource as problem:
-        return Failed(message=f"spec.source.uri: {problem}")
+        return Failed(message=str(phrase("spec.source.{field}: {why}", field="uri", why=str(problem))))
     except FetchError as problem:
         return Failed(message=problem.message, fault=problem.fault)
     except OSError as error:
@@ -89,4 +90,6 @@ def find(source: Source) -> Fetch:
             from paddock.datasets.fetch import hub
 
             return hub.fetch
-    raise FetchError(f"{source.shown} is where it is: nothing of a {source.kind} is fetched")
+    raise FetchError(
+        phrase("{uri} is where it is: nothing of a {kind} is fetched", uri=source.shown, kind=source.kind.value)
+    )

@@ -26,6 +26,7 @@ from paddock.datasets.fetch.transfers import fetch_all
 from paddock.datasets.fetch.tries import Patience, Tries, TryAgain
 from paddock.datasets.fetching import Fetched, Request
 from paddock.datasets.sources import Source
+from paddock.words.phrases import Phrase, phrase
 
 
 async def fetch(request: Request, source: Source, target: Target, meter: Meter, patience: Patience) -> Fetched:
@@ -73,13 +74,13 @@ async def _list(bucket: Bucket, prefix: str, listing: Listing, meter: Meter, pat
     listing.seal()
 
 
-def _explain_nothing(bucket: Bucket, prefix: str, seen: int) -> str:
-    at = bucket.endpoint or "S3"
+def _explain_nothing(bucket: Bucket, prefix: str, seen: int) -> Phrase:
+    where = bucket.name_place(prefix)
     if seen:
-        return (
-            f"{bucket.show(prefix)} at {at} has {seen} objects, and spec.source.include and exclude leave none of them"
+        return phrase(
+            "{uri} has {count} objects, and spec.source.include and exclude leave none of them", uri=where, count=seen
         )
-    return f"{bucket.show(prefix)} at {at} has no objects: correct spec.source.uri; a prefix ends where a name does"
+    return phrase("{uri} has no objects: correct spec.source.uri; a prefix ends where a name does", uri=where)
 
 
 async def _iterate(bucket: Bucket, prefix: str) -> AsyncIterator[Entry]:

@@ -29,6 +29,7 @@ from paddock.datasets.fetch.names import check_name
 from paddock.datasets.fetch.parts import Part
 from paddock.datasets.fetching import STATE_DIRECTORY, Fault
 from paddock.kube.datasets import format_size
+from paddock.words.phrases import phrase
 
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -157,11 +158,11 @@ class Target:
         found = os.statvfs(self._root)
         free = found.f_bavail * found.f_frsize
         if needed > 0 and needed + SPARE_BYTES > free:
-            raise FetchError(
-                f"{self.path}: needs {format_size(needed)}, and {format_size(free)} are free on its disk: free some "
-                "space, or leave files out",
-                Fault.MACHINE,
-            )
+            said = phrase(
+                "{path}: needs {wanted}, and {free} are free on its disk: free some space, or leave files out",
+                path=self.path, wanted=format_size(needed), free=format_size(free),
+            )  # fmt: skip
+            raise FetchError(said, Fault.MACHINE)
 
     def sync(self) -> None:
         """Returns when the disk has all of it, so that a machine that loses power loses nothing that is ready."""
@@ -180,7 +181,8 @@ class Target:
         try:
             fcntl.flock(self._lock_file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise FetchError(f"another process fetches into {self.path}: wait for its end", Fault.MACHINE) from None
+            said = phrase("another process fetches into {path}: wait for its end", path=self.path)
+            raise FetchError(said, Fault.MACHINE) from None
         except OSError:  # a file system without locks
             pass
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from paddock.datasets.fetch.failures import FetchError
 from paddock.datasets.fetch.meter import RETRYING, Meter
 from paddock.datasets.fetching import Fault
+from paddock.words.phrases import Phrase, phrase
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,11 +26,12 @@ class Patience:
 
 
 class TryAgain(Exception):
-    """The source failed in a way that may pass. `reason`: a sentence. `after`: seconds that it asked to wait."""
+    """The source failed in a way that may pass. `reason`: a sentence, in English. `after`: seconds that it asked to
+    wait."""
 
-    def __init__(self, reason: str, after: float = 0.0) -> None:
-        super().__init__(reason)
-        self.reason, self.after = reason, after
+    def __init__(self, reason: Phrase | str, after: float = 0.0) -> None:
+        self.reason, self.after = str(reason), after
+        super().__init__(self.reason)
 
 
 class Tries:
@@ -53,6 +55,7 @@ class Tries:
         """Waits for the next try. Raises `FetchError` (network) after the last."""
         self._failed += 1
         if self._failed >= self._patience.most:
-            raise FetchError(f"{problem.reason}; tried {self._failed} times without getting further", Fault.NETWORK)
+            said = phrase("{why}; tried {count} times without getting further", why=problem.reason, count=self._failed)
+            raise FetchError(said, Fault.NETWORK)
         self._meter.enter(RETRYING, problem.reason)
         await self._sleep(max(self._patience.delay(self._failed), min(problem.after, self._patience.longest)))
