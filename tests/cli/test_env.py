@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 
 from cli.views import RESOURCE, build_manifest
-from paddock.app.programs import read_used
 from paddock.cli.cluster.errors import UserError
 from paddock.cli.output.rows import build_environment_list_cells
 from paddock.cli.submit.environments import (
@@ -138,7 +137,7 @@ def test_a_job_with_its_pods_counts_once() -> None:
 
 
 def list_users(jobs: list[tuple[Resource, Manifest]], pods: list[Manifest]) -> list[str]:
-    return list(map(str, read_users([TINY], starmap(read_plan, jobs), pods, read_used).get("tiny", [])))
+    return list(map(str, read_users([TINY], starmap(read_plan, jobs), pods).get("tiny", [])))
 
 
 def read(*packages: str, **more: Any) -> list[Requirements]:

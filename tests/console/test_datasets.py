@@ -21,7 +21,6 @@ from paddock.kube.calls import Create
 from paddock.kube.errors import Forbidden, NotFound
 from paddock.kube.meta import DATASETS, EVENTS, PODS, Manifest, Resource
 from paddock.views.datasets import read_names, read_use
-from support.consoles import serve_console
 from support.demo import Demo, serve_demo
 from support.places import serve_place
 from support.readers import Reader, reading
@@ -284,7 +283,7 @@ async def test_the_page_of_a_job_links_its_datasets_with_their_states(tmp_path: 
     assert 'href="/new-dataset?name=gone&amp;namespace=default"' in page
 
 
-# -- places without the kind, without rights, without what reads addresses
+# -- places without the kind, without rights
 
 
 @dataclass
@@ -331,11 +330,6 @@ async def test_a_cluster_without_the_kind_says_how_to_install_it(tmp_path: Path,
 async def test_who_may_not_look_into_all_namespaces_names_one(tmp_path: Path) -> None:
     found, page = await read_refused(tmp_path, Forbidden("no"), "/datasets")
     assert found == 200 and "You may not look into all namespaces" in page and "There is no dataset yet" not in page
-
-
-async def test_a_console_that_knows_no_datasets_says_so(tmp_path: Path) -> None:
-    async with serve_console(tmp_path) as served, served.session.get("/datasets") as answer:
-        assert answer.status == 404 and "this console shows no datasets" in await answer.text()
 
 
 # -- the form

@@ -6,12 +6,12 @@ import time
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from aiohttp import web
 
-from paddock.app.consoles.datasets import KnownSources
-from paddock.app.consoles.environments import LocalEnvironments
+from paddock.app.consoles.environments import read_build_log
 from paddock.console.backend import Backend
 from paddock.console.server import Console
 from paddock.kube.calls import Call, Get, List, Listing, T
@@ -56,9 +56,8 @@ async def serve_place(
 ) -> AsyncIterator[Place]:
     """`directory`: where environments are built, and leave their logs."""
     api = Remembered(objects)
-    environments = LocalEnvironments(directory) if local else None
-    datasets = KnownSources(local=local)
-    backend = Backend("test", local, lambda _: api, environments=environments, datasets=datasets)
+    read_log = partial(read_build_log, directory) if local else None
+    backend = Backend("test", local, lambda _: api, read_build_log=read_log)
     console = Console(backend, b"k" * 32)
     runner = web.AppRunner(console.application, access_log=None, shutdown_timeout=1.0)
     await runner.setup()

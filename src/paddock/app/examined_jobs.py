@@ -14,12 +14,12 @@ from contextlib import aclosing
 from dataclasses import dataclass, replace
 
 from paddock.app.history import History, open_log
-from paddock.app.programs import read_used
 from paddock.client.client import Client
 from paddock.doctor.findings import Finding
 from paddock.doctor.job_case import Printed, Surroundings, examine_job
 from paddock.doctor.launch_block import LaunchLog
 from paddock.doctor.log_bytes import LogBytes
+from paddock.environments.images import read_used
 from paddock.history.logs import LogFile
 from paddock.history.records import RunRecord
 from paddock.jobs.apis.registry import KINDS

@@ -52,11 +52,3 @@ def explain_images(job: Job, environments: Sequence[Manifest]) -> dict[str, str]
             if message := explain_no_content(str(container.get("image") or ""), pod, environments):
                 found.setdefault(message, str(rank))
     return found
-
-
-def read_used(pod: Manifest, environments: Iterable[Manifest]) -> frozenset[str]:
-    """The names of the Environments that the containers of `pod` run in."""
-    known, spec = tuple(environments), pod.get("spec") or {}
-    containers = (*(spec.get("initContainers") or ()), *(spec.get("containers") or ()))
-    found = (read_content(str(each.get("image") or ""), pod, known) for each in containers)
-    return frozenset(content.environment for content in found if content is not None)

@@ -5,20 +5,16 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Protocol
 
 from paddock.history.log_shelf import OpenLog
 from paddock.jobs.model import CauseRecord, Job, Settings
 from paddock.kube.api import Api
 from paddock.kube.meta import Manifest, Resource
 from paddock.kube.times import Moment
-from paddock.words.phrases import Phrase
-from paddock.words.problems import Problem
 
 WhyNot = Callable[[Api, Job, Moment], Awaitable[Sequence[CauseRecord]]]
 """What a job would wait for if it were created now; nothing if it would start. Raises `ApiError`."""
-RefuseEdit = Callable[[Mapping[str, Any], Mapping[str, Any]], Iterable[Problem]]
-"""(new, old) -> a problem for each field that no edit may change."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,82 +122,6 @@ class Metrics(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class WantedEnvironment:
-    """What somebody typed: `python` is one of `Environments.pythons` or empty, `requirements` a requirements.txt,
-    `images` patterns."""
-
-    name: str
-    python: str = ""
-    requirements: str = ""
-    images: tuple[str, ...] = ()
-
-
-class Environments(Protocol):
-    """What builds the environments of this place. Their definitions are objects of the API."""
-
-    @property
-    def pythons(self) -> Sequence[str]:
-        """Versions to choose from, the newest first: `3.12`."""
-        ...
-
-    def read(self, wanted: WantedEnvironment) -> Manifest | Sequence[Phrase]:
-        """The object to create, or everything that is wrong with the requirements."""
-        ...
-
-    def read_used(self, pod: Manifest, environments: Sequence[Manifest]) -> Collection[str]:
-        """The names of those that the containers of a pod run in."""
-        ...
-
-    def request_build(self, now: Moment) -> Manifest:
-        """The merge patch that asks for a build."""
-        ...
-
-    async def read_log(self, environment: Manifest) -> str:
-        """The end of what its build printed, without passwords; empty before there was one."""
-        ...
-
-
-@dataclass(frozen=True, slots=True)
-class WantedDataset:
-    """What somebody typed; what is empty was not typed. `uri` may hold a password."""
-
-    namespace: str
-    name: str
-    uri: str = field(default="", repr=False)
-    sha256: str = ""
-    revision: str = ""
-    endpoint: str = ""
-    region: str = ""
-    include: tuple[str, ...] = ()
-    exclude: tuple[str, ...] = ()
-    secret: str = ""
-    size: str = ""
-    storage_class: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class ShownSource:
-    """The address of a Dataset, as a page may show it: without a password. `kind`: `http`, `s3`, `git`; empty for an
-    address that cannot be read. `copied`: False where the files stay where they are."""
-
-    address: str
-    kind: str
-    copied: bool
-
-
-class Datasets(Protocol):
-    """What is known of the addresses of datasets."""
-
-    def read(self, wanted: WantedDataset) -> Manifest | Sequence[tuple[str, Phrase]]:
-        """The object to create, or everything that is wrong: (field of `WantedDataset`, sentence)."""
-        ...
-
-    def show(self, uri: str) -> ShownSource:
-        """Never raises."""
-        ...
-
-
-@dataclass(frozen=True, slots=True)
 class Printing:
     """A job of a list. `over`: it will print nothing more."""
 
@@ -283,12 +203,11 @@ class Backend:
     sparks: Callable[[Identity], Sparks] | None = None
     """The loss of many of these jobs at once."""
     why_not: WhyNot | None = None
-    refuse_edit: RefuseEdit | None = None
     rights: Callable[[Identity], Rights] | None = None
     """None where the reader may do all that the API can."""
-    environments: Environments | None = None
-    """What images stand for here; not on a cluster."""
-    datasets: Datasets | None = None
+    read_build_log: Callable[[Manifest], Awaitable[str]] | None = None
+    """(Environment) -> the end of what its build printed, without passwords; empty before there was one. None on a
+    cluster, which has no environments."""
     token_login: TokenLogin | None = None
     """None where one signs in with a link that a command prints."""
     silent_since: Callable[[Identity], Moment | None] | None = None

@@ -48,6 +48,14 @@ def find_problems(asked: Asked) -> list[tuple[str, Phrase]]:
     ]
 
 
+def find_unreachable(asked: Asked) -> Phrase | None:
+    """What is wrong with the address on a cluster, whose pods see no directory of this machine."""
+    if not asked.uri.startswith("file://"):
+        return None
+    uri = hide(asked.uri)
+    return phrase("{uri} is a directory of this machine: pods of a cluster cannot mount it", uri=uri)
+
+
 def build_manifest(asked: Asked, namespace: str) -> Manifest:
     """Of what has no problems."""
     source: dict[str, Any] = {

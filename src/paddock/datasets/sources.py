@@ -177,6 +177,27 @@ def _is_plain(scheme: str, rest: str) -> bool:
     return scheme.lower() in _WITHOUT_LOGIN or (not scheme and rest.startswith("/") and not rest.startswith("//"))
 
 
+@dataclass(frozen=True, slots=True)
+class ShownSource:
+    """An address as a page or a table may show it."""
+
+    address: str
+    """Without a password."""
+    kind: str
+    """`http`, `s3`, `git`, …; empty for an address that cannot be read."""
+    copied: bool
+    """False where the files stay where they are."""
+
+
+def show_source(uri: str) -> ShownSource:
+    """Never raises."""
+    try:
+        source = read_source(uri)
+    except BadSource:
+        return ShownSource(hide(uri), "", copied=True)
+    return ShownSource(source.shown, source.kind.value, source.copied)
+
+
 def read_source(uri: str) -> Source:
     """The source that an address names. Raises `BadSource`."""
     scheme, rest = _split_scheme(uri)

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from fnmatch import fnmatchcase
 from typing import Any
 
-from paddock.environments.definition import Definition
+from paddock.environments.definition import Definition, read_definition
 from paddock.kube.meta import annotations_of
 from paddock.kube.nearness import nearest, rank
 from paddock.words.phrases import Phrase, phrase
@@ -25,6 +25,14 @@ def read_named(image: str, pod: Mapping[str, Any]) -> str:
     """The Environment in the pod's annotation; `host` (the machine's programs) for a pod without an image; empty if
     the image decides."""
     return annotations_of(pod).get(ANNOTATION, "") or ("" if image else "host")
+
+
+def read_used(pod: Mapping[str, Any], environments: Iterable[Mapping[str, Any]]) -> frozenset[str]:
+    """The names of the Environments (objects of the API) that the containers of `pod` run in."""
+    known, spec = tuple(map(read_definition, environments)), pod.get("spec") or {}
+    containers = (*(spec.get("initContainers") or ()), *(spec.get("containers") or ()))
+    found = (choose_for_pod(str(each.get("image") or ""), pod, known) for each in containers)
+    return frozenset(each.name for each in found if each is not None)
 
 
 def choose_for_pod(image: str, pod: Mapping[str, Any], definitions: Iterable[Definition]) -> Definition | None:

@@ -6,8 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from paddock.environments.definition import BUILD_REQUESTED
 from paddock.environments.requirement_files import Requirements
 from paddock.kube.meta import ENVIRONMENTS, Manifest
+from paddock.kube.times import Moment
+
+PYTHONS = ("3.14", "3.13", "3.12", "3.11", "3.10", "3.9", "3.8")
+"""To choose from, the newest first: those that uv finds or fetches. Older ones have few wheels of either framework."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +50,11 @@ def build_manifest(name: str, read: Sequence[Requirements], settings: Settings) 
         "metadata": {"name": name},
         "spec": {key: value for key, value in spec.items() if value},
     }
+
+
+def build_request(now: Moment) -> Manifest:
+    """The merge patch that asks for a build."""
+    return {"metadata": {"annotations": {BUILD_REQUESTED: f"{now:.6f}"}}}
 
 
 def read_variables(variables: Sequence[str]) -> dict[str, str]:

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from paddock.environments.images import read_used
 from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.model import Rank, Settings
 from paddock.jobs.objects.pods import build_pod
 from paddock.kube.datasets import mounts_claim
 from paddock.kube.meta import PODS, Key, Manifest, Resource, controller_of, key_of, uid_of
 from paddock.views.stored import read_stored
-
-ReadUsed = Callable[[Manifest, Sequence[Manifest]], Collection[str]]
-"""(pod, Environments) -> the names of those that its containers run in; `app.programs.read_used`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +47,7 @@ def read_plan(resource: Resource, manifest: Manifest) -> Plan:
 
 
 def read_users(
-    environments: Sequence[Manifest], jobs: Iterable[Plan], pods: Iterable[Manifest], read_used: ReadUsed
+    environments: Sequence[Manifest], jobs: Iterable[Plan], pods: Iterable[Manifest]
 ) -> dict[str, list[User]]:
     """By the name of the Environment: first unfinished jobs, whose pods may be recreated, then running pods."""
     found: dict[str, list[User]] = {}

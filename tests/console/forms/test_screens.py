@@ -24,7 +24,6 @@ from paddock.kube.api import Api, Event
 from paddock.kube.calls import Call, Replace, T
 from paddock.kube.errors import Forbidden, Unavailable
 from paddock.kube.meta import Resource
-from paddock.webhook.immutable import find_changed
 from support.readers import Reader, visiting
 
 JOBS = KUBEFLOW_PYTORCH.resource
@@ -53,7 +52,7 @@ class Browser:
 async def browser(tmp_path: Path) -> AsyncIterator[Browser]:
     api = await LocalApi.open(tmp_path / "cluster")
     await apply_crds(api, build_crds())
-    backend = Backend("here", True, lambda _: api, why_not=fetch_waits, refuse_edit=find_changed)
+    backend = Backend("here", True, lambda _: api, why_not=fetch_waits)
     console = Console(backend, b"k" * 32)
     async with visiting(console) as client:
         yield Browser(client, api)

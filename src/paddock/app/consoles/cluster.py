@@ -19,7 +19,6 @@ from typing import TypeAlias
 from urllib.parse import urlsplit
 
 from paddock.app.cluster import install_signal_handlers
-from paddock.app.consoles.datasets import KnownSources
 from paddock.app.consoles.heartbeat import asking
 from paddock.app.consoles.hosts import find_host
 from paddock.app.consoles.links import Link
@@ -40,7 +39,6 @@ from paddock.console.tickets import name_host
 from paddock.kube.meta import PODS
 from paddock.serving.server import HttpServer
 from paddock.version import __version__
-from paddock.webhook.immutable import find_changed
 from paddock.words.phrases import phrase
 
 log = logging.getLogger("paddock.console")
@@ -107,10 +105,9 @@ async def open_backend(
         try:
             yield Backend(
                 shown.name, False, lambda _: client,
-                options=shown.options, kubectl=shown.kubectl, why_not=fetch_cluster_waits, refuse_edit=find_changed,
+                options=shown.options, kubectl=shown.kubectl, why_not=fetch_cluster_waits,
                 rights=lambda _: rights, silent_since=lambda _: client.silent_since, namespace=config.namespace,
                 logs=lambda _: logs, metrics=metrics,
-                datasets=KnownSources(local=False),
             )  # fmt: skip
         finally:
             await metrics.close()
@@ -186,10 +183,9 @@ async def _run_readers(
     metrics = SampledMetrics(readers.connect)
     backend = Backend(
         shown.name, False, readers.connect,
-        options=shown.options, kubectl=shown.kubectl, why_not=fetch_cluster_waits, refuse_edit=find_changed,
+        options=shown.options, kubectl=shown.kubectl, why_not=fetch_cluster_waits,
         rights=readers.rights, token_login=readers, silent_since=readers.silent_since, namespace=server.namespace,
         logs=readers.logs, metrics=metrics,
-        datasets=KnownSources(local=False),
     )  # fmt: skip
     hosts = frozenset({*options.hosts, FORWARDED_HOST})
     console = Console(backend, secrets.token_bytes(32), hosts, behind_tls=options.behind_tls)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import time
+from functools import partial
 
-from paddock.app.consoles.datasets import KnownSources
-from paddock.app.consoles.environments import LocalEnvironments
+from paddock.app.consoles.environments import read_build_log
 from paddock.app.consoles.logs import LocalLogs
 from paddock.app.consoles.used.recorded import LocalMetrics
 from paddock.app.consoles.used.sparks import KeptSparks
@@ -21,7 +21,6 @@ from paddock.jobs.model import Settings
 from paddock.jobs.names import output_name
 from paddock.kube.api import Api
 from paddock.kube.meta import Manifest, name_of, namespace_of, uid_of
-from paddock.webhook.immutable import find_changed
 
 KUBECTL = "KUBECONFIG=$(paddock kubeconfig) kubectl"
 
@@ -39,11 +38,9 @@ def build_backend(api: Api, home: Home, machine: str, settings: Settings | None 
         metrics=lambda _: metrics,
         sparks=lambda _: sparks,
         why_not=fetch_waits,
-        refuse_edit=find_changed,
         find_outputs=lambda job: _find_outputs(home, job),
         settings=settings,
-        environments=LocalEnvironments(home.cache / "environments"),
-        datasets=KnownSources(local=True),
+        read_build_log=partial(read_build_log, home.cache / "environments"),
     )
 
 

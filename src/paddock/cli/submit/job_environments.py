@@ -12,12 +12,13 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from paddock.app.programs import explain_images, read_used
+from paddock.app.programs import explain_images
 from paddock.cli.cluster.errors import UserError
 from paddock.cli.cluster.places import ClusterChoice
 from paddock.cli.submit.file_environments import Needed, Notify, prepare_environment, refresh_environments
 from paddock.cli.submit.workdir import place_directories
 from paddock.environments.failures import redact
+from paddock.environments.images import read_used
 from paddock.environments.sources import Source, read_source
 from paddock.jobs.labels import REQUIREMENTS_DIGEST_ANNOTATION
 from paddock.jobs.model import Job, Rank, Settings

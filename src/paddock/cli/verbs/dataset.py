@@ -29,7 +29,7 @@ from paddock.cli.output.rows import with_namespace
 from paddock.cli.output.streams import print_line, write_json
 from paddock.cli.output.terminal import print_table, stderr, stdout
 from paddock.cli.verb import VerbGroup
-from paddock.datasets.manifests import Asked, build_manifest, find_problems
+from paddock.datasets.manifests import Asked, build_manifest, find_problems, find_unreachable
 from paddock.jobs.apis.registry import KINDS
 from paddock.kube.datasets import read_claim
 from paddock.kube.errors import AlreadyExists, NotFound
@@ -108,10 +108,8 @@ def create(name: str, replace: bool, waits: bool, namespace: str, **typed: Any) 
     manifest = build_manifest(asked, namespace)
 
     async def work(client: Client, place: ClusterChoice) -> None:
-        if asked.uri.startswith("file://") and place.home is None:
-            raise UserError(
-                phrase("{uri} is a directory of this machine: pods of a cluster cannot mount it", uri=asked.uri)
-            )
+        if place.home is None and (unreachable := find_unreachable(asked)):
+            raise UserError(unreachable)
         said = phrase("{object} created", object=f"dataset/{name}")
         try:
             made = await client.create(DATASETS, manifest, strict=True)

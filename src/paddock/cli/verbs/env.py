@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from paddock.app.home import Home
-from paddock.app.programs import read_used
 from paddock.cli.cluster.complete import complete_environments
 from paddock.cli.cluster.errors import Failed, UserError
 from paddock.cli.cluster.lookup import explain_near, fetch_all
@@ -355,7 +354,7 @@ def rm(name: str, files: bool) -> None:
         environment = await fetch_environment(client, name)
         others = [each for each in (await client.list(ENVIRONMENTS)).items if name_of(each) != name]
         jobs, pods = await fetch_all(client, KINDS, ""), (await client.list(PODS)).items
-        if users := read_users([environment, *others], starmap(read_plan, jobs), pods, read_used).get(name):
+        if users := read_users([environment, *others], starmap(read_plan, jobs), pods).get(name):
             user: Phrase | str = str(users[0])
             if len(users) > 1:
                 user = phrase("{names} and {count} more", names=user, count=len(users) - 1)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from paddock.console.addresses import ENVIRONMENT, address_of_environment
 from paddock.console.page_context import Action, Missing, PageContext, Redirect
+from paddock.environments.manifests import build_request
 from paddock.kube.errors import NotFound
 from paddock.kube.meta import ENVIRONMENTS
 from paddock.words.phrases import Phrase, phrase
@@ -13,10 +14,10 @@ from paddock.words.phrases import Phrase, phrase
 
 async def build(page: PageContext, _posted: Mapping[str, str]) -> Redirect | Phrase:
     name = page.path["name"]
-    if page.backend.environments is None:
+    if page.backend.read_build_log is None:
         return phrase("no environment is built here")
     try:
-        await page.api.patch(ENVIRONMENTS, "", name, page.backend.environments.request_build(page.now))
+        await page.api.patch(ENVIRONMENTS, "", name, build_request(page.now))
     except NotFound:
         raise Missing(phrase("there is no environment {name}", name=name)) from None
     return Redirect(address_of_environment(name))

@@ -7,18 +7,17 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from paddock.console.addresses import DATASET, address_of_job
-from paddock.console.backend import Datasets
 from paddock.console.feed import Topic
 from paddock.console.page_context import Missing, PageContext, Screen
 from paddock.console.screens.datasets import (
     build_row,
     error_of,
     explain_error,
-    find_known,
     list_topics_of,
     read_uses,
     write_command,
 )
+from paddock.datasets.sources import show_source
 from paddock.kube.meta import DATASETS, EVENTS
 from paddock.views.datasets import (
     DatasetRow,
@@ -47,18 +46,18 @@ def list_topics(path: Mapping[str, str], _query: Mapping[str, str]) -> Sequence[
 
 
 async def build(page: PageContext) -> Mapping[str, Any]:
-    known, row = find_known(page), find_dataset(page)
+    row = find_dataset(page)
     namespace = row.key.namespace
     users = find_users([row], read_uses(page, namespace)).get(row.key, [])
     events = build_event_rows(each for each in page.objects(Topic(EVENTS, namespace)) if is_about_dataset(each, row))
-    copied = known.show(row.uri).copied
+    copied = show_source(row.uri).copied
     return {
-        "row": build_row(page, known, row, users),
+        "row": build_row(page, row, users),
         "said": page.translate(find_rest(row.status)),
         "status": row.status,
         "facts": row,
         "copied": copied,
-        "fields": [(name, value) for name in _FIELDS if (value := _show(row.source, name, known))],
+        "fields": [(name, value) for name in _FIELDS if (value := _show(row.source, name))],
         "users": [_show_user(each) for each in users[:MOST_USERS]],
         "more": max(0, len(users) - MOST_USERS),
         "mount": f"--data {row.key.name}:/data",
@@ -100,11 +99,11 @@ def _list_commands(page: PageContext, row: DatasetRow) -> Mapping[str, str]:
     }
 
 
-def _show(source: Mapping[str, Any], name: str, known: Datasets) -> str:
+def _show(source: Mapping[str, Any], name: str) -> str:
     """A field of the source; patterns stand in one line."""
     value = source.get(name)
     if name == "endpoint" and value:
-        return known.show(str(value)).address
+        return show_source(str(value)).address
     return ", ".join(map(str, value)) if isinstance(value, list) else str(value or "")
 
 

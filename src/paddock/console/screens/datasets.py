@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from paddock.console.addresses import address_of_dataset
-from paddock.console.backend import Datasets
 from paddock.console.feed import Cache, Topic
-from paddock.console.page_context import Missing, PageContext, Screen
+from paddock.console.page_context import PageContext, Screen
 from paddock.console.screens.listed import link_to
+from paddock.datasets.sources import show_source
 from paddock.jobs.apis.registry import KINDS
 from paddock.kube.datasets import Phase, format_size
 from paddock.kube.errors import ApiError, Forbidden, NotFound
@@ -40,7 +40,6 @@ def list_topics_of(namespace: str) -> list[Topic]:
 
 
 async def build(page: PageContext) -> Mapping[str, Any]:
-    known = find_known(page)
     namespace, text = page.query.get("namespace", ""), page.query.get("q", "")
     error = error_of(page, namespace)
     found = page.read(Topic(DATASETS, namespace), read_dataset_row)
@@ -49,7 +48,7 @@ async def build(page: PageContext) -> Mapping[str, Any]:
     users = find_users(shown, read_uses(page, namespace))
     hidden = isinstance(error, Forbidden)
     return {
-        "rows": [build_row(page, known, row, users.get(row.key, [])) for row in cut_part(shown, part)],
+        "rows": [build_row(page, row, users.get(row.key, [])) for row in cut_part(shown, part)],
         "total": len(shown),
         "part": part,
         "link": link_to(page.query),
@@ -61,13 +60,6 @@ async def build(page: PageContext) -> Mapping[str, Any]:
         "error": page.say(explain_error(page, error)) if error and not hidden else "",
         "command": f"paddock dataset create{page.backend.options} NAME --from URL",
     }
-
-
-def find_known(page: PageContext) -> Datasets:
-    """Raises `Missing` where the console was given nothing of datasets."""
-    if page.backend.datasets is None:
-        raise Missing(phrase("this console shows no datasets"))
-    return page.backend.datasets
 
 
 def error_of(page: PageContext, namespace: str) -> ApiError | None:
@@ -87,8 +79,8 @@ def read_uses(page: PageContext, namespace: str) -> list[JobUse]:
     return [use for topic in list_topics_of(namespace)[1:] for use in page.read(topic, read_use)]
 
 
-def build_row(page: PageContext, known: Datasets, row: DatasetRow, users: Sequence[JobUse]) -> Mapping[str, Any]:
-    status, source = row.status, known.show(row.uri)
+def build_row(page: PageContext, row: DatasetRow, users: Sequence[JobUse]) -> Mapping[str, Any]:
+    status, source = row.status, show_source(row.uri)
     return {
         "name": status.name,
         "namespace": status.namespace,

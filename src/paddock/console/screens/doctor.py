@@ -18,6 +18,7 @@ from paddock.console.page_context import PageContext, Screen
 from paddock.doctor.findings import Finding
 from paddock.doctor.job_case import Printed, Surroundings, examine_job
 from paddock.doctor.log_bytes import LogBytes
+from paddock.environments.images import read_used
 from paddock.history.log_shelf import OpenLog
 from paddock.kube.errors import ApiError
 from paddock.kube.meta import ENVIRONMENTS, Manifest, is_controlled_by, name_of
@@ -130,14 +131,14 @@ async def _look_around(
     page: PageContext, stored: StoredJob, pods: Sequence[Manifest], printed: Collection[str]
 ) -> Surroundings:
     cores = await _find_cores(page, stored, printed)
-    environments, backend = page.backend.environments, page.backend
-    if environments is None:
+    backend = page.backend
+    if backend.read_build_log is None:
         return Surroundings(cores, local=backend.local)
     try:
         known = (await page.api.list(ENVIRONMENTS)).items
     except ApiError:
         return Surroundings(cores, local=backend.local)
-    used = {name for pod in pods for name in environments.read_used(pod, known)}
+    used = {name for pod in pods for name in read_used(pod, known)}
     chosen = next((each for each in known if name_of(each) in used), None)
     if chosen is None:
         return Surroundings(cores, local=backend.local)

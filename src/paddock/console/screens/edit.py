@@ -33,6 +33,7 @@ from paddock.kube.meta import Manifest, Resource
 from paddock.manifests.edits import write_document
 from paddock.preflight import explain_problem
 from paddock.views.stored import read_stored
+from paddock.webhook.immutable import find_changed
 from paddock.words.phrases import Foreign, Phrase, phrase
 
 Note = Mapping[str, Any]
@@ -151,7 +152,7 @@ def _find_edited(draft: Draft) -> Manifest | None:
 def _refuse(page: PageContext, edited: Manifest, stored: Manifest) -> list[str]:
     """What no edit may change."""
     moved = find_moved(stored, edited)
-    problems = page.backend.refuse_edit(edited, stored) if page.backend.refuse_edit else ()
+    problems = find_changed(edited, stored)
     return [*([page.say(moved)] if moved else []), *(explain_problem(each, page.language) for each in problems)]
 
 

@@ -26,7 +26,7 @@ def list_topics(_path: Mapping[str, str], _query: Mapping[str, str]) -> Sequence
 
 
 async def build(page: PageContext) -> Mapping[str, Any]:
-    if page.backend.environments is None:
+    if page.backend.read_build_log is None:
         raise Missing(ONLY_HERE)
     known, name = page.objects(Topic(ENVIRONMENTS)), page.path["name"]
     found = next((each for each in known if name_of(each) == name), None)
@@ -39,7 +39,7 @@ async def build(page: PageContext) -> Mapping[str, Any]:
         "users": [show_user(each) for each in users[:MOST_USERS]],
         "more": max(0, len(users) - MOST_USERS),
         "manifest": write_document(hide_addresses(without_server_fields(found))),
-        "log": await page.backend.environments.read_log(found),
+        "log": await page.backend.read_build_log(found),
         "may_build": row.phase in ("Pending", "Failed") and await page.may("patch", ENVIRONMENTS, ""),
         "may_delete": await page.may("delete", ENVIRONMENTS, ""),
         "again": SECONDS if row.phase == "Building" else 0.0,

@@ -25,7 +25,7 @@ def list_topics(_path: Mapping[str, str], _query: Mapping[str, str]) -> Sequence
 
 
 async def build(page: PageContext) -> Mapping[str, Any]:
-    if page.backend.environments is None:
+    if page.backend.read_build_log is None:
         return {"elsewhere": page.say(ONLY_HERE), "rows": []}
     found = sorted(page.objects(Topic(ENVIRONMENTS)), key=name_of)
     users = list_users(page, found)
@@ -36,9 +36,7 @@ async def build(page: PageContext) -> Mapping[str, Any]:
 def list_users(page: PageContext, environments: Sequence[Manifest]) -> dict[str, list[User]]:
     """By the name of the Environment: the jobs, and the pods of no job."""
     jobs = [plan for kind in KINDS for plan in page.read(Topic(kind), read_plan)]
-    if page.backend.environments is None:
-        return {}
-    read = read_users(environments, jobs, page.objects(Topic(PODS)), page.backend.environments.read_used)
+    read = read_users(environments, jobs, page.objects(Topic(PODS)))
     return {name: count_users(users, jobs) for name, users in read.items()}
 
 

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from paddock.console.addresses import address_of_dataset
-from paddock.console.backend import WantedDataset
 from paddock.console.feed import Topic
 from paddock.console.page_context import PageContext, Redirect, Screen
-from paddock.console.screens.datasets import error_of, explain_error, find_known
+from paddock.console.screens.datasets import error_of, explain_error
+from paddock.datasets.manifests import Asked, build_manifest, find_problems, find_unreachable
 from paddock.kube.errors import AlreadyExists, ApiError, Forbidden, Invalid, NotFound
 from paddock.kube.meta import DATASETS, Manifest
 from paddock.kube.validation.names import DNS_LABEL
@@ -20,15 +20,19 @@ from paddock.words.phrases import Foreign, Phrase, phrase
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """One input. `id`: of `WantedDataset`. `path`: of its value in the manifest. `hint`: what is typed, as an example.
-    `about`: a sentence below it. `cluster`: it is only asked for on a cluster."""
+    """One input."""
 
     id: str
+    """Of `Asked`, or `namespace`."""
     path: str
+    """Of its value in the manifest."""
     label: Phrase
     hint: str = ""
+    """What is typed, as an example."""
     about: Phrase | None = None
+    """A sentence below it."""
     cluster: bool = False
+    """It is only asked for on a cluster."""
 
 
 WHAT = (
@@ -78,28 +82,30 @@ async def build(page: PageContext) -> Mapping[str, Any]:
 
 async def receive(page: PageContext, posted: Mapping[str, str]) -> Mapping[str, Any] | Redirect:
     typed = {each.id: posted.get(each.id, "").strip() for each in (*WHAT, *MORE)}
-    wrong = await _make(page, read_wanted(typed))
+    wrong = await _make(page, read_asked(typed), typed["namespace"])
     return _show(page, typed, wrong) if wrong else Redirect(address_of_dataset(typed["namespace"], typed["name"]))
 
 
-def read_wanted(typed: Mapping[str, str]) -> WantedDataset:
+def read_asked(typed: Mapping[str, str]) -> Asked:
     """Patterns stand on lines, or between commas. Pure."""
     lists = {
         name: tuple(each for part in re.split(r"[,\n]", typed[name]) if (each := part.strip()))
         for name in ("include", "exclude")
     }
-    return WantedDataset(**{**typed, **lists})  # type: ignore[arg-type]
+    given = {name: text for name, text in typed.items() if name != "namespace"}
+    return Asked(**{**given, **lists})  # type: ignore[arg-type]
 
 
-async def _make(page: PageContext, wanted: WantedDataset) -> Wrong:
+async def _make(page: PageContext, asked: Asked, namespace: str) -> Wrong:
     """What is wrong; nothing if it is created."""
-    found = find_known(page).read(wanted)
-    problems = [] if isinstance(found, Mapping) else [(field, page.say(said)) for field, said in found]
-    if not DNS_LABEL.allows(wanted.namespace):
-        problems.append(("namespace", page.say(phrase("the name of a namespace is wanted, as in default"))))
-    if problems or not isinstance(found, Mapping):
-        return gather(problems)
-    return await _create(page, found)
+    problems = find_problems(asked)
+    if not page.backend.local and (unreachable := find_unreachable(asked)):
+        problems.append(("uri", unreachable))
+    if not DNS_LABEL.allows(namespace):
+        problems.append(("namespace", phrase("the name of a namespace is wanted, as in default")))
+    if problems:
+        return gather((field, page.say(said)) for field, said in problems)
+    return await _create(page, build_manifest(asked, namespace))
 
 
 def gather(problems: Iterable[tuple[str, str]]) -> Wrong:
@@ -138,7 +144,6 @@ def place_problem(path: str, said: str) -> tuple[str, str]:
 
 
 def _show(page: PageContext, typed: Mapping[str, str], wrong: Wrong) -> Mapping[str, Any]:
-    find_known(page)
     error = error_of(page, "")
     local = page.backend.local
 

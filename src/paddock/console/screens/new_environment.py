@@ -4,18 +4,35 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from paddock.console.addresses import address_of_environment
-from paddock.console.backend import WantedEnvironment
 from paddock.console.feed import Topic
 from paddock.console.page_context import Missing, PageContext, Redirect, Screen
 from paddock.console.screens.environments import ONLY_HERE
+from paddock.environments.manifests import PYTHONS, Settings, build_manifest, build_request
+from paddock.environments.requirement_files import Requirements, read_requirements
 from paddock.kube.errors import AlreadyExists, ApiError
-from paddock.kube.meta import ENVIRONMENTS
+from paddock.kube.meta import ENVIRONMENTS, Manifest
 from paddock.words.phrases import Foreign, phrase
 
 _BUILD = "build"
+_FILE = "requirements.txt"
+
+
+@dataclass(frozen=True, slots=True)
+class WantedEnvironment:
+    """What somebody typed."""
+
+    name: str
+    python: str = ""
+    """One of `PYTHONS`, or empty."""
+    requirements: str = ""
+    """A requirements.txt."""
+    images: tuple[str, ...] = ()
+    """Patterns."""
 
 
 def list_topics(_path: Mapping[str, str], _query: Mapping[str, str]) -> Sequence[Topic]:
@@ -42,16 +59,15 @@ def read_wanted(posted: Mapping[str, str]) -> WantedEnvironment:
 
 async def _create(page: PageContext, wanted: WantedEnvironment, at_once: bool) -> list[str]:
     """What is wrong; nothing if it is created."""
-    assert page.backend.environments is not None
-    found = page.backend.environments.read(wanted)
-    problems = [] if isinstance(found, Mapping) else [page.say(each) for each in found]
+    read = read_requirements(_FILE, partial(_read_file, wanted))
+    problems = [page.say(each) for each in read.problems]
     if not wanted.name:
         problems.insert(0, page.say(phrase("a name is wanted, as in team-3.12")))
-    if problems or not isinstance(found, Mapping):
+    if problems:
         return problems
+    found = _build_manifest(wanted, read)
     if at_once:
-        request = page.backend.environments.request_build(page.now)
-        found = {**found, "metadata": {**found["metadata"], **request["metadata"]}}
+        found = {**found, "metadata": {**found["metadata"], **build_request(page.now)["metadata"]}}
     try:
         await page.api.create(ENVIRONMENTS, found, strict=True)
     except AlreadyExists:
@@ -61,11 +77,22 @@ async def _create(page: PageContext, wanted: WantedEnvironment, at_once: bool) -
     return []
 
 
+def _read_file(wanted: WantedEnvironment, file: str) -> str:
+    """What is typed in a browser reads no file of this machine."""
+    if file != _FILE:
+        raise FileNotFoundError(2, "", file)
+    return wanted.requirements
+
+
+def _build_manifest(wanted: WantedEnvironment, read: Requirements) -> Manifest:
+    python = f"=={wanted.python}.*" if wanted.python else ""
+    return build_manifest(wanted.name, [read], Settings(images=wanted.images, python=python))
+
+
 def _show(page: PageContext, wanted: WantedEnvironment, at_once: bool, problems: Sequence[str]) -> Mapping[str, Any]:
-    if page.backend.environments is None:
+    if page.backend.read_build_log is None:
         raise Missing(ONLY_HERE)
-    pythons = page.backend.environments.pythons
-    return {"wanted": wanted, "at_once": at_once, "problems": problems, "pythons": pythons}
+    return {"wanted": wanted, "at_once": at_once, "problems": problems, "pythons": PYTHONS}
 
 
 SCREEN = Screen(
