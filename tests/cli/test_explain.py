@@ -132,12 +132,8 @@ def test_no_log_is_advised_of_a_program_that_was_not_started() -> None:
 
 def test_a_job_without_a_recorded_cause_is_explained_as_such() -> None:
     manifest = read_manifest("wide_and_deep")
-    assert build_explanation(manifest, Status(), NOW, "en")[1] == (
-        "nothing is recorded: no operator has looked at the job yet"
-    )
-    assert (
-        build_explanation(manifest, Status(phase=Phase.RUNNING), NOW, "zh")[1] == "没有记录原因：它的全部 Pod 都在运行"
-    )
+    assert build_explanation(manifest, Status(), NOW, "en")[1] == ("no operator has looked at the job yet")
+    assert build_explanation(manifest, Status(phase=Phase.RUNNING), NOW, "zh")[1] == "运行正常：全部 Pod 都在运行"
 
 
 def managed_elsewhere() -> Manifest:
@@ -160,7 +156,7 @@ def test_of_a_running_job_it_says_what_would_start_again(annotations: dict[str, 
     manifest = read_manifest("pytorch_mnist")
     manifest["metadata"]["annotations"] = annotations
     lines = build_explanation(manifest, Status(phase=Phase.RUNNING), NOW, "en")
-    assert lines[1] == "nothing is recorded: all of its pods run"
+    assert lines[1] == "running: all of its pods run"
     assert lines[2] == said
     ended = build_explanation(manifest, Status(phase=Phase.COMPLETED), NOW, "en")
     assert said not in ended
@@ -171,7 +167,7 @@ def test_of_a_running_job_that_was_edited_wrongly_it_says_what_is_wrong_and_what
     manifest = read_manifest("wide_and_deep")
     lines = build_explanation(manifest, Status(phase=Phase.RUNNING, problem=problem), NOW, "en")
     assert lines[1].startswith("the manifest was edited and is wrong: spec.worker.replicas: found 0")
-    assert not any("nothing is recorded" in line for line in lines)
+    assert not any("all of its pods run" in line for line in lines)
     assert lines[-1] == "next: KUBECONFIG=$(paddock kubeconfig) kubectl edit paddlejob wide-ande-deep"
 
 
@@ -197,7 +193,7 @@ def test_a_manifest_that_was_edited_wrong_is_read_again_in_the_readers_language(
     manifest["spec"]["worker"]["replicas"] = "2"
     status = Status(cause=CauseRecord("InvalidJob", {"problems": ["spec.worker.replicas: found"]}, NOW))
     lines = build_explanation(manifest, status, NOW, "zh")
-    assert '  spec.worker.replicas: 值为："2"，应为 1 到 10000 之间的整数；请去掉引号，写成 2' in lines
+    assert '  spec.worker.replicas: 值为 "2"，应为 1 到 10000 之间的整数；请去掉引号，写成 2' in lines
     assert lines[-1] == "下一步：KUBECONFIG=$(paddock kubeconfig) kubectl edit paddlejob wide-ande-deep"
 
 

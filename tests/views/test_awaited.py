@@ -23,42 +23,42 @@ def told(message: str, language: str = "en") -> str:
         (
             LOCAL.format('persistentvolumeclaim "nfs-pvc" not found (namespace r023 has none)'),
             "waiting for the claim nfs-pvc, which namespace r023 lacks",
-            "等待存储卷声明 nfs-pvc，命名空间 r023 中没有它",
+            "正在等待存储卷声明 nfs-pvc，命名空间 r023 中没有它",
         ),
         (
             LOCAL.format('persistentvolumeclaim "nfs" not found (namespace a has b, c; one of this name is in d)'),
             "waiting for the claim nfs, which namespace a lacks; it has b, c; one of this name is in d",
-            "等待存储卷声明 nfs，命名空间 a 中没有它；那里有 b, c；d 中有同名的",
+            "正在等待存储卷声明 nfs，命名空间 a 中没有它；那里有 b, c；d 中有同名的",
         ),
         (
             '0/3 nodes are available: persistentvolumeclaim "nfs-pvc" not found. preemption: 0/3 nodes are available',
             "waiting for the claim nfs-pvc, which does not exist",
-            "等待存储卷声明 nfs-pvc，它不存在",
+            "正在等待存储卷声明 nfs-pvc，它不存在",
         ),
         (
             LOCAL.format('persistentvolumeclaim "data" is being deleted'),
             "waiting for the claim data, which is being deleted",
-            "等待存储卷声明 data，它正在被删除",
+            "正在等待存储卷声明 data，它正在被删除",
         ),
         (
             LOCAL.format("pod has unbound immediate PersistentVolumeClaims (data: no volume (hostPath) fits)"),
             "waiting for the claim data to be bound: no volume (hostPath) fits",
-            "等待存储卷声明 data 绑定：no volume (hostPath) fits",
+            "正在等待存储卷声明 data 绑定：no volume (hostPath) fits",
         ),
         (
             "0/3 nodes are available: pod has unbound immediate PersistentVolumeClaims. preemption: none",
             "waiting for a claim of its volumes to be bound",
-            "等待存储卷声明绑定",
+            "正在等待存储卷声明绑定",
         ),
         (
             'waiting for the PodGroup "resnet", which does not exist yet',
             "waiting for the PodGroup resnet, which does not exist yet",
-            "等待 PodGroup resnet，它尚不存在",
+            "正在等待 PodGroup resnet，它尚不存在",
         ),
         (
             "0/1 nodes are available: 1 Insufficient cpu.",
             "waiting for room for 2 of 2 pods: 0/1 nodes are available: 1 Insufficient cpu",
-            "2 个 Pod 中的 2 个正在等待资源：1 个节点中没有可用的：1 个节点的 cpu 不足",
+            "2 个 Pod（共 2 个）正在等待资源：1 个节点中没有可用的：1 个节点的 cpu 不足",
         ),
     ],
 )
@@ -118,9 +118,9 @@ def test_a_sentence_in_a_table_has_whole_clauses(sentence: str, expected: str) -
             "waiting for room for 2 of 2 pods: … 1 Insufficient nvidia.com/gpu (needs 2, 0 of 0 free)",
         ),
         (
-            "2 个 Pod 中的 2 个正在等待资源：2 个 Pod 须同时放下，现能放下 0 个：1 个节点中没有可用的："
+            "2 个 Pod（共 2 个）正在等待资源：2 个 Pod 须同时放下，现能放下 0 个：1 个节点中没有可用的："
             "1 个节点的 nvidia.com/gpu 不足（需要 2，可用 0）",
-            "2 个 Pod 中的 2 个正在等待资源：… 1 个节点的 nvidia.com/gpu 不足（需要 2，可用 0）",
+            "2 个 Pod（共 2 个）正在等待资源：… 1 个节点的 nvidia.com/gpu 不足（需要 2，可用 0）",
         ),
         ("waiting for room: 1 Insufficient cpu", "waiting for room: 1 Insufficient cpu"),
     ],

@@ -201,7 +201,7 @@ def test_no_short_text_of_another_room_takes_a_sentence_of_datasets_for_its_own(
         ("s3://b/x at S3 answers 503 Slow Down; tried 8 times without getting further",
          "S3 上的 s3://b/x 返回 503 Slow Down；尝试 8 次没有进展"),
         ("fetching, 0 %, 512 kB of 1.2 GB, 3 MB/s, 3 days left",
-         "正在下载，0 %，1.2 GB 中的 512 kB，3 MB/s，还需 3 天"),
+         "正在下载：512 kB/1.2 GB（0%），3 MB/s，剩余 3 天"),
         ('the source has a file "a: b, c", whose name has a control character: rename it there, or leave it out '
          "(spec.source.exclude)",
          '来源中有文件 "a: b, c"，其名称中有控制字符：请在来源处改名，或排除它（spec.source.exclude）'),

@@ -33,7 +33,7 @@ def test_a_problem_is_rendered_in_each_language() -> None:
     problem = wrong("spec.intranet", "podip", either(["PodIP", "Service"]), "PodIP")
     assert problem.message == 'found "podip", PodIP or Service is allowed; did you mean "PodIP"?'
     assert problem.said is not None
-    assert render(problem.said, "zh") == '值为："podip"，应为 PodIP 或 Service；是否应为 PodIP？'
+    assert render(problem.said, "zh") == '值为 "podip"，应为 PodIP 或 Service；是否应为 PodIP？'
     assert render(problem.said, "tlh") == problem.message, "a language without a catalogue is English"
 
 
@@ -53,7 +53,7 @@ def test_each_language_joins_names_in_its_own_way() -> None:
     some, many = Names(("a", "b", "c")), Names(tuple("abcdef"))
     said = phrase("waiting for the addresses of {pods}", pods=some)
     assert str(said) == "waiting for the addresses of a, b and c"
-    assert render(said, "zh") == "正在等待 a、b 和 c获得地址"
+    assert render(said, "zh") == "a、b 和 c正在等待分配地址"
     assert str(phrase("{names}", names=many)) == "a, b, c and 3 more"
     assert render(phrase("{names}", names=many), "zh").strip() == "a、b、c 等 6 个"
     assert str(phrase("{names}", names=("a", "b", "c"))) == "a, b or c"

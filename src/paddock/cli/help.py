@@ -127,6 +127,12 @@ class Formatter(click.HelpFormatter):
         usage = gettext.gettext("Usage:") if prefix is None else prefix
         super().write_usage(prog, args, usage if _has_wide(usage[-1:]) else prefix)  # 用法： has its space in it
 
+    def write_heading(self, heading: str) -> None:
+        if not _has_wide(heading):
+            super().write_heading(heading)
+            return
+        self.write(f"{' ' * self.current_indent}{heading}：\n")
+
     def write_text(self, text: str) -> None:
         if not _has_wide(text):
             super().write_text(text)

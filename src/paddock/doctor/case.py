@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import ast
 import shlex
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import reduce
 
 from paddock.doctor.asked import Asked, Machine, RankSeen
+from paddock.doctor.findings import Where
 from paddock.doctor.launch_block import LaunchLog
 from paddock.doctor.signs import Sign
 from paddock.jobs.model import CauseRecord
+from paddock.words.phrases import phrase
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,15 +51,27 @@ def read_nodes(text: str) -> tuple[int, int]:
     return low, int(most) if most.isdecimal() else low
 
 
-def place(name: str, line: int = 0) -> str:
+def place(name: str, line: int = 0) -> Where:
     """`worker-0, line 12`; `line 12` of a log with one source."""
-    return ", ".join(filter(None, (name, f"line {line}" if line else ""))) or "log"
+    if not line:
+        return name or "log"
+    return phrase("{name}, line {line}", name=name, line=line) if name else phrase("line {line}", line=line)
 
 
-def place_all(found: Iterable[tuple[str, LaunchLog, Sign]]) -> str:
-    """The first place, and the names of the others."""
+def place_all(found: Iterable[tuple[str, LaunchLog, Sign]]) -> Where:
+    """The first places, and how many others there are."""
     places = [place(name, sign.line) for name, _, sign in found]
-    return "; ".join(places[:4]) + (f"; +{len(places) - 4}" if len(places) > 4 else "")
+    return join_places([*places[:4], *([f"+{len(places) - 4}"] if len(places) > 4 else [])])
+
+
+def join_places(places: Sequence[Where]) -> Where:
+    """`worker-0, line 12; worker-1`; at least one."""
+    return reduce(lambda first, second: phrase("{first}; {second}", first=first, second=second), places)
+
+
+def list_places(places: Sequence[Where]) -> Where:
+    """`worker-0, line 12, worker-1, line 9`; at least one."""
+    return reduce(lambda first, second: phrase("{first}, {second}", first=first, second=second), places)
 
 
 _DEFAULTS = {

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 
 from paddock.doctor import signs
 from paddock.doctor.case import Case, build_command, place, place_all
-from paddock.doctor.findings import Finding, Severity
+from paddock.doctor.findings import Finding, Severity, Where
 from paddock.doctor.launch_block import PADDLE, LaunchLog
 from paddock.words.phrases import Phrase, phrase
 
@@ -31,7 +31,7 @@ def check_elastic(case: Case) -> Iterator[Finding]:
     yield from _check_world_of_one(case)
 
 
-def _check_settings(log: LaunchLog, where: str) -> Iterator[Finding]:
+def _check_settings(log: LaunchLog, where: Where) -> Iterator[Finding]:
     level = log.argument("elastic_level")
     is_range, is_etcd = ":" in log.argument("nnodes"), log.argument("master").startswith("etcd://")
     whole = {"master": log.argument("master") if is_etcd else _ETCD, "elastic_level": "1"}
@@ -58,7 +58,7 @@ def _check_settings(log: LaunchLog, where: str) -> Iterator[Finding]:
         yield from _check_etcd_settings(log, where, whole, command)
 
 
-def _check_etcd_settings(log: LaunchLog, where: str, whole: Mapping[str, str], command: str) -> Iterator[Finding]:
+def _check_etcd_settings(log: LaunchLog, where: Where, whole: Mapping[str, str], command: str) -> Iterator[Finding]:
     level, timeout = log.argument("elastic_level"), log.argument("elastic_timeout")
     if not level.lstrip("-").isdecimal() or int(level) < 1:
         yield _tell(
@@ -90,7 +90,9 @@ def _check_etcd_settings(log: LaunchLog, where: str, whole: Mapping[str, str], c
         )  # fmt: skip
 
 
-def _tell(check: str, severity: Severity, where: str, command: str, what: Phrase, why: Phrase, mend: Phrase) -> Finding:
+def _tell(
+    check: str, severity: Severity, where: Where, command: str, what: Phrase, why: Phrase, mend: Phrase
+) -> Finding:
     return Finding(check, severity, where, what, why, mend, command)
 
 

@@ -13,6 +13,8 @@ from typing import TypeAlias
 from paddock.words.phrases import Phrase
 
 Text: TypeAlias = Phrase
+Where: TypeAlias = "Phrase | str"
+"""A name, or a name and a line."""
 """What `phrase(...)` returns."""
 
 
@@ -35,7 +37,7 @@ class Finding:
 
     check: str
     severity: Severity
-    where: str
+    where: Where
     what: Text
     why: Text
     mend: Text

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from paddock.doctor.case import Case, build_command, place, read_nodes
+from paddock.doctor.case import Case, build_command, join_places, place, read_nodes
 from paddock.doctor.findings import Finding, Severity
 from paddock.doctor.launch_block import PADDLE, LaunchLog
 from paddock.words.phrases import Names, Phrase, counted, phrase
@@ -175,7 +175,7 @@ def _check_disagreement(case: Case) -> Iterator[Finding]:
         yield Finding(
             "hosts-disagree",
             Severity.WRONG,
-            "; ".join(place(name, log.block_line) for name, log in blocks[:4]),
+            join_places([place(name, log.block_line) for name, log in blocks[:4]]),
             phrase("--{argument} differs: {values}", argument=argument, values=Names(tuple(sorted(values)))),
             phrase("launchers meet where --master, --job_id and --nnodes say the same, and wait for ever elsewhere"),
             phrase("start all hosts with the same values; only --rank and --host differ"),
@@ -194,7 +194,7 @@ def _check_same_rank(case: Case) -> Iterator[Finding]:
             yield Finding(
                 "same-rank-twice",
                 Severity.WRONG,
-                f"{place(taken[rank])}; {place(name, log.block_line)}",
+                join_places([place(taken[rank]), place(name, log.block_line)]),
                 phrase("two hosts have --rank {rank}", rank=rank),
                 phrase("one takes the place of the other, and all wait for the rank that is missing"),
                 phrase("give each host a rank of its own, from 0"),

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from paddock.doctor import signs
 from paddock.doctor.case import Case, place_all
-from paddock.doctor.findings import Finding, Severity
+from paddock.doctor.findings import Finding, Severity, Where
 from paddock.doctor.launch_block import LaunchLog
 from paddock.doctor.signs import Sign
 from paddock.words.phrases import Phrase, phrase
@@ -127,5 +127,5 @@ def _of_roles(case: Case, sign: str, *roles: str) -> list[tuple[str, LaunchLog, 
     return [each for each in case.find(sign) if "-" not in each[0] or each[0].startswith(roles)]
 
 
-def _tell(check: str, where: str, what: Phrase, why: Phrase, mend: Phrase, command: str = "") -> Finding:
+def _tell(check: str, where: Where, what: Phrase, why: Phrase, mend: Phrase, command: str = "") -> Finding:
     return Finding(check, Severity.WRONG, where, what, why, mend, command)

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from paddock.doctor import signs
 from paddock.doctor.asked import RankSeen
-from paddock.doctor.case import Case, place
+from paddock.doctor.case import Case, list_places, place
 from paddock.doctor.findings import Finding, Severity
 from paddock.doctor.launch_block import LaunchLog
 from paddock.kube.times import format_duration
@@ -51,7 +51,7 @@ def _check_waiting(case: Case) -> Iterator[Finding]:
     yield Finding(
         "waits-for-peers",
         Severity.WRONG,
-        ", ".join(place(each, found.waits_since) for each, found in waiting[:4]),
+        list_places([place(each, found.waits_since) for each, found in waiting[:4]]),
         _tell_waiting(case, absent, nodes, len(waiting)),
         phrase("the launcher waits for its peers without a limit, and prints `Watching Pod` when all are there"),
         phrase("see why {ranks} has not started", ranks=Names(tuple(absent)))

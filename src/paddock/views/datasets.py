@@ -84,7 +84,9 @@ def say_amount(status: DatasetStatus) -> Phrase | str:
     if status.phase is not Phase.FETCHING:
         return ""
     if not status.total:
-        return format_size(status.done) if status.done else f"{status.percent} %" if status.percent else ""
+        if status.done:
+            return format_size(status.done)
+        return phrase("{percent} %", percent=status.percent) if status.percent else ""
     done, total = format_size(status.done), format_size(status.total)
     number, _, unit = done.partition(" ")
     part = number if total.endswith(f" {unit}") else done

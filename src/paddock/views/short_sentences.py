@@ -6,7 +6,7 @@ import re
 import unicodedata
 
 from paddock.jobs.model import CauseRecord
-from paddock.jobs.sentences.cause_args import Args, items_of
+from paddock.jobs.sentences.cause_args import Args, items_of, say_problem
 from paddock.jobs.sentences.explain import explain
 from paddock.words.phrases import Phrase, phrase, render
 
@@ -38,8 +38,8 @@ def _name_first_problem(args: Args) -> Phrase | str:
     """The first problem of an invalid manifest, for a table that says Invalid beside it."""
     problems = items_of(args, "problems") or ("?",)
     if len(problems) == 1:
-        return problems[0]
-    return phrase("{problem} (and {count} more)", problem=problems[0], count=len(problems) - 1)
+        return say_problem(problems[0])
+    return phrase("{problem} (and {count} more)", problem=say_problem(problems[0]), count=len(problems) - 1)
 
 
 def drop_introductions(sentence: str, most: int = MOST_COLUMNS) -> str:

@@ -16,6 +16,8 @@ def _sentence(text: str) -> str:
 
 
 KNOWN = (
+    # a problem of a manifest, in status.cause and status.problem of a job
+    _sentence("found {found}, {allowed} is allowed"),
     # kube-scheduler and kubelet, in the words of both worlds
     _sentence("Successfully assigned {pod} to {node}"),
     _sentence("Started container {name}"),

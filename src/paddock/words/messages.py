@@ -19,7 +19,7 @@ from functools import cache, lru_cache
 from typing import NamedTuple
 
 from paddock.words.catalogues import TRANSLATED, read_texts, translate, translate_counted
-from paddock.words.formats import Joint, format_of
+from paddock.words.formats import DURATIONS, Joint, format_of
 from paddock.words.scheduler import translate_scheduler
 
 LONGEST = 2048
@@ -123,8 +123,14 @@ class _Reading:
         text = translate(template.one, self._language)
         if template.many:
             text = translate_counted(template.one, template.many, 2, self._language)
-        values = {name: value if name in _VERBATIM else self.translate(value) for name, value in found.values.items()}
+        values = {name: self._render_value(name, value) for name, value in found.values.items()}
         return text.format_map(values) if values else text
+
+    def _render_value(self, name: str, value: str) -> str:
+        if name in _VERBATIM:
+            return value
+        said = format_of(self._language).say_duration(value) if name in DURATIONS else value
+        return said if said != value else self.translate(value)
 
 
 def _count_words(text: str) -> int:

@@ -12,14 +12,14 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from paddock.words.catalogues import translate, translate_counted
-from paddock.words.formats import Joint, format_of
+from paddock.words.formats import DURATIONS, Joint, format_of
 
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """A list of names; with more than `most` names (0: no limit) the first three and a number."""
+    """A list of names, or of short sentences; with more than `most` (0: no limit) the first three and a number."""
 
-    items: tuple[str, ...]
+    items: tuple[str | Phrase, ...]
     joint: Joint = "and"
     most: int = 4
 
@@ -71,11 +71,13 @@ def render(said: Phrase | str, language: str = "en") -> str:
         text = translate_counted(said.text, said.many, count if isinstance(count, int) else 0, language)
     else:
         text = translate(said.text, language)
-    return text.format_map({name: _render(value, language) for name, value in args.items()}) if args else text
+    return text.format_map({name: _render(name, value, language) for name, value in args.items()}) if args else text
 
 
-def _render(value: Value, language: str) -> str:
+def _render(name: str, value: Value, language: str) -> str:
     match value:
+        case str() if name in DURATIONS:
+            return format_of(language).say_duration(value)
         case Phrase():
             return render(value, language)
         case Foreign():
@@ -85,7 +87,8 @@ def _render(value: Value, language: str) -> str:
 
             return translate_message(value.text, language)
         case Names():
-            return format_of(language).join(value.items, value.joint, value.most) if value.items else "?"
+            items = [render(each, language) if isinstance(each, Phrase) else each for each in value.items]
+            return format_of(language).join(items, value.joint, value.most) if items else "?"
         case tuple():
             return format_of(language).join(value, "or")
     return str(value)

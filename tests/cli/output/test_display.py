@@ -117,20 +117,20 @@ def test_all_of_it_in_chinese() -> None:
         build_head(build_job(ps=2, workers=1), "zh") == "PaddleJob default/demo：PS 模式，2 个参数服务器、1 个 worker"
     )
     assert build_live_line(running, 112.0, "zh") == (
-        "Starting 12s · ps 2/2 · worker 2/2 · 4 个 Pod 中的 1 个正在启动 · 已重启 2 次"
+        "Starting 12s · ps 2/2 · worker 2/2 · 1 个 Pod（共 4 个）正在启动 · 已重启 2 次"
     )
-    assert build_end(failed, "zh") == "运行 12 s 后失败：worker-1 以退出码 3 结束；原因见它的日志"
+    assert build_end(failed, "zh") == "运行 12 秒后失败：worker-1 以退出码 3 结束；原因见它的日志"
     assert (
         build_end(build_view(phase=Phase.COMPLETED, ended=131.2), "zh")
-        == "已完成，用时 31 s：ps 2/2、worker 成功 2/2。"
+        == "已完成，用时 31 秒：ps 2/2、worker 成功 2/2。"
     )
-    assert build_timeout(build_view(), 60, "zh") == "60 s 内未完成（--timeout）：Running，它的全部 Pod 都在运行"
-    assert build_building(building, bar=False, language="zh") == "环境 paddle-ps：正在构建（paddle），61 %"
+    assert build_timeout(build_view(), 60, "zh") == "60 秒内未完成（--timeout）：Running，全部 Pod 都在运行"
+    assert build_building(building, bar=False, language="zh") == "环境 paddle-ps：正在构建（paddle），61%"
     message = "building (paddle, 193 MB), installing, 61 %, 12 MB/s"
     building = read_building("nx", {"phase": "Building", "progress": 61, "message": message})
     assert building is not None
     assert build_building(building, bar=False, language="zh") == (
-        "环境 nx：正在构建（paddle, 193 MB），正在安装，61 %，12 MB/s"
+        "环境 nx：正在构建（paddle, 193 MB），正在安装，61%，12 MB/s"
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 
 from manual.reference.cure import Cure
@@ -12,6 +13,8 @@ from manual.reference.markdown import code, join, prose, table
 from manual.reference.reader import Reader
 from paddock.jobs.causes import CAUSES
 from paddock.jobs.sentences.explain import explain
+
+_COMMAND = re.compile(r"\bkubectl(?: [\w./=-]+)+")
 
 GROUPS: tuple[tuple[str, str, Mapping[str, Cure]], ...] = (
     (
@@ -76,11 +79,16 @@ def _build_group(title: str, text: str, cures: Mapping[str, Cure], reader: Reade
 
 def _build_cause(reason: str, cure: Cure, reader: Reader) -> Iterator[str]:
     yield f"### {reason}"
-    yield f"> {prose(explain(find_example(reason), reader.language))}"
+    yield f"> {_quote(explain(find_example(reason), reader.language))}"
     # the space also in Chinese: CommonMark ends no emphasis between a full stop and a letter
     yield f"**{reader.say(str(cure.move))}** {reader.say(cure.text)}"
     if cure.commands:
         yield "```sh\n" + "\n".join(cure.commands) + "\n```"
+
+
+def _quote(sentence: str) -> str:
+    """The sentence as Markdown; a command in it is code as a whole."""
+    return prose(_COMMAND.sub(lambda found: code(found[0]), sentence))
 
 
 def _build_codes(reader: Reader) -> Iterator[str]:

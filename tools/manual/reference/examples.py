@@ -27,7 +27,7 @@ _GUESSES: Mapping[str, Any] = {
 }
 
 EXAMPLES: tuple[Cause, ...] = (
-    causes.InvalidJob(("spec.worker.replicas: found 0, allowed a whole number from 1 to 5000",)),
+    causes.InvalidJob(("spec.worker.replicas: found 0, a whole number from 1 to 5000 is allowed",)),
     causes.ObjectInTheWay(("ConfigMap resnet",)),
     causes.ObjectsRefused(
         ("Pod resnet-worker-1",), "exceeded quota: team, requested: pods=1, used: pods=8, limited: pods=8"
@@ -37,6 +37,14 @@ EXAMPLES: tuple[Cause, ...] = (
     ),
     causes.NoFreePort(20000, 29999),
     causes.OwnAccountNamed("worker", "template.spec.serviceAccountName", "paddle-manager-sa", "paddle-system"),
+    causes.WaitingForDataset("imagenet", 41, 3_200_000_000, 7_800_000_000, "", 1),
+    causes.DatasetMissing("imagenet", "team", "imagenet-1k", ("imagenet-1k", "words")),
+    causes.DatasetFailed(
+        "imagenet",
+        "data.example has no https://data.example/imagenet.tar (404 Not Found): correct spec.source.uri",
+        retries=False,
+    ),
+    causes.DatasetsUnserved("imagenet", 'datasets.paddock.dev is forbidden: User "paddle-manager-sa" cannot list'),
     causes.WaitingForOldPods(2),
     causes.WaitingForNode(_RANK, _NODE, 30),
     causes.NodeNotReady(_RANK, _NODE, "team", _POD),
@@ -48,7 +56,10 @@ EXAMPLES: tuple[Cause, ...] = (
     causes.WaitingForQueue("team-a"),
     causes.WaitingForPodGroup(4, 4, "resnet", "Pending", "2/4 tasks in gang unschedulable"),
     causes.BuildingEnvironment(2, 2, "environment paddle: installing"),
-    causes.EnvironmentFailed("worker-0", "environment team: paddlepaddle 9.9 is not in the package index"),
+    causes.EnvironmentFailed(
+        "worker-0",
+        "environment team: spec.requirements: no package index here has numppy: check the name, or set spec.indexURL",
+    ),
     causes.ImageUnavailable("worker-0", "registry.example.com/team/resnet:latset: not found"),
     causes.ConfigurationWrong("worker-0", 'secret "token" not found'),
     causes.ContainerWaiting("worker-0", "CreateContainerError", "the volume data is not mounted"),

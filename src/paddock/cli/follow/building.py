@@ -33,5 +33,6 @@ class Builds:
             self._screen.notify_unless_live(build_building(building, bar=False, language=language))
         elif not building and any(shown[0] == name for shown in self._shown) and status.get("phase") == "Ready":
             self._shown = {shown for shown in self._shown if shown[0] != name}
-            what = str(status.get("message") or "") or phrase("built")
+            message = str(status.get("message") or "")
+            what = Foreign(message) if message else phrase("built")
             self._screen.notify(phrase("environment {name}: ready ({what})", name=name, what=what))

@@ -21,7 +21,7 @@ def build_cells(dataset: Manifest, now: Moment, language: str = "en") -> list[st
     status = read_status(dataset)
     age = format_age(read_time(metadata(dataset).get("creationTimestamp")), now)
     what = render(phrase("{said}", said=Foreign(status.message)), language)
-    return [status.name, status.phase, _percent(status), _size(status), age, show_source(dataset), what]
+    return [status.name, status.phase, _percent(status, language), _size(status), age, show_source(dataset), what]
 
 
 def build_lines(dataset: Manifest, users: Sequence[User], language: str = "en") -> list[tuple[Phrase, str]]:
@@ -73,8 +73,9 @@ def show_source(dataset: Manifest) -> str:
     return hide(str(((dataset.get("spec") or {}).get("source") or {}).get("uri") or ""))
 
 
-def _percent(status: DatasetStatus) -> str:
-    return f"{status.percent} %" if status.phase in (Phase.FETCHING, Phase.READY) else ""
+def _percent(status: DatasetStatus, language: str) -> str:
+    known = status.phase in (Phase.FETCHING, Phase.READY)
+    return render(phrase("{percent} %", percent=status.percent), language) if known else ""
 
 
 def _size(status: DatasetStatus) -> str:

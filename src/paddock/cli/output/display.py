@@ -63,7 +63,7 @@ def build_building(building: Building, *, bar: bool, language: str = "en") -> st
     what, stages = (f"{what}{bracket}", stages) if bracket else (stages, "")
     said = phrase("environment {name}: {what}", name=building.name, what=_say_of_build(what))
     clauses = [said, *map(_say_of_build, filter(None, stages.split(", ")))]
-    percent = f"{building.percent} %"
+    percent = render(phrase("{percent} %", percent=building.percent), language)
     pace = [render(_say_of_build(each), language) for each in building.pace.split(", ") if each]
     clause = format_of(language).clause
     text = clause.join(render(each, language) for each in clauses)

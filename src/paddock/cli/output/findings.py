@@ -59,7 +59,7 @@ def _build_finding(finding: Finding, language: str) -> dict[str, str]:
     return {
         "check": finding.check,
         "severity": str(finding.severity),
-        "where": finding.where,
+        "where": render(finding.where),
         "what": render(finding.what, language),
         "why": render(finding.why, language),
         "mend": render(finding.mend, language),
@@ -89,7 +89,7 @@ def print_text(console: Console, subjects: Sequence[Subject], language: str) -> 
 
 def _print_finding(console: Console, finding: Finding, language: str) -> None:
     head = styled(render(_WORDS[finding.severity], language), _COLOURS[finding.severity])
-    console.print(head + styled(f" {finding.where}  ") + styled(f"({finding.check})", "dim"))
+    console.print(head + styled(f" {render(finding.where, language)}  ") + styled(f"({finding.check})", "dim"))
     for said in (
         finding.what,
         phrase("why: {why}", why=finding.why),

@@ -71,7 +71,7 @@ def build_pod_cells(row: PodRow, now: Moment, language: str = "en") -> list[str]
 def build_environment_cells(row: EnvironmentRow, now: Moment, language: str = "en") -> list[str]:
     """A line of `paddock get environments`; WHAT is the builder's message, else the requirements."""
     what = _said(row, language) or _made_of(row, language)
-    return [row.name, row.phase, _percent(row), format_age(row.created, now), what]
+    return [row.name, row.phase, _percent(row, language), format_age(row.created, now), what]
 
 
 def build_environment_list_cells(row: EnvironmentRow, language: str = "en") -> list[str]:
@@ -83,7 +83,7 @@ def build_environment_list_cells(row: EnvironmentRow, language: str = "en") -> l
     size, images = format_bytes(row.size) if row.size else "", (*row.images, "")[0]
     if len(row.images) > 1:
         images = render(phrase("{names} and {count} more", names=images, count=len(row.images) - 1), language)
-    return [row.name, row.phase, _percent(row), row.python, size, images, said or _made_of(row, language)]
+    return [row.name, row.phase, _percent(row, language), row.python, size, images, said or _made_of(row, language)]
 
 
 def _said(row: EnvironmentRow | PodRow, language: str) -> str:
@@ -98,8 +98,8 @@ def _made_of(row: EnvironmentRow, language: str) -> str:
     return build if packages == "torch" else f"{packages} ({build})"
 
 
-def _percent(row: EnvironmentRow) -> str:
-    return "" if row.progress is None else f"{row.progress} %"
+def _percent(row: EnvironmentRow, language: str) -> str:
+    return "" if row.progress is None else render(phrase("{percent} %", percent=row.progress), language)
 
 
 def with_namespace(

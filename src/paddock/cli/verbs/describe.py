@@ -155,7 +155,7 @@ def _outputs(job: Job, stored: StoredJob, place: ClusterChoice) -> str:
 
 def _label(name: Phrase, language: str) -> str:
     """The label, padded to one width in terminal columns (a Chinese character has two)."""
-    text = f"{render(name, language)}:"
+    text = render(phrase("{label}:", label=name), language)
     return text + " " * max(1, _LABEL - cell_len(text))
 
 

@@ -283,7 +283,8 @@ def _build(name: str, request: str = "") -> None:
             await client.patch(ENVIRONMENTS, "", name, {"metadata": {"annotations": {BUILD_REQUESTED: asked}}})
         with Screen(language=readers_language()) as screen:
             status = await _follow_build(client, place, name, asked, Builds(screen), screen)
-            what = str(status.get("message") or "") or phrase("built")
+            message = str(status.get("message") or "")
+            what = Foreign(message) if message else phrase("built")
             screen.answer(phrase("environment {name}: ready ({what})", name=name, what=what))
 
     try:

@@ -132,9 +132,9 @@ def build_explanation(
             *(render(each, language) for each in build_next(steps, flags)),
         ]
     if cause is None:
-        said = phrase("nothing is recorded: {why}", why=_WITHOUT_CAUSE.get(str(status.phase), _UNSEEN))
+        said = _WITHOUT_CAUSE.get(str(status.phase), _UNSEEN)
         scope = _about_restarts(manifest, status, language) if manager is None else []
-        return [*head, render(said, language), *scope, render(_COMPUTED, language)]
+        return [*head, render(said, language), *scope]
     end = _about_restarts(manifest, status, language) if manager is None else []
     lines = [*head, explain(cause, language), *end]
     if cause.reason == "InvalidJob":
@@ -181,12 +181,11 @@ def _find_kind(manifest: Mapping[str, Any]) -> Resource:
 
 
 _READ_HERE = phrase("read by this command: no operator has looked at the job yet")
-_COMPUTED = phrase("computed by this command: the operator records a cause only where something is to be told")
 _UNSEEN = phrase("no operator has looked at the job yet")
 _WITHOUT_CAUSE = {
-    "Running": phrase("all of its pods run"),
-    "Completed": phrase("it completed"),
-    "Failed": phrase("it failed, and whoever ran it left no reason; its events may have one"),
+    "Running": phrase("running: all of its pods run"),
+    "Completed": phrase("completed"),
+    "Failed": phrase("failed: whoever ran it recorded no reason; its events may have one"),
 }
 
 

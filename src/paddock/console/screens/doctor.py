@@ -81,7 +81,7 @@ def _show(page: PageContext, finding: Finding) -> Mapping[str, str]:
     return {
         "check": finding.check,
         "severity": str(finding.severity),
-        "where": finding.where,
+        "where": page.say(finding.where),
         "what": page.say(finding.what),
         "why": page.say(finding.why),
         "mend": page.say(finding.mend),

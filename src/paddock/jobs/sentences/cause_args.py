@@ -32,6 +32,17 @@ def names_of(args: Args, name: str, joint: Joint = "and") -> Names:
     return Names(items_of(args, name), joint)
 
 
+def problems_of(args: Args) -> Names:
+    """The problems of a manifest: `spec.worker.replicas: found 0, …`. The API has them in English."""
+    return Names(tuple(map(say_problem, items_of(args, "problems"))))
+
+
+def say_problem(text: str) -> Phrase | str:
+    """One problem, with the field's path before it."""
+    path, colon, problem = text.partition(": ")
+    return phrase("{name}: {problem}", name=path, problem=Foreign(problem)) if colon else text
+
+
 def count_of(args: Args, name: str) -> int:
     """The number of names, for singular and plural; 1 if it is unknown."""
     return len(items_of(args, name)) or 1

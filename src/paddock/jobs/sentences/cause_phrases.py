@@ -16,6 +16,7 @@ from paddock.jobs.sentences.cause_args import (
     count_of,
     names_of,
     pods_of,
+    problems_of,
     ranks_of,
     time_of,
     value_of,
@@ -101,7 +102,7 @@ def _servers_kept(args: Args) -> Phrase:
 
 CAUSE_ROWS: Mapping[str, Row] = {
     "InvalidJob": Row(LIVE, lambda args: phrase(
-        "waiting: the manifest is wrong: {problems}; edit the job", problems=names_of(args, "problems")
+        "waiting: the manifest is wrong: {problems}; edit the job", problems=problems_of(args)
     ), _EDIT),
     "NoReplicas": Row(LIVE, lambda _: phrase(
         "waiting: the job asks for no pod; set the replicas of a role to 1 or more"

@@ -7,7 +7,7 @@ for a status of any version of the operator. The sentences are in `jobs.sentence
 from __future__ import annotations
 
 from paddock.jobs.model import CauseRecord, Status
-from paddock.jobs.sentences.cause_args import names_of
+from paddock.jobs.sentences.cause_args import problems_of
 from paddock.jobs.sentences.cause_phrases import CAUSE_ROWS
 from paddock.words.phrases import Phrase, phrase, render
 
@@ -27,7 +27,7 @@ def explain_edit(status: Status) -> Phrase | None:
         return None
     return phrase(
         "the manifest was edited and is wrong: {problems}; the job goes on by what was written before",
-        problems=names_of(status.problem.args, "problems"),
+        problems=problems_of(status.problem.args),
     )
 
 
