@@ -10,7 +10,8 @@ import pytest
 
 from jobs.samples import read_manifest, read_text
 from paddock.app.why_not import plan_datasets, plan_hold, plan_images, plan_why_not, without_claims
-from paddock.cli.submit.why_not import Answer, build_answer, plan_lacking
+from paddock.cli.submit.lacking import plan_lacking
+from paddock.cli.submit.why_not import Answer, build_answer
 from paddock.cli.verbs.explain import build_explanation
 from paddock.environments.defaults import build_defaults
 from paddock.jobs.apis.registry import PADDLEPADDLE

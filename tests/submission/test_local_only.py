@@ -12,8 +12,8 @@ from paddock.jobs.apis.registry import KINDS
 from paddock.kube.meta import ENVIRONMENTS, Resource
 from paddock.preflight import Document
 from paddock.submission.documents import Checked, build_checked
-from paddock.submission.local_only import find_local_refusals, find_notices, find_refusals
-from paddock.words.phrases import phrase, render
+from paddock.submission.local_only import find_local_reasons, find_notices, find_reasons
+from paddock.words.phrases import Phrase, phrase, render
 
 
 def checked(manifest: dict[str, Any], resource: Resource = RESOURCE) -> list[Checked]:
@@ -27,27 +27,35 @@ def job_with(annotations: dict[str, str] | None = None, **container: Any) -> dic
     return manifest
 
 
+def find_remote(documents: list[Checked]) -> list[Phrase]:
+    return [said for each in documents for said in find_reasons(each)]
+
+
+def find_local(documents: list[Checked]) -> list[Phrase]:
+    return [said for each in documents for said in find_local_reasons(each)]
+
+
 def test_a_directory_of_this_machine_is_refused() -> None:
-    (said,) = find_refusals(checked(job_with({"paddock.dev/working-directory": "/home/me"})))
-    assert str(said).startswith("job.yaml: the annotation paddock.dev/working-directory names a directory of this")
+    (said,) = find_remote(checked(job_with({"paddock.dev/working-directory": "/home/me"})))
+    assert str(said).startswith("the annotation paddock.dev/working-directory names a directory of this")
     assert str(said).endswith("--workdir /home/me sends the directory")
 
 
 def test_another_managers_job_is_refused_here_and_sent_to_a_cluster() -> None:
     manifest = job_with()
     manifest["spec"]["runPolicy"] = {"managedBy": "kueue.x-k8s.io/multikueue"}
-    (said,) = find_local_refusals(checked(manifest))
+    (said,) = find_local(checked(manifest))
     assert str(said) == (
-        "job.yaml: the job is managed by kueue.x-k8s.io/multikueue, not by Paddock, and nobody else runs jobs on the "
+        "the job is managed by kueue.x-k8s.io/multikueue, not by Paddock, and nobody else runs jobs on the "
         "local cluster: remove spec.runPolicy.managedBy"
     )
-    assert find_refusals(checked(manifest)) == []
-    assert find_local_refusals(checked(job_with())) == []
+    assert find_remote(checked(manifest)) == []
+    assert find_local(checked(job_with())) == []
 
 
 def test_an_environment_is_refused() -> None:
     manifest = {"apiVersion": ENVIRONMENTS.api_version, "kind": "Environment", "metadata": {"name": "mine"}}
-    (said,) = find_refusals(checked(manifest, ENVIRONMENTS))
+    (said,) = find_remote(checked(manifest, ENVIRONMENTS))
     assert "on a cluster the image itself is run: leave it out" in str(said)
 
 
@@ -64,7 +72,7 @@ def test_an_environment_is_refused() -> None:
 def test_differences_on_a_cluster_are_notices(manifest: dict[str, Any], said: list[str]) -> None:
     found = [str(each) for each in find_notices(checked(manifest))]
     assert len(found) == len(said) and all(one.startswith(other) for one, other in zip(found, said, strict=True))
-    assert find_refusals(checked(manifest)) == []
+    assert find_remote(checked(manifest)) == []
 
 
 @pytest.mark.parametrize(

@@ -24,11 +24,6 @@ from paddock.words.phrases import Phrase, phrase
 _OUTPUT_VARIABLES = re.compile(r"PADDOCK_(?:OUTPUT|CHECKPOINT)_DIR")
 
 
-def find_refusals(checked: Sequence[Checked]) -> list[Phrase]:
-    """What cannot work on any remote cluster, with its file."""
-    return [phrase("{file}: {why}", file=each.file, why=why) for each in checked for why in find_reasons(each)]
-
-
 def find_reasons(each: Checked) -> Iterator[Phrase]:
     """Why one document cannot work on any remote cluster."""
     if each.resource == ENVIRONMENTS:
@@ -42,11 +37,6 @@ def find_reasons(each: Checked) -> Iterator[Phrase]:
             "and --workdir {directory} sends the directory",
             name=WORKING_DIRECTORY_ANNOTATION, directory=directory,
         )  # fmt: skip
-
-
-def find_local_refusals(checked: Sequence[Checked]) -> list[Phrase]:
-    """What the local cluster cannot do, with its file."""
-    return [phrase("{file}: {why}", file=each.file, why=why) for each in checked for why in find_local_reasons(each)]
 
 
 def find_local_reasons(each: Checked) -> Iterator[Phrase]:

@@ -14,8 +14,9 @@ from paddock.app.home import Home
 from paddock.app.kinds import apply_crds, build_crds
 from paddock.cli.cluster.errors import UserError
 from paddock.cli.cluster.places import Local
-from paddock.cli.submit.submission import refuse_missing_secrets
-from paddock.cli.submit.submitter import Submitter
+from paddock.cli.submit.checks import SECRETS as MISSING
+from paddock.cli.submit.checks import Submission, refuse
+from paddock.cli.submit.submitter import submit
 from paddock.cli.submit.why_not import Answer, build_answer
 from paddock.jobs.model import Job
 from paddock.kube.meta import SECRETS, Key
@@ -91,16 +92,15 @@ async def api(tmp_path: Path) -> AsyncIterator[LocalApi]:
 
 async def test_run_submits_nothing_until_the_secret_is_there(api: LocalApi, tmp_path: Path) -> None:
     place = Local(Home(tmp_path / "home", tmp_path / "cache"))
-    submitter = Submitter(api, place, lambda _: None, lambda: None)  # type: ignore[arg-type]
     checked = build(env=[reference("train-env")], command=["true"])
     with pytest.raises(UserError, match=r"PaddleJob default/train: there is no Secret train-env(.|\n)*nothing was sub"):
-        await submitter.submit(checked, (), None)
+        await submit(Submission(api, place, checked, lambda _: None, runs=True))
     assert (await api.list(RESOURCE)).items == []
     secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "train-env", "namespace": "default"}}
     brought = build_checked("job.yaml", Document(secret), secret, SECRETS)
-    await refuse_missing_secrets(api, place, [brought, *checked], ())
+    await refuse(Submission(api, place, [brought, *checked], lambda _: None), [MISSING])
     await api.create(SECRETS, secret)
-    await refuse_missing_secrets(api, place, checked, ())
+    await refuse(Submission(api, place, checked, lambda _: None), [MISSING])
 
 
 async def test_why_a_job_would_be_refused_names_the_job_once(api: LocalApi) -> None:
@@ -116,9 +116,9 @@ async def test_a_secret_that_goes_with_the_job_that_is_replaced_is_not_there(api
     owners = [{"apiVersion": RESOURCE.api_version, "kind": "PaddleJob", "name": "train", "uid": before.uid}]
     meta = {"name": "train-env", "namespace": "default", "ownerReferences": owners}
     await api.create(SECRETS, {"apiVersion": "v1", "kind": "Secret", "metadata": meta})
-    await refuse_missing_secrets(api, place, checked, ())
+    await refuse(Submission(api, place, checked, lambda _: None), [MISSING])
     with pytest.raises(UserError, match="there is no Secret train-env for"):
-        await refuse_missing_secrets(api, place, checked, [before])
+        await refuse(Submission(api, place, checked, lambda _: None, there=[(checked[-1], before)]), [MISSING])
 
 
 @pytest.mark.parametrize(

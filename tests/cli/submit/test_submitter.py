@@ -15,10 +15,11 @@ from paddock.app.home import Home
 from paddock.app.kinds import apply_crds, build_crds
 from paddock.cli.cluster.errors import UserError
 from paddock.cli.cluster.places import Local
+from paddock.cli.submit.checks import DEVICES, Submission, refuse
 from paddock.cli.submit.file_environments import Needed
 from paddock.cli.submit.job_environments import describe_requirements
 from paddock.cli.submit.script.requests import build_documents
-from paddock.cli.submit.submitter import Submitter
+from paddock.cli.submit.submitter import submit
 from paddock.environments.sources import Source, read_source
 from paddock.jobs.apis.registry import PADDLEPADDLE
 from paddock.kube.meta import ENVIRONMENTS, NODES, Manifest, annotations_of
@@ -55,8 +56,11 @@ class Project:
     async def run(self, requirements: str, namespace: str = "default") -> None:
         self.file.write_text(requirements)
         place = Local(Home(self.root / "home", self.root / "cache"))
-        submitter = Submitter(self.api, place, lambda _: None, lambda: None, Needed(self.file), typed=True)  # type: ignore[arg-type]
-        await submitter.submit(self.build(namespace), (), str(self.file.parent))
+        submission = Submission(
+            self.api, place, self.build(namespace), lambda _: None, str(self.file.parent),
+            needed=[Needed(self.file)], runs=True, typed=True,
+        )  # fmt: skip
+        await submit(submission)
 
     async def environments(self) -> list[Manifest]:
         return (await self.api.list(ENVIRONMENTS)).items
@@ -92,8 +96,10 @@ async def test_a_device_is_left_out_also_while_a_claim_is_missing(
     await project.api.create(NODES, build_node(Machine("laptop", Fraction(8), 2**34), {}, 0.0, sandbox="none"))
     said: list[str] = []
     place = Local(Home(project.root / "home", project.root / "cache"))
-    submitter = Submitter(project.api, place, lambda each: said.append(str(each)), lambda: None)  # type: ignore[arg-type]
-    (adapted,) = await submitter._adapt([place_document("job.yaml", Document(manifest), "default")], ())
+    checked = [place_document("job.yaml", Document(manifest), "default")]
+    submission = Submission(project.api, place, checked, lambda each: said.append(str(each)), runs=True)
+    await refuse(submission, [DEVICES])
+    (adapted,) = submission.checked
     assert adapted.job is not None
     assert [("--without nvidia.com/gpu" in each) for each in said] == [True] * left_out
     assert bool(read_devices([adapted.job])) is not left_out

@@ -10,13 +10,13 @@ from dataclasses import replace
 
 from paddock.cli.cluster.places import ClusterChoice
 from paddock.cli.cluster.session import choose_place, connect, run
-from paddock.cli.submit.submission import explain_refused
+from paddock.cli.submit.checks import find_place_refusals
 from paddock.kube.api import Api
-from paddock.kube.errors import AlreadyExists, ApiError, Forbidden, Unauthorized
+from paddock.kube.errors import AlreadyExists
 from paddock.submission.documents import Checked
-from paddock.submission.local_only import find_notices, find_refusals
+from paddock.submission.dry_run import explain_refused, fetch_refusal
+from paddock.submission.local_only import find_notices
 from paddock.submission.reading import Reading
-from paddock.views.flags import Flags
 from paddock.words.phrases import Phrase, phrase
 from paddock.words.problems import Problem
 from paddock.words.sentences import told
@@ -38,29 +38,16 @@ async def _check(api: Api, place: ClusterChoice, reading: Reading) -> Reading:
         return reading
     problems: list[Problem] = []
     for each in reading.placed:
-        problems += [_build_problem(each, why, "error") for why in find_refusals([each])]
+        refused = find_place_refusals([each], is_local=place.home is not None)
+        problems += [_build_problem(each, refusal.shown, "error") for refusal in refused]
         problems += [_build_problem(each, why, "warning") for why in find_notices([each])]
-        if why := await ask_server(api, each, place.flags):
+        error = await fetch_refusal(api, each)
+        if error is not None and not isinstance(error, AlreadyExists):  # a name that exists is no mistake in the file
+            why = explain_refused(each, error, place.flags)
             problems.append(_build_problem(each, phrase("the cluster says: {why}", why=why), "error"))
     return replace(reading, problems=(*reading.problems, *problems))
 
 
-def _build_problem(each: Checked, said: Phrase, severity: str) -> Problem:
+def _build_problem(each: Checked, said: Phrase | str, severity: str) -> Problem:
     problem = told("", said, severity="error" if severity == "error" else "warning")
     return replace(problem, line=each.document.line)
-
-
-async def ask_server(api: Api, each: Checked, flags: Flags) -> str:
-    """The error message of a server that is shown the document (dryRun=All), or empty. A name that exists is no mistake
-    in the file."""
-    try:
-        await api.create(each.resource, each.manifest, strict=True, dry_run=True)
-    except AlreadyExists:
-        return ""
-    except (Forbidden, Unauthorized):
-        raise
-    except ApiError as error:
-        if error.code >= 500:
-            raise
-        return explain_refused(each, error, flags)
-    return ""

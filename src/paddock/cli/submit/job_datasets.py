@@ -68,13 +68,13 @@ async def check_datasets(
             notify(_explain_waiting(key, place) if missing.name else explain_no_datasets(place))
 
 
-async def leave_out_kept(
-    api: Api, place: ClusterChoice, checked: Sequence[Checked], notify: Callable[[Phrase], None]
-) -> list[Checked]:
-    """The documents without Datasets that are there already as they are written, so that a file with a job and its
-    data can be submitted again. Raises `UserError` for one that exists with another spec: jobs may read what it has."""
+async def fetch_kept(
+    api: Api, place: ClusterChoice, checked: Sequence[Checked]
+) -> tuple[list[Checked], list[tuple[Checked, Phrase]]]:
+    """The Datasets that are there already as they are written, so that a file with a job and its data can be submitted
+    again; and those that exist with another spec, each with its sentence: jobs may read what they have."""
     kept: list[Checked] = []
-    wrong: list[Phrase] = []
+    others: list[tuple[Checked, Phrase]] = []
     for each in checked:
         if each.resource != DATASETS or not each.key.name:
             continue
@@ -84,12 +84,9 @@ async def leave_out_kept(
             continue
         if is_same_spec(each.manifest, stored):
             kept.append(each)
-            notify(phrase("dataset {name} is there already, as it is written here", name=each.key.name))
         else:
-            wrong.append(_explain_other(each, place))
-    if wrong:
-        raise UserError(*wrong, phrase("nothing was submitted"))
-    return [each for each in checked if not any(each is other for other in kept)]
+            others.append((each, _explain_other(each, place)))
+    return kept, others
 
 
 def is_same_spec(written: Mapping[str, Any], stored: Mapping[str, Any]) -> bool:

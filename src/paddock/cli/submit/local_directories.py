@@ -44,37 +44,46 @@ async def add_working_directories(
 ) -> list[Checked]:
     """The documents, with `directory` in the annotation of jobs that start a script from it, or of all jobs if the user
     has `named` it. Raises `UserError` for a script that is found nowhere."""
+    placed = []
+    for each, refusal in await fetch_working_directories(api, checked, directory, named=named):
+        if refusal is not None:
+            raise UserError(explain_unfound(each, refusal))
+        placed.append(each)
+    return placed
+
+
+def explain_unfound(each: Checked, refusal: Phrase) -> Phrase:
+    """The refusal with the file of the job."""
+    return phrase("{option}: {problem}", option=each.file, problem=refusal)
+
+
+async def fetch_working_directories(
+    api: Api, checked: Sequence[Checked], directory: Path, *, named: bool = False
+) -> list[tuple[Checked, Phrase | None]]:
+    """As `add_working_directories`, each document with why a script of it is found nowhere, or None."""
     if not any(each.is_job for each in checked):
-        return list(checked)
+        return [(each, None) for each in checked]
     environments = (await api.list(ENVIRONMENTS)).items
-    return [_place(each, environments, directory, named=named) if each.is_job else each for each in checked]
+    return [_place(each, environments, directory, named=named) if each.is_job else (each, None) for each in checked]
 
 
-def _place(each: Checked, environments: Sequence[Manifest], directory: Path, *, named: bool) -> Checked:
+def _place(
+    each: Checked, environments: Sequence[Manifest], directory: Path, *, named: bool
+) -> tuple[Checked, Phrase | None]:
     if WORKING_DIRECTORY_ANNOTATION in annotations_of(each.manifest) and not named:
-        return each
+        return each, None
     assert each.job is not None
     scripts = list(read_scripts(each.job, environments))
     if named:
         scripts = [replace(script, brought=False) for script in scripts]
     taken, refusal = plan_scripts(scripts, directory, *look_in(directory))
-    if refusal is not None:
-        raise UserError(phrase("{option}: {problem}", option=each.file, problem=refusal))
-    return _start_in(each, directory) if taken or named else each
+    return (_start_in(each, directory) if refusal is None and (taken or named) else each), refusal
 
 
 def _start_in(each: Checked, directory: Path) -> Checked:
     annotations = {**annotations_of(each.manifest), WORKING_DIRECTORY_ANNOTATION: str(directory)}
     metadata = {**each.manifest["metadata"], "annotations": annotations}
     return each.with_manifest({**each.manifest, "metadata": metadata})
-
-
-def read_refusal(job: Job, environments: Sequence[Manifest], directory: Path) -> Phrase | None:
-    """Why a job that is submitted from `directory` would be refused; None if each script is found."""
-    if WORKING_DIRECTORY_ANNOTATION in job.annotations:
-        return None
-    scripts = list(read_scripts(job, environments))
-    return plan_scripts(scripts, directory, *look_in(directory))[1]
 
 
 def look_in(directory: Path) -> tuple[Callable[[str], bool], Callable[[str], str]]:

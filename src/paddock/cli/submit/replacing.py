@@ -13,12 +13,10 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 from paddock.cli.cluster.deletion import delete_job
-from paddock.cli.cluster.errors import UserError
 from paddock.jobs.apis.registry import KINDS
 from paddock.kube.errors import Forbidden, NotFound
 from paddock.submission.documents import Checked
-from paddock.submission.same_name import explain_replaced, explain_taken
-from paddock.views.flags import Flags
+from paddock.submission.same_name import explain_replaced
 from paddock.views.stored import StoredJob, read_stored
 from paddock.words.phrases import Phrase, phrase
 
@@ -26,21 +24,6 @@ if TYPE_CHECKING:
     from paddock.kube.api import Api
 
 _WAITING_FOR_PODS = phrase("waiting for the pods of that job to end")
-
-
-async def find_replaced(
-    api: Api, documents: Iterable[Checked], flags: Flags, *, typed: bool = False
-) -> list[tuple[Checked, StoredJob]]:
-    """The documents whose names jobs have that have finished or that `paddock run` suspended, with those jobs. Raises
-    `UserError` if any other job has one of the names. `typed`: the job is of a typed command, where --name is at hand.
-    """
-    found = [(each, job) for each in documents for job in await fetch_named(api, each)]
-    taken = [said for _, job in found if (said := explain_taken(job, time.time(), flags)) is not None]
-    if taken:
-        name = found[0][0].key.name
-        another = phrase("--name gives this one another name: `--name {name}`", name=f"{name}-2")
-        raise UserError(*taken, *([another] if typed else []))
-    return found
 
 
 async def delete_replaced(

@@ -1,43 +1,34 @@
 """Why a job that is not submitted yet would not start: `paddock explain --why-not FILE`.
 
-The answer has the problems of the file; what `paddock run` would refuse (an existing name, a missing script), by the
-checks of `run`; and what the job would wait for (an environment, free resources), by the functions of the kubelet and
-of the scheduler (`app.why_not`). Writes nothing.
+The answer has the problems of the file; what refuses it, by the checks that `paddock run` makes before it writes
+(`cli.submit.checks`); and what the job would wait for (an environment, free resources), by the functions of the kubelet
+and of the scheduler (`app.why_not`). Writes nothing.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from paddock.app.why_not import fetch_awaited, plan_hold, plan_images, plan_why_not, without_claims
 from paddock.cli.cluster.errors import UserError
 from paddock.cli.cluster.session import choose_place, run_with_client
 from paddock.cli.output.terminal import stdout
-from paddock.cli.submit.dry_run import ask_server
-from paddock.cli.submit.local_directories import read_refusal
+from paddock.cli.submit.checks import Refusal, Submission, find_refusals
+from paddock.cli.submit.lacking import plan_lacking
 from paddock.cli.submit.manifest_files import fetch_reading
-from paddock.cli.submit.replacing import fetch_named
 from paddock.cli.submit.report import build_lines
-from paddock.cli.submit.submission import drop_devices, explain_refused
 from paddock.jobs.model import CauseRecord, Job
 from paddock.jobs.sentences.explain import explain
-from paddock.kube.errors import AlreadyExists, ApiError, Forbidden
-from paddock.kube.meta import CLAIMS, ENVIRONMENTS, NODES, POD_GROUPS, PODS, Key, Manifest, key_of
-from paddock.kube.times import Moment
-from paddock.submission.devices import find_lacking
+from paddock.kube.errors import Forbidden
+from paddock.kube.meta import CLAIMS, ENVIRONMENTS, NODES, POD_GROUPS, PODS, Key, Manifest, key_of, metadata
 from paddock.submission.documents import Checked
-from paddock.submission.local_only import find_local_reasons, find_reasons
-from paddock.submission.missing_secrets import explain_missing, find_missing_secrets, read_brought
-from paddock.submission.same_name import explain_taken
+from paddock.submission.missing_secrets import read_brought
 from paddock.version import __version__
 from paddock.views.flags import LOCAL, Flags, build_next
 from paddock.views.steps import build_steps
-from paddock.views.stored import read_stored
 from paddock.words.phrases import Phrase, phrase, render
 
 if TYPE_CHECKING:
@@ -47,14 +38,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """`refused`: why `paddock run` would refuse the job; `waits`: causes to wait; `lacking`: devices that no node has
-    and without which the job fits, so `paddock run` removes them; `unread`: nodes cannot be listed (403)."""
+    """Why one job would not start."""
 
     job: Job
     refused: Sequence[str | Phrase] = ()
+    """Why `paddock run` would refuse it."""
     waits: Sequence[CauseRecord] = ()
+    """What it would wait for."""
     lacking: Sequence[str] = ()
+    """Devices that no node has and without which the job fits, so `paddock run` removes them."""
     unread: bool = False
+    """Nodes cannot be listed (403)."""
 
 
 def explain_file(file: str, namespace: str, language: str) -> int:
@@ -65,89 +59,70 @@ def explain_file(file: str, namespace: str, language: str) -> int:
             stdout().print(line)
     if reading.wrong:
         return 1
-    placed = reading.placed
-    jobs = list(_read_jobs(placed))
+    jobs = [each for each in reading.placed if each.job is not None]
     if not jobs:
         raise UserError(phrase("{file}: there is no job in it", file=reading.file))
 
     flags = choose_place().flags
 
-    async def work(client: Client, place: ClusterChoice) -> list[Answer]:
-        local = place.home is not None
-        fetch = partial(_fetch_answer, placed) if local else partial(_ask_cluster, place, placed)
-        return [await fetch(client, each) for each in jobs]
+    async def work(client: Client, place: ClusterChoice) -> tuple[list[Answer], list[Refusal]]:
+        submission = Submission(client, place, list(reading.placed), lambda _: None, runs=True)
+        refusals = await find_refusals(submission)
+        answers = [await _fetch_answer(client, place, reading.placed, each, refusals) for each in jobs]
+        return answers, [each for each in refusals if not any(each.each.document is job.document for job in jobs)]
 
-    answers = run_with_client(work)
+    answers, others = run_with_client(work)
     for answer in answers:
         for line in build_answer(answer, file, language, flags):
             stdout().print(line)
+    for each in others:
+        stdout().print(_explain_refused(each.each.label, each.why, language))
     if flags.options:
         stdout().print(render(_COMPUTED, language))
-    return int(any(answer.refused or answer.waits for answer in answers))
+    return int(bool(others) or any(answer.refused or answer.waits for answer in answers))
 
 
-def _read_jobs(placed: Sequence[Checked]) -> Iterator[Checked]:
-    for each in placed:
-        if each.job is not None:
-            yield replace(each, job=_with_name(each.job, each.manifest))
+async def _fetch_answer(
+    client: Client, place: ClusterChoice, placed: Sequence[Checked], each: Checked, refusals: Sequence[Refusal]
+) -> Answer:
+    """What refuses the job among `refusals`, and what it would wait for. `placed`: all documents of the file."""
+    refused = [refusal.why for refusal in refusals if refusal.each.document is each.document]
+    fetch = _fetch_local_waits if place.home is not None else _fetch_cluster_waits
+    return replace(await fetch(client, placed, each, _with_name(each)), refused=refused)
 
 
-def _with_name(job: Job, manifest: Manifest) -> Job:
-    """Gives a job with generateName a name of the same length."""
-    generated = manifest["metadata"].get("generateName")
+def _with_name(each: Checked) -> Job:
+    """The job; one with generateName gets a name of the same length."""
+    assert each.job is not None
+    generated = metadata(each.manifest).get("generateName")
+    job = each.job
     return job if job.key.name else replace(job, key=Key(job.key.namespace, f"{generated}xxxxx"))
 
 
-async def _fetch_answer(placed: Sequence[Checked], client: Client, each: Checked) -> Answer:
-    assert each.job is not None
+async def _fetch_local_waits(client: Client, placed: Sequence[Checked], each: Checked, job: Job) -> Answer:
     kinds = (PODS, NODES, POD_GROUPS, ENVIRONMENTS, CLAIMS)
     pods, nodes, groups, environments, claims = [(await client.list(kind)).items for kind in kinds]
-    job, now = each.job, time.time()
-    there = await fetch_named(client, each)
-    taken, replaced = [explain_taken(stored, now) for stored in there], {stored.uid for stored in there}
-    said = await ask_server(client, each, LOCAL)
-    refusal = read_refusal(job, environments, Path.cwd())
-    secrets = await find_missing_secrets(client, [job], read_brought(placed), replaced)
+    now = time.time()
     awaited = await fetch_awaited(client, job, now)
     bound = read_brought(placed, CLAIMS)  # as soon as they are created
     cause = plan_why_not(without_claims(job, bound), pods, nodes, groups, now, claims)
-    others = (why for why in (said, *taken, refusal) if why)
-    return Answer(
-        job,
-        [*find_local_reasons(each), *map(explain_missing, secrets), *others],
-        [*plan_hold(job, now), *awaited, *plan_images(job, environments, now), *([cause] if cause else [])],
-        plan_lacking(each, nodes, now, claims, bound) if cause else (),
-    )
+    waits = [*plan_hold(job, now), *awaited, *plan_images(job, environments, now), *([cause] if cause else [])]
+    return Answer(job, waits=waits, lacking=plan_lacking(each, nodes, now) if cause else ())
 
 
-async def _ask_cluster(place: ClusterChoice, placed: Sequence[Checked], client: Client, each: Checked) -> Answer:
-    """The result of a server-side dry run, and the wait by the nodes and pods that can be listed. Whether the cluster
-    can pull the images is not known."""
-    assert each.job is not None
-    job, now = each.job, time.time()
-    refused: list[str | Phrase] = list(find_reasons(each))
-    try:
-        await client.create(each.resource, each.manifest, strict=True, dry_run=True)
-    except AlreadyExists:
-        current = read_stored(each.resource, await client.get(each.resource, *job.key))
-        taken = explain_taken(current, now, place.flags)
-        refused += [taken] if taken else []
-    except Forbidden:
-        raise
-    except ApiError as error:
-        if error.code >= 500:
-            raise
-        refused.append(explain_refused(each, error, place.flags))
+async def _fetch_cluster_waits(client: Client, placed: Sequence[Checked], each: Checked, job: Job) -> Answer:
+    """The wait by the nodes and pods that can be listed. Whether the cluster can pull the images is not known."""
+    now = time.time()
     try:
         pods, nodes = [(await client.list(kind)).items for kind in (PODS, NODES)]
     except Forbidden:
-        return Answer(job, refused, plan_hold(job, now), unread=True)
+        return Answer(job, waits=plan_hold(job, now), unread=True)
     claims = await _fetch_claims(client, job.key.namespace)
     # A claim that is there may be bound when its first pod is scheduled (its class says so): it is not waited for.
     usable = None if claims is None else {key_of(claim) for claim in claims} | read_brought(placed, CLAIMS)
     cause = plan_why_not(without_claims(job, usable), pods, nodes, [], now, claims or ())
     awaited = await fetch_awaited(client, job, now)
-    return Answer(job, refused, [*plan_hold(job, now), *awaited, *([cause] if cause else [])])
+    return Answer(job, waits=[*plan_hold(job, now), *awaited, *([cause] if cause else [])])
 
 
 async def _fetch_claims(client: Client, namespace: str) -> list[Manifest] | None:
@@ -165,18 +140,6 @@ _COMPUTED = phrase(
 )
 
 
-def plan_lacking(
-    each: Checked, nodes: list[Manifest], now: Moment, claims: Sequence[Manifest] = (), bound: Collection[Key] = ()
-) -> tuple[str, ...]:
-    """The devices that `paddock run` would leave out: those that no node has, if the job fits without them. `bound`:
-    claims that will be there. Pure."""
-    assert each.job is not None
-    lacking = find_lacking([each.job], nodes)
-    (fewer,) = drop_devices([each], lacking)
-    fits = fewer.job is not None and not plan_why_not(without_claims(fewer.job, bound), [], nodes, [], now, claims)
-    return tuple(lacking) if fits else ()
-
-
 def build_answer(answer: Answer, file: str, language: str, flags: Flags = LOCAL) -> list[str]:
     """A sentence for each reason, with what to type; or that it would start. Pure."""
     job = answer.job
@@ -187,8 +150,7 @@ def build_answer(answer: Answer, file: str, language: str, flags: Flags = LOCAL)
     if not answer.refused and not answer.waits:
         said = phrase("{job} would start now: all of its {count} pods fit", job=label, count=job.size)
         return [render(said, language)]
-    refused = [phrase("{job} would be refused: {why}", job=label, why=why) for why in answer.refused]
-    lines = [render(each, language) for each in refused]
+    lines = [_explain_refused(label, why, language) for why in answer.refused]
     for cause in answer.waits:
         why = explain(cause, language)
         if cause.reason == "WaitingForScheduler" and answer.lacking:
@@ -203,3 +165,7 @@ def build_answer(answer: Answer, file: str, language: str, flags: Flags = LOCAL)
         lines.append(render(phrase("{job} would wait: {why}", job=label, why=why), language))
         lines += [render(each, language) for each in build_next(steps, flags)]
     return lines
+
+
+def _explain_refused(label: str, why: str | Phrase, language: str) -> str:
+    return render(phrase("{job} would be refused: {why}", job=label, why=why), language)

@@ -15,10 +15,11 @@ import click
 
 from paddock.cli.cluster.errors import UserError
 from paddock.cli.cluster.places import ClusterChoice
+from paddock.cli.submit.checks import find_place_refusals
 from paddock.cli.submit.local_directories import add_working_directories
 from paddock.cli.submit.sent_directories import add_directory_maps
 from paddock.submission.documents import Checked
-from paddock.submission.local_only import find_local_refusals, find_notices, find_refusals
+from paddock.submission.local_only import find_notices
 from paddock.words.phrases import Phrase, phrase
 
 if TYPE_CHECKING:
@@ -38,9 +39,9 @@ workdir_option = click.option(
 
 def refuse_impossible(place: ClusterChoice, checked: Sequence[Checked], notify: Notify) -> None:
     """Raises `UserError` with all that the place does not support; notifies of differences. Sends nothing."""
-    refusals = find_refusals(checked) if place.home is None else find_local_refusals(checked)
+    refusals = find_place_refusals(checked, is_local=place.home is not None)
     if refusals:
-        raise UserError(*refusals, phrase("nothing was submitted"))
+        raise UserError(*(each.shown for each in refusals), phrase("nothing was submitted"))
     if place.home is not None:
         return
     for each in find_notices(checked):

@@ -29,20 +29,21 @@ from paddock.cli.output.language import readers_language
 from paddock.cli.output.periods import read_seconds
 from paddock.cli.output.screen import Screen
 from paddock.cli.output.streams import print_line
+from paddock.cli.submit.checks import Submission
 from paddock.cli.submit.next_steps import explain_console, explain_following
 from paddock.cli.submit.script.documents import Documents, read_documents
 from paddock.cli.submit.script.options import ScriptOptions, read_options, script_options
 from paddock.cli.submit.script.typed_command import CommandVerb, read_typed
 from paddock.cli.submit.script.written_manifest import write_manifests
 from paddock.cli.submit.submission import drop_devices
-from paddock.cli.submit.submitter import Submitter
+from paddock.cli.submit.submitter import submit
 from paddock.cli.submit.watched_files import find_watched, refuse_watching
 from paddock.cli.submit.workdir import refuse_impossible, workdir_option
 from paddock.jobs.model import CauseRecord, Rank
 from paddock.kube.errors import Conflict, NotFound
 from paddock.views.ended import End, read_end
 from paddock.views.followed import FollowedJob
-from paddock.views.stored import StoredJob
+from paddock.views.stored import StoredJob, read_stored
 from paddock.words.phrases import phrase
 
 if TYPE_CHECKING:
@@ -270,19 +271,20 @@ class Run:
     async def run(self, documents: Documents, without: tuple[str, ...]) -> int:
         checked = documents.checked
         async with connect(self._place) as client, self._listen(self._interrupts):
-            submitter = Submitter(
-                client, self._place, self._screen.notify, self._note_creating,
-                documents.needed, self._typed, documents.data,
+            submission = Submission(
+                client, self._place, checked, self._screen.notify, self._workdir, without,
+                documents.needed, documents.data, runs=True, typed=self._typed,
             )  # fmt: skip
             interrupt = asyncio.create_task(self._interrupts.get())
-            submitting = asyncio.create_task(submitter.submit(checked, without, self._workdir))
+            submitting = asyncio.create_task(submit(submission, self._note_creating))
             try:
                 await asyncio.wait([interrupt, submitting], return_when=asyncio.FIRST_COMPLETED)
                 if not submitting.done() and not self._creating:
                     self._screen.notify(phrase("interrupted: nothing was submitted"))
                     return 130
                 submitted = await submitting
-                self.job = job = submitted.job
+                ((sent, created),) = ((each, made) for each, made in submitted.documents if each.is_job)
+                self.job = job = read_stored(sent.resource, created)
                 assert job.job is not None, "the server took what was checked"
                 say = self._screen.answer if self._detach else self._screen.line
                 say(build_head(job.job, self._screen.language))

@@ -26,12 +26,14 @@ from paddock.words.phrases import phrase
 
 @dataclass(frozen=True, slots=True)
 class Documents:
-    """`checked`: with exactly one job. `needed`: its environment of a requirements file, which is to be made. `data`:
-    the values of --data, which its manifest has too."""
+    """What `paddock run` submits."""
 
     checked: list[Checked]
-    needed: Needed | None = None
+    """With exactly one job."""
+    needed: tuple[Needed, ...] = ()
+    """The environment of a requirements file, which is to be made."""
     data: tuple[str, ...] = ()
+    """The values of --data, which the manifest has too."""
 
     @property
     def job(self) -> Job:
@@ -49,7 +51,8 @@ def read_documents(
             )
         checked = build_documents(read_request(words, options, place, os.environ, notify))
         requirements = options.requirements_path
-        return Documents(checked, find_needed(checked[-1], requirements) if requirements else None, options.data)
+        needed = find_needed(checked[-1], requirements) if requirements else None
+        return Documents(checked, (needed,) if needed else (), options.data)
     refuse_with_file(options, file)
     checked = fetch_checked([file], options.namespace)
     jobs = [each.job for each in checked if each.job]
@@ -69,4 +72,4 @@ def read_documents(
     if place.home is None or needed is None:
         return Documents(checked, data=options.data)
     named = [with_environment(each, needed) if each.is_job else each for each in checked]
-    return Documents(named, needed, options.data)
+    return Documents(named, (needed,), options.data)

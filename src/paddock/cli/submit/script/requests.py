@@ -247,20 +247,21 @@ def without_directory(request: ScriptRequest, *, named: bool) -> ScriptRequest:
     return replace(request, directory="") if portable else request
 
 
-async def refuse_foreign_secret(api: Api, checked: Sequence[Checked]) -> None:
-    """Raises `UserError` if a Secret of the name exists that is of somebody else or of a job of another kind: it is not
-    overwritten."""
+async def fetch_foreign_secrets(api: Api, checked: Sequence[Checked]) -> list[tuple[Checked, Phrase]]:
+    """The hidden values for which a Secret of the name exists that is of somebody else or of a job of another kind: it
+    is not overwritten. Each with its sentence."""
+    found = []
     for each in checked:
         if not each.is_hidden:
             continue
         try:
-            found = await api.get(SECRETS, *each.key)
+            there = await api.get(SECRETS, *each.key)
         except NotFound:
             continue
-        if dict(labels_of(found)) != dict(labels_of(each.manifest)):
-            raise UserError(
-                phrase(
-                    "there is a Secret {name} already, which is not this job's: --name gives the job another name",
-                    name=each.key.name,
-                )
+        if dict(labels_of(there)) != dict(labels_of(each.manifest)):
+            said = phrase(
+                "there is a Secret {name} already, which is not this job's: --name gives the job another name",
+                name=each.key.name,
             )
+            found.append((each, said))
+    return found

@@ -1,0 +1,302 @@
+"""Why a submission is refused: every check between a file without problems and the first write, in one list.
+
+`paddock run`, `paddock submit` and the Python calls stop at the first check that refuses, then write; `paddock explain
+--why-not` makes all of them and writes nothing, `validate --context` those of the documents alone. A check may change
+the documents that are sent, as the next one judges them so. What is wrong with the text stands in `preflight`.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from paddock.cli.cluster.errors import UserError
+from paddock.cli.cluster.kinds import name_for_kubectl
+from paddock.cli.cluster.places import ClusterChoice
+from paddock.cli.output.language import readers_language
+from paddock.cli.submit.file_environments import Needed
+from paddock.cli.submit.job_datasets import check_datasets, fetch_kept
+from paddock.cli.submit.lacking import plan_lacking
+from paddock.cli.submit.local_directories import explain_unfound, fetch_working_directories
+from paddock.cli.submit.replacing import fetch_named
+from paddock.cli.submit.script.requests import fetch_foreign_secrets, find_needed
+from paddock.cli.submit.sent_directories import add_directory_maps
+from paddock.cli.submit.submission import drop_devices
+from paddock.kube.errors import AlreadyExists, ApiError
+from paddock.kube.meta import NODES
+from paddock.kube.quantities import format_quantity
+from paddock.submission.devices import read_devices, without_devices
+from paddock.submission.documents import Checked
+from paddock.submission.dry_run import explain_refused, fetch_refusal
+from paddock.submission.local_only import find_local_reasons, find_reasons
+from paddock.submission.missing_secrets import explain_missing, find_missing_secrets, read_brought
+from paddock.submission.same_name import explain_taken
+from paddock.views.flags import Flags
+from paddock.views.stored import StoredJob
+from paddock.words.phrases import Phrase, phrase, render
+
+if TYPE_CHECKING:
+    from paddock.kube.api import Api
+
+Notify = Callable[[Phrase], None]
+_NOTHING = phrase("nothing was submitted")
+
+
+class Needs(StrEnum):
+    """What a check looks at, beside the documents."""
+
+    NOTHING = "nothing"
+    """It knows whether the place is the local cluster."""
+    DIRECTORY = "the directory"
+    """The files beside the command, and what the images of the place bring."""
+    CLUSTER = "a cluster"
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why one document is refused."""
+
+    each: Checked
+    why: Phrase | str
+    """The reason alone: `explain --why-not` puts the document before it."""
+    shown: Phrase | str
+    """With the place of the document, as `run` and `submit` print it."""
+
+
+@dataclass(slots=True)
+class Submission:
+    """What is to be submitted. The checks replace `checked` by what is sent."""
+
+    api: Api
+    place: ClusterChoice
+    checked: list[Checked]
+    notify: Notify
+    """It gets each deviation from the manifest."""
+    workdir: str | None = None
+    """The value of --workdir."""
+    without: tuple[str, ...] = ()
+    """Devices to remove from requests: the values of --without."""
+    needed: Sequence[Needed] = ()
+    """The environments of requirements files, which are made first."""
+    data: tuple[str, ...] = ()
+    """The values of --data, which the manifests have too."""
+    runs: bool = False
+    """As `paddock run` does: what exists is brought to the file's state, and on the local cluster a device that no node
+    has is left out."""
+    typed: bool = False
+    """The job was made of a typed command, where --name is at hand."""
+    there: list[tuple[Checked, StoredJob]] = field(default_factory=list)
+    """The documents whose names jobs have, with those jobs, which are replaced if nothing refuses. Of `NAME`."""
+
+    @property
+    def is_local(self) -> bool:
+        return self.place.home is not None
+
+    @property
+    def flags(self) -> Flags:
+        return self.place.flags
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One reason to refuse a submission."""
+
+    needs: Needs
+    find: Callable[[Submission], Awaitable[list[Refusal]]]
+    """The refusals. It may change `checked`, and raises what is not about the documents."""
+    closing: Phrase | None = None
+    """The last line of what `run` and `submit` print."""
+
+
+def find_place_refusals(checked: Sequence[Checked], *, is_local: bool) -> list[Refusal]:
+    """What the place does not support. Pure."""
+    reasons = find_local_reasons if is_local else find_reasons
+    return [
+        Refusal(each, why, phrase("{file}: {why}", file=each.file, why=why))
+        for each in checked
+        for why in reasons(each)
+    ]
+
+
+async def _find_place(submission: Submission) -> list[Refusal]:
+    return find_place_refusals(submission.checked, is_local=submission.is_local)
+
+
+async def _find_requirements(submission: Submission) -> list[Refusal]:
+    """A requirements file that a manifest names and that is not there."""
+    found = []
+    looked_for = (submission.is_local or submission.runs) and not submission.needed
+    for each in submission.checked if looked_for else ():
+        try:
+            find_needed(each)
+        except UserError as error:
+            found += [Refusal(each, said, said) for said in error.said]
+    return found
+
+
+async def _find_datasets(submission: Submission) -> list[Refusal]:
+    """A Dataset that exists with another spec. One that is there as it is written is left out."""
+    kept, others = await fetch_kept(submission.api, submission.place, submission.checked)
+    for each in kept:
+        submission.notify(phrase("dataset {name} is there already, as it is written here", name=each.key.name))
+    submission.checked = [each for each in submission.checked if not any(each is other for other in kept)]
+    return [Refusal(each, said, said) for each, said in others]
+
+
+async def _leave_out_devices(submission: Submission) -> list[Refusal]:
+    """Refuses nothing: `drop_devices` raises `UserError` for a device that no job asks for."""
+    submission.checked = drop_devices(submission.checked, submission.without)
+    if not submission.runs or not submission.is_local:  # a cluster may add nodes
+        return []
+    asked = read_devices(each.job for each in submission.checked if each.job)
+    nodes = (await submission.api.list(NODES)).items if asked else []
+    for place, each in enumerate(submission.checked):
+        lacking = plan_lacking(each, nodes, time.time()) if each.job and asked else ()
+        if lacking:
+            submission.checked[place] = without_devices(each, lacking)
+        for name in lacking:
+            said = phrase(
+                "the job asks for {amount} {device} and this machine has none: training on the CPU "
+                "(--without {device})",
+                amount=format_quantity(asked[name]),
+                device=name,
+            )
+            submission.notify(said)
+    return []
+
+
+async def _find_directories(submission: Submission) -> list[Refusal]:
+    """A script that is found nowhere, and a directory that cannot be sent."""
+    if submission.is_local:
+        directory = Path.cwd() if submission.workdir is None else Path(submission.workdir).resolve()
+        is_named = submission.workdir is not None
+        placed = await fetch_working_directories(submission.api, submission.checked, directory, named=is_named)
+        submission.checked = [each for each, _ in placed]
+        return [Refusal(each, why, explain_unfound(each, why)) for each, why in placed if why is not None]
+    found: list[Refusal] = []
+    sent: list[Checked] = []
+    for each in submission.checked:
+        try:
+            sent += add_directory_maps([each], submission.workdir, submission.notify)
+        except UserError as error:
+            sent.append(each)
+            found += [Refusal(each, said, said) for said in error.said]
+    submission.checked = sent
+    return found
+
+
+async def _find_names(submission: Submission) -> list[Refusal]:
+    """A name that a job has which neither has finished nor was suspended by `paddock run`."""
+    submission.there = [(each, job) for each in submission.checked for job in await fetch_named(submission.api, each)]
+    found = [
+        Refusal(each, said, said)
+        for each, job in submission.there
+        if (said := explain_taken(job, time.time(), submission.flags)) is not None
+    ]
+    if found and submission.typed:
+        each = submission.there[0][0]
+        another = phrase("--name gives this one another name: `--name {name}`", name=f"{each.key.name}-2")
+        found.append(Refusal(each, another, another))
+    return found
+
+
+async def _find_foreign_secrets(submission: Submission) -> list[Refusal]:
+    return [Refusal(each, said, said) for each, said in await fetch_foreign_secrets(submission.api, submission.checked)]
+
+
+async def _ask_server(submission: Submission) -> list[Refusal]:
+    """What the server says that is shown each document, before any is created."""
+    found: list[Refusal] = []
+    for each in sorted(submission.checked, key=lambda each: not each.document.places):  # generated documents last
+        if found and not each.document.places:
+            break
+        error = await fetch_refusal(submission.api, each)
+        if isinstance(error, AlreadyExists):
+            found += _refuse_existing(submission, each)
+        elif error is not None:
+            found.append(refuse_by_server(each, error, submission.flags))
+    return found
+
+
+def refuse_by_server(each: Checked, error: ApiError, flags: Flags) -> Refusal:
+    """What a server refuses a document for. Pure."""
+    why = explain_refused(each, error, flags)
+    said = why if isinstance(why, str) else render(why, readers_language())
+    return Refusal(each, why, f"{each.file}:{each.document.line}: {said}")
+
+
+def _refuse_existing(submission: Submission, each: Checked) -> list[Refusal]:
+    """An object that exists is no error where `run` replaces it; a job's name was judged before."""
+    if (submission.runs and not each.is_job) or any(each is other for other, _ in submission.there):
+        return []
+    said = phrase(
+        "{file}: {object} exists already: `{command}` removes it",
+        file=each.file, object=each.label, command=_write_deletion(each, submission.flags),
+    )  # fmt: skip
+    return [Refusal(each, said, said)]
+
+
+def _write_deletion(each: Checked, flags: Flags) -> str:
+    where = flags.of(each.key.namespace)
+    if each.is_job:
+        return f"paddock delete {each.key.name}{where}"
+    namespace = where.removeprefix(flags.options)
+    return f"{flags.kubectl} delete {name_for_kubectl(each.resource)} {each.key.name}{namespace}"
+
+
+async def _find_missing_secrets(submission: Submission) -> list[Refusal]:
+    """A Secret that neither the documents nor the namespace has; on a cluster others may make it later. What a job owns
+    that is replaced is gone."""
+    jobs = {id(each.job): each for each in submission.checked if each.job}
+    if not submission.is_local or not jobs:
+        return []
+    brought, gone = read_brought(submission.checked), {job.uid for _, job in submission.there}
+    missing = await find_missing_secrets(
+        submission.api, [each.job for each in jobs.values() if each.job], brought, gone
+    )
+    found = []
+    for one in missing:
+        why = explain_missing(one)
+        label = f"{one.job.resource.kind} {one.job.key}"
+        found.append(Refusal(jobs[id(one.job)], why, phrase("{option}: {problem}", option=label, problem=why)))
+    return found
+
+
+async def _find_data(submission: Submission) -> list[Refusal]:
+    """A Dataset of --data that does not exist. Any other that the jobs name is told, as they wait for it."""
+    try:
+        await check_datasets(submission.api, submission.place, submission.checked, submission.data, submission.notify)
+    except UserError as error:
+        each = next(each for each in submission.checked if each.is_job)
+        return [Refusal(each, said, said) for said in error.said]
+    return []
+
+
+PLACE = Check(Needs.NOTHING, _find_place, _NOTHING)
+REQUIREMENTS = Check(Needs.DIRECTORY, _find_requirements)
+DATASETS = Check(Needs.CLUSTER, _find_datasets, _NOTHING)
+DEVICES = Check(Needs.CLUSTER, _leave_out_devices)
+DIRECTORIES = Check(Needs.DIRECTORY, _find_directories)
+NAMES = Check(Needs.CLUSTER, _find_names)
+FOREIGN_SECRETS = Check(Needs.CLUSTER, _find_foreign_secrets)
+SERVER = Check(Needs.CLUSTER, _ask_server, _NOTHING)
+SECRETS = Check(Needs.CLUSTER, _find_missing_secrets, _NOTHING)
+DATA = Check(Needs.CLUSTER, _find_data)
+CHECKS = (PLACE, REQUIREMENTS, DATASETS, DEVICES, DIRECTORIES, NAMES, FOREIGN_SECRETS, SERVER, SECRETS, DATA)
+"""In their order. What costs the user least to mend comes first, and the server is asked of what would be sent."""
+
+
+async def find_refusals(submission: Submission, checks: Sequence[Check] = CHECKS) -> list[Refusal]:
+    """What all checks refuse."""
+    return [refusal for check in checks for refusal in await check.find(submission)]
+
+
+async def refuse(submission: Submission, checks: Sequence[Check] = CHECKS) -> None:
+    """Raises `UserError` with all that the first check refuses."""
+    for check in checks:
+        if found := await check.find(submission):
+            raise UserError(*(each.shown for each in found), *([check.closing] if check.closing else []))

@@ -1,0 +1,52 @@
+"""What a server says of a document before it is created: the one dry run of all that submit, check or explain one.
+
+It covers what only the cluster knows: admission plugins, quotas, namespaces, served kinds.
+"""
+
+from __future__ import annotations
+
+from paddock.kube.api import Api
+from paddock.kube.errors import ApiError, Forbidden, NotFound, Unauthorized
+from paddock.submission.documents import Checked
+from paddock.views.flags import Flags
+from paddock.words.phrases import Phrase, phrase
+
+
+async def fetch_refusal(api: Api, each: Checked) -> ApiError | None:
+    """What a server that is shown the document (dryRun=All, strict) refuses it for; None if it takes it. Raises what is
+    not about the document: `Forbidden` and `Unauthorized` are about the user, 5xx about the server."""
+    try:
+        await api.create(each.resource, each.manifest, strict=True, dry_run=True)
+    except (Forbidden, Unauthorized):
+        raise
+    except ApiError as error:
+        if error.code >= 500:
+            raise
+        return error
+    return None
+
+
+def explain_refused(each: Checked, error: ApiError, flags: Flags) -> Phrase | str:
+    """The server's message, which is English; for a missing namespace or kind what to do."""
+    if not isinstance(error, NotFound):
+        return error.message
+    if error.kind == "namespaces" and error.name:
+        return phrase(
+            "there is no namespace {name}: `{command}` makes it, -n names another",
+            name=error.name, command=f"{flags.kubectl} create namespace {error.name}",
+        )  # fmt: skip
+    if error.name:
+        return error.message
+    if each.is_job:
+        name = each.resource.qualified
+        return phrase(
+            "the cluster serves no {kind} of {version}: `{command}` installs the kind, and the operator takes it with "
+            "--kinds={name}",
+            kind=each.resource.kind, version=each.resource.api_version, name=name,
+            command=f"paddock manifests crd --kinds {name} | {flags.kubectl} apply -f -",
+        )  # fmt: skip
+    return phrase(
+        "the cluster serves no {kind} of {version}: leave it out, or have it installed (`{command}` shows what there "
+        "is)",
+        kind=each.resource.kind, version=each.resource.api_version, command=f"{flags.kubectl} api-resources",
+    )  # fmt: skip
