@@ -24,6 +24,11 @@ from paddock.words.phrases import Phrase, phrase
 _OUTPUT_VARIABLES = re.compile(r"PADDOCK_(?:OUTPUT|CHECKPOINT)_DIR")
 
 
+def find_place_reasons(each: Checked, *, is_local: bool) -> Iterator[Phrase]:
+    """Why one document cannot work where it would be sent."""
+    return find_local_reasons(each) if is_local else find_reasons(each)
+
+
 def find_reasons(each: Checked) -> Iterator[Phrase]:
     """Why one document cannot work on any remote cluster."""
     if each.resource == ENVIRONMENTS:

@@ -107,6 +107,23 @@ async def test_a_typo_is_told_with_its_line_and_fixed_by_its_button(browser: Bro
     assert "the server takes it" in page
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("spec:\n", "spec:\n  runPolicy: {managedBy: kueue.x-k8s.io/multikueue}\n", "nobody else runs jobs on"),
+        ("- name: pytorch\n", "- name: pytorch\n              envFrom: [{secretRef: {name: keys}}]\n",
+         "there is no Secret keys for envFrom"),
+    ],
+)  # fmt: skip
+async def test_what_run_would_refuse_is_said_and_not_created(browser: Browser, old: str, new: str, said: str) -> None:
+    text = re.sub(r"  runPolicy:\n(    .*\n)+", "", TEXT).replace(old, new, 1)
+    for do in ("check", "create"):
+        status, page = await browser.post("/new", {"text": text, "do": do})
+        assert status == 200
+        assert "PyTorchJob default/pytorch-single would be refused: " in page and said in page, page
+    assert (await browser.api.list(JOBS)).items == []
+
+
 async def test_a_name_that_is_taken_is_said_with_what_can_be_done(browser: Browser) -> None:
     await browser.post("/new", {"text": TEXT, "do": "create"})
     _, page = await browser.post("/new", {"text": TEXT, "do": "create"})

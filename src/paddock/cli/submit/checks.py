@@ -32,7 +32,7 @@ from paddock.kube.quantities import format_quantity
 from paddock.submission.devices import read_devices, without_devices
 from paddock.submission.documents import Checked
 from paddock.submission.dry_run import explain_refused, fetch_refusal
-from paddock.submission.local_only import find_local_reasons, find_reasons
+from paddock.submission.local_only import find_place_reasons
 from paddock.submission.missing_secrets import explain_missing, find_missing_secrets, read_brought
 from paddock.submission.same_name import explain_taken
 from paddock.views.flags import Flags
@@ -114,11 +114,10 @@ class Check:
 
 def find_place_refusals(checked: Sequence[Checked], *, is_local: bool) -> list[Refusal]:
     """What the place does not support. Pure."""
-    reasons = find_local_reasons if is_local else find_reasons
     return [
         Refusal(each, why, phrase("{file}: {why}", file=each.file, why=why))
         for each in checked
-        for why in reasons(each)
+        for why in find_place_reasons(each, is_local=is_local)
     ]
 
 

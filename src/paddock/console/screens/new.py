@@ -32,7 +32,11 @@ from paddock.kube.meta import Key, Resource, name_of, namespace_of
 from paddock.kube.validation.names import DNS_LABEL, DNS_SUBDOMAIN
 from paddock.manifests.edits import write_document
 from paddock.submission.documents import Checked
+from paddock.submission.dry_run import fetch_refusal
+from paddock.submission.local_only import find_place_reasons
+from paddock.submission.missing_secrets import explain_missing, find_missing_secrets, read_brought
 from paddock.views.clones import build_clone, name_clone
+from paddock.views.flags import Flags
 from paddock.words.phrases import Foreign, Phrase, phrase
 
 Note = Mapping[str, Any]
@@ -54,15 +58,13 @@ async def build(page: PageContext) -> Mapping[str, Any]:
 async def receive(page: PageContext, posted: Mapping[str, str]) -> Mapping[str, Any] | Redirect:
     choices = await find_choices(page, posted.get("f:namespace") or _find_namespace(page))
     draft = await work_to_the_end(partial(read_posted, posted, choices))
-    notes: Sequence[Note]
-    if posted.get("do") == "create" and draft.ready:
+    notes: Sequence[Note] = ()
+    if posted.get("do") == "create" and draft.ready and not (notes := await _refuse_ahead(page, draft.objects)):
         found = await _create(page, draft.objects)
         if isinstance(found, Redirect):
             return found
         notes = found
-    else:
-        notes = await _ask(page, draft)
-    return {"types": [], **show_draft(page, draft, notes)}
+    return {"types": [], **show_draft(page, draft, notes or await _ask(page, draft))}
 
 
 def _find_namespace(page: PageContext) -> str:
@@ -108,19 +110,37 @@ def _show_types(page: PageContext) -> list[Mapping[str, str]]:
 
 
 async def _ask(page: PageContext, draft: Draft) -> list[Note]:
-    """What the server says of a draft without errors (a dry run), then whether it would start now."""
+    """What refuses a draft without errors: the place, or the server (a dry run). Then whether it would start now."""
     if not draft.ready:
         return []
-    notes: list[Note] = []
+    notes = await _refuse_ahead(visit, draft.objects)
     for each in draft.objects:
         try:
-            await page.api.create(each.resource, each.manifest, strict=True, dry_run=True)
-        except ApiError as error:
-            notes += await _refuse(page, each, error)
+            error = await fetch_refusal(page.api, each)
+        except ApiError as raised:
+            error = raised
+        notes += await _refuse(page, each, error) if error is not None else []
     if notes:
         return notes
     notes.append({"good": True, "said": page.say(phrase("the server takes it (dry run)"))})
     return notes + [note for each in draft.objects for note in await _foresee(page, each)]
+
+
+async def _refuse_ahead(page: PageContext, objects: Sequence[Checked]) -> list[Note]:
+    """What the place does not support, and on the local cluster a Secret that nobody makes: the checks of `paddock run`
+    of which a server knows nothing."""
+    is_local = page.backend.local
+    found = [(each.label, why) for each in objects for why in find_place_reasons(each, is_local=is_local)]
+    jobs = [each.job for each in objects if each.job] if is_local else []
+    try:
+        secrets = await find_missing_secrets(page.api, jobs, read_brought(objects), ())
+    except ApiError:  # whoever may not see Secrets, or an API that does not answer: the dry run tells that
+        secrets = []
+    for missing in secrets:
+        label = f"{missing.job.resource.kind} {missing.job.key}"
+        found.append((label, explain_missing(missing, Flags(page.backend.options, kubectl=page.backend.kubectl))))
+    said = (phrase("{job} would be refused: {why}", job=label, why=why) for label, why in found)
+    return [{"good": False, "said": page.say(each)} for each in said]
 
 
 async def _foresee(page: PageContext, each: Checked) -> list[Note]:
