@@ -97,7 +97,7 @@ NOT_FOR_READERS = {
     "cli/follow/follow.py": "an assertion",
     "submission/missing_secrets.py": "a command of kubectl",
     "cli/follow/first_error.py": "the first line of Python's tracebacks, which is looked for",
-    "cli/verbs/run.py": "an assertion",
+    "cli/followed_run.py": "an assertion",
     "cli/verbs/wait.py": "an assertion",
     "cli/cluster/rbac.py": "the API server's own sentence, which is looked for",
     "cli/verbs/explain.py": "an image's own sentence, which is looked for",

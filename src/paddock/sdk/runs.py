@@ -1,4 +1,4 @@
-"""One run of a Python call: `cli.verbs.run.Run`, with a notebook's screen and errors that Python code can catch."""
+"""One run of a Python call: `cli.followed_run.Run`, with a notebook's screen and errors that Python code can catch."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from paddock.cli.cluster.lookup import fetch_pods
 from paddock.cli.cluster.places import ClusterChoice, Local, build_cluster
 from paddock.cli.cluster.session import connect, home
 from paddock.cli.follow.rank_log import fetch_log
+from paddock.cli.followed_run import Run
 from paddock.cli.output.language import readers_language
 from paddock.cli.output.screen import Screen
 from paddock.cli.output.terminal import PlainConsole
 from paddock.cli.submit.script.documents import read_documents
 from paddock.cli.submit.script.options import ScriptOptions
 from paddock.cli.submit.workdir import refuse_impossible
-from paddock.cli.verbs.run import Run
 from paddock.jobs.model import Job
 from paddock.kube.errors import NotFound
 from paddock.sdk.errors import JobFailed, PaddockError

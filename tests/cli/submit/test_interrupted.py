@@ -9,10 +9,10 @@ from paddock.apiserver.objects.in_process import LocalApi
 from paddock.app.home import Home
 from paddock.app.kinds import apply_crds, build_crds
 from paddock.cli.cluster.places import Local
+from paddock.cli.followed_run import Run
 from paddock.cli.output.screen import Screen
 from paddock.cli.submit.script.documents import Documents
 from paddock.cli.submit.script.requests import build_documents
-from paddock.cli.verbs.run import Run
 from paddock.environments.library import Environments
 from paddock.jobs.apis.registry import PADDLEPADDLE
 from paddock.script.request import ScriptRequest
