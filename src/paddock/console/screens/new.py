@@ -113,7 +113,7 @@ async def _ask(page: PageContext, draft: Draft) -> list[Note]:
     """What refuses a draft without errors: the place, or the server (a dry run). Then whether it would start now."""
     if not draft.ready:
         return []
-    notes = await _refuse_ahead(visit, draft.objects)
+    notes = await _refuse_ahead(page, draft.objects)
     for each in draft.objects:
         try:
             error = await fetch_refusal(page.api, each)
