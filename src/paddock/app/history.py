@@ -4,7 +4,8 @@ job's status (`paddock.jobs`) and opens a log that a program may have replaced (
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+import os
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -22,15 +23,16 @@ from paddock.jobs.labels import ATTEMPT_LABEL, INDEX_LABEL, ROLE_LABEL
 from paddock.jobs.model import CauseRecord, Phase, Status
 from paddock.jobs.names import read_pod_name
 from paddock.kube.api import Api
-from paddock.kube.meta import Manifest, Resource, annotations_of, name_of, namespace_of, uid_of
+from paddock.kube.meta import Manifest, Resource, annotations_of
+from paddock.kube.pod_logs import find_directory
 from paddock.kube.times import Moment
 from paddock.logs.progress import Progress, read_progress
 from paddock.node.runtime.pod_files import open_regular, read_end, remove_tree
-from paddock.node.runtime.records import log_directory
 
 _TAIL = 64 * 2**10
 """Bytes at the end of a log in which the last progress is looked for."""
 _LONGEST_NUMBER = 9
+_CHUNK = 1 << 20
 
 
 def read_place(labels: Mapping[str, str], pod: str) -> LogLocation | None:
@@ -102,7 +104,7 @@ KEPT = Kinds({resource: partial(read_state, resource) for resource in KINDS}, re
 
 
 def build_files(home: Home) -> Files:
-    return Files(home.history, home.node / "pods", read_log_metrics, remove_tree)
+    return Files(home.history, home.pod_logs, read_log_metrics, remove_tree)
 
 
 def build_keeper(api: Api, home: Home, on_prune: Callable[[RunRecord], None] = lambda _: None) -> Keeper:
@@ -140,18 +142,23 @@ class History:
         runs = [each for each in found if isinstance(each, RunRecord)]
         return sorted(runs, key=lambda run: (run.created, run.run)), [e for e in found if isinstance(e, Damaged)]
 
+    # Which log is that of a rank: asked by `paddock logs`, `doctor`, the console, the history and of what is copied.
+
     def find_logs(self, run: RunRecord) -> list[LogFile]:
         """The logs of the run's ranks in all its attempts, by attempt, role and index."""
         return self.find_job_logs(run.namespace, run.name, run.uid)
 
     def find_job_logs(self, namespace: str, name: str, uid: str) -> list[LogFile]:
         """The same of a job that need not be recorded yet: a name has logs of other runs too, so its UID counts."""
-        return find_log_files(find_pod_logs(self.home.node / "pods", read_place, namespace, name), uid)
+        return find_log_files(find_pod_logs(self.home.pod_logs, read_place, namespace, name), uid)
+
+    def find_last_logs(self, namespace: str, name: str, uid: str) -> dict[str, LogFile]:
+        """The last log of each rank of this job, by the rank's name, never that of another run."""
+        return {file.rank: file for file in self.find_job_logs(namespace, name, uid)}
 
     def find_pod_log(self, pod: Manifest) -> LogFile | None:
         """The log of this pod, and of no other that had its name."""
-        directory = log_directory(self.home.node, namespace_of(pod), name_of(pod), uid_of(pod))
-        return find_pod_log(directory, read_place)
+        return find_pod_log(self.home.pod_logs / find_directory(pod).name, read_place)
 
     def survey(self) -> Survey:
         """The logs of all runs, for who reads of many."""
@@ -184,3 +191,25 @@ class Survey:
 def open_log(file: LogFile) -> int:
     """A descriptor of a log, for reading; OSError where a program has put something else in its place."""
     return open_regular(file.path)
+
+
+def read_chunks(file: LogFile, start: int = 0) -> Iterator[bytes]:
+    """The content of a log from byte `start`; a negative one counts from its end. Raises OSError as `open_log`."""
+    descriptor = open_log(file)
+    try:
+        if start:
+            os.lseek(descriptor, start if start > 0 else max(0, os.fstat(descriptor).st_size + start), os.SEEK_SET)
+        while chunk := os.read(descriptor, _CHUNK):
+            yield chunk
+    finally:
+        os.close(descriptor)
+
+
+def read_log(file: LogFile, start: int = 0, first: int | None = None) -> bytes:
+    """The same whole; `first`: so many bytes, or some more, suffice."""
+    found = bytearray()
+    for chunk in read_chunks(file, start):
+        found += chunk
+        if first is not None and len(found) >= first:
+            break
+    return bytes(found)

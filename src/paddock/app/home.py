@@ -54,6 +54,11 @@ class Home:
     cache: Path
 
     @property
+    def pod_logs(self) -> Path:
+        """The store of the logs of its pods (`kube.pod_logs`)."""
+        return self.node / "pods"
+
+    @property
     def lock(self) -> Path:
         return self.root / "lock"
 

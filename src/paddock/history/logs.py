@@ -1,11 +1,9 @@
 """The log files of runs: where the node has written them, of which run, attempt and rank they are.
 
-    <directory>/NAMESPACE_POD_UID/.owner.json         the pod's controller, its name and its labels
-    <directory>/NAMESPACE_POD_UID/CONTAINER/N.log     what run N of a container printed
-
-The node writes both (`node.runtime.logs`), so a log is found without the API and after the pod is gone. Here files are
-found and weighed; who reads one opens it with `node.runtime.pod_files.open_regular`, as a program can put a link in its
-place. What rank a pod is stands in labels that only `paddock.jobs` knows: `ReadLocation` is passed in.
+Where a log lies says `kube.pod_logs`; the node writes it there (`node.runtime.logs`), with its owner, so it is found
+without the API and after the pod is gone. Here files are found and weighed; who reads one opens it with
+`node.runtime.pod_files.open_regular`, as a program can put a link in its place. What rank a pod is stands in labels
+that only `paddock.jobs` knows: `ReadLocation` is passed in.
 """
 
 from __future__ import annotations
@@ -20,7 +18,7 @@ from pathlib import Path
 
 import msgspec
 
-from paddock.kube.log_owner import LARGEST_OWNER, OWNER_FILE, LogOwner
+from paddock.kube.pod_logs import LARGEST_OWNER, OWNER_FILE, LogOwner, begin_names, read_directory
 from paddock.kube.times import Moment
 
 
@@ -48,7 +46,7 @@ class PodLogs:
 
     @property
     def pod(self) -> str:
-        return self.owner.pod or self.directory.name.rpartition("_")[0].partition("_")[2]
+        return self.owner.pod or read_directory(self.directory.name).pod
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,12 +66,12 @@ class LogFile:
     @property
     def uid(self) -> str:
         """The UID of its pod."""
-        return self.path.parents[1].name.rpartition("_")[2]
+        return read_directory(self.path.parents[1].name).uid
 
 
 def find_pod_logs(directory: Path, read_place: ReadLocation, namespace: str = "", name: str = "") -> Iterator[PodLogs]:
     """The directories of all pods that had a controller, or of those in a namespace whose name begins with `name`."""
-    begins = f"{namespace}_{name[:128]}" if namespace else ""
+    begins = begin_names(namespace, name) if namespace else ""
     try:
         found = sorted(path for path in directory.iterdir() if path.name.startswith(begins))
     except OSError:

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from paddock.history.records import MOST_RENEWALS, MOST_SIZES, Attempt, Cause, Renewal, RunRecord, Size
-from paddock.kube.log_owner import LogOwner
 from paddock.kube.meta import annotations_of, metadata, name_of, namespace_of, uid_of
+from paddock.kube.pod_logs import LogOwner
 from paddock.kube.times import Moment, read_time
 
 _OURS = "paddock.dev/"

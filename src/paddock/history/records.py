@@ -40,6 +40,12 @@ class Cause:
     args: Mapping[str, Any] = field(default_factory=dict)
     since: Moment | None = None
 
+    @property
+    def rank(self) -> str:
+        """The rank that it names, the first of several; empty if it names none."""
+        ranks = self.args.get("ranks")
+        return str(ranks[0]) if isinstance(ranks, list | tuple) and ranks else ""
+
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
@@ -138,6 +144,11 @@ class RunRecord:
     def identity(self) -> tuple[str, str, str, str]:
         """What its number counts: the group, kind, namespace and name."""
         return (self.api_version.partition("/")[0], self.kind, self.namespace, self.name)
+
+    @property
+    def failed(self) -> str:
+        """The rank that the cause of a failure names; empty if it names none."""
+        return self.cause.rank if self.cause else ""
 
     @property
     def attempt(self) -> int:

@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from paddock.app.consoles.spool.files import ClusterSpool, name_container
+from paddock.app.consoles.spool.files import ClusterSpool
 from paddock.app.home import Home
+from paddock.kube.pod_logs import name_main_container
 
 UID = "6f1c4d8e-0000-4000-8000-000000000001"
 ANNOTATION = "kubectl.kubernetes.io/default-container"
@@ -36,7 +37,7 @@ def build_pod(main: str = "", **metadata: str) -> dict[str, Any]:
 def test_the_annotation_of_a_pod_chooses_among_its_containers_alone(tmp_path: Path, main: str, chosen: str) -> None:
     spool = ClusterSpool(Home(tmp_path, tmp_path))
     pod = build_pod(main)
-    assert name_container(pod) == chosen
+    assert name_main_container(pod) == chosen
     log = spool.begin(pod)
     spool.finish(log)
     assert log.path == spool.home.node / "pods" / f"team_job-worker-0_{UID}" / chosen / "0.log"

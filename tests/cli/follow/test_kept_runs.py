@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from history.test_logs import write_log
-from paddock.app.history import History
+from paddock.app.history import History, read_chunks
 from paddock.app.home import Home
 from paddock.cli.cluster.errors import UserError
-from paddock.cli.follow.kept_runs import Which, choose_logs, choose_run, find_failed, find_kept, read_chunks, split_pod
+from paddock.cli.follow.kept_runs import Which, choose_logs, choose_run, find_kept, split_pod
 from paddock.cli.follow.print_logs import Request, explain_nothing, order_for_errors, print_kept
 from paddock.cli.follow.ranks import read_ranges
 from paddock.cli.follow.wanted_lines import Wanted
@@ -129,9 +129,9 @@ def test_the_name_of_a_pod_names_its_job_and_rank(word: str, split: tuple[str, R
 
 def test_the_rank_that_failed_is_searched_first_for_its_error(history: History) -> None:
     files = choose_logs(history, "demo", [TWO], Which(), 405.0)[1]
-    failed = find_failed(replace(TWO, cause=Cause("RankFailed", {"ranks": ["worker-1", "worker-0"]})))
+    failed = replace(TWO, cause=Cause("RankFailed", {"ranks": ["worker-1", "worker-0"]})).failed
     assert [file.rank for file in order_for_errors(files, failed)] == ["worker-1", "ps-0", "worker-0"]
-    assert find_failed(TWO) == find_failed(replace(TWO, cause=Cause("X", {"ranks": 3}))) == ""
+    assert TWO.failed == replace(TWO, cause=Cause("X", {"ranks": 3})).failed == ""
 
 
 def test_a_log_that_was_replaced_by_a_link_is_not_read(history: History) -> None:

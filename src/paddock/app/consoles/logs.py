@@ -14,7 +14,7 @@ from paddock.console.backend import KeptLog, KeptRun, LeftOut
 from paddock.history.log_shelf import OpenLog, Shelf
 from paddock.history.log_times import read_marks
 from paddock.history.logs import LogFile
-from paddock.history.records import Cause, RunRecord
+from paddock.history.records import RunRecord
 from paddock.jobs.model import CauseRecord, Phase
 from paddock.kube.meta import Resource
 from paddock.node.runtime.pod_files import open_regular
@@ -78,8 +78,8 @@ def _read_file(file: LogFile, left_out: LeftOut | None) -> KeptLog:
 
 def find_failed(run: RunRecord) -> Mapping[int, str]:
     """The rank that failed first, by attempt: named by the cause of the next attempt, or of the run. Pure."""
-    failed = {each.number - 1: _name_rank(each.cause) for each in run.attempts}
-    failed[run.attempt] = _name_rank(run.cause) if run.phase in _FAILED else ""
+    failed = {each.number - 1: each.cause.rank if each.cause else "" for each in run.attempts}
+    failed[run.attempt] = run.failed if run.phase in _FAILED else ""
     return {attempt: rank for attempt, rank in failed.items() if rank}
 
 
@@ -87,8 +87,3 @@ def find_causes(run: RunRecord) -> Mapping[int, CauseRecord]:
     """Why each attempt after the first was started. Pure."""
     causes = {each.number: read_cause(each.cause) for each in run.attempts}
     return {attempt: cause for attempt, cause in causes.items() if cause}
-
-
-def _name_rank(cause: Cause | None) -> str:
-    ranks = cause.args.get("ranks") if cause else None
-    return str(ranks[0]) if isinstance(ranks, list | tuple) and ranks else ""

@@ -3,11 +3,10 @@ local cluster, whether it is up or not."""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from paddock.app.history import History, open_log
+from paddock.app.history import History
 from paddock.cli.cluster.errors import UserError
 from paddock.cli.cluster.lookup import explain_two_kinds, read_job_word
 from paddock.cli.follow.ranks import Ranges, choose_ranks
@@ -17,8 +16,6 @@ from paddock.jobs.model import Rank
 from paddock.jobs.names import read_pod_name
 from paddock.kube.times import Moment
 from paddock.words.phrases import phrase
-
-_CHUNK = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,22 +112,3 @@ def _choose(word: str, files: Sequence[LogFile], which: Which) -> list[LogFile]:
         return []
     chosen = choose_ranks(word, ranks, which.role, which.ranks, None)
     return [file for file, rank in zip(files, ranks, strict=True) if chosen.shows(rank)]
-
-
-def find_failed(run: RunRecord) -> str:
-    """The rank that the cause of a failure names; empty if it names none."""
-    ranks = run.cause.args.get("ranks") if run.cause else None
-    return str(ranks[0]) if isinstance(ranks, list | tuple) and ranks else ""
-
-
-def read_chunks(file: LogFile, start: int = 0) -> Iterator[bytes]:
-    """The content of a log from byte `start`; a negative one counts from its end. Raises OSError where a program has
-    put something else in its place."""
-    descriptor = open_log(file)
-    try:
-        if start:
-            os.lseek(descriptor, start if start > 0 else max(0, os.fstat(descriptor).st_size + start), os.SEEK_SET)
-        while chunk := os.read(descriptor, _CHUNK):
-            yield chunk
-    finally:
-        os.close(descriptor)

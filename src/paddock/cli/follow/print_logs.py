@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from paddock.app.history import History, read_cause
+from paddock.app.history import History, read_cause, read_chunks
 from paddock.cli.cluster.places import ClusterChoice
-from paddock.cli.follow.kept_runs import Which, choose_logs, find_failed, find_kept, read_chunks, split_pod
+from paddock.cli.follow.kept_runs import Which, choose_logs, find_kept, split_pod
 from paddock.cli.follow.printed import Printed
 from paddock.cli.follow.rank_log import fetch_log
 from paddock.cli.follow.ranks import Ranges, Selection
@@ -148,7 +148,7 @@ def explain_nothing(word: str, run: RunRecord, request: Request) -> Phrase:
 
 def _print_files(run: RunRecord, files: list[LogFile], request: Request) -> Printer:
     printer = Printer(request, [file.rank for file in files])
-    for file in order_for_errors(files, find_failed(run)) if request.wanted.first_error else files:
+    for file in order_for_errors(files, run.failed) if request.wanted.first_error else files:
         printer.print(Source(file.rank, run.run, file.place.attempt, read_chunks(file)))
         if request.wanted.first_error and printer.printed:
             break

@@ -82,16 +82,16 @@ async def find_kept_ranks(place: ClusterChoice, job: StoredJob) -> Mapping[str, 
     """By the rank's name, the last log that a local cluster has kept of each rank of this job."""
     if place.home is None:
         return {}
-    from paddock.cli.follow.kept_logs import find_rank_logs  # late, as in `_read_kept`
+    from paddock.app.history import History  # late, as in `_read_kept`
 
-    return await asyncio.to_thread(find_rank_logs, place.home, job)
+    return await asyncio.to_thread(History(place.home).find_last_logs, *job.key, job.uid)
 
 
 async def read_kept_lines(
     log: LogFile, tail: int | None, notify: Notify, *, raw: bool = False
 ) -> AsyncIterator[list[str]]:
     """The lines of a rank that has ended, as `follow_lines` yields them."""
-    from paddock.cli.follow.kept_logs import read_log
+    from paddock.app.history import read_log
 
     lines = Lines(raw=raw)
     try:
@@ -152,11 +152,15 @@ def _read_kept(
     if home is None:
         return None
     # late, as the history is read for pods that are gone, and takes a tenth of the start of `paddock run`
-    from paddock.cli.follow.kept_logs import read_pod_log, read_rank_log
+    from paddock.app.history import History, read_log
 
+    history = History(home)
     if isinstance(of, tuple):
-        return read_rank_log(home, *of, start, first)
-    return read_pod_log(home, of, start, first)
+        job, rank = of
+        kept = history.find_last_logs(*job.key, job.uid).get(rank)
+    else:
+        kept = history.find_pod_log(of)
+    return None if kept is None else read_log(kept, start, first)
 
 
 def _explain_file(name: str, error: OSError) -> Phrase:

@@ -22,7 +22,6 @@ import msgspec
 
 from paddock.kube.api import Api
 from paddock.kube.errors import ApiError, BadRequest, NotFound
-from paddock.kube.log_owner import LARGEST_OWNER, OWNER_FILE, LogOwner
 from paddock.kube.meta import (
     CRDS,
     Manifest,
@@ -34,11 +33,11 @@ from paddock.kube.meta import (
     namespace_of,
     uid_of,
 )
+from paddock.kube.pod_logs import LARGEST_OWNER, MAIN_CONTAINER, OWNER_FILE, LogOwner, read_directory
 from paddock.node.runtime.pod_files import open_for_writing, open_regular, read_start, remove_tree
 from paddock.node.runtime.records import log_directory
 
 _CHUNK = 65536
-_MAIN_CONTAINER = "kubectl.kubernetes.io/default-container"
 
 _log = logging.getLogger(__name__)
 
@@ -187,7 +186,7 @@ def write_owner(directory: Path, pod: Manifest) -> None:
         return
     found = LogOwner(
         owner["apiVersion"], owner["kind"], namespace_of(pod), owner["name"], owner["uid"],
-        name_of(pod), annotations_of(pod).get(_MAIN_CONTAINER, ""), dict(labels_of(pod)),
+        name_of(pod), annotations_of(pod).get(MAIN_CONTAINER, ""), dict(labels_of(pod)),
     )  # fmt: skip
     path = log_directory(directory, namespace_of(pod), name_of(pod), uid_of(pod))
     path.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -211,7 +210,7 @@ async def remove_orphaned_logs(
     removed = 0
     root = directory / "pods"
     for path in sorted(root.iterdir()) if root.is_dir() else ():
-        if path.name.rpartition("_")[2] in living:
+        if read_directory(path.name).uid in living:
             continue
         owner = _read_owner(path)
         if owner is not None and keeps(owner.api_version, owner.kind):

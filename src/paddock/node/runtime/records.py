@@ -20,6 +20,7 @@ from pathlib import Path
 import msgspec
 
 from paddock.kube.log_marks import SUFFIX
+from paddock.kube.pod_logs import LogDirectory
 from paddock.node.runtime.mounts import PREFIX, remove_links, remove_memory
 from paddock.node.runtime.pod_files import open_for_writing, remove_tree
 from paddock.node.runtime.pod_state import PodState, Run
@@ -137,5 +138,5 @@ def temporary_directory(uid: str) -> Path:
 
 
 def log_directory(directory: Path, namespace: str, name: str, uid: str) -> Path:
-    """The log directory of a pod. A long name is cut (file names have at most 255 bytes); the UID is unique."""
-    return directory / "pods" / f"{namespace}_{name[:128]}_{uid}"
+    """The directory of a pod's logs, in the store of the node's `directory`."""
+    return directory / "pods" / LogDirectory(namespace, name, uid).name

@@ -9,9 +9,10 @@ from contextlib import aclosing
 from typing import Protocol
 
 from paddock.app.consoles.spool.containers import Seen, read_container
-from paddock.app.consoles.spool.files import ClusterSpool, CopiedLog, name_container
+from paddock.app.consoles.spool.files import ClusterSpool, CopiedLog
 from paddock.kube.errors import ApiError, BadRequest, Forbidden, NotFound
 from paddock.kube.meta import Manifest, name_of, namespace_of, uid_of
+from paddock.kube.pod_logs import name_main_container
 
 MOST = 200
 """Logs that are followed at once: each is a connection of its own."""
@@ -52,7 +53,11 @@ class Copier:
         """Its log is copied from now on, if it has one yet, and is not copied already."""
         uid = uid_of(pod)
         self._pods[uid] = pod
-        if uid not in self._tasks and read_container(pod, name_container(pod)).started and not self._is_copied(pod):
+        if (
+            uid not in self._tasks
+            and read_container(pod, name_main_container(pod)).started
+            and not self._is_copied(pod)
+        ):
             self._begun[uid] = asyncio.Event()
             task = self._tasks[uid] = asyncio.create_task(self._copy(uid), name=f"log of {name_of(pod)}")
             task.add_done_callback(lambda _: self._forget(uid))
@@ -157,13 +162,13 @@ class Copier:
 
     def _look(self, uid: str) -> Seen:
         pod = self._pods[uid]
-        return read_container(pod, name_container(pod))
+        return read_container(pod, name_main_container(pod))
 
     async def _stream(self, log: CopiedLog, uid: str, *, follow: bool, previous: bool = False) -> None:
         pod = self._pods[uid]
         log.begin()
         chunks = self._source.stream_log(
-            namespace_of(pod), name_of(pod), container=name_container(pod), follow=follow, since_time=log.since,
+            namespace_of(pod), name_of(pod), container=name_main_container(pod), follow=follow, since_time=log.since,
             timestamps=not log.at.plain, previous=previous,
         )  # fmt: skip
         async with aclosing(chunks) as stream:  # type: ignore[type-var]

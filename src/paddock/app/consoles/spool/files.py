@@ -2,7 +2,7 @@
 
     <home>/clusters/KEY/lock                                     held by the process that copies
     <home>/clusters/KEY/history/NAMESPACE/NAME/UID.json          the runs (`history.records`)
-    <home>/clusters/KEY/node/pods/NAMESPACE_POD_UID/…            the logs, each pod's once (`history.logs`)
+    <home>/clusters/KEY/node/pods/NAMESPACE_POD_UID/…            the logs, each pod's once (`kube.pod_logs`)
                                       …/CONTAINER/0.log  .times  .at
 
 `.at` says how far a log is copied; what stands behind that in the log, after a crash, is copied again. How much room
@@ -33,14 +33,19 @@ from paddock.app.home import Home, Lock
 from paddock.console.backend import LeftOut
 from paddock.history.records import RunRecord, find_runs, next_run, write_record
 from paddock.kube.log_marks import MARK_BYTES, SUFFIX, Marks, read_marks, write_mark
-from paddock.kube.log_owner import LARGEST_OWNER, OWNER_FILE, LogOwner
-from paddock.kube.meta import Manifest, annotations_of, name_of, namespace_of, uid_of
+from paddock.kube.meta import Manifest
+from paddock.kube.pod_logs import (
+    LARGEST_OWNER,
+    OWNER_FILE,
+    LogOwner,
+    find_directory,
+    name_main_container,
+    read_directory,
+)
 from paddock.kube.times import Moment, format_time
 from paddock.node.runtime.logs import write_owner
 from paddock.node.runtime.pod_files import open_for_writing, open_regular, remove_tree
-from paddock.node.runtime.records import log_directory
 
-_MAIN_CONTAINER = "kubectl.kubernetes.io/default-container"
 _SAVE_SECONDS = 1.0
 _MOST_GAPS = 20
 _PART = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,252}")
@@ -78,14 +83,6 @@ class Progress(msgspec.Struct):
     full: bool = False
     points: list[Point] = []
     gaps: list[tuple[Moment, Moment]] = []
-
-
-def name_container(pod: Manifest) -> str:
-    """The container that trains. The annotation may hold any text, as no API checks it, so it counts where it names one
-    of the pod's containers."""
-    names = [str(each.get("name") or "") for each in (pod.get("spec") or {}).get("containers") or [{}]]
-    named = annotations_of(pod).get(_MAIN_CONTAINER)
-    return named if named in names else names[0]
 
 
 class CopiedLog:
@@ -238,7 +235,7 @@ def read_left_out(path: Path) -> LeftOut | None:
     at = read_progress(path)
     if not (at.full or at.gaps):
         return None
-    pod = path.parents[1].name.partition("_")[2].rpartition("_")[0]
+    pod = read_directory(path.parents[1].name).pod
     removed = at.ended and at.full and not at.size
     return LeftOut(pod, path.parent.name, at.size if at.full else None, tuple(at.gaps), removed)
 
@@ -280,7 +277,7 @@ class ClusterSpool:
                 self.home.root,
                 self.home.history,
                 self.home.node,
-                self.home.node / "pods",
+                self.home.pod_logs,
             ):
                 each.mkdir(mode=0o700, parents=True, exist_ok=True)
             self._holds = self._lock.acquire()
@@ -290,7 +287,7 @@ class ClusterSpool:
 
     def _hold_former(self) -> None:
         """What a former process has copied takes room too, and is nobody's: the oldest goes first."""
-        found = [(path.lstat(), path) for path in (self.home.node / "pods").glob("*/*/0.log")]
+        found = [(path.lstat(), path) for path in self.home.pod_logs.glob("*/*/0.log")]
         for seen, path in sorted(found, key=lambda each: (each[0].st_mtime, each[1])):
             size = seen.st_size + _measure(path.with_suffix(SUFFIX))
             self.room.hold(path, "", size, _measure(_owner_of(path)))
@@ -303,11 +300,11 @@ class ClusterSpool:
 
     def path_of(self, pod: Manifest) -> Path:
         """Raises ValueError for names that lead elsewhere: a server that gives such is no Kubernetes."""
-        parts = (namespace_of(pod), name_of(pod), uid_of(pod), name_container(pod))
+        directory, container = find_directory(pod), name_main_container(pod)
+        parts = (directory.namespace, directory.pod, directory.uid, container)
         if not all(map(_PART.fullmatch, parts)):
             raise ValueError(f"{'/'.join(parts)} cannot be the name of a file")
-        directory = log_directory(self.home.node, namespace_of(pod), name_of(pod), uid_of(pod))
-        return directory / name_container(pod) / "0.log"
+        return self.home.pod_logs / directory.log(container)
 
     def is_copied(self, pod: Manifest, reader: str = "") -> bool:
         """Whether its log is being copied, or is there to its end, or there is no room for more of it now. What there
