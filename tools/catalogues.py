@@ -149,8 +149,8 @@ def find_in_template(source: str) -> Iterator[str | tuple[str, str]]:
 
 def find_help() -> Iterator[tuple[str, str]]:
     """The help of every command, text by text."""
-    for text in VERBS.values():
-        yield "cli/main.py", text
+    for verb in VERBS.values():
+        yield "cli/main.py", verb.what
     for name, command in walk(cli, "paddock"):
         texts: list[str] = []
         translate_command(command, lambda text, texts=texts: texts.append(text) or text)

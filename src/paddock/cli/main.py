@@ -13,9 +13,10 @@ import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from enum import Enum, auto
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import click
 
@@ -31,48 +32,59 @@ from paddock.words.catalogues import translate
 if TYPE_CHECKING:
     from paddock.words.phrases import Phrase
 
-VERBS: dict[str, str] = {
-    "run": "Train: submit a program or a manifest and follow the job to its end",
-    "init": "Write the manifest of a program to a file",
-    "submit": "Submit manifests and come back at once",
-    "render": "Write a job as files for bare machines, Docker or a cloud's training service",
-    "validate": "Find every mistake in manifests, without a cluster",
-    "get": "List jobs, pods, environments or datasets",
-    "queue": "What runs and what waits for room, in order, and why",
-    "describe": "Everything about one job, and why it waits or failed",
-    "explain": "Why a job waits, restarts or failed, or why one would not start",
-    "doctor": "Why a run does not do what it was asked for, and what mends it",
-    "logs": "What the ranks of a job print",
-    "wait": "Wait until a job has ended, and exit as it",
-    "console": "Open the console in the browser",
-    "history": "What ran here: every run, how it ended, what changed",
-    "outputs": "The directory with what a job has written",
-    "suspend": "End the pods of a job and keep it, to be resumed later",
-    "resume": "Let a suspended job go on, in a new attempt",
-    "cancel": "End a job for good and keep it listed",
-    "clone": "Make a new job like one that is there",
-    "delete": "End a job and remove it",
-    "env": "Environments: which Python and packages an image stands for",
-    "dataset": "Datasets: data that is fetched once and mounted by jobs",
-    "up": "Start the local cluster and keep it up",
-    "down": "Stop the local cluster and everything it runs",
-    "status": "Whether the local cluster is up, and what it runs on",
-    "kubeconfig": "Print the path of the local cluster's kubeconfig",
-    "operator": "Run the operator of a Kubernetes cluster",
-    "webhook": "Refuse wrong jobs before a Kubernetes stores them",
-    "manifests": "Print what a Kubernetes needs: the definitions of jobs, the operator",
-    "completion": "Print the completion script of a shell",
-    "version": "Print the version",
+
+class Where(Enum):
+    """What a verb is about, and so whether --context and --kubeconfig may stand before it."""
+
+    ANYWHERE = auto()
+    """The cluster that they name, by default the local one."""
+    LOCAL = auto()
+    """The local cluster alone."""
+    ITSELF = auto()
+    """What its own options say."""
+
+
+class Listed(NamedTuple):
+    """A verb in the list of `paddock --help`."""
+
+    what: str
+    """What it does, in English; `tools/catalogues.py` finds the text here."""
+    where: Where
+
+
+VERBS: dict[str, Listed] = {
+    "run": Listed("Train: submit a program or a manifest and follow the job to its end", Where.ANYWHERE),
+    "init": Listed("Write the manifest of a program to a file", Where.ANYWHERE),
+    "submit": Listed("Submit manifests and come back at once", Where.ANYWHERE),
+    "render": Listed("Write a job as files for bare machines, Docker or a cloud's training service", Where.ITSELF),
+    "validate": Listed("Find every mistake in manifests, without a cluster", Where.ANYWHERE),
+    "get": Listed("List jobs, pods, environments or datasets", Where.ANYWHERE),
+    "queue": Listed("What runs and what waits for room, in order, and why", Where.ANYWHERE),
+    "describe": Listed("Everything about one job, and why it waits or failed", Where.ANYWHERE),
+    "explain": Listed("Why a job waits, restarts or failed, or why one would not start", Where.ANYWHERE),
+    "doctor": Listed("Why a run does not do what it was asked for, and what mends it", Where.ANYWHERE),
+    "logs": Listed("What the ranks of a job print", Where.ANYWHERE),
+    "wait": Listed("Wait until a job has ended, and exit as it", Where.ANYWHERE),
+    "console": Listed("Open the console in the browser", Where.ANYWHERE),
+    "history": Listed("What ran here: every run, how it ended, what changed", Where.ANYWHERE),
+    "outputs": Listed("The directory with what a job has written", Where.LOCAL),
+    "suspend": Listed("End the pods of a job and keep it, to be resumed later", Where.ANYWHERE),
+    "resume": Listed("Let a suspended job go on, in a new attempt", Where.ANYWHERE),
+    "cancel": Listed("End a job for good and keep it listed", Where.ANYWHERE),
+    "clone": Listed("Make a new job like one that is there", Where.ANYWHERE),
+    "delete": Listed("End a job and remove it", Where.ANYWHERE),
+    "env": Listed("Environments: which Python and packages an image stands for", Where.LOCAL),
+    "dataset": Listed("Datasets: data that is fetched once and mounted by jobs", Where.ANYWHERE),
+    "up": Listed("Start the local cluster and keep it up", Where.LOCAL),
+    "down": Listed("Stop the local cluster and everything it runs", Where.LOCAL),
+    "status": Listed("Whether the local cluster is up, and what it runs on", Where.ANYWHERE),
+    "kubeconfig": Listed("Print the path of the local cluster's kubeconfig", Where.LOCAL),
+    "operator": Listed("Run the operator of a Kubernetes cluster", Where.ITSELF),
+    "webhook": Listed("Refuse wrong jobs before a Kubernetes stores them", Where.ITSELF),
+    "manifests": Listed("Print what a Kubernetes needs: the definitions of jobs, the operator", Where.ITSELF),
+    "completion": Listed("Print the completion script of a shell", Where.ITSELF),
+    "version": Listed("Print the version", Where.ITSELF),
 }
-
-
-_ANYWHERE = frozenset(
-    {
-        "run", "init", "submit", "validate", "get", "queue", "describe", "explain", "doctor", "logs", "wait", "history",
-        "delete", "status", "console", "dataset", "suspend", "resume", "cancel", "clone",
-    }
-)  # fmt: skip
-_LOCAL = frozenset({"env", "outputs", "up", "down", "kubeconfig"})
 
 
 def find_module(verb: str) -> str:
@@ -108,7 +120,7 @@ class Verbs(VerbGroup):
     def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:
         language = readers_language()
         with formatter.section(translate("Verbs", language)):
-            formatter.write_dl([(name, translate(what, language)) for name, what in VERBS.items()])
+            formatter.write_dl([(name, translate(each.what, language)) for name, each in VERBS.items()])
 
     def make_context(self, *args: Any, **options: Any) -> click.Context:
         with _unread():  # --help is printed here
@@ -150,13 +162,13 @@ def cli(context: click.Context) -> None:
     paddock --context prod get      the same on a Kubernetes
     """
     verb = context.invoked_subcommand
-    if verb and is_chosen(context) and verb not in _ANYWHERE:
+    if verb and is_chosen(context) and VERBS[verb].where is not Where.ANYWHERE:
         from paddock.words.phrases import phrase
 
         said = phrase(
             "`paddock {verb}` takes no --context before it: `paddock {verb} --help` says what it takes", verb=verb
         )
-        if verb in _LOCAL:
+        if VERBS[verb].where is Where.LOCAL:
             said = phrase(
                 "`paddock {verb}` is about the local cluster: leave --context and --kubeconfig out", verb=verb
             )

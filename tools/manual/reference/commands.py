@@ -34,7 +34,7 @@ def build_commands(reader: Reader) -> str:
         f"## {say('The verbs')}",
         table(
             (say("Command"), say("What it does")),
-            ((f"[`paddock {name}`](#paddock-{name})", prose(say(what))) for name, what in VERBS.items()),
+            ((f"[`paddock {name}`](#paddock-{name})", prose(say(verb.what))) for name, verb in VERBS.items()),
         ),
         f"## {say('Exit codes')}",
         table((say("Code"), say("Meaning")), ((number, say(text)) for number, text in _EXITS.items())),
