@@ -32,9 +32,10 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 @dataclass(frozen=True, slots=True)
 class Serving:
-    """The options of `--serve`. `address`: a `paddock.app.health.Address`."""
+    """The options of `--serve`."""
 
     address: Any
+    """A `paddock.app.health.Address`."""
     hosts: tuple[str, ...] = ()
     name: str = ""
     certificate: str | None = None

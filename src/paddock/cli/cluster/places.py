@@ -159,10 +159,11 @@ class Local:
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """A remote Kubernetes cluster. `flags`: its options in advised commands."""
+    """A remote Kubernetes cluster."""
 
     config: Config
     flags: Flags
+    """Its options in advised commands."""
     status_seconds: float = 10.0
     """Seconds without a status after which the operators' Leases are read."""
 

@@ -36,12 +36,14 @@ _QUIET_SECONDS = 2.0
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """`verb`: `suspend`, `resume` or `cancel`. `wait`: until no rank of it runs."""
+    """A change of a job that is asked for."""
 
     client: Client
     place: ClusterChoice
     verb: str
+    """`suspend`, `resume` or `cancel`."""
     wait: bool
+    """Until no rank of it runs."""
 
     async def apply(self, job: StoredJob) -> None:
         """Raises `Failed` where it has no effect, `ApiError`."""

@@ -16,11 +16,13 @@ FAILURES = 3
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """One counted restart. `kind`: how the rank ended; `reached`: the last reported (epoch, step)."""
+    """One counted restart."""
 
     number: int
     kind: tuple[object, ...]
+    """How the rank ended."""
     reached: tuple[int, int]
+    """The last reported (epoch, step)."""
 
 
 class RepeatedFailures:

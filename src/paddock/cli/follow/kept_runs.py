@@ -20,15 +20,18 @@ from paddock.words.phrases import phrase
 
 @dataclass(frozen=True, slots=True)
 class Which:
-    """Which logs are asked for. `run`, `attempt`: None for the last. `previous`: the attempt before it, or the last of
-    the run before. `since`: ranks that have printed nothing for so many seconds are left out."""
+    """Which logs are asked for."""
 
     role: str = ""
     ranks: Ranges | None = None
     run: int | None = None
+    """None for the last."""
     attempt: int | None = None
+    """None for the last."""
     previous: bool = False
+    """The attempt before it, or the last of the run before."""
     since: float | None = None
+    """Ranks that have printed nothing for so many seconds are left out."""
 
 
 def split_pod(word: str) -> tuple[str, Rank] | None:

@@ -34,13 +34,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What `paddock logs` was asked for. `raw`: nothing is folded."""
+    """What `paddock logs` was asked for."""
 
     which: Which
     wanted: Wanted
     follow: bool = False
     as_json: bool = False
     raw: bool = False
+    """Nothing is folded."""
 
     @property
     def folds(self) -> bool:

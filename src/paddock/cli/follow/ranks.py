@@ -55,10 +55,11 @@ class RanksType(click.ParamType[Ranges]):
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """The part of a job's output that is printed. `tail`: number of last lines, None for all."""
+    """The part of a job's output that is printed."""
 
     ranks: tuple[Rank, ...]
     tail: int | None
+    """Number of last lines, None for all."""
 
     def shows(self, rank: Rank) -> bool:
         return rank in self.ranks

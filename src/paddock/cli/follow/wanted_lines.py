@@ -46,12 +46,14 @@ class PatternType(click.ParamType[re.Pattern[str]]):
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """The lines that are asked for. `include`: one of these must match, `exclude`: none of these may; `tail`: of what
-    is left the last lines of each rank, None for all."""
+    """The lines that are asked for."""
 
     include: tuple[re.Pattern[str], ...] = ()
+    """One of these must match."""
     exclude: tuple[re.Pattern[str], ...] = ()
+    """None of these may match."""
     tail: int | None = None
+    """Of what is left the last lines of each rank, None for all."""
     first_error: bool = False
 
     def shows(self, line: str) -> bool:
@@ -69,11 +71,13 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """The log of one rank. `run`, `attempt`: None where nobody counts them (a run on a cluster)."""
+    """The log of one rank."""
 
     rank: str
     run: int | None
+    """None where nobody counts them (a run on a cluster)."""
     attempt: int | None
+    """None as `run`."""
     chunks: Iterable[bytes]
 
 

@@ -28,14 +28,17 @@ _WORDS = {Severity.WRONG: phrase("wrong"), Severity.RISK: phrase("risk")}
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """What was looked at: `PaddleJob default/demo`, a file, this machine. `looked`: in numbers. `unknown`: why it could
-    not be looked at, None where it was. `hint`: where else to look if nothing was found."""
+    """What was looked at."""
 
     name: str
+    """`PaddleJob default/demo`, a file, this machine."""
     findings: tuple[Finding, ...]
     looked: Phrase
+    """What was looked at, in numbers."""
     unknown: Phrase | None = None
+    """Why it could not be looked at, None where it was."""
     hint: Phrase | None = None
+    """Where else to look if nothing was found."""
 
 
 def build_document(subjects: Sequence[Subject], language: str) -> dict[str, Any]:

@@ -24,13 +24,14 @@ ATTEMPT_HEADER = ("ATTEMPT", "BEGAN", "RANKS", "WHY")
 
 @dataclass(frozen=True, slots=True)
 class RunRow:
-    """A run with what is read beside its record. `before`: the run before it, None for the first that is kept.
-    `is_up`: the cluster is, so that an unfinished run goes on."""
+    """A run with what is read beside its record."""
 
     run: RunRecord
     metrics: Mapping[str, Metrics]
     before: RunRecord | None
+    """The run before it, None for the first that is kept."""
     is_up: bool = True
+    """The cluster is, so that an unfinished run goes on."""
 
     @property
     def changes(self) -> list[str]:
