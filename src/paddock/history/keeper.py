@@ -61,13 +61,16 @@ class Kinds:
 
 @dataclass(frozen=True, slots=True)
 class Files:
-    """`records`: the directory of records; `logs`: the node's directory of logs; `read_metrics`: the last numbers in a
-    log; `remove`: removes a directory of logs, whatever a program has put into it."""
+    """What a keeper reads and removes."""
 
     records: Path
+    """The directory of records."""
     logs: Path
+    """The node's directory of logs."""
     read_metrics: Callable[[Path], Metrics]
+    """The last numbers in a log."""
     remove: Callable[[Path], None]
+    """Removes a directory of logs, whatever a program has put into it."""
 
 
 class Keeper:

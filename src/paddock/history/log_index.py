@@ -22,11 +22,13 @@ _LEAST, _CHUNK = 2**15, 2**20
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """`size`: its bytes in the file, of which `data` has at most `LONGEST`."""
+    """One line of a log."""
 
     number: int
     data: bytes
+    """At most `LONGEST` bytes of it."""
     size: int
+    """Its bytes in the file."""
 
 
 @dataclass(frozen=True, slots=True)

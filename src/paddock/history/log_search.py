@@ -25,21 +25,25 @@ _SLICE = 2**16
 
 @dataclass(frozen=True, slots=True)
 class Searched:
-    """`lines`: numbers of lines in which the pattern is. `upto`: before this line all were searched."""
+    """What a search has found so far."""
 
     lines: tuple[int, ...] = ()
+    """Numbers of lines in which the pattern is."""
     upto: int = 0
+    """Before this line all were searched."""
 
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """Which lines of an open log are searched. `most`: hits that are wanted, the first ones, or the `last` ones."""
+    """Which lines of an open log are searched."""
 
     file: int
     begin: int
     end: int
     most: int
+    """Hits that are wanted."""
     last: bool = False
+    """The last ones, instead of the first."""
 
 
 def search(

@@ -36,13 +36,15 @@ class _Book:
 
 @dataclass(frozen=True, slots=True)
 class OpenLog:
-    """`file`: a descriptor. `count`: of lines, when it was opened. `notes`: what a reader has found in this log, which
-    is kept beside its index."""
+    """A log while somebody looks at it."""
 
     file: int
+    """A descriptor."""
     index: LineIndex
     count: int
+    """Of lines, when it was opened."""
     notes: dict[str, object]
+    """What a reader has found in this log, which is kept beside its index."""
     marks: ReadMarks
 
     def read_marks(self, begin: int = 0) -> Marks:

@@ -37,12 +37,13 @@ ReadLocation = Callable[[Mapping[str, str], str], LogLocation | None]
 
 @dataclass(frozen=True, slots=True)
 class PodLogs:
-    """The directory of one pod's logs. `started`: when its first container was started."""
+    """The directory of one pod's logs."""
 
     directory: Path
     owner: LogOwner
     place: LogLocation | None
     started: Moment
+    """When its first container was started."""
 
     @property
     def pod(self) -> str:
@@ -51,12 +52,13 @@ class PodLogs:
 
 @dataclass(frozen=True, slots=True)
 class LogFile:
-    """What one rank printed in one attempt. `modified`: when it printed last."""
+    """What one rank printed in one attempt."""
 
     path: Path
     pod: str
     place: LogLocation
     modified: Moment
+    """When it printed last."""
     size: int
 
     @property

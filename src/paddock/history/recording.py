@@ -19,21 +19,24 @@ _OURS = "paddock.dev/"
 
 @dataclass(frozen=True, slots=True)
 class JobState:
-    """`final`: the phase never changes again. `ended`: the recorded completion. `given_up`: as in `RunRecord`.
-    `renewals`: how often each rank was started again alone in this attempt, by rank. `later`: the cause is that of a
-    later moment, and does not tell why the attempt began. `ranks`: how many train, or have trained to their end; None
-    while they do not run together."""
+    """What a record has of a job's status."""
 
     phase: str = ""
     final: bool = False
+    """The phase never changes again."""
     ended: Moment | None = None
+    """The recorded completion."""
     attempt: int = 0
     restarts: int = 0
     cause: Cause | None = None
     given_up: str = ""
+    """As in `RunRecord`."""
     renewals: Mapping[str, int] = field(default_factory=dict)
+    """How often each rank was started again alone in this attempt, by rank."""
     later: bool = False
+    """The cause is that of a later moment, and does not tell why the attempt began."""
     ranks: int | None = None
+    """How many train, or have trained to their end; None while they do not run together."""
 
 
 def build_record(manifest: Mapping[str, Any], run: int, now: Moment) -> RunRecord:

@@ -49,11 +49,13 @@ class Cause:
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """One start of the gang. `begun`: when it was first seen; `cause`: why it was started, None for the first one."""
+    """One start of the gang."""
 
     number: int
     begun: Moment
+    """When it was first seen."""
     cause: Cause | None = None
+    """Why it was started, None for the first one."""
 
 
 MOST_RENEWALS = 100
@@ -62,13 +64,14 @@ MOST_RENEWALS = 100
 
 @dataclass(frozen=True, slots=True)
 class Renewal:
-    """Ranks that were started again alone within an attempt, while their peers ran on. `begun`: when it was first seen;
-    `cause`: as in `Attempt`, None where no keeper looked when it was recorded."""
+    """Ranks that were started again alone within an attempt, while their peers ran on."""
 
     attempt: int
     begun: Moment
+    """When it was first seen."""
     ranks: tuple[str, ...]
     cause: Cause | None = None
+    """As in `Attempt`, None where no keeper looked when it was recorded."""
 
 
 MOST_SIZES = 200
@@ -77,21 +80,17 @@ MOST_SIZES = 200
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """From `begun` on, when it was first seen, `ranks` ranks of this attempt have trained together."""
+    """How many ranks of an attempt train together, from a moment on."""
 
     attempt: int
     begun: Moment
+    """When it was first seen."""
     ranks: int
 
 
 @dataclass(frozen=True, slots=True)
 class RunRecord:
-    """One run. `spec` and `annotations` (those under paddock.dev/) are the manifest's, in its last state.
-
-    `phase`: as last recorded; empty before the first status. `given_up`: why `paddock run` suspended the job,
-    `timeout` or `environment`; empty if it did not. `ended`: when it completed, was deleted or given up; None while it
-    goes on. `deleted`: when the object was deleted. `metrics`: of each rank (`worker-0`), from its last log.
-    """
+    """One run."""
 
     api_version: str
     kind: str
@@ -101,13 +100,19 @@ class RunRecord:
     run: int
     created: Moment
     ended: Moment | None = None
+    """When it completed, was deleted or given up; None while it goes on."""
     deleted: Moment | None = None
+    """When the object was deleted."""
     spec: Mapping[str, Any] = field(default_factory=dict)
+    """The manifest's, in its last state."""
     annotations: Mapping[str, str] = field(default_factory=dict)
+    """The manifest's under paddock.dev/, in its last state."""
     phase: str = ""
+    """As last recorded; empty before the first status."""
     finished: bool = False
     """The phase is a final one."""
     given_up: str = ""
+    """Why `paddock run` suspended the job, `timeout` or `environment`; empty if it did not."""
     cause: Cause | None = None
     restarts: int = 0
     attempts: tuple[Attempt, ...] = ()
@@ -121,6 +126,7 @@ class RunRecord:
     sizes: tuple[Size, ...] = ()
     """At most `MOST_SIZES`, oldest first."""
     metrics: Mapping[str, Metrics] = field(default_factory=dict)
+    """Of each rank (`worker-0`), from its last log."""
     logs_pruned: bool = False
     """Its logs were removed to keep the limits."""
     settled: bool = False

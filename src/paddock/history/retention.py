@@ -26,10 +26,12 @@ MOST_NAMES = 1000
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """`seconds` after a run's end; `bytes` of all logs of runs that are over."""
+    """How much is kept."""
 
     seconds: float = 7 * _DAY
+    """After a run's end."""
     bytes: int = 2**30
+    """Of all logs of runs that are over."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,10 +44,12 @@ class Kept:
 
 @dataclass(frozen=True, slots=True)
 class Pruning:
-    """`runs`: go as a whole; `logs`: runs of which the logs alone go. Both in the order in which they go."""
+    """What goes, in the order in which it goes."""
 
     runs: tuple[RunRecord, ...] = ()
+    """They go as a whole."""
     logs: tuple[RunRecord, ...] = ()
+    """Runs of which the logs alone go."""
 
 
 _TIMES = {"m": 60.0, "h": 3600.0, "d": _DAY, "w": 7 * _DAY}

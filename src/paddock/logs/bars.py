@@ -24,11 +24,13 @@ _MOST = 100
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """`name`: what stands before it; `rest`: what the script printed behind it on the same line."""
+    """A state of a progress bar."""
 
     name: str
+    """What stands before it."""
     text: str
     rest: str
+    """What the script printed behind it on the same line."""
     is_complete: bool
 
 

@@ -19,15 +19,18 @@ LAUNCHER, LIBRARY, WARNING = "launcher", "library", "warning"
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """`line` matches a whole line that begins with `start`. Lines of the block that it begins match `inner`; `last` is
-    the one that ends it, and None ends it with the first line that is not of the block. `most`: lines of the block."""
+    """The form of a folded line, or of a block of them."""
 
     source: str
     start: str
     line: re.Pattern[str]
+    """Matches a whole line that begins with `start`."""
     inner: re.Pattern[str] | None = None
+    """Lines of the block that it begins match this."""
     last: re.Pattern[str] | None = None
+    """The one that ends the block; None ends it with the first line that is not of it."""
     most: int = 400
+    """Lines of the block."""
 
 
 class _Written(NamedTuple):

@@ -23,13 +23,15 @@ from paddock.logs.tracebacks import FROM, begins_traceback
 
 @dataclass(frozen=True, slots=True)
 class Complaint:
-    """An error line. `text`: the line, cut. `is_fatal`: a program that prints it has not trained as intended. `line`:
-    its number in the log, from 1, where it is known."""
+    """An error line."""
 
     kind: str
     text: str
+    """The line, cut."""
     is_fatal: bool = False
+    """A program that prints it has not trained as intended."""
     line: int | None = None
+    """Its number in the log, from 1, where it is known."""
 
 
 _LONGEST_LINE = 2_000

@@ -26,11 +26,12 @@ from paddock.logs.tracebacks import CHAINED, FROM, begins_traceback
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """`error`: the last line of the exception; empty without one. `last`: else the last line that the program printed.
-    Each at most 300 characters."""
+    """What a program said at its end; each at most 300 characters."""
 
     error: str = ""
+    """The last line of the exception; empty without one."""
     last: str = ""
+    """Else the last line that the program printed."""
 
     @property
     def is_lost_peer(self) -> bool:

@@ -28,19 +28,22 @@ from paddock.logs.number_names import COUNTS, is_accuracy, is_loss, normalize, r
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """The numbers of one line. `epoch` and `step` as printed, counted from 0 or 1 as the program does. `accuracy`: or
-    the area under a curve (AUC); a percentage is divided by 100. `speed`: of `unit` (`it/s`, `samples/s`, …) a second;
-    a unit that the program does not say is empty."""
+    """The numbers of one line."""
 
     epoch: int | None = None
+    """As printed, counted from 0 or 1 as the program does."""
     epochs: int | None = None
     step: int | None = None
+    """As printed, like `epoch`."""
     steps: int | None = None
     loss: float | None = None
     rank: int | None = None
     accuracy: float | None = None
+    """Or the area under a curve (AUC); a percentage is divided by 100."""
     speed: float | None = None
+    """Of `unit` a second."""
     unit: str = ""
+    """`it/s`, `samples/s`, …; one that the program does not say is empty."""
 
 
 EXAMPLES = (

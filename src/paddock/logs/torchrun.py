@@ -45,13 +45,16 @@ _EXCEPTION = 1
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """The process that failed first. `rank`: in the job; `local`: in its pod. `code`: negative for a signal. `lines`:
-    what is said of its error, empty where torchrun was not told of it."""
+    """The process that failed first."""
 
     rank: int
+    """In the job."""
     local: int
+    """In its pod."""
     code: int
+    """Negative for a signal."""
     lines: tuple[str, ...] = ()
+    """What is said of its error, empty where torchrun was not told of it."""
 
     @property
     def chose_its_end(self) -> bool:
