@@ -64,10 +64,11 @@ async def allow(_namespace: str) -> bool:
 
 @dataclass(slots=True)
 class _Attended:
-    """A job that is looked at. `looked`: when last, by the loop's clock."""
+    """A job that is looked at."""
 
     task: asyncio.Task[None]
     looked: float
+    """When last, by the loop's clock."""
     seen: float = 0.0
     uid: str = ""
     over: bool = False

@@ -13,11 +13,14 @@ _OVER = ("Succeeded", "Failed")
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """`started`: it has a log. `ended`: it prints nothing more. `restarts`: how often it was started again."""
+    """What a pod's status says of one container."""
 
     started: bool = False
+    """It has a log."""
     ended: bool = False
+    """It prints nothing more."""
     restarts: int = 0
+    """How often it was started again."""
 
 
 def read_container(pod: Manifest, container: str) -> Seen:

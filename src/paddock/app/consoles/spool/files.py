@@ -69,20 +69,27 @@ class Point(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Progress(msgspec.Struct):
-    """How far a log is copied: `size` bytes, of which `last` and `repeats` are as in `TimedLines`. `plain`: the cluster
-    tells no times. `restarts`: of the container. `ended`: nothing more will come. `full`: there was no room for the
-    rest until now. `points`: where it may be cut. `gaps`: between which times lines were lost, as the cluster did not
-    have them any more when there was room again; the last ones, in seconds since the epoch."""
+    """How far a log is copied."""
 
     size: int = 0
+    """Bytes that are copied."""
     last: int = 0
+    """As in `TimedLines`, of these bytes."""
     repeats: int = 0
+    """As in `TimedLines`, of these bytes."""
     plain: bool = False
+    """The cluster tells no times."""
     restarts: int = 0
+    """Of the container."""
     ended: bool = False
+    """Nothing more will come."""
     full: bool = False
+    """There was no room for the rest until now."""
     points: list[Point] = []
+    """Where it may be cut."""
     gaps: list[tuple[Moment, Moment]] = []
+    """Between which times lines were lost, as the cluster did not have them any more when there was room again; the
+    last ones, in seconds since the epoch."""
 
 
 class CopiedLog:

@@ -32,14 +32,18 @@ _FREE = 16
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """Bytes of a log, and `beside` it of what goes with it alone. `readers`: who have looked at it. `copied`: it is
-    being copied, so it cannot be removed. `ended`: nothing more will come."""
+    """What the room knows of one log."""
 
     readers: frozenset[str]
+    """Who have looked at it."""
     size: int
+    """Its bytes."""
     beside: int = 0
+    """Bytes of what goes with it alone."""
     copied: bool = True
+    """It is being copied, so it cannot be removed."""
     ended: bool = False
+    """Nothing more will come."""
 
     @property
     def free(self) -> int:

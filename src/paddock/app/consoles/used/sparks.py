@@ -19,11 +19,12 @@ _MOST_JOBS = 2_000
 
 @dataclass(frozen=True, slots=True)
 class _Known:
-    """`final`: read when the job had ended."""
+    """A curve that was read."""
 
     spark: Spark | None
     at: float
     final: bool
+    """It was read when the job had ended."""
 
 
 class KeptSparks:
