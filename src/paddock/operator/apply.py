@@ -91,16 +91,18 @@ def read_refusal(failures: Sequence[Failure], previous: Refusal | None = None) -
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """`blocked`: names that objects of other owners have. `stale`: an action met another write; the caller must queue
-    the job again, as no event may follow that would do it. `missed`: an optional action failed and may succeed later.
-    `unmet`: why the server refused the first optional create; empty if it refused none. `cut`: the job was changed
-    meanwhile, so not all was created."""
+    """What came of the actions of a plan."""
 
     blocked: tuple[tuple[Resource, Key], ...] = ()
+    """Names that objects of other owners have."""
     stale: bool = False
+    """An action met another write; the caller must queue the job again, as no event may follow that would do it."""
     missed: bool = False
+    """An optional action failed and may succeed later."""
     unmet: str = ""
+    """Why the server refused the first optional create; empty if it refused none."""
     cut: bool = False
+    """The job was changed meanwhile, so not all was created."""
     failures: tuple[Failure, ...] = ()
 
     def look_again(self, after: float | None) -> float | None:

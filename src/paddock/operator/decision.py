@@ -14,17 +14,19 @@ from paddock.words.problems import InvalidJob
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What a reconcile is about to do. `recorded` is what the API has; `status` what was planned on, with what was put
-    off; `first_look`: this process has not seen this generation of the job yet."""
+    """What a reconcile is about to do."""
 
     manifest: Manifest
     job: Job
     recorded: Status
+    """What the API has."""
     status: Status
+    """What was planned on, with what was put off."""
     observed: Observed
     plan: Plan
     refusal: InvalidJob | None
     first_look: bool
+    """This process has not seen this generation of the job yet."""
 
     @property
     def is_decisive(self) -> bool:

@@ -121,12 +121,14 @@ class AcrossLoops:
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """The spec of a Lease. `holder` is empty after a release. `renewed` is opaque: only a change of it counts."""
+    """The spec of a Lease."""
 
     holder: str = ""
+    """Empty after a release."""
     duration: float = LEASE_DURATION
     acquired: str = ""
     renewed: str = ""
+    """Opaque: only a change of it counts."""
     transitions: int = 0
 
 
@@ -150,10 +152,11 @@ class _Held(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """Another process leads, for up to `seconds` more without a renewal."""
+    """Another process leads."""
 
     holder: str
     seconds: float
+    """For up to so many more without a renewal."""
 
 
 def read_record(lease: Mapping[str, Any]) -> Record:

@@ -26,38 +26,41 @@ class JobRef(NamedTuple):
 
 
 class Unwritten(NamedTuple):
-    """A status that is to be recorded, and was put off. `recorded`: what it is to replace. `since`: since when a record
-    waits; `changed`: since when it is this one."""
+    """A status that is to be recorded, and was put off."""
 
     uid: str
     recorded: Status
+    """What it is to replace."""
     status: Status
     since: float
+    """Since when a record waits."""
     changed: float
+    """Since when it is this one."""
 
 
 @dataclass(slots=True)
 class JobState:
-    """What was reported of a job, the port that is reserved before pods have it, and the versions that were written,
-    with the time by the API server at which that was asked for.
-
-    `uid`: of the job; empty before it is known. `seen_during_write`: versions that the watch delivered during a write,
-    else None. `live_at`: when the job that is cached was asked for, or written. `doubtful`: a pass has failed, so the
-    next one reads the job. `told_unknown`: the phase of a later version that was told. Times are of the steady
-    clock."""
+    """What was reported of a job, the port that is reserved before pods have it, and the versions that were written.
+    Times are of the steady clock."""
 
     uid: str = ""
+    """Of the job; empty before it is known."""
     port: int | None = None
     written: dict[str, Moment] = field(default_factory=dict)
+    """By version, the time by the API server at which the write was asked for."""
     seen_during_write: set[str] | None = None
+    """Versions that the watch delivered during a write, else None."""
     reported_generation: Any = None
     reported: tuple[EventNote, ...] = ()
     told_no_autoscaler: bool = False
     told_unknown: str = ""
+    """The phase of a later version that was told."""
     refused: Refusal | None = None
     asked: Asked | None = None
     live_at: float = float("-inf")
+    """When the job that is cached was asked for, or written."""
     doubtful: bool = False
+    """A pass has failed, so the next one reads the job."""
     unwritten: Unwritten | None = None
 
     def note_reading(self, generation: Any, notes: Iterable[EventNote]) -> tuple[EventNote, ...]:

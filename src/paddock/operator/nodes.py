@@ -26,9 +26,10 @@ FRESH_SECONDS = 2.0
 
 
 class _Reading(NamedTuple):
-    """`asked`: when the API was asked; the answer is at least as new."""
+    """A condition of a node that was asked for."""
 
     asked: Moment
+    """When the API was asked; the answer is at least as new."""
     task: asyncio.Task[NodeCondition]
 
 

@@ -23,12 +23,14 @@ from paddock.operator.nodes import Nodes
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """What was asked for and taken for one decision: the children, still to be read, and what is known beside them.
-    `small`: so few that they are read, and decided on, at once (`operator.aside`)."""
+    """What was asked for and taken for one decision."""
 
     children: Children
+    """Still to be read."""
     known: Observed
+    """What is known beside them."""
     small: bool
+    """They are so few that they are read, and decided on, at once (`operator.aside`)."""
 
 
 class Observer:

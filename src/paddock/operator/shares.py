@@ -32,26 +32,30 @@ def shard_of(namespace: str, shards: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """What an operator has observed. `shards`: the Lease of each; `members`: the Lease of each other operator, by its
-    identity. `leaving`: who had one and is ending: they take nothing, and free what they hold when its work has
-    ended."""
+    """What an operator has observed."""
 
     shards: tuple[Observation, ...]
+    """The Lease of each."""
     members: Mapping[str, Observation]
+    """The Lease of each other operator, by its identity."""
     leaving: frozenset[str] = frozenset()
+    """Who had one and is ending: they take nothing, and free what they hold when its work has ended."""
 
 
 @dataclass(frozen=True, slots=True)
 class Shares:
-    """The decision. `renew`: shards that this operator holds; `take`: those that it acquires; `give`: one of `renew`
-    that another should have; `forget`: members whose Leases are removed; `foreign`: who leads without shards, or with
-    another number of them: then nothing is taken."""
+    """The decision."""
 
     renew: tuple[int, ...] = ()
+    """Shards that this operator holds."""
     take: tuple[int, ...] = ()
+    """Those that it acquires."""
     give: int | None = None
+    """One of `renew` that another should have."""
     forget: tuple[str, ...] = ()
+    """Members whose Leases are removed."""
     foreign: str = ""
+    """Who leads without shards, or with another number of them: then nothing is taken."""
 
 
 def plan_shares(view: View, identity: str, now: float) -> Shares:

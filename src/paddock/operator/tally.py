@@ -26,13 +26,14 @@ _ANSWER_LOST = 500
 
 @dataclass(slots=True)
 class Write:
-    """A status write of one job. `kept`: set to False if the server dropped what was written."""
+    """A status write of one job."""
 
     uid: str
     status: Status
     transitions: tuple[Transition, ...]
     term: object
     kept: bool = True
+    """Set to False if the server dropped what was written."""
 
 
 class Tally:

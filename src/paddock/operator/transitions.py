@@ -28,20 +28,23 @@ class Ran:
 
 @dataclass(frozen=True, slots=True)
 class Restarted:
-    """A new attempt begins, or a rank alone again. `cause`: the reason; `counted`: it counts towards
-    `backoffLimit`."""
+    """A new attempt begins, or a rank alone again."""
 
     cause: str
+    """The reason."""
     counted: bool
+    """It counts towards `backoffLimit`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """The job has ended. `outcome`: its phase. `seconds`: since all ranks first ran; None if they never did."""
+    """The job has ended."""
 
     outcome: Phase
+    """Its phase."""
     reason: str
     seconds: float | None
+    """Since all ranks first ran; None if they never did."""
 
 
 Transition = Ran | Restarted | Finished
