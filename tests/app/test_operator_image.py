@@ -78,7 +78,7 @@ def test_the_image_has_paddle_operators_program() -> None:
     said = subprocess.run(
         [sys.executable, "-I", program, "--leader-elect", "--namespace=A"], capture_output=True, text=True
     )
-    assert (said.returncode, "'A' is no name of a namespace" in said.stderr) == (2, True), said.stderr
+    assert (said.returncode, "'A' is not a valid name for a namespace" in said.stderr) == (2, True), said.stderr
 
 
 def test_one_argument_pins_what_every_stage_begins_from() -> None:

@@ -27,7 +27,7 @@ URI = "https://example.com/words.txt"
 @pytest.mark.parametrize(
     ("change", "field", "said"),
     [
-        ({"name": "Words"}, "name", "'Words' is no name of a dataset: small letters, digits, '-' and '.'"),
+        ({"name": "Words"}, "name", "'Words' is not a valid name for a dataset: small letters, digits, '-' and '.'"),
         ({"name": "w" * 250}, "name", "the name has 250 characters; 245 are allowed"),
         ({"uri": "words"}, "uri", 'found "words", which begins with no scheme: allowed: https://'),
         ({"uri": "/data/words"}, "uri", "a directory of this machine is file:///data/words"),
@@ -41,7 +41,7 @@ URI = "https://example.com/words.txt"
         ({"uri": "file:///data", "secret": "s"}, "secret", "secret means nothing for file:///data"),
         ({"size": "much"}, "size", "'much' is no size: write 50Gi"),
         ({"size": "0"}, "size", "'0' is no size: write 50Gi"),
-        ({"secret": "my keys"}, "secret", "'my keys' is no name of a Secret"),
+        ({"secret": "my keys"}, "secret", "'my keys' is not a valid name for a Secret"),
         ({"access_modes": ("RWX",)}, "access_modes", "'RWX' is no access mode: write ReadWriteMany, ReadWriteOnce"),
     ],
 )

@@ -116,7 +116,10 @@ def test_in_a_pod_it_listens_where_the_kubelet_asks(monkeypatch: pytest.MonkeyPa
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--namespace=Team_A"], "'Team_A' is no name of a namespace: small letters, digits and '-', at most 63"),
+        (
+            ["--namespace=Team_A"],
+            "'Team_A' is not a valid name for a namespace: small letters, digits and '-', at most 63",
+        ),
         (
             ["--scheduling=kueue"],
             "'kueue' is no gang scheduler that Paddock knows; there are volcano, scheduler-plugins",

@@ -356,7 +356,7 @@ WELL = {"name": "x", "namespace": "default", "uri": "https://host/x.tar"}
 @pytest.mark.parametrize(
     ("typed", "field", "said"),
     [
-        ({"name": "A b"}, "name", "is no name of a dataset"),
+        ({"name": "A b"}, "name", "is not a valid name for a dataset"),
         ({"name": "x" * 250}, "name", "245 are allowed"),
         ({"namespace": "A"}, "namespace", "the name of a namespace is wanted"),
         ({"uri": ""}, "uri", "begins with no scheme"),
@@ -503,7 +503,7 @@ async def test_progress_moves_without_a_reload(tmp_path: Path, address: str) -> 
 async def test_chinese_readers_get_their_page(tmp_path: Path) -> None:
     async with open_demo(tmp_path) as (_, session):
         page = await read(session, "/datasets?lang=zh")
-    assert '<html lang="zh"' in page and "41 %" in page
+    assert '<html lang="zh"' in page and "41%" in page
 
 
 def test_what_a_job_mounts_is_read_as_json_has_it() -> None:

@@ -51,7 +51,7 @@ def test_a_right_file_has_no_problem_also_one_that_a_cluster_wrote() -> None:
         ("https://", "", 7, 'found "data.example.com/words.tar", which begins with no scheme'),
         ("9f86d0", "9f86", 8, "a SHA-256 checksum has 64 hexadecimal digits, and 62 were found"),
         ("https://data.example.com/", "s3://data/", 8, "sha256 means nothing for s3://data/words.tar"),
-        ("  name: words", "  name: Words", 4, "metadata.name: 'Words' is no name of a dataset"),
+        ("  name: words", "  name: Words", 4, "metadata.name: 'Words' is not a valid name for a dataset"),
         ("round: 1", "round: -1", 9, "spec.round: found -1, a whole number from 0 to 2147483647 is allowed"),
         ("round: 1", "round: one", 9, 'spec.round: found "one", a whole number is allowed'),
         ("size: 200Gi", "size: much", 11, "spec.storage.size: 'much' is no size: write 50Gi"),

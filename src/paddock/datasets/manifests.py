@@ -84,7 +84,8 @@ def _check_name(name: str) -> Iterator[tuple[str, Phrase]]:
         yield (
             "name",
             phrase(
-                "{name} is no name of a dataset: small letters, digits, '-' and '.'; a letter or digit at both ends",
+                "{name} is not a valid name for a dataset: small letters, digits, '-' and '.'; a letter or digit at "
+                "both ends",
                 name=repr(name),
             ),
         )
@@ -137,7 +138,7 @@ def _check_size(size: str) -> Iterator[tuple[str, Phrase]]:
 
 def _check_secret(name: str) -> Iterator[tuple[str, Phrase]]:
     if name and not DNS_SUBDOMAIN.matches(name):
-        yield "secret", phrase("{found} is no name of a Secret", found=repr(name))
+        yield "secret", phrase("{found} is not a valid name for a Secret", found=repr(name))
 
 
 def _check_access_modes(modes: tuple[str, ...]) -> Iterator[tuple[str, Phrase]]:

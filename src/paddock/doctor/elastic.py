@@ -78,7 +78,7 @@ def _check_etcd_settings(log: LaunchLog, where: Where, whole: Mapping[str, str],
         yield _tell(
             "elastic-fixed-rank", Severity.RISK, where, command,
             phrase("--rank is {rank}", rank=log.argument("rank")),
-            phrase("ranks are dealt anew when nodes come and go; a fixed one may be dealt twice"),
+            phrase("ranks are assigned anew when nodes come and go; a fixed one may be assigned twice"),
             phrase("leave --rank out, and unset PADDLE_TRAINER_ID and PADDLE_RANK"),
         )  # fmt: skip
     if timeout.isdecimal() and int(timeout) > _LONG:

@@ -50,11 +50,11 @@ def _check_old_launcher(case: Case) -> Iterator[Finding]:
         Severity.WRONG if wrong else Severity.RISK,
         place_all(found),
         phrase(
-            "the launcher does not know {options} and has started the one of other years in its place",
+            "the launcher does not know {options} and has started the old launcher in its place",
             options=Names(tuple(f"--{each}" for each in options)),
         ),
         _join(told) or phrase("the old launcher ignores what it does not know, and is going to be removed"),
-        phrase("write today's options, and see that the log has `Watching Pod`"),
+        phrase("write options that the launcher knows, and see that the log has `Watching Pod`"),
         _rewrite(case, log, options, known),
     )
 
@@ -139,9 +139,9 @@ def _check_old_options(case: Case) -> Iterator[Finding]:
                 "old-arguments",
                 Severity.WRONG if wrong else Severity.RISK,
                 role.name,
-                _join([each.said for each in told]) or phrase("options of other years"),
+                _join([each.said for each in told]) or phrase("options of the old launcher"),
                 phrase("the launcher ignores options that it does not know, and trains otherwise than they say"),
-                phrase("write the command with today's options"),
+                phrase("write the command with options that the launcher knows"),
                 case.asked.edit,
             )
             return

@@ -72,7 +72,7 @@ def run(
     `context`: of a kubeconfig, for a Kubernetes; else the local cluster, which is started. `detach`: come back as soon
     as the job is submitted. `check`: raise `JobFailed` if it does not complete.
 
-    Raises `JobFailed`, `PaddockError`. KeyboardInterrupt ends the job politely, a second one kills it.
+    Raises `JobFailed`, `PaddockError`. KeyboardInterrupt asks the job to end, a second one kills it.
     """
     with explained():
         place, default = choose_place(context, kubeconfig)

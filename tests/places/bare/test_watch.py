@@ -71,7 +71,7 @@ def test_who_failed_first_is_no_echo_of_a_peer(ends: list[End], first: str) -> N
         (SSH_FAILED, "ssh: Could not resolve hostname b: Name or service not known", "b: its name does not resolve"),
         (SSH_FAILED, "ssh: connect to host b port 22: Connection timed out", "b: it does not answer"),
         (SSH_FAILED, "Bad owner or permissions on ~/.ssh/config", "b: Bad owner or permissions"),
-        (SSH_FAILED, "", "b: ssh ended without a word"),
+        (SSH_FAILED, "", "b: ssh ended and gave no reason"),
         (NO_DIRECTORY, "", "b: /srv/job is no directory there in which files can be written"),
         (TAKEN, "", "b: /srv/job/paddock-demo/demo-a.sh is there already"),
         (2, "worker-0: there is no file /srv/job/train.py\nHUB is not set\n", "b: HUB is not set"),

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from paddock.client.client import Client
 
 
-_UNREAD = phrase("not yours to read")
+_UNREAD = phrase("you may not read them")
 
 
 def print_cluster(place: Cluster, output: str) -> int:

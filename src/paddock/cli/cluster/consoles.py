@@ -137,7 +137,9 @@ def _check(serving: Serving) -> None:
 def _read_hosts(_context: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
     for name in values:
         if not DNS_SUBDOMAIN.allows(name):
-            said = phrase("{name} is no name of a host: small letters, digits, '-' and '.', no port", name=repr(name))
+            said = phrase(
+                "{name} is not a valid name for a host: small letters, digits, '-' and '.', no port", name=repr(name)
+            )
             raise click.BadParameter(localized(said), param=parameter)
     return values
 

@@ -196,7 +196,7 @@ def _print_pods(pods: list[Manifest], language: str) -> None:
 
 def _print_events(events: list[Manifest] | None, language: str) -> None:
     label = _label(phrase("Events"), language)
-    nothing = phrase("none") if events is not None else phrase("not yours to read")
+    nothing = phrase("none") if events is not None else phrase("you may not read them")
     stdout().print(label.rstrip() if events else label + render(nothing, language))
     now = time.time()
     for event in sorted(events or (), key=lambda each: str(each.get("lastTimestamp"))):

@@ -43,7 +43,9 @@ _COMMENTS: Mapping[str, Sequence[str]] = {
 
 def _check_namespace(context: click.Context, parameter: click.Parameter, value: str) -> str:
     if not DNS_LABEL.allows(value):
-        said = phrase("{name} is no name of a namespace: a-z, 0-9 and - are allowed, at most 63", name=repr(value))
+        said = phrase(
+            "{name} is not a valid name for a namespace: a-z, 0-9 and - are allowed, at most 63", name=repr(value)
+        )
         raise click.BadParameter(localized(said), context, parameter)
     return value
 

@@ -85,7 +85,7 @@ def read_namespaces(_context: click.Context, parameter: click.Parameter, values:
     for name in names:
         if name and not DNS_LABEL.allows(name):
             said = phrase(
-                "{name} is no name of a namespace: small letters, digits and '-', at most 63", name=repr(name)
+                "{name} is not a valid name for a namespace: small letters, digits and '-', at most 63", name=repr(name)
             )
             raise click.BadParameter(localized(said), param=parameter)
     return () if "" in names else tuple(dict.fromkeys(names))

@@ -105,12 +105,12 @@ def command(
     or --workdir names. With --context the job goes to that Kubernetes, and a directory goes with it only where
     --workdir names one (--workdir . for this one): at most 900 KiB, and no file that looks like a secret.
     What else the file holds (a ConfigMap, a PodGroup) is created, or brought to the file's state. A job of the same
-    name gives way if it has finished or --timeout suspended it, else not. A manifest's job without
+    name is replaced if it has finished or --timeout suspended it; else nothing is submitted. A manifest's job without
     runPolicy.backoffLimit is given up after three failures alike.
 
     --watch runs the job again when the script or the manifest, a file that an option names, or a Python file of the
-    directory that was there when the run began changes: a job that still runs is ended politely. Other files, which
-    the job may write itself, and what .gitignore names do not count.
+    directory that was there when the run began changes: a job that still runs is ended first, as by Ctrl-C. Other
+    files, which the job may write itself, and what .gitignore names do not count.
 
     What the program prints goes to standard output: of one rank alone just as it was printed, of several each line with
     its rank. All that Paddock says goes to standard error.
@@ -120,8 +120,8 @@ def command(
     change the exit code.
 
     Exit code: 0 every rank did its work, 1 one failed, 2 the command or the manifest is wrong, 130 interrupted. Of a
-    command every rank is waited for, and one that fails fails the job; --end-wait ends those that run on. Ctrl-C ends
-    the job politely, a second one at once.
+    command every rank is waited for, and one that fails fails the job; --end-wait ends those that run on. Ctrl-C asks
+    the job to end, a second one kills it.
     """
     options = read_options(typed, workdir, namespace)
     refuse_contradictions(file, timeout, on_end, detach=detach, watches=watches)

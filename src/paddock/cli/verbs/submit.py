@@ -48,7 +48,7 @@ def command(
     cat job.yaml | paddock submit -
     paddock submit job.yaml --context prod --workdir .
 
-    A job of the same name gives way if it has finished or --timeout suspended it, else nothing is submitted.
+    A job of the same name is replaced if it has finished or --timeout suspended it; else nothing is submitted.
     """
     checked = with_data(drop_devices(fetch_checked(files, namespace), without), data)
 

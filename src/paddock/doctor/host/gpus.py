@@ -164,7 +164,7 @@ def _judge_visible(host: Host) -> Iterator[Finding]:
                 value=value,
                 count=len(host.gpus.cards),
             ),
-            phrase("PaddlePaddle and PyTorch train on the CPU without a word"),
+            phrase("PaddlePaddle and PyTorch train on the CPU without a warning"),
             phrase("remove the variable, or name the GPUs that shall be used"),
             f"unset {VISIBLE}",
         )

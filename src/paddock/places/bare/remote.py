@@ -136,7 +136,7 @@ def explain_unfit(host: str, code: int, errors: str, remote: Remote) -> tuple[Ph
         return (said,)
     if code == SSH_FAILED:
         known = next((why for part, why in _FAILURES if any(part in line for line in lines)), None)
-        last = Foreign(lines[-1]) if lines else phrase("ssh ended without a word")
+        last = Foreign(lines[-1]) if lines else phrase("ssh ended and gave no reason")
         return (phrase("{host}: {why}", host=host, why=last if known is None else known),)
     return tuple(
         phrase("{host}: {why}", host=host, why=Foreign(line)) for line in lines or [f"check ended with {code}"]
