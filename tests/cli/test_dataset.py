@@ -96,16 +96,14 @@ def test_the_object_has_the_given_options_and_nothing_else() -> None:
     everything = Asked(
         "words",
         "s3://bucket/p",
-        "",
-        "",
-        "https://oss.example",
-        "cn",
-        ("*.txt",),
-        ("b*",),
-        "keys",
-        "1Gi",
-        "fast",
-        ("RWX",),
+        endpoint="https://oss.example",
+        region="cn",
+        include=("*.txt",),
+        exclude=("b*",),
+        secret="keys",
+        size="1Gi",
+        storage_class="fast",
+        access_modes=("RWX",),
     )
     spec = build_manifest(everything, "team")["spec"]
     schema = build_crd()["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"]

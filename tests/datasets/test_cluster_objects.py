@@ -66,7 +66,7 @@ def test_the_pod_gets_the_whole_request_and_nothing_of_the_secret(name: str) -> 
         round=dataset.round,
     )  # fmt: skip
     secrets = [each["secretRef"]["name"] for each in container.get("envFrom", ())]
-    assert secrets == ([dataset.secret_name] if dataset.secret_name else [])
+    assert secrets == ([dataset.secret] if dataset.secret else [])
 
 
 def test_a_dollar_of_an_address_is_not_replaced_by_a_variable() -> None:

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from paddock.cli.output.dataset_rows import show_source
 from paddock.datasets.crd import build_crd
 from paddock.datasets.definition import read_definition
+from paddock.datasets.options import OPTIONS
 from paddock.datasets.sources import (
-    OPTIONS,
     SCHEMES,
     BadSource,
     Kind,
@@ -297,4 +297,4 @@ def test_a_field_of_a_manifest_that_means_nothing_for_its_address_is_refused(
 
 def test_each_other_field_of_the_schema_is_known_to_the_check_of_what_fits() -> None:
     fields = build_crd()["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"]
-    assert set(fields["source"]["properties"]) - {"uri"} == set(OPTIONS)
+    assert set(fields["source"]["properties"]) - {"uri"} == {each.key for each in OPTIONS.values() if each.is_of_source}

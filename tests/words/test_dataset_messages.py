@@ -12,7 +12,7 @@ from catalogues import find_texts
 from obstore.exceptions import InvalidPathError, PermissionDeniedError
 
 from paddock.datasets.claims import explain_missing, explain_pending
-from paddock.datasets.definition import Definition
+from paddock.datasets.definition import Definition, check_options
 from paddock.datasets.fetch.bodies import Again, Answer, Body, Changed, Known, Refused, begin, judge, name_host
 from paddock.datasets.fetch.buckets import Bucket
 from paddock.datasets.fetch.failures import FetchError, explain_os_error
@@ -21,7 +21,7 @@ from paddock.datasets.fetch.names import check_name
 from paddock.datasets.fetch.repositories import Repository
 from paddock.datasets.fetch_pods import explain_end, explain_waiting
 from paddock.datasets.fetching import Progress
-from paddock.datasets.sources import BadSource, check_options, read_source
+from paddock.datasets.sources import BadSource, read_source
 from paddock.datasets.states import explain
 from paddock.kube.meta import Key
 from paddock.words.catalogues import read_texts

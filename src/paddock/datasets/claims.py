@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from paddock.datasets.definition import Definition
+from paddock.datasets.definition import DEFAULT_ACCESS_MODES, DEFAULT_SIZE, Definition
 from paddock.datasets.labels import build_labels
 from paddock.datasets.volumes import owner_of
 from paddock.kube.meta import CLAIMS, DATASETS, Manifest, controller_of, is_controlled_by, is_deleting, name_of
@@ -22,8 +22,7 @@ _WAITS_FOR_A_POD = "WaitForFirstConsumer"
 
 def build_claim(dataset: Definition) -> Manifest:
     """The PersistentVolumeClaim; an empty class is left out, so that the cluster's default applies."""
-    storage = dataset.storage
-    chosen = {"storageClassName": storage.storage_class} if storage.storage_class else {}
+    chosen = {"storageClassName": dataset.storage_class} if dataset.storage_class else {}
     return {
         "apiVersion": CLAIMS.api_version,
         "kind": CLAIMS.kind,
@@ -34,9 +33,9 @@ def build_claim(dataset: Definition) -> Manifest:
             "ownerReferences": [owner_of(dataset)],
         },
         "spec": {
-            "accessModes": list(storage.access_modes),
+            "accessModes": list(dataset.access_modes or DEFAULT_ACCESS_MODES),
             **chosen,
-            "resources": {"requests": {"storage": storage.size}},
+            "resources": {"requests": {"storage": dataset.size or DEFAULT_SIZE}},
         },
     }
 

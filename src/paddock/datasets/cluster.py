@@ -139,7 +139,7 @@ class ClusterSupplier:
 
     def _explain_refused(self, dataset: Definition) -> str:
         """Why no pod is to fetch it; empty if one may. Its address may be that of anybody's server."""
-        secret, namespace = dataset.secret_name, dataset.key.namespace
+        secret, namespace = dataset.secret, dataset.key.namespace
         if account := find_token_owner(secret, namespace, self._own_accounts):
             said = phrase(
                 'spec.source.secretName: found "{name}", a token of {account}, the service account of Paddock itself '

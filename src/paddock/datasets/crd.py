@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from paddock.datasets.options import OPTIONS, Schema, text
 from paddock.kube.meta import CRDS, DATASETS, Manifest
-
-Schema = dict[str, Any]
 
 
 def build_crd() -> Manifest:
@@ -48,41 +47,27 @@ def _object(description: str, required: tuple[str, ...] = (), /, **properties: S
     return schema | {"required": list(required)} if required else schema
 
 
-def _text(description: str, **limits: Any) -> Schema:
-    return {"type": "string", "description": description, **limits}
-
-
-def _texts(description: str, **limits: Any) -> Schema:
-    return {"type": "array", "description": description, "items": {"type": "string", "minLength": 1}, **limits}
-
-
 def _count(description: str, **limits: Any) -> Schema:
     return {"type": "integer", "format": "int64", "description": description, "minimum": 0, **limits}
+
+
+def _options(above: str) -> dict[str, Schema]:
+    """The fields of options below a path."""
+    return {each.key: each.schema for each in OPTIONS.values() if each.path.startswith(above)}
 
 
 _SOURCE = _object(
     "Where the data comes from.",
     ("uri",),
-    uri=_text(
+    uri=text(
         "https://HOST/FILE, s3://BUCKET/PREFIX, git+https://HOST/REPOSITORY.git, git+ssh://…, hf://datasets/NAME, "
         "modelscope://datasets/NAME, file:///DIRECTORY of the machine, or claim://NAME of this namespace.",
         minLength=1,
         maxLength=4096,
         pattern=r"^[A-Za-z0-9+]+://",
     ),
-    sha256=_text("Of a file by http: the checksum that it must have.", pattern=r"^[0-9a-fA-F]{64}$"),
-    revision=_text("Of git and hubs: a branch, a tag or a commit. Absent: the default branch.", maxLength=255),
-    endpoint=_text("Of s3: the server that speaks it, for OSS, BOS, OBS or MinIO; of a hub: a mirror.",
-                   pattern=r"^https?://[^\s]+$"),
-    region=_text("Of s3: the region, if the server asks for one.", maxLength=63),
-    include=_texts("Of s3 and hubs: patterns of the files to fetch, as *.parquet. Absent: all."),
-    exclude=_texts("Of s3 and hubs: patterns of files to leave out."),
-    secretName=_text(
-        "A Secret of this namespace: accessKeyID, secretAccessKey and sessionToken (s3); token, or username and "
-        "password (http, git); ssh-privatekey and known_hosts (git); token (hubs).",
-        maxLength=253,
-    ),
-)  # fmt: skip
+    **_options("spec.source."),
+)
 
 _SPEC = _object(
     "Where the data comes from, and where it is kept.",
@@ -91,19 +76,16 @@ _SPEC = _object(
     round=_count("Add 1 to fetch again: what has changed at the source is fetched.", maximum=2**31 - 1),
     storage=_object(
         "The claim that is made for it on a cluster.",
-        size={"description": "Its size; 10Gi if absent.", "x-kubernetes-int-or-string": True,
-              "anyOf": [{"type": "integer"}, {"type": "string"}]},
-        storageClassName=_text("Its storage class; the cluster's default if absent.", maxLength=253),
-        accessModes=_texts("ReadWriteMany if absent. With ReadWriteOnce, pods of one node alone can mount it."),
+        **_options("spec.storage."),
     ),
 )  # fmt: skip
 
 _STATUS = _object(
     "What is there.",
-    phase=_text("Pending, Fetching, Ready or Failed.", enum=["Pending", "Fetching", "Ready", "Failed"]),
+    phase=text("Pending, Fetching, Ready or Failed.", enum=["Pending", "Fetching", "Ready", "Failed"]),
     progress=_count("Per cent of the bytes; of the files where the bytes are not known.", maximum=100),
-    message=_text("One sentence: what is being done, what is there, or what failed and what to do."),
-    fault=_text("Of a failure: network, machine (both are tried again), or source.",
+    message=text("One sentence: what is being done, what is there, or what failed and what to do."),
+    fault=text("Of a failure: network, machine (both are tried again), or source.",
                 enum=["network", "machine", "source"]),
     retries={"type": "boolean", "description": "Whether a failure is tried again without anybody's doing."},
     observedGeneration=_count("The generation of the spec that this status is about."),
@@ -111,12 +93,12 @@ _STATUS = _object(
     bytesTotal=_count("Bytes in all, if the source says."),
     files=_count("Files that are there."),
     filesTotal=_count("Files in all, if the source says."),
-    revision=_text("What the source calls this content: a commit, an ETag."),
+    revision=text("What the source calls this content: a commit, an ETag."),
     round=_count("The round that is there."),
-    claim=_text("The PersistentVolumeClaim that pods mount."),
-    path=_text("The directory on this machine; on a cluster, empty."),
-    fetchedBy=_text("On a cluster: the Job that fetches."),
-    finishedAt=_text("When it became ready.", format="date-time"),
+    claim=text("The PersistentVolumeClaim that pods mount."),
+    path=text("The directory on this machine; on a cluster, empty."),
+    fetchedBy=text("On a cluster: the Job that fetches."),
+    finishedAt=text("When it became ready.", format="date-time"),
     lengthUnknown={
         "type": "boolean",
         "description": "Whether the server did not tell the length of a file without a checksum: it may have been cut.",

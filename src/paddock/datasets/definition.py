@@ -6,42 +6,32 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from paddock.datasets.sources import Source, check_options, read_source
+from paddock.datasets.fetching import Request
+from paddock.datasets.options import OPTIONS, Options, read_options
+from paddock.datasets.sources import BadSource, Source, read_source
 from paddock.kube.datasets import read_claim
 from paddock.kube.meta import Key, is_deleting, key_of, metadata, uid_of
+from paddock.words.phrases import phrase
 
 DEFAULT_SIZE = "10Gi"
 """Of the claim on a cluster, where `spec.storage.size` says nothing."""
+DEFAULT_ACCESS_MODES = ("ReadWriteMany",)
 
 
 @dataclass(frozen=True, slots=True)
-class Storage:
-    """`spec.storage`: the claim that is made on a cluster. Empty: the cluster's default."""
-
-    size: str = DEFAULT_SIZE
-    storage_class: str = ""
-    access_modes: tuple[str, ...] = ("ReadWriteMany",)
-
-
-@dataclass(frozen=True, slots=True)
-class Definition:
-    """`spec` of a Dataset; the fields are described in `datasets.crd`. `round` grows by one for each fetch anew."""
+class Definition(Options):
+    """A Dataset, with its options."""
 
     key: Key
     uid: str
     source: Source
     claim: str
+    """What pods mount."""
     generation: int = 0
+    """Of the spec that this is."""
     deleting: bool = False
-    sha256: str = ""
-    revision: str = ""
-    endpoint: str = ""
-    region: str = ""
-    include: tuple[str, ...] = ()
-    exclude: tuple[str, ...] = ()
-    secret_name: str = ""
     round: int = 0
-    storage: Storage = Storage()
+    """Grows by one for each fetch anew."""
 
 
 def read_definition(manifest: Mapping[str, Any]) -> Definition:
@@ -57,22 +47,34 @@ def read_definition(manifest: Mapping[str, Any]) -> Definition:
         claim=read_claim(manifest),
         generation=int(metadata(manifest).get("generation") or 0),
         deleting=is_deleting(manifest),
-        sha256=str(source.get("sha256") or "").lower(),
-        revision=str(source.get("revision") or ""),
-        endpoint=str(source.get("endpoint") or ""),
-        region=str(source.get("region") or ""),
-        include=tuple(source.get("include") or ()),
-        exclude=tuple(source.get("exclude") or ()),
-        secret_name=str(source.get("secretName") or ""),
         round=int(spec.get("round") or 0),
-        storage=_read_storage(spec.get("storage") or {}),
+        **_read_stored(spec),
     )
 
 
-def _read_storage(storage: Mapping[str, Any]) -> Storage:
-    usual = Storage()
-    return Storage(
-        size=str(storage.get("size") or usual.size),
-        storage_class=str(storage.get("storageClassName") or ""),
-        access_modes=tuple(storage.get("accessModes") or usual.access_modes),
-    )
+def _read_stored(spec: Mapping[str, Any]) -> dict[str, Any]:
+    """The options. An empty value, as a size of 0, is one that nobody gave."""
+    parts = {name: part for name, part in spec.items() if isinstance(part, Mapping)}
+    given = {name: {key: each for key, each in part.items() if each} for name, part in parts.items()}
+    options = read_options(given)
+    return {**options, "sha256": options["sha256"].lower()}
+
+
+def check_options(source: Source, said: Mapping[str, object]) -> None:
+    """`said`: the fields of `spec.source`. Raises `BadSource` for one that means nothing for the kind."""
+    for each in OPTIONS.values():
+        if each.is_of_source and said.get(each.key) and source.kind not in each.kinds:
+            problem = phrase(
+                "{field} means nothing for {uri}: it is for {schemes}",
+                field=each.key, uri=source.shown, schemes=each.addresses,
+            )  # fmt: skip
+            raise BadSource(problem, each.key)
+    if "@" in str(said.get("endpoint") or ""):
+        problem = phrase('endpoint has an "@": a name and a password belong into a Secret (spec.source.secretName)')
+        raise BadSource(problem, "endpoint")
+
+
+def build_request(dataset: Definition, target: str, secret: Mapping[str, str]) -> Request:
+    """What the child that fetches is told. `target`: the directory to fill; `secret`: values by key."""
+    options = {name: getattr(dataset, name) for name, each in OPTIONS.items() if each.is_of_source and name != "secret"}
+    return Request(uri=dataset.source.uri, target=target, secret=dict(secret), round=dataset.round, **options)

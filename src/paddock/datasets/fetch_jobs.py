@@ -19,9 +19,9 @@ from typing import Any
 
 import msgspec
 
-from paddock.datasets.definition import Definition
+from paddock.datasets.definition import Definition, build_request
 from paddock.datasets.fetch.requests import SECRET_PREFIX, TERMINATION_VARIABLE
-from paddock.datasets.fetching import REQUEST_VARIABLE, Request
+from paddock.datasets.fetching import REQUEST_VARIABLE
 from paddock.datasets.labels import build_labels, shorten
 from paddock.datasets.sources import Kind
 from paddock.datasets.volumes import owner_of
@@ -58,22 +58,9 @@ def build_job_name(dataset: Definition) -> str:
     the Job's pods and the value of their label begin with it."""
     name = dataset.key.name.replace(".", "-")
     short = name if len(name) <= _NAME_LENGTH else shorten(name, _NAME_LENGTH)
-    wanted = [dataset.uid, dataset.secret_name, dataset.claim, *msgspec.to_builtins(build_request(dataset)).items()]
+    request = msgspec.to_builtins(build_request(dataset, TARGET, {}))
+    wanted = [dataset.uid, dataset.secret, dataset.claim, *request.items()]
     return f"dataset-{short}-{hashlib.sha256(json.dumps(wanted).encode()).hexdigest()[:10]}"
-
-
-def build_request(dataset: Definition) -> Request:
-    return Request(
-        uri=dataset.source.uri,
-        target=TARGET,
-        sha256=dataset.sha256,
-        revision=dataset.revision,
-        endpoint=dataset.endpoint,
-        region=dataset.region,
-        include=dataset.include,
-        exclude=dataset.exclude,
-        round=dataset.round,
-    )
 
 
 def build_job(dataset: Definition, claim_uid: str, pod: FetchPod) -> Manifest:
@@ -130,13 +117,13 @@ def _build_pod(dataset: Definition, pod: FetchPod) -> Manifest:
 
 def _build_container(dataset: Definition, pod: FetchPod) -> Manifest:
     # Required: a Secret that is not there is said of the pod, and is no anonymous request that the source refuses.
-    secret = {"envFrom": [{"prefix": SECRET_PREFIX, "secretRef": {"name": dataset.secret_name}}]}
+    secret = {"envFrom": [{"prefix": SECRET_PREFIX, "secretRef": {"name": dataset.secret}}]}
     return {
         "name": CONTAINER,
         "image": pod.image,
         "imagePullPolicy": "IfNotPresent",
         "command": ["python3", "-m", "paddock.datasets.fetch"],
-        **(secret if dataset.secret_name else {}),
+        **(secret if dataset.secret else {}),
         "env": _build_variables(dataset, pod),
         "volumeMounts": [{"name": "data", "mountPath": TARGET}, {"name": "tmp", "mountPath": "/tmp"}],  # noqa: S108
         # No limit of the processor: checksums are computed while it fetches.
@@ -152,7 +139,7 @@ def _build_container(dataset: Definition, pod: FetchPod) -> Manifest:
 
 
 def _build_variables(dataset: Definition, pod: FetchPod) -> list[Manifest]:
-    request = msgspec.json.encode(build_request(dataset)).decode()
+    request = msgspec.json.encode(build_request(dataset, TARGET, {})).decode()
     values = {
         # Kubernetes replaces $(NAME) in values; $$ is one dollar.
         REQUEST_VARIABLE: request.replace("$", "$$"),

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from paddock.datasets.children import run_child
-from paddock.datasets.definition import Definition
+from paddock.datasets.definition import Definition, build_request
 from paddock.datasets.directories import Directory, Record, build_key
 from paddock.datasets.fetch.failures import explain_os_error
 from paddock.datasets.fetching import Failed as ReportedFailure
@@ -233,7 +233,7 @@ class LocalSupplier:
     async def _fetch(self, dataset: Definition, attempt: Attempt, report: Report) -> State | None:
         directory = self._directory(dataset)
         await asyncio.to_thread(directory.prepare)
-        request = await self._build_request(dataset, directory)
+        request = build_request(dataset, str(directory.target), await self._read_secret(dataset))
         kind = dataset.source.kind
         variables = await self._surroundings(kind, lambda said: report(Fetching(waiting=said)))
         report(Fetching(attempt.progress))
@@ -249,24 +249,10 @@ class LocalSupplier:
         await self._offer(dataset, str(directory.final), record.size)
         return _build_ready(directory, record)
 
-    async def _build_request(self, dataset: Definition, directory: Directory) -> Request:
-        return Request(
-            uri=dataset.source.uri,
-            target=str(directory.target),
-            sha256=dataset.sha256,
-            revision=dataset.revision,
-            endpoint=dataset.endpoint,
-            region=dataset.region,
-            include=dataset.include,
-            exclude=dataset.exclude,
-            secret=await self._read_secret(dataset),
-            round=dataset.round,
-        )
-
     async def _read_secret(self, dataset: Definition) -> dict[str, str]:
-        if not dataset.secret_name:
+        if not dataset.secret:
             return {}
-        namespace, name = dataset.key.namespace, dataset.secret_name
+        namespace, name = dataset.key.namespace, dataset.secret
         try:
             secret = await self._api.get(SECRETS, namespace, name)
         except NotFound:

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from paddock.datasets.sources import OPTIONS, BadSource, Source, hide, read_source
+from paddock.datasets.options import OPTIONS, Options
+from paddock.datasets.sources import BadSource, Source, hide, read_source
 from paddock.kube.datasets import CLAIM_PREFIX
 from paddock.kube.meta import DATASETS, Manifest
 from paddock.kube.quantities import read_quantity
@@ -20,21 +21,12 @@ _SHA256 = re.compile(r"[0-9a-fA-F]{64}")
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """A Dataset as typed. What is empty was not typed. `uri` may hold a password, so it is never printed."""
+class Asked(Options):
+    """A Dataset as typed."""
 
     name: str
     uri: str = field(repr=False)
-    sha256: str = ""
-    revision: str = ""
-    endpoint: str = ""
-    region: str = ""
-    include: tuple[str, ...] = ()
-    exclude: tuple[str, ...] = ()
-    secret: str = ""
-    size: str = ""
-    storage_class: str = ""
-    access_modes: tuple[str, ...] = ()
+    """It may hold a password, so it is never printed."""
 
 
 def find_problems(asked: Asked) -> list[tuple[str, Phrase]]:
@@ -58,25 +50,18 @@ def find_unreachable(asked: Asked) -> Phrase | None:
 
 def build_manifest(asked: Asked, namespace: str) -> Manifest:
     """Of what has no problems."""
-    source: dict[str, Any] = {
-        "uri": asked.uri, "sha256": asked.sha256.lower(), "revision": asked.revision, "endpoint": asked.endpoint,
-        "region": asked.region, "include": list(asked.include), "exclude": list(asked.exclude),
-        "secretName": asked.secret,
-    }  # fmt: skip
-    storage = {"size": asked.size, "storageClassName": asked.storage_class, "accessModes": list(asked.access_modes)}
-    spec: dict[str, Any] = {"source": _present(source)}
-    if kept := _present(storage):
-        spec["storage"] = kept
+    parts: dict[str, dict[str, Any]] = {"source": {"uri": asked.uri}, "storage": {}}
+    for name, each in OPTIONS.items():
+        if value := getattr(asked, name):
+            parts["source" if each.is_of_source else "storage"][each.key] = list(value) if each.is_list else value
+    if asked.sha256:
+        parts["source"]["sha256"] = asked.sha256.lower()
     return {
         "apiVersion": DATASETS.api_version,
         "kind": DATASETS.kind,
         "metadata": {"name": asked.name, "namespace": namespace},
-        "spec": spec,
+        "spec": {name: part for name, part in parts.items() if part},
     }
-
-
-def _present(fields: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in fields.items() if value}
 
 
 def _check_name(name: str) -> Iterator[tuple[str, Phrase]]:
@@ -115,15 +100,15 @@ def _check_source(asked: Asked) -> Iterator[tuple[str, Phrase]]:
 
 def _check_fit(asked: Asked, source: Source) -> Iterator[tuple[str, Phrase]]:
     """What is said must mean something for this kind of source: ignored silently, a checksum would protect nothing."""
-    for option, (kinds, where) in OPTIONS.items():
-        name = "secret" if option == "secretName" else option
-        if getattr(asked, name) and source.kind not in kinds:
+    for name, each in OPTIONS.items():
+        if getattr(asked, name) and source.kind not in each.kinds:
             yield (
                 name,
                 phrase(
-                    "{option} means nothing for {uri}: it is for {where}", option=name, uri=source.shown, where=where
+                    "{option} means nothing for {uri}: it is for {where}",
+                    option=name, uri=source.shown, where=each.addresses,
                 ),
-            )
+            )  # fmt: skip
 
 
 def _check_size(size: str) -> Iterator[tuple[str, Phrase]]:

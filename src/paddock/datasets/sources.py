@@ -65,22 +65,6 @@ SECRET_KEYS: Mapping[Kind, tuple[str, ...]] = MappingProxyType(
 )
 """The keys of a Secret (`spec.source.secretName`) that a source reads; others are ignored."""
 
-_REVISED = frozenset({Kind.GIT, Kind.HUGGING_FACE, Kind.MODELSCOPE})
-_LISTED = frozenset({Kind.S3, Kind.HUGGING_FACE, Kind.MODELSCOPE})
-OPTIONS: Mapping[str, tuple[frozenset[Kind], str]] = MappingProxyType(
-    {
-        "sha256": (frozenset({Kind.HTTP}), "https://"),
-        "revision": (_REVISED, "git+https://, hf://, modelscope://"),
-        "endpoint": (_LISTED, "s3://, hf://, modelscope://"),
-        "region": (frozenset({Kind.S3}), "s3://"),
-        "include": (_LISTED, "s3://, hf://, modelscope://"),
-        "exclude": (_LISTED, "s3://, hf://, modelscope://"),
-        "secretName": (frozenset(SECRET_KEYS), "https://, s3://, git+https://, hf://"),
-    }
-)
-"""Each other field of `spec.source`: the kinds for which it means something, and how their addresses begin. For another
-kind it is refused: ignored silently, a checksum would protect nothing."""
-
 COPIED = frozenset({Kind.HTTP, Kind.S3, Kind.GIT, Kind.HUGGING_FACE, Kind.MODELSCOPE})
 """Kinds whose files are fetched. Those of the others are where they are."""
 
@@ -233,19 +217,6 @@ def _check_login(uri: str, scheme: str, login: str) -> None:
             uri=_printable(hide(uri)),
         )
         raise BadSource(said)
-
-
-def check_options(source: Source, said: Mapping[str, object]) -> None:
-    """`said`: the fields of `spec.source`. Raises `BadSource` for one that means nothing for the kind."""
-    for field, (kinds, where) in OPTIONS.items():
-        if said.get(field) and source.kind not in kinds:
-            problem = phrase(
-                "{field} means nothing for {uri}: it is for {schemes}", field=field, uri=source.shown, schemes=where
-            )
-            raise BadSource(problem, field)
-    if "@" in str(said.get("endpoint") or ""):
-        problem = phrase('endpoint has an "@": a name and a password belong into a Secret (spec.source.secretName)')
-        raise BadSource(problem, "endpoint")
 
 
 def _read_http(uri: str, rest: str) -> tuple[str, str]:

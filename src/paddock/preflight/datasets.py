@@ -13,6 +13,7 @@ from typing import Any
 
 from paddock.datasets.crd import build_crd
 from paddock.datasets.manifests import ACCESS_MODES, Asked, find_problems
+from paddock.datasets.options import OPTIONS, read_options
 from paddock.datasets.sources import hide
 from paddock.kube.meta import DATASETS
 from paddock.kube.nearness import Suggestions, nearest
@@ -32,17 +33,9 @@ from paddock.words.sentences import perhaps, told, wrong
 _PATHS = {
     "name": "metadata.name",
     "uri": "spec.source.uri",
-    "sha256": "spec.source.sha256",
-    "revision": "spec.source.revision",
-    "endpoint": "spec.source.endpoint",
-    "region": "spec.source.region",
-    "include": "spec.source.include",
-    "exclude": "spec.source.exclude",
-    "secret": "spec.source.secretName",
-    "size": "spec.storage.size",
-    "access_modes": "spec.storage.accessModes",
+    **{name: each.path for name, each in OPTIONS.items()},
 }
-"""The path in a manifest of each field of `Asked` that may have a problem."""
+"""The path in a manifest of each field of `Asked`."""
 
 
 def examine_document(document: Document) -> Examined:
@@ -97,20 +90,8 @@ def _build_schema() -> Schema:
 def _check_values(manifest: Mapping[str, Any]) -> Iterator[Problem]:
     """What no type says: the address, and what must fit it. A value of a wrong type counts as absent."""
     metadata, spec = mapping(manifest.get("metadata")), mapping(manifest.get("spec"))
-    source, storage = mapping(spec.get("source")), mapping(spec.get("storage"))
-    asked = Asked(
-        name=_text(metadata, "name"),
-        uri=_text(source, "uri"),
-        sha256=_text(source, "sha256"),
-        revision=_text(source, "revision"),
-        endpoint=_text(source, "endpoint"),
-        region=_text(source, "region"),
-        include=_texts(source, "include"),
-        exclude=_texts(source, "exclude"),
-        secret=_text(source, "secretName"),
-        size=str(storage["size"]) if isinstance(storage.get("size"), str | int) else "",
-        access_modes=_texts(storage, "accessModes"),
-    )
+    source = mapping(spec.get("source"))
+    asked = Asked(_text(metadata, "name"), _text(source, "uri"), **read_options(spec))
     generated = not asked.name and bool(_text(metadata, "generateName"))
     for field, said in find_problems(asked):
         if field == "uri" and "uri" not in source:
@@ -147,11 +128,6 @@ def _check_round(value: object) -> Iterator[Problem]:
 def _text(values: Mapping[str, Any], name: str) -> str:
     value = values.get(name)
     return value if isinstance(value, str) else ""
-
-
-def _texts(values: Mapping[str, Any], name: str) -> tuple[str, ...]:
-    value = values.get(name)
-    return tuple(each for each in value if isinstance(each, str)) if isinstance(value, list) else ()
 
 
 def _place(problem: Problem, document: Document) -> Problem:

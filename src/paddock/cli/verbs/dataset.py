@@ -30,6 +30,7 @@ from paddock.cli.output.streams import print_line, write_json
 from paddock.cli.output.terminal import print_table, stderr, stdout
 from paddock.cli.verb import VerbGroup
 from paddock.datasets.manifests import Asked, build_manifest, find_problems, find_unreachable
+from paddock.datasets.options import OPTIONS
 from paddock.jobs.apis.registry import KINDS
 from paddock.kube.datasets import read_claim
 from paddock.kube.errors import AlreadyExists, NotFound
@@ -58,26 +59,12 @@ def command() -> None:
     """
 
 
-_OPTIONS: tuple[tuple[tuple[str, ...], str, str], ...] = (
-    (("--sha256",), "H", "The checksum that a file by https must have."),
-    (("--revision",), "R", "A branch, tag or commit (git, hubs)."),
-    (("--endpoint",), "URL", "The server that speaks S3 (OSS, BOS, OBS, MinIO), or a mirror of a hub."),
-    (("--region",), "R", "The region (s3)."),
-    (("--include",), "PATTERN", "Fetch these files alone, as *.parquet (s3, hubs)."),
-    (("--exclude",), "PATTERN", "Leave these files out (s3, hubs)."),
-    (("--secret",), "NAME", "A Secret of the namespace: keys, a token, a password."),
-    (("--size",), "SIZE", "Of the claim on a cluster, as 50Gi."),
-    (("--storage-class",), "NAME", "Of the claim on a cluster."),
-    (("--access-mode", "access_modes"), "MODE", "Of the claim on a cluster (default: ReadWriteMany)."),
-)
-_SEVERAL = frozenset({"--include", "--exclude", "--access-mode"})
-
-
 def _source_options(command: Command) -> Command:
-    for names, metavar, what in reversed(_OPTIONS):
-        several = names[0] in _SEVERAL
-        default = None if several else ""
-        command = click.option(*names, multiple=several, default=default, metavar=metavar, help=what)(command)
+    for name, each in reversed(tuple(OPTIONS.items())):
+        default = None if each.is_list else ""
+        command = click.option(
+            each.flag, name, multiple=each.is_list, default=default, metavar=each.metavar, help=each.help
+        )(command)
     return command
 
 

@@ -17,6 +17,7 @@ from paddock.console.screens.datasets import (
     read_uses,
     write_command,
 )
+from paddock.datasets.options import OPTIONS
 from paddock.datasets.sources import show_source
 from paddock.kube.meta import DATASETS, EVENTS
 from paddock.views.datasets import (
@@ -35,7 +36,7 @@ from paddock.words.phrases import Phrase, phrase
 
 MOST_USERS = 100
 MOST_EVENTS = 50
-_FIELDS = ("sha256", "revision", "endpoint", "region", "include", "exclude", "secretName")
+_FIELDS = tuple(each.key for each in OPTIONS.values() if each.is_of_source)
 """Of `spec.source`, beside its address; of an endpoint that somebody has written with a password it is not shown."""
 
 

@@ -12,6 +12,7 @@ from paddock.console.feed import Topic
 from paddock.console.page_context import PageContext, Redirect, Screen
 from paddock.console.screens.datasets import error_of, explain_error
 from paddock.datasets.manifests import Asked, build_manifest, find_problems, find_unreachable
+from paddock.datasets.options import OPTIONS
 from paddock.kube.errors import AlreadyExists, ApiError, Forbidden, Invalid, NotFound
 from paddock.kube.meta import DATASETS, Manifest
 from paddock.kube.validation.names import DNS_LABEL
@@ -41,20 +42,11 @@ WHAT = (
     Field("uri", "spec.source.uri", phrase("Address"), "https://…/train.tar"),
 )
 """What every dataset has."""
-MORE = (
-    Field("sha256", "spec.source.sha256", phrase("Checksum (SHA-256) of a file by https")),
-    Field("revision", "spec.source.revision", phrase("Revision of git and hubs: a branch, a tag or a commit"), "main"),
-    Field("endpoint", "spec.source.endpoint", phrase("Endpoint of S3 (OSS, BOS, OBS, MinIO), or a hub's mirror"),
-          "https://oss-cn-hangzhou.aliyuncs.com"),
-    Field("region", "spec.source.region", phrase("Region of S3, if the server asks for one"), "cn-hangzhou"),
-    Field("include", "spec.source.include", phrase("Only these files of S3 and hubs"), "*.parquet, *.json"),
-    Field("exclude", "spec.source.exclude", phrase("None of these files"), "*.bin"),
-    Field("secret", "spec.source.secretName", phrase("Secret of this namespace, if the source asks who reads it"),
-          about=phrase("Its keys: accessKeyID and secretAccessKey for S3; token, or username and password, for https "
-                       "and git; ssh-privatekey for git+ssh; token for hubs.")),
-    Field("size", "spec.storage.size", phrase("Size of the claim"), "10Gi", cluster=True),
-    Field("storage_class", "spec.storage.storageClassName", phrase("Storage class of the claim"), cluster=True),
-)  # fmt: skip
+MORE = tuple(
+    Field(name, each.path, each.label, each.hint, each.about, cluster=not each.is_of_source)
+    for name, each in OPTIONS.items()
+    if each.label
+)
 """What an address of some kind may need."""
 
 ADDRESSES: Sequence[tuple[str, Phrase]] = (
@@ -88,12 +80,14 @@ async def receive(page: PageContext, posted: Mapping[str, str]) -> Mapping[str, 
 
 def read_asked(typed: Mapping[str, str]) -> Asked:
     """Patterns stand on lines, or between commas. Pure."""
-    lists = {
-        name: tuple(each for part in re.split(r"[,\n]", typed[name]) if (each := part.strip()))
-        for name in ("include", "exclude")
+    options: dict[str, Any] = {
+        name: _split(typed[name]) if each.is_list else typed[name] for name, each in OPTIONS.items() if name in typed
     }
-    given = {name: text for name, text in typed.items() if name != "namespace"}
-    return Asked(**{**given, **lists})  # type: ignore[arg-type]
+    return Asked(typed["name"], typed["uri"], **options)
+
+
+def _split(text: str) -> tuple[str, ...]:
+    return tuple(each for part in re.split(r"[,\n]", text) if (each := part.strip()))
 
 
 async def _make(page: PageContext, asked: Asked, namespace: str) -> Wrong:
