@@ -68,6 +68,8 @@ LIVE, LINE, STEPS = Report
 
 @dataclass(frozen=True, slots=True)
 class Row:
+    """What is said of one cause."""
+
     report: Report
     sentence: Callable[[Args], Phrase]
     """Built from the recorded arguments, without a full stop."""
