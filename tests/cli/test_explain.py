@@ -334,3 +334,9 @@ def test_on_a_cluster_no_step_labels_every_node() -> None:
         "kubectl --context prod label node NODE gpu=a100  # where a node NODE has what the label says"
     ]
     assert type_steps(cause, "wide", "team") == ["KUBECONFIG=$(paddock kubeconfig) kubectl label nodes --all gpu=a100"]
+
+
+def test_the_problems_of_an_invalid_job_are_told_in_the_readers_language() -> None:
+    problem = "spec.worker.replicas: found 0, a whole number from 1 to 9 is allowed"
+    cause = CauseRecord("InvalidJob", {"problems": [problem]})
+    assert explain(cause, "zh") == "等待中：任务清单有误：spec.worker.replicas：值为 0，应为 1 到 9 之间的整数；请修改"

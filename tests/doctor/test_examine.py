@@ -10,6 +10,7 @@ import pytest
 
 from paddock import doctor
 from paddock.doctor.asked import CPU, Asked, Machine, RankSeen, RoleAsked
+from paddock.doctor.case import join_places, place
 from paddock.doctor.examine import examine, name_logs
 from paddock.doctor.findings import Finding, Severity
 from paddock.doctor.launch_block import LaunchLog, read_launch_logs
@@ -411,3 +412,9 @@ def test_a_program_with_long_epochs_is_not_silent() -> None:
 def test_what_is_wrong_comes_before_what_is_a_risk() -> None:
     found = examine(Asked(), read("no-etcd3"))
     assert [each.severity for each in found] == sorted((each.severity for each in found), key=[*Severity].index)
+
+
+def test_a_place_in_a_log_is_said_in_the_readers_language() -> None:
+    both = join_places([place("worker-0", 59), place("worker-1")])
+    assert (str(both), render(both, "zh")) == ("worker-0, line 59; worker-1", "worker-0 第 59 行；worker-1")
+    assert (str(place("", 3)), place("worker-0"), place("")) == ("line 3", "worker-0", "log")

@@ -82,3 +82,20 @@ def test_an_unknown_field_is_reported_with_the_best_suggestion() -> None:
     assert unknown("spec.spec", "spec", ["template"], ("spec.template.spec",)).message.endswith("spec.template.spec")
     assert unknown("spec.zzz", "zzz", ["ps", "worker"]).message.endswith("; there are ps or worker")
     assert nearest("zzz", ["ps"]) == ""
+
+
+@pytest.mark.parametrize(
+    ("written", "said"),
+    [("12 s", "12 秒"), ("13s", "13 秒"), ("2m30s", "2 分钟 30 秒"), ("1.4 s", "1.4 秒"), ("3 d", "3 天"),
+     ("2026-11-20T08:12:00Z", "2026-11-20T08:12:00Z"), ("?", "?")],
+)  # fmt: skip
+def test_a_duration_is_said_in_the_readers_language_and_a_time_as_it_is(written: str, said: str) -> None:
+    told = phrase("Failed after {time}", time=written)
+    assert (str(told), render(told, "zh")) == (f"Failed after {written}", f"{said}后失败")
+
+
+def test_sentences_in_a_list_are_rendered_too() -> None:
+    some = Names((phrase("a mapping"), "worker"))
+    assert (str(phrase("{names}", names=some)), render(phrase("{names}", names=some), "zh").strip()) == (
+        "a mapping and worker", "一个映射（键: 值） 和 worker",
+    )  # fmt: skip

@@ -80,7 +80,7 @@ async def look(
 
 
 def checks(looked: Looked) -> list[tuple[str, str]]:
-    return [(each.check, each.where) for each in looked.findings]
+    return [(each.check, str(each.where)) for each in looked.findings]
 
 
 async def test_the_logs_of_a_kubernetes_come_through_its_api_with_their_times() -> None:
