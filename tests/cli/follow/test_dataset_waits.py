@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from paddock.cli.follow.dataset_waits import DatasetWaits, is_final
+from paddock.cli.follow.datasets import DatasetWaits, is_final
 from paddock.cli.output.screen import Screen
 from paddock.jobs.model import CauseRecord
 

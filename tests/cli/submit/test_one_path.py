@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
+from paddock.console.world import World
 
 import paddock
 from jobs.samples import read_text
@@ -39,7 +40,6 @@ from paddock.cli.submit.checks import (
 )
 from paddock.cli.submit.checks import DATASETS as DATASETS_CHECK
 from paddock.console.server import Console
-from paddock.console.world import World
 from paddock.environments.defaults import build_defaults
 from paddock.kube.meta import DATASETS, ENVIRONMENTS, Manifest
 from paddock.submission.reading import read_manifests

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from paddock.cli.cluster.lookup import fetch_pods
 from paddock.cli.cluster.places import ClusterChoice
 from paddock.cli.follow.building import Builds
-from paddock.cli.follow.dataset_waits import DatasetWaits
+from paddock.cli.follow.datasets import DatasetWaits
 from paddock.cli.follow.printed import Printed
 from paddock.cli.follow.rank_log import find_kept_ranks, follow_lines, read_kept_lines
 from paddock.cli.output.display import build_live_line

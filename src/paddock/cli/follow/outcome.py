@@ -15,22 +15,23 @@ from typing import TYPE_CHECKING, Any
 from paddock.app import launch
 from paddock.cli.cluster.deletion import delete_job, kill_pods
 from paddock.cli.cluster.places import ClusterChoice
-from paddock.cli.follow.dataset_waits import WAITING
+from paddock.cli.follow.datasets import WAITING
 from paddock.cli.follow.failed_environment import explain_suspended, fetch_steps
-from paddock.cli.follow.locations import explain_locations
 from paddock.cli.follow.suspend import suspend
 from paddock.cli.output.display import build_doubt, build_end, build_not_started, build_timeout
 from paddock.cli.output.screen import Screen
 from paddock.jobs.exit_codes import read_exit_code
-from paddock.jobs.model import CauseRecord, CleanPods
-from paddock.jobs.policies.fates import Situation, read_situation
+from paddock.jobs.model import CauseRecord, CleanPods, Job
+from paddock.jobs.policies.cleanup import read_situation
+from paddock.jobs.policies.fates import Situation
 from paddock.kube.errors import Unavailable
 from paddock.views.flags import build_next
 from paddock.views.followed import FollowedJob
 from paddock.views.given_up import write_given_up
+from paddock.views.outputs import find_places
 from paddock.views.steps import build_steps
 from paddock.views.stored import StoredJob
-from paddock.words.phrases import Phrase, phrase
+from paddock.words.phrases import Phrase, phrase, render
 
 if TYPE_CHECKING:
     from paddock.client.client import Client
@@ -195,3 +196,26 @@ async def cancel(*tasks: asyncio.Task[Any]) -> None:
     for task in tasks:
         task.cancel()
     await asyncio.gather(*tasks, return_exceptions=True)
+
+
+def explain_locations(place: ClusterChoice, job: StoredJob, view: FollowedJob, language: str) -> str:
+    """Logs outlive their pods only on the local cluster; on a remote one outputs outlive them only in volumes."""
+    logs = phrase("logs: {command}", command=f"paddock logs {job.key.name}{place.flags.of(job.key.namespace)}")
+    outputs = place.find_outputs(job)
+    said = [logs, phrase("outputs: {path} (PADDOCK_OUTPUT_DIR)", path=str(outputs))] if outputs else [logs]
+    if place.home is None:
+        gone = phrase("logs: gone with the pods (cleanPodPolicy {policy})", policy=view.job.policies.clean_up)
+        said = [gone if _is_cleaned_up(view) else logs, explain_outputs(view.job)]
+    return "      ".join(render(each, language) for each in said)
+
+
+def explain_outputs(job: Job) -> Phrase:
+    """The mount paths of volumes that outlive the pods."""
+    if not (places := find_places(job)):
+        return phrase("outputs: the job has no volume that outlives its pods, so what they wrote goes with them")
+    return phrase("outputs: {path}", path=", ".join(places))
+
+
+def _is_cleaned_up(view: FollowedJob) -> bool:
+    """Whether cleanPodPolicy deletes the pods at this end."""
+    return read_situation(view.job, view.status) in (Situation.COMPLETED_CLEAN, Situation.FAILED_CLEAN)
