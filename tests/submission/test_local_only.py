@@ -5,11 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from paddock.cli.submit.local_only import find_local_refusals, find_notices, find_refusals
 
 from cli.views import RESOURCE, build_manifest
 from paddock.cli.follow.outcome import explain_outputs
-from paddock.cli.submit.submission import Checked, build_checked
 from paddock.jobs.apis.registry import KINDS
 from paddock.kube.meta import ENVIRONMENTS, Resource
 from paddock.preflight import Document

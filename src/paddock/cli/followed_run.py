@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from paddock.cli.cluster.errors import Failed
 from paddock.cli.cluster.places import ClusterChoice
 from paddock.cli.cluster.session import connect
-from paddock.cli.follow.dataset_waits import is_final
+from paddock.cli.follow.datasets import is_final
 from paddock.cli.follow.failed_environment import ENVIRONMENT_FAILED
 from paddock.cli.follow.follow import Follower, JobDeleted
 from paddock.cli.follow.give_up import FAILURES, RepeatedFailures

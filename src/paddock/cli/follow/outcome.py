@@ -22,8 +22,7 @@ from paddock.cli.output.display import build_doubt, build_end, build_not_started
 from paddock.cli.output.screen import Screen
 from paddock.jobs.exit_codes import read_exit_code
 from paddock.jobs.model import CauseRecord, CleanPods, Job
-from paddock.jobs.policies.cleanup import read_situation
-from paddock.jobs.policies.fates import Situation
+from paddock.jobs.policies.fates import Situation, read_situation
 from paddock.kube.errors import Unavailable
 from paddock.views.flags import build_next
 from paddock.views.followed import FollowedJob

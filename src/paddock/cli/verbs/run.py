@@ -12,11 +12,7 @@ import click
 from paddock.cli.cluster.errors import UserError
 from paddock.cli.cluster.options import namespace_option
 from paddock.cli.cluster.places import ClusterChoice
-from paddock.cli.cluster.session import choose_place, connect, typed_command
-from paddock.cli.follow.datasets import is_final
-from paddock.cli.follow.failed_environment import ENVIRONMENT_FAILED
-from paddock.cli.follow.follow import Follower, JobDeleted
-from paddock.cli.follow.give_up import FAILURES, RepeatedFailures
+from paddock.cli.cluster.session import choose_place, typed_command
 from paddock.cli.follow.on_end import OnEnd, call_on_end, read_on_end
 from paddock.cli.follow.ranks import Ranges, RanksType, choose_ranks
 from paddock.cli.follow.watch import Watch
