@@ -19,37 +19,43 @@ WhyNot = Callable[[Api, Job, Moment], Awaitable[Sequence[CauseRecord]]]
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """Who looks. `id` tells two readers apart, whose objects are never mixed: the token's digest on a cluster, empty on
-    a laptop, which has one reader. `name`: for the page; empty where it is not known."""
+    """The signed-in user."""
 
     id: str = ""
+    """Cache key: objects of two ids are never mixed. The token's digest on a cluster; empty on a laptop, which has one
+    reader."""
     name: str = ""
+    """For the page; empty where it is not known."""
 
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """What the copy of a log lacks. `stopped`: bytes at which copying has stopped, as there was no room for more; None
-    while it goes on. `gaps`: the times between which lines were lost. `pod`, `container`: where the whole log is.
-    `removed`: all of the copy gave way, and it is not copied again."""
+    """What the copy of a log lacks."""
 
     pod: str
+    """Where the whole log is, in its `container`."""
     container: str
     stopped: int | None = None
+    """Bytes at which copying has stopped, as there was no room for more; None while it goes on."""
     gaps: tuple[tuple[Moment, Moment], ...] = ()
+    """The times between which lines were lost."""
     removed: bool = False
+    """All of the copy gave way, and it is not copied again."""
 
 
 @dataclass(frozen=True, slots=True)
 class KeptLog:
-    """What one rank printed in one attempt. `id`: no other log has it, in any run. `size` in bytes and `modified`, when
-    it printed last, are of the moment of asking."""
+    """What one rank printed in one attempt."""
 
     id: str
+    """No other log has it, in any run."""
     role: str
     index: int
     attempt: int
     size: int
+    """Bytes, at the moment of asking."""
     modified: Moment
+    """When it printed last, at the moment of asking."""
     left_out: LeftOut | None = None
 
     @property
@@ -59,13 +65,16 @@ class KeptLog:
 
 @dataclass(frozen=True, slots=True)
 class KeptRun:
-    """The logs of a job's last run, by attempt, role and index. `failed`: the rank that is said to have failed first,
-    by attempt, as far as it is known. `over`: nothing more will be printed. `pruned`: logs of it were removed."""
+    """The last run of a job."""
 
     logs: tuple[KeptLog, ...] = ()
+    """By attempt, role and index."""
     failed: Mapping[int, str] = field(default_factory=dict)
+    """By attempt: the rank that is said to have failed first, as far as it is known."""
     over: bool = False
+    """Nothing more will be printed."""
     pruned: bool = False
+    """Logs of it were removed."""
     causes: Mapping[int, CauseRecord] = field(default_factory=dict)
     """Why each attempt after the first was started."""
     begun: Mapping[int, Moment] = field(default_factory=dict)
@@ -88,14 +97,16 @@ class Logs(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class RankUsage:
-    """What one rank used in one attempt, as columns of one length, the oldest first. `cpu`: cores; `memory`: bytes;
-    `gpu`: percent of the time in which its GPUs worked; `gpu_memory`: bytes. NaN where it has none."""
+    """What one rank used in one attempt."""
 
     role: str
     index: int
     attempt: int
     times: Sequence[Moment]
+    """The oldest first."""
     columns: Mapping[str, Sequence[float]]
+    """Each as long as `times`. `cpu`: cores; `memory`: bytes; `gpu`: percent of the time in which its GPUs worked;
+    `gpu_memory`: bytes. NaN where it has none."""
 
     @property
     def rank(self) -> str:
@@ -104,12 +115,13 @@ class RankUsage:
 
 @dataclass(frozen=True, slots=True)
 class Used:
-    """`measured`: False where nobody measures, as on a cluster without metrics.k8s.io. `since`: what was used before is
-    not known, as nobody looked; None where it is recorded from the first second on."""
+    """What the ranks of one run used."""
 
     ranks: tuple[RankUsage, ...] = ()
     measured: bool = True
+    """False where nobody measures, as on a cluster without metrics.k8s.io."""
     since: Moment | None = None
+    """What was used before is not known, as nobody looked; None where it is recorded from the first second on."""
 
 
 class Metrics(Protocol):
@@ -123,22 +135,25 @@ class Metrics(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Printing:
-    """A job of a list. `over`: it will print nothing more."""
+    """A job of a list."""
 
     resource: Resource
     namespace: str
     name: str
     uid: str
     over: bool
+    """It will print nothing more."""
 
 
 @dataclass(frozen=True, slots=True)
 class Spark:
-    """The loss that rank 0 printed in its last attempt: a few of its values, the last, and where that stood."""
+    """The loss that rank 0 printed in its last attempt."""
 
     values: tuple[float, ...]
+    """A few, the oldest first."""
     last: float
     epoch: int | None = None
+    """Where the last value stood, as `step` of `steps`."""
     step: int | None = None
     steps: int | None = None
 

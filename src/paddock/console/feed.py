@@ -31,24 +31,26 @@ SYNC_SECONDS = 5.0
 
 @dataclass(frozen=True, slots=True)
 class Topic:
-    """What a watch selects; an empty `namespace` is all of them. `cluster`: by its context; empty in a console of
-    one."""
+    """What a watch selects."""
 
     resource: Resource
     namespace: str = ""
+    """Empty: all of them."""
     labels: str = ""
     fields: str = ""
     cluster: str = ""
+    """By its context; empty in a console of one."""
 
 
 @dataclass(slots=True)
 class Cache:
-    """The objects of a topic. `synced`: all that existed have come. `error`: why there are none, where no retry helps:
-    the reader may not see them, or the kind is not served."""
+    """The objects of a topic."""
 
     objects: dict[Key, Manifest] = field(default_factory=dict)
     synced: asyncio.Event = field(default_factory=asyncio.Event)
+    """All that existed have come."""
     error: ApiError | None = None
+    """Why there are none, where no retry helps: the reader may not see them, or the kind is not served."""
     read: dict[Reader[Any], dict[Key, tuple[Manifest, Any]]] = field(default_factory=dict)
     """What readers made of each object, with the object that it was made of."""
     notes: dict[str, Any] = field(default_factory=dict)

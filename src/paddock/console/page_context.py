@@ -19,17 +19,20 @@ SILENT_SECONDS = 2.0
 
 @dataclass(frozen=True, slots=True)
 class PageContext:
-    """`path`: the variables of the screen's path (`{"name": "mnist"}`); `query`: of the address. `api` has the reader's
-    rights. `now`: when the page is rendered."""
+    """One reader's request for one page."""
 
     backend: Backend
     identity: Identity
     api: Api
+    """With the reader's rights."""
     language: str
     path: Mapping[str, str]
+    """The variables of the screen's path: `{"name": "mnist"}`."""
     query: Mapping[str, str]
     caches: Caches
+    """Of the screen's topics."""
     now: Moment
+    """When the page is rendered."""
     root: str = ""
     """Where the pages of this session and cluster begin: `/s/PLACE`, or in a console of several `/s/PLACE/c/prod`.
     Screens write addresses without it: whoever sends a page puts it before them. Empty for who has not signed in."""
@@ -79,9 +82,10 @@ class Missing(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What is no page: data for a script of ours, a file. `body` in pieces is sent as it is read."""
+    """What is no page: data for a script of ours, a file."""
 
     body: bytes | AsyncIterator[bytes]
+    """In pieces it is sent as it is read."""
     content_type: str = "application/json"
     file_name: str = ""
     """Under which the browser keeps it; empty for what it shows."""
@@ -97,32 +101,36 @@ class Redirect:
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """What a button does: a form without a page of its own, sent to `path` below its object's address.
-
-    `perform`: does it with the reader's rights and what the form was sent with -> where to go on, or why not, which the
-    reader sees with a way back. Raises `Missing`, and `ApiError` where the API refuses."""
+    """What a button does: a form without a page of its own."""
 
     name: str
     path: str
+    """Where the form is sent: below the address of its object."""
     perform: Callable[[PageContext, Mapping[str, str]], Awaitable[Redirect | Phrase]]
+    """Does it with the reader's rights and what the form was sent with -> where to go on, or why not, which the reader
+    sees with a way back. Raises `Missing`, and `ApiError` where the API refuses."""
 
 
 @dataclass(frozen=True, slots=True)
 class Screen:
-    """`name`: of its template. `path`: of its address, as aiohttp has it. `topics`: what it looks at, of the variables
-    of the path and the query. `build`: the names of its template; raises `Missing`. A screen that is not `live` is
-    rendered once: a form, or what another stream carries. `every`: seconds after which a live one is rendered again
-    although no object changed, as logs grow; 0 for never; a name `again` of what `build` returned goes before it.
-    `answers`: what else is asked for below its path, by name. `receive`: what a form of the page was sent with -> the
-    names of the template once more, or where to go on."""
+    """One kind of page."""
 
     name: str
+    """Of its template."""
     path: str
+    """Of its address, as aiohttp has it."""
     title: Phrase
     topics: Callable[[Mapping[str, str], Mapping[str, str]], Sequence[Topic]]
+    """(variables of the path, query) -> the objects that it looks at."""
     build: Callable[[PageContext], Awaitable[Mapping[str, Any]]]
+    """The names of its template. Raises `Missing`."""
     live: bool = True
+    """Rendered again when its objects change; one that is not is rendered once, as a form."""
     in_menu: bool = False
     every: float = 0.0
+    """Seconds after which a live one is rendered again although no object changed, as logs grow; 0 for never. A name
+    `again` of what `build` returned goes before it."""
     answers: Mapping[str, Callable[[PageContext], Awaitable[Answer]]] = field(default_factory=dict)
+    """What else is asked for below its path, by name."""
     receive: Callable[[PageContext, Mapping[str, str]], Awaitable[Mapping[str, Any] | Redirect]] | None = None
+    """(page, what a form of it was sent with) -> the names of the template once more, or where to go on."""

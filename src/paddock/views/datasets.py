@@ -29,19 +29,25 @@ ORDER = (Phase.FAILED, Phase.FETCHING, Phase.PENDING, Phase.READY)
 
 @dataclass(frozen=True, slots=True)
 class DatasetRow:
-    """`source`: `spec.source` as it is stored; its `uri` may have a password in it. `round`: of the spec. `size`: in
-    bytes; 0, as `all_files`, if it is not known. `path`: on this machine. `job`: on a cluster, the Job that fetches."""
+    """What lists and pages show of a Dataset."""
 
     status: DatasetStatus
     uid: str
     source: Mapping[str, Any]
+    """`spec.source` as it is stored; its `uri` may have a password in it."""
     created: Moment | None
     round: int
+    """Of the spec."""
     size: int
+    """Bytes; 0 if it is not known."""
     all_files: int
+    """0 if it is not known."""
     revision: str
+    """What the source calls the content that is there."""
     path: str
+    """On this machine."""
     job: str
+    """On a cluster, the Job that fetches."""
     finished: Moment | None
 
     @property
@@ -102,13 +108,15 @@ def find_rest(status: DatasetStatus) -> str:
 
 @dataclass(frozen=True, slots=True)
 class JobUse:
-    """The datasets of one job. `names`: in the annotation paddock.dev/datasets; `claims`: of its pods' volumes."""
+    """The datasets of one job."""
 
     resource: Resource
     key: Key
     phase: JobPhase
     names: frozenset[str]
+    """In the annotation paddock.dev/datasets."""
     claims: frozenset[str]
+    """Of its pods' volumes."""
 
     def uses(self, row: DatasetRow) -> bool:
         of_place = self.key.namespace == row.status.namespace

@@ -16,11 +16,12 @@ from paddock.views.stored import read_stored
 
 @dataclass(frozen=True, slots=True)
 class User:
-    """A job that has not ended, or a pod that has not. `job`: the UID of the job that made the pod."""
+    """A job that has not ended, or a pod that has not."""
 
     resource: Resource
     key: Key
     job: str = ""
+    """Of a pod: the UID of the job that made it."""
 
     def __str__(self) -> str:
         return f"pod {self.key}" if self.resource is PODS else f"{self.resource.kind} {self.key}"
@@ -28,13 +29,14 @@ class User:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What a job may still create: a pod of each role; none if it has ended, or cannot be read. `mounts`: the Datasets
-    of its annotation, whose claims these pods do not know (`claim://NAME`)."""
+    """What a job may still create."""
 
     user: User
     uid: str
     pods: tuple[Manifest, ...]
+    """One of each role; none if it has ended, or cannot be read."""
     mounts: frozenset[str] = frozenset()
+    """The Datasets of its annotation, whose claims these pods do not know (`claim://NAME`)."""
 
 
 def read_plan(resource: Resource, manifest: Manifest) -> Plan:
