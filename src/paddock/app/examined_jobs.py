@@ -44,13 +44,14 @@ def ignore(_rank: str, _bytes: int) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Looked:
-    """What was looked at, in numbers, and what was found. `cut`: logs of which the middle was not read."""
+    """What was looked at, in numbers, and what was found."""
 
     findings: tuple[Finding, ...]
     logs: int = 0
     lines: int = 0
     pods: int = 0
     cut: int = 0
+    """Logs of which the middle was not read."""
 
 
 async def look_at_job(

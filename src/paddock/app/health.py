@@ -60,12 +60,14 @@ def explain_os_error(error: OSError) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Handlers:
-    """`scrape` returns the metrics and their content type; `unready_reason` why this process is not ready, or "", and
-    `dead_reason` why it is to be restarted."""
+    """What answers the questions of a kubelet and of Prometheus."""
 
     scrape: Callable[[], Awaitable[tuple[bytes, str]]]
+    """The metrics and their content type."""
     unready_reason: Callable[[], str]
+    """Why this process is not ready, or ""."""
     dead_reason: Callable[[], str] = str
+    """Why it is to be restarted, or ""."""
 
     async def healthz(self, _: web.Request) -> web.Response:
         # A kubelet restarts the process when this fails, which repairs an event loop that hangs and nothing else.

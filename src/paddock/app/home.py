@@ -33,16 +33,17 @@ class HomeError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Running:
-    """The content of cluster.json. `started` in seconds since the epoch. `problem`: why pods do not run in bubblewrap,
-    unless that is what was asked for."""
+    """The content of cluster.json."""
 
     pid: int
     url: str
     started: float
+    """Seconds since the epoch."""
     version: str
     machine: str
     sandbox: str
     problem: str = ""
+    """Why pods do not run in bubblewrap, unless that is what was asked for."""
     console: str = ""
 
 

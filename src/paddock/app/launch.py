@@ -36,11 +36,13 @@ class StopError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Started:
-    """`seconds`: the duration of the start; 0 if the cluster was up already (`fresh` is False)."""
+    """A cluster that is up."""
 
     running: homes.Running
     seconds: float
+    """The duration of the start; 0 if it was up already."""
     fresh: bool
+    """It was not up before."""
 
 
 def start(home: homes.Home, *, port: int = 0, sandbox: str = "auto", idle: float = 600.0) -> Started:
@@ -146,10 +148,12 @@ def last_log_line(home: homes.Home) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Stopped:
-    """`was_up`: a cluster was running. `leftovers`: the number of a killed cluster's processes that were ended."""
+    """A cluster that was ended."""
 
     was_up: bool
+    """A cluster was running."""
     leftovers: int
+    """The number of a killed cluster's processes that were ended."""
 
 
 def stop(home: homes.Home) -> Stopped:

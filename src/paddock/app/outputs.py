@@ -53,12 +53,13 @@ class Size:
 
 @dataclass(frozen=True, slots=True)
 class RunDirectory:
-    """The directory of one run. `mark`: the part of the job's UID in its name. `directory`: where the run was started,
-    empty if it was started in none, None if it is not known (a run of an earlier version)."""
+    """The directory of one run."""
 
     path: Path
     mark: str
+    """The part of the job's UID in its name."""
     directory: str | None
+    """Where the run was started; empty if in none, None if it is not known (a run of an earlier version)."""
     started: Moment
 
     @property

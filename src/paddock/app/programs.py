@@ -18,11 +18,14 @@ from paddock.kube.meta import Manifest
 
 @dataclass(frozen=True, slots=True)
 class ImageContent:
-    """`environment`: its name; `command`: the entry point; `files`: the content of the working directory, or None."""
+    """What an image stands for."""
 
     environment: str
+    """Its name."""
     command: tuple[str, ...]
+    """The entry point."""
     files: Path | None
+    """The content of the working directory, or None."""
 
 
 def read_content(image: str, pod: Manifest, environments: Iterable[Manifest]) -> ImageContent | None:

@@ -31,18 +31,23 @@ log = logging.getLogger("paddock.webhook")
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """`configuration`: the ValidatingWebhookConfiguration. `service`, `namespace`: the Service, for which the
-    certificate is. `life`, `look`, `settle`: as in `Keeper`.
-    `account`: under which this process runs, None where it is not known."""
+    """The settings of the webhook."""
 
     configuration: str
+    """The ValidatingWebhookConfiguration."""
     service: str
+    """The Service, for which the certificate is."""
     namespace: str
+    """Of the Service."""
     address: Address
     life: timedelta = LIFE
+    """As in `Keeper`."""
     look: float = LOOK_SECONDS
+    """As in `Keeper`."""
     settle: float = SETTLE_SECONDS
+    """As in `Keeper`."""
     account: Key | None = None
+    """Under which this process runs; None where it is not known."""
 
 
 async def serve(config: Config, options: Options) -> int:

@@ -15,12 +15,14 @@ from paddock.words.phrases import Phrase, phrase
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """`values`: of all documents together, the names of fields and each use of an alias included; what aliases stand
-    for has a bound of its own (`yaml_nodes.MOST_ALIASED_VALUES`). `levels`: of mappings and lists within another."""
+    """What a text may hold."""
 
     documents: int
     values: int
+    """Of all documents together, the names of fields and each use of an alias included; what aliases stand for has a
+    bound of its own (`yaml_nodes.MOST_ALIASED_VALUES`)."""
     levels: int
+    """Of mappings and lists within another."""
 
 
 class TooMuch(Exception):

@@ -41,12 +41,14 @@ class CannotEdit(Exception):
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """The deepest node of a path that exists. `parent`: the collection that holds it; `rest`: what is missing below."""
+    """The deepest node of a path that exists."""
 
     node: yaml.Node
     key: yaml.Node | None
     parent: yaml.CollectionNode | None
+    """The collection that holds it."""
     rest: tuple[Step, ...]
+    """What is missing below."""
 
 
 def set_value(text: str, path: Path, value: Any, document: int = 0) -> str:

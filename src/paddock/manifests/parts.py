@@ -32,11 +32,13 @@ class Container:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One role. `path`: in the manifest (`spec.worker`); `replicas`: at least 0."""
+    """One role."""
 
     name: str
     path: str
+    """In the manifest (`spec.worker`)."""
     replicas: int
+    """At least 0."""
     template: Mapping[str, Any]
 
     @property

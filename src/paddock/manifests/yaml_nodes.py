@@ -35,16 +35,17 @@ class Position(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """One manifest of a text. `places`: the position of each path (`spec.worker.replicas`); `line`: its first line.
-
-    With `problems`, `manifest` has the readable part, if any. `inside`: training jobs embedded in its fields.
-    """
+    """One manifest of a text."""
 
     manifest: Manifest = field(default_factory=dict)
+    """With `problems`, the readable part, if any."""
     places: Mapping[str, Position] = field(default_factory=dict)
+    """The position of each path (`spec.worker.replicas`)."""
     line: int = 1
+    """Its first line."""
     problems: tuple[Problem, ...] = ()
     inside: tuple[Inside, ...] = ()
+    """Training jobs embedded in its fields."""
 
     def position_of(self, path: str) -> Position:
         """The position of `path`, or of its nearest ancestor that exists."""

@@ -54,16 +54,18 @@ class Told:
 
 @dataclass(frozen=True, slots=True)
 class PaddleLaunch:
-    """A command line of PaddlePaddle's launcher. `module`: what `-m` names, or `fleetrun`. `options`: name without
-    dashes -> value, None where none follows. `stray`: the option whose value the launcher takes for the program.
-    `spaced`: options whose values stand behind a space, as each of the two launchers takes the value of an option that
-    it does not know for the program."""
+    """A command line of PaddlePaddle's launcher."""
 
     module: str
+    """What `-m` names, or `fleetrun`."""
     options: Mapping[str, str | None]
+    """Name without dashes -> value, None where none follows."""
     rest: tuple[str, ...]
     stray: str = ""
+    """The option whose value the launcher takes for the program."""
     spaced: tuple[str, ...] = ()
+    """Options whose values stand behind a space, as each of the two launchers takes the value of an option that it does
+    not know for the program."""
 
     def value(self, name: str) -> str:
         return self.options.get(name) or ""

@@ -26,10 +26,12 @@ _NEAR = 0.75
 
 @dataclass(slots=True)
 class Spelling:
-    """The corrections: one problem for each name; `written`: corrected path -> path as written."""
+    """The corrections of names."""
 
     problems: list[Problem] = field(default_factory=list)
+    """One for each name."""
     written: dict[str, str] = field(default_factory=dict)
+    """Corrected path -> path as written."""
 
     def as_written(self, problem: Problem) -> Problem:
         """The problem with its path as the user wrote it, by the innermost corrected name: its written path includes

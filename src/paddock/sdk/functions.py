@@ -28,10 +28,12 @@ _OF_A_NOTEBOOK = frozenset({"display", "get_ipython", "_"})
 
 @dataclass(frozen=True, slots=True)
 class Script:
-    """`name`: the function's. `text`: the whole program."""
+    """A function as a program."""
 
     name: str
+    """The function's."""
     text: str
+    """The whole program."""
 
 
 def build_script(function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> Script:

@@ -19,20 +19,21 @@ ReadLog = Callable[[str], str]
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """`phase`: `Completed`, `Failed`, `Suspended` (timeout, or an environment that could not be built); `Pending` of
-    a job that was not followed (detach). `cause`: the sentence that says why, empty for a job that
-    completed and of which no rank failed.
-    `seconds`: from the submission to the end, 0 before it. `metrics`: the last progress that each rank printed, by
-    its name (`worker-0`; of a PyTorchJob `master-0` is the first). `outputs`: the directory of the job's outputs,
-    None on a cluster or where there are none."""
+    """How a job ended, or that it was submitted."""
 
     name: str
     namespace: str
     phase: str
+    """`Completed`, `Failed`, `Suspended` (timeout, or an environment that could not be built); `Pending` of a job that
+    was not followed (detach)."""
     cause: str = ""
+    """The sentence that says why; empty for a job that completed and of which no rank failed."""
     seconds: float = 0.0
+    """From the submission to the end, 0 before it."""
     metrics: Mapping[str, Progress] = field(default_factory=dict)
+    """The last progress that each rank printed, by its name (`worker-0`; of a PyTorchJob `master-0` is the first)."""
     outputs: Path | None = None
+    """The directory of the job's outputs; None on a cluster or where there are none."""
     _read_log: ReadLog = field(default=lambda _: "", repr=False, compare=False)
 
     @property

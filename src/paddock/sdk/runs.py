@@ -37,21 +37,27 @@ INTERRUPTED = 130
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """`file`: a manifest, None for a command. `words`: the command, or the arguments for the manifest's program."""
+    """What a Python call asks for."""
 
     file: str | None
+    """A manifest; None for a command."""
     words: tuple[str, ...]
+    """The command, or the arguments for the manifest's program."""
     options: ScriptOptions
     timeout: float | None = None
+    """Seconds after which the job is suspended."""
     detach: bool = False
+    """Come back as soon as the job is submitted."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """The exit code of the command line, and the result; None if nothing was submitted."""
+    """How a call ended."""
 
     code: int
+    """The exit code of the command line."""
     result: Result | None
+    """None if nothing was submitted."""
 
 
 @contextmanager

@@ -24,11 +24,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Missing:
-    """A Secret that is not there. `variables`: their names, with the keys of the Secret; `envFrom` stands for all."""
+    """A Secret that is not there."""
 
     job: Job
     secret: Key
     variables: Mapping[str, str]
+    """Their names, with the keys of the Secret; `envFrom` stands for all."""
 
 
 def read_brought(checked: Sequence[Checked], resource: Resource = SECRETS) -> frozenset[Key]:

@@ -33,33 +33,40 @@ _UNCOUNTED = (".git", ".gitignore")
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """`path`: relative to the directory, with slashes; `size`: in bytes. `negated_by_name`: a .gitignore includes it by
-    its name (`!server.key`), so it is sent though it looks like a secret (`cli.submit.secret_files`)."""
+    """A file to send."""
 
     path: str
+    """Relative to the directory, with slashes."""
     size: int
+    """In bytes."""
     executable: bool = False
+    """By its owner."""
     negated_by_name: bool = False
+    """A .gitignore includes it by its name (`!server.key`), so it is sent though it looks like a secret
+    (`cli.submit.secret_files`)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """`left_out`: the number of files or whole directories by reason (`IGNORED`, `HIDDEN`)."""
+    """What a directory holds."""
 
     files: tuple[File, ...]
+    """Those to send."""
     left_out: Counter[str] = field(default_factory=Counter)
+    """The number of files or whole directories by reason (`IGNORED`, `HIDDEN`)."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Rule:
-    """One file of patterns. `below`: its directory, relative to the sent directory; `above`: the path from its
-    directory down to the sent one, if it lies above. Both are empty or end with a slash. `negated`: names in its `!`
-    lines."""
+    """One file of patterns."""
 
     spec: GitIgnoreSpec
     below: str = ""
+    """Its directory, relative to the sent directory; empty, or it ends with a slash."""
     above: str = ""
+    """The path from its directory down to the sent one, if it lies above; empty, or it ends with a slash."""
     negated: tuple[str, ...] = ()
+    """Names in its `!` lines."""
 
     def judge(self, path: str, *, directory: bool) -> bool | None:
         """Whether the path is ignored; None if no pattern matches."""

@@ -34,11 +34,14 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One file under its key. `mode` is None for the default, 0644."""
+    """One file under its key."""
 
     key: str
+    """In the ConfigMap: no slashes."""
     path: str
+    """As `File.path`."""
     mode: int | None = None
+    """None for the default, 0644."""
 
 
 def plan_entries(found: Found, directory: str) -> tuple[tuple[Entry, ...], Phrase | None]:

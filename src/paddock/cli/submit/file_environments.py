@@ -40,12 +40,14 @@ _TRIES = 5
 
 @dataclass(frozen=True, slots=True)
 class Needed:
-    """The Environment of a requirements file that a job trains in. `framework`: as in `jobs.frameworks.registry`;
-    `servers`: with parameter servers."""
+    """The Environment of a requirements file that a job trains in."""
 
     requirements: Path
+    """The file."""
     framework: str = "paddle"
+    """As in `jobs.frameworks.registry`."""
     servers: bool = False
+    """With parameter servers."""
 
     @property
     def name(self) -> str:

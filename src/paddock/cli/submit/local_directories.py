@@ -32,11 +32,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Script:
-    """A script that a role starts. `brought`: whether its image has it; None if the image is unknown."""
+    """A script that a role starts."""
 
     path: str
+    """Relative, as the command names it."""
     image: str
+    """Of its container."""
     brought: bool | None
+    """Whether the image has it; None if the image is unknown."""
 
 
 async def add_working_directories(

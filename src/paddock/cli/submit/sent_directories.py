@@ -46,10 +46,11 @@ Notify = Callable[[Phrase], None]
 
 @dataclass(frozen=True, slots=True)
 class Directory:
-    """The directory to send. `shown`: as it is printed."""
+    """The directory to send."""
 
     path: Path
     shown: str
+    """As it is printed."""
 
 
 def add_directory_maps(checked: Sequence[Checked], named: str | None, notify: Notify) -> list[Checked]:

@@ -148,19 +148,24 @@ def refuse_contradictions(
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """What was typed, as the options of `command`. `options`: those that make a job of a typed command; `index`: the
-    ranks of --rank; `on_end`: what is called when the job has ended; `shown`: --print."""
+    """What was typed, as the options of `command`."""
 
     file: str | None
+    """A manifest; None for a typed command."""
     options: ScriptOptions
+    """Those that make a job of a typed command."""
     place: ClusterChoice
     without: tuple[str, ...]
     timeout: float | None
+    """Seconds."""
     role: str
     index: Ranges | None
+    """The ranks of --rank."""
     sandbox: str
     on_end: OnEnd | None
+    """What is called when the job has ended."""
     shown: bool
+    """--print."""
     detach: bool
     raw: bool
 

@@ -35,14 +35,16 @@ _TEMPORARY = Path("/tmp")  # noqa: S108 - in its place a pod has its own
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """`directory`: where the programs start, absolute. `search`: PATH, None where the command is not run on this
-    machine or its environment brings programs of its own. `own_tmp`: pods have a /tmp of their own; of this one they
-    see what is in `shown`."""
+    """What a typed command finds where it would run."""
 
     directory: Path
+    """Where the programs start, absolute."""
     search: str | None
+    """PATH; None where the command is not run on this machine or its environment brings programs of its own."""
     own_tmp: bool = False
+    """Pods have a /tmp of their own."""
     shown: tuple[Path, ...] = ()
+    """What pods see of the /tmp of this machine, where they have their own."""
 
 
 def check_script(words: Sequence[str], machine: Machine, *, servers: bool, notify: Notify) -> None:

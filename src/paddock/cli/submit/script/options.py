@@ -67,24 +67,30 @@ _OPTIONS = (
 
 @dataclass(frozen=True, slots=True)
 class ScriptOptions:
-    """As typed; None and empty for what was not typed. `workdir` is the value of --workdir."""
+    """As typed; None and empty for what was not typed."""
 
     name: str | None = None
     workers: int | None = None
     servers: int | None = None
+    """--ps."""
     gpus: int | None = None
     requirements: str | None = None
+    """-r."""
     env: tuple[str, ...] = ()
     env_files: tuple[str, ...] = ()
     secrets: tuple[str, ...] = ()
     restarts: int | None = None
+    """--restarts."""
     end_wait: float | None = None
+    """Seconds."""
     data: tuple[str, ...] = ()
     resume: bool = False
     image: str | None = None
     framework: str | None = None
     workdir: str | None = None
+    """The value of --workdir."""
     namespace: str = "default"
+    """Of the command."""
 
     @property
     def requirements_path(self) -> Path | None:
