@@ -15,6 +15,7 @@ from paddock.controllers.events import EventSink, build_event
 from paddock.controllers.tasks import CoalescedTask
 from paddock.kube.meta import Manifest, is_deleting, name_of, namespace_of, uid_of
 from paddock.node.kubelet.pod_table import PodTable
+from paddock.words.phrases import phrase
 
 COMPONENT = "paddock-kubelet"
 _DELAY = 1.0  # seconds from a change of a status to its events
@@ -45,17 +46,19 @@ def _read_container(pod: Manifest, found: Manifest) -> Iterator[Note]:
     ended = [run["terminated"] for run in (last, state) if "terminated" in run]
     failures = [run.get("message") or "" for run in ended if run.get("reason") == _START_ERROR]
     if "running" in state or len(ended) > len(failures):
-        yield Note("Started", f"Started container {name}", "Normal")
+        yield Note("Started", str(phrase("Started container {name}", name=name)), "Normal")
     waiting = state.get("waiting") or {}
     reason, message = str(waiting.get("reason") or ""), str(waiting.get("message") or "")
     if reason not in (*_PASSING, "CrashLoopBackOff") and message:
         failures.append(message)
-    yield from (Note("Failed", f"Error: {failure}") for failure in dict.fromkeys(failures))
+    yield from (Note("Failed", str(phrase("Error: {failure}", failure=failure))) for failure in dict.fromkeys(failures))
     if reason == "CrashLoopBackOff":
         who = f"{name_of(pod)}_{namespace_of(pod)}({uid_of(pod)})"
-        yield Note("BackOff", f"Back-off restarting failed container {name} in pod {who}")
+        yield Note(
+            "BackOff", str(phrase("Back-off restarting failed container {name} in pod {pod}", name=name, pod=who))
+        )
     if "running" in state and is_deleting(pod):
-        yield Note("Killing", f"Stopping container {name}", "Normal")
+        yield Note("Killing", str(phrase("Stopping container {name}", name=name)), "Normal")
 
 
 class PodEvents:

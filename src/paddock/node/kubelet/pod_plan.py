@@ -20,6 +20,7 @@ from paddock.kube.meta import Manifest, is_deleting, metadata
 from paddock.kube.times import Moment, exponential_backoff
 from paddock.node.kubelet.pod_status import build_pod_status
 from paddock.node.runtime.pod_state import DEADLINE, DELETED, LOST, Ending, Obstacle, PodState, Run
+from paddock.words.phrases import phrase
 
 DEFAULT_GRACE = 30.0
 """Seconds between SIGTERM and SIGKILL (core/v1, terminationGracePeriodSeconds)."""
@@ -28,9 +29,11 @@ BACKOFF_RESET = 600.0
 """Seconds: the back-off of a container that ran this long starts from zero again (kubelet's)."""
 _KILL_AGAIN = 0.2  # seconds until SIGKILL is repeated
 
-DEADLINE_MESSAGE = "Pod was active on the node longer than the specified deadline"
-STOPPED_MESSAGE = "the cluster was stopped while the pod was running"
-LOST_MESSAGE = "the machine or the cluster was stopped while the pod was running, so nobody saw how it ended"
+DEADLINE_MESSAGE = str(phrase("Pod was active on the node longer than the specified deadline"))
+STOPPED_MESSAGE = str(phrase("the cluster was stopped while the pod was running"))
+LOST_MESSAGE = str(
+    phrase("the machine or the cluster was stopped while the pod was running, so nobody saw how it ended")
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,8 +193,11 @@ def _restarts(pod: Manifest, container: Manifest, run: Run) -> bool:
 def _crash_loop(pod: Manifest, container: str, delay: float) -> Obstacle:
     found = metadata(pod)
     who = f"{found.get('name')}_{found.get('namespace')}({found.get('uid')})"
-    message = f"back-off {_go_duration(delay)} restarting failed container={container} pod={who}"
-    return Obstacle("CrashLoopBackOff", message)
+    said = phrase(
+        "back-off {time} restarting failed container={name} pod={pod}",
+        time=_go_duration(delay), name=container, pod=who,
+    )  # fmt: skip
+    return Obstacle("CrashLoopBackOff", str(said))
 
 
 def _go_duration(seconds: float) -> str:

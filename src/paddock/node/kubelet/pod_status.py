@@ -12,6 +12,7 @@ from typing import Any
 from paddock.kube.meta import Manifest
 from paddock.kube.times import Moment, format_time
 from paddock.node.runtime.pod_state import DELETED, LOST, Ending, Obstacle, PodState, Run
+from paddock.words.phrases import phrase
 
 HOST_ADDRESS = "127.0.0.1"
 
@@ -147,10 +148,17 @@ def _conditions(
     undone = [item["name"] for item in inits if not _succeeded(state, item["name"])]
     unready = [item["name"] for item in mains if not _is_running(state, item["name"])]
     over = {"Succeeded": "PodCompleted", "Failed": "PodFailed"}.get(phase)
-    unready_why = (over or "ContainersNotReady", "" if over else f"containers with unready status: {_names(unready)}")
+    unready_why = (
+        over or "ContainersNotReady",
+        "" if over else str(phrase("containers with unready status: {names}", names=_names(unready))),
+    )
     wanted = {
         "PodScheduled": ("True", "", ""),
-        "Initialized": ("False", "ContainersNotInitialized", f"containers with incomplete status: {_names(undone)}")
+        "Initialized": (
+            "False",
+            "ContainersNotInitialized",
+            str(phrase("containers with incomplete status: {names}", names=_names(undone))),
+        )
         if undone
         else ("True", "PodCompleted" if phase == "Succeeded" else "", ""),
         "ContainersReady": ("False", *unready_why) if unready else ("True", "", ""),

@@ -26,6 +26,7 @@ from paddock.node.runtime.mounts import explain_unenforced
 from paddock.node.runtime.pod_state import Obstacle, PodState, Run
 from paddock.node.runtime.runs import Runs, Trace
 from paddock.node.runtime.sandbox import Sandbox
+from paddock.words.phrases import phrase
 
 READ_ONLY = "ReadOnlyNotEnforced"
 NOT_IN_POD = "FileNotInPod"
@@ -77,7 +78,8 @@ class Starts:
             return explain_os_error(error, self._directory).obstacle
         except Exception as error:
             _log.exception("container %s of pod %s cannot be started", start.container, pod.uid)
-            return Obstacle(CREATE_ERROR, f"{type(error).__name__}: {error} (a bug of Paddock; see cluster.log)")
+            said = phrase("{message} (a bug of Paddock; see cluster.log)", message=f"{type(error).__name__}: {error}")
+            return Obstacle(CREATE_ERROR, str(said))
 
     def explain_differences(self, manifest: Manifest, container: Manifest) -> Iterator[tuple[str, str]]:
         """What is otherwise here than the container's manifest suggests: reason and message of events."""

@@ -20,6 +20,7 @@ from paddock.kube.meta import Manifest
 from paddock.kube.quantities import format_quantity, read_quantity
 from paddock.node.runtime.images import Image
 from paddock.node.runtime.pod_state import Obstacle
+from paddock.words.phrases import Phrase, phrase
 
 CONFIG_ERROR = "CreateContainerConfigError"
 DEFAULT_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
@@ -33,9 +34,9 @@ INHERITED = frozenset(
 class ContainerWaiting(Exception):
     """A container cannot start yet; becomes its waiting state."""
 
-    def __init__(self, message: str, reason: str = CONFIG_ERROR) -> None:
-        super().__init__(message)
-        self.obstacle = Obstacle(reason, message)
+    def __init__(self, message: Phrase | str, reason: str = CONFIG_ERROR) -> None:
+        super().__init__(str(message))
+        self.obstacle = Obstacle(reason, str(message))
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,8 +108,11 @@ def build_arguments(container: Manifest, image: Image, variables: Mapping[str, s
     words = (*command, *(container.get("args") or ()))
     if not words:
         raise ContainerWaiting(
-            f"no command: the container has neither command nor args, and image {image.name!r} brings none; "
-            "set spec.containers[].command",
+            phrase(
+                "no command: the container has neither command nor args, and image {image} brings none; set "
+                "spec.containers[].command",
+                image=repr(image.name),
+            ),
             "CreateContainerError",
         )
     # Kubernetes expands `command` and `args`, not the image's ENTRYPOINT.
@@ -131,7 +135,7 @@ def read_config(configs: Configs, kind: str, name: str, *, optional: bool = Fals
     """The data of a ConfigMap or Secret. If missing: empty when optional, else `ContainerWaiting`."""
     data = configs.data(kind, name)
     if data is None and not optional:
-        raise ContainerWaiting(f'{kind} "{name}" not found')
+        raise ContainerWaiting(phrase('{kind} "{name}" not found', kind=kind, name=name))
     return data or {}
 
 
@@ -154,7 +158,10 @@ def _read_value(
         if (reference := origin.get(field_name)) is not None:
             return _read_key(configs, kind, reference)
     raise ContainerWaiting(
-        f"env {entry.get('name')!r}: valueFrom has none of fieldRef, resourceFieldRef, configMapKeyRef, secretKeyRef"
+        phrase(
+            "env {name}: valueFrom has none of fieldRef, resourceFieldRef, configMapKeyRef, secretKeyRef",
+            name=repr(entry.get("name")),
+        )
     )
 
 
@@ -166,7 +173,9 @@ def _read_key(configs: Configs, kind: str, reference: Manifest) -> str | None:
     if optional:
         return None
     title = "ConfigMap" if kind == "configmap" else "Secret"
-    raise ContainerWaiting(f"couldn't find key {key} in {title} {configs.namespace}/{name}")
+    raise ContainerWaiting(
+        phrase("couldn't find key {key} in {kind} {name}", key=key, kind=title, name=f"{configs.namespace}/{name}")
+    )
 
 
 def read_pod_field(pod: Manifest, path: str) -> str:

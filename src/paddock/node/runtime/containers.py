@@ -47,8 +47,8 @@ from paddock.node.runtime.records import Records, temporary_directory
 from paddock.node.runtime.run_files import open_run_file
 from paddock.node.runtime.runs import TERMINATION_PATH, build_failed_start, write_in_place
 from paddock.node.runtime.sandbox import Program, Sandbox
+from paddock.words.phrases import Phrase, phrase
 
-_IMPOSSIBLE = "which no program can be given"
 _LONGEST_PATH = 120  # characters of a $PATH in a message
 # execve(2), "Limits on size of arguments and environment": 32 pages with the closing NUL.
 _LONGEST_WORD = 32 * os.sysconf("SC_PAGE_SIZE") - 1
@@ -245,16 +245,24 @@ class Containers:
             return problem
         directory = _on_machine(program.directory, program.mounts)
         if not directory.is_dir():
-            return f"working directory {program.directory!r} does not exist; correct workingDir or mount a volume there"
+            said = phrase(
+                "working directory {path} does not exist; correct workingDir or mount a volume there",
+                path=repr(program.directory),
+            )
+            return str(said)
         return explain_command(program.arguments[0], program.environment.get("PATH", ""), directory, program.mounts)
 
     def explain_unseen(self, container: Manifest) -> str:
         """A warning about files of the machine that the command names and the pod does not see; '' without any."""
         paths = find_unseen(container, self._view) if self._sandbox.binds else ()
         there = [path for path in paths if os.path.exists(path)]  # noqa: PTH110 - raises for no path
-        what = f"{', '.join(there)} of this machine"
-        why = f"is not in the pod, which has a {self._view.temporary} of its own: mount it as a hostPath volume"
-        return f"{what} {why}" if there else ""
+        if not there:
+            return ""
+        said = phrase(
+            "{files} of this machine is not in the pod, which has a {path} of its own: mount it as a hostPath volume",
+            files=", ".join(there), path=str(self._view.temporary),
+        )  # fmt: skip
+        return str(said)
 
     def _spawn(self, program: Program, before: PodState, started: PodState, run: Run) -> Run:
         """Records the start (`started`), then makes the process. A kubelet that is killed in between, or before it
@@ -274,7 +282,7 @@ class Containers:
         except OSError as error:
             if error.errno != errno.E2BIG:
                 raise
-            return build_failed_start(run, run.started, f"exec: argument list too long: {explain_total(program)}")
+            return build_failed_start(run, run.started, str(explain_total(program)))
         finally:
             os.close(status)
         return replace(run, pid=process.pid, birth=process.birth)
@@ -319,37 +327,60 @@ def find_command(command: str, path: str, directory: Path, mounts: Collection[Mo
 def explain_characters(program: Program) -> str:
     """The character in arguments, environment or paths that the operating system refuses, or that is missing, or ''."""
     if wrong := next((word for word in program.arguments if "\0" in word), ""):
-        return f"command or args: {wrong!r} has a NUL character, {_IMPOSSIBLE}"
+        return str(
+            phrase("command or args: {word} has a NUL character, which no program can be given", word=repr(wrong))
+        )
     for name, value in program.environment.items():
-        if "\0" in name or "=" in name:
-            what = "a NUL character" if "\0" in name else "a = in its name"
-            return f"env {name!r} has {what}, {_IMPOSSIBLE}"
-        if "\0" in value:
-            return f"env {name!r}: its value has a NUL character, {_IMPOSSIBLE}"
+        if problem := _explain_variable(name, value):
+            return str(problem)
     paths = {"workingDir": program.directory, "terminationMessagePath": program.termination_path}
     if wrong := next((field for field, path in paths.items() if "\0" in path), ""):
-        return f"{wrong}: {paths[wrong]!r} has a NUL character, {_IMPOSSIBLE}"
-    absolute = program.directory.startswith("/")
-    return "" if absolute else f"workingDir: {program.directory!r} must begin with /"
+        said = phrase(
+            "{field}: {path} has a NUL character, which no program can be given", field=wrong, path=repr(paths[wrong])
+        )
+        return str(said)
+    if program.directory.startswith("/"):
+        return ""
+    return str(phrase("workingDir: {path} must begin with /", path=repr(program.directory)))
+
+
+def _explain_variable(name: str, value: str) -> Phrase | None:
+    if "\0" in name:
+        return phrase("env {name} has a NUL character, which no program can be given", name=repr(name))
+    if "=" in name:
+        return phrase("env {name} has a = in its name, which no program can be given", name=repr(name))
+    if "\0" not in value:
+        return None
+    return phrase("env {name}: its value has a NUL character, which no program can be given", name=repr(name))
 
 
 def explain_sizes(program: Program) -> str:
     """The word of the command or the variable that is too long for the operating system, or ''."""
-    most = (
-        f"which is more than the {_LONGEST_WORD} that a program can be given; put it into a file (a ConfigMap volume)"
-    )
     for word in program.arguments:
         if (size := len(word.encode())) > _LONGEST_WORD:
-            return f"command or args: {word[:20]!r}… has {size} bytes, {most}"
+            said = phrase(
+                "command or args: {word}… has {number} bytes, which is more than the {most} that a program can be "
+                "given; put it into a file (a ConfigMap volume)",
+                word=repr(word[:20]), number=size, most=_LONGEST_WORD,
+            )  # fmt: skip
+            return str(said)
     for name, value in program.environment.items():
         if (size := len(f"{name}={value}".encode())) > _LONGEST_WORD:
-            return f"env {name[:100]!r}: it has {size} bytes, {most}"
+            said = phrase(
+                "env {name}: it has {number} bytes, which is more than the {most} that a program can be given; put it "
+                "into a file (a ConfigMap volume)",
+                name=repr(name[:100]), number=size, most=_LONGEST_WORD,
+            )  # fmt: skip
+            return str(said)
     return ""
 
 
-def explain_total(program: Program) -> str:
+def explain_total(program: Program) -> Phrase:
     words = [*program.arguments, *(f"{name}={value}" for name, value in program.environment.items())]
-    return f"command, args and env have {sum(len(word.encode()) for word in words)} bytes together"
+    return phrase(
+        "exec: argument list too long: command, args and env have {number} bytes together",
+        number=sum(len(word.encode()) for word in words),
+    )
 
 
 def explain_command(command: str, path: str, directory: Path, mounts: Collection[Mount]) -> str:
@@ -386,7 +417,8 @@ def _rename_with(addresses: Mapping[str, str]) -> Callable[[str], str]:
     def rename(value: str) -> str:
         missing = sorted(name for name in find_names(value, addresses) if not addresses[name])
         if missing:
-            raise ContainerWaiting(f"waiting for the address of {', '.join(missing)}", "ContainerCreating")
+            said = phrase("waiting for the address of {names}", names=", ".join(missing))
+            raise ContainerWaiting(said, "ContainerCreating")
         return replace_names(value, addresses)
 
     return rename

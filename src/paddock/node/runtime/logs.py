@@ -36,6 +36,7 @@ from paddock.kube.meta import (
 from paddock.kube.pod_logs import LARGEST_OWNER, MAIN_CONTAINER, OWNER_FILE, LogOwner, read_directory
 from paddock.node.runtime.pod_files import open_for_writing, open_regular, read_start, remove_tree
 from paddock.node.runtime.records import log_directory
+from paddock.words.phrases import phrase
 
 _CHUNK = 65536
 
@@ -172,7 +173,10 @@ def explain_no_log(pod: Manifest, container: str) -> str:
     waiting = (found.get("state") or {}).get("waiting") or {}
     reason, message = waiting.get("reason") or "ContainerCreating", waiting.get("message")
     detail = f"{reason}: {message}" if message else reason
-    return f'container "{container}" in pod "{name_of(pod)}" is waiting to start: {detail}'
+    said = phrase(
+        'container "{name}" in pod "{pod}" is waiting to start: {why}', name=container, pod=name_of(pod), why=detail
+    )
+    return str(said)
 
 
 Keeps = Callable[[str, str], bool]

@@ -25,6 +25,7 @@ from paddock.kube.meta import NODES, Manifest, labels_of, name_of
 from paddock.kube.quantities import format_bytes, format_quantity
 from paddock.kube.times import Moment, format_time
 from paddock.node.runtime.gpus import GPU_RESOURCE, Gpu, find_gpus
+from paddock.words.phrases import phrase
 
 KUBELET_VERSION = "v1.32.0-paddock"
 MAX_PODS = 110
@@ -150,13 +151,15 @@ def _read(path: Path) -> str:
 
 def describe(machine: Machine) -> str:
     """One line: `2 CPUs, 23 GiB, no GPU`; `16 CPUs, 128 GiB, 1 GPU (NVIDIA H200)`."""
-    cpus = f"{float(machine.cpus):g} {'CPU' if machine.cpus == 1 else 'CPUs'}"
-    return f"{cpus}, {format_bytes(machine.memory)}, {_describe_gpus(machine.gpus)}"
+    cpus, memory = f"{float(machine.cpus):g}", format_bytes(machine.memory)
+    if machine.gpus:
+        return f"{cpus} {'CPU' if machine.cpus == 1 else 'CPUs'}, {memory}, {_describe_gpus(machine.gpus)}"
+    if machine.cpus == 1:
+        return str(phrase("{cpus} CPU, {memory}, no GPU", cpus=cpus, memory=memory))
+    return str(phrase("{cpus} CPUs, {memory}, no GPU", cpus=cpus, memory=memory))
 
 
 def _describe_gpus(gpus: tuple[Gpu, ...]) -> str:
-    if not gpus:
-        return "no GPU"
     names = [gpu.name for gpu in gpus]
     kinds = list(dict.fromkeys(names))
     listed = kinds[0] if len(kinds) == 1 else ", ".join(f"{names.count(kind)} {kind}" for kind in kinds)
@@ -213,7 +216,7 @@ def build_node(machine: Machine, labels: Mapping[str, str], now: Moment, *, sand
                     "type": "Ready",
                     "status": "True",
                     "reason": "KubeletReady",
-                    "message": "pods run as processes of this machine",
+                    "message": str(phrase("pods run as processes of this machine")),
                     # There are no heartbeats later, because an idle cluster must write nothing.
                     "lastHeartbeatTime": time,
                     "lastTransitionTime": time,

@@ -19,6 +19,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from paddock.words.phrases import phrase
+
 _ENGINES = ("docker.sock", "podman/podman.sock", "containerd/containerd.sock", "crio/crio.sock")
 """Sockets of container engines in /run."""
 _PATH = re.compile(r"(?<![\w./-])/[\w./@%+,-]+")
@@ -139,4 +141,8 @@ def explain_detour(source: Path, real: Path, hidden: Mapping[Path, Path]) -> str
     for written, secret in (*hidden.items(), *((path, path) for path in hidden.values())):
         if named.is_relative_to(written) and secret / named.relative_to(written) == real:
             return ""
-    return f"{source} leads by a link to {real}, which pods do not see; name that path itself"
+    said = phrase(
+        "{source} leads by a link to {path}, which pods do not see; name that path itself",
+        source=str(source), path=str(real),
+    )  # fmt: skip
+    return str(said)

@@ -16,6 +16,8 @@ from paddock.node.runtime.container_env import ContainerWaiting
 from paddock.node.runtime.machine_view import explain_detour, is_hidden
 from paddock.node.runtime.mounts import Mount
 from paddock.node.runtime.pod_files import open_beneath
+from paddock.words.os_errors import explain_unreadable
+from paddock.words.phrases import phrase
 
 _SHOWN = 120
 """Characters of a path in a message."""
@@ -54,14 +56,18 @@ def _open_sub_path(mount: Mount, volume: Path, container: str) -> int:
     try:
         return open_beneath(volume, mount.sub_path, make=True)
     except OSError as error:
-        what = f'failed to prepare subPath for volumeMount "{mount.volume}" of container "{container}"'
         shown = mount.sub_path if len(mount.sub_path) <= _SHOWN else f"{mount.sub_path[:_SHOWN]}…"
-        raise ContainerWaiting(f"{what}: {shown}: {error.strerror}") from error
+        said = phrase(
+            'failed to prepare subPath for volumeMount "{name}" of container "{container}": {path}: {why}',
+            name=mount.volume, container=container, path=shown, why=explain_unreadable(error),
+        )  # fmt: skip
+        raise ContainerWaiting(said) from error
 
 
 def _refuse_detour(mount: Mount, named: Path, real: Path, hidden: Mapping[Path, Path]) -> None:
     if problem := explain_detour(named, real, hidden):
-        raise ContainerWaiting(f"volume {mount.volume!r}: {problem}", "CreateContainerError")
+        said = phrase("volume {name}: {why}", name=repr(mount.volume), why=problem)
+        raise ContainerWaiting(said, "CreateContainerError")
 
 
 def real_path(descriptor: int) -> Path:

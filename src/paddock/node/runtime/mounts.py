@@ -14,10 +14,9 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from paddock.kube.downward import expand
 from paddock.kube.meta import Key, Manifest, uid_of
@@ -31,6 +30,8 @@ from paddock.node.runtime.container_env import (
 )
 from paddock.node.runtime.pod_files import open_beneath, remove_tree, write_beneath
 from paddock.node.volumes.storage import explain_unbound, read_claim
+from paddock.words.os_errors import explain_unreadable
+from paddock.words.phrases import Phrase, phrase
 
 MEMORY = Path("/dev/shm")  # noqa: S108 - the machine's memory-backed file system is what is asked for
 PREFIX = "paddock-"
@@ -68,15 +69,22 @@ def plan_mounts(
     for wanted in container.get("volumeMounts") or ():
         name, target = wanted["name"], str(wanted["mountPath"])
         if name not in volumes:
-            raise ContainerWaiting(
-                f"volumeMounts: volume {name!r} is not in spec.volumes ({', '.join(volumes) or 'none'})"
-            )
+            said = phrase(
+                "volumeMounts: volume {name} is not in spec.volumes ({names})",
+                name=repr(name), names=", ".join(volumes) or phrase("none"),
+            )  # fmt: skip
+            raise ContainerWaiting(said)
         source = volume_path(volumes[name], pod, scratch, configs)
         below = _read_sub_path(wanted, variables or {})
         if problem := _explain_target(target):
-            raise ContainerWaiting(f"volumeMounts: mountPath {problem}")
+            raise ContainerWaiting(phrase("volumeMounts: mountPath {why}", why=problem))
         if below and not _is_inside(below):
-            raise ContainerWaiting(f"volumeMounts: subPath {below!r} of volume {name!r} {_INSIDE_RULE}")
+            said = phrase(
+                "volumeMounts: subPath {path} of volume {name} must be relative, without '..' and without NUL "
+                "characters",
+                path=repr(below), name=repr(name),
+            )  # fmt: skip
+            raise ContainerWaiting(said)
         read_only = _is_read_only(wanted, volumes[name]) or any(volumes[name].get(kind) for kind in _FILE_KINDS)
         mounts.append(Mount(source, target, read_only, below, volume=name))
     return tuple(mounts)
@@ -87,20 +95,22 @@ def _read_sub_path(mount: Manifest, variables: Mapping[str, str]) -> str:
     wanted = str(mount.get("subPathExpr") or "")
     missing = [name for name in re.findall(r"(?<!\$)\$\(([^)]*)\)", wanted) if name not in variables]
     if missing:
-        raise ContainerWaiting(f"volumeMounts: subPathExpr {wanted!r}: missing value for {missing[0]!r}")
+        said = phrase(
+            "volumeMounts: subPathExpr {path}: missing value for {name}", path=repr(wanted), name=repr(missing[0])
+        )
+        raise ContainerWaiting(said)
     return expand(wanted, variables) if wanted else str(mount.get("subPath") or "")
 
 
-def _explain_target(path: str) -> str:
-    """Why nothing can be mounted at this path, or ''."""
+def _explain_target(path: str) -> Phrase | None:
+    """Why nothing can be mounted at this path; None if something can."""
     if "\0" in path:
-        return f"{path!r} has a NUL character"
+        return phrase("{path} has a NUL character", path=repr(path))
     if not path.startswith("/"):
-        return f"{path!r} must begin with /"
-    return f"{path!r} would hide the whole file system; name a directory in it" if Path(path) == Path("/") else ""
-
-
-_INSIDE_RULE = "must be relative, without '..' and without NUL characters"
+        return phrase("{path} must begin with /", path=repr(path))
+    if Path(path) != Path("/"):
+        return None
+    return phrase("{path} would hide the whole file system; name a directory in it", path=repr(path))
 
 
 def _is_inside(path: str) -> bool:
@@ -118,7 +128,8 @@ def volume_path(volume: Manifest, pod: Manifest, scratch: Path, configs: Configs
     name = str(volume["name"])
     if (host := volume.get("hostPath")) is not None:
         if problem := _explain_host_path(host["path"]):
-            raise ContainerWaiting(f"volume {name!r}: hostPath {host['path']!r} {problem}")
+            said = phrase("volume {name}: hostPath {why}", name=repr(name), why=problem)
+            raise ContainerWaiting(said)
         return Path(host["path"])
     if (empty := volume.get("emptyDir")) is not None and empty.get("medium") == "Memory":
         return MEMORY / f"{PREFIX}{uid_of(pod)}-{name}"
@@ -130,19 +141,20 @@ def volume_path(volume: Manifest, pod: Manifest, scratch: Path, configs: Configs
     # A volume without a source is an emptyDir, as in Kubernetes.
     if not kinds:
         return scratch / "volumes" / name
-    hint = "a hostPath names a directory of this machine"
-    supported = ", ".join((*_CREATED_KINDS, "hostPath", "persistentVolumeClaim"))
-    raise ContainerWaiting(
-        f"volume {name!r}: {', '.join(kinds)} is not supported on this machine ({supported} are); {hint}"
-    )
+    said = phrase(
+        "volume {name}: {kind} is not supported on this machine ({names} are); {hint}",
+        name=repr(name), kind=", ".join(kinds), names=", ".join((*_CREATED_KINDS, "hostPath", "persistentVolumeClaim")),
+        hint=phrase("a hostPath names a directory of this machine"),
+    )  # fmt: skip
+    raise ContainerWaiting(said)
 
 
-def _explain_host_path(path: str) -> str:
+def _explain_host_path(path: str) -> Phrase | None:
     if "\0" in path:
-        return "has a NUL character"
+        return phrase("{path} has a NUL character", path=repr(path))
     if not path.startswith("/"):
-        return "must begin with /"
-    return "must not contain '..'" if ".." in path.split("/") else ""
+        return phrase("{path} must begin with /", path=repr(path))
+    return phrase("{path} must not contain '..'", path=repr(path)) if ".." in path.split("/") else None
 
 
 def _claim_path(name: str, configs: Configs) -> Path:
@@ -180,7 +192,11 @@ def read_files(volume: Manifest, pod: Manifest, configs: Configs) -> dict[str, b
 def _checked(files: dict[str, bytes], where: str) -> dict[str, bytes]:
     for path in files:
         if not _is_inside(path):
-            raise ContainerWaiting(f"{where}: path {path!r} {_INSIDE_RULE}")
+            said = phrase(
+                "{where}: path {path} must be relative, without '..' and without NUL characters",
+                where=where, path=repr(path),
+            )  # fmt: skip
+            raise ContainerWaiting(said)
     return files
 
 
@@ -190,9 +206,11 @@ def _read_projection(source: Manifest, pod: Manifest, configs: Configs) -> dict[
         source = {"secret": {**secret, "secretName": secret.get("name")}}
     files = read_files(source, pod, configs)
     if files is None:
-        kinds = ", ".join(source) or "no kind"
-        supported = "configMap, secret and downwardAPI are"
-        raise ContainerWaiting(f"projected volume: {kinds} is not supported on this machine ({supported})")
+        said = phrase(
+            "projected volume: {kind} is not supported on this machine (configMap, secret and downwardAPI are)",
+            kind=", ".join(source) or phrase("no kind"),
+        )
+        raise ContainerWaiting(said)
     return files
 
 
@@ -206,7 +224,11 @@ def _read_items(source: Manifest, kind: str, name: str, configs: Configs) -> dic
         if item["key"] in data:
             chosen[str(item["path"])] = data[item["key"]]
         elif not optional:
-            raise ContainerWaiting(f"{kind} {name!r}: references non-existent config key: {item['key']}")
+            said = phrase(
+                "{kind} {name}: references non-existent config key: {key}",
+                kind=kind, name=repr(name), key=str(item["key"]),
+            )  # fmt: skip
+            raise ContainerWaiting(said)
     return chosen
 
 
@@ -236,33 +258,57 @@ def apply_volumes(pod: Manifest, scratch: Path, configs: Configs, outside: list[
 
 def _check_claim_path(path: Path, volume: Manifest) -> None:
     if not path.is_dir():
-        claim = volume["persistentVolumeClaim"].get("claimName")
-        missing = f"the directory {path} of persistentvolumeclaim {claim!r} does not exist; make it: mkdir -p {path}"
-        raise ContainerWaiting(f"volume {volume['name']!r}: {missing}", _CREATE_ERROR)
+        said = phrase(
+            "volume {name}: the directory {path} of persistentvolumeclaim {claim} does not exist; make it: {command}",
+            name=repr(volume["name"]), path=str(path), claim=repr(volume["persistentVolumeClaim"].get("claimName")),
+            command=f"mkdir -p {path}",
+        )  # fmt: skip
+        raise ContainerWaiting(said, _CREATE_ERROR)
 
 
 def _check_host_path(path: Path, kind: str, name: str) -> None:
     """Checks a hostPath type as kubelet does. For '' it checks nothing; the container engine creates a directory."""
     if kind not in HOST_PATH_TYPES:
-        raise ContainerWaiting(
-            f"volume {name!r}: hostPath type {kind!r} is none of {', '.join(filter(None, HOST_PATH_TYPES))}"
-        )
+        said = phrase(
+            "volume {name}: hostPath type {kind} is none of {names}",
+            name=repr(name), kind=repr(kind), names=", ".join(filter(None, HOST_PATH_TYPES)),
+        )  # fmt: skip
+        raise ContainerWaiting(said)
     if kind in ("DirectoryOrCreate", "") and not path.exists():
         path.mkdir(mode=0o755, parents=True)
     if kind == "FileOrCreate" and not path.exists():
         path.touch(0o644)
-    checks: dict[str, tuple[Any, str]] = {
-        "Directory": (Path.is_dir, "a directory"),
-        "DirectoryOrCreate": (Path.is_dir, "a directory"),
-        "File": (Path.is_file, "a file"),
-        "FileOrCreate": (Path.is_file, "a file"),
-        "Socket": (Path.is_socket, "a socket"),
-        "CharDevice": (Path.is_char_device, "a character device"),
-        "BlockDevice": (Path.is_block_device, "a block device"),
+    checks: dict[str, Callable[[Path], bool]] = {
+        "Directory": Path.is_dir,
+        "DirectoryOrCreate": Path.is_dir,
+        "File": Path.is_file,
+        "FileOrCreate": Path.is_file,
+        "Socket": Path.is_socket,
+        "CharDevice": Path.is_char_device,
+        "BlockDevice": Path.is_block_device,
     }
-    check, noun = checks.get(kind, (Path.exists, "there"))
-    if not check(path):
-        raise ContainerWaiting(f"volume {name!r}: hostPath type check failed: {path} is not {noun}", CONFIG_ERROR)
+    if not checks.get(kind, Path.exists)(path):
+        raise ContainerWaiting(_explain_type(kind, repr(name), str(path)), CONFIG_ERROR)
+
+
+def _explain_type(kind: str, name: str, path: str) -> Phrase:
+    """What a hostPath is not that its type asks for."""
+    match kind.removesuffix("OrCreate"):
+        case "Directory":
+            return phrase("volume {name}: hostPath type check failed: {path} is not a directory", name=name, path=path)
+        case "File":
+            return phrase("volume {name}: hostPath type check failed: {path} is not a file", name=name, path=path)
+        case "Socket":
+            return phrase("volume {name}: hostPath type check failed: {path} is not a socket", name=name, path=path)
+        case "CharDevice":
+            return phrase(
+                "volume {name}: hostPath type check failed: {path} is not a character device", name=name, path=path
+            )
+        case "BlockDevice":
+            return phrase(
+                "volume {name}: hostPath type check failed: {path} is not a block device", name=name, path=path
+            )
+    return phrase("volume {name}: hostPath type check failed: {path} is not there", name=name, path=path)
 
 
 def apply_links(mounts: Iterable[Mount], shared: Collection[str], made: list[str]) -> None:
@@ -286,8 +332,8 @@ def apply_links(mounts: Iterable[Mount], shared: Collection[str], made: list[str
             _make_directories(target.parent, made)
             target.symlink_to(mount.source)
         except OSError as error:
-            why = f"cannot make a link at {target}: {error.strerror}"
-            raise ContainerWaiting(f"mountPath {mount.target}: {why}. {_ADVICE}", _CREATE_ERROR) from error
+            why = phrase("cannot make a link at {path}: {why}", path=str(target), why=explain_unreadable(error))
+            raise ContainerWaiting(_add_advice(mount.target, why), _CREATE_ERROR) from error
         made.append(str(target))
 
 
@@ -296,19 +342,30 @@ def explain_unenforced(pod: Manifest, container: Manifest) -> str:
     volumes = {volume["name"]: volume for volume in pod["spec"].get("volumes") or ()}
     wanted = container.get("volumeMounts") or ()
     mounts = [str(it["mountPath"]) for it in wanted if _is_read_only(it, volumes.get(it["name"], {}))]
-    where = f"container {container['name']} can write to {', '.join(mounts)} all the same"
-    return f"readOnly is not enforced without a sandbox: {where}; install bubblewrap to have it" if mounts else ""
+    if not mounts:
+        return ""
+    said = phrase(
+        "readOnly is not enforced without a sandbox: container {name} can write to {path} all the same; install "
+        "bubblewrap to have it",
+        name=str(container["name"]), path=", ".join(mounts),
+    )  # fmt: skip
+    return str(said)
 
 
-_ADVICE = (
-    "Without a sandbox a volume can only be a link at a path that is free and writable: "
-    "install bubblewrap, or choose another mountPath"
-)
+def _add_advice(target: str, why: Phrase) -> Phrase:
+    return phrase(
+        "mountPath {path}: {why}. Without a sandbox a volume can only be a link at a path that is free and writable: "
+        "install bubblewrap, or choose another mountPath",
+        path=target, why=why,
+    )  # fmt: skip
 
 
-def _explain_conflict(target: Path, source: Path) -> str:
-    what = f"a link to {target.readlink()}, perhaps of another pod" if target.is_symlink() else "something else"
-    return f"mountPath {target}: {what} is there, and {source} belongs there. {_ADVICE}"
+def _explain_conflict(target: Path, source: Path) -> Phrase:
+    what = phrase("something else")
+    if target.is_symlink():
+        what = phrase("a link to {path}, perhaps of another pod", path=str(target.readlink()))
+    why = phrase("{what} is there, and {source} belongs there", what=what, source=str(source))
+    return _add_advice(str(target), why)
 
 
 def _is_same(target: Path, source: Path) -> bool:

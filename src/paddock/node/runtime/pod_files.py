@@ -20,6 +20,8 @@ from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
 
+from paddock.words.phrases import phrase
+
 _MOST_LINKS = 40
 """As many links as Linux follows in one path."""
 _LONGEST_PATH = 4096
@@ -61,7 +63,7 @@ def _walk(stack: list[int], path: str, *, make: bool) -> None:
             continue
         if part == "..":
             if len(stack) == 1:
-                raise LeadsOut("leads out of the volume")
+                raise LeadsOut(str(phrase("leads out of the volume")))
             os.close(stack.pop())
             continue
         found = _open_part(stack[-1], part, make=make)
@@ -72,7 +74,8 @@ def _walk(stack: list[int], path: str, *, make: bool) -> None:
             target = os.readlink("", dir_fd=found)
         links += 1
         if target.startswith("/"):
-            raise LeadsOut(f"{part!r} is a link to {target}, out of the volume")
+            said = phrase("{path} is a link to {target}, out of the volume", path=repr(part), target=target)
+            raise LeadsOut(str(said))
         if links > _MOST_LINKS:
             raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), path)
         pending += reversed(target.split("/"))

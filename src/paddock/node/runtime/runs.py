@@ -28,6 +28,8 @@ from paddock.node.runtime.processes import Process
 from paddock.node.runtime.records import Records
 from paddock.node.runtime.run_files import is_full, is_held, naming, read_run_file
 from paddock.node.runtime.sandbox import UNTOLD_CODE, Sandbox, find_sandbox
+from paddock.words.os_errors import explain_unreadable
+from paddock.words.phrases import phrase
 
 START_ERROR = "StartError"
 NOT_FOUND_CODE = 127
@@ -123,8 +125,8 @@ class Runs:
         # The files of one run must not stop the kubelet from handling the others.
         except Exception as error:
             _log.exception("how %s of pod %s/%s ended cannot be read", run.container, state.namespace, state.name)
-            message = f"how it ended cannot be read: {error}"
-            return replace(run, finished=now, exit_code=_KILLED, reason=LOST, message=message)
+            said = phrase("how it ended cannot be read: {why}", why=str(error))
+            return replace(run, finished=now, exit_code=_KILLED, reason=LOST, message=str(said))
 
     def _finish(self, state: PodState, run: Run, now: Moment) -> Run:
         sandbox, text = self._sandbox_of(run), self._text(state, run)
@@ -138,7 +140,8 @@ class Runs:
         log = self._records.log_file(state, run)
         code = sandbox.read_exit(text)
         if not text and returned == UNTOLD_CODE:
-            return build_failed_start(run, now, f"{self._records.run_file(state.uid, run)} cannot be written")
+            said = phrase("{path} cannot be written", path=str(self._records.run_file(state.uid, run)))
+            return build_failed_start(run, now, str(said))
         # bubblewrap fails with code 1, as a program may; its message and the missing exit code tell the two apart.
         if code is None and (problem := _last_line(log)).startswith("bwrap: "):
             return build_failed_start(run, now, problem)
@@ -155,7 +158,9 @@ class Runs:
 
     def _explain_loss(self, state: PodState, run: Run) -> str:
         path = self._records.run_file(state.uid, run)
-        return f"the disk of {path} is full, which may be why its end is not in that file" if is_full(path) else ""
+        if not is_full(path):
+            return ""
+        return str(phrase("the disk of {path} is full, which may be why its end is not in that file", path=str(path)))
 
     def add_message(self, pod: Mapping[str, Any], state: PodState, run: Run, hidden: Hidden) -> Run:
         """The ended run with what its program told of its end, unless the kubelet has told of it."""
@@ -177,7 +182,10 @@ class Runs:
             message = ""
         except OSError as error:
             where = container.get("terminationMessagePath") or TERMINATION_PATH
-            return f"Error on reading termination log {where}: {error.strerror}"
+            said = phrase(
+                "Error on reading termination log {path}: {why}", path=str(where), why=explain_unreadable(error)
+            )
+            return str(said)
         if message or run.exit_code == 0 or container.get("terminationMessagePolicy") != "FallbackToLogsOnError":
             return message
         try:

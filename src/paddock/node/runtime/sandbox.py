@@ -24,6 +24,7 @@ from paddock.node.runtime.machine_view import is_at_or_below, plan_masks
 from paddock.node.runtime.mount_sources import real_path, resolve_hidden
 from paddock.node.runtime.mounts import Mount
 from paddock.node.runtime.processes import Process
+from paddock.words.phrases import phrase
 
 UNTOLD_CODE = 125
 """The exit code of a shell that could not write to the run's file, and has started nothing."""
@@ -240,7 +241,7 @@ def choose_sandbox(wanted: str = "auto", files: int | None = None) -> Sandbox:
         return Plain(files=files)
     program = shutil.which("bwrap")
     # Trying takes about 10 ms, and no setting of a machine tells reliably whether namespaces work.
-    problem = "bubblewrap (bwrap) is not installed" if program is None else _probe(program)
+    problem = str(phrase("bubblewrap (bwrap) is not installed")) if program is None else _probe(program)
     if program is not None and not problem:
         return Bubblewrap(program, binds_descriptors=_binds_descriptors(program), files=files)
     if wanted == "bubblewrap":
@@ -267,5 +268,5 @@ def _probe(program: str) -> str:
     try:
         answer = subprocess.run([*words, "--", "/bin/sh", "-c", ":"], capture_output=True, text=True, timeout=10)
     except (OSError, subprocess.SubprocessError) as error:
-        return f"bubblewrap does not start: {error}"
+        return str(phrase("bubblewrap does not start: {why}", why=str(error)))
     return "" if answer.returncode == 0 else answer.stderr.strip() or f"bwrap ended with {answer.returncode}"

@@ -45,6 +45,7 @@ from paddock.node.scheduler.nodes import Fact, Node, explain_mismatch, read_node
 from paddock.node.scheduler.pod_groups import Group, find_group, read_group
 from paddock.node.scheduler.pod_request import GroupKey, Request, read_request, sum_amounts
 from paddock.node.volumes.storage import Claim, explain_unbound, read_claim
+from paddock.words.phrases import phrase
 
 STARVATION_SECONDS = 300.0
 """How long a pod or gang can be overtaken until it gets a reservation."""
@@ -215,9 +216,9 @@ def _priority(request: Request, priorities: Mapping[str, int]) -> int:
 def _explain_obstacle(request: Request, group: Group | None) -> Wait | None:
     """Why a pod cannot be queued yet, regardless of capacity."""
     if request.gated:
-        return _wait(request, "waiting until its spec.schedulingGates are removed", "SchedulingGated")
+        return _wait(request, str(phrase("waiting until its spec.schedulingGates are removed")), "SchedulingGated")
     if request.problem:
-        return _wait(request, f"cannot be placed as it is written: {request.problem}")
+        return _wait(request, str(phrase("cannot be placed as it is written: {why}", why=request.problem)))
     if request.groups and group is None:
         return _wait(request, f'waiting for the PodGroup "{request.groups[0][1].name}", which does not exist yet')
     return None

@@ -44,6 +44,7 @@ from paddock.node.scheduler.placement import PRIORITIES, Bind, Wait, plan_reques
 from paddock.node.scheduler.pod_groups import Group, build_status, read_group
 from paddock.node.scheduler.pod_request import GroupKey, Request, read_request
 from paddock.node.volumes.storage import read_claim
+from paddock.words.phrases import phrase
 
 COMPONENT = "paddock-scheduler"
 
@@ -267,8 +268,10 @@ def build_decision_event(decision: Bind | Wait, now: Moment) -> Manifest:
     about = {"apiVersion": "v1", "kind": "Pod", "metadata": metadata}
     if isinstance(decision, Wait):
         return build_event(about, "FailedScheduling", decision.message, now, component=COMPONENT, type="Warning")
-    message = f"Successfully assigned {decision.namespace}/{decision.name} to {decision.node}"
-    return build_event(about, "Scheduled", message, now, component=COMPONENT)
+    said = phrase(
+        "Successfully assigned {pod} to {node}", pod=f"{decision.namespace}/{decision.name}", node=decision.node
+    )
+    return build_event(about, "Scheduled", str(said), now, component=COMPONENT)
 
 
 async def _is_set(event: asyncio.Event, *, within: float) -> bool:

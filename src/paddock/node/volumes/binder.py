@@ -31,6 +31,8 @@ from paddock.node.volumes.storage import (
     read_claim,
     read_volume,
 )
+from paddock.words.os_errors import explain_unreadable
+from paddock.words.phrases import phrase
 
 COMPONENT = "paddock-binder"
 _RETRY = 2.0  # seconds from a failed write, or a directory that could not be created, to the next plan
@@ -182,8 +184,12 @@ def _make_directory(volume: Volume) -> str:
         if volume.makes:
             path.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
-        return f"the directory {path} cannot be made: {error.strerror}"
-    return "" if path.is_dir() else f"the directory {path} does not exist; make it: mkdir -p {path}"
+        return str(phrase("the directory {path} cannot be made: {why}", path=str(path), why=explain_unreadable(error)))
+    if path.is_dir():
+        return ""
+    return str(
+        phrase("the directory {path} does not exist; make it: {command}", path=str(path), command=f"mkdir -p {path}")
+    )
 
 
 def _remove_if_empty(path: Path) -> bool:

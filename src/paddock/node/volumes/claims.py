@@ -25,6 +25,7 @@ from paddock.kube.quantities import format_bytes
 from paddock.kube.selectors import match_selector
 from paddock.kube.times import Moment
 from paddock.node.volumes.storage import Claim, Volume, format_names
+from paddock.words.phrases import Phrase, phrase
 
 PROVISION_DELAY_SECONDS = 2.0
 """How long a claim waits for a volume until a directory is created for it: its volume may follow in the same file."""
@@ -153,52 +154,75 @@ def explain_refusal(claim: Claim, volume: Volume) -> str:
     """Why this claim cannot have this volume; '' if it can. As in Kubernetes, a volume that is reserved by name needs
     the size only, and a volume that the claim names need not match its selector."""
     if volume.deleting:
-        return "is being deleted"
+        return str(phrase("is being deleted"))
     if volume.claim is not None and (volume.claim != claim.key or volume.claim_uid):
         return _explain_holder(claim, volume)
     if volume.capacity < claim.amount:
-        return f"has {format_bytes(volume.capacity)}, {format_bytes(claim.amount)} are asked for"
+        has, asked = format_bytes(volume.capacity), format_bytes(claim.amount)
+        return str(phrase("has {has}, {asked} are asked for", has=has, asked=asked))
     if volume.claim is not None:
         return ""
     wanted = claim.storage_class or ""
     if volume.storage_class != wanted:
-        return f'has storageClassName "{volume.storage_class}", "{wanted}" is asked for'
+        found = phrase(
+            'has storageClassName "{name}", "{wanted}" is asked for', name=volume.storage_class, wanted=wanted
+        )
+        return str(found)
     if missing := [mode for mode in claim.modes if mode not in volume.modes]:
-        return f"offers {format_names(volume.modes)}, {format_names(missing)} is asked for"
+        offers = format_names(volume.modes)
+        return str(phrase("offers {modes}, {wanted} is asked for", modes=offers, wanted=format_names(missing)))
     if "Block" in (claim.mode, volume.mode):
-        return "volumeMode Block needs a device, and volumes of this machine are directories (Filesystem)"
+        return str(phrase("volumeMode Block needs a device, and volumes of this machine are directories (Filesystem)"))
     if claim.selector and not claim.volume_name and not match_selector(claim.selector)(volume.labels):
-        return "lacks the labels that the claim's selector asks for"
+        return str(phrase("lacks the labels that the claim's selector asks for"))
     return ""
 
 
 def _explain_holder(claim: Claim, volume: Volume) -> str:
     if volume.claim != claim.key:
-        return f"belongs to the claim {volume.claim}"
-    return (
-        f"still holds what an earlier claim of this name left ({volume.phase or 'Released'}); to use it again: kubectl "
-        f'patch pv {volume.name} --type=json -p=\'[{{"op": "remove", "path": "/spec/claimRef"}}]\''
-    )
+        return str(phrase("belongs to the claim {name}", name=str(volume.claim)))
+    command = f'kubectl patch pv {volume.name} --type=json -p=\'[{{"op": "remove", "path": "/spec/claimRef"}}]\''
+    said = phrase(
+        "still holds what an earlier claim of this name left ({phase}); to use it again: {command}",
+        phase=volume.phase or "Released", command=command,
+    )  # fmt: skip
+    return str(said)
 
 
 def explain_directory(volume: Volume) -> str:
     """The message of a bound claim: where its data are, and why there."""
-    where = f"the directory {volume.directory}; put files for its pods there"
+    return str(_say_directory(volume))
+
+
+def _say_directory(volume: Volume) -> Phrase:
     if volume.source:
-        return f"{volume.source} is not mounted on a laptop; the claim uses {where}"
+        return phrase(
+            "{source} is not mounted on a laptop; the claim uses the directory {path}; put files for its pods there",
+            source=volume.source, path=volume.directory,
+        )  # fmt: skip
     if volume.provisioned:
-        return f"no PersistentVolume fits, so one was made; the claim uses {where}"
-    return f"bound to PersistentVolume {volume.name}; the claim uses {where}"
+        return phrase(
+            "no PersistentVolume fits, so one was made; the claim uses the directory {path}; put files for its pods "
+            "there",
+            path=volume.directory,
+        )
+    return phrase(
+        "bound to PersistentVolume {name}; the claim uses the directory {path}; put files for its pods there",
+        name=volume.name, path=volume.directory,
+    )  # fmt: skip
 
 
 def _plan_unbound(claim: Claim, volumes: Mapping[str, Volume], now: Moment) -> Wait | Provision:
     if claim.problem:
-        return Wait(claim, "FailedBinding", f"cannot be bound as it is written: {claim.problem}")
+        said = phrase("cannot be bound as it is written: {why}", why=claim.problem)
+        return Wait(claim, "FailedBinding", str(said))
     if claim.volume_name:
         return _explain_named(claim, volumes)
-    obstacle = _explain_no_directory(claim)
-    if obstacle:
-        return Wait(claim, "FailedBinding", f"no PersistentVolume fits ({_list_refusals(claim, volumes)}), {obstacle}")
+    if obstacle := _explain_no_directory(claim):
+        said = phrase(
+            "no PersistentVolume fits ({refusals}), {why}", refusals=_list_refusals(claim, volumes), why=obstacle
+        )
+        return Wait(claim, "FailedBinding", str(said))
     return Provision(claim, (now if claim.created is None else claim.created) + PROVISION_DELAY_SECONDS)
 
 
@@ -207,24 +231,40 @@ def _explain_named(claim: Claim, volumes: Mapping[str, Volume]) -> Wait:
     phase = LOST if claim.phase in ("Bound", LOST) else PENDING
     volume = volumes.get(claim.volume_name)
     if volume is None:
-        sentence = f'PersistentVolume "{claim.volume_name}", which volumeName names, does not exist'
         if phase == LOST:
-            kept = f"; its data are still in {claim.directory}" if claim.directory else ""
-            return Wait(claim, "ClaimLost", f"{sentence} any more{kept}", phase)
-        return Wait(claim, "FailedBinding", f"{sentence} (there is {format_names(list(volumes))})", phase)
-    refusal = explain_refusal(claim, volume) or "belongs to another claim"
-    return Wait(claim, "VolumeMismatch", f'PersistentVolume "{volume.name}", which volumeName names, {refusal}', phase)
+            return Wait(claim, "ClaimLost", str(_say_lost(claim)), phase)
+        said = phrase(
+            'PersistentVolume "{name}", which volumeName names, does not exist (there is {names})',
+            name=claim.volume_name, names=format_names(list(volumes)),
+        )  # fmt: skip
+        return Wait(claim, "FailedBinding", str(said), phase)
+    said = phrase(
+        'PersistentVolume "{name}", which volumeName names, {why}',
+        name=volume.name, why=explain_refusal(claim, volume) or phrase("belongs to another claim"),
+    )  # fmt: skip
+    return Wait(claim, "VolumeMismatch", str(said), phase)
 
 
-def _explain_no_directory(claim: Claim) -> str:
-    """Why no directory is created for a claim, and what to do; '' if one is created."""
+def _say_lost(claim: Claim) -> Phrase:
+    if not claim.directory:
+        return phrase(
+            'PersistentVolume "{name}", which volumeName names, does not exist any more', name=claim.volume_name
+        )
+    return phrase(
+        'PersistentVolume "{name}", which volumeName names, does not exist any more; its data are still in {path}',
+        name=claim.volume_name, path=claim.directory,
+    )  # fmt: skip
+
+
+def _explain_no_directory(claim: Claim) -> Phrase | None:
+    """Why no directory is created for a claim, and what to do; None if one is created."""
     if claim.mode == "Block":
-        return "and volumeMode Block needs a device, where this machine has directories: use Filesystem"
+        return phrase("and volumeMode Block needs a device, where this machine has directories: use Filesystem")
     if claim.storage_class == "":
-        return 'and with storageClassName "" no new one is made: create one, or leave storageClassName out'
+        return phrase('and with storageClassName "" no new one is made: create one, or leave storageClassName out')
     if claim.selector:
-        return "and with a selector no new one is made: create one with these labels, or leave the selector out"
-    return ""
+        return phrase("and with a selector no new one is made: create one with these labels, or leave the selector out")
+    return None
 
 
 def _list_refusals(claim: Claim, volumes: Mapping[str, Volume]) -> str:
@@ -245,14 +285,24 @@ def _plan_unclaimed(volume: Volume, claims: Mapping[Key, Claim]) -> list[Decisio
 
 
 def _plan_released(volume: Volume) -> list[Decision]:
-    gone = f"the claim {volume.claim} was deleted"
-    where = f"its data stay in {volume.directory}"
+    where = {"claim": str(volume.claim), "path": volume.directory}
     if volume.policy == "Recycle":
-        message = f"{gone}; the volume is available again, and {where}: Paddock deletes no data"
-        return [SetPhase(volume, "Available", "VolumeRecycled", message, release=True)]
+        said = phrase(
+            "the claim {claim} was deleted; the volume is available again, and its data stay in {path}: Paddock "
+            "deletes no data",
+            **where,
+        )
+        return [SetPhase(volume, "Available", "VolumeRecycled", str(said), release=True)]
     if volume.phase == "Released":
         return []
     if volume.policy != "Delete":
-        return [SetPhase(volume, "Released", "VolumeReleased", f"{gone}; {where} (reclaim policy {volume.policy})")]
-    by_hand = f"to be rid of them: rm -r {volume.directory}; kubectl delete pv {volume.name}"
-    return [Reclaim(volume, SetPhase(volume, "Released", "VolumeKept", f"{gone}; {where}; {by_hand}"))]
+        said = phrase(
+            "the claim {claim} was deleted; its data stay in {path} (reclaim policy {policy})",
+            **where, policy=volume.policy,
+        )  # fmt: skip
+        return [SetPhase(volume, "Released", "VolumeReleased", str(said))]
+    said = phrase(
+        "the claim {claim} was deleted; its data stay in {path}; to be rid of them: {command}",
+        **where, command=f"rm -r {volume.directory}; kubectl delete pv {volume.name}",
+    )  # fmt: skip
+    return [Reclaim(volume, SetPhase(volume, "Released", "VolumeKept", str(said)))]
