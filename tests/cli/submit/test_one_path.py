@@ -14,7 +14,6 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
-from paddock.console.world import World
 
 import paddock
 from jobs.samples import read_text
@@ -39,6 +38,7 @@ from paddock.cli.submit.checks import (
     refuse,
 )
 from paddock.cli.submit.checks import DATASETS as DATASETS_CHECK
+from paddock.console.backend import Backend
 from paddock.console.server import Console
 from paddock.environments.defaults import build_defaults
 from paddock.kube.meta import DATASETS, ENVIRONMENTS, Manifest
@@ -220,7 +220,7 @@ def test_every_check_has_a_row() -> None:
 
 async def post(api: LocalApi, text: str) -> str:
     """The page of a new job with this text."""
-    console = Console(World("here", True, lambda _: api), b"k" * 32)
+    console = Console(Backend("here", True, lambda _: api), b"k" * 32)
     origin = {"Sec-Fetch-Site": "same-origin"}
     async with (
         visiting(console) as client,
