@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
 
 from paddock.jobs.model import CauseRecord, Phase, Status
-from paddock.kube.meta import Manifest
+from paddock.kube.meta import PODS, Manifest
 from paddock.kube.times import format_time
 from paddock.views.events import (
     EventRow,
@@ -18,7 +19,7 @@ from paddock.views.events import (
     list_owned,
 )
 from paddock.views.outputs import trained_container
-from paddock.views.ranks import build_rank_rows, build_role_rows, tell_amounts, total_asked
+from paddock.views.ranks import JobPod, build_rank_rows, build_role_rows, read_job_pod, tell_amounts, total_asked
 from paddock.views.stored import read_stored
 from paddock.views.timeline import AttemptRow, build_timeline
 from support.consoles import PADDLE
@@ -29,8 +30,12 @@ assert JOB is not None
 RUNNING = Status(phase=Phase.RUNNING, attempt=1)
 
 
+def read(pods: Sequence[Manifest]) -> list[JobPod]:
+    return [read_job_pod(PODS, pod) for pod in pods]
+
+
 def rows_of(*pods: Manifest, status: Status = RUNNING) -> list[str]:
-    rows = build_rank_rows(JOB, status, pods, "one")
+    rows = build_rank_rows(JOB, status, read(pods), "one")
     return [f"{row.rank} {row.pod.state if row.pod else '-'}{' old' if row.old else ''}" for row in rows]
 
 
@@ -55,7 +60,7 @@ def test_a_gang_that_runs_smaller_lacks_no_rank() -> None:
     manifest["metadata"]["annotations"] = {"paddock.dev/elastic": "1-2"}
     manifest["status"] = {"gangSize": 1, "phase": "Running", "attempt": 1}
     job = read_stored(PADDLE, manifest).job
-    rows = build_rank_rows(job, RUNNING, [build_pod("worker", 0), build_pod("ps", 0)], "one")
+    rows = build_rank_rows(job, RUNNING, read([build_pod("worker", 0), build_pod("ps", 0)]), "one")
     assert [row.rank for row in rows] == ["ps-0", "worker-0"]
 
 
@@ -77,7 +82,7 @@ def test_a_pod_of_another_owner_is_no_rank() -> None:
 
 def test_ranks_are_in_the_order_of_numbers() -> None:
     pods = [build_pod("worker", index) for index in (10, 9, 2)]
-    rows = build_rank_rows(None, RUNNING, pods, "one")
+    rows = build_rank_rows(None, RUNNING, read(pods), "one")
     assert [row.rank for row in rows] == ["worker-2", "worker-9", "worker-10"]
 
 
@@ -142,20 +147,20 @@ def lengths(row: AttemptRow) -> tuple[Any, ...]:
 )
 def test_an_attempt_is_queued_then_prepared_then_runs(placed: Any, started: Any, known: tuple[Any, ...]) -> None:
     pods = [pod_of(0, placed=placed, started=started)]
-    (row,) = build_timeline(Status(phase=Phase.PENDING), 100.0, {}, {}, pods, "one", 150.0)
+    (row,) = build_timeline(Status(phase=Phase.PENDING), 100.0, {}, {}, read(pods), "one", 150.0)
     assert lengths(row) == known
     assert (row.begun, row.ended) == (100.0, None)
 
 
 def test_the_slowest_pod_counts() -> None:
     pods = [pod_of(0, placed=110.0, started=120.0), pod_of(0, placed=130.0, started=None)]
-    (row,) = build_timeline(Status(), 100.0, {}, {}, pods, "one", 150.0)
+    (row,) = build_timeline(Status(), 100.0, {}, {}, read(pods), "one", 150.0)
     assert lengths(row) == (30.0, 20.0, None, "prepared")
 
 
 def test_a_spare_pod_that_has_no_room_is_no_part_of_the_attempt_that_runs() -> None:
     pods = [pod_of(0, placed=110.0, started=120.0), as_spare(pod_of(0, placed=None, started=None))]
-    (row,) = build_timeline(Status(), 100.0, {}, {}, pods, "one", 150.0)
+    (row,) = build_timeline(Status(), 100.0, {}, {}, read(pods), "one", 150.0)
     assert lengths(row) == (10.0, 10.0, 30.0, "ran")
 
 
@@ -172,7 +177,9 @@ def test_an_attempt_ends_where_the_next_one_begins_and_the_last_with_the_job() -
 def test_many_attempts_of_many_pods_are_read_once() -> None:
     pods = [pod_of(0, placed=110.0, started=120.0) for _ in range(300)]
     begun = time.process_time()
-    rows = build_timeline(RUNNING, 100.0, {number: 100.0 + number for number in range(1_000)}, {}, pods, "one", 9e9)
+    rows = build_timeline(
+        RUNNING, 100.0, {number: 100.0 + number for number in range(1_000)}, {}, read(pods), "one", 9e9
+    )
     assert len(rows) == 1_000 and rows[-1].queued == 10.0
     assert time.process_time() - begun < 3.0, "it took 48 s when each attempt read all pods"
 

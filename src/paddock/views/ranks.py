@@ -5,17 +5,29 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
 
 from paddock.jobs.model import Job, Pod, PodPhase, Rank, Status
 from paddock.jobs.objects.observed import read_pod
-from paddock.kube.meta import Manifest, is_controlled_by, is_deleting
+from paddock.kube.meta import Manifest, Resource, is_controlled_by, is_deleting
 from paddock.kube.pod_amounts import read_pod_amounts
 from paddock.views.jobs import tell_ready
 from paddock.views.pods import PodRow, rank_name, read_pod_row
 from paddock.words.amounts import say_amount, sort_resources
 from paddock.words.formats import format_of
 from paddock.words.phrases import render
+
+
+class JobPod(NamedTuple):
+    """A pod, parsed once for all that a page shows of it."""
+
+    manifest: Manifest
+    pod: Pod | None
+    """None for a pod of no rank."""
+
+
+def read_job_pod(_resource: Resource, manifest: Manifest) -> JobPod:
+    return JobPod(manifest, read_pod(manifest))
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,11 +45,11 @@ class RankRow:
 
 
 def build_rank_rows(
-    job: Job | None, status: Status, pods: Iterable[Manifest], uid: str, language: str = "en"
+    job: Job | None, status: Status, pods: Iterable[JobPod], uid: str, language: str = "en"
 ) -> list[RankRow]:
     """`pods`: of the job's namespace; those that the job controls count. Ranks that the job wants and has no pod for
     have a row too, until it has ended; one that has succeeded needs none."""
-    rows = [(read_pod(pod), _build_row(pod, status, language)) for pod in pods if is_controlled_by(pod, uid)]
+    rows = [(each.pod, _build_row(each, status, language)) for each in pods if is_controlled_by(each.manifest, uid)]
     held = {pod.rank for pod, row in rows if pod is not None and not row.old}
     wanted = () if job is None or status.phase.terminal else job.ranks()
     missing = [rank for rank in wanted if rank not in held and not status.has_succeeded(rank)]
@@ -46,8 +58,8 @@ def build_rank_rows(
     return [row for pod, row in sorted(found, key=lambda each: _order(places, *each))]
 
 
-def _build_row(manifest: Manifest, status: Status, language: str) -> RankRow:
-    pod, row = read_pod(manifest), read_pod_row(manifest)
+def _build_row(each: JobPod, status: Status, language: str) -> RankRow:
+    manifest, pod, row = each.manifest, each.pod, read_pod_row(each.manifest)
     spec = manifest.get("spec") or {}
     return RankRow(
         rank=str(pod.rank) if pod else rank_name(manifest),
@@ -56,7 +68,7 @@ def _build_row(manifest: Manifest, status: Status, language: str) -> RankRow:
         old=is_deleting(manifest) or (pod is not None and not status.holds(pod)),
         restarts=row.restarts + (pod.renewal if pod else 0),
         asked=tell_amounts(spec, 1, language),
-        images=tuple(dict.fromkeys(str(each.get("image") or "") for each in spec.get("containers") or ())),
+        images=tuple(dict.fromkeys(str(one.get("image") or "") for one in spec.get("containers") or ())),
     )
 
 

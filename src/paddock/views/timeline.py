@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from paddock.jobs.model import CauseRecord, Status
-from paddock.jobs.objects.observed import read_pod
 from paddock.kube.meta import Manifest, is_controlled_by, metadata
 from paddock.kube.times import Moment, read_time
+from paddock.views.ranks import JobPod
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ def build_timeline(
     created: Moment | None,
     begun: Mapping[int, Moment],
     causes: Mapping[int, CauseRecord],
-    pods: Iterable[Manifest],
+    pods: Iterable[JobPod],
     uid: str,
     now: Moment,
 ) -> list[AttemptRow]:
@@ -51,10 +51,10 @@ def build_timeline(
     if created is not None:
         starts.setdefault(0, created)
     own: dict[int, list[Manifest]] = {}
-    for pod in pods:
+    for manifest, pod in pods:
         # A spare pod asks for room while the attempt runs, and has no part in it.
-        if is_controlled_by(pod, uid) and (read := read_pod(pod)) and not read.spare:
-            own.setdefault(read.attempt, []).append(pod)
+        if is_controlled_by(manifest, uid) and pod is not None and not pod.spare:
+            own.setdefault(pod.attempt, []).append(manifest)
     rows: list[AttemptRow] = []
     after: Moment | None = None
     # From the last one back, as each ends when the next one that is known begins: a job may have a thousand.

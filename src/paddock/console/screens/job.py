@@ -34,7 +34,7 @@ from paddock.views.commands import JobCommand, list_commands
 from paddock.views.datasets import read_dataset_row, read_use, say_amount
 from paddock.views.listing import choose_part, cut_part
 from paddock.views.outputs import find_places, trained_container
-from paddock.views.ranks import RankRow, build_rank_rows, build_role_rows, total_asked
+from paddock.views.ranks import JobPod, RankRow, build_rank_rows, build_role_rows, read_job_pod, total_asked
 from paddock.views.restarts import explain_restarts
 from paddock.views.roles import explain_sizes
 from paddock.views.short_sentences import explain_briefly
@@ -63,7 +63,7 @@ async def build(page: PageContext) -> Mapping[str, Any]:
             raise tell_missing(page)
         return {"head": build_head(page, resource, None), "gone": True}
     stored = read_stored(resource, manifest)
-    pods = [pod for topic in list_pod_topics(page.path) for pod in page.objects(topic)]
+    pods = [pod for topic in list_pod_topics(page.path) for pod in page.read(topic, read_job_pod)]
     rows = build_rank_rows(stored.job, stored.status, pods, stored.uid, page.language)
     part = choose_part(page.query.get("page", ""), len(rows), RANKS_ON_A_PAGE)
     created = read_time(metadata(manifest).get("creationTimestamp"))
@@ -186,9 +186,10 @@ def _find_environment(page: PageContext, manifest: Manifest) -> Mapping[str, str
     return {"name": name, "address": ENVIRONMENT.format(name=quote(name))} if name and page.backend.local else None
 
 
-def _find_written(pods: Sequence[Manifest], uid: str) -> str:
+def _find_written(pods: Sequence[JobPod], uid: str) -> str:
     """The command as it was written, where the pods run another one in its place (`jobs.substitutions`)."""
-    written = (annotations_of(pod).get(SUBSTITUTED_ANNOTATION, "") for pod in pods if is_controlled_by(pod, uid))
+    own = (each.manifest for each in pods if is_controlled_by(each.manifest, uid))
+    written = (annotations_of(pod).get(SUBSTITUTED_ANNOTATION, "") for pod in own)
     return next(filter(None, map(read_original, written)), "")
 
 

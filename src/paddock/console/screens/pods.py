@@ -11,7 +11,7 @@ from paddock.console.heads import build_head, find_job, list_job_topics, list_po
 from paddock.console.page_context import PageContext, Screen
 from paddock.console.screens.listed import link_to
 from paddock.views.listing import choose_part, cut_part
-from paddock.views.ranks import RankRow, build_rank_rows
+from paddock.views.ranks import RankRow, build_rank_rows, read_job_pod
 from paddock.views.stored import read_stored
 from paddock.words.phrases import Foreign, phrase
 
@@ -27,7 +27,7 @@ async def build(page: PageContext) -> Mapping[str, Any]:
     if job is None:
         raise tell_missing(page)
     stored = read_stored(resource, job)
-    pods = [pod for topic in list_pod_topics(page.path) for pod in page.objects(topic)]
+    pods = [pod for topic in list_pod_topics(page.path) for pod in page.read(topic, read_job_pod)]
     rows = [row for row in build_rank_rows(stored.job, stored.status, pods, stored.uid, page.language) if row.pod]
     part = choose_part(page.query.get("page", ""), len(rows), ON_A_PAGE)
     head, labels = build_head(page, resource, job), list_pod_topics(page.path)[0].labels
