@@ -10,14 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jobs.samples import SAMPLES, read_any, read_manifest
-from paddock.jobs.apis.registry import PADDLEPADDLE
 from paddock.jobs.model import Job, Mount, Rank, Settings
 from paddock.jobs.mounts import MOST_MOUNTS, BadMount, extend_mounts, keep_readable, read_mount, write_mounts
 from paddock.jobs.objects.pods import build_pod
 from paddock.kube.datasets import MOUNTS_ANNOTATION
-from paddock.kube.meta import Key, Manifest
+from paddock.kube.meta import Manifest
 from paddock.kube.validation.pods import check_pod_spec
-from paddock.views.users import read_claim_users, read_plan
 from paddock.words.problems import InvalidJob
 
 
@@ -190,13 +188,3 @@ def test_data_is_added_to_what_the_manifest_says() -> None:
         extend_mounts(manifest, ["words:/data"])
     with pytest.raises(BadMount, match="write NAME:/PATH"):
         read_mount("words")
-
-
-def test_a_job_uses_a_dataset_that_it_names_whatever_claim_is_behind_it() -> None:
-    manifest = annotated("imagenet:/data")
-    plan = read_plan(PADDLEPADDLE.resource, manifest)
-    for claim, users in (("dataset-imagenet", [plan.user]), ("nfs", [plan.user])):
-        assert read_claim_users(Key("default", claim), [plan], [], "imagenet") == users
-    assert read_claim_users(Key("default", "nfs"), [plan], [], "words") == []
-    ended = manifest | {"status": {"phase": "Completed"}}
-    assert read_claim_users(Key("default", "nfs"), [read_plan(PADDLEPADDLE.resource, ended)], [], "imagenet") == []

@@ -9,9 +9,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 
+from paddock.datasets.users import find_holding, group_by_claim, read_pod
 from paddock.kube.api import Api
-from paddock.kube.datasets import read_mounted
-from paddock.kube.meta import PODS, name_of
+from paddock.kube.meta import PODS
 
 _SECONDS = 1.0
 """Between two lists of one namespace."""
@@ -37,8 +37,6 @@ class PodListings:
         return tuple(users.get(claim, ()))
 
     async def _list(self, namespace: str) -> Mapping[str, Sequence[str]]:
-        users: dict[str, list[str]] = {}
-        for pod in (await self._api.list(PODS, namespace)).items:
-            for claim in read_mounted(pod):
-                users.setdefault(claim, []).append(name_of(pod))
-        return {claim: sorted(names) for claim, names in users.items()}
+        pods = [read_pod(PODS, each) for each in (await self._api.list(PODS, namespace)).items]
+        users = group_by_claim(find_holding(pods))
+        return {claim.name: sorted(each.key.name for each in found) for claim, found in users.items()}

@@ -1,4 +1,4 @@
-"""Datasets as rows, and which jobs use them. Pure."""
+"""Datasets as rows, and what jobs mount. Pure."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from paddock.datasets.users import User, find_holding
 from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.model import Phase as JobPhase
-from paddock.kube.datasets import MOUNTS_ANNOTATION, DatasetStatus, Phase, format_size, read_status
+from paddock.kube.datasets import MOUNTS_ANNOTATION, DatasetStatus, Phase, claim_name, format_size, read_status
 from paddock.kube.meta import (
     Key,
     Manifest,
@@ -21,6 +22,7 @@ from paddock.kube.meta import (
 )
 from paddock.kube.nearness import nearest
 from paddock.kube.times import Moment, read_time
+from paddock.views.stored import read_stored
 from paddock.words.phrases import Names, Phrase, phrase
 
 ORDER = (Phase.FAILED, Phase.FETCHING, Phase.PENDING, Phase.READY)
@@ -106,55 +108,23 @@ def find_rest(status: DatasetStatus) -> str:
     return after.strip(" ,") if found and before.strip(" ,").isalpha() else status.message
 
 
-@dataclass(frozen=True, slots=True)
-class JobUse:
-    """The datasets of one job."""
-
-    resource: Resource
-    key: Key
-    phase: JobPhase
-    names: frozenset[str]
-    """In the annotation paddock.dev/datasets."""
-    claims: frozenset[str]
-    """Of its pods' volumes."""
-
-    def uses(self, row: DatasetRow) -> bool:
-        of_place = self.key.namespace == row.status.namespace
-        return of_place and (row.status.name in self.names or row.status.claim in self.claims)
-
-    def __str__(self) -> str:
-        return f"{self.resource.kind} {self.key.name}"
-
-
-def read_use(resource: Resource, manifest: Manifest) -> JobUse:
-    """Of a stored job, which may be wrong."""
+def read_use(resource: Resource, manifest: Manifest) -> User:
+    """What a stored job mounts: what its manifest names, valid or not, and until it has ended what the spec that is
+    supervised names."""
     phase = KINDS[resource].read_status(manifest).phase or JobPhase.PENDING
-    names = frozenset(read_names(annotations_of(manifest).get(MOUNTS_ANNOTATION, "")))
-    return JobUse(resource, key_of(manifest), phase, names, frozenset(_find_claims(manifest.get("spec"))))
+    names = set(read_names(annotations_of(manifest).get(MOUNTS_ANNOTATION, "")))
+    claims = set(_find_claims(manifest.get("spec")))
+    if not phase.terminal and (job := read_stored(resource, manifest).job):
+        names |= {mount.dataset for mount in job.mounts}
+        claims |= set(_find_claims([role.template for role in job.roles]))
+    claims |= set(map(claim_name, names))  # which another Dataset may have as its source
+    key, uid = key_of(manifest), uid_of(manifest)
+    return User(resource, key, uid, str(phase), phase.terminal, frozenset(claims), frozenset(names))
 
 
 def read_names(mounts: str) -> list[str]:
     """`imagenet:/data, words:/data/words` -> `imagenet`, `words`."""
     return [name for each in mounts.split(",") if (name := each.partition(":")[0].strip())]
-
-
-def find_users(rows: Sequence[DatasetRow], uses: Iterable[JobUse]) -> Mapping[Key, list[JobUse]]:
-    """By dataset: the jobs that use it, those that have not ended first. A dataset that nobody uses has no entry."""
-    by_name = {row.key: row for row in rows}
-    by_claim: dict[Key, list[DatasetRow]] = {}
-    for row in rows:
-        by_claim.setdefault(Key(row.status.namespace, row.status.claim), []).append(row)
-    found: dict[Key, list[JobUse]] = {}
-    for use in uses:
-        named = [by_name.get(Key(use.key.namespace, name)) for name in use.names]
-        mounted = [row for claim in use.claims for row in by_claim.get(Key(use.key.namespace, claim), ())]
-        for key in {row.key for row in (*named, *mounted) if row is not None}:
-            found.setdefault(key, []).append(use)
-    return {key: sorted(each, key=_place) for key, each in found.items()}
-
-
-def _place(use: JobUse) -> tuple[bool, str, str]:
-    return use.phase.terminal, use.key.name, use.resource.kind
 
 
 def explain_absence(name: str, namespace: str, known: Sequence[str] = ()) -> Phrase:
@@ -166,12 +136,12 @@ def explain_absence(name: str, namespace: str, known: Sequence[str] = ()) -> Phr
     return phrase("there is no dataset {name} in {namespace}", name=name, namespace=namespace)
 
 
-def explain_in_use(users: Sequence[JobUse]) -> Phrase | None:
+def explain_in_use(users: Iterable[User]) -> Phrase | None:
     """Why it cannot be deleted now: the jobs that use it and have not ended."""
-    unfinished = tuple(str(each) for each in users if not each.phase.terminal)
-    if not unfinished:
+    holding = tuple(f"{each.resource.kind} {each.key.name}" for each in find_holding(users))
+    if not holding:
         return None
-    return phrase("it is used by {jobs}: end or delete what uses it first", jobs=Names(unfinished))
+    return phrase("it is used by {jobs}: end or delete what uses it first", jobs=Names(holding))
 
 
 def explain_no_rerun(row: DatasetRow, *, copied: bool) -> Phrase | None:

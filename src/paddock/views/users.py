@@ -1,4 +1,4 @@
-"""Who uses which Environment or Dataset, and so keeps it from being removed. Pure."""
+"""Who uses which Environment, and so keeps it from being removed. Pure."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from paddock.environments.images import read_used
 from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.model import Rank, Settings
 from paddock.jobs.objects.pods import build_pod
-from paddock.kube.datasets import mounts_claim
 from paddock.kube.meta import PODS, Key, Manifest, Resource, controller_of, key_of, uid_of
 from paddock.views.stored import read_stored
 
@@ -35,8 +34,6 @@ class Plan:
     uid: str
     pods: tuple[Manifest, ...]
     """One of each role; none if it has ended, or cannot be read."""
-    mounts: frozenset[str] = frozenset()
-    """The Datasets of its annotation, whose claims these pods do not know (`claim://NAME`)."""
 
 
 def read_plan(resource: Resource, manifest: Manifest) -> Plan:
@@ -45,7 +42,7 @@ def read_plan(resource: Resource, manifest: Manifest) -> Plan:
         return Plan(user, uid, ())
     job = read_stored(resource, manifest).job
     made = [build_pod(job, Rank(role.name, 0), 0, None, Settings()) for role in job.roles] if job else []
-    return Plan(user, uid, tuple(made), frozenset(mount.dataset for mount in job.mounts) if job else frozenset())
+    return Plan(user, uid, tuple(made))
 
 
 def read_users(
@@ -63,21 +60,6 @@ def read_users(
         for name in sorted(read_used(pod, environments)):
             found.setdefault(name, []).append(User(PODS, key_of(pod), owner.get("uid", "")))
     return found
-
-
-def read_claim_users(claim: Key, jobs: Iterable[Plan], pods: Iterable[Manifest], dataset: str = "") -> list[User]:
-    """Who mounts a claim, as that of `dataset`: first unfinished jobs, whose pods may be recreated, then pods that have
-    not ended and that none of these jobs made."""
-    plans = [job for job in jobs if job.user.key.namespace == claim.namespace]
-    users = [
-        job.user for job in plans if dataset in job.mounts or any(mounts_claim(pod, claim.name) for pod in job.pods)
-    ]
-    made = {job.uid for job in plans if job.user in users}
-    for pod in pods:
-        owner: Mapping[str, str] = controller_of(pod) or {}
-        if key_of(pod).namespace == claim.namespace and mounts_claim(pod, claim.name) and owner.get("uid") not in made:
-            users.append(User(PODS, key_of(pod), owner.get("uid", "")))
-    return users
 
 
 def count_users(users: Sequence[User], jobs: Iterable[Plan]) -> list[User]:

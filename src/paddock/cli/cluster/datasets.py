@@ -1,15 +1,20 @@
-"""Lookup of the dataset that a name on the command line refers to."""
+"""Lookup of the dataset that a name on the command line refers to, and of those who use it."""
 
 from __future__ import annotations
 
+from itertools import starmap
 from typing import TYPE_CHECKING
 
 from paddock.cli.cluster.errors import UserError
-from paddock.cli.cluster.lookup import explain_near
+from paddock.cli.cluster.lookup import explain_near, fetch_all
 from paddock.cli.cluster.places import ClusterChoice
+from paddock.datasets.users import User, find_holding, find_users, read_pod
+from paddock.jobs.apis.registry import KINDS
+from paddock.kube.datasets import read_status
 from paddock.kube.errors import NotFound
-from paddock.kube.meta import DATASETS, Manifest, name_of
+from paddock.kube.meta import DATASETS, PODS, Manifest, key_of, name_of, namespace_of
 from paddock.kube.nearness import nearest
+from paddock.views.datasets import read_use
 from paddock.words.phrases import Phrase, phrase
 
 if TYPE_CHECKING:
@@ -34,6 +39,14 @@ async def fetch_dataset(api: Api, place: ClusterChoice, namespace: str, name: st
             name=repr(name), namespace=namespace, hint=hint,
         )
     )  # fmt: skip
+
+
+async def fetch_holding(api: Api, dataset: Manifest) -> list[User]:
+    """The jobs and pods for which it is in use."""
+    namespace, status = namespace_of(dataset), read_status(dataset)
+    jobs = starmap(read_use, await fetch_all(api, KINDS, namespace))
+    pods = [read_pod(PODS, each) for each in (await api.list(PODS, namespace)).items]
+    return find_holding(find_users([status], jobs, pods).get(key_of(dataset), ()))
 
 
 def advise(place: ClusterChoice, namespace: str, verb: str, name: str = "") -> str:

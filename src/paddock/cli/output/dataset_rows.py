@@ -7,10 +7,10 @@ from typing import Any
 
 from paddock.cli.output.rows import format_age
 from paddock.datasets.sources import hide
+from paddock.datasets.users import User
 from paddock.kube.datasets import DatasetStatus, Phase, format_part, format_size, read_status
 from paddock.kube.meta import Manifest, metadata
 from paddock.kube.times import Moment, read_time
-from paddock.views.users import User
 from paddock.words.phrases import Foreign, Phrase, phrase, render
 
 HEADER = ("NAME", "STATUS", "PROGRESS", "SIZE", "AGE", "SOURCE", "WHAT")

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from itertools import starmap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,9 +15,8 @@ import click
 from rich.cells import cell_len
 
 from paddock.cli.cluster.complete import complete_datasets
-from paddock.cli.cluster.datasets import advise, explain_no_datasets, fetch_dataset
+from paddock.cli.cluster.datasets import advise, explain_no_datasets, fetch_dataset, fetch_holding
 from paddock.cli.cluster.errors import UserError
-from paddock.cli.cluster.lookup import fetch_all
 from paddock.cli.cluster.options import namespace_option
 from paddock.cli.cluster.places import ClusterChoice
 from paddock.cli.cluster.session import choose_place, run_with_client
@@ -31,11 +29,9 @@ from paddock.cli.output.terminal import print_table, stderr, stdout
 from paddock.cli.verb import VerbGroup
 from paddock.datasets.manifests import Asked, build_manifest, find_problems, find_unreachable
 from paddock.datasets.options import OPTIONS
-from paddock.jobs.apis.registry import KINDS
-from paddock.kube.datasets import read_claim
+from paddock.datasets.users import User
 from paddock.kube.errors import AlreadyExists, NotFound
-from paddock.kube.meta import DATASETS, PODS, Key, Manifest, is_deleting, key_of, metadata, name_of, version_of
-from paddock.views.users import User, read_claim_users, read_plan
+from paddock.kube.meta import DATASETS, Manifest, is_deleting, key_of, metadata, name_of, version_of
 from paddock.words.phrases import Foreign, Phrase, phrase, render
 
 if TYPE_CHECKING:
@@ -131,7 +127,7 @@ async def _replace(client: Client, place: ClusterChoice, manifest: Manifest) -> 
         raise UserError(phrase("dataset {name} is being deleted", name=name))
     if is_same_spec(manifest, before):
         return before, phrase("{object} is as it was", object=f"dataset/{name}")
-    if users := await _fetch_users(client, before):
+    if users := await fetch_holding(client, before):
         said = phrase(
             "dataset {name} is in use by {user}: it can be replaced when that has ended",
             name=name, user=_name_users(users),
@@ -218,7 +214,7 @@ def describe(name: str, output: str, namespace: str) -> None:
 
     async def work(client: Client, place: ClusterChoice) -> tuple[Manifest, list[User]]:
         dataset = await fetch_dataset(client, place, namespace, name)
-        return dataset, await _fetch_users(client, dataset)
+        return dataset, await fetch_holding(client, dataset)
 
     dataset, users = run_with_client(work)
     if output == "json":
@@ -272,7 +268,7 @@ def rm(names: tuple[str, ...], namespace: str) -> None:
     async def work(client: Client, place: ClusterChoice) -> None:
         found = [await fetch_dataset(client, place, namespace, name) for name in dict.fromkeys(names)]
         for dataset in found:
-            if users := await _fetch_users(client, dataset):
+            if users := await fetch_holding(client, dataset):
                 said = phrase(
                     "dataset {name} is in use by {user}: it can be removed when that has ended",
                     name=name_of(dataset), user=_name_users(users),
@@ -290,14 +286,6 @@ def _name_users(users: Sequence[User]) -> Phrase | str:
     if len(users) == 1:
         return str(users[0])
     return phrase("{names} and {count} more", names=str(users[0]), count=len(users) - 1)
-
-
-async def _fetch_users(client: Client, dataset: Manifest) -> list[User]:
-    namespace = key_of(dataset).namespace
-    jobs = await fetch_all(client, KINDS, namespace)
-    pods = (await client.list(PODS, namespace)).items
-    claim = Key(namespace, read_claim(dataset))
-    return read_claim_users(claim, starmap(read_plan, jobs), pods, name_of(dataset))
 
 
 def _run(work: Callable[[Client, ClusterChoice], Any], namespace: str, name: str) -> None:

@@ -6,16 +6,15 @@ from collections.abc import Mapping
 
 from paddock.console.addresses import DATASET, address_of_dataset
 from paddock.console.page_context import Action, Missing, PageContext, Redirect
+from paddock.datasets.users import User, find_users
 from paddock.jobs.apis.registry import KINDS
 from paddock.kube.datasets import mounts_claim
 from paddock.kube.errors import Conflict, Forbidden, NotFound
 from paddock.kube.meta import DATASETS, PODS, Manifest, name_of
 from paddock.views.datasets import (
     DatasetRow,
-    JobUse,
     explain_absence,
     explain_in_use,
-    find_users,
     read_dataset_row,
     read_use,
 )
@@ -35,7 +34,7 @@ async def delete(page: PageContext, posted: Mapping[str, str]) -> Redirect | Phr
     row = await _fetch(page)
     if posted.get("name", "").strip() != row.key.name:
         return phrase("nothing was deleted: type {name}, the name of the dataset, to delete it", name=row.key.name)
-    users = find_users([row], await _fetch_uses(page, row.key.namespace)).get(row.key, [])
+    users = find_users([row.status], await _fetch_uses(page, row.key.namespace), ()).get(row.key, [])
     if why := explain_in_use(users):
         return phrase("dataset {name} was not deleted: {why}", name=row.key.name, why=why)
     if pods := [name_of(each) for each in await _fetch_pods(page, row)]:
@@ -62,7 +61,7 @@ async def _fetch(page: PageContext) -> DatasetRow:
         raise Missing(explain_absence(name, namespace)) from None
 
 
-async def _fetch_uses(page: PageContext, namespace: str) -> list[JobUse]:
+async def _fetch_uses(page: PageContext, namespace: str) -> list[User]:
     """Of kinds that are served and that the reader may see: a finalizer keeps it while anything else mounts it."""
     found = []
     for kind in KINDS:

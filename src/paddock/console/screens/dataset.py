@@ -19,15 +19,14 @@ from paddock.console.screens.datasets import (
 )
 from paddock.datasets.options import OPTIONS
 from paddock.datasets.sources import show_source
+from paddock.datasets.users import User, find_users
 from paddock.kube.meta import DATASETS, EVENTS
 from paddock.views.datasets import (
     DatasetRow,
-    JobUse,
     explain_absence,
     explain_in_use,
     explain_no_rerun,
     find_rest,
-    find_users,
     is_about_dataset,
     read_dataset_row,
 )
@@ -49,7 +48,7 @@ def list_topics(path: Mapping[str, str], _query: Mapping[str, str]) -> Sequence[
 async def build(page: PageContext) -> Mapping[str, Any]:
     row = find_dataset(page)
     namespace = row.key.namespace
-    users = find_users([row], read_uses(page, namespace)).get(row.key, [])
+    users = find_users([row.status], read_uses(page, namespace), ()).get(row.key, [])
     events = build_event_rows(each for each in page.objects(Topic(EVENTS, namespace)) if is_about_dataset(each, row))
     copied = show_source(row.uri).copied
     return {
@@ -108,11 +107,11 @@ def _show(source: Mapping[str, Any], name: str) -> str:
     return ", ".join(map(str, value)) if isinstance(value, list) else str(value or "")
 
 
-def _show_user(use: JobUse) -> Mapping[str, Any]:
+def _show_user(use: User) -> Mapping[str, Any]:
     return {
         "name": use.key.name,
         "kind": use.resource.kind,
-        "phase": str(use.phase),
+        "phase": use.phase,
         "address": address_of_job(use.resource, *use.key),
     }
 

@@ -11,14 +11,13 @@ from paddock.console.feed import Cache, Topic
 from paddock.console.page_context import PageContext, Screen
 from paddock.console.screens.listed import link_to
 from paddock.datasets.sources import show_source
+from paddock.datasets.users import User, find_holding, find_users
 from paddock.jobs.apis.registry import KINDS
 from paddock.kube.datasets import Phase, format_size
 from paddock.kube.errors import ApiError, Forbidden, NotFound
 from paddock.kube.meta import DATASETS
 from paddock.views.datasets import (
     DatasetRow,
-    JobUse,
-    find_users,
     order_datasets,
     read_dataset_row,
     read_use,
@@ -45,7 +44,7 @@ async def build(page: PageContext) -> Mapping[str, Any]:
     found = page.read(Topic(DATASETS, namespace), read_dataset_row)
     shown = order_datasets(row for row in found if text.lower() in f"{row.key.namespace}/{row.key.name}".lower())
     part = choose_part(page.query.get("page", ""), len(shown), ON_A_PAGE)
-    users = find_users(shown, read_uses(page, namespace))
+    users = find_users((row.status for row in shown), read_uses(page, namespace), ())
     hidden = isinstance(error, Forbidden)
     return {
         "rows": [build_row(page, row, users.get(row.key, [])) for row in cut_part(shown, part)],
@@ -74,12 +73,12 @@ def explain_error(page: PageContext, error: ApiError) -> Phrase:
     return phrase("this cluster has no datasets; an administrator adds them: {command}", command=command)
 
 
-def read_uses(page: PageContext, namespace: str) -> list[JobUse]:
+def read_uses(page: PageContext, namespace: str) -> list[User]:
     """Of the jobs that this reader may see."""
     return [use for topic in list_topics_of(namespace)[1:] for use in page.read(topic, read_use)]
 
 
-def build_row(page: PageContext, row: DatasetRow, users: Sequence[JobUse]) -> Mapping[str, Any]:
+def build_row(page: PageContext, row: DatasetRow, users: Sequence[User]) -> Mapping[str, Any]:
     status, source = row.status, show_source(row.uri)
     return {
         "name": status.name,
@@ -94,7 +93,7 @@ def build_row(page: PageContext, row: DatasetRow, users: Sequence[JobUse]) -> Ma
         "size": format_size(row.size) if row.size else "",
         "files": status.files or None,
         "created": row.created,
-        "users": sum(not each.phase.terminal for each in users),
+        "users": len(find_holding(users)),
     }
 
 

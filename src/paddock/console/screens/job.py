@@ -201,7 +201,7 @@ def _list_places(page: PageContext, job: Job) -> Sequence[str]:
 def _list_datasets(page: PageContext, resource: Resource, manifest: Manifest) -> list[Mapping[str, Any]]:
     """Those that the job uses, and those that it names and that are not there, or are `hidden` from the reader."""
     use = read_use(resource, manifest)
-    rows = [row for row in page.read(Topic(DATASETS, page.path["namespace"]), read_dataset_row) if use.uses(row)]
+    rows = [row for row in page.read(Topic(DATASETS, page.path["namespace"]), read_dataset_row) if use.uses(row.status)]
     found: list[Mapping[str, Any]] = [
         {
             "name": row.key.name,
