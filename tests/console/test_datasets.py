@@ -438,14 +438,34 @@ async def test_one_that_an_unfinished_job_uses_is_not_deleted_and_the_job_is_nam
         await demo.api.get(DATASETS, "default", "imagenet")
 
 
+async def test_the_list_counts_jobs_and_pods_of_no_job(tmp_path: Path) -> None:
+    def build_pod(name: str, claim: str, **more: Any) -> Manifest:
+        volumes = [{"name": "data", "persistentVolumeClaim": {"claimName": claim}}]
+        head = {"name": name, "namespace": "default", "uid": f"uid-{name}"} | more
+        return {"apiVersion": "v1", "kind": "Pod", "metadata": head, "spec": {"volumes": volumes}}
+
+    owners = [{"kind": "PaddleJob", "name": "demo", "uid": "uid-demo", "controller": True}]
+    pods = [
+        build_pod("one", "dataset-words"), build_pod("two", "dataset-words"), build_pod("three", "dataset-faces"),
+        build_pod("demo-0", "dataset-words", ownerReferences=owners),
+    ]  # fmt: skip
+    jobs = [build_job("demo", "words:/data")]
+    async with serve_place({DATASETS: [READY, FAILED], RESOURCE: jobs, PODS: pods}, tmp_path) as place:
+        said = text_of(await place.read("/datasets"))
+    assert "48 MB 1 1 job, 2 pods" in said
+    assert "https://data.example/x.tar 1 pod" in said
+
+
 async def test_one_that_a_pod_of_no_job_mounts_is_not_deleted(tmp_path: Path) -> None:
     volumes = [{"name": "data", "persistentVolumeClaim": {"claimName": "dataset-faces"}}]
     spec = {"containers": [{"name": "main", "image": "x"}], "volumes": volumes}
     async with open_demo(tmp_path) as (demo, session):
         head = {"name": "notebook", "namespace": "default"}
         await demo.api.create(PODS, {"apiVersion": "v1", "kind": "Pod", "metadata": head, "spec": spec})
+        page = await read(session, "/datasets/default/faces")
+        assert "disabled" in button_of(page, "Delete") and "notebook Pod Pending" in text_of(page)
         status, said = await post(session, "/datasets/default/faces/delete", name="faces")
-        assert status == 409 and "it is mounted by pod notebook" in said
+        assert status == 409 and "it is used by pod notebook: end or delete what uses it first" in said
         await demo.api.patch(PODS, "default", "notebook", {"status": {"phase": "Succeeded"}}, subresource="status")
         assert (await post(session, "/datasets/default/faces/delete", name="faces"))[0] == 303
 

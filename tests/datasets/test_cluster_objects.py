@@ -19,7 +19,7 @@ from paddock.datasets.fetch_pods import explain_end, explain_waiting, read_end, 
 from paddock.datasets.fetching import Failed, Fault, Fetched, Progress, Request, build_line
 from paddock.datasets.labels import build_label
 from paddock.datasets.sources import COPIED
-from paddock.kube.datasets import LABEL, mounts_claim
+from paddock.kube.datasets import LABEL, read_mounted
 from paddock.kube.meta import CLAIMS, PODS, Manifest
 from support.fetch_jobs import build_dataset
 
@@ -265,5 +265,5 @@ def test_the_pod_that_fills_a_claim_does_not_count_as_one_that_uses_it() -> None
     """Else a dataset that is deleted while it is fetched would wait for its own end."""
     spec = build_job(define(), "", POD)["spec"]["template"]["spec"]
     user = {"metadata": {"labels": {}}, "spec": spec, "status": {"phase": "Running"}}
-    assert mounts_claim(user, "dataset-words")
-    assert not mounts_claim(user | {"metadata": {"labels": {LABEL: "words"}}}, "dataset-words")
+    assert read_mounted(user) == {"dataset-words"}
+    assert not read_mounted(user | {"metadata": {"labels": {LABEL: "words"}}})

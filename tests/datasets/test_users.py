@@ -1,7 +1,9 @@
-"""Who uses a Dataset is answered alike by the command line, and by the controller for what it knows."""
+"""Who uses a Dataset is answered alike by the command line, by the console, and by the controller for what it knows."""
 
 from __future__ import annotations
 
+import html
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -108,9 +110,14 @@ def test_the_rule(
 async def test_all_who_ask_give_one_answer(
     dataset: Manifest, jobs: list[Manifest], pods: list[Manifest], holding: list[str], ended: list[str], tmp_path: Path
 ) -> None:
+    name = dataset["metadata"]["name"]
     async with serve_place({DATASETS: [dataset], RESOURCE: of(jobs), PODS: of(pods)}, tmp_path) as place:
         assert [str(each) for each in await fetch_holding(place.api, dataset)] == holding, "the command line"
+        page = await place.read(f"/datasets/default/{name}")
         held = await PodListings(place.api).find_users("default", read_status(dataset).claim)
+    assert list_shown(page) == [shorten(each) for each in holding + ended], "the console"
+    why = re.search(r"it is used by (.*?): end or delete what uses it first", html.unescape(page))
+    assert (why[1] if why else "") == " and ".join(shorten(each) for each in holding), "the console's button"
     told = {each.removeprefix("pod default/") for each in holding if each.startswith("pod ")}
     made = {"a-0"} if jobs and pods and holding == [A] else set()
     assert set(held) == told | made, "the controller: pods, also those of the jobs"
@@ -119,3 +126,15 @@ async def test_all_who_ask_give_one_answer(
 def of(objects: list[Manifest]) -> list[Manifest]:
     """Those of the namespace, as a list of it has them."""
     return [each for each in objects if each["metadata"].get("namespace", "default") == "default"]
+
+
+def shorten(user: str) -> str:
+    """As a page of the namespace names it."""
+    return user.replace(" default/", " ")
+
+
+def list_shown(page: str) -> list[str]:
+    """`PaddleJob a` of each line below "Used by"."""
+    section = page[page.index('id="users"') : page.index("Change</h2>")]
+    lines = [" ".join(html.unescape(re.sub(r"<[^>]+>", " ", each)).split()) for each in section.split("<li>")[1:]]
+    return [f"{kind.replace('Pod', 'pod')} {name}" for name, kind, *_ in map(str.split, lines)]

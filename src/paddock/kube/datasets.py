@@ -122,11 +122,6 @@ def read_mounted(pod: Mapping[str, Any]) -> frozenset[str]:
     return frozenset(str(claim) for claim in named if claim)
 
 
-def mounts_claim(pod: Mapping[str, Any], claim: str) -> bool:
-    """Whether a pod that has not ended names the claim. The pod that fills it does not count."""
-    return claim in read_mounted(pod)
-
-
 def _whole(value: object) -> int:
     """Another program's number; 0 for what is none."""
     return value if isinstance(value, int) and value >= 0 else 0

@@ -11,6 +11,7 @@ from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.model import Phase as JobPhase
 from paddock.kube.datasets import MOUNTS_ANNOTATION, DatasetStatus, Phase, claim_name, format_size, read_status
 from paddock.kube.meta import (
+    PODS,
     Key,
     Manifest,
     Resource,
@@ -137,11 +138,15 @@ def explain_absence(name: str, namespace: str, known: Sequence[str] = ()) -> Phr
 
 
 def explain_in_use(users: Iterable[User]) -> Phrase | None:
-    """Why it cannot be deleted now: the jobs that use it and have not ended."""
-    holding = tuple(f"{each.resource.kind} {each.key.name}" for each in find_holding(users))
+    """Why it cannot be deleted now: the jobs and pods that use it and have not ended."""
+    holding = tuple(f"{_name_kind(each.resource)} {each.key.name}" for each in find_holding(users))
     if not holding:
         return None
     return phrase("it is used by {jobs}: end or delete what uses it first", jobs=Names(holding))
+
+
+def _name_kind(resource: Resource) -> str:
+    return "pod" if resource is PODS else resource.kind
 
 
 def explain_no_rerun(row: DatasetRow, *, copied: bool) -> Phrase | None:

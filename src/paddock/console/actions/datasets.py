@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from paddock.console.addresses import DATASET, address_of_dataset
 from paddock.console.page_context import Action, Missing, PageContext, Redirect
-from paddock.datasets.users import User, find_users
+from paddock.datasets.users import User, find_users, read_pod
 from paddock.jobs.apis.registry import KINDS
-from paddock.kube.datasets import mounts_claim
 from paddock.kube.errors import Conflict, Forbidden, NotFound
-from paddock.kube.meta import DATASETS, PODS, Manifest, name_of
+from paddock.kube.meta import DATASETS, PODS, Manifest, Resource
 from paddock.views.datasets import (
     DatasetRow,
     explain_absence,
@@ -18,7 +17,7 @@ from paddock.views.datasets import (
     read_dataset_row,
     read_use,
 )
-from paddock.words.phrases import Names, Phrase, phrase
+from paddock.words.phrases import Phrase, phrase
 
 
 async def rerun(page: PageContext, posted: Mapping[str, str]) -> Redirect | Phrase:
@@ -34,13 +33,8 @@ async def delete(page: PageContext, posted: Mapping[str, str]) -> Redirect | Phr
     row = await _fetch(page)
     if posted.get("name", "").strip() != row.key.name:
         return phrase("nothing was deleted: type {name}, the name of the dataset, to delete it", name=row.key.name)
-    users = find_users([row.status], await _fetch_uses(page, row.key.namespace), ()).get(row.key, [])
-    if why := explain_in_use(users):
+    if why := explain_in_use(await _fetch_users(page, row)):
         return phrase("dataset {name} was not deleted: {why}", name=row.key.name, why=why)
-    if pods := [name_of(each) for each in await _fetch_pods(page, row)]:
-        return phrase(
-            "dataset {name} was not deleted: it is mounted by pod {pods}", name=row.key.name, pods=Names(tuple(pods))
-        )
     try:
         await page.api.delete(DATASETS, *row.key, uid=posted.get("uid", "") or row.uid)
     except NotFound:
@@ -61,25 +55,19 @@ async def _fetch(page: PageContext) -> DatasetRow:
         raise Missing(explain_absence(name, namespace)) from None
 
 
-async def _fetch_uses(page: PageContext, namespace: str) -> list[User]:
-    """Of kinds that are served and that the reader may see: a finalizer keeps it while anything else mounts it."""
-    found = []
-    for kind in KINDS:
-        try:
-            listed = await page.api.list(kind, namespace)
-        except (NotFound, Forbidden):
-            continue
-        found += [read_use(kind, each) for each in listed.items]
-    return found
+async def _fetch_users(page: PageContext, row: DatasetRow) -> Sequence[User]:
+    """Of what is served and what the reader may see: a finalizer keeps it while any other pod mounts it."""
+    listed = {kind: await _list(page, kind, row.key.namespace) for kind in (*KINDS, PODS)}
+    pods = [read_pod(PODS, each) for each in listed.pop(PODS)]
+    jobs = [read_use(kind, each) for kind, manifests in listed.items() for each in manifests]
+    return find_users([row.status], jobs, pods).get(row.key, ())
 
 
-async def _fetch_pods(page: PageContext, row: DatasetRow) -> list[Manifest]:
-    """Those that mount it and have not ended, of any job and of none; for who may not see pods, none."""
+async def _list(page: PageContext, resource: Resource, namespace: str) -> Sequence[Manifest]:
     try:
-        listed = await page.api.list(PODS, row.key.namespace)
+        return (await page.api.list(resource, namespace)).items
     except (NotFound, Forbidden):
-        return []
-    return [each for each in listed.items if mounts_claim(each, row.status.claim)]
+        return ()
 
 
 ACTIONS = (Action("rerun", f"{DATASET}/rerun", rerun), Action("delete", f"{DATASET}/delete", delete))

@@ -1,4 +1,4 @@
-"""One dataset: what is there and where, how far it is, which jobs use it; fetching it again and removing it."""
+"""One dataset: what is there and where, how far it is, who uses it; fetching it again and removing it."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from paddock.console.screens.datasets import (
     error_of,
     explain_error,
     list_topics_of,
-    read_uses,
+    list_users,
     write_command,
 )
 from paddock.datasets.options import OPTIONS
 from paddock.datasets.sources import show_source
-from paddock.datasets.users import User, find_users
-from paddock.kube.meta import DATASETS, EVENTS
+from paddock.datasets.users import User
+from paddock.kube.meta import DATASETS, EVENTS, PODS
 from paddock.views.datasets import (
     DatasetRow,
     explain_absence,
@@ -48,7 +48,7 @@ def list_topics(path: Mapping[str, str], _query: Mapping[str, str]) -> Sequence[
 async def build(page: PageContext) -> Mapping[str, Any]:
     row = find_dataset(page)
     namespace = row.key.namespace
-    users = find_users([row.status], read_uses(page, namespace), ()).get(row.key, [])
+    users = list_users(page, [row], namespace).get(row.key, [])
     events = build_event_rows(each for each in page.objects(Topic(EVENTS, namespace)) if is_about_dataset(each, row))
     copied = show_source(row.uri).copied
     return {
@@ -107,13 +107,9 @@ def _show(source: Mapping[str, Any], name: str) -> str:
     return ", ".join(map(str, value)) if isinstance(value, list) else str(value or "")
 
 
-def _show_user(use: User) -> Mapping[str, Any]:
-    return {
-        "name": use.key.name,
-        "kind": use.resource.kind,
-        "phase": use.phase,
-        "address": address_of_job(use.resource, *use.key),
-    }
+def _show_user(user: User) -> Mapping[str, Any]:
+    address = "" if user.resource is PODS else address_of_job(user.resource, *user.key)
+    return {"name": user.key.name, "kind": user.resource.kind, "phase": user.phase, "address": address}
 
 
 def _show_event(page: PageContext, event: EventRow) -> Mapping[str, Any]:

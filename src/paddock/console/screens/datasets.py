@@ -1,9 +1,9 @@
-"""The list of datasets: what is there, how far the others are, and how many jobs use each; those with trouble first."""
+"""The list of datasets: what is there, how far the others are, and who uses each; those with trouble first."""
 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from paddock.console.addresses import address_of_dataset
@@ -11,11 +11,11 @@ from paddock.console.feed import Cache, Topic
 from paddock.console.page_context import PageContext, Screen
 from paddock.console.screens.listed import link_to
 from paddock.datasets.sources import show_source
-from paddock.datasets.users import User, find_holding, find_users
+from paddock.datasets.users import User, find_holding, find_users, read_pod
 from paddock.jobs.apis.registry import KINDS
 from paddock.kube.datasets import Phase, format_size
 from paddock.kube.errors import ApiError, Forbidden, NotFound
-from paddock.kube.meta import DATASETS
+from paddock.kube.meta import DATASETS, PODS, Key
 from paddock.views.datasets import (
     DatasetRow,
     order_datasets,
@@ -34,8 +34,8 @@ def list_topics(_path: Mapping[str, str], query: Mapping[str, str]) -> Sequence[
 
 
 def list_topics_of(namespace: str) -> list[Topic]:
-    """The datasets first, then the jobs that may use them. `namespace`: empty for all."""
-    return [Topic(DATASETS, namespace), *(Topic(each, namespace) for each in KINDS)]
+    """The datasets, and the jobs and pods that may use them. `namespace`: empty for all."""
+    return [Topic(DATASETS, namespace), Topic(PODS, namespace), *(Topic(each, namespace) for each in KINDS)]
 
 
 async def build(page: PageContext) -> Mapping[str, Any]:
@@ -44,7 +44,7 @@ async def build(page: PageContext) -> Mapping[str, Any]:
     found = page.read(Topic(DATASETS, namespace), read_dataset_row)
     shown = order_datasets(row for row in found if text.lower() in f"{row.key.namespace}/{row.key.name}".lower())
     part = choose_part(page.query.get("page", ""), len(shown), ON_A_PAGE)
-    users = find_users((row.status for row in shown), read_uses(page, namespace), ())
+    users = list_users(page, shown, namespace)
     hidden = isinstance(error, Forbidden)
     return {
         "rows": [build_row(page, row, users.get(row.key, [])) for row in cut_part(shown, part)],
@@ -73,13 +73,14 @@ def explain_error(page: PageContext, error: ApiError) -> Phrase:
     return phrase("this cluster has no datasets; an administrator adds them: {command}", command=command)
 
 
-def read_uses(page: PageContext, namespace: str) -> list[User]:
-    """Of the jobs that this reader may see."""
-    return [use for topic in list_topics_of(namespace)[1:] for use in page.read(topic, read_use)]
+def list_users(page: PageContext, rows: Iterable[DatasetRow], namespace: str) -> Mapping[Key, Sequence[User]]:
+    """By dataset, of the jobs and pods that this reader may see."""
+    jobs = [use for kind in KINDS for use in page.read(Topic(kind, namespace), read_use)]
+    return find_users((row.status for row in rows), jobs, page.read(Topic(PODS, namespace), read_pod))
 
 
 def build_row(page: PageContext, row: DatasetRow, users: Sequence[User]) -> Mapping[str, Any]:
-    status, source = row.status, show_source(row.uri)
+    status, source, holding = row.status, show_source(row.uri), find_holding(users)
     return {
         "name": status.name,
         "namespace": status.namespace,
@@ -93,7 +94,8 @@ def build_row(page: PageContext, row: DatasetRow, users: Sequence[User]) -> Mapp
         "size": format_size(row.size) if row.size else "",
         "files": status.files or None,
         "created": row.created,
-        "users": len(find_holding(users)),
+        "jobs": sum(each.resource is not PODS for each in holding),
+        "pods": sum(each.resource is PODS for each in holding),
     }
 
 
