@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from paddock.console.server import HEALTH
+from paddock.console.token_sign_in import HEALTH
 from paddock.install.console import build_console
 from paddock.install.deployment import EXAMPLE_IMAGE, Installation, Scope, build_operator
 from paddock.install.rights import LEASE, Where, allows, build_rights, build_rules

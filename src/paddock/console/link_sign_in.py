@@ -12,8 +12,14 @@ from collections.abc import Callable, Mapping
 
 from aiohttp import web
 
-from paddock.console.sign_in_limit import SignInLimit, name_peer
-from paddock.console.tickets import Ticket, make_link, read_ticket
+from paddock.console.addresses import SIGN_IN, read_next
+from paddock.console.answers import with_retry_after
+from paddock.console.backend import Identity
+from paddock.console.page_context import Missing
+from paddock.console.sign_in import Pages
+from paddock.console.sign_in_limit import SignInLimit, TooManySignIns, name_peer
+from paddock.console.signed_in import SignedIn
+from paddock.console.tickets import Ticket, read_ticket
 from paddock.kube.times import Moment
 
 
@@ -35,15 +41,42 @@ class UsedTickets:
 
 
 class LinkSignIn:
-    """`key` signs them."""
+    """A `sign_in.SignIn` of one reader. `key` signs the links."""
 
-    def __init__(self, key: bytes, used_tickets: UsedTickets, limit: SignInLimit) -> None:
+    probes = frozenset[str]()
+
+    def __init__(
+        self, key: bytes, used_tickets: UsedTickets, limit: SignInLimit, signed_in: SignedIn, pages: Pages
+    ) -> None:
         self._key, self._used_tickets, self._limit = key, used_tickets, limit
+        self._signed_in, self._pages = signed_in, pages
 
-    def make(self, now: Moment, path: str = "/") -> str:
-        return make_link(self._key, now, path)
+    def add_routes(self, router: web.UrlDispatcher) -> None:
+        router.add_get(SIGN_IN, self._enter)
 
-    def take(self, request: web.Request) -> bool:
+    def refuse(self, request: web.Request) -> web.Response:
+        return self._pages.notice(request, 401, Missing(self._pages.ended))
+
+    def link_again(self, request: web.Request) -> str:
+        """None: whoever started the console prints a new link."""
+        return ""
+
+    async def expel(self, request: web.Request) -> web.Response | None:
+        """Never: the API is asked with the rights of who started the console."""
+        return None
+
+    async def _enter(self, request: web.Request) -> web.Response:
+        if not request.query.get("token") or request.method == "HEAD":  # who previews a link does not use it
+            return self._pages.notice(request, 200)
+        try:
+            if not self._take(request):
+                return self._pages.notice(request, 401)
+        except TooManySignIns as error:
+            return with_retry_after(self._pages.notice(request, 429, Missing(error.said)), error.seconds)
+        following = read_next(request.query.get("next", ""))  # the token leaves the address
+        return await self._signed_in.begin(request, Identity(), following)
+
+    def _take(self, request: web.Request) -> bool:
         """Whether the link is good; it is used up by that. Raises `TooManySignIns`, which no link does that is good: a
         signature cannot be guessed, and whatever else runs on this machine keeps its user out else."""
         now = time.time()

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from urllib.parse import quote
 
 from aiohttp import web
 
@@ -18,31 +17,29 @@ from paddock.console.actions.registry import ACTIONS
 from paddock.console.addresses import (
     CLUSTERS,
     SESSIONS,
-    SIGN_IN,
     SIGN_OUT,
     STATIC,
     address_of_cluster,
     is_public,
-    read_next,
 )
-from paddock.console.answers import list_typed, pack, read_form, say_healthy, serve_static, with_retry_after
+from paddock.console.answers import list_typed, pack, read_form, serve_static
 from paddock.console.backend import Backend, Identity
-from paddock.console.bounds import Full, OpenPages
+from paddock.console.bounds import OpenPages
 from paddock.console.feed import Feed
 from paddock.console.link_sign_in import LinkSignIn, UsedTickets
-from paddock.console.page_context import Action, Missing, Screen
+from paddock.console.page_context import Action, Screen
 from paddock.console.preferences import keep_preferences
 from paddock.console.routes import Routes, add_routes
 from paddock.console.screens.registry import SCREENS
 from paddock.console.sessions import Sessions
-from paddock.console.sign_in_limit import SignInLimit, TooManySignIns
+from paddock.console.sign_in import SignIn
+from paddock.console.sign_in_limit import SignInLimit
 from paddock.console.signed_in import SESSION, SignedIn
-from paddock.console.token_sign_in import NOT_PRIVATE, TokenSignIn
+from paddock.console.tickets import make_link
+from paddock.console.token_sign_in import TokenSignIn
 from paddock.kube.api import Api
 from paddock.kube.errors import Unauthorized
-from paddock.words.phrases import Phrase
 
-HEALTH = "/healthz"
 _WITHIN = SESSIONS + "{place}"
 
 _Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
@@ -72,30 +69,25 @@ class Console:
     ) -> None:
         self.backend = backend
         self.last_request = time.time()
-        self._hosts = hosts
-        limit = limit or SignInLimit()
-        self._link_sign_in = LinkSignIn(key, used_tickets or UsedTickets({}), limit)
-        self._token_sign_in = (
-            TokenSignIn(backend.token_login, limit, behind_tls=behind_tls) if backend.token_login else None
-        )
+        self._hosts, self._key = hosts, key
         self._signed_in = SignedIn(backend.token_login, self._forget, behind_tls=behind_tls, sessions=sessions)
         self._open_pages, self._clock = open_pages or OpenPages(), clock
         self._routes = Routes(
             backend, self._signed_in, self._open_pages, clock, screens=screens, actions=actions, build_feed=build_feed
         )
         self._clusters: dict[str, Routes] = {}
+        self._sign_in = self._choose_sign_in(used_tickets or UsedTickets({}), limit or SignInLimit(), behind_tls)
         self.application = web.Application(middlewares=[self._guard], client_max_size=2 * 2**20)
-        self._add_public()
+        self._sign_in.add_routes(self.application.router)
+        self.application.router.add_get(STATIC + "{digest}/{name}", serve_static)
         self.application.router.add_post(_WITHIN + SIGN_OUT, self._sign_out)
         add_routes(self.application.router, _WITHIN, self._routes, lambda _: self._routes)
 
-    def _add_public(self) -> None:
-        router = self.application.router
-        router.add_get(SIGN_IN, self._sign_in)
-        if self._token_sign_in:
-            router.add_post(SIGN_IN, self._enter)
-            router.add_get(HEALTH, say_healthy)
-        router.add_get(STATIC + "{digest}/{name}", serve_static)
+    def _choose_sign_in(self, used_tickets: UsedTickets, limit: SignInLimit, behind_tls: bool) -> SignIn:
+        """By token where the backend has a login of tokens, else by link."""
+        if login := self.backend.token_login:
+            return TokenSignIn(login, limit, self._signed_in, self._routes, behind_tls=behind_tls)
+        return LinkSignIn(self._key, used_tickets, limit, self._signed_in, self._routes)
 
     def add_clusters(self, backends: Mapping[str, Backend]) -> None:
         """The pages of several clusters, by context, each by a backend of its own."""
@@ -110,7 +102,7 @@ class Console:
 
     def make_link(self, now: float, path: str = "/") -> str:
         """The address, without host, that signs in once and goes on to `path`."""
-        return self._link_sign_in.make(now, path)
+        return make_link(self._key, now, path)
 
     @property
     def streams(self) -> int:
@@ -153,10 +145,10 @@ class Console:
         return answer
 
     async def _explain(self, request: web.Request, error: Exception) -> web.StreamResponse:
-        if self._token_sign_in and isinstance(error, Unauthorized) and SESSION in request:
-            await self._signed_in.expel(request[SESSION].identity)
-            del request[SESSION]
-            return self._ask_for_token(request, 401, self._routes.ended)
+        if isinstance(error, Unauthorized) and SESSION in request:
+            answer = await self._sign_in.expel(request)
+            if answer is not None:
+                return answer
         try:
             routes = self._find(request)
         except web.HTTPNotFound:
@@ -165,7 +157,7 @@ class Console:
 
     async def _admit(self, request: web.Request, handler: _Handler) -> web.StreamResponse:
         await self._signed_in.prune()
-        if self._token_sign_in and request.path == HEALTH:  # a kubelet asks by the address of the pod
+        if request.path in self._sign_in.probes:  # before the check of hosts: a kubelet knows none of them
             return await handler(request)
         if not security.is_host_served(request.headers.get("Host", ""), self._hosts):
             raise web.HTTPMisdirectedRequest
@@ -185,52 +177,9 @@ class Console:
         """Nobody is signed in. What a form was sent with is shown: nothing is lost."""
         if request.method == "POST":
             typed, said = list_typed(await read_form(request)), self._routes.page_for(request).say(self._routes.ended)
-            again = f"{SIGN_IN}?next={quote(read_next(str(request.rel_url)))}" if self._token_sign_in else ""
-            return self._routes.render(request, "lost.html", 401, {"typed": typed, "said": said, "again": again})
-        if self._token_sign_in:
-            return self._ask_for_token(request, 401, self._routes.ended if self._signed_in.had(request) else None)
-        return self._routes.notice(request, 401, Missing(self._routes.ended))
-
-    # -- sign-in
-
-    async def _enter(self, request: web.Request) -> web.StreamResponse:
-        assert self._token_sign_in
-        posted = await read_form(request)
-        following = read_next(posted.get("next", ""))
-        try:
-            entered = await self._token_sign_in.enter(request, posted.get("token", "").strip())
-            if not isinstance(entered, Phrase):
-                return await self._signed_in.begin(request, entered, following)
-        except TooManySignIns as error:
-            return with_retry_after(self._ask_for_token(request, 429, error.said, following), error.seconds)
-        except Full as error:
-            return self._ask_for_token(request, error.status, error.said, following)
-        return self._ask_for_token(request, 401, entered, following)
-
-    def _ask_for_token(
-        self, request: web.Request, status: int, said: Phrase | None, following: str = ""
-    ) -> web.Response:
-        """The page where a reader signs in, and then goes on to `following`, else to what was asked for."""
-        assert self._token_sign_in
-        following = following or read_next(str(request.rel_url))
-        is_private = self._token_sign_in.is_private(request)
-        why = said if is_private else NOT_PRIVATE
-        told = self._routes.page_for(request).say(why) if why else ""
-        built = {"why": told, "is_private": is_private, "following": following}
-        return self._routes.render(request, "sign_in.html", status, built)
-
-    async def _sign_in(self, request: web.Request) -> web.StreamResponse:
-        if self._token_sign_in:
-            return self._ask_for_token(request, 200, None, read_next(request.query.get("next", "")))
-        if not request.query.get("token") or request.method == "HEAD":  # who previews a link does not use it
-            return self._routes.notice(request, 200)
-        try:
-            if not self._link_sign_in.take(request):
-                return self._routes.notice(request, 401)
-        except TooManySignIns as error:
-            return with_retry_after(self._routes.notice(request, 429, Missing(error.said)), error.seconds)
-        following = read_next(request.query.get("next", ""))  # the token leaves the address
-        return await self._signed_in.begin(request, Identity(), following)
+            built = {"typed": typed, "said": said, "again": self._sign_in.link_again(request)}
+            return self._routes.render(request, "lost.html", 401, built)
+        return self._sign_in.refuse(request)
 
     async def _sign_out(self, request: web.Request) -> web.StreamResponse:
         return await self._signed_in.end(request, request[SESSION])

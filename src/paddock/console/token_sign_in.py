@@ -6,15 +6,22 @@ plain HTTP a token is taken only from this machine, as through `kubectl port-for
 
 from __future__ import annotations
 
+from urllib.parse import quote
+
 from aiohttp import web
 
 from paddock.console import security
+from paddock.console.addresses import SIGN_IN, read_next
+from paddock.console.answers import read_form, say_healthy, with_retry_after
 from paddock.console.backend import Identity, TokenLogin
-from paddock.console.sign_in_limit import SignInLimit, name_peer
-from paddock.console.signed_in import is_https
+from paddock.console.bounds import Full
+from paddock.console.sign_in import Pages
+from paddock.console.sign_in_limit import SignInLimit, TooManySignIns, name_peer
+from paddock.console.signed_in import SESSION, SignedIn, is_https
 from paddock.kube.errors import ApiError, Unauthorized
 from paddock.words.phrases import Foreign, Phrase, phrase
 
+HEALTH = "/healthz"
 LONGEST_TOKEN = 16 * 2**10
 """Bytes: an API server takes no longer header."""
 
@@ -25,15 +32,68 @@ ENDED = phrase(
 
 
 class TokenSignIn:
-    """`behind_tls`: a proxy that ends TLS stands before the console and says so (X-Forwarded-Proto)."""
+    """A `sign_in.SignIn` of many readers. `behind_tls`: a proxy that ends TLS stands before the console and says so
+    (X-Forwarded-Proto)."""
 
-    def __init__(self, token_login: TokenLogin, limit: SignInLimit, *, behind_tls: bool = False) -> None:
+    probes = frozenset({HEALTH})
+
+    def __init__(
+        self,
+        token_login: TokenLogin,
+        limit: SignInLimit,
+        signed_in: SignedIn,
+        pages: Pages,
+        *,
+        behind_tls: bool = False,
+    ) -> None:
         self._token_login, self._limit, self._behind_tls = token_login, limit, behind_tls
+        self._signed_in, self._pages = signed_in, pages
 
-    async def enter(self, request: web.Request, token: str) -> Identity | Phrase:
+    def add_routes(self, router: web.UrlDispatcher) -> None:
+        router.add_get(SIGN_IN, self._show)
+        router.add_post(SIGN_IN, self._enter)
+        router.add_get(HEALTH, say_healthy)
+
+    def refuse(self, request: web.Request) -> web.Response:
+        return self._ask(request, 401, ENDED if self._signed_in.had(request) else None)
+
+    def link_again(self, request: web.Request) -> str:
+        return f"{SIGN_IN}?next={quote(read_next(str(request.rel_url)))}"
+
+    async def expel(self, request: web.Request) -> web.Response | None:
+        await self._signed_in.expel(request[SESSION].identity)
+        del request[SESSION]
+        return self._ask(request, 401, ENDED)
+
+    async def _show(self, request: web.Request) -> web.Response:
+        return self._ask(request, 200, None, read_next(request.query.get("next", "")))
+
+    async def _enter(self, request: web.Request) -> web.Response:
+        posted = await read_form(request)
+        following = read_next(posted.get("next", ""))
+        try:
+            entered = await self._find_reader(request, posted.get("token", "").strip())
+            if not isinstance(entered, Phrase):
+                return await self._signed_in.begin(request, entered, following)
+        except TooManySignIns as error:
+            return with_retry_after(self._ask(request, 429, error.said, following), error.seconds)
+        except Full as error:
+            return self._ask(request, error.status, error.said, following)
+        return self._ask(request, 401, entered, following)
+
+    def _ask(self, request: web.Request, status: int, said: Phrase | None, following: str = "") -> web.Response:
+        """The page where a reader signs in, and then goes on to `following`, else to what was asked for."""
+        following = following or read_next(str(request.rel_url))
+        is_private = self._is_private(request)
+        why = said if is_private else NOT_PRIVATE
+        told = self._pages.page_for(request).say(why) if why else ""
+        built = {"why": told, "is_private": is_private, "following": following}
+        return self._pages.render(request, "sign_in.html", status, built)
+
+    async def _find_reader(self, request: web.Request, token: str) -> Identity | Phrase:
         """Whose the token is, or why nobody is let in. Raises `TooManySignIns` before the API is asked: each token is a
         request to it."""
-        if not self.is_private(request):
+        if not self._is_private(request):
             return NOT_PRIVATE
         if not token or len(token) > LONGEST_TOKEN:
             return phrase("that is no token: paste the whole of it, as the command prints it")
@@ -48,7 +108,7 @@ class TokenSignIn:
         self._limit.give_back(peer)
         return identity
 
-    def is_private(self, request: web.Request) -> bool:
+    def _is_private(self, request: web.Request) -> bool:
         """Whether nobody between the browser and this process can read a token."""
         host, peer = request.headers.get("Host", ""), request.remote or ""
         return is_https(request, behind_tls=self._behind_tls) or security.is_on_this_machine(host, peer)
