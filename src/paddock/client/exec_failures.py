@@ -24,13 +24,15 @@ _LINES, _COLUMNS = 5, 300
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """`code`: of exit; negative: the signal. `errors`: the end of standard error; None if it went to the user's own.
-    `stopped`: which limit ended the run."""
+    """A run of a plug-in that has ended."""
 
     code: int
+    """Of exit; negative: the signal."""
     output: bytes = field(default=b"", repr=False)
     errors: bytes | None = field(default=None, repr=False)
+    """The end of standard error; None if it went to the user's own."""
     stopped: Literal["", "seconds", "bytes"] = ""
+    """Which limit ended the run."""
 
 
 def explain_missing(plugin: ExecPlugin) -> PluginError:

@@ -27,19 +27,22 @@ MODES: Mapping[str, Mode] = {"Never": "Never", "IfAvailable": "IfAvailable", "Al
 
 @dataclass(frozen=True, slots=True)
 class ExecPlugin:
-    """`command`: a name for PATH, or an absolute path. `file`, `user`: whose plug-in it is, for messages. `cluster`:
-    what the plug-in is told of the cluster, as JSON values; None where the kubeconfig does not ask for it. Arguments
-    and environment may have secrets and are never printed."""
+    """The program that gives the credential of a user. Its arguments and environment may have secrets and are never
+    printed."""
 
     command: str
+    """A name for PATH, or an absolute path."""
     api_version: str
     mode: Mode
     file: str
+    """The kubeconfig that names it, for messages."""
     user: str
+    """Whose plug-in it is, for messages."""
     args: tuple[str, ...] = field(default=(), repr=False)
     environment: tuple[tuple[str, str], ...] = field(default=(), repr=False)
     hint: str = ""
     cluster: Mapping[str, Any] | None = field(default=None, repr=False, hash=False)
+    """What the plug-in is told of the cluster, as JSON values; None where the kubeconfig does not ask for it."""
 
     @property
     def who(self) -> Said:

@@ -30,13 +30,13 @@ _SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """One cluster, user and namespace. Certificates are PEM. `source`: file and context, for messages. `plugin`: the
-    program that gives the credential; None where the kubeconfig has one itself, which then wins, as in client-go."""
+    """One cluster, user and namespace. Certificates are PEM."""
 
     server: str
     namespace: str = "default"
     context: str = ""
     source: str = ""
+    """File and context, for messages."""
     ca: str | None = field(default=None, repr=False)
     insecure: bool = False
     server_name: str | None = None
@@ -45,6 +45,8 @@ class Config:
     token: str = field(default="", repr=False)
     token_file: Path | None = None
     plugin: ExecPlugin | None = None
+    """The program that gives the credential; None where the kubeconfig has one itself, which then wins, as in
+    client-go."""
     proxy: str | None = None
     impersonate: str = ""
     impersonate_groups: tuple[str, ...] = ()

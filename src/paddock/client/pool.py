@@ -68,13 +68,13 @@ class Answer(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """Where a server listens. `prefix`: what its paths begin with; `name`: what its certificate has."""
+    """Where a server listens."""
 
     host: str
     port: int
     authority: str
-    prefix: str
-    name: str | None
+    prefix: str  # what its paths begin with
+    name: str | None  # what its certificate has
 
 
 def read_address(server: str, name: str | None = None) -> Address:

@@ -30,18 +30,16 @@ _FIRST_WAIT, _LONGEST_WAIT = 1.0, 60.0
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """What is known at one moment. `obtained`: when the credential came; `rejected`: the server answered it with 401;
-    `accepted`: it took this one or one before it. `failures`, `rejections`: runs without a credential, and
-    credentials that the server did not take, in a row; `tried`: the end of the last run; `error`: of the last run."""
+    """What is known at one moment."""
 
     credential: Credential | None = None
-    obtained: Moment = 0.0
-    rejected: bool = False
-    accepted: bool = False
-    failures: int = 0
-    rejections: int = 0
-    tried: Moment = 0.0
-    error: PluginError | None = None
+    obtained: Moment = 0.0  # when the credential came
+    rejected: bool = False  # the server answered it with 401
+    accepted: bool = False  # the server took this credential or one before it
+    failures: int = 0  # runs without a credential, in a row
+    rejections: int = 0  # credentials that the server did not take, in a row
+    tried: Moment = 0.0  # the end of the last run
+    error: PluginError | None = None  # of the last run
 
 
 class Decision(Enum):

@@ -16,15 +16,16 @@ from paddock.kube.meta import Resource
 
 @dataclass(eq=False, slots=True)
 class Watch:
-    """That of one follower, and of those that it begins after it. `heard`: when its server last sent something;
-    `refused_since`: since when the server refuses what it once granted. Both by a monotonic clock. `why`: its
-    answer."""
+    """The watch of one follower, and of those that it begins after it."""
 
     resource: Resource
     namespace: str
     heard: float
+    """When its server last sent something, by a monotonic clock."""
     refused_since: float | None = None
+    """Since when the server refuses what it once granted, by a monotonic clock."""
     why: str = ""
+    """The server's answer."""
 
 
 class Watches:

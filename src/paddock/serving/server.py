@@ -39,15 +39,18 @@ _log = logging.getLogger("paddock.serving")
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Seconds, and `connections` at once (0: by the files that the process may have open). `head`: for a TLS handshake,
-    and as long again for the head of the first request; for that of each further one from its first byte. `body`:
-    without a byte of a body. `idle`: between requests; longer than the 90 s for which Go's clients, such as kubectl and
-    the API server, keep a connection, so that they let it go and not the server under them."""
+    """How long a client may take, in seconds, and how many may be connected."""
 
     head: float = 10.0
+    """Time for a TLS handshake, and as long again for the head of the first request; for that of each further one from
+    its first byte."""
     body: float = 30.0
+    """Time without a byte of a body."""
     idle: float = 120.0
+    """Time between requests; longer than the 90 s for which Go's clients, such as kubectl and the API server, keep a
+    connection, so that they let it go and not the server under them."""
     connections: int = 0
+    """How many at once; 0: by the files that the process may have open."""
 
 
 LIMITS = Limits()

@@ -28,12 +28,12 @@ _PEM = re.compile(r"-----BEGIN CERTIFICATE-----.*?-----END CERTIFICATE-----", re
 
 @dataclass(frozen=True, slots=True)
 class Certificate:
-    """`pem` and `key` are PEM. `made`, `ends`: the life that `renewal_due` divides."""
+    """The certificate of the webhook, with its key."""
 
-    pem: str
-    key: str = field(repr=False)
-    made: datetime
-    ends: datetime
+    pem: str  # PEM
+    key: str = field(repr=False)  # PEM
+    made: datetime  # when its life begins, which `renewal_due` divides
+    ends: datetime  # when its life is over
 
 
 def name_service(service: str, namespace: str) -> tuple[str, ...]:

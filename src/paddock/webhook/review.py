@@ -43,14 +43,15 @@ class BadReview(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """The part of an AdmissionReview's request that decides. `old`: None for a CREATE. `namespace`: that of the
-    request, which the manifest of a job that is created may lack; empty: that of the manifest."""
+    """The part of an AdmissionReview's request that decides."""
 
     uid: str
     operation: str
     new: Manifest
     old: Manifest | None = None
+    """None for a CREATE."""
     namespace: str = ""
+    """That of the request, which the manifest of a job that is created may lack; empty: that of the manifest."""
 
 
 def read_review(body: bytes) -> Request:

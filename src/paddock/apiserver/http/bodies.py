@@ -14,11 +14,11 @@ _BODY_SECONDS = 60.0
 
 
 class Body(NamedTuple):
-    """`value`: of JSON; `size`: bytes that were sent."""
+    """What a request brings."""
 
-    value: Any
-    warnings: tuple[str, ...]
-    size: int
+    value: Any  # of JSON
+    warnings: tuple[str, ...]  # fields that it has twice
+    size: int  # bytes that were sent
 
 
 def expected_size(request: web.Request) -> int:

@@ -104,10 +104,10 @@ def read_revision(query: Mapping[str, str]) -> int:
 
 @dataclass(frozen=True, slots=True)
 class WatchOptions:
-    """`revision` 0 starts with the current objects. `timeout` in seconds; None: the server's limit."""
+    """What a watch asks for."""
 
-    revision: int
-    timeout: int | None
+    revision: int  # 0 starts with the current objects
+    timeout: int | None  # in seconds; None: the server's limit
     bookmarks: bool
     initial_events: bool
     initial_events_end: bool

@@ -17,12 +17,11 @@ from paddock.kube.meta import Manifest
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """What a list says of itself once its last object is known. `token`: where the next page begins, if there is one;
-    `remaining` is None if only reading further objects would tell."""
+    """What a list says of itself once its last object is known."""
 
     revision: int = 0
-    token: str = ""
-    remaining: int | None = None
+    token: str = ""  # where the next page begins, if there is one
+    remaining: int | None = None  # None if only reading further objects would tell
 
     def metadata(self) -> Manifest:
         meta: Manifest = {"resourceVersion": str(self.revision)}
@@ -42,12 +41,11 @@ class Page:
 
 
 class Piece(NamedTuple):
-    """A part of a page that is read in one go. `last`: the last key that was looked at; the last piece has the page's
-    `ending`."""
+    """A part of a page that is read in one go."""
 
     items: list[Stored]
-    ending: Ending | None = None
-    last: tuple[str, str] | None = None
+    ending: Ending | None = None  # of the page; the last piece has it
+    last: tuple[str, str] | None = None  # the last key that was looked at
 
 
 def bodies(items: Iterable[Stored], version: str) -> list[bytes]:

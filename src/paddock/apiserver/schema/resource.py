@@ -17,13 +17,12 @@ VERBS = ("create", "delete", "deletecollection", "get", "list", "patch", "update
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One column of `kubectl get`. `path` is a JSONPath as in a CRD (`.status.phase`); `type` one of string, integer,
-    number, boolean, date (shown as an age); `priority` 0 is always shown, others with `-o wide`."""
+    """One column of `kubectl get`."""
 
     name: str
-    type: str
-    path: str
-    priority: int = 0
+    type: str  # string, integer, number, boolean, or date (shown as an age)
+    path: str  # a JSONPath as in a CRD (`.status.phase`)
+    priority: int = 0  # 0 is always shown, others with `-o wide`
     format: str = ""
     description: str = ""
 
@@ -33,24 +32,20 @@ AGE = Column("Age", "date", ".metadata.creationTimestamp")
 
 @dataclass(frozen=True, eq=False)
 class ServedResource:
-    """One kind in one version. Compared by identity: a changed CRD creates new ones.
-
-    `schema`: structural and self-contained. `scale`: the CRD's scale subresource (its three paths). `verbs`: fewer for
-    a kind whose objects are computed and not stored.
-    """
+    """One kind in one version. Compared by identity: a changed CRD creates new ones."""
 
     resource: Resource
     singular: str
     short_names: tuple[str, ...] = ()
     categories: tuple[str, ...] = ()
     subresources: frozenset[str] = frozenset()
-    schema: Mapping[str, Any] | None = None
+    schema: Mapping[str, Any] | None = None  # structural and self-contained
     columns: tuple[Column, ...] = ()
     custom: bool = False
     storage: bool = True
-    scale: Mapping[str, Any] | None = None
+    scale: Mapping[str, Any] | None = None  # the CRD's scale subresource (its three paths)
     list_kind: str = ""
-    verbs: tuple[str, ...] = VERBS
+    verbs: tuple[str, ...] = VERBS  # fewer for a kind whose objects are computed and not stored
 
     @property
     def computed(self) -> bool:
