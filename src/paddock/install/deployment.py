@@ -64,21 +64,24 @@ class Scope(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Installation:
-    """`watched`: the namespaces whose jobs are reconciled, empty for all. `old`: for Kubernetes before 1.16.
-    `datasets`: it fetches Datasets, in the image `datasets_image`, or in its own if that is empty. `shards`: into how
-    many parts the namespaces are shared out among all replicas; 1: one leads, the others stand by. `replicas`: of the
-    operator."""
+    """What is installed, and how."""
 
     namespace: str = NAMESPACE
     watched: tuple[str, ...] = (NAMESPACE,)
+    """The namespaces whose jobs are reconciled; empty for all."""
     image: str = EXAMPLE_IMAGE
     kinds: tuple[Resource, ...] = KINDS
     scope: Scope = Scope.CLUSTER
     old: bool = False
+    """For Kubernetes before 1.16."""
     datasets: bool = False
+    """It fetches Datasets."""
     datasets_image: str = ""
+    """The image that fetches them; empty: its own."""
     shards: int = 1
+    """Into how many parts the namespaces are shared out among all replicas; 1: one leads, the others stand by."""
     replicas: int = 1
+    """Of the operator."""
 
     @property
     def arguments(self) -> list[str]:

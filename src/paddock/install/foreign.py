@@ -31,12 +31,12 @@ _LABEL = "app.kubernetes.io/name"
 
 @dataclass(frozen=True, slots=True)
 class ForeignOperator:
-    """`name`, `image`: patterns; one of them matches. `kinds`: what it runs."""
+    """An operator of somebody else. Its name or its image matches."""
 
     title: Phrase | str
-    name: str
-    image: str
-    kinds: tuple[Resource, ...]
+    name: str  # a pattern
+    image: str  # a pattern
+    kinds: tuple[Resource, ...]  # what it runs
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,13 +48,13 @@ class Where(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Right:
-    """One right of RBAC. `request`: what the operator asks for with it; `name`: for the object of this name only."""
+    """One right of RBAC."""
 
     resource: Resource
     verbs: tuple[str, ...]
-    request: str
+    request: str  # what the operator asks for with it
     subresource: str = ""
-    name: str = ""
+    name: str = ""  # for the object of this name only
     where: Where = Where.JOBS
 
     @property

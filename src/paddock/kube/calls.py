@@ -29,18 +29,15 @@ class Listing(msgspec.Struct, frozen=True):
 
 
 class Call(msgspec.Struct, Generic[T_co], frozen=True):
-    """A call with a response of type `T_co`. The fields are those of Kubernetes' RequestInfo.
-
-    An empty `namespace` means all namespaces, or a cluster-scoped resource. `name` is empty for a list, and for a new
-    object that the server names. A `subresource` can be created, replaced or patched."""
+    """A call with a response of type `T_co`. The fields are those of Kubernetes' RequestInfo."""
 
     verb: ClassVar[str]
     """Kubernetes' name of the verb, as in RBAC and metrics."""
 
     resource: Resource
-    namespace: str = ""
-    name: str = ""
-    subresource: str = ""
+    namespace: str = ""  # empty for all namespaces, or a cluster-scoped resource
+    name: str = ""  # empty for a list, and for a new object that the server names
+    subresource: str = ""  # it can be created, replaced or patched
 
 
 class Get(Call[Manifest], frozen=True):
@@ -48,37 +45,39 @@ class Get(Call[Manifest], frozen=True):
 
 
 class List(Call[Listing], frozen=True, kw_only=True):
-    """`labels` and `fields` are selectors as kubectl writes them: `a=b,c!=d`, `metadata.name=x`. `keep`: the part of
-    each object that the caller reads. A client holds no more of it than a page: who creates objects chooses how large
-    they are and how many; an API in the same process may give the whole."""
+    """The objects of a kind."""
 
     verb = "list"
 
     labels: str = ""
+    """A selector as kubectl writes it: `a=b,c!=d`."""
     fields: str = ""
+    """A selector as kubectl writes it: `metadata.name=x`."""
     keep: Callable[[Manifest], Manifest] | None = None
+    """The part of each object that the caller reads. A client holds no more of it than a page: who creates objects
+    chooses how large they are and how many; an API in the same process may give the whole."""
 
 
 class Create(Call[Manifest], frozen=True, kw_only=True):
-    """`strict` refuses unknown and duplicate fields instead of dropping them (fieldValidation=Strict). `dry_run`
-    returns the object without storing it. With a `subresource`, `name` is that of its object (`pods/x/binding`)."""
+    """A new object. With a `subresource`, `name` is that of its object (`pods/x/binding`)."""
 
     verb = "create"
 
     manifest: Mapping[str, Any]
     strict: bool = False
+    """Refuse unknown and duplicate fields instead of dropping them (fieldValidation=Strict)."""
     dry_run: bool = False
+    """Return the object without storing it."""
 
 
 class Replace(Call[Manifest], frozen=True, kw_only=True):
-    """Guarded by the manifest's resourceVersion, if it has one: `Conflict` if the object has changed since. `strict`
-    and `dry_run` are those of `Create`."""
+    """Guarded by the manifest's resourceVersion, if it has one: `Conflict` if the object has changed since."""
 
     verb = "update"
 
     manifest: Mapping[str, Any]
-    strict: bool = False
-    dry_run: bool = False
+    strict: bool = False  # as that of `Create`
+    dry_run: bool = False  # as that of `Create`
 
 
 class Patch(Call[Manifest], frozen=True, kw_only=True):
@@ -92,10 +91,10 @@ class Patch(Call[Manifest], frozen=True, kw_only=True):
 
 
 class Delete(Call[None], frozen=True, kw_only=True):
-    """Guarded by `uid`: `Conflict` if another object has the name now. `grace`: a pod's grace period in seconds."""
+    """The end of an object."""
 
     verb = "delete"
 
-    uid: str = ""
-    grace: int | None = None
+    uid: str = ""  # guards it: `Conflict` if another object has the name now
+    grace: int | None = None  # a pod's grace period in seconds
     propagation: Propagation = "Background"

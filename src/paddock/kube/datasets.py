@@ -42,17 +42,21 @@ _PHASES = frozenset(Phase)
 
 @dataclass(frozen=True, slots=True)
 class DatasetStatus:
-    """What its readers need of a Dataset. `done` and `total`: bytes; `total` 0 if it is not known. `percent`: of the
-    bytes, else of the files; 0 if neither is known. `claim`: what pods mount. Where the status is of an older
-    generation of the spec, `phase` is PENDING and nothing else is known: nobody takes old files for new ones."""
+    """What its readers need of a Dataset."""
 
     namespace: str
     name: str
     phase: Phase
+    """PENDING where the status is of an older generation of the spec, and nothing else is known then: nobody takes old
+    files for new ones."""
     claim: str
+    """What pods mount."""
     percent: int = 0
+    """Of the bytes, else of the files; 0 if neither is known."""
     done: int = 0
+    """Bytes."""
     total: int = 0
+    """Bytes; 0 if it is not known."""
     files: int = 0
     message: str = ""
     retries: bool = False

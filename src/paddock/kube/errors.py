@@ -21,11 +21,11 @@ from paddock.kube.meta import Manifest
 
 @dataclass(frozen=True, slots=True)
 class FieldCause:
-    """One wrong field. `field`: its path (`spec.worker.replicas`); `reason`: Kubernetes' name (FieldValueInvalid)."""
+    """One wrong field."""
 
-    field: str
+    field: str  # its path (`spec.worker.replicas`)
     message: str
-    reason: str = "FieldValueInvalid"
+    reason: str = "FieldValueInvalid"  # Kubernetes' name of it
 
 
 class ApiError(Exception):

@@ -26,10 +26,10 @@ MARK_BYTES = _MARK.size
 
 @dataclass(frozen=True, slots=True)
 class Marks:
-    """`offsets` grow; `times` never go back."""
+    """When the parts of a log were printed."""
 
-    offsets: Sequence[int] = field(default_factory=lambda: array("q"))
-    times: Sequence[Moment] = field(default_factory=lambda: array("d"))
+    offsets: Sequence[int] = field(default_factory=lambda: array("q"))  # in bytes; they grow
+    times: Sequence[Moment] = field(default_factory=lambda: array("d"))  # they never go back
 
     def __len__(self) -> int:
         return len(self.offsets)

@@ -29,12 +29,11 @@ _SECRET_FIELDS = ("secret", "secretref", "secretkeyref")
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """A field by which a pod would act as `account`. `path`: below the spec of the pod; `name`: what stands there, the
-    account or the Secret of its token."""
+    """A field by which a pod would act as a service account."""
 
-    path: str
-    name: str
-    account: str
+    path: str  # below the spec of the pod
+    name: str  # what stands there, the account or the Secret of its token
+    account: str  # the service account
 
     @property
     def by_token(self) -> bool:

@@ -21,12 +21,12 @@ POD_METRICS = Resource(GROUP, "v1beta1", "PodMetrics", "pods")
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """`cpu`: cores, on average over the last `window` seconds before `at`. `memory`: bytes, at `at`."""
+    """What a container or pod uses."""
 
-    at: Moment
-    window: float
-    cpu: float
-    memory: float
+    at: Moment  # the moment of the measurement
+    window: float  # seconds before it
+    cpu: float  # cores, on average over the window
+    memory: float  # bytes, at that moment
 
 
 def read_usage(usage: Mapping[str, Any]) -> tuple[float, float]:

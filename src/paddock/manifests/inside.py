@@ -27,14 +27,13 @@ _KIND = re.compile(r"""["']?\bkind["']?\s*:\s*["']?(\w+)""")
 
 
 class Inside(NamedTuple):
-    """One embedded job. `path`: of the field that contains it; `line`: its first line, from 1; `is_text`: the field is
-    text."""
+    """One embedded job."""
 
     kind: str
     api_version: str
-    path: str
-    line: int
-    is_text: bool = False
+    path: str  # of the field that contains it
+    line: int  # its first line, from 1
+    is_text: bool = False  # the field is text
 
 
 def is_training(api_version: Any, kind: Any) -> bool:

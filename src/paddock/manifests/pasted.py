@@ -18,10 +18,10 @@ from paddock.words.sentences import told
 
 
 class Recognised(NamedTuple):
-    """`problem`: what the text is. `rest`: the part that is a manifest, with the other lines empty; "" without one."""
+    """What a pasted text is, where it is no manifest alone."""
 
-    problem: Problem
-    rest: str = ""
+    problem: Problem  # what the text is
+    rest: str = ""  # the part that is a manifest, with the other lines empty; "" without one
 
 
 class _Paste(NamedTuple):

@@ -21,12 +21,12 @@ _OF_SHELLS = ("envsubst", "shell", "sed")
 
 
 class _Place(NamedTuple):
-    """A placeholder in a value. `certain`: it is none of a shell; `wrong`: the field's own rule refuses the value."""
+    """A placeholder in a value."""
 
     path: str
     name: str
-    certain: bool
-    wrong: bool
+    certain: bool  # it is none of a shell
+    wrong: bool  # the field's own rule refuses the value
 
 
 def check_placeholders(manifest: Mapping[str, Any], wrong: Collection[str]) -> tuple[list[Problem], frozenset[str]]:

@@ -24,10 +24,10 @@ _STAGE = re.compile(r"try \d+ of \d+|^fetching")
 
 @dataclass(frozen=True, slots=True)
 class Shortage:
-    """What all nodes lack. `labels`: `gpu=a100`; `devices`: extended resources, `nvidia.com/gpu`."""
+    """What all nodes lack."""
 
-    labels: tuple[str, ...] = ()
-    devices: tuple[str, ...] = ()
+    labels: tuple[str, ...] = ()  # `gpu=a100`
+    devices: tuple[str, ...] = ()  # extended resources, `nvidia.com/gpu`
 
 
 def read_shortage(message: str) -> Shortage:

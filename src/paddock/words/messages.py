@@ -57,12 +57,12 @@ _WORD = re.compile(r"[A-Za-z]{2,}")
 
 
 class Template(NamedTuple):
-    """A text with placeholders: `fixed` parts around `names`, one more than there are names."""
+    """A text with placeholders."""
 
     one: str
     many: str
-    fixed: tuple[str, ...]
-    names: tuple[str, ...]
+    fixed: tuple[str, ...]  # the parts around the names, one more than there are names
+    names: tuple[str, ...]  # of the placeholders
     letters: int
 
 

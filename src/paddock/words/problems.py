@@ -13,22 +13,27 @@ from paddock.words.phrases import Phrase
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One problem, at a field path (`spec.worker.replicas`). `message`: in English; `said`: for every language. `line`
-    and `column`, from 1, if the text is known: of the field's name if `about_key`, else of its value. `code`: the
-    broken rule; code compares it, never a sentence. `lacks`: the path of the missing value, if that is not `path`."""
+    """One problem, at a field path."""
 
     path: str
+    """`spec.worker.replicas`."""
     message: str
+    """In English."""
     found: str = ""
     allowed: str = ""
     suggestion: str = ""
     severity: str = "error"
     line: int | None = None
+    """From 1, if the text is known: of the field's name if `about_key`, else of its value."""
     column: int | None = None
+    """As `line`."""
     about_key: bool = False
     said: Phrase | None = None
+    """For every language."""
     code: Code = Code.INVALID
+    """The broken rule; code compares it, never a sentence."""
     lacks: str = ""
+    """The path of the missing value, if that is not `path`."""
 
     @property
     def missing(self) -> str:

@@ -31,13 +31,12 @@ class Column(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class PodLabels:
-    """Group-specific labels and annotations of a rank's pod, by which the group's own tools find it. `selector`: the
-    subset of the labels that selects this pod only, for the rank's Service. `service`: the labels of that Service."""
+    """Group-specific labels and annotations of a rank's pod, by which the group's own tools find it."""
 
     labels: Mapping[str, str]
-    selector: Mapping[str, str]
+    selector: Mapping[str, str]  # selects this pod only, for the rank's Service
     annotations: Mapping[str, str] = field(default_factory=dict)
-    service: Mapping[str, str] = field(default_factory=dict)
+    service: Mapping[str, str] = field(default_factory=dict)  # labels of that Service
 
 
 class JobApi(Protocol):

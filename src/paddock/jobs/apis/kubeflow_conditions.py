@@ -86,11 +86,11 @@ def build_conditions(previous: Conditions, status: Status, now: Moment, job: Sub
 
 @dataclass(frozen=True, slots=True)
 class _ConditionList:
-    """The conditions of a job of `kind`, with functions that return a changed copy. `now`: RFC 3339."""
+    """The conditions of a job, with functions that return a changed copy."""
 
     conditions: Conditions
-    now: str
-    kind: str
+    now: str  # RFC 3339
+    kind: str  # of the job
 
     def find(self, type_: str) -> Mapping[str, Any] | None:
         return next((each for each in self.conditions if each["type"] == type_), None)

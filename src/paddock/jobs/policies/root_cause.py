@@ -108,11 +108,11 @@ _UNKNOWN = Exit(-1)
 @dataclass(frozen=True, slots=True)
 class Seen:
     """Ends that were seen while a verdict waits (`policies.ending`): whoever deletes these pods meanwhile deletes what
-    had failed before. `exit`: that of `root`, the likeliest root cause then; its time is that of the wait."""
+    had failed before."""
 
     ranks: frozenset[str] = frozenset()
-    root: str = ""
-    exit: Exit = _UNKNOWN
+    root: str = ""  # the likeliest root cause then
+    exit: Exit = _UNKNOWN  # that of `root`; its time is that of the wait
 
 
 _NOTHING = Seen()

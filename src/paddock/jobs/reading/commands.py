@@ -28,11 +28,11 @@ MOST_JOINED = 200
 
 @dataclass(frozen=True, slots=True)
 class ShellCommand:
-    """`line`: where it begins, from 1. `variables`: names that the script, or the command itself, has set before it."""
+    """One command of a script."""
 
-    line: int
+    line: int  # where it begins, from 1
     words: tuple[str, ...]
-    variables: frozenset[str] = frozenset()
+    variables: frozenset[str] = frozenset()  # set before it, by the script or by itself
 
 
 class OpenQuote(ValueError):

@@ -29,12 +29,14 @@ Member = tuple[Ranges | str, bool]
 
 @dataclass(frozen=True, slots=True)
 class Chars:
-    """One character out of `members`, or out of all others if `negated`. `folded`: capitals and small letters count as
-    the same, in each member before all others than it are taken."""
+    """One character."""
 
     members: tuple[Member, ...]
+    """It is out of these."""
     negated: bool = False
+    """It is out of all others."""
     folded: bool = False
+    """Capitals and small letters count as the same, in each member before all others than it are taken."""
 
     def has(self, char: str) -> bool:
         variants = _variants(char) if self.folded else (char,)

@@ -18,10 +18,10 @@ _QUALIFIED = r"([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
 
 @dataclass(frozen=True, slots=True)
 class NameRule:
-    """A rule of names. `code`: the error of a name that does not match `pattern`."""
+    """A rule of names."""
 
-    code: Code
-    pattern: str
+    code: Code  # the error of a name that does not match
+    pattern: str  # that a name matches
     longest: int
 
     def matches(self, name: str) -> bool:

@@ -33,16 +33,15 @@ _VALUE, _NAME, _JUNCTION, _DEFAULT = 2, 1 / 10, 10, 10
 
 @dataclass
 class Reading:
-    """One walk and its errors. `unknown`: an error for each pruned field, with the names of the known fields.
-
-    `lenient`: as Kubernetes decodes its own kinds: null means absent, and a quantity may be a number. `budget`: of a
-    walk over a schema that somebody sent, as its size multiplies that of the value.
-    """
+    """One walk and its errors."""
 
     lenient: bool = False
+    """As Kubernetes decodes its own kinds: null means absent, and a quantity may be a number."""
     errors: list[FieldError] = field(default_factory=list)
     unknown: list[FieldError] = field(default_factory=list)
+    """An error for each pruned field, with the names of the known fields."""
     budget: Budget = field(default_factory=Budget)
+    """Of a walk over a schema that somebody sent, as its size multiplies that of the value."""
 
     def read(self, value: Any, schema: Schema, path: Path = ()) -> Any:
         """A copy of `value`, pruned and defaulted. Wrong values are kept, and listed in `errors`. Raises `Exhausted`.
