@@ -38,13 +38,12 @@ decode_object = msgspec.json.Decoder(Manifest).decode
 
 
 class _Assumption(NamedTuple):
-    """`told`: the watch delivers this very version, which was read or written by ourselves. `since`: by the event
-    loop's clock."""
+    """An object as it was read or written by ourselves, until the watch tells."""
 
     timer: asyncio.TimerHandle
-    since: float
+    since: float  # by the event loop's clock
     before: Manifest | None
-    told: bool
+    told: bool  # the watch delivers this very version
 
 
 class _Entry(NamedTuple):

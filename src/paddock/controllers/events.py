@@ -61,11 +61,10 @@ def build_event(
 
 
 class Allowance(NamedTuple):
-    """A token bucket for the events of one object: `left` tokens at `since`. client-go's spam filter is stricter: one
-    event in five minutes."""
+    """A token bucket for the events of one object. client-go's spam filter is stricter: one event in five minutes."""
 
-    left: float = _BURST
-    since: Moment = 0.0
+    left: float = _BURST  # tokens
+    since: Moment = 0.0  # when so many were left
 
     def spend(self, now: Moment) -> Allowance | None:
         """The bucket after one more event; None if it is empty."""

@@ -30,15 +30,14 @@ _READ_ONLY = 0o444
 
 
 class Record(msgspec.Struct, frozen=True):
-    """What is in a complete directory. `finished`: when, as Kubernetes writes times. `length_unknown`, `tags_differ`:
-    as in `fetching.Fetched`."""
+    """What is in a complete directory."""
 
     size: int
     files: int
     revision: str = ""
-    finished: str = ""
-    length_unknown: bool = False
-    tags_differ: bool = False
+    finished: str = ""  # when, as Kubernetes writes times
+    length_unknown: bool = False  # as in `fetching.Fetched`
+    tags_differ: bool = False  # as in `fetching.Fetched`
 
 
 def build_key(dataset: Definition) -> str:

@@ -45,12 +45,13 @@ _NAME_LENGTH = 42
 
 @dataclass(frozen=True, slots=True)
 class FetchPod:
-    """How pods that fetch run on this cluster. `kinds`: the sources that the image has the programs and libraries for.
-    `proxies`: variables, as HTTPS_PROXY."""
+    """How pods that fetch run on this cluster."""
 
     image: str
     kinds: frozenset[Kind] = frozenset({Kind.HTTP, Kind.S3})
+    """The sources that the image has the programs and libraries for."""
     proxies: tuple[tuple[str, str], ...] = ()
+    """Variables, as HTTPS_PROXY."""
 
 
 def build_job_name(dataset: Definition) -> str:

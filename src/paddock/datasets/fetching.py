@@ -47,48 +47,47 @@ class Fault(StrEnum):
 
 
 class Request(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """`uri` as in `spec.source.uri` (datasets/sources.py); `target`: the directory to fill, which may hold what an
-    earlier child has fetched. `secret`: the Secret's values by key (`datasets.sources.SECRET_KEYS`)."""
+    """What a child is to fetch."""
 
-    uri: str
-    target: str
+    uri: str  # as in `spec.source.uri` (datasets/sources.py)
+    target: str  # the directory to fill, which may hold what an earlier child has fetched
     sha256: str = ""
     revision: str = ""
     endpoint: str = ""
     region: str = ""
     include: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
-    secret: dict[str, str] = {}
+    secret: dict[str, str] = {}  # the Secret's values by key (`datasets.sources.SECRET_KEYS`)
     round: int = 0
     """A greater one than that of the files that are there: each is compared with the source again."""
 
 
 class Progress(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="progress"):
-    """`phase`: listing, fetching, verifying or retrying. `done`, `total`: bytes (`total` 0: not known); `files`,
-    `all_files`: whole files. `speed`: bytes per second over the last seconds; 0 if not known. `reason`: of
-    retrying, why."""
+    """How far a child is."""
 
-    phase: str
-    done: int = 0
-    total: int = 0
-    files: int = 0
-    all_files: int = 0
-    speed: float = 0.0
-    reason: str = ""
+    phase: str  # listing, fetching, verifying or retrying
+    done: int = 0  # bytes
+    total: int = 0  # bytes; 0: not known
+    files: int = 0  # whole files
+    all_files: int = 0  # whole files that there are
+    speed: float = 0.0  # bytes per second over the last seconds; 0 if not known
+    reason: str = ""  # of retrying, why
 
 
 class Fetched(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="fetched"):
-    """All is there and verified. `fetched`: bytes that this child received; `revision`: what the source calls this
-    content (a commit, an ETag), empty if nothing does. `length_unknown`: the source did not say how long the file is,
-    and nobody gave a checksum, so a cut could not be seen. `tags_differ`: an ETag of the bucket looks like an MD5 and
-    is none of the bytes, which came twice alike, so that sizes alone were compared."""
+    """All is there and verified."""
 
     size: int
     files: int
     fetched: int = 0
+    """Bytes that this child received."""
     revision: str = ""
+    """What the source calls this content (a commit, an ETag); empty if nothing does."""
     length_unknown: bool = False
+    """The source did not say how long the file is, and nobody gave a checksum, so a cut could not be seen."""
     tags_differ: bool = False
+    """An ETag of the bucket looks like an MD5 and is none of the bytes, which came twice alike, so that sizes alone
+    were compared."""
 
 
 class Failed(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="failed"):

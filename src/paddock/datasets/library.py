@@ -55,41 +55,39 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class _Desired:
-    """A parsed Dataset. `recorded`: its status, not compared, as most of its changes are own writes. `problem`: why it
-    cannot be read."""
+    """A parsed Dataset."""
 
     key: Key
     uid: str
     generation: int
     definition: Definition | None
     problem: str
+    """Why it cannot be read."""
     deleting: bool
     finalizers: tuple[str, ...]
     recorded: Mapping[str, Any] = field(compare=False)
+    """Its status; not compared, as most of its changes are own writes."""
 
 
 @dataclass(slots=True)
 class _Entry:
-    """`known`: `state` is what the supplier has said; before, the recorded status stands. `refused_until`: a write of
-    the status failed, and the next waits. `put_off`: it is looked at again when its status may be written. `refused`:
-    the status that the definition did not take, and `refused_at`, when. `looks`: how often a deleted Dataset was found
-    in use."""
+    """The state of one Dataset object."""
 
     desired: _Desired
     recorded: Mapping[str, Any]
     state: State = field(default_factory=Unfetched)
-    known: bool = False
+    known: bool = False  # `state` is what the supplier has said; before, the recorded status stands
     task: asyncio.Task[None] | None = None
     failures: int = 0
     writing: bool = False
     written_at: float = float("-inf")
-    refused_until: float = float("-inf")
-    put_off: asyncio.TimerHandle | None = None
-    refused: Mapping[str, Any] | None = None
-    refused_at: float = float("-inf")
+    refused_until: float = float("-inf")  # a write of the status failed, and the next waits until then
+    put_off: asyncio.TimerHandle | None = None  # it is looked at again when its status may be written
+    refused: Mapping[str, Any] | None = None  # the status that the definition did not take
+    refused_at: float = float("-inf")  # when it did not take it
     removed: bool = False
     in_use: tuple[str, ...] = ()
-    looks: int = 0
+    looks: int = 0  # how often a deleted Dataset was found in use
 
 
 class Datasets:

@@ -94,13 +94,15 @@ class BadSource(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """`place`: what is addressed, by kind: the URL (http, git), the bucket (s3), the repository's name (hubs), the
-    directory, the claim. `path`: the prefix (s3), the name of the file (http), "datasets" or "models" (hubs)."""
+    """Where a Dataset is from."""
 
     kind: Kind
     uri: str
     place: str
+    """What is addressed, by kind: the URL (http, git), the bucket (s3), the repository's name (hubs), the directory,
+    the claim."""
     path: str = ""
+    """The prefix (s3), the name of the file (http), "datasets" or "models" (hubs)."""
 
     @property
     def copied(self) -> bool:

@@ -23,26 +23,26 @@ class Unfetched:
 
 @dataclass(frozen=True, slots=True)
 class Fetching:
-    """`waiting`: what must come before the first byte, as a pod that has no room; empty while it fetches. `job`: the
-    Job that fetches, on a cluster."""
+    """It is being fetched, or waits for it."""
 
     progress: Progress = STARTING
     waiting: str = ""
+    """What must come before the first byte, as a pod that has no room; empty while it fetches."""
     job: str = ""
+    """The Job that fetches, on a cluster."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ready:
-    """`path`: on this machine; empty on a cluster. `size` in bytes; 0 with 0 files: not counted, as nothing was copied.
-    `finished`: when, as Kubernetes writes times. `length_unknown`, `tags_differ`: as in `fetching.Fetched`."""
+    """It is there."""
 
-    path: str = ""
-    size: int = 0
+    path: str = ""  # on this machine; empty on a cluster
+    size: int = 0  # in bytes; 0 with 0 files: not counted, as nothing was copied
     files: int = 0
     revision: str = ""
-    finished: str = ""
-    length_unknown: bool = False
-    tags_differ: bool = False
+    finished: str = ""  # when, as Kubernetes writes times
+    length_unknown: bool = False  # as in `fetching.Fetched`
+    tags_differ: bool = False  # as in `fetching.Fetched`
 
 
 @dataclass(frozen=True, slots=True)

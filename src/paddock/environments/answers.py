@@ -28,11 +28,13 @@ class Preparing:
 
 @dataclass(frozen=True, slots=True)
 class Unavailable:
-    """The image cannot run; `message` says why and what to do. `reason` is the waiting container's: no Environment
-    matches the image (`ErrImagePull`), or its build failed (`EnvironmentFailed`)."""
+    """The image cannot run."""
 
     message: str
+    """Why, and what to do."""
     reason: str = "ErrImagePull"
+    """The waiting container's: no Environment matches the image (`ErrImagePull`), or its build failed
+    (`EnvironmentFailed`)."""
 
 
 Answer = Ready | Preparing | Unavailable

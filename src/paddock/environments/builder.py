@@ -69,17 +69,20 @@ _CHECK_SECONDS = 300.0
 
 @dataclass(frozen=True, slots=True)
 class Builder:
-    """`root` is `<cache>/environments`; `environ` the environment variables of uv; `program` the path of uv;
-    `unpack_ratios` as in `environments.disk`."""
+    """What builds Environments on this machine."""
 
     root: Path
+    """`<cache>/environments`."""
     environ: Mapping[str, str]
+    """The environment variables of uv."""
     program: str
+    """The path of uv."""
     home: Path = field(default_factory=Path.home)
     preferred: Python = field(default_factory=running_python)
     machine: Machine = field(default_factory=this_machine)
     libraries: Catalogue = KNOWN
     unpack_ratios: Mapping[str, float] = field(default_factory=lambda: UNPACK_RATIOS)
+    """As in `environments.disk`."""
 
     @property
     def uv(self) -> Uv:

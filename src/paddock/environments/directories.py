@@ -27,15 +27,14 @@ MARKER = "paddock.json"
 
 
 class Built(msgspec.Struct, frozen=True):
-    """The content of a complete directory's marker file. `packages`: name -> version of all installed packages;
-    `build`: which build of torch was chosen, empty without torch."""
+    """The content of a complete directory's marker file."""
 
     key: str
     python: str
-    packages: dict[str, str]
+    packages: dict[str, str]  # name -> version of all installed packages
     size: int
     path: str = ""
-    build: str = ""
+    build: str = ""  # which build of torch was chosen; empty without torch
 
 
 def read_directory(root: Path, key: str) -> Built | None:

@@ -21,12 +21,11 @@ _HAVE_PYTHON_313 = frozenset({"trixie", "forky", "sid", "plucky", "questing"})
 
 
 class Distribution(NamedTuple):
-    """`name` is PRETTY_NAME (`Debian GNU/Linux 13 (trixie)`); `family` a key of the tables below, or empty;
-    `codename` the release's (`trixie`), or empty."""
+    """A distribution of Linux."""
 
-    name: str
-    family: str
-    codename: str = ""
+    name: str  # PRETTY_NAME (`Debian GNU/Linux 13 (trixie)`)
+    family: str  # a key of the tables below, or empty
+    codename: str = ""  # the release's (`trixie`), or empty
 
 
 _INSTALL = {

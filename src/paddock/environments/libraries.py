@@ -31,10 +31,10 @@ class Provider:
 
 @dataclass(frozen=True, slots=True)
 class Catalogue:
-    """`needs`: package -> libraries that it loads from the machine; `providers`: library -> a wheel with it."""
+    """Which package needs which library of the machine."""
 
-    needs: Mapping[str, tuple[str, ...]]
-    providers: Mapping[str, Provider]
+    needs: Mapping[str, tuple[str, ...]]  # package -> libraries that it loads from the machine
+    providers: Mapping[str, Provider]  # library -> a wheel with it
 
     def find_needed(self, packages: Iterable[str]) -> tuple[str, ...]:
         """The libraries that these packages load from the machine."""

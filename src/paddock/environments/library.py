@@ -47,29 +47,31 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class _Desired:
-    """A parsed Environment object. `request`: the value of `BUILD_REQUESTED`. `recorded`: its status, not compared, as
-    most of its changes are own writes."""
+    """A parsed Environment object."""
 
     definition: Definition
     uid: str
     request: str
+    """The value of `BUILD_REQUESTED`."""
     recorded: Mapping[str, Any] = field(compare=False)
+    """Its status; not compared, as most of its changes are own writes."""
 
 
 @dataclass(slots=True)
 class _Entry:
-    """The state of one Environment object. `recorded`: its status as last read or written. `requesters`: UIDs of the
-    jobs whose pods have requested it since it was last usable."""
+    """The state of one Environment object."""
 
     definition: Definition
     uid: str
     recorded: Mapping[str, Any]
+    """Its status as last read or written."""
     state: State = field(default_factory=Unbuilt)
     build_wanted: bool = False
     requested: str = ""
     task: asyncio.Task[None] | None = None
     reported_at: float = 0.0
     requesters: set[str] = field(default_factory=set)
+    """UIDs of the jobs whose pods have requested it since it was last usable."""
     circumstances: Circumstances = ()
 
 

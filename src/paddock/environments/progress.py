@@ -103,12 +103,12 @@ class TransferRate:
 
 @dataclass(frozen=True, slots=True)
 class Screen:
-    """uv's output so far. `bars`: package -> bytes (done, total); `prepared`, `installed`: packages (done, total)."""
+    """uv's output so far."""
 
     text: str = ""
-    bars: Mapping[str, tuple[int, int]] = field(default_factory=dict)
-    prepared: tuple[int, int] = (0, 0)
-    installed: tuple[int, int] = (0, 0)
+    bars: Mapping[str, tuple[int, int]] = field(default_factory=dict)  # package -> bytes (done, total)
+    prepared: tuple[int, int] = (0, 0)  # packages (done, total)
+    installed: tuple[int, int] = (0, 0)  # packages (done, total)
     best: float = 0.0
 
     @property

@@ -40,14 +40,13 @@ _LONG = {
 
 @dataclass(slots=True)
 class Requirements:
-    """`index_url` may hold a password: it is never printed. `problems`: `requirements.txt:3: sentence`. `places`: of
-    each package, `requirements.txt:3`."""
+    """The content of requirements files."""
 
     packages: list[str] = field(default_factory=list)
-    index_url: str = field(default="", repr=False)
+    index_url: str = field(default="", repr=False)  # may hold a password: it is never printed
     extra_index_urls: list[str] = field(default_factory=list, repr=False)
-    problems: list[Phrase] = field(default_factory=list)
-    places: list[str] = field(default_factory=list)
+    problems: list[Phrase] = field(default_factory=list)  # `requirements.txt:3: sentence`
+    places: list[str] = field(default_factory=list)  # of each package, `requirements.txt:3`
 
 
 def read_requirements(file: str, read: Read) -> Requirements:

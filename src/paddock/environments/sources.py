@@ -16,18 +16,16 @@ SOURCE = "paddock.dev/requirements-source"
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """`files`: absolute paths; `read`: when, RFC 3339; `paddle` and `torch`: PaddlePaddle, or PyTorch, is added where
-    they name none; `servers`: with parameter servers; `added`: packages beside the files; `own_index`: the index is an
-    option's."""
+    """The requirements files that an Environment is from."""
 
-    files: tuple[str, ...]
+    files: tuple[str, ...]  # absolute paths
     digest: str = ""
-    read: str = ""
-    paddle: bool = False
-    servers: bool = False
-    added: tuple[str, ...] = ()
-    own_index: bool = False
-    torch: bool = False
+    read: str = ""  # when, RFC 3339
+    paddle: bool = False  # PaddlePaddle is added where they name none
+    servers: bool = False  # with parameter servers
+    added: tuple[str, ...] = ()  # packages beside the files
+    own_index: bool = False  # the index is an option's
+    torch: bool = False  # PyTorch is added where they name none
 
 
 def read_source(environment: Mapping[str, Any]) -> Source | None:

@@ -26,14 +26,13 @@ class Building:
 
 @dataclass(frozen=True, slots=True)
 class Usable:
-    """`directory` is the venv, empty for the programs of this machine; `size` in bytes; `build`: of torch,
-    as in `environments.directories`."""
+    """It can be used."""
 
-    directory: str = ""
+    directory: str = ""  # the venv; empty for the programs of this machine
     python: str = ""
     packages: Mapping[str, str] | None = None
-    size: int = 0
-    build: str = ""
+    size: int = 0  # in bytes
+    build: str = ""  # of torch, as in `environments.directories`
 
 
 @dataclass(frozen=True, slots=True)

@@ -86,12 +86,11 @@ def has_gpu(root: Path) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Uv:
-    """uv with this user's settings. `program`: its path, empty if there is none; `environ`: its environment variables;
-    `root`: its working directory, on the disk of the environments."""
+    """uv with this user's settings."""
 
-    program: str
-    environ: Mapping[str, str]
-    root: Path
+    program: str  # its path; empty if there is none
+    environ: Mapping[str, str]  # its environment variables
+    root: Path  # its working directory, on the disk of the environments
     home: Path = field(default_factory=Path.home)
     machine: Machine = field(default_factory=this_machine)
 
@@ -105,16 +104,15 @@ class Uv:
 
 @dataclass(slots=True)
 class UvRuns:
-    """The runs of uv in one build. `log`: their commands and output; `save` is called when it has grown. `report` is
-    called before a retry, with the activity in `doing`."""
+    """The runs of uv in one build."""
 
     uv: Uv
     definition: Definition
     python: Python
-    report: Report
-    log: list[str] = field(default_factory=list)
+    report: Report  # called before a retry, with the activity in `doing`
+    log: list[str] = field(default_factory=list)  # their commands and output
     doing: str = ""
-    save: Callable[[], None] = lambda: None
+    save: Callable[[], None] = lambda: None  # called when the log has grown
 
     async def run(
         self,

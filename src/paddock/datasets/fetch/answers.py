@@ -31,26 +31,28 @@ _READ = ("Content-Range", "Transfer-Encoding", "Content-Encoding", "ETag", "Last
 
 @dataclass(frozen=True, slots=True)
 class Checksum:
-    """What a file must have. `header`: bytes that are hashed before its own, as git does. `told_by`: who says so."""
+    """What a file must have."""
 
     algorithm: str
     wanted: str
-    told_by: str = "spec.source.sha256"
-    header: bytes = b""
+    told_by: str = "spec.source.sha256"  # who says so
+    header: bytes = b""  # bytes that are hashed before its own, as git does
 
 
 @dataclass(frozen=True, slots=True)
 class Download:
-    """One file. `checksum`: None if nobody said. `headers`: go with each request to its host. `identity`: of a file in
-    a listing, which content the address has; empty for a dataset of one file. `size`: in the listing; None for a
-    dataset of one file, whose size nobody knows before."""
+    """One file."""
 
     url: str
     name: str
     checksum: Checksum | None = None
+    """None if nobody said."""
     headers: Mapping[str, str] = field(default_factory=dict)
+    """Go with each request to its host."""
     identity: str = ""
+    """Of a file in a listing, which content the address has; empty for a dataset of one file."""
     size: int | None = None
+    """In the listing; None for a dataset of one file, whose size nobody knows before."""
     of_hub: bool = False
     """Whether its host is asked with a token of a hub, whose terms may have to be accepted."""
 

@@ -24,43 +24,45 @@ _PLAIN = ("", "identity")
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """Before a request. `start`: the first byte that it asks for, which is the number of bytes that are there; 0: it
-    asks for the whole file, without Range. `validator`: of the content that they are of, an ETag or a date; empty:
-    nobody said. `conditional`: it asks for them If-Range. `total`: the length of that content, as an earlier answer
-    told. `listed`: the size in a listing. `checked`: a checksum will tell whether the parts belong together. `pinned`:
-    only the content of the validator is wanted."""
+    """What is known before a request."""
 
     start: int = 0
+    """The first byte that it asks for, which is the number of bytes that are there; 0: it asks for the whole file,
+    without Range."""
     validator: str = ""
+    """Of the content that they are of, an ETag or a date; empty: nobody said."""
     conditional: bool = False
+    """It asks for them If-Range."""
     total: int | None = None
+    """The length of that content, as an earlier answer told."""
     listed: int | None = None
+    """The size in a listing."""
     checked: bool = False
+    """A checksum will tell whether the parts belong together."""
     pinned: bool = False
+    """Only the content of the validator is wanted."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A server's answer, by its headers. `length`: Content-Length. `transfer`: Transfer-Encoding."""
+    """A server's answer, by its headers."""
 
     status: int
     content_range: str = ""
-    length: int | None = None
-    transfer: str = ""
+    length: int | None = None  # Content-Length
+    transfer: str = ""  # Transfer-Encoding
     encoding: str = ""
     validator: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Body:
-    """Bytes that are to be taken. `start`: where the first of them goes; 0: in place of what is there. `end`: where the
-    last must be, None if nobody told. `total`: the length of the whole file, None if nobody told. `framed`: a cut of
-    the body is an error of the connection, as it has a length or chunks."""
+    """Bytes that are to be taken."""
 
-    start: int
-    end: int | None
-    total: int | None
-    framed: bool
+    start: int  # where the first of them goes; 0: in place of what is there
+    end: int | None  # where the last must be; None if nobody told
+    total: int | None  # the length of the whole file; None if nobody told
+    framed: bool  # a cut of the body is an error of the connection, as it has a length or chunks
 
 
 @dataclass(frozen=True, slots=True)

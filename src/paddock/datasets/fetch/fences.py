@@ -27,13 +27,14 @@ _PROXIES = frozenset({"http", "https", "socks4", "socks4a", "socks5", "socks5h"}
 
 @dataclass(slots=True)
 class Fence:
-    """`led_to`: the host that a request was last led to; empty if none was. `agent`: the User-Agent of the fetch's own
-    requests, which nobody guesses. Each process of the machine reaches the port, and a request without it is a
-    stranger's. (Proxy-Authorization is none of what a redirected request keeps.)"""
+    """A port at which a redirected request to another host ends."""
 
     port: int = 0
     led_to: str = ""
+    """The host that a request was last led to; empty if none was."""
     agent: str = field(default_factory=lambda: f"paddock/{secrets.token_hex(16)}")
+    """The User-Agent of the fetch's own requests, which nobody guesses. Each process of the machine reaches the port,
+    and a request without it is a stranger's. (Proxy-Authorization is none of what a redirected request keeps.)"""
 
     def build_options(self, endpoint: str) -> ClientConfig:
         """Those of a client that may reach the host of its endpoint, at any port, and hosts below that one. A proxy of

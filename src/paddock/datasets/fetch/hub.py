@@ -44,13 +44,12 @@ class _Head(msgspec.Struct):
 
 
 class _File(msgspec.Struct, array_like=True):
-    """A file of the repository. `sha256` or `blob`, git's SHA-1, says what it has; both may be empty. `size`: whatever
-    the hub says; `Listing.add` refuses what cannot be one."""
+    """A file of the repository. `sha256` or `blob` says what it has; both may be empty."""
 
     path: str
-    size: Any
-    sha256: str
-    blob: str
+    size: Any  # whatever the hub says; `Listing.add` refuses what cannot be one
+    sha256: str  # of its content
+    blob: str  # git's SHA-1 of it
     url: str
 
 

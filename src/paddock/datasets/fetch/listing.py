@@ -18,13 +18,12 @@ _NEW = os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class Entry(msgspec.Struct, frozen=True, array_like=True):
-    """`name`: of the file, below the dataset; `key`: what the source calls it; `identity`: its ETag, or what says the
-    same; empty if nothing does."""
+    """A file of a listing."""
 
-    name: str
-    key: str
+    name: str  # of the file, below the dataset
+    key: str  # what the source calls it
     size: int
-    identity: str
+    identity: str  # its ETag, or what says the same; empty if nothing does
 
 
 class Listing:

@@ -13,13 +13,12 @@ _HASH_BLOCK = 4 << 20
 
 
 class Mark(msgspec.Struct, frozen=True):
-    """Beside a part: the name of the file, and which content the bytes are of (empty: not known). `validator`: what the
-    server called it, an ETag or a date. `total`: the bytes of all of it, as the server told with the first of them."""
+    """What lies beside a part, and says of which content its bytes are."""
 
-    name: str
-    identity: str = ""
-    validator: str = ""
-    total: int | None = None
+    name: str  # of the file
+    identity: str = ""  # of the content; empty: not known
+    validator: str = ""  # what the server called it, an ETag or a date
+    total: int | None = None  # the bytes of all of it, as the server told with the first of them
 
 
 class Part:

@@ -25,11 +25,11 @@ _KEPT_BYTES = 16 << 10
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """`code`: its exit code, above 128 for a signal. `said`: the end of its standard error, without its progress."""
+    """A process that has ended."""
 
-    code: int
+    code: int  # its exit code, above 128 for a signal
     output: bytes
-    said: str
+    said: str  # the end of its standard error, without its progress
 
 
 async def run_program(

@@ -38,11 +38,11 @@ _PROTOCOLS: Mapping[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True, slots=True)
 class Repository:
-    """`options` stand before git's verb; `environ` is all that it gets."""
+    """A repository, and how git asks it."""
 
     url: str
-    options: tuple[str, ...]
-    environ: Mapping[str, str]
+    options: tuple[str, ...]  # stand before git's verb
+    environ: Mapping[str, str]  # all that git gets
 
     def explain(self, said: str, revision: str) -> Exception:
         """Git's own words as ours: `TryAgain` for what may pass, else `FetchError`."""

@@ -14,12 +14,11 @@ from paddock.words.phrases import Phrase, phrase
 
 @dataclass(frozen=True, slots=True)
 class Patience:
-    """`most`: tries in a row of which none gets further than those before. `first`, `longest`: seconds between two
-    tries; each wait is twice the one before."""
+    """How often a request is tried, and how long it waits."""
 
-    most: int = 8
-    first: float = 1.0
-    longest: float = 30.0
+    most: int = 8  # tries in a row of which none gets further than those before
+    first: float = 1.0  # seconds before the second try; each wait is twice the one before
+    longest: float = 30.0  # seconds between two tries
 
     def delay(self, failed: int) -> float:
         return min(self.longest, self.first * 2.0 ** (failed - 1))

@@ -38,14 +38,12 @@ _ACCELERATOR = re.compile(r"/whl/(?:nightly/|test/)?(cu\d+|rocm[\d.]+|xpu)\b")
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What decides before anything is resolved. `backend`: a value of `spec.torchBackend`, empty if nobody asked;
-    `named`: torch is among the requirements; `own_index`: the Environment has an index of its own; `gpu`: this machine
-    has one."""
+    """What decides before anything is resolved."""
 
-    backend: str = ""
-    named: bool = False
-    own_index: bool = False
-    gpu: bool = False
+    backend: str = ""  # a value of `spec.torchBackend`; empty if nobody asked
+    named: bool = False  # torch is among the requirements
+    own_index: bool = False  # the Environment has an index of its own
+    gpu: bool = False  # this machine has one
 
     @property
     def explicit(self) -> bool:
@@ -125,12 +123,11 @@ def _name_index(url: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A build of torch that a place has. `version`: empty if it has no wheel for the interpreter; `pythons` is the
-    specifier of those that it has wheels for."""
+    """A build of torch that a place has."""
 
     place: str
-    version: str = ""
-    pythons: str = ""
+    version: str = ""  # empty if it has no wheel for the interpreter
+    pythons: str = ""  # the specifier of those that it has wheels for
 
 
 def choose_candidate(candidates: Sequence[Candidate]) -> Candidate | None:

@@ -39,16 +39,20 @@ _OUTPUT = ("--no-header", "--no-annotate")
 
 @dataclass(frozen=True, slots=True)
 class Resolved:
-    """`versions`: package -> version, "" for a requirement by URL; `file`: their exact requirements; `build`: which
-    build of torch was chosen, as a text; empty without torch; `doubtful`: packages of the family that may be built for
-    CUDA beside a torch for CPUs; `flags` and `variables`: with which uv finds those versions, and installs them."""
+    """What is to be installed."""
 
     versions: dict[str, str]
+    """Package -> version, "" for a requirement by URL."""
     file: Path
+    """Their exact requirements."""
     build: str = ""
+    """Which build of torch was chosen, as a text; empty without torch."""
     doubtful: tuple[str, ...] = ()
+    """Packages of the family that may be built for CUDA beside a torch for CPUs."""
     flags: tuple[str, ...] = ()
+    """With which uv finds those versions, and installs them."""
     variables: Mapping[str, str | None] = field(default_factory=dict)
+    """With which uv finds those versions, and installs them."""
 
 
 async def resolve(runs: UvRuns, directory: Path) -> Resolved:
@@ -58,15 +62,14 @@ async def resolve(runs: UvRuns, directory: Path) -> Resolved:
 
 @dataclass(slots=True)
 class _Resolution:
-    """One resolution. `directory`: a venv, which also takes the files. `unreached`: PyTorch's own index has nothing, or
-    does not answer. `flags`, `variables`: of the last run that resolved."""
+    """One resolution."""
 
     runs: UvRuns
-    directory: Path
+    directory: Path  # a venv, which also takes the files
     place: str = ""
-    unreached: bool = False
-    flags: tuple[str, ...] = ()
-    variables: Mapping[str, str | None] = field(default_factory=dict)
+    unreached: bool = False  # PyTorch's own index has nothing, or does not answer
+    flags: tuple[str, ...] = ()  # of the last run that resolved
+    variables: Mapping[str, str | None] = field(default_factory=dict)  # of the last run that resolved
     extra: list[str] = field(default_factory=list)
 
     @property

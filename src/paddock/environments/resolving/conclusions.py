@@ -26,10 +26,12 @@ _DEPENDS = re.compile(r"([\w.-]+[^\s,{}]*(?:,[<>=!~][^\s,{}]*)*) depends on ([\w
 
 @dataclass(frozen=True, slots=True)
 class NoVersion:
-    """`wanted`: `six>99`. `there`: the ranges that uv names as existing, `six<=1.17.0`; empty where it names none."""
+    """No version of a package is what is wanted."""
 
     wanted: str
+    """`six>99`."""
     there: tuple[str, ...] = ()
+    """The ranges that uv names as existing, `six<=1.17.0`; empty where it names none."""
 
     @property
     def name(self) -> str:
@@ -38,11 +40,12 @@ class NoVersion:
 
 @dataclass(frozen=True, slots=True)
 class Conflict:
-    """`wanted`: the requirements that exclude each other, as they were written. `why`: what each of them depends on, as
-    pairs; empty where they are of one package."""
+    """Requirements that exclude each other."""
 
     wanted: tuple[str, ...]
+    """The requirements, as they were written."""
     why: tuple[tuple[str, str], ...] = ()
+    """What each of them depends on, as pairs; empty where they are of one package."""
 
 
 def read_no_version(cause: str) -> NoVersion | None:
