@@ -44,17 +44,20 @@ class Start:
 
 @dataclass(frozen=True, slots=True)
 class PodPlan:
-    """The whole decision. `term` and `kill`: containers to signal, in each plan until their processes are gone; the
-    caller sends SIGTERM once. `ending`: record it before any signal. `wake`: the moment to plan again if nothing
-    happens before. `remove`: delete the pod object, after its status is written."""
+    """The whole decision."""
 
     status: Manifest
     start: tuple[Start, ...] = ()
     term: tuple[str, ...] = ()
+    """Containers to signal, in each plan until their processes are gone; the caller sends SIGTERM once."""
     kill: tuple[str, ...] = ()
+    """Containers to signal, in each plan until their processes are gone."""
     ending: Ending | None = None
+    """Record it before any signal."""
     remove: bool = False
+    """Delete the pod object, after its status is written."""
     wake: Moment | None = None
+    """The moment to plan again if nothing happens before."""
 
 
 @dataclass(slots=True)

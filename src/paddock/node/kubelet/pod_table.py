@@ -19,29 +19,22 @@ from paddock.node.runtime.pod_state import Obstacle, PodState, Run
 
 @dataclass(slots=True)
 class KnownPod:
-    """A pod of this node: its object as last seen, and its local state. Either may come first.
-
-    `gone`: the object is deleted. `cleaned_up`: what it created outside its directory is removed. `may_have_orphans`: a
-    container has ended and may have left processes. `starting`: a start is under way. `signalled`: containers that have
-    been sent SIGTERM. `published`: its events. `hides_running_until`, by the event loop's clock: no status Running is
-    written before. `adopted`: an earlier kubelet started it, and its object is not known yet; `without_message`: its
-    containers that ended so far. `hidden`: values of Secrets that no message may have; in memory alone.
-    """
+    """A pod of this node: its object as last seen, and its local state. Either may come first."""
 
     uid: str
     manifest: Manifest | None = None
     state: PodState | None = None
-    gone: bool = False
-    cleaned_up: bool = False
-    may_have_orphans: bool = False
-    starting: bool = False
+    gone: bool = False  # the object is deleted
+    cleaned_up: bool = False  # what it created outside its directory is removed
+    may_have_orphans: bool = False  # a container has ended and may have left processes
+    starting: bool = False  # a start is under way
     obstacles: dict[str, Obstacle] = field(default_factory=dict)
-    signalled: set[str] = field(default_factory=set)
-    published: set[tuple[str, str, str]] = field(default_factory=set)
-    hides_running_until: float = 0.0
-    adopted: bool = False
-    without_message: set[str] = field(default_factory=set)
-    hidden: frozenset[str] = frozenset()
+    signalled: set[str] = field(default_factory=set)  # containers that have been sent SIGTERM
+    published: set[tuple[str, str, str]] = field(default_factory=set)  # its events
+    hides_running_until: float = 0.0  # no status Running is written before, by the event loop's clock
+    adopted: bool = False  # an earlier kubelet started it, and its object is not known yet
+    without_message: set[str] = field(default_factory=set)  # containers of an adopted pod that ended so far
+    hidden: frozenset[str] = frozenset()  # values of Secrets that no message may have; in memory alone
 
     @property
     def running(self) -> list[Run]:

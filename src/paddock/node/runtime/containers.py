@@ -56,13 +56,12 @@ _LONGEST_WORD = 32 * os.sysconf("SC_PAGE_SIZE") - 1
 
 @dataclass(frozen=True, slots=True)
 class PodContext:
-    """What a container needs from the pod's namespace and from other pods. `addresses` are the names of its group,
-    `shared` the links of other pods; both are used only without bind mounts."""
+    """What a container needs from the pod's namespace and from other pods."""
 
     configs: Configs
     hosts: str
-    addresses: Mapping[str, str]
-    shared: Collection[str]
+    addresses: Mapping[str, str]  # the names of its group; used only without bind mounts
+    shared: Collection[str]  # the links of other pods; used only without bind mounts
 
 
 Prepare = Callable[[Manifest, Moment], None]

@@ -16,17 +16,16 @@ from paddock.kube.meta import Manifest
 
 @dataclass(frozen=True, slots=True)
 class Image:
-    """An image that is ready to run, with the settings of a container image.
-
-    `environment` is the image's ENV (PATH with the environment's bin directory first); the container's own env wins.
-    `command` is its ENTRYPOINT. `files` is a directory whose content is the image's WORKDIR: it is copied to
-    the container's working directory before each start, because writes to an image do not outlive a container.
-    """
+    """An image that is ready to run, with the settings of a container image."""
 
     name: str
     environment: Mapping[str, str] = field(default_factory=dict)
+    """The image's ENV (PATH with the environment's bin directory first); the container's own env wins."""
     command: tuple[str, ...] = ()
+    """Its ENTRYPOINT."""
     files: Path | None = None
+    """A directory whose content is the image's WORKDIR: it is copied to the container's working directory before each
+    start, because writes to an image do not outlive a container."""
 
 
 @dataclass(frozen=True, slots=True)

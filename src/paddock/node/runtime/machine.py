@@ -43,13 +43,13 @@ _UNLIMITED = 2**60
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """The capacity of this machine. `cpus` may be a fraction (a cgroup quota); `memory` and `disk` in bytes."""
+    """The capacity of this machine."""
 
     name: str
-    cpus: Fraction
-    memory: int
+    cpus: Fraction  # may be a fraction (a cgroup quota)
+    memory: int  # in bytes
     gpus: tuple[Gpu, ...] = ()
-    disk: int = 0
+    disk: int = 0  # in bytes
     architecture: str = "amd64"
     kernel: str = ""
     os_image: str = "Linux"

@@ -32,14 +32,12 @@ TEMPORARY = Path("/tmp")  # noqa: S108 - it is the one that is hidden
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """Absolute paths of this machine. `hidden`: no pod sees them. `read_only`: pods see them and cannot change them.
-    `temporary`: the directory for everybody's files, in whose place a pod has its own. `kept`: seen although they are
-    in that one."""
+    """What pods see of this machine. Paths are absolute."""
 
-    hidden: tuple[Path, ...] = ()
-    read_only: tuple[Path, ...] = ()
-    temporary: Path = TEMPORARY
-    kept: tuple[Path, ...] = ()
+    hidden: tuple[Path, ...] = ()  # no pod sees them
+    read_only: tuple[Path, ...] = ()  # pods see them and cannot change them
+    temporary: Path = TEMPORARY  # the directory for everybody's files, in whose place a pod has its own
+    kept: tuple[Path, ...] = ()  # seen although they are in that one
 
 
 def read_view(

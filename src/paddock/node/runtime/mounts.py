@@ -45,18 +45,19 @@ _CREATED_KINDS = ("emptyDir", *_FILE_KINDS)
 
 @dataclass(frozen=True, slots=True)
 class Mount:
-    """`source`, a path of this machine, is mounted at `target`, a path of the container.
-
-    `sub_path`: only this part of the volume `source`. `descriptor`: what is mounted, once it is open;
-    then `source` is its path and `sub_path` empty. `volume`: the name of the volume.
-    """
+    """A path of this machine that is mounted in a container."""
 
     source: Path
+    """A path of this machine."""
     target: str
+    """A path of the container."""
     read_only: bool = False
     sub_path: str = ""
+    """Only this part of the volume `source`."""
     descriptor: int | None = None
+    """What is mounted, once it is open; then `source` is its path and `sub_path` empty."""
     volume: str = ""
+    """The name of the volume."""
 
 
 def plan_mounts(

@@ -26,21 +26,21 @@ class Obstacle:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One run of a container. `number` is 0 for the first one and grows with each restart.
-
-    `pid` is the process to wait for (the sandbox's own, not the program); 0 while only the start is recorded, and the
-    run's file tells the rest (`node.runtime.run_files`). `birth` is its start time in clock ticks after boot, which
-    detects a reused pid. `sandbox` is the name of its sandbox. `ooms` is the kernel's count of
-    out-of-memory kills at the start.
-    """
+    """One run of a container."""
 
     container: str
     number: int
+    """0 for the first one; it grows with each restart."""
     started: Moment
     pid: int = 0
+    """The process to wait for (the sandbox's own, not the program); 0 while only the start is recorded, and the run's
+    file tells the rest (`node.runtime.run_files`)."""
     birth: int = 0
+    """Its start time in clock ticks after boot, which detects a reused pid."""
     sandbox: str = ""
+    """The name of its sandbox."""
     ooms: int = 0
+    """The kernel's count of out-of-memory kills at the start."""
     finished: Moment | None = None
     exit_code: int = 0
     reason: str = ""
@@ -68,8 +68,7 @@ class Ending:
 
 @dataclass(frozen=True, slots=True)
 class PodState:
-    """One pod on this machine. `boot` is the machine's boot id. `outside` are its paths outside its scratch directory:
-    links at mount paths, memory-backed volumes."""
+    """One pod on this machine."""
 
     uid: str
     namespace: str
@@ -77,11 +76,13 @@ class PodState:
     address: str
     accepted: Moment
     boot: str = ""
+    """The machine's boot id."""
     gpus: tuple[int, ...] = ()
     runs: dict[str, Run] = field(default_factory=dict)
     earlier: dict[str, Run] = field(default_factory=dict)
     ending: Ending | None = None
     outside: tuple[str, ...] = ()
+    """Its paths outside its scratch directory: links at mount paths, memory-backed volumes."""
 
     @property
     def running(self) -> list[Run]:

@@ -32,18 +32,20 @@ UNTOLD_CODE = 125
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """One program to run. `directory` is the working directory inside the container; `termination` is a file of this
-    machine. `hidden`: paths of this machine, existing or not, that a sandbox with mounts hides."""
+    """One program to run."""
 
     arguments: tuple[str, ...]
     environment: Mapping[str, str]
     directory: str
+    """The working directory inside the container."""
     host_name: str
     termination: Path
+    """A file of this machine."""
     termination_path: str = "/dev/termination-log"
     hosts: Path | None = None
     mounts: tuple[Mount, ...] = field(default_factory=tuple)
     hidden: tuple[Path, ...] = ()
+    """Paths of this machine, existing or not, that a sandbox with mounts hides."""
 
 
 class Sandbox(Protocol):

@@ -134,13 +134,12 @@ def _with_unbound(request: Request, claims: Mapping[Key, Claim]) -> Request:
 
 @dataclass(frozen=True, slots=True)
 class QueueEntry:
-    """One entry of the queue: a pod, or the unbound pods of a gang. `rank`: the lowest is first; priority, whether it
-    is a spare pod, age. `present`: how many of the gang's pods are on nodes or have succeeded."""
+    """One entry of the queue: a pod, or the unbound pods of a gang."""
 
     requests: tuple[Request, ...]
-    rank: tuple[int, bool, Moment, Key]
+    rank: tuple[int, bool, Moment, Key]  # the lowest is first; priority, whether it is a spare pod, age
     group: Group | None = None
-    present: int = 0
+    present: int = 0  # how many of the gang's pods are on nodes or have succeeded
 
     @property
     def priority(self) -> int:

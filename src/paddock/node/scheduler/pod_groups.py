@@ -18,17 +18,16 @@ from paddock.node.scheduler.pod_request import GroupKey, Request
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """A PodGroup. `minimum`: its minMember; fewer pods are never bound.
-
-    `status`: the last one written. No decision depends on it, and equality ignores it.
-    """
+    """A PodGroup."""
 
     key: GroupKey
     uid: str = ""
     minimum: int = 1
+    """Its minMember; fewer pods are never bound."""
     created: Moment | None = None
     priority_class: str = ""
     status: Mapping[str, Any] = field(default_factory=dict, compare=False)
+    """The last one written. No decision depends on it, and equality ignores it."""
 
 
 def read_group(manifest: Manifest) -> Group:

@@ -43,39 +43,42 @@ GroupKey = tuple[str, Key]
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One pod as the scheduler sees it. `node` is empty until it is bound; `amounts` always has one of `pods`.
-
-    `owner`: the UID of the controller, or of the pod itself; `holder`: the same for messages (`PaddleJob default/x`).
-    `grace`: the grace period of the deletion in seconds; with 0 the object is deleted without the node. `groups`: the
-    PodGroups that it names, best first. `claims`: the claims that its volumes name; `unbound`: (text, detail) for each
-    claim that is not bound. `problem`: why it can never be placed as written. `reported`: (reason, message) of its
-    PodScheduled condition; no decision depends on it, and equality ignores it. `spare`: it runs nothing, takes only
-    room for which no other pod waits, and belongs to no gang.
-    """
+    """One pod as the scheduler sees it."""
 
     key: Key
     uid: str
     created: Moment | None = None
     node: str = ""
+    """Empty until it is bound."""
     phase: str = "Pending"
     deleting: bool = False
     grace: int = 0
+    """The grace period of the deletion in seconds; with 0 the object is deleted without the node."""
     gated: bool = False
     amounts: Amounts = field(default_factory=dict)
+    """Always has one of `pods`."""
     ports: tuple[range, ...] = ()
     owner: str = ""
+    """The UID of the controller, or of the pod itself."""
     holder: str = ""
+    """The same for messages (`PaddleJob default/x`)."""
     groups: tuple[GroupKey, ...] = ()
+    """The PodGroups that it names, best first."""
     priority: int | None = None
     priority_class: str = ""
     selector: Mapping[str, str] = field(default_factory=dict)
     terms: Sequence[Mapping[str, Any]] | None = None
     tolerations: Sequence[Mapping[str, Any]] = ()
     claims: tuple[str, ...] = ()
+    """The claims that its volumes name."""
     unbound: tuple[tuple[str, str], ...] = ()
+    """(text, detail) for each claim that is not bound."""
     problem: str = ""
+    """Why it can never be placed as written."""
     spare: bool = False
+    """It runs nothing, takes only room for which no other pod waits, and belongs to no gang."""
     reported: tuple[str, str] = field(default=("", ""), compare=False)
+    """(reason, message) of its PodScheduled condition; no decision depends on it, and equality ignores it."""
 
     @property
     def finished(self) -> bool:

@@ -22,33 +22,34 @@ from paddock.node.scheduler.pod_request import Request, read_request
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """A job of which pods wait for a node. `position`: from 1, among such jobs. `since`: when its oldest such pod was
-    created."""
+    """A job of which pods wait for a node."""
 
-    position: int
+    position: int  # from 1, among such jobs
     priority: int
-    since: Moment | None
+    since: Moment | None  # when its oldest such pod was created
 
 
 @dataclass(frozen=True, slots=True)
 class Capacity:
-    """What the `nodes` that take pods have, by resource: (free, allocatable). `away`: nodes that take none, as they are
-    not ready or cordoned. `tainted`: how many of `nodes` take only pods that tolerate their taints."""
+    """What the nodes have."""
 
     nodes: int
+    """How many take pods."""
     away: int
+    """Nodes that take none, as they are not ready or cordoned."""
     amounts: Mapping[str, tuple[Fraction, Fraction]]
+    """(free, allocatable) by resource, of those that take pods."""
     tainted: int = 0
+    """How many of `nodes` take only pods that tolerate their taints."""
 
 
 @dataclass(frozen=True, slots=True)
 class Queue:
-    """`waiting`: by UID of the job; `placed`: UIDs of the jobs that have pods on nodes. `capacity`: None if nodes were
-    not read."""
+    """The jobs that wait, and the room that there is."""
 
-    waiting: Mapping[str, Standing] = field(default_factory=dict)
-    placed: frozenset[str] = frozenset()
-    capacity: Capacity | None = None
+    waiting: Mapping[str, Standing] = field(default_factory=dict)  # by UID of the job
+    placed: frozenset[str] = frozenset()  # UIDs of the jobs that have pods on nodes
+    capacity: Capacity | None = None  # None if nodes were not read
 
 
 def read_queue(

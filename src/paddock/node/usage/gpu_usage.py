@@ -19,10 +19,10 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class GpuUse:
-    """`percent` of the time in which it worked, of 100; `memory`: bytes. NaN where it is not told (MIG)."""
+    """How a GPU is used. NaN where it is not told (MIG)."""
 
-    percent: float
-    memory: float
+    percent: float  # of the time in which it worked, of 100
+    memory: float  # bytes
 
 
 def read_gpu_use(line: str) -> tuple[int, GpuUse] | None:

@@ -24,11 +24,13 @@ _REMEMBERED_LOOKS = 20
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """`cpu`: seconds of all processes, with those that have ended and were waited for. `memory`: bytes that its
-    processes have for themselves, and of what they share as much as the one with the most of it has."""
+    """What processes have used."""
 
     cpu: float
+    """Seconds of all processes, with those that have ended and were waited for."""
     memory: int
+    """Bytes that its processes have for themselves, and of what they share as much as the one with the most of it
+    has."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,11 +19,11 @@ _SHORTEST = 0.25
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """`at`: when. `cpu`: seconds spent so far. `memory`: bytes."""
+    """What was used at one moment."""
 
-    at: Moment
-    cpu: float
-    memory: float
+    at: Moment  # the moment
+    cpu: float  # seconds spent so far
+    memory: float  # bytes
 
 
 def measure(before: Reading | None, after: Reading) -> Usage | None:

@@ -27,14 +27,13 @@ LARGEST = _HEAD.size + 2 * MOST * _SAMPLE.size
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """`cpu`: cores; `memory`: bytes; `gpu`: percent of the time in which a GPU worked, on average over the pod's GPUs;
-    `gpu_memory`: bytes, of all of them. NaN: it has none."""
+    """What a pod used at one moment. NaN: it has none."""
 
     at: Moment
-    cpu: float
-    memory: float
-    gpu: float = math.nan
-    gpu_memory: float = math.nan
+    cpu: float  # cores
+    memory: float  # bytes
+    gpu: float = math.nan  # percent of the time in which a GPU worked, on average over the pod's GPUs
+    gpu_memory: float = math.nan  # bytes, of all its GPUs
 
 
 def encode_head(stride: int) -> bytes:

@@ -48,15 +48,10 @@ _SHOWN = 5
 
 @dataclass(frozen=True, slots=True)
 class Volume:
-    """A PersistentVolume. `claim`: the claim in its claimRef; `claim_uid` is empty if a person has reserved it.
-
-    `directory`: its data on this machine; `annotated`: the same as recorded in its annotation. `source`: what it is on
-    a cluster (`nfs server:/path`), empty for a directory. `ours`: the directory is below our root. `makes`: the
-    directory is created if missing.
-    """
+    """A PersistentVolume."""
 
     name: str
-    directory: str
+    directory: str  # its data on this machine
     uid: str = ""
     version: str = ""
     capacity: Fraction = Fraction(0)
@@ -64,41 +59,37 @@ class Volume:
     storage_class: str = ""
     mode: str = "Filesystem"
     labels: Mapping[str, str] = field(default_factory=dict)
-    claim: Key | None = None
-    claim_uid: str = ""
+    claim: Key | None = None  # that of its claimRef
+    claim_uid: str = ""  # empty if a person has reserved it
     policy: str = "Retain"
     phase: str = ""
-    annotated: str = ""
-    source: str = ""
+    annotated: str = ""  # its directory as recorded in its annotation
+    source: str = ""  # what it is on a cluster (`nfs server:/path`); empty for a directory
     provisioned: bool = False
-    ours: bool = False
-    makes: bool = False
+    ours: bool = False  # the directory is below our root
+    makes: bool = False  # the directory is created if missing
     deleting: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A PersistentVolumeClaim. `storage_class`: None if it is not set; '' has another meaning (no provisioning).
-
-    `storage`: the amount as written. `reported`: (reason, message) of the condition that says why it waits. `problem`:
-    why it can never be bound.
-    """
+    """A PersistentVolumeClaim."""
 
     key: Key
     uid: str = ""
     version: str = field(default="", compare=False)
     created: Moment | None = None
-    storage: str = "0"
+    storage: str = "0"  # the amount as written
     amount: Fraction = Fraction(0)
     modes: tuple[str, ...] = ()
-    storage_class: str | None = None
+    storage_class: str | None = None  # None if it is not set; '' has another meaning (no provisioning)
     mode: str = "Filesystem"
     selector: Mapping[str, Any] | None = None
     volume_name: str = ""
     phase: str = "Pending"
     directory: str = ""
-    reported: tuple[str, str] = ("", "")
-    problem: str = ""
+    reported: tuple[str, str] = ("", "")  # (reason, message) of the condition that says why it waits
+    problem: str = ""  # why it can never be bound
     deleting: bool = False
 
 
