@@ -33,10 +33,10 @@ class WrongHosts(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Host:
-    """`name`: an address or a name, as typed; `index`: its place in the list, from 0."""
+    """One machine of the list."""
 
-    name: str
-    index: int
+    name: str  # an address or a name, as typed
+    index: int  # its place in the list, from 0
 
     @property
     def mark(self) -> str:

@@ -38,13 +38,12 @@ _PLACING = {
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """A command that starts a launcher. `before`: the words up to the launcher (`python -m …`); `rest`: the script or
-    module and its arguments."""
+    """A command that starts a launcher."""
 
     kind: Literal["paddle", "torch"]
-    before: tuple[str, ...]
+    before: tuple[str, ...]  # the words up to the launcher (`python -m …`)
     options: tuple[Option, ...]
-    rest: tuple[str, ...]
+    rest: tuple[str, ...]  # the script or module and its arguments
 
     @property
     def words(self) -> tuple[str, ...]:

@@ -53,37 +53,32 @@ class Unplaceable(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Variable:
-    """`value` may hold marks. None: it is not in the file, and `source` says where the cluster has it (`Secret hub, key
-    token`). `hidden`: it comes from a Secret of the file, and is never printed."""
+    """A variable of a rank's environment."""
 
     name: str
-    value: str | None
-    source: str = ""
-    hidden: bool = False
+    value: str | None  # may hold marks; None: it is not in the file
+    source: str = ""  # where the cluster has a value that is not in the file (`Secret hub, key token`)
+    hidden: bool = False  # it comes from a Secret of the file, and is never printed
 
 
 @dataclass(frozen=True, slots=True)
 class RankProgram:
-    """One rank. `words`: its command, which may hold marks; empty for the image's own. `port`: the first of its ports.
-    `number`: of the rank in the job, from 0. `slot`: of the rank on its machine, from 0. `serves`: it runs until the
-    deciding ranks are done (a parameter server). `directory`: where it starts; empty where the job does not say.
-    `launched`: its launcher is told its place by options. `unknown`: sources whose variables are not known by name
-    (`Secret hub`). `container` and `spec`: of its pod, for volumes and devices."""
+    """One rank."""
 
     rank: Rank
-    number: int
+    number: int  # of the rank in the job, from 0
     host: Host
-    slot: int
-    port: int
+    slot: int  # of the rank on its machine, from 0
+    port: int  # the first of its ports
     image: str
-    words: tuple[str, ...]
+    words: tuple[str, ...]  # its command, which may hold marks; empty for the image's own
     variables: tuple[Variable, ...]
-    directory: str
-    serves: bool
-    launched: bool
-    container: Manifest
-    spec: Manifest
-    unknown: tuple[str, ...] = ()
+    directory: str  # where it starts; empty where the job does not say
+    serves: bool  # it runs until the deciding ranks are done (a parameter server)
+    launched: bool  # its launcher is told its place by options
+    container: Manifest  # of its pod, for volumes and devices
+    spec: Manifest  # of its pod, for volumes and devices
+    unknown: tuple[str, ...] = ()  # sources whose variables are not known by name (`Secret hub`)
 
     @property
     def asked(self) -> tuple[Variable, ...]:

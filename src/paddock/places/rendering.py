@@ -50,34 +50,32 @@ class Hosts(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """`path`: relative to the output directory, with `/`. `text` ends with a line break."""
+    """A file to write."""
 
-    path: str
-    text: str
+    path: str  # relative to the output directory, with `/`
+    text: str  # it ends with a line break
     executable: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Rendering:
-    """`files`, in the order of use. `steps`: what to type next, one command or sentence each. `notes`: what a reader
-    must know of this rendering, such as what was not tried."""
+    """The files of a job for one place."""
 
-    files: tuple[File, ...]
-    steps: tuple[Phrase | str, ...] = ()
-    notes: tuple[Phrase, ...] = ()
+    files: tuple[File, ...]  # in the order of use
+    steps: tuple[Phrase | str, ...] = ()  # what to type next, one command or sentence each
+    notes: tuple[Phrase, ...] = ()  # what a reader must know of this rendering, such as what was not tried
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """`manifest`: of the job, as written in `file` (its shown name). `hosts` and `programs`: empty for a place whose
-    hosts are given by the platform. `others`: the other objects of the file (Secrets, ConfigMaps, claims)."""
+    """What a place renders."""
 
     job: Job
-    manifest: Manifest
-    file: str
-    hosts: tuple[Host, ...] = ()
-    programs: tuple[RankProgram, ...] = ()
-    others: tuple[Manifest, ...] = ()
+    manifest: Manifest  # of the job, as written in `file`
+    file: str  # the shown name of the file
+    hosts: tuple[Host, ...] = ()  # empty for a place whose hosts are given by the platform
+    programs: tuple[RankProgram, ...] = ()  # empty for a place whose hosts are given by the platform
+    others: tuple[Manifest, ...] = ()  # the other objects of the file (Secrets, ConfigMaps, claims)
 
     @property
     def name(self) -> str:
@@ -88,15 +86,19 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Platform:
-    """`name`: of `--to`. `title`: how sentences call it; a name is a text. `has`: the abilities that are not
-    lost there. `check`: reasons why it cannot carry the job. `page`: of docs/places."""
+    """A place that jobs are rendered for."""
 
     name: str
+    """Its name in `--to`."""
     title: Phrase | str
+    """How sentences call it; a name is a text."""
     hosts: Hosts
     render: Callable[[Request], Rendering]
     page: str
+    """Its page in docs/places."""
     has: frozenset[Ability] = frozenset()
+    """The abilities that are not lost there."""
     check: Callable[[Job], tuple[Phrase, ...]] = field(default=lambda job: ())
+    """Reasons why it cannot carry the job."""
     said: Mapping[Ability, Phrase] = field(default_factory=dict)
     """Sentences of its own for abilities that are lost there in another way than `losses` says."""

@@ -18,11 +18,11 @@ _OF_JOBS = ("apiVersion", "kind", "metadata", "spec", "status")
 
 
 class LostIndentation(NamedTuple):
-    """`document`: with the fields in their places. `is_flat`: no line is indented, so further checks are useless."""
+    """A text that has lost its indentation."""
 
     problems: list[Problem]
-    document: Document
-    is_flat: bool
+    document: Document  # with the fields in their places
+    is_flat: bool  # no line is indented, so further checks are useless
 
 
 def restore_indentation(document: Document, api: JobApi) -> LostIndentation | None:

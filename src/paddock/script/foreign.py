@@ -24,15 +24,14 @@ _DOCKER_FLAGS = frozenset({
 
 @dataclass(frozen=True, slots=True)
 class Foreign:
-    """One command. `words`: to be typed behind `--`; `servers`: 0 without parameter servers; `gpus`: of each worker, 0
-    where the command does not say; `image`: empty without Docker; `line`: where it stands."""
+    """One command."""
 
-    line: int
-    words: tuple[str, ...]
+    line: int  # where it stands
+    words: tuple[str, ...]  # to be typed behind `--`
     workers: int
-    servers: int = 0
-    gpus: int = 0
-    image: str = ""
+    servers: int = 0  # 0 without parameter servers
+    gpus: int = 0  # of each worker; 0 where the command does not say
+    image: str = ""  # empty without Docker
 
 
 def read_foreign(text: str) -> tuple[Foreign, ...]:

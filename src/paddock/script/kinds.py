@@ -19,21 +19,26 @@ from paddock.words.phrases import Names, Phrase, phrase
 
 @dataclass(frozen=True, slots=True)
 class ScriptKind:
-    """`framework`: as in `jobs.frameworks.registry`; `title`: what people call it. `modules`: imports, and `launchers`:
-    first words or modules of `python -m`, by which a program is recognised. `build_spec`: request and the job's name ->
-    the job's spec; `build_command`: what a container runs. `explain_refused`: what the framework cannot do of a
-    request. `options`: field of the manifest -> the option that it was made of."""
+    """What makes a job of a program."""
 
     framework: str
+    """As in `jobs.frameworks.registry`."""
     title: str
+    """What people call it."""
     api_version: str
     kind: str
     modules: frozenset[str]
+    """Imports by which a program is recognised."""
     launchers: frozenset[str]
+    """First words, or modules of `python -m`, by which a program is recognised."""
     build_spec: Callable[[ScriptRequest, str], Manifest]
+    """Request and the job's name -> the job's spec."""
     build_command: Callable[[ScriptRequest], list[str]]
+    """What a container runs."""
     explain_refused: Callable[[ScriptRequest], Iterator[Phrase]]
+    """What the framework cannot do of a request."""
     options: Mapping[str, str]
+    """Field of the manifest -> the option that it was made of."""
 
 
 _OPTIONS = {
@@ -76,10 +81,10 @@ def find_kind(request: ScriptRequest) -> ScriptKind:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """`framework`: a key of `SCRIPT_KINDS`. `doubt`: a sentence to print where another would have done as well."""
+    """The framework of a program."""
 
-    framework: str
-    doubt: Phrase | None = None
+    framework: str  # a key of `SCRIPT_KINDS`
+    doubt: Phrase | None = None  # a sentence to print where another would have done as well
 
 
 def choose_framework(program: Program, imports: Set[str]) -> Choice:

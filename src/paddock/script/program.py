@@ -20,23 +20,16 @@ _SHELL_VALUES = frozenset({"-o", "+o", "-O", "+O", "--rcfile", "--init-file"})
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """What a command line starts.
+    """What a command line starts."""
 
-    `script`: the file, as typed; empty if the command names none. `module`: of `python -m`. `python`: the
-    interpreter as typed, empty without one. `code`: of `python -c`. `flags`: the words between the interpreter and
-    the script, or before `-m` and `-c`. `launcher`: the program or module that starts the script on several ranks.
-    `reads_stdin`: an interpreter without a program, which reads it from standard input. `executable`: the first word
-    is the program itself.
-    """
-
-    script: str = ""
-    module: str = ""
-    python: str = ""
-    flags: tuple[str, ...] = ()
-    launcher: str = ""
-    code: str = ""
-    reads_stdin: bool = False
-    executable: bool = False
+    script: str = ""  # the file, as typed; empty if the command names none
+    module: str = ""  # of `python -m`
+    python: str = ""  # the interpreter as typed; empty without one
+    flags: tuple[str, ...] = ()  # the words between the interpreter and the script, or before `-m` and `-c`
+    launcher: str = ""  # the program or module that starts the script on several ranks
+    code: str = ""  # of `python -c`
+    reads_stdin: bool = False  # an interpreter without a program, which reads it from standard input
+    executable: bool = False  # the first word is the program itself
 
     @property
     def name(self) -> str:

@@ -8,33 +8,37 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True)
 class ScriptRequest:
-    """A command and its options.
-
-    `words`: the command as typed. `framework`: a key of `script.kinds.SCRIPT_KINDS`. `name`: --name, empty for the
-    script's. `servers`: parameter servers; 0 is Collective training. `gpus`: of each worker. `restarts`: how often a
-    failed job is started again. `end_wait`: seconds after which ranks that run on are ended; None: never. `mounts`: the
-    annotation of its datasets. `image` and `environment` (the name of an Environment): empty for the defaults.
-    `requirements`: the file of the environment, as a manifest names it, relative
-    to its own directory; empty where `environment` says it. `directory`: where the programs start on a laptop,
-    absolute; empty for what the command line decides by itself. `variables` are in the manifest. `secrets` are in a
-    Secret, which `secret_name` names:
-    their values are never printed.
-    """
+    """A command and its options."""
 
     words: Sequence[str]
+    """The command as typed."""
     framework: str = "paddle"
+    """A key of `script.kinds.SCRIPT_KINDS`."""
     name: str = ""
+    """--name; empty for the script's."""
     namespace: str = ""
     workers: int = 1
     servers: int = 0
+    """Parameter servers; 0 is Collective training."""
     gpus: int = 0
+    """GPUs of each worker."""
     restarts: int = 0
+    """How often a failed job is started again."""
     end_wait: int | None = None
+    """Seconds after which ranks that run on are ended; None: never."""
     mounts: str = ""
+    """The annotation that names its datasets."""
     resume: bool = False
     image: str = ""
+    """Empty for the default."""
     environment: str = ""
+    """The name of an Environment; empty for the default."""
     requirements: str = ""
+    """The file of the environment, as a manifest names it, relative to its own directory; empty where `environment`
+    says it."""
     directory: str = ""
+    """Where the programs start on a laptop, absolute; empty for what the command line decides by itself."""
     variables: Sequence[tuple[str, str]] = ()
+    """Variables that stand in the manifest."""
     secrets: Sequence[tuple[str, str]] = field(default=(), repr=False)
+    """Variables that are in a Secret, which `secret_name` names: their values are never printed."""

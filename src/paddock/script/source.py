@@ -18,21 +18,27 @@ LARGEST = 2**20
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """`line` (from 1), `text` and `problem` of a syntax error; 0 and empty without one. `imports`: the first parts of
-    all imported modules. `reads_stdin`: it calls input() or uses sys.stdin. `starts_workers` and `waits`: it calls
-    `init_worker` of parameter servers, and looks at their addresses. `trainer_id`: the line of a read of
-    PADDLE_TRAINER_ID that fails where there is none, and that no condition guards; 0 without one. `second_stage`: the
-    device that `device_guard` marks layers for, so that heter ranks compute them; empty without one."""
+    """What a look into a script tells."""
 
     line: int = 0
+    """Of a syntax error, from 1; 0 without one."""
     text: str = ""
+    """Of a syntax error; empty without one."""
     problem: str = ""
+    """Of a syntax error; empty without one."""
     imports: frozenset[str] = frozenset()
+    """The first parts of all imported modules."""
     reads_stdin: bool = False
+    """It calls input() or uses sys.stdin."""
     starts_workers: bool = False
+    """It calls `init_worker` of parameter servers."""
     waits: bool = False
+    """It looks at the addresses of parameter servers."""
     trainer_id: int = 0
+    """The line of a read of PADDLE_TRAINER_ID that fails where there is none, and that no condition guards; 0 without
+    one."""
     second_stage: str = ""
+    """The device that `device_guard` marks layers for, so that heter ranks compute them; empty without one."""
 
 
 def read_source(content: bytes) -> Source:

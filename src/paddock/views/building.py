@@ -10,15 +10,17 @@ from paddock.words.message_facts import read_stage, split_progress
 
 @dataclass(frozen=True, slots=True)
 class Building:
-    """An Environment that is being built. `what`: `building (paddlepaddle 3.0.0, 193 MB)`; `percent` from 0 to 100;
-    `pace`: `12 MB/s, 9 s left`; `stage`: set if `percent` is not of the Environment itself, but of an interpreter or of
-    another try."""
+    """An Environment that is being built."""
 
     name: str
     what: str
+    """`building (paddlepaddle 3.0.0, 193 MB)`."""
     percent: int
+    """From 0 to 100."""
     pace: str = ""
+    """`12 MB/s, 9 s left`."""
     stage: str = ""
+    """Set if `percent` is not of the Environment itself, but of an interpreter or of another try."""
 
 
 def read_building(name: str, status: Mapping[str, object]) -> Building | None:

@@ -18,16 +18,14 @@ from paddock.words.phrases import Phrase, phrase
 
 @dataclass(frozen=True, slots=True)
 class JobCommand:
-    """`name`: of the verb of `paddock`, and of the console's action. `paddock`, `kubectl`: what does the same in a
-    terminal; one is empty where it has no such verb. `verb`: the right that it takes, of the job's kind.
-    `why_not`: why it makes no sense now; None where it does."""
+    """What may be done to a job."""
 
-    name: str
+    name: str  # the verb of `paddock`, and the console's action
     title: Phrase
-    paddock: str
-    kubectl: str
-    verb: str
-    why_not: Phrase | None = None
+    paddock: str  # the command of paddock that does it; empty where there is none
+    kubectl: str  # the command of kubectl that does it; empty where there is none
+    verb: str  # the right that it takes, of the job's kind
+    why_not: Phrase | None = None  # why it makes no sense now; None where it does
 
 
 def printed_name(resource: Resource, name: str) -> str:

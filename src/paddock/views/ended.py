@@ -15,15 +15,17 @@ INTERRUPTED, SUSPENDED, UNKNOWN = "Interrupted", "Suspended", "Unknown"
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """`phase`: `Completed`, `Failed`; `Suspended` where it was given up or --timeout was over, `Interrupted` where the
-    user ended it, `Unknown` where it could not be followed to its end. `cause`: a sentence, empty for a job that
-    completed and of which no rank failed. `seconds`: from the submission."""
+    """How a followed job ended."""
 
     job: str
     namespace: str
     phase: str
+    """`Completed`, `Failed`; `Suspended` where it was given up or --timeout was over, `Interrupted` where the user
+    ended it, `Unknown` where it could not be followed to its end."""
     cause: str
+    """A sentence; empty for a job that completed and of which no rank failed."""
     seconds: float
+    """Seconds from the submission to the end."""
 
 
 def format_limit(seconds: float) -> str:

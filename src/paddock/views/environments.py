@@ -12,21 +12,19 @@ from paddock.kube.times import Moment, read_time
 
 @dataclass(frozen=True, slots=True)
 class EnvironmentRow:
-    """`progress`: per cent, or None; `size`: bytes, 0 if unknown; `message`: the builder's, on one line;
-    `requirements`: empty for the programs of this machine; `changed`: its requirements files have, since they were
-    read; `torch`: which build of PyTorch it has, empty without."""
+    """An Environment as a row of a table."""
 
     name: str
     phase: str
-    progress: int | None
+    progress: int | None  # per cent, or None
     python: str
-    size: int
+    size: int  # bytes; 0 if unknown
     images: tuple[str, ...]
-    requirements: tuple[str, ...]
-    message: str
+    requirements: tuple[str, ...]  # empty for the programs of this machine
+    message: str  # the builder's, on one line
     created: Moment | None
-    changed: bool = False
-    torch: str = ""
+    changed: bool = False  # its requirements files have, since they were read
+    torch: str = ""  # which build of PyTorch it has; empty without
 
 
 def read_environment_row(environment: Mapping[str, Any]) -> EnvironmentRow:

@@ -15,17 +15,16 @@ MOST_ROWS = 200
 
 @dataclass(frozen=True, slots=True)
 class EventRow:
-    """`about`: `Pod demo-worker-0`; of several objects, with `objects` more than 1, the last of them. `count`: how
-    often, in all. `message`: the last one's."""
+    """Events of one sort as a row of a table."""
 
     type: str
     reason: str
-    about: str
-    message: str
-    count: int
+    about: str  # `Pod demo-worker-0`; of several objects the last of them
+    message: str  # the last one's
+    count: int  # how often, in all
     first: Moment | None
     last: Moment | None
-    objects: int = 1
+    objects: int = 1  # more than 1 where the events are about several
 
 
 def is_about(event: Manifest, uids: set[str]) -> bool:

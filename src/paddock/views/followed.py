@@ -17,21 +17,21 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class FollowedJob:
-    """`messages`: the termination message of each rank; `complaints`: the error that the program of a rank has printed
-    and not recovered from (`logs.swallowed`); `printed`: the ranks, as `worker-0`, whose last lines a reader has
-    just seen.
-
-    `submitted` and `ended` are measured by the follower, as the API's times are whole seconds.
-    """
+    """A job as its follower has seen it."""
 
     job: Job
     status: Status
     submitted: Moment
+    """Measured by the follower, as the API's times are whole seconds."""
     ended: Moment | None = None
+    """Measured by the follower."""
     progress: Mapping[Rank, Progress] = field(default_factory=dict)
     messages: Mapping[Rank, str] = field(default_factory=dict)
+    """The termination message of each rank."""
     complaints: Mapping[Rank, Complaint] = field(default_factory=dict)
+    """The error that the program of a rank has printed and not recovered from (`logs.swallowed`)."""
     printed: frozenset[str] = frozenset()
+    """The ranks, as `worker-0`, whose last lines a reader has just seen."""
 
     @property
     def seconds(self) -> float:

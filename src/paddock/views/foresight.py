@@ -34,24 +34,23 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class ActionRow:
-    """`said`: what is done, `create`; `grace`: seconds of a deletion, None for the pod's own, or for no deletion."""
+    """One action of a plan."""
 
-    said: Phrase
+    said: Phrase  # what is done, `create`
     kind: str
     name: str
-    grace: int | None = None
+    grace: int | None = None  # seconds of a deletion; None for the pod's own, or for no deletion
 
 
 @dataclass(frozen=True, slots=True)
 class Foresight:
-    """`records`: the status would be written, which may be of what no row names (conditions, times). `again`: seconds
-    until time alone changes the decision; None for never."""
+    """What a plan would do."""
 
     changes: tuple[Change, ...]
     actions: tuple[ActionRow, ...]
     events: tuple[EventNote, ...]
-    records: bool
-    again: float | None
+    records: bool  # the status would be written, which may be of what no row names (conditions, times)
+    again: float | None  # seconds until time alone changes the decision; None for never
 
     @property
     def is_empty(self) -> bool:

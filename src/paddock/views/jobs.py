@@ -19,20 +19,23 @@ from paddock.words.phrases import Phrase, render
 
 @dataclass(frozen=True, slots=True)
 class JobRow:
-    """`counts`: the ranks under each heading of the job's framework; None without such a role or without a status.
-    `cause`: why the job waits or failed, for `jobs.sentences.explain`. `manager`: who runs it instead of Paddock.
-    `edit`: an edit that is not followed. `roles`: the counts of every role, in the API's own spelling."""
+    """A job as a row of a table."""
 
     namespace: str
     name: str
     phase: Phase
     mode: str
     counts: Mapping[str, Counts | None]
+    """The ranks under each heading of the job's framework; None without such a role or without a status."""
     created: Moment | None
     cause: CauseRecord | None
+    """Why the job waits or failed, for `jobs.sentences.explain`."""
     manager: Phrase | None = None
+    """Who runs it instead of Paddock."""
     edit: Phrase | None = None
+    """One that is not followed."""
     roles: Mapping[str, Counts] = field(default_factory=dict)
+    """The counts of every role, in the API's own spelling."""
     attempt: int = 0
     restarts: int = 0
     uid: str = ""

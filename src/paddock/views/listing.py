@@ -30,13 +30,12 @@ _PLACES: Mapping[Phase, int] = {phase: place for place, phase in enumerate(ORDER
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """What a reader wants to see; an empty value is all. `text`: in `NAMESPACE/NAME`, in any case. `kind`: of the
-    API, `PyTorchJob`."""
+    """What a reader wants to see; an empty value is all."""
 
     phase: str = ""
-    kind: str = ""
+    kind: str = ""  # of the API, `PyTorchJob`
     namespace: str = ""
-    text: str = ""
+    text: str = ""  # in `NAMESPACE/NAME`, in any case
 
     def matches(self, listed: Listed, *, any_phase: bool = False) -> bool:
         resource, row = listed
@@ -63,12 +62,12 @@ def count_phases(found: Iterable[Listed]) -> list[tuple[str, int]]:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One page of a long table. `page` counts from 1; `pages` is at least 1; `begin`, `end`: as a slice."""
+    """One page of a long table."""
 
-    page: int
-    pages: int
-    begin: int
-    end: int
+    page: int  # counts from 1
+    pages: int  # at least 1
+    begin: int  # as of a slice
+    end: int  # as of a slice
 
 
 def choose_part(wanted: str, total: int, size: int = 100) -> Part:

@@ -37,17 +37,16 @@ class JobOnNode:
 
 @dataclass(frozen=True, slots=True)
 class NodeRow:
-    """`state`: Ready, NotReady or Cordoned. `amounts`: (asked, allocatable) by resource; `pods`: (there, allowed), of
-    those that have not ended. `taints`: `key=value:effect`. `others`: pods of no job."""
+    """A node as a row of a table."""
 
     name: str
-    state: str
+    state: str  # Ready, NotReady or Cordoned
     troubles: tuple[Trouble, ...]
-    taints: tuple[str, ...]
-    amounts: Mapping[str, tuple[Fraction, Fraction]]
-    pods: tuple[int, int]
+    taints: tuple[str, ...]  # `key=value:effect`
+    amounts: Mapping[str, tuple[Fraction, Fraction]]  # (asked, allocatable) by resource
+    pods: tuple[int, int]  # (there, allowed), of those that have not ended
     jobs: tuple[JobOnNode, ...]
-    others: int
+    others: int  # pods of no job
     version: str
     created: Moment | None
 

@@ -37,17 +37,21 @@ _CLOCK_SKEW = 30.0
 
 @dataclass(frozen=True, slots=True)
 class Leader:
-    """The content of a Lease. `version`: empty for another operator; `namespaces`, `kinds`: empty for all or unknown;
-    `renewed`: None after the holder released it. `settings`: what its plans depend on, as far as the Lease says."""
+    """The content of a Lease."""
 
     namespace: str
     holder: str
     renewed: Moment | None
+    """None after the holder released it."""
     duration: float
     version: str = ""
+    """Empty for another operator."""
     namespaces: tuple[str, ...] = ()
+    """Empty for all or unknown."""
     kinds: tuple[str, ...] = ()
+    """Empty for all or unknown."""
     settings: Settings = field(default_factory=Settings, compare=False)
+    """What its plans depend on, as far as the Lease says."""
 
     def is_gone(self, now: Moment) -> bool:
         return not self.holder or self.renewed is None or now - self.renewed > self.duration + _CLOCK_SKEW

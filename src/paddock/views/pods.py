@@ -14,15 +14,14 @@ from paddock.words.phrases import phrase
 
 @dataclass(frozen=True, slots=True)
 class PodRow:
-    """`ready` of `containers` are ready. `state`: kubectl's STATUS, or Spare (`jobs.policies.spares`); `message`: the
-    sentence for it, on one line."""
+    """A pod as a row of a table."""
 
     namespace: str
     name: str
-    ready: int
-    containers: int
-    state: str
-    message: str
+    ready: int  # how many containers are
+    containers: int  # how many there are
+    state: str  # kubectl's STATUS, or Spare (`jobs.policies.spares`)
+    message: str  # the sentence for the state, on one line
     restarts: int
     created: Moment | None
     address: str

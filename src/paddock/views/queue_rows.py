@@ -26,18 +26,16 @@ Unfinished = tuple[JobRow, StoredJob]
 
 @dataclass(frozen=True, slots=True)
 class QueueRow:
-    """A job that waits or runs. `position`: its place in the scheduler's queue; None if no pod of it waits for a node.
-    `ranks`: the pods that it wants, and `needs`: their requests, both empty for a job that cannot be read. `since`:
-    since when it waits; None for one whose pods are on nodes."""
+    """A job that waits or runs."""
 
     resource: Resource
     manifest: Manifest
     job: JobRow
-    ranks: int
-    needs: Amounts
-    position: int | None = None
+    ranks: int  # the pods that it wants; 0 for a job that cannot be read
+    needs: Amounts  # their requests; empty for a job that cannot be read
+    position: int | None = None  # its place in the scheduler's queue; None if no pod of it waits for a node
     priority: int = 0
-    since: Moment | None = None
+    since: Moment | None = None  # since when it waits; None for one whose pods are on nodes
 
 
 def read_queue_rows(

@@ -32,15 +32,14 @@ def read_job_pod(_resource: Resource, manifest: Manifest) -> JobPod:
 
 @dataclass(frozen=True, slots=True)
 class RankRow:
-    """One pod of the job, or a rank without one (`pod` None). `rank`: `worker-0`; `attempt`: None where the pod does
-    not say. `old`: of an earlier attempt, or about to go. `asked`: `1 CPU, 2.0 GiB`."""
+    """One pod of the job, or a rank without one."""
 
-    rank: str
-    pod: PodRow | None
-    attempt: int | None = None
-    old: bool = False
+    rank: str  # `worker-0`
+    pod: PodRow | None  # None for a rank without one
+    attempt: int | None = None  # None where the pod does not say
+    old: bool = False  # of an earlier attempt, or about to go
     restarts: int = 0
-    asked: str = ""
+    asked: str = ""  # `1 CPU, 2.0 GiB`
     images: tuple[str, ...] = ()
 
 
@@ -111,18 +110,17 @@ def _write(amounts: Mapping[str, Fraction], language: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class RoleRow:
-    """`asked`: of one rank; `asked_in_all`: of all of the role. `command`: of the container that trains, as its list
-    has it. `counts`: (word of the API, number), those that are not 0."""
+    """A role as a row of a table."""
 
     name: str
     replicas: int
     ready: str
-    counts: tuple[tuple[str, int], ...]
+    counts: tuple[tuple[str, int], ...]  # (word of the API, number), those that are not 0
     restart: str
     image: str
-    command: tuple[str, ...]
-    asked: str
-    asked_in_all: str
+    command: tuple[str, ...]  # of the container that trains, as its list has it
+    asked: str  # of one rank
+    asked_in_all: str  # of all of the role
 
 
 def total_asked(job: Job, language: str = "en") -> str:

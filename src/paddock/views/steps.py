@@ -30,30 +30,29 @@ from paddock.words.phrases import Phrase, phrase
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One command. Its text is a format string with the fields of `args` and these:
+    """One command."""
+
+    text: str
+    """A format string with the fields of `args` and these:
 
         {where}    the options that name the cluster, and `namespace` if it is not the default one
         {options}  the options only
         {on}       the namespace only, for kubectl
         {kubectl}  kubectl with the options that name the cluster
-
-    `sentence`: the command with a remark; its field {command} takes the command.
     """
-
-    text: str
     args: Mapping[str, str] = field(default_factory=dict)
     namespace: str = ""
     sentence: Phrase | None = None
+    """The command with a remark; its field {command} takes the command."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """What a command needs to reach the cluster that a job is on. `options` as in ` --context prod`; `namespace`: the
-    one that need not be named; `kubectl`: with its options."""
+    """What a command needs to reach the cluster that a job is on."""
 
-    options: str = ""
-    namespace: str = "default"
-    kubectl: str = "kubectl"
+    options: str = ""  # as in ` --context prod`
+    namespace: str = "default"  # the one that need not be named
+    kubectl: str = "kubectl"  # with its options
 
     def of(self, namespace: str) -> str:
         """The options, with `-n` if the namespace is not the default one."""

@@ -16,15 +16,17 @@ from paddock.words.problems import InvalidJob, Problem
 
 @dataclass(frozen=True, slots=True)
 class StoredJob:
-    """`status`: as recorded. `problems`: what is wrong in the manifest, which the API server may accept (`kubectl
-    create`, `patch`). `job`: then the one that is supervised, by the spec that was last valid, or None; with the ranks
-    that its gang has (`jobs.policies.fitting`)."""
+    """A job as the API stores it."""
 
     resource: Resource
     manifest: Manifest
     status: Status
+    """As recorded."""
     job: Job | None
+    """The one that is supervised, with the ranks that its gang has (`jobs.policies.fitting`). Where the manifest has
+    problems: by the spec that was last valid, or None."""
     problems: tuple[Problem, ...] = ()
+    """What is wrong in the manifest, which the API server may accept (`kubectl create`, `patch`)."""
 
     @property
     def key(self) -> Key:

@@ -13,19 +13,17 @@ from paddock.views.ranks import JobPod
 
 @dataclass(frozen=True, slots=True)
 class AttemptRow:
-    """`begun`: None where nobody wrote it down. `ended`: None while it goes on. `queued`, `prepared`, `ran`: seconds
-    until all its pods had nodes, from then until all their programs ran, and from then on; None where that is not known
-    (the pods are gone), 0 or more. `now`: which of the three goes on. `cause`: why it was started; None for the
-    first."""
+    """An attempt as a row of a table. Durations are 0 or more, and None where they are not known (the pods are
+    gone)."""
 
     number: int
-    begun: Moment | None
-    ended: Moment | None
-    queued: float | None
-    prepared: float | None
-    ran: float | None
-    now: str
-    cause: CauseRecord | None
+    begun: Moment | None  # None where nobody wrote it down
+    ended: Moment | None  # None while it goes on
+    queued: float | None  # seconds until all its pods had nodes
+    prepared: float | None  # seconds from then until all their programs ran
+    ran: float | None  # seconds from then on
+    now: str  # which of the three goes on
+    cause: CauseRecord | None  # why it was started; None for the first
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,10 +46,10 @@ exec bash {script} check
 
 @dataclass(frozen=True, slots=True)
 class Remote:
-    """Where a machine's script lies: `directory` of the program, `folder` in it for the script and the logs."""
+    """Where a machine's script lies."""
 
-    directory: str
-    folder: str
+    directory: str  # of the program
+    folder: str  # in that directory, for the script and the logs
     script: str
     moves: bool
     """Programs start in `directory`, and not where the job says."""

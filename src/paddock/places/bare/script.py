@@ -33,14 +33,16 @@ _INTERFACE = "GLOO_SOCKET_IFNAME"
 
 @dataclass(frozen=True, slots=True)
 class Engine:
-    """What runs a rank's program. `ending`: of the script's file name. `build_program`: the lines of a rank's function
-    that set `program`, and what else `text`, bash of the engine, reads of it. `file`: the file that must be on the
-    machine for it."""
+    """What runs a rank's program."""
 
     ending: str
+    """The ending of the script's file name."""
     text: str
+    """Functions of the engine, in Bash."""
     build_program: Callable[[RankProgram, Request], Sequence[str]]
+    """The lines of a rank's function that set `program`, and what else `text` reads of it."""
     file: Callable[[RankProgram], str]
+    """The file that must be on the machine for it."""
     directory: Callable[[RankProgram], str]
     kept_out: frozenset[str] = frozenset()
     """Variables that are not set for the program that is started: it passes them on itself."""

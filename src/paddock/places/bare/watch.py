@@ -26,25 +26,23 @@ class State(Enum):
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """How a rank ended. `code`: None where its machine was lost. `at`: seconds, of any clock. `tail`: the end of what
-    it printed. `is_stopped`: it was stopped before it ended."""
+    """How a rank ended."""
 
     rank: Rank
-    code: int | None
-    at: float
-    tail: str = ""
-    is_stopped: bool = False
+    code: int | None  # None where its machine was lost
+    at: float  # seconds, of any clock
+    tail: str = ""  # the end of what it printed
+    is_stopped: bool = False  # it was stopped before it ended
 
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """`stop`: ranks to stop now. `wake`: when to decide again, if nothing ends meanwhile. `deaths`: who failed first,
-    and those that cannot be told from it."""
+    """What to do when a rank has ended."""
 
     state: State
-    stop: frozenset[Rank] = frozenset()
-    wake: float | None = None
-    deaths: tuple[Death, ...] = ()
+    stop: frozenset[Rank] = frozenset()  # ranks to stop now
+    wake: float | None = None  # when to decide again, if nothing ends meanwhile
+    deaths: tuple[Death, ...] = ()  # who failed first, and those that cannot be told from it
 
 
 def decide(job: Job, ends: Sequence[End], now: float, *, probing: bool = False) -> Decision:

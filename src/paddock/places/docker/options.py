@@ -26,12 +26,12 @@ OF_CLIENT = frozenset({"PATH", "HOME", "TMPDIR", "LD_LIBRARY_PATH", "LD_PRELOAD"
 
 @dataclass(frozen=True, slots=True)
 class Mount:
-    """`source`: a path of the machine; `kind`: the volume's in Kubernetes, empty for a hostPath."""
+    """A volume of a container."""
 
-    source: str
+    source: str  # a path of the machine
     target: str
     read_only: bool = False
-    kind: str = ""
+    kind: str = ""  # the volume's in Kubernetes; empty for a hostPath
 
 
 def name_container(name: str, program: RankProgram) -> str:
