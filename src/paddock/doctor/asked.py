@@ -26,35 +26,37 @@ CPU, GPU = "cpu", "gpu"
 
 @dataclass(frozen=True, slots=True)
 class RoleAsked:
-    """`ranks`: pods. `launch`: of PaddlePaddle's launcher in the command, None without one. `torchrun`: options of
-    torchrun, None without it. `device` and `devices`: for each pod, None and 0 for CPUs. `variables`: set by the
-    template itself, with their values."""
+    """What a job asks for one role."""
 
     name: str
     ranks: int
+    """How many pods it has."""
     trains: bool = True
     launch: PaddleLaunch | None = None
+    """The options of PaddlePaddle's launcher in the command; None without one."""
     torchrun: Mapping[str, str] | None = None
+    """Options of torchrun; None without it."""
     device: Device | None = None
+    """What each pod has; None for CPUs."""
     devices: int = 0
+    """How many each pod has; 0 for CPUs."""
     variables: Mapping[str, str] = field(default_factory=dict)
+    """Set by the template itself, with their values."""
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """`job`: its name, empty for a log alone. `edit`, `logs`: the commands that edit it and print its logs;
-    `options`: those by which a command reaches it. `wheel`: `CPU` or `GPU`, which `environment` has (the
-    name of an Environment, or an image); empty where nobody knows."""
+    """What a job asks for, as far as it is known."""
 
-    job: str = ""
+    job: str = ""  # its name; empty for a log alone
     framework: str = ""
     mode: str = ""
     roles: tuple[RoleAsked, ...] = ()
-    wheel: str = ""
-    environment: str = ""
-    edit: str = ""
-    logs: str = ""
-    options: str = ""
+    wheel: str = ""  # `CPU` or `GPU`, which `environment` has; empty where nobody knows
+    environment: str = ""  # the name of an Environment, or an image
+    edit: str = ""  # the command that edits it
+    logs: str = ""  # the command that prints its logs
+    options: str = ""  # those by which a command reaches it
 
     @property
     def nodes(self) -> int | None:
@@ -68,16 +70,14 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class RankSeen:
-    """What the cluster says of a rank. `running`: its program runs now. `code`: with which it has ended, None before.
-    `quiet`: seconds since it printed last; `begun`: seconds since its program began; None where that is not known.
-    `cores`: that it uses now. `waits`: why it does not run yet."""
+    """What the cluster says of a rank."""
 
-    running: bool = False
-    code: int | None = None
-    quiet: float | None = None
-    begun: float | None = None
-    cores: float | None = None
-    waits: Phrase | None = None
+    running: bool = False  # its program runs now
+    code: int | None = None  # with which it has ended; None before
+    quiet: float | None = None  # seconds since it printed last; None where that is not known
+    begun: float | None = None  # seconds since its program began; None where that is not known
+    cores: float | None = None  # that it uses now
+    waits: Phrase | None = None  # why it does not run yet
 
 
 @dataclass(frozen=True, slots=True)

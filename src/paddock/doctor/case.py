@@ -18,14 +18,15 @@ from paddock.words.phrases import phrase
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """`logs`: by rank (`worker-0`) of a job, by host of a log; one without a name has the key empty. `cause`: why the
-    job waits or has ended, as it is recorded."""
+    """What the checks look at."""
 
     asked: Asked
     logs: Mapping[str, LaunchLog]
+    """By rank (`worker-0`) of a job, by host of a log; one without a name has the key empty."""
     ranks: Mapping[str, RankSeen] = field(default_factory=dict)
     machine: Machine = field(default_factory=Machine)
     cause: CauseRecord | None = None
+    """Why the job waits or has ended, as it is recorded."""
 
     def find(self, sign: str) -> list[tuple[str, LaunchLog, Sign]]:
         """The logs that have the sign."""

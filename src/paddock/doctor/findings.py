@@ -27,18 +27,18 @@ class Severity(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One answer.
-
-    `check`: its name, stable, kebab-case, one for each check (`cpu-wheel-on-gpu-machine`); shown, and in `-o json`.
-    `where`: `worker-0`, `line 12`, `this machine`, `/dev/shm`. `what`: what was found, with its numbers. `why`: why it
-    matters. `mend`: what to do, one sentence. `command`: the command that mends it, or looks closer; typed as it is,
-    so it has no translation.
-    """
+    """One answer."""
 
     check: str
+    """Its name, stable, kebab-case, one for each check (`cpu-wheel-on-gpu-machine`); shown, and in `-o json`."""
     severity: Severity
     where: Where
+    """`worker-0`, `line 12`, `this machine`, `/dev/shm`."""
     what: Text
+    """What was found, with its numbers."""
     why: Text
+    """Why it matters."""
     mend: Text
+    """What to do, one sentence."""
     command: str = ""
+    """The command that mends it, or looks closer; typed as it is, so it has no translation."""

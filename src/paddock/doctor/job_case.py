@@ -38,14 +38,12 @@ class Printed:
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """What else is known. `cores`: that ranks use now. `nodes`: of the cluster, as far as they may be read.
-    `requirements`: of the Environment that the ranks run in, whose name is `environment`; on a cluster both are empty,
-    and the image says it."""
+    """What else is known."""
 
-    cores: Mapping[str, float] = field(default_factory=dict)
-    nodes: Sequence[Manifest] = ()
-    environment: str = ""
-    requirements: Sequence[str] = ()
+    cores: Mapping[str, float] = field(default_factory=dict)  # that ranks use now
+    nodes: Sequence[Manifest] = ()  # of the cluster, as far as they may be read
+    environment: str = ""  # that the ranks run in; empty on a cluster, where the image says it
+    requirements: Sequence[str] = ()  # of that Environment; empty on a cluster
     local: bool = True
 
 

@@ -87,35 +87,41 @@ class Overridden:
 
 @dataclass(frozen=True, slots=True)
 class LaunchLog:
-    """What one launcher printed. `source`: the host or rank before its lines, empty where there is none. `launcher`:
-    `PADDLE`, `OLD`, `TORCH`, or empty without lines of one. `arguments`: of the block; `"None"` stays as printed.
-    `run` and `watching`: the last of each, None where it is not there. `waits_since`: the number of a line `Waiting
-    peer start...` after which nothing has started. `began`, `ended`: the first and the last time in its lines. `gap`:
-    the longest time in seconds between two lines that both have one, without a line between them; `gap_line`: the
-    second of them. `has_gap`: lines in the middle were not read, so what is not seen may have been there."""
+    """What one launcher printed."""
 
     source: str = ""
+    """The host or rank before its lines; empty where there is none."""
     lines: int = 0
     first_line: int = 1
     launcher: str = ""
+    """`PADDLE`, `OLD`, `TORCH`, or empty without lines of one."""
     block_line: int = 0
     arguments: Mapping[str, str] = field(default_factory=dict)
+    """Of the block; `"None"` stays as printed."""
     overridden: tuple[Overridden, ...] = ()
     job: JobLine | None = None
     run: PodLine | None = None
+    """The last line of a start (`Run Pod`); None where there is none."""
     watching: PodLine | None = None
+    """The last line of a pod that is watched, since the job formed; None where there is none."""
     starts: int = 0
     signs: Mapping[str, Sign] = field(default_factory=dict)
     waits_since: int = 0
+    """The number of a line `Waiting peer start...` after which nothing has started."""
     exit_code: int | None = None
     progress: Progress | None = None
     last_text: str = ""
     last_line: int = 0
     began: Moment | None = None
+    """The first time in its lines."""
     ended: Moment | None = None
+    """The last time in its lines."""
     gap: float = 0.0
+    """The longest time in seconds between two lines that both have one, without a line between them."""
     gap_line: int = 0
+    """The second of those two lines."""
     has_gap: bool = False
+    """Lines in the middle were not read, so what is not seen may have been there."""
 
     @property
     def may_have_started(self) -> bool:

@@ -38,13 +38,12 @@ _LONGEST = 200
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line without what stands before it. `host`: empty where the file has one source. `stamp`: as written.
-    `seconds`: since whoever wrote the file began."""
+    """A line without what stands before it."""
 
     text: str
-    host: str = ""
-    stamp: str = ""
-    seconds: float | None = None
+    host: str = ""  # empty where the file has one source
+    stamp: str = ""  # as written
+    seconds: float | None = None  # since whoever wrote the file began
 
 
 class Prefixes:

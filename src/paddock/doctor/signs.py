@@ -108,12 +108,12 @@ def is_of_torch(text: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Sign:
-    """`text`: the first line of its kind, cut; `line` and `last`: numbers of the first and the last; `count`."""
+    """Lines of one kind."""
 
-    text: str
-    line: int
-    last: int
-    count: int = 1
+    text: str  # the first one, cut
+    line: int  # the number of the first one
+    last: int  # the number of the last one
+    count: int = 1  # how many there are
 
     def again(self, line: int) -> Sign:
         return replace(self, last=line, count=self.count + 1)

@@ -27,13 +27,15 @@ class WrongPeer(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """A machine, and a port of it or 0. `is_http`: whether it shall be asked for a page, which tells its time; else
-    nothing is sent to the port. `variable`: where it is from; empty if a person named it."""
+    """A machine, and a port of it."""
 
     host: str
     port: int = 0
+    """0 if none was named."""
     is_http: bool = False
+    """Whether it shall be asked for a page, which tells its time; else nothing is sent to the port."""
     variable: str = ""
+    """Where it is from; empty if a person named it."""
 
     def __str__(self) -> str:
         host = f"[{self.host}]" if ":" in self.host else self.host

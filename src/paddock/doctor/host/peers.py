@@ -34,46 +34,50 @@ class Answer(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """`milliseconds`: until the answer of the network; `said`: the error of FAILED. `segment`: bytes of data in the
-    largest packet of an open connection, which both sides have agreed on; 0 if it is not known."""
+    """An attempt to connect to a port."""
 
     port: int
     answer: Answer
     milliseconds: int = 0
+    """How long the answer of the network took."""
     said: str = ""
+    """The error of FAILED."""
     segment: int = 0
+    """Bytes of data in the largest packet of an open connection, which both sides have agreed on; 0 if it is not
+    known."""
 
 
 @dataclass(frozen=True, slots=True)
 class Path:
-    """`passes`: the largest packet that arrived, in bytes with its IP header; `vanishes`: the smallest that never did,
-    without a word from the network; 0 if all arrived."""
+    """The packets that pass on the way to a machine."""
 
-    passes: int
-    vanishes: int = 0
+    passes: int  # the largest packet that arrived, in bytes with its IP header
+    vanishes: int = 0  # the smallest that never did, without a word from the network; 0 if all arrived
 
 
 @dataclass(frozen=True, slots=True)
 class Clock:
-    """`offset`: seconds that the other clock is ahead of this one; `uncertainty`: seconds, either way; `source`: `HTTP`
-    or `NTP`."""
+    """The clock of another machine."""
 
-    offset: float
-    uncertainty: float
-    source: str
+    offset: float  # seconds that it is ahead of this one
+    uncertainty: float  # seconds, either way
+    source: str  # `HTTP` or `NTP`
 
 
 @dataclass(frozen=True, slots=True)
 class Peer:
-    """`address`: what its name stands for here; empty if it stands for nothing. `lookup`: milliseconds that this took;
-    `is_found`: False if no answer came in time. `source`: the own address by which it is reached. `probes`: one for the
-    port that was asked for, or one for each of several ports if none was."""
+    """Another machine, as it is seen from here."""
 
     endpoint: Endpoint
     address: str = ""
+    """What its name stands for here; empty if it stands for nothing."""
     lookup: int = 0
+    """Milliseconds that the lookup of the name took."""
     is_found: bool = True
+    """False if no answer to the lookup came in time."""
     source: str = ""
+    """The address of this machine by which it is reached."""
     probes: tuple[Probe, ...] = ()
+    """One for the port that was asked for, or one for each of several ports if none was."""
     path: Path | None = None
     clock: Clock | None = None

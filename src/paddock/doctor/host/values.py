@@ -12,30 +12,29 @@ from paddock.doctor.host.peers import Peer
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What a person asked for: `peers`, also those of variables; `interpreter`, empty if none was named."""
+    """What a person asked for."""
 
-    peers: tuple[Endpoint, ...] = ()
-    interpreter: str = ""
+    peers: tuple[Endpoint, ...] = ()  # also those that variables name
+    interpreter: str = ""  # empty if none was named
 
 
 @dataclass(frozen=True, slots=True)
 class OwnName:
-    """`addresses`: what the name stands for, IPv4 first. `seconds`: how long that took, the name of the address
-    included; `is_found`: False if no answer came in time."""
+    """What the name of this machine stands for."""
 
     name: str = ""
-    addresses: tuple[str, ...] = ()
-    seconds: float = 0.0
-    is_found: bool = True
+    addresses: tuple[str, ...] = ()  # IPv4 first
+    seconds: float = 0.0  # how long the lookup took, the name of the address included
+    is_found: bool = True  # False if no answer came in time
 
 
 @dataclass(frozen=True, slots=True)
 class Interface:
-    """`addresses`: IPv4 first. `mtu`: bytes of a packet, with its IP header."""
+    """A network interface."""
 
     name: str
-    addresses: tuple[str, ...] = ()
-    mtu: int = 1500
+    addresses: tuple[str, ...] = ()  # IPv4 first
+    mtu: int = 1500  # bytes of a packet, with its IP header
     is_up: bool = True
 
     @property
@@ -55,13 +54,12 @@ class Shm:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Of a process, as started from here. `open_files`: soft and `most_open_files`: hard limit; `locked` and `stack` in
-    bytes; None is no limit."""
+    """Limits of a process, as started from here. None is no limit."""
 
-    open_files: int | None = None
-    most_open_files: int | None = None
-    locked: int | None = None
-    stack: int | None = None
+    open_files: int | None = None  # the soft limit
+    most_open_files: int | None = None  # the hard limit
+    locked: int | None = None  # in bytes
+    stack: int | None = None  # in bytes
 
 
 class Smi(StrEnum):
@@ -75,40 +73,42 @@ class Smi(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """One GPU as nvidia-smi lists it. `capability`: (9, 0), or None if it is not told; `mode`: its compute mode."""
+    """One GPU as nvidia-smi lists it."""
 
     index: int
     uuid: str = ""
     name: str = ""
-    capability: tuple[int, int] | None = None
-    mode: str = "Default"
+    capability: tuple[int, int] | None = None  # (9, 0), or None if it is not told
+    mode: str = "Default"  # its compute mode
 
 
 @dataclass(frozen=True, slots=True)
 class Gpus:
-    """`said`: the first line of a failure, with `code`, the exit code. `on_bus`: NVIDIA's cards on the PCI bus;
-    `device_files`: /dev/nvidia0 and so on. `is_compatible`: whether NVIDIA's forward compatibility package is there,
-    with which an older driver serves a newer CUDA."""
+    """The GPUs of this machine, and what tells of them."""
 
     smi: Smi = Smi.MISSING
     said: str = ""
+    """The first line of a failure."""
     code: int = 0
+    """The exit code of a failure."""
     driver: str = ""
     cards: tuple[Card, ...] = ()
     on_bus: int = 0
+    """How many cards of NVIDIA are on the PCI bus."""
     device_files: int = 0
+    """How many there are: /dev/nvidia0 and so on."""
     is_compatible: bool = False
+    """Whether NVIDIA's forward compatibility package is there, with which an older driver serves a newer CUDA."""
 
 
 @dataclass(frozen=True, slots=True)
 class Wheel:
-    """A framework's package as its metadata has it. `cuda`: (12, 6), None if it has none or tells none; `device`: the
-    name of `environments.packages.devices`, empty if it is not told."""
+    """A framework's package as its metadata has it."""
 
     package: str
     version: str
-    device: str = ""
-    cuda: tuple[int, int] | None = None
+    device: str = ""  # the name of `environments.packages.devices`; empty if it is not told
+    cuda: tuple[int, int] | None = None  # (12, 6); None if it has none or tells none
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,25 +123,26 @@ class Interpreter:
 
 @dataclass(frozen=True, slots=True)
 class Host:
-    """This machine.
-
-    `address`: its own by which it would send to the internet, empty without such a way. `cores` and `memory` (bytes):
-    what a process may use, limits of cgroups included. `container`: `docker`, `kubernetes` or empty. `rdma`: names of
-    devices of InfiniBand or RoCE. `environ`: the variables of the shell in which training would start.
-    """
+    """This machine."""
 
     name: OwnName = OwnName()
     interfaces: tuple[Interface, ...] = ()
     address: str = ""
+    """Its own address by which it would send to the internet; empty without such a way."""
     shm: Shm | None = None
     limits: Limits = Limits()
     cores: float = 1
+    """What a process may use, limits of cgroups included."""
     memory: int = 2**34
+    """Bytes that a process may use, limits of cgroups included."""
     gpus: Gpus = Gpus()
     interpreter: Interpreter = Interpreter()
     container: str = ""
+    """`docker`, `kubernetes` or empty."""
     rdma: tuple[str, ...] = ()
+    """Names of devices of InfiniBand or RoCE."""
     environ: Mapping[str, str] = field(default_factory=dict)
+    """The variables of the shell in which training would start."""
     peers: tuple[Peer, ...] = ()
 
     def find_interface(self, address: str) -> Interface | None:

@@ -13,10 +13,10 @@ from paddock.doctor.probes.bounded import run_bounded
 
 @dataclass(frozen=True, slots=True)
 class Lookup:
-    """`address`: IPv4 if the name has one, empty if it stands for nothing; `milliseconds`: how long it took."""
+    """What a name stands for."""
 
-    address: str
-    milliseconds: int = 0
+    address: str  # IPv4 if the name has one; empty if it stands for nothing
+    milliseconds: int = 0  # how long it took
     is_found: bool = True
 
 
