@@ -74,29 +74,40 @@ log = logging.getLogger("paddock.cluster")
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """The operator's settings. `namespaces`: empty for all. `pod_groups`, `gang_scheduler`, `substitutes`,
-    `master_wait`, `end_wait`, `loss_limit`, `elastic_wait`, `elastic_settle`: as in `Settings`. `metrics`, `probes`:
-    the addresses to listen on, None to turn them off. `lease_namespace`: the Lease's namespace. `shards`: into how
-    many the namespaces are divided, 1 where one operator leads all. `datasets`: how pods fetch Datasets, None to serve
-    none. `account`: the service account under which this process runs, None where it is not known."""
+    """The operator's settings."""
 
     lease_namespace: str
+    """The Lease's namespace."""
     namespaces: tuple[str, ...] = ()
+    """Empty for all."""
     kinds: tuple[Resource, ...] = (PADDLEPADDLE.resource,)
     pod_groups: Resource | None = None
+    """As in `Settings`."""
     master_wait: float = DEFAULTS.master_wait
+    """As in `Settings`."""
     end_wait: float = DEFAULTS.end_wait
+    """As in `Settings`."""
     loss_limit: int = DEFAULTS.loss_limit
+    """As in `Settings`."""
     elastic_wait: float = DEFAULTS.elastic_wait
+    """As in `Settings`."""
     elastic_settle: float = DEFAULTS.elastic_settle
+    """As in `Settings`."""
     gang_scheduler: str = ""
+    """As in `Settings`."""
     substitutes: bool = False
+    """As in `Settings`."""
     datasets: FetchPod | None = None
+    """How pods fetch Datasets; None to serve none."""
     leader_elect: bool = False
     shards: int = 1
+    """Into how many the namespaces are divided; 1 where one operator leads all."""
     metrics: Address | None = None
+    """The address to listen on; None to turn them off."""
     probes: Address | None = None
+    """The address to listen on; None to turn them off."""
     account: Key | None = None
+    """The service account under which this process runs; None where it is not known."""
 
     @property
     def own_accounts(self) -> frozenset[Key]:

@@ -25,21 +25,20 @@ KUBEFLOW_JOB_LABEL = "training.kubeflow.org/job-name"
 
 @dataclass(frozen=True, slots=True)
 class Tab:
-    """`name`: of its screen. `title`: in the reader's language."""
+    """One tab of the page of a job."""
 
-    name: str
-    title: str
+    name: str  # of its screen
+    title: str  # in the reader's language
     address: str
 
 
 @dataclass(frozen=True, slots=True)
 class Advice:
-    """What would help: `command`, as it is typed, and `said`, the same with a remark, in the reader's language. `log`:
-    the address of the log that the command prints; empty for any other command."""
+    """What would help."""
 
-    command: str
-    said: str
-    log: str = ""
+    command: str  # as it is typed
+    said: str  # the command with a remark, in the reader's language
+    log: str = ""  # the address of the log that the command prints; empty for any other command
 
 
 def give_advice(
@@ -63,18 +62,17 @@ def _find_log(step: Step, logs: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """What `job_frame.html` shows. `phase` and `why` are empty for a job that is gone, of which logs are kept. `bad`:
-    it has completed, and a rank of it failed."""
+    """What `job_frame.html` shows."""
 
     name: str
     namespace: str
     kind: str
     address: str
-    phase: str
-    why: str
+    phase: str  # empty for a job that is gone, of which logs are kept
+    why: str  # empty for a job that is gone, of which logs are kept
     tabs: Sequence[Tab]
     advice: Sequence[Advice] = ()
-    bad: bool = False
+    bad: bool = False  # it has completed, and a rank of it failed
 
 
 def build_head(page: PageContext, resource: Resource, job: Manifest | None) -> Head:

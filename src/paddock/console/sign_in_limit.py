@@ -38,10 +38,10 @@ class TooManySignIns(Exception):
 
 @dataclass(frozen=True, slots=True)
 class _Level:
-    """`tries` were counted at the moment `at`; they run out evenly, so many in `PER_SECONDS`."""
+    """Tries that were counted. They run out evenly, so many in `PER_SECONDS`."""
 
-    tries: float = 0.0
-    at: Moment = 0.0
+    tries: float = 0.0  # at the moment `at`
+    at: Moment = 0.0  # when they were counted
 
     def left(self, now: Moment, most: int) -> float:
         return max(0.0, self.tries - (now - self.at) * most / PER_SECONDS)

@@ -21,11 +21,11 @@ LINK_SECONDS = 300
 
 @dataclass(frozen=True, slots=True)
 class Ticket:
-    """`expires`: whole seconds since the epoch. `nonce`: random, letters and digits."""
+    """What a signed ticket says."""
 
     purpose: str
-    expires: int
-    nonce: str
+    expires: int  # whole seconds since the epoch
+    nonce: str  # random, letters and digits
 
 
 def write_ticket(ticket: Ticket, key: bytes) -> str:

@@ -60,14 +60,13 @@ class Shown:
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """Of a console in a pod. `hosts`: its names, besides this machine's. `certificate`, `key`: files (PEM) for HTTPS;
-    `behind_tls`: a proxy before it ends TLS, and its X-Forwarded-Proto is believed."""
+    """The settings of a console in a pod."""
 
     address: Address
-    hosts: Collection[str] = ()
-    certificate: Path | None = None
-    key: Path | None = None
-    behind_tls: bool = False
+    hosts: Collection[str] = ()  # its names, besides this machine's
+    certificate: Path | None = None  # a file (PEM), for HTTPS
+    key: Path | None = None  # a file (PEM), for HTTPS
+    behind_tls: bool = False  # a proxy before it ends TLS, and its X-Forwarded-Proto is believed
 
 
 def name_cluster(config: Config) -> str:

@@ -53,11 +53,10 @@ def make_directory(home: Home) -> Path:
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """`address`: signs in, once and within five minutes. `host`: a name of the console's own, for who comes through a
-    forwarded port."""
+    """A link by which a person signs in."""
 
-    address: str
-    host: str
+    address: str  # signs in, once and within five minutes
+    host: str  # a name of the console's own, for who comes through a forwarded port
 
 
 def make_link(home: Home, url: str, now: float, path: str = "/") -> Link:

@@ -52,13 +52,14 @@ async def _open(host: str, command: str) -> Process:
 
 @dataclass
 class RankSession:
-    """A rank that runs. `code`: of its program, None until its last line has told it, and for good where the machine
-    was lost. `errors`: what ssh says."""
+    """A rank that runs."""
 
     process: Process
     code: int | None = None
+    """Of its program; None until its last line has told it, and for good where the machine was lost."""
     tail: bytearray = field(default_factory=bytearray)
     errors: str = ""
+    """What ssh says."""
     is_stopped: bool = False
 
     @classmethod

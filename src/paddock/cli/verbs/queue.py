@@ -42,12 +42,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """`all_pods`: whether the pods of all namespaces were read. `is_local`: Paddock's own scheduler decides."""
+    """The queue, as it was read."""
 
     queue: Queue
     rows: list[QueueRow]
-    all_pods: bool
-    is_local: bool
+    all_pods: bool  # whether the pods of all namespaces were read
+    is_local: bool  # Paddock's own scheduler decides
 
 
 @click.command(name="queue", cls=Verb)

@@ -28,13 +28,15 @@ class _Kept:
 
 @dataclass(frozen=True, slots=True)
 class Collected:
-    """`read` of `lines` were read; fewer while a long log is being read. `marks`: when lines were printed, of the logs
-    of which somebody noted it, if that was asked for."""
+    """The numbers of some logs. Fewer lines are read than there are while a long log is being read."""
 
     logs: dict[RankAttempt, LogNumbers]
     read: int
+    """Lines that were read."""
     lines: int
+    """Lines that there are."""
     marks: Mapping[RankAttempt, Marks] = field(default_factory=dict)
+    """When lines were printed, of the logs of which somebody noted it, if that was asked for."""
 
 
 def list_ranks(logs: Sequence[KeptLog]) -> list[str]:

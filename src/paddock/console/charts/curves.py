@@ -28,42 +28,45 @@ class RankAttempt:
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """`xs` grow; a `y` that is None was printed as no number (`nan`). `repeated`: lost by a restart, and done again."""
+    """A part of a curve."""
 
     place: RankAttempt
-    repeated: bool
-    xs: Sequence[float]
-    ys: Sequence[float | None]
+    repeated: bool  # lost by a restart, and done again
+    xs: Sequence[float]  # they grow
+    ys: Sequence[float | None]  # None was printed as no number (`nan`)
 
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """One rank in one attempt, as a row of a table. `lowest` and `highest` are None where no number was printed;
-    `wrong`: readings that are no number. `line`: of the log, from 0, which `text` is, and `last` was read from; -1 of
-    what was measured and not printed."""
+    """One rank in one attempt, as a row of a table."""
 
     place: RankAttempt
     count: int
     lowest: float | None
+    """None where no number was printed."""
     highest: float | None
+    """None where no number was printed."""
     last: float
+    """The last reading."""
     at: float
     wrong: int = 0
+    """Readings that are no number."""
     line: int = -1
+    """Of the log, from 0, where the last one was read; -1 of what was measured and not printed."""
     text: str = ""
+    """That line."""
     unit: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """`metric`: loss, accuracy, speed, cpu, memory, gpu, gpu_memory. `axis`: step, epoch, reading, time (seconds since
-    the start). `restarts`: where attempts after the first began."""
+    """The curves of one number."""
 
-    metric: str
-    axis: str
+    metric: str  # loss, accuracy, speed, cpu, memory, gpu, gpu_memory
+    axis: str  # step, epoch, reading, time (seconds since the start)
     segments: Sequence[Segment]
     summaries: Sequence[Summary]
-    restarts: Mapping[int, float]
+    restarts: Mapping[int, float]  # where attempts after the first began
 
 
 def choose_axis(logs: Sequence[LogNumbers]) -> str:

@@ -26,16 +26,19 @@ _BATCH = 1_000
 
 @dataclass(slots=True)
 class Series:
-    """The readings of one number. `epochs` and `steps` as printed, NaN where a line has none. `lines`: their numbers in
-    the log, from 0, and `places` where each begins in the file, in bytes. `text`: the line that the last one was read
-    from."""
+    """The readings of one number."""
 
     lines: array[int] = field(default_factory=lambda: array("q"))
+    """The number of each line in the log, from 0."""
     places: array[int] = field(default_factory=lambda: array("q"))
+    """Where each line begins in the file, in bytes."""
     epochs: array[float] = field(default_factory=lambda: array("d"))
+    """As printed, NaN where a line has none."""
     steps: array[float] = field(default_factory=lambda: array("d"))
+    """As printed, NaN where a line has none."""
     values: array[float] = field(default_factory=lambda: array("d"))
     text: str = ""
+    """The line that the last one was read from."""
     unit: str = ""
 
     def add(self, line: int, place: int, found: Progress, value: float, text: str) -> None:
@@ -57,15 +60,14 @@ class Series:
 
 @dataclass(slots=True)
 class LogNumbers:
-    """`steps`: of an epoch, as the program says; 0 where it does not. `restarts_steps`: steps begin anew with each
-    epoch. `read`: lines that were read, and `offset` the bytes of them."""
+    """The numbers of one log."""
 
     series: dict[str, Series] = field(default_factory=dict)
-    steps: int = 0
-    restarts_steps: bool = False
+    steps: int = 0  # of an epoch, as the program says; 0 where it does not
+    restarts_steps: bool = False  # steps begin anew with each epoch
     epochs: set[int] = field(default_factory=set)
-    read: int = 0
-    offset: int = 0
+    read: int = 0  # lines that were read
+    offset: int = 0  # the bytes of the lines that were read
     _last: Progress = field(default_factory=Progress)
     _mark: tuple[float, Progress] | None = None
 

@@ -39,16 +39,18 @@ _MOST_WRITTEN = 20_000
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """`typed`: inputs that could not be written into the text, which are shown as they were typed; `said`: why.
-    `objects`: the documents as they are sent, in their order; none while the text has errors or lacks such an input."""
+    """A text that is being edited, with its form."""
 
     text: str
     report: Reading
     form: JobForm
     choices: Choices
     typed: Mapping[str, str] = field(default_factory=dict)
+    """Inputs that could not be written into the text, which are shown as they were typed."""
     said: Phrase | None = None
+    """Why they could not be written."""
     objects: Sequence[Checked] = ()
+    """The documents as they are sent, in their order; none while the text has errors or lacks such an input."""
 
     @property
     def ready(self) -> bool:

@@ -28,27 +28,29 @@ from paddock.words.sentences import split_path
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """`id`: of the input. `role`: empty for all. `shown`: what the input holds; None if the form cannot show the value,
-    which then is in the text alone. `paths`: where it is written."""
+    """One input of the form."""
 
     id: str
+    """The id of the input in the page."""
     label: Phrase
     form: Form
     shown: str | None
+    """What the input holds; None if the form cannot show the value, which then is in the text alone."""
     paths: tuple[Path, ...]
+    """Where it is written."""
     role: str = ""
+    """The role that it is of; empty for all."""
     group: Group = Group.FIRST
 
 
 @dataclass(frozen=True, slots=True)
 class JobForm:
-    """`job`: of the whole job, in the form's order; `roles`: those of each role. `replicas`: of all roles together.
-    Without fields the text has no job, or more than one manifest."""
+    """The form of a text. Without fields the text has no job, or more than one manifest."""
 
     kind: str = ""
-    job: tuple[Field, ...] = ()
-    roles: Mapping[str, tuple[Field, ...]] = field(default_factory=dict)
-    replicas: int = 0
+    job: tuple[Field, ...] = ()  # fields of the whole job, in the form's order
+    roles: Mapping[str, tuple[Field, ...]] = field(default_factory=dict)  # fields of each role
+    replicas: int = 0  # of all roles together
 
     @property
     def fields(self) -> tuple[Field, ...]:

@@ -46,12 +46,12 @@ TITLES: Mapping[Group, Phrase] = {
 
 
 class Row(NamedTuple):
-    """`id`: of the input. `path`: below the manifest, the role, the container or its resources."""
+    """One row of the table of inputs."""
 
-    id: str
+    id: str  # of the input
     label: Phrase
     form: Form
-    path: Path
+    path: Path  # below the manifest, the role, the container or its resources
     group: Group = Group.FIRST
 
 

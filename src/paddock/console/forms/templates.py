@@ -12,13 +12,13 @@ from paddock.words.phrases import Phrase, phrase, render
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """`title`: the type's name, as the platform's dialog has it. `comments`: those of its text."""
+    """A text to begin with."""
 
-    title: Phrase
+    title: Phrase  # the type's name, as the platform's dialog has it
     about: Phrase
     text: str
     """With its comments in English."""
-    comments: tuple[Phrase, ...] = ()
+    comments: tuple[Phrase, ...] = ()  # those of its text
 
     def write(self, language: str) -> str:
         """The text with its comments in a language."""

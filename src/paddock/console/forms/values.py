@@ -24,13 +24,15 @@ _WHOLE = re.compile(r"0|[1-9][0-9]{0,17}")
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """`input`: how it is typed: `text`, `number`, `choice` (of `options`), `words` (a few lines), `script` (many).
-    `parse` gives None for an empty input: the field is removed. It raises `CannotEdit`."""
+    """How a value is typed."""
 
     input: str
+    """`text`, `number`, `choice` (of `options`), `words` (a few lines), `script` (many)."""
     show: Callable[[Any], str | None]
     parse: Callable[[str], Any]
+    """Gives None for an empty input: the field is removed. It raises `CannotEdit`."""
     options: tuple[str, ...] = ()
+    """Those of a choice."""
 
 
 def show_text(value: Any) -> str | None:

@@ -22,11 +22,11 @@ _SEQUENCE = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """`colour`: one of eight names, or empty. `bold`: or bright."""
+    """A part of a line in one colour."""
 
     text: str
-    colour: str = ""
-    bold: bool = False
+    colour: str = ""  # one of eight names, or empty
+    bold: bool = False  # or bright
 
 
 def read_pieces(line: str, colour: str = "", bold: bool = False) -> list[Piece]:

@@ -16,11 +16,11 @@ _HINTS = Hints(COMPLAINT_HINTS)
 
 @dataclass(frozen=True, slots=True)
 class ErrorLine:
-    """`line`: its number, from 0. `is_echo`: it follows from another process's end."""
+    """A line with an error."""
 
-    line: int
+    line: int  # its number, from 0
     text: str
-    is_echo: bool
+    is_echo: bool  # it follows from another process's end
 
 
 @dataclass(slots=True)

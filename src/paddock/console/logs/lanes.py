@@ -19,12 +19,12 @@ MOST_OPEN = 20
 
 @dataclass(frozen=True, slots=True)
 class Lane:
-    """`log`: None for a rank of which nothing is kept: it has printed nothing. `is_first`: it failed first."""
+    """The log of one rank."""
 
     rank: str
-    log: KeptLog | None = None
+    log: KeptLog | None = None  # None for a rank of which nothing is kept: it has printed nothing
     error: ErrorLine | None = None
-    is_first: bool = False
+    is_first: bool = False  # it failed first
 
     @property
     def is_silent(self) -> bool:
@@ -38,11 +38,11 @@ class Lane:
 
 @dataclass(frozen=True, slots=True)
 class Lanes:
-    """`open` are listed; `echoes` and `rest` are folded with their counts."""
+    """The logs of an attempt, sorted by what a reader looks at first."""
 
-    open: tuple[Lane, ...] = ()
-    echoes: tuple[Lane, ...] = ()
-    rest: tuple[Lane, ...] = ()
+    open: tuple[Lane, ...] = ()  # listed
+    echoes: tuple[Lane, ...] = ()  # folded, with their count
+    rest: tuple[Lane, ...] = ()  # folded, with their count
 
     def find(self, rank: str) -> Lane | None:
         return next((lane for lane in (*self.open, *self.echoes, *self.rest) if lane.rank == rank), None)

@@ -16,12 +16,12 @@ SHOWN = 2_000
 
 @dataclass(frozen=True, slots=True)
 class ShownLine:
-    """`number` from 1, as people count. `size`: bytes of a line that is longer than what is shown, else 0."""
+    """A line of a log as it is shown."""
 
-    number: int
+    number: int  # from 1, as people count
     pieces: tuple[Piece, ...]
     level: str
-    size: int
+    size: int  # bytes of a line that is longer than what is shown, else 0
 
 
 def show_line(line: Line, most: int = SHOWN) -> ShownLine:

@@ -39,12 +39,12 @@ _APART: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore] = WeakKe
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """`attempt`: the one that is shown, of `attempts`. `is_over`: it prints nothing more."""
+    """What is shown of the logs of a job."""
 
     lanes: Lanes
-    attempt: int
-    attempts: tuple[int, ...]
-    is_over: bool
+    attempt: int  # the one that is shown
+    attempts: tuple[int, ...]  # all that there are
+    is_over: bool  # it prints nothing more
     is_pruned: bool = False
 
 
@@ -93,12 +93,12 @@ def _read_error(logs: Logs, lane: Lane, deadline: float) -> Lane:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """Lines from number `begin` on, of `count`. `lost`: the log cannot be read any more."""
+    """Some lines of a log."""
 
     lines: Sequence[Line] = ()
-    begin: int = 0
-    count: int = 0
-    lost: bool = False
+    begin: int = 0  # the number of the first of them
+    count: int = 0  # of all lines of the log
+    lost: bool = False  # the log cannot be read any more
 
 
 def read_part(logs: Logs, log: KeptLog | None, begin: int, count: int) -> Part:
@@ -129,14 +129,13 @@ class Hits:
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """`begin`, `end`: line numbers, the end None for that of the log. `most`: hits in each log, the first ones or the
-    `last`."""
+    """What is searched, and where."""
 
     wanted: Wanted
-    begin: int = 0
-    end: int | None = None
-    most: int = 50
-    last: bool = False
+    begin: int = 0  # a line number
+    end: int | None = None  # a line number; None for the end of the log
+    most: int = 50  # hits in each log
+    last: bool = False  # the last hits are wanted, not the first
     seconds: float = field(default=SEARCH_SECONDS)
 
 

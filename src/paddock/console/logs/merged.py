@@ -82,13 +82,16 @@ def find_lines(starts: Sequence[int], stretches: Sequence[Stretch], begin: int, 
 
 @dataclass(frozen=True, slots=True)
 class MergedPart:
-    """Lines from merged number `begin` on, of `count`, each with its lane and its time, None where that is not known.
-    `unknown`: ranks none of whose lines have one."""
+    """Some lines of all logs together, in the order of their times."""
 
     lines: Sequence[tuple[Lane, Line, Moment | None]] = ()
+    """Each with its lane and its time; None where that is not known."""
     begin: int = 0
+    """The merged number of the first of them."""
     count: int = 0
+    """Of all lines."""
     unknown: Sequence[str] = ()
+    """Ranks none of whose lines have a time."""
 
 
 def read_merged(logs: Logs, lanes: Sequence[Lane], begin: int, count: int) -> MergedPart:

@@ -23,12 +23,11 @@ class WrongPattern(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """`regex`: the text is a regular expression, of Python. A text in small letters is found in capitals as well.
-    `level`: of `levels.LEVELS`, or empty."""
+    """What lines a reader looks for."""
 
-    text: str = ""
-    regex: bool = False
-    level: str = ""
+    text: str = ""  # one in small letters is found in capitals as well
+    regex: bool = False  # the text is a regular expression, of Python
+    level: str = ""  # of `levels.LEVELS`, or empty
 
     def __bool__(self) -> bool:
         return bool(self.text or self.level in LEVELS)

@@ -49,13 +49,12 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A job with what it printed: `logs` of its rank 0, by attempt. `stored`: None for one that was deleted, of which
-    logs are kept."""
+    """A job with what it printed."""
 
     wanted: Wanted
     label: str
-    stored: StoredJob | None
-    logs: Mapping[RankAttempt, LogNumbers]
+    stored: StoredJob | None  # None for one that was deleted, of which logs are kept
+    logs: Mapping[RankAttempt, LogNumbers]  # of its rank 0, by attempt
     over: bool
 
 
