@@ -67,6 +67,62 @@ def test_the_command_line_prints_by_what_cleans_the_text_of_others() -> None:
     assert PRINTING.search("click.echo(message)") and PRINTING.search("console.print(Text(message))")
 
 
+DESCRIBED = re.compile(r"(?:^|[.;] |\n\n)(`\w+`(?:(?:,| and|, and) `\w+`)*)")
+"""Names with which a sentence or a part of it begins: what follows is about them."""
+LIST_OF_FIELDS = re.compile(r"^( *)class .*:\n\1    \"\"\"[^\"]*`\w+`[^\"]*`\w+`", re.MULTILINE)
+"""A class whose docstring may describe two fields: only texts that have one are parsed."""
+
+
+def test_a_field_is_documented_at_the_field() -> None:
+    texts = {name: path.read_text() for name, path in find_modules(SOURCE).items()}
+    wrong = [each for name, text in texts.items() if LIST_OF_FIELDS.search(text) for each in find_bare(name, text)]
+    assert not wrong, "\n".join(wrong)
+
+
+FIELDS = '''
+@dataclass
+class Sum:
+    """What was counted. `first` and `last`: seconds. `unit`: of both."""
+
+    first: int
+    last: int
+    unit: str  # of both
+'''
+
+
+def test_a_paragraph_about_fields_is_found_where_two_of_them_are_bare() -> None:
+    assert LIST_OF_FIELDS.search(FIELDS)
+    assert [each.partition(" ")[0] for each in find_bare("house.a", FIELDS)] == ["house.a.Sum"]
+    assert "at `first`, `last`" in find_bare("house.a", FIELDS)[0]
+    assert find_bare("house.a", FIELDS.replace("last: int", 'last: int\n    """In seconds."""')) == []
+    assert find_bare("house.a", FIELDS.replace("last: int", "last: int  # in seconds")) == []
+    assert find_bare("house.a", FIELDS.replace("`first` and `last`: seconds", "From `first` to `last`")) == []
+
+
+def find_bare(module: str, text: str) -> list[str]:
+    """A sentence for each class whose docstring describes two fields or more that have no text of their own."""
+    classes = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.ClassDef)]
+    found = {node.name: list_bare(node, text.splitlines()) for node in classes}
+    return [
+        f"{module}.{name} describes fields in its docstring: write what it says at {', '.join(bare)}, "
+        "as a string below the field or as a comment behind it"
+        for name, bare in found.items()
+        if len(bare) > 1
+    ]
+
+
+def list_bare(node: ast.ClassDef, lines: list[str]) -> list[str]:
+    """The fields, as `name`, of which the docstring of the class tells something and the place of the field nothing."""
+    told = {name for names in DESCRIBED.findall(ast.get_docstring(node) or "") for name in re.findall(r"`\w+`", names)}
+    below = [isinstance(each, ast.Expr) and isinstance(each.value, ast.Constant) for each in node.body[1:]] + [False]
+    return [
+        f"`{ast.unparse(each.target)}`"
+        for each, has_text in zip(node.body, below, strict=True)
+        if isinstance(each, ast.AnnAssign) and not has_text and "  # " not in lines[(each.end_lineno or 0) - 1]
+        if f"`{ast.unparse(each.target)}`" in told
+    ]
+
+
 def find_imported(text: str) -> set[str]:
     """All modules that a text imports, also late ones."""
     nodes = list(ast.walk(ast.parse(text)))
