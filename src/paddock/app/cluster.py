@@ -275,7 +275,7 @@ class ClusterOperator:
         return await self._measures.scrape_from(self._loop)
 
     def _check_alive(self, _: Call[Any]) -> None:
-        """Who reconciles nothing shall not keep others from it."""
+        """Checks that this process reconciles: one that reconciles nothing shall not keep others from it."""
         if why := self._explain_dead():
             raise NotBegun(why)
 

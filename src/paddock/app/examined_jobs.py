@@ -113,7 +113,7 @@ def share_of(most: int | None, logs: int) -> int | None:
 
 
 async def _read_files(files: Sequence[LogFile], report: Report, most: int | None = None) -> dict[str, Printed]:
-    """Those of the last attempt that has printed."""
+    """The logs of the last attempt that has printed."""
     last = max((each.place.attempt for each in files if each.size), default=0)
     chosen = [each for each in files if each.place.attempt == last]
     found = {}

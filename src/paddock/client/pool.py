@@ -78,7 +78,7 @@ class Address:
 
 
 def read_address(server: str, name: str | None = None) -> Address:
-    """Of `https://host:6443/prefix`. `name` replaces the host in the check of the certificate."""
+    """The address in `https://host:6443/prefix`. `name` replaces the host in the check of the certificate."""
     url = urlsplit(server)
     host, secure = url.hostname or "", url.scheme == "https"
     port = url.port or _DEFAULT_PORTS.get(url.scheme, 80)
@@ -296,7 +296,8 @@ class _Wire(asyncio.Protocol):
 
 
 def _decompress(body: bytes, most: int) -> bytes:
-    """Of a body that a thousandth of its length may stand for."""
+    """The content of a body, which may be a thousand times as long. `AnswerTooLong` where it has more than `most`
+    bytes."""
     if not most:
         return zlib.decompress(body, _GZIP)
     reader = zlib.decompressobj(_GZIP)

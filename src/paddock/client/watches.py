@@ -50,7 +50,7 @@ class Watches:
         return max((self._clock() - watch.heard for watch in tuple(self._watches)), default=0.0)
 
     def refused(self, seconds: float = 0.0) -> list[Watch]:
-        """Those that have been refused for so long."""
+        """The watches that have been refused for so long."""
         begun = self._clock() - seconds
         return [each for each in tuple(self._watches) if each.refused_since is not None and each.refused_since <= begun]
 

@@ -128,8 +128,8 @@ class Metrics(Protocol):
     """What the ranks of jobs use and used, with the rights of one reader."""
 
     async def find(self, resource: Resource, namespace: str, name: str, uid: str, ranks: Collection[str]) -> Used:
-        """Of these ranks (`worker-0`) of the run with this UID, by attempt; with an empty one of the last run. Raises
-        `ApiError`."""
+        """What these ranks (`worker-0`) of the run with this UID used, by attempt; with an empty one of the last run.
+        Raises `ApiError`."""
         ...
 
 

@@ -46,8 +46,8 @@ def build_fleet(
     *,
     clock: Callable[[], float] = time.time,
 ) -> Console:
-    """Of several backends, by context, in this order. None of them has a `token_login`: who sees the list is one user,
-    with the rights of a kubeconfig on each cluster. The other parameters are those of `Console`."""
+    """A console of several backends, by context, in this order. None of them has a `token_login`: who sees the list is
+    one user, with the rights of a kubeconfig on each cluster. The other parameters are those of `Console`."""
     api = _NoApi()
     backend = Backend("", False, lambda _: api, clusters=backends)
     screens = (build_list(backends), build_choice(backends), guide.SCREEN)

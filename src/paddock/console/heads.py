@@ -76,7 +76,7 @@ class Head:
 
 
 def build_head(page: PageContext, resource: Resource, job: Manifest | None) -> Head:
-    """Of the job that the page's address names."""
+    """The head of the job that the page's address names."""
     name, namespace = page.path["name"], page.path["namespace"]
     address = address_of_job(resource, namespace, name)
     row = read_job_row(resource, job) if job else None

@@ -24,8 +24,8 @@ from paddock.kube.times import Moment
 
 
 class UsedTickets:
-    """Tickets that were used up. `known`: digest -> when its ticket is over, seconds since the epoch. `keep` is given
-    all of them whenever there is one more, so that they are known to the next process as well."""
+    """Tickets that were used up. `known`: digest -> when its ticket is over, seconds since the epoch. `keep`: called
+    with all of them after each change, to persist them."""
 
     def __init__(self, known: Mapping[str, int], keep: Callable[[Mapping[str, int]], None] = lambda _: None) -> None:
         self._known, self._keep = dict(known), keep
@@ -34,7 +34,8 @@ class UsedTickets:
         return _digest(ticket) in self._known
 
     def add(self, ticket: Ticket, now: Moment) -> None:
-        """Those whose time is over are dropped: their signature is not taken any more."""
+        """Notes that a ticket is used. Tickets whose time is over are dropped: their signature is not taken any
+        more."""
         self._known = {digest: expires for digest, expires in self._known.items() if expires > now}
         self._known[_digest(ticket)] = ticket.expires
         self._keep(self._known)

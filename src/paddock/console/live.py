@@ -100,7 +100,7 @@ async def _wait(answer: web.StreamResponse, change: asyncio.Future[None], every:
 
 
 def digest_main(text: str) -> str:
-    """Of a <main>, without its ages: they grow by themselves, by a script."""
+    """A digest of a <main>, without its ages: they grow by themselves, by a script."""
     return hashlib.sha256(_AGE.sub(r"\1", text).strip().encode()).hexdigest()[: len(UNSEEN)]
 
 

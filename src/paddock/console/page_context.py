@@ -68,7 +68,7 @@ class PageContext:
         return self.caches.get(topic, Cache()).each(topic, reader)
 
     def objects(self, topic: Topic) -> list[Manifest]:
-        """Those of one of the screen's topics; none before they are there."""
+        """The objects of one of the screen's topics; none before they are there."""
         return list(self.caches.get(topic, Cache()).objects.values())
 
 

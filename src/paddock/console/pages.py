@@ -104,6 +104,6 @@ def _format_when(moment: Moment) -> str:
 
 @cache
 def address_of(name: str) -> str:
-    """Of a file in `static`, by its content: a browser may keep it for ever."""
+    """The address of a file in `static`, by its content: a browser may keep it for ever."""
     digest = hashlib.sha256((STATIC / name).read_bytes()).hexdigest()[:12]
     return f"/static/{digest}/{name}"

@@ -1,4 +1,4 @@
-"""One form of a reader at a time: to check a large text takes up to a second of the processor that all readers share.
+"""A lock per reader: to check the text of a form takes up to a second of the processor that all readers share.
 
 The page of a form is as dear as what it is sent with: a job that is edited or cloned is checked as well. Forms have
 threads of their own, so that logs, charts and what the doctor says of other readers never wait for them.

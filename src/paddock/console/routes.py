@@ -78,7 +78,7 @@ class Routes:
     # -- answers
 
     async def begin(self, request: web.Request) -> web.StreamResponse:
-        """Of an address without its last slash."""
+        """Redirects an address without its last slash."""
         return redirect(put_below(self._root_of(request), "/"))
 
     async def show(self, screen: Screen, request: web.Request) -> web.StreamResponse:
@@ -218,7 +218,7 @@ class Routes:
         )  # fmt: skip
 
     def _root_of(self, request: web.Request) -> str:
-        """Who has not signed in has no pages."""
+        """The root of the pages; a reader who has not signed in has none."""
         session = request.get(SESSION)
         return session.root + self._root if session else ""
 

@@ -48,8 +48,8 @@ _Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 class Console:
     """Serves one backend, by `screens` and `actions`, and below `/c/CONTEXT` the backends of several clusters. `key`
     signs links; `hosts`: names of its own, besides this machine's. `behind_tls`: a proxy before it ends TLS. `clock`:
-    the time that pages show ages by. `used_tickets`: links that were used. `limit`: how many sign-ins. `build_feed`: of
-    an API, and of those of several clusters."""
+    the time that pages show ages by. `used_tickets`: links that were used, before they expire. `limit`: how many
+    sign-ins. `build_feed`: of an API, and of those of several clusters."""
 
     def __init__(
         self,

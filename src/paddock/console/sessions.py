@@ -1,4 +1,4 @@
-"""Who is signed in: sessions in memory, each with two random secrets. Pure but for those.
+"""Sign-in sessions, in memory, each with two random secrets. Pure but for these.
 
 The name is in a cookie, and alone lets in. The place is in each address of the session, and is the path of that cookie.
 Cookies know no ports (RFC 6265, 8.5): a browser sends one to every server of the same host, but only below its path, so

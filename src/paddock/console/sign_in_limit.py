@@ -83,6 +83,6 @@ def _wait(tries: float, most: int) -> float:
 
 
 def name_peer(remote: str, forwarded: str = "") -> str:
-    """Who tries: the owner of the connection's address, or of the last one of `forwarded` (X-Forwarded-For), which the
-    nearest proxy wrote, where it is believed. Empty for what is no address."""
+    """The peer that tries: the owner of the connection's address, or of the last one of `forwarded` (X-Forwarded-For),
+    which the nearest proxy wrote, where it is believed. Empty for what is no address."""
     return name_owner(forwarded.rpartition(",")[2].strip()) or name_owner(remote)

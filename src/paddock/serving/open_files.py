@@ -37,9 +37,9 @@ def read_connection_limit() -> int:
 
 
 def count_connections(files: int) -> int:
-    """Of one server in a process with so many files: a quarter, as the local cluster has two servers, and its pods, its
-    store and its own requests need the other half. At most 1,000, for the memory: one that stays in its TLS handshake
-    takes 60 KiB. Pure."""
+    """Connections of one server in a process with so many files: a quarter, as the local cluster has two servers, and
+    its pods, its store and its own requests need the other half. At most 1,000, for the memory: one that stays in its
+    TLS handshake takes 60 KiB. Pure."""
     if files == resource.RLIM_INFINITY:
         return _MOST_CONNECTIONS
     return max(_FEWEST, min(_MOST_CONNECTIONS, files // _SHARE))

@@ -70,7 +70,7 @@ class Places(Generic[Holder]):
         return list(self._since[phase])
 
     def find_late(self, now: float) -> list[Holder]:
-        """Those whose phase has lasted too long."""
+        """The holders whose phase has lasted too long."""
         return [
             who
             for phase, seconds in self._seconds.items()
@@ -84,7 +84,7 @@ class Places(Generic[Holder]):
         return min((since + seconds for since, seconds in firsts if since is not None), default=None)
 
     def find_yielding(self) -> Holder | None:
-        """Who gives way to a new connection; None if every request is being answered."""
+        """The holder that gives way to a new connection; None if every request is being answered."""
         if not self._waiting:
             return None
         most = max(self._waiting.values())

@@ -27,7 +27,7 @@ from paddock.webhook.review import BadReview, Request, let_through, read_review,
 LARGEST = 3 * 2**20
 """Bytes of a body, as in Kubernetes."""
 SECONDS = 4.5
-"""For one review, with its body and its wait. The API server waits for 5 s, and is told before that it was in vain."""
+"""Timeout of one review, its body and its wait included: below the 5 s for which the API server waits."""
 _AT_ONCE = 16
 """Reviews whose bodies are there."""
 _BYTES = 32 * 2**20

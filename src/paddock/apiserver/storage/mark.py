@@ -34,7 +34,7 @@ def write_mark(store: Path, uid: str, since: str) -> None:
 
 
 def _read_mark(store: Path) -> str | None:
-    """Who was here, for a sentence; None if nobody was."""
+    """Description of the store's former cluster, for an error; None if there was none."""
     try:
         text = mark_path(store).read_text()
     except FileNotFoundError:

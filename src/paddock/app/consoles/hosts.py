@@ -51,7 +51,7 @@ def find_host() -> str:
 
 
 def read_listeners(table: str, order: str = sys.byteorder) -> frozenset[Listener]:
-    """Who listens where, of the text of Linux's /proc/net/tcp. `order`: the machine's, in which it writes an address:
+    """The listeners in the text of Linux's /proc/net/tcp. `order`: the machine's, in which it writes an address:
     `0100007F` is 127.0.0.1. Pure."""
     rows = (line.split() for line in table.splitlines()[1:])
     return frozenset(
@@ -65,7 +65,7 @@ def _read_address(written: str, order: str) -> str:
 
 
 def fetch_listeners() -> frozenset[Listener]:
-    """Of this machine; empty where there is no /proc/net."""
+    """The listeners of this machine; empty where there is no /proc/net."""
     try:
         return read_listeners(Path("/proc/net/tcp").read_text())
     except OSError:

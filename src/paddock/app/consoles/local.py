@@ -26,7 +26,7 @@ KUBECTL = "KUBECONFIG=$(paddock kubeconfig) kubectl"
 
 
 def build_backend(api: Api, home: Home, machine: str, settings: Settings | None = None) -> Backend:
-    """Of the embedded cluster in `home`. `settings`: of its operator."""
+    """The backend of the embedded cluster in `home`. `settings`: of its operator."""
     logs = LocalLogs(History(home))
     metrics, sparks = LocalMetrics(logs), KeptSparks(logs)
     return Backend(

@@ -137,8 +137,8 @@ def read_logs(spool: ClusterSpool, client: Client, rights: ReviewedRights, reade
 
 
 async def fetch_user(api: Api) -> str:
-    """Who the API says this is; empty for a server before Kubernetes 1.26, which says it to nobody. Raises
-    `Unauthorized` for a token that is none of its own, also where nobody in particular may ask; `ApiError`."""
+    """The user that the API takes this client for; empty for a server before Kubernetes 1.26, which says it to nobody.
+    Raises `Unauthorized` for a token that is none of its own, also where nobody in particular may ask; `ApiError`."""
     for version in _VERSIONS:
         review = Resource("authentication.k8s.io", version, "SelfSubjectReview", "selfsubjectreviews", namespaced=False)
         try:

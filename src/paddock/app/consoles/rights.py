@@ -33,7 +33,7 @@ class Rules:
 
 
 def read_rules(status: Mapping[str, Any]) -> Rules:
-    """Of the `status` of a review. Pure."""
+    """The rules in the `status` of a review. Pure."""
     rules = tuple(each for each in status.get("resourceRules") or () if isinstance(each, Mapping))
     return Rules(rules, not (status.get("incomplete") or status.get("evaluationError")))
 

@@ -22,8 +22,8 @@ _log = logging.getLogger(__name__)
 
 
 def open_sign_in(home: Home, now: Moment) -> tuple[bytes, UsedTickets]:
-    """The key of the home, and what it has signed in vain. A file that cannot be read, or was torn, does not say
-    which links were used: then the key is another, and none of them is good. Raises OSError."""
+    """The key of the home, and the tickets that are used up before they expire. A file that cannot be read, or was
+    torn, does not say which links were used: then the key is another, and none of them is good. Raises OSError."""
     path = make_directory(home) / "spent"
     try:
         known = read_used_tickets(path.read_bytes(), now)

@@ -94,7 +94,7 @@ def serve_user(place: Cluster, path: str, port: int, show: Callable[[Link], None
 
 
 def notify(said: Any) -> None:
-    """Of what a credential's plug-in has to say."""
+    """Prints what a credential's plug-in has to say."""
     print_line(localized(build_phrase(said)), to=sys.stderr)
 
 

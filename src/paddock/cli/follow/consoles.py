@@ -28,9 +28,9 @@ from paddock.words.phrases import Phrase, phrase
 
 
 def open_console(job: str | None, namespace: str, asked: str, port: int, *, alone: bool) -> int:
-    """Of the cluster that the options name. `job`: whose page is opened; None for the list, of the namespace `asked`
-    or, if that is empty, of all. `port`: of a console that serves a context until Ctrl-C. `alone`: the link is printed,
-    and nothing else done."""
+    """Opens the console of the cluster that the options name. `job`: whose page is opened; None for the list, of the
+    namespace `asked` or, if that is empty, of all. `port`: of a console that serves a context until Ctrl-C. `alone`:
+    the link is printed, and nothing else done."""
     place = choose_place()
     place.start()
     path = run(_find_page(place, namespace, job)) if job else address_of_list(asked)
@@ -42,7 +42,7 @@ def open_console(job: str | None, namespace: str, asked: str, port: int, *, alon
 
 
 def open_fleet(contexts: Sequence[str], asked: str, port: int, *, alone: bool) -> int:
-    """Of several clusters, until Ctrl-C. `asked`: see `open_console`."""
+    """Opens a console of several clusters, until Ctrl-C. `asked`: see `open_console`."""
     kubeconfig = read_chosen(click.get_current_context()).get("kubeconfig")
     path = address_of_list(asked)
     return serve_fleet(contexts, kubeconfig, home(), port, path, lambda link: _show(link, path, alone=alone))

@@ -103,7 +103,7 @@ def _advise(stored: StoredJob, options: str) -> Phrase | None:
 
 
 def _home(place: ClusterChoice) -> Home:
-    """Of the local cluster; else where a console keeps its copies of the cluster's logs."""
+    """The home of the local cluster; else where a console keeps its copies of the cluster's logs."""
     return place.home or place_of_cluster(read_home(os.environ), place.read_config().server)
 
 

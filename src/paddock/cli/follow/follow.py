@@ -159,7 +159,8 @@ class Follower:
             self._take_pod(pod)
 
     async def _open_kept_logs(self) -> None:
-        """Of ranks whose last pods nobody saw run: they had ended and were deleted before the first look at pods."""
+        """Opens the logs of ranks whose last pods nobody saw run: they had ended and were deleted before the first look
+        at pods."""
         unseen = [rank for rank in self.view.job.ranks() if self._pods.get(rank) not in self._streams]
         if not unseen or not self.view.status.phase.terminal:
             return

@@ -31,7 +31,7 @@ class Printed:
         return folding
 
     def note(self, rank: str, lines: int) -> None:
-        """That many lines of the rank are printed now."""
+        """Notes that so many lines of the rank are printed now."""
         if lines:
             self._count += lines
             self._last[rank] = self._count

@@ -148,7 +148,8 @@ async def fetch_log(
 def _read_kept(
     home: Home | None, of: Manifest | tuple[StoredJob, str], start: int, first: int | None = None
 ) -> bytes | None:
-    """Of a pod, its own log, never that of an earlier attempt; where the pod is gone, the last of the job's rank."""
+    """The kept log of a pod, its own, never that of an earlier attempt; where the pod is gone, the last of the job's
+    rank."""
     if home is None:
         return None
     # late, as the history is read for pods that are gone, and takes a tenth of the start of `paddock run`

@@ -32,7 +32,8 @@ def build_lost(host: str, ranks: Sequence[Rank]) -> Phrase:
 
 
 def build_failed(deaths: Sequence[Death], host_of: Mapping[Rank, str], ends: Sequence[End], logs: Path) -> list[Phrase]:
-    """Who failed first, with what its log says. A lost machine was told already (`build_lost`)."""
+    """Sentences about the ranks that failed first, with what their logs say. A lost machine was told already
+    (`build_lost`)."""
     tails = {end.rank: end.tail for end in ends}
     codes = {end.rank: end.code for end in ends}
     said: list[Phrase] = []

@@ -41,7 +41,7 @@ async def change(page: PageContext, verb: str) -> Redirect | Phrase:
 
 
 def find_who(page: PageContext) -> str:
-    """Who reads, for others to read: of a laptop the login name."""
+    """The reader's name, for others to read: of a laptop the login name."""
     if page.identity.name or not page.backend.local:
         return page.identity.name
     with suppress(OSError, KeyError, ImportError):  # a user without a name, as in a container

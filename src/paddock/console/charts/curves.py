@@ -134,8 +134,8 @@ def find_first_time(
 def build_chart(
     metric: str, logs: Mapping[RankAttempt, LogNumbers], most: int = MOST, clock: Clock | None = None
 ) -> Chart | None:
-    """Of the logs that have this number, rank by rank as they come; None without any. With a `clock` by time, of the
-    logs that it knows, else by step."""
+    """A chart of the logs that have this number, rank by rank as they come; None without any. With a `clock` by time,
+    of the logs that it knows, else by step."""
     having = {place: log for place, log in logs.items() if metric in log.series and (not clock or place in clock.marks)}
     if not having:
         return None

@@ -39,7 +39,7 @@ def _sample(read: Callable[[int, int], bytes], size: int) -> Iterator[Progress]:
 
 
 def _read_lines(data: bytes, *, whole: bool) -> Iterator[Progress]:
-    """Of the lines that end in these bytes; the first is half a line unless it is `whole`."""
+    """Progress in the lines that end in these bytes; the first is half a line unless it is `whole`."""
     *ended, _ = data.split(b"\n")
     for line in ended if whole else ended[1:]:
         text = line.rpartition(b"\r")[2].decode("utf-8", "replace")

@@ -16,8 +16,8 @@ _GIB, _MIB = 2**30, 2**20
 
 
 def build_usage_chart(metric: str, ranks: Sequence[RankUsage], start: Moment, most: int) -> Chart | None:
-    """Of the ranks that have this number, as they come; None without any. Bytes are shown in MiB, or in GiB where one
-    has more than one. The axis begins at `start`; a curve has at most `most` points."""
+    """A chart of the ranks that have this number, as they come; None without any. Bytes are shown in MiB, or in GiB
+    where one has more than one. The axis begins at `start`; a curve has at most `most` points."""
     having = [each for each in ranks if any(value == value for value in each.columns.get(metric, ()))]
     if not having:
         return None

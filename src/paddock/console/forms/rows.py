@@ -83,8 +83,8 @@ OF_RESOURCES: Sequence[Row] = (
 
 
 def list_policies(manifest: Mapping[str, Any], labelled: Collection[Labelled] = ()) -> Sequence[Row]:
-    """Those of the whole job. paddle-operator has `schedulingPolicy` and `cleanPodPolicy` in `spec`; queue and priority
-    are Kueue's where the job has its labels, and the `labelled` ones where it has neither: Kueue takes jobs of
+    """The policies of the whole job. paddle-operator has `schedulingPolicy` and `cleanPodPolicy` in `spec`; queue and
+    priority are Kueue's where the job has its labels, and the `labelled` ones where it has neither: Kueue takes jobs of
     kubeflow.org alone."""
     run: Path = ("spec", "runPolicy")
     above: Path = run if _is_kubeflow(manifest) else ("spec",)
@@ -119,7 +119,7 @@ def list_policies(manifest: Mapping[str, Any], labelled: Collection[Labelled] = 
 
 
 def find_restart_policy(manifest: Mapping[str, Any]) -> Row:
-    """Of a role: paddle-operator reads that of its pods."""
+    """The restart policy of a role: paddle-operator reads that of its pods."""
     if _is_kubeflow(manifest):
         return Row("restart", phrase("Restart policy"), choose("OnFailure", "Never", "ExitCode"), ("restartPolicy",))
     path = ("template", "spec", "restartPolicy")

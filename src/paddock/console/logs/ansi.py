@@ -30,7 +30,7 @@ class Piece:
 
 
 def read_pieces(line: str, colour: str = "", bold: bool = False) -> list[Piece]:
-    """Of one line, without its newline; none for an empty one."""
+    """The pieces of one line, without its newline; none for an empty one."""
     pieces: list[Piece] = []
     place = 0
     shown = line.rstrip("\r").rpartition("\r")[2]

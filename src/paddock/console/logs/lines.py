@@ -37,7 +37,7 @@ def show_line(line: Line, most: int = SHOWN) -> ShownLine:
 
 
 def _last_state(data: bytes) -> bytes:
-    """Of a progress bar; a line that only ends with a carriage return is whole."""
+    """The last state of a progress bar; a line that only ends with a carriage return is whole."""
     return data.rstrip(b"\r").rpartition(b"\r")[2]
 
 

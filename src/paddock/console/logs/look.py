@@ -74,7 +74,8 @@ async def look(
 
 
 def _read_errors(logs: Logs, lanes: Sequence[Lane], failed: str) -> list[Lane]:
-    """Of the rank that failed, then of the shortest logs: most of them are done in the time there is."""
+    """Reads the errors of the rank that failed, then of the shortest logs: most of them are done in the time there
+    is."""
     deadline = time.monotonic() + (ERROR_SECONDS if failed else QUIET_SECONDS)
     order = sorted(lanes, key=lambda lane: (lane.rank != failed, lane.log.size if lane.log else 0))
     read = {lane.rank: _read_error(logs, lane, deadline) for lane in order}

@@ -149,7 +149,7 @@ def _topics(page: PageContext) -> Sequence[Topic]:
 
 
 def choose_ranks(ranks: Sequence[str], asked: str) -> list[str]:
-    """Those that the address names, which exist; the first few if it names none."""
+    """The ranks that the address names and that exist; the first few if it names none."""
     named = [each.strip() for each in asked.split(",")]
     known = [rank for rank in ranks if rank in named]
     return known[:MOST_RANKS] or list(ranks[:SHOWN_RANKS])

@@ -26,7 +26,7 @@ SECONDS = 5.0
 
 
 def list_topics(clusters: Iterable[str], query: Mapping[str, str]) -> list[Topic]:
-    """Of each kind on each cluster; of those that the reader wants to see alone, too, as counts are over all."""
+    """A topic for each kind on each cluster; also where the reader wants to see some alone, as counts are over all."""
     return [Topic(each, query.get("namespace", ""), cluster=context) for context in clusters for each in KINDS]
 
 

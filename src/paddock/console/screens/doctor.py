@@ -90,7 +90,7 @@ def _show(page: PageContext, finding: Finding) -> Mapping[str, str]:
 
 
 async def _read_logs(page: PageContext, stored: StoredJob) -> tuple[dict[str, Printed], bool]:
-    """Of the last attempt that has printed; and whether more of them is to be read."""
+    """The logs of the last attempt that has printed; and whether more of them is to be read."""
     source = page.backend.logs(page.identity) if page.backend.logs else None
     if source is None:
         return {}, False

@@ -194,12 +194,13 @@ def _find_written(pods: Sequence[JobPod], uid: str) -> str:
 
 
 def _list_places(page: PageContext, job: Job) -> Sequence[str]:
-    """Of volumes that outlive pods; on a laptop the outputs have a directory of their own."""
+    """The places in volumes that outlive pods; on a laptop the outputs have a directory of their own."""
     return () if page.backend.local else find_places(job)
 
 
 def _list_datasets(page: PageContext, resource: Resource, manifest: Manifest) -> list[Mapping[str, Any]]:
-    """Those that the job uses, and those that it names and that are not there, or are `hidden` from the reader."""
+    """The datasets that the job uses, and those that it names and that are not there, or are `hidden` from the
+    reader."""
     use = read_use(resource, manifest)
     rows = [row for row in page.read(Topic(DATASETS, page.path["namespace"]), read_dataset_row) if use.uses(row.status)]
     found: list[Mapping[str, Any]] = [

@@ -68,7 +68,7 @@ async def receive(page: PageContext, posted: Mapping[str, str]) -> Mapping[str, 
 
 
 def _find_namespace(page: PageContext) -> str:
-    """That of a clone's original, else the one in which a job without a namespace is created."""
+    """The namespace of a clone's original, else the one in which a job without a namespace is created."""
     return page.query.get("from", "").partition("/")[0] or DEFAULT_NAMESPACE
 
 

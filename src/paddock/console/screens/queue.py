@@ -116,7 +116,7 @@ def _list_groups(page: PageContext) -> list[Manifest]:
 
 
 def _build_group(page: PageContext, group: Manifest) -> Mapping[str, Any]:
-    """Of scheduler-plugins or Volcano: both have these fields."""
+    """What is shown of a PodGroup of scheduler-plugins or Volcano: both have these fields."""
     spec, status = group.get("spec") or {}, group.get("status") or {}
     asked = spec.get("minResources") or {}
     conditions = [each for each in status.get("conditions") or () if each.get("status") == "True"]
@@ -142,7 +142,7 @@ def _say_asked(page: PageContext, name: str, text: Any) -> str:
 
 
 def _build_workload(page: PageContext, workload: Manifest) -> Mapping[str, Any]:
-    """Of Kueue (v1beta1): which queue has admitted it, or why none has."""
+    """What is shown of a Workload of Kueue (v1beta1): which queue has admitted it, or why none has."""
     spec, status = workload.get("spec") or {}, workload.get("status") or {}
     conditions = {str(each.get("type")): each for each in status.get("conditions") or ()}
     state = next((name for name in _STATES if _holds(conditions.get(name))), "Pending")

@@ -236,7 +236,7 @@ class ClusterLogs:
             self._copier.see(pod)
 
     async def _follow_ends(self) -> None:
-        """Of the pods of all jobs: those that end, or are to go."""
+        """Follows the pods of all jobs that end, or are to go."""
         try:
             async for kind, pod in self._client.follow(PODS, labels=JOB_LABEL):
                 if kind == "SYNCED":

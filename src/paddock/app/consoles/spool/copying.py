@@ -69,7 +69,7 @@ class Copier:
 
     @property
     def namespaces(self) -> set[str]:
-        """Those of the pods whose logs are being copied."""
+        """The namespaces of the pods whose logs are being copied."""
         return {namespace_of(self._pods[uid]) for uid in self._tasks}
 
     async def wait(self, seconds: float) -> None:

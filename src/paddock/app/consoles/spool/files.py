@@ -200,7 +200,8 @@ class CopiedLog:
         os.close(self._times)
 
     def _read_plain(self, chunk: bytes) -> tuple[bytes, list[tuple[int, Moment]]]:
-        """Of a cluster that tells no times: the stream begins at the first byte, and lines come when they come."""
+        """Lines of a cluster that tells no times: the stream begins at the first byte, and lines come when they
+        come."""
         fresh = chunk[self._skip :]
         self._skip = max(0, self._skip - len(chunk))
         if not fresh:
@@ -229,7 +230,7 @@ class CopiedLog:
 
 
 def read_progress(path: Path) -> Progress:
-    """Of a log that is no copy: none."""
+    """How far the copy of a log is; an empty `Progress` for a log that is no copy."""
     try:
         with os.fdopen(open_regular(path.with_suffix(".at")), "rb") as file:
             return msgspec.json.decode(file.read(2**16), type=Progress)
@@ -248,7 +249,7 @@ def read_left_out(path: Path) -> LeftOut | None:
 
 
 def _owner_of(path: Path) -> Path:
-    """Of a log: the file that says whose pod it is of."""
+    """The file beside a log that says whose pod it is of."""
     return path.parents[1] / OWNER_FILE
 
 
@@ -358,7 +359,7 @@ class ClusterSpool:
                 self.room.drop(path)
 
     def _cut(self, path: Path, most: int) -> None:
-        """Of a log that nobody copies. What cannot be cut takes no room any more, as else nothing could be copied."""
+        """Cuts a log that nobody copies. What cannot be cut takes no room any more, as else nothing could be copied."""
         try:
             log = CopiedLog(path)
             try:

@@ -66,7 +66,8 @@ def choose_yielding(held: Mapping[Log, Held], present: Collection[str]) -> list[
 
 
 def _order(held: Held) -> tuple[bool, bool, int]:
-    """Of logs that have ended, as they ended: with lines, then without. Of others the largest first."""
+    """The order in which logs go: those that have ended, as they ended, with lines first, then without; of others the
+    largest first."""
     return not held.ended, not held.size, 0 if held.ended else -held.size
 
 
@@ -109,7 +110,7 @@ class Room(Generic[Log]):
             self._payable = None
 
     def resize(self, log: Log, size: int) -> None:
-        """Of a log that is held."""
+        """Notes the new size of a log that is held."""
         held = self._held[log]
         self._held[log] = replace(held, size=size)
         self._taken += size - held.size
@@ -131,7 +132,7 @@ class Room(Generic[Log]):
 
     @property
     def logs(self) -> list[Log]:
-        """That are held."""
+        """The logs that are held."""
         return list(self._held)
 
     def has_left(self, size: int) -> bool:

@@ -104,7 +104,7 @@ class TimedLines:
         return kept
 
     def _join(self, text: bytes, ends: bool) -> bytes:
-        """Of a line of several parts, without the times between them."""
+        """A line of several parts, without the times between them."""
         kept = []
         while text:
             if self._column == PART:

@@ -75,7 +75,7 @@ class SampledMetrics:
         return Used(tuple(wanted), watched.measured, watched.since)
 
     def _find_last(self, identity: Identity, job: tuple[Resource, str, str]) -> _Watched | None:
-        """Of a job that is gone, what was read while it was there."""
+        """What was read of a job that is gone, while it was there."""
         found = [each for key, each in self._watched.items() if key[:4] == (identity.id, *job)]
         return max(found, key=lambda each: each.looked, default=None)
 

@@ -75,7 +75,7 @@ class KeptSparks:
 
 
 def choose_log(logs: tuple[KeptLog, ...]) -> KeptLog:
-    """That of rank 0 in the last attempt. Pure."""
+    """The log of rank 0 in the last attempt. Pure."""
     newest = max(log.attempt for log in logs)
     last = [log for log in logs if log.attempt == newest]
     first = list_ranks(last)[0]

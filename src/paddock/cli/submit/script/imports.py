@@ -100,7 +100,7 @@ def _is_file(path: Path) -> bool:
 
 
 def read_file(path: Path) -> Source:
-    """Of a file that cannot be read nothing is known."""
+    """What a look into this file tells. Nothing is known of a file that cannot be read."""
     try:
         with path.open("rb") as stream:
             return read_source(stream.read(LARGEST + 1))
