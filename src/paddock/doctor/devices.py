@@ -127,7 +127,7 @@ def _check_driver(case: Case) -> Iterator[Finding]:
 
 
 def _check_environment(case: Case) -> Iterator[Finding]:
-    """Of a job: devices that it asks for, and the wheel of its environment."""
+    """Compares the devices that a job asks for with the wheel of its environment."""
     asked = [role for role in case.asked.roles if role.device and role.device.name == "GPU"]
     if asked and case.asked.wheel == CPU:
         yield Finding(
@@ -189,7 +189,7 @@ def _count_wanted(log: LaunchLog, role: RoleAsked | None) -> tuple[int | None, s
 
 
 def _check_variables(case: Case) -> Iterator[Finding]:
-    """Of a job: a template that sets which devices its program sees, beside a resource that says how many."""
+    """Finds a template of a job that sets which devices its program sees, beside a resource that says how many."""
     for role in case.asked.roles:
         variable = role.device.variable if role.device else ""
         if variable and variable in role.variables:

@@ -71,7 +71,7 @@ def examine_job(
 
 
 def see_rank(pod: Pod | None, printed: Printed | None, cores: float | None, now: Moment) -> RankSeen:
-    """Of a rank without a pod nothing is known."""
+    """What the cluster says of a rank. Nothing is known of one without a pod."""
     if pod is None:
         return RankSeen()
     running = pod.phase is PodPhase.RUNNING
@@ -107,7 +107,7 @@ def _read_image(job: Job) -> str:
 
 
 def count_gpus(nodes: Sequence[Manifest]) -> int | None:
-    """Of the node that has most; None without a node."""
+    """GPUs of the node that has most; None without a node."""
     counts = []
     for node in nodes:
         found = find_asked(read_amounts((node.get("status") or {}).get("allocatable")))

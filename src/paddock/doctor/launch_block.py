@@ -325,7 +325,7 @@ class LogReader:
                 self._feed_chunk(held[start : start + _CHUNK])
 
     def build(self) -> tuple[LaunchLog, ...]:
-        """Those that have something of a launcher; all where none has."""
+        """The logs that have something of a launcher; all where none has."""
         self._release()
         found = [reader.build() for readers in self._readers.values() for reader in readers]
         return tuple([each for each in found if each.is_known] or found)

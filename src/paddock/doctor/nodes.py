@@ -55,7 +55,7 @@ def _check_run_check(case: Case) -> Iterator[Finding]:
 
 
 def _check_option(case: Case) -> Iterator[Finding]:
-    """Of a job: --nnodes of its command, and its pods. Where Paddock tells a rank the addresses of all, the launcher
+    """Compares --nnodes of a job's command with its pods. Where Paddock tells a rank the addresses of all, the launcher
     counts these, and the option is not in effect."""
     wanted = case.asked.nodes
     for role in case.asked.roles:
@@ -90,7 +90,7 @@ def _explain_taken(took: int, pods: int) -> Phrase:
 
 
 def _check_count(case: Case) -> Iterator[Finding]:
-    """Of a job: the nodes that its launchers wait for, and its pods."""
+    """Compares the nodes that the launchers of a job wait for with its pods."""
     wanted = case.asked.nodes
     if wanted is None:
         return
@@ -125,7 +125,7 @@ def _check_count(case: Case) -> Iterator[Finding]:
 
 
 def _check_torchrun(case: Case) -> Iterator[Finding]:
-    """Of a job: torchrun prints no block, so its command is read."""
+    """Reads the command of a job with torchrun, which prints no block."""
     for role in case.asked.roles:
         nodes = (role.torchrun or {}).get("nnodes", "")
         wanted = case.asked.nodes or 0
@@ -147,7 +147,7 @@ def _check_torchrun(case: Case) -> Iterator[Finding]:
 
 
 def _check_alone(case: Case) -> Iterator[Finding]:
-    """Of one log with several hosts: each was started for one node."""
+    """Finds hosts of one log that were each started for one node."""
     blocks = _blocks(case)
     hosts = {name for name, _ in blocks if name}
     if case.asked.job or len(hosts) < 2 or len({log.argument("training_script") for _, log in blocks}) > 1:

@@ -169,7 +169,7 @@ def _choose_slowest(case: Case, quiet: dict[str, float]) -> str:
 
 
 def _check_gap(case: Case) -> Iterator[Finding]:
-    """Of a log alone, with times: a long time without a line before an end that was not good."""
+    """Finds, in a log alone with times, a long time without a line before an end that was not good."""
     if case.ranks or any(log.sign(signs.COMPLETED) or log.exit_code == 0 for log in case.logs.values()):
         return
     found = [(name, log) for name, log in case.logs.items() if log.gap >= _GAP and log.gap_line >= log.last_line - 1]

@@ -92,7 +92,7 @@ def _rewrite(case: Case, log: LaunchLog, options: dict[str, str | None], known: 
 
 
 def _check_not_in_effect(case: Case) -> Iterator[Finding]:
-    """Of a job: an option of its command that the launcher's block does not have."""
+    """Finds an option of a job's command that the launcher's block does not have."""
     for name, log in case.logs.items():
         role = case.asked.role_of(name)
         launch = role.launch if role else None
@@ -126,7 +126,7 @@ def _check_not_in_effect(case: Case) -> Iterator[Finding]:
 
 
 def _check_old_options(case: Case) -> Iterator[Finding]:
-    """Of a job whose command has options that the launcher ignores, as it has a master."""
+    """Finds options of a job's command that the launcher ignores, as it has a master."""
     if case.find(signs.COMPATIBLE):
         return
     for role in case.asked.roles:

@@ -156,7 +156,7 @@ def _build_cluster_rights(installation: Installation) -> tuple[Manifest, ...]:
 
 
 def _build_rules(installation: Installation, *places: Where) -> list[Manifest]:
-    """Those of one place after those of another, as the chart has them."""
+    """The rules of one place after those of another, as the chart has them."""
     rights = build_rights(installation.kinds, datasets=installation.datasets, sharing=installation.shards > 1)
     return [rule for place in places for rule in build_rules(right for right in rights if right.where is place)]
 

@@ -104,7 +104,7 @@ def build_table() -> Mapping[str, Any]:
 
 
 def match_deployments(deployments: Iterable[Manifest]) -> Iterator[Found]:
-    """Those that seem to be somebody else's operators, run some of our kinds and are not scaled to 0."""
+    """The Deployments that seem to be somebody else's operators, run some of our kinds and are not scaled to 0."""
     for deployment in deployments:
         if found := _match(deployment):
             yield found

@@ -71,7 +71,8 @@ def kept_pods(facts: Facts, finished: Status) -> Sequence[Pod]:
 
 
 def _losses_after(facts: Facts, verdict: Verdict) -> int:
-    """Of a new gang, whatever the reason: those in a row, which a long run of the gang before has ended."""
+    """Losses in a row to record. Any new gang keeps them, but for those that a long run of the gang before has
+    reset."""
     if verdict.losses is not None:
         return verdict.losses
     return facts.status.losses if verdict.attempt is None else facts.losses.before
@@ -84,7 +85,7 @@ def _renewals_after(facts: Facts, verdict: Verdict) -> Mapping[str, int]:
 
 
 def _succeeded_after(recorded: Status, before: Status, verdict: Verdict) -> Mapping[str, Successes]:
-    """Those of `recorded`: a new gang has none, nor has a rank that starts again alone."""
+    """The successes of `recorded`: a new gang has none, nor has a rank that starts again alone."""
     if verdict.attempt is not None:
         return {}
     renewed = (rank for rank, number in recorded.renewals.items() if number != before.renewals.get(rank, 0))
@@ -98,7 +99,7 @@ def _renewed_after(facts: Facts, verdict: Verdict) -> Moment | None:
 
 
 def _delays_after(facts: Facts, verdict: Verdict) -> Mapping[str, Moment]:
-    """Those that are not over stay; the ranks that this verdict starts again alone get its own."""
+    """The delays that are not over stay; the ranks that this verdict starts again alone get its own."""
     if verdict.attempt is not None:
         return {}
     renewals, status = verdict.renewals or {}, facts.status

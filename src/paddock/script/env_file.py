@@ -81,7 +81,7 @@ def _read_quoted(lines: list[str], place: int, name: str, rest: str, result: Env
 
 
 def _kept(letter: str) -> str:
-    """Of an escape that is none the backslash stays, as in a Windows path."""
+    """What an escape stands for. The backslash of one that is none stays, as in a Windows path."""
     return letter if letter in '"\\$`\n' else f"\\{letter}"
 
 

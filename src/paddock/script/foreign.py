@@ -89,6 +89,6 @@ def _listed(text: str) -> int:
 
 
 def _number(text: str) -> int:
-    """Of `2`, and of `2:4`, which begins with the least."""
+    """The number in `2`, and in `2:4`, which begins with the least."""
     first = text.partition(":")[0]
     return int(first) if first.isdecimal() else 0

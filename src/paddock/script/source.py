@@ -42,7 +42,7 @@ class Source:
 
 
 def read_source(content: bytes) -> Source:
-    """Of a text that is too large or too deep nothing is known."""
+    """What a look into this text tells. Nothing is known of one that is too large or too deep."""
     if len(content) > LARGEST:
         return Source()
     try:

@@ -69,7 +69,7 @@ def _merge(group: Sequence[EventRow]) -> EventRow:
 
 
 def _read(event: Manifest) -> EventRow:
-    """Of core/v1 and events.k8s.io/v1, whose newer fields a core event has too."""
+    """A row of an event of core/v1 or events.k8s.io/v1, whose newer fields a core event has too."""
     about: dict[str, Any] = event.get("involvedObject") or event.get("regarding") or {}
     series: dict[str, Any] = event.get("series") or {}
     created = read_time(event.get("eventTime")) or read_time(metadata(event).get("creationTimestamp"))

@@ -83,8 +83,8 @@ def _count(status: Status, roles: Sequence[str]) -> Counts | None:
 
 
 def build_why(row: JobRow, language: str = "en", *, wide: bool = False, most: int | None = None) -> str:
-    """Who runs the job if Paddock does not, else the sentence of the cause, and an edit that is not followed. `most`:
-    columns to which each sentence is cut; `wide`: every problem of an invalid job."""
+    """The manager of the job if Paddock does not run it, else the sentence of the cause, and an edit that is not
+    followed. `most`: columns to which each sentence is cut; `wide`: every problem of an invalid job."""
     why = render(row.manager or "", language)
     if row.cause or row.edit is not None:
         from paddock.jobs.sentences.explain import explain  # late: most jobs of a list have no cause

@@ -53,7 +53,7 @@ def order_jobs(found: Iterable[Listed]) -> list[Listed]:
 
 
 def count_phases(found: Iterable[Listed]) -> list[tuple[str, int]]:
-    """Those that there are, in the order of the list."""
+    """(phase, number of jobs) for each phase that there is, in the order of the list."""
     counts: dict[Phase, int] = {}
     for _, row in found:
         counts[row.phase] = counts.get(row.phase, 0) + 1

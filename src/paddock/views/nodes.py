@@ -52,7 +52,7 @@ class NodeRow:
 
 
 def read_node_rows(nodes: Iterable[Manifest], pods: Iterable[Manifest]) -> list[NodeRow]:
-    """Those that take no pods first, then by name."""
+    """A row for each node: those that take no pods first, then by name."""
     placed: dict[str, list[Manifest]] = {}
     for pod in pods:
         name = (pod.get("spec") or {}).get("nodeName")

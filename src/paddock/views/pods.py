@@ -49,7 +49,8 @@ def read_pod_row(pod: Mapping[str, Any]) -> PodRow:
 
 
 def _tell_spare(spec: Mapping[str, Any], message: str) -> str:
-    """Of a pod that runs nothing. What the kubelet says of one on a node means nothing: its containers never start."""
+    """The sentence for a pod that runs nothing. What the kubelet says of one on a node means nothing: its containers
+    never start."""
     if spec.get("nodeName"):
         return str(phrase("holds room for a larger gang; it runs nothing"))
     asked = str(phrase("asks for room for a larger gang; it runs nothing"))

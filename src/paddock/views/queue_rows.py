@@ -85,7 +85,8 @@ def _build_row(job: JobRow, stored: StoredJob, pods: Sequence[Manifest], queue: 
 
 
 def _read_needs(stored: StoredJob, pods: Sequence[Manifest]) -> Amounts:
-    """Of the pods, to which a cluster may have added requests; while they are not all there, of the templates."""
+    """The requests of the pods, to which a cluster may have added some; while they are not all there, of the
+    templates."""
     if stored.job is None:
         return {}
     own = [

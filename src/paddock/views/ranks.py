@@ -82,7 +82,8 @@ _LAST = 5
 
 
 def _order(places: Mapping[str, int], pod: Pod | None, row: RankRow) -> tuple[bool, int, int, str, int]:
-    """Of the attempt first; by trouble; then by role as the job has them, and index. Spare pods are no trouble."""
+    """Ranks of the attempt first; by trouble; then by role as the job has them, and index. Spare pods are no
+    trouble."""
     rank = pod.rank if pod else _read_rank(row.rank)
     trouble = _LAST if pod and pod.spare else _TROUBLE[pod.phase] if pod else 1
     return row.old, trouble, places.get(rank.role, len(places)), rank.role, rank.index
@@ -124,7 +125,7 @@ class RoleRow:
 
 
 def total_asked(job: Job, language: str = "en") -> str:
-    """Of all ranks of the job."""
+    """The requests of all ranks of the job."""
     total: dict[str, Fraction] = {}
     for role in job.roles:
         try:

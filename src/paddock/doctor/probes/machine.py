@@ -78,7 +78,7 @@ def read_shm(path: Path = Path("/dev/shm")) -> Shm | None:  # noqa: S108 - it is
 
 
 def read_process_limits() -> Limits:
-    """Of this process: those of the shell that started it."""
+    """The limits of this process: those of the shell that started it."""
     soft, hard = map(_bound, resource.getrlimit(resource.RLIMIT_NOFILE))
     locked = _bound(resource.getrlimit(resource.RLIMIT_MEMLOCK)[0])
     return Limits(soft, hard, locked, _bound(resource.getrlimit(resource.RLIMIT_STACK)[0]))

@@ -62,7 +62,7 @@ async def _ask_all(endpoints: Sequence[Endpoint], interfaces: Sequence[Interface
 
 
 def _build(endpoint: Endpoint, lookup: Lookup, way: _Way, probes: tuple[Probe, ...], clock: Clock | None) -> Peer:
-    """Of two clocks the more certain one counts."""
+    """What was found of a machine. The more certain one of two clocks counts."""
     clocks = [each for each in (way.clock, clock) if each is not None]
     return Peer(
         endpoint,
@@ -111,7 +111,7 @@ def choose_size(mtu: int, segment: int) -> int:
 
 
 async def _find_way(address: str, mtus: Mapping[str, int], segment: int) -> _Way:
-    """Of another machine. `mtus`: those of the own addresses."""
+    """The way to another machine. `mtus`: those of the own addresses."""
     source = find_source(address) if address and not _is_own(address, mtus) else ""
     if not source:
         return _Way()

@@ -173,7 +173,8 @@ def _phase(raw: Mapping[str, Any]) -> Phase:
 
 
 def _unknown_phase(raw: Mapping[str, Any]) -> str:
-    """Of Paddock's own statuses: paddle-operator declares phases that it never sets."""
+    """The phase in a status of Paddock's own that this version does not know, else empty. paddle-operator declares
+    phases that it never sets."""
     known = "attempt" not in raw or text(raw, "phase") in list(Phase) or _read_end(raw) is not None
     return "" if known else text(raw, "phase")
 

@@ -12,7 +12,7 @@ FRAMEWORKS: Mapping[str, Framework] = {"paddle": paddle, "pytorch": pytorch, "ja
 
 
 def order_columns(headings: Collection[str]) -> tuple[str, ...]:
-    """Those of the headings under which `paddock get` counts pods, each once: first what leads, workers last."""
+    """The headings under which `paddock get` counts pods, each once: first what leads, workers last."""
     place: dict[str, int] = {}
     for framework in FRAMEWORKS.values():
         for number, heading in enumerate(framework.columns):

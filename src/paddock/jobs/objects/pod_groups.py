@@ -132,8 +132,8 @@ def _hash(spec: Mapping[str, Any]) -> str:
 
 
 def _sum_of_requests(job: Job, least: int) -> dict[str, str]:
-    """Of the first `least` pods: those of the roles in the job's order, of an elastic role last. v1.9 means to order
-    roles by the value of their PriorityClass, and in fact takes any order, as it never reads one."""
+    """Sum of the requests of the first `least` pods: roles in the job's order, an elastic role last. v1.9 means to
+    order roles by the value of their PriorityClass, and in fact takes any order, as it never reads one."""
     total: dict[str, Fraction] = {}
     left = least
     for role in _in_order(job):

@@ -22,8 +22,8 @@ _INSUFFICIENT = re.compile(r"Insufficient (\w[\w./-]*\w)")
 
 
 def find_message(pods: Iterable[Pod]) -> str:
-    """Of the first pod that has a node and cannot start (`worker-2: ErrImagePull: …`), or else of the first that has no
-    node; empty if nothing is said."""
+    """The message of the first pod that has a node and cannot start (`worker-2: ErrImagePull: …`), or else of the first
+    that has no node; empty if nothing is said."""
     pods = tuple(pods)
     if held := next((said for pod in pods if (said := _explain_held(pod))), ""):
         return held
@@ -31,7 +31,7 @@ def find_message(pods: Iterable[Pod]) -> str:
 
 
 def find_lacking(role: Role, message: str) -> tuple[str, ...]:
-    """Of what one rank asks for, the resources that the scheduler names as insufficient: `cpu=500m`."""
+    """The resources that one rank asks for and that the scheduler names as insufficient: `cpu=500m`."""
     lacking = set(_INSUFFICIENT.findall(message))
     if not lacking:
         return ()
@@ -51,7 +51,8 @@ def _explain_held(pod: Pod) -> str:
 
 
 def explain_smaller(job: Job, status: Status, gang: Sequence[Pod]) -> causes.RunsSmaller:
-    """Of a group that `runs_on` without ranks that have no room. Bounds are pods in all, as torchrun counts them."""
+    """The cause while a group trains (`runs_on`) without ranks that have no room. Bounds are pods in all, as torchrun
+    counts them."""
     elastic, said = job.launch.elastic, find_message(gang)
     assert elastic is not None, f"{job.key} is not elastic"
     running = sum(pod.phase is PodPhase.RUNNING and not pod.deleting for pod in gang)
@@ -61,7 +62,7 @@ def explain_smaller(job: Job, status: Status, gang: Sequence[Pod]) -> causes.Run
 def build_smaller(
     job: Job, name: str, size: int, bounds: Elastic | Elasticity, status: Status, said: str
 ) -> causes.RunsSmaller:
-    """Of `size` ranks of the role `name` that train. `said`: the message about those that the gang lacks."""
+    """The cause while `size` ranks of the role `name` train. `said`: the message about those that the gang lacks."""
     role, after = job.role(name), status.gang_loss or None
     lacks = find_lacking(role, said) if role is not None else ()
     return causes.RunsSmaller(name, size, bounds.least, bounds.most, after, lacks or None, said or None)

@@ -67,7 +67,7 @@ def decide(job: Job, ends: Sequence[End], now: float, *, probing: bool = False) 
 
 
 def find_first(job: Job, failures: Sequence[End], serving: Collection[Rank]) -> tuple[Death, ...]:
-    """Who failed first among those that nobody had stopped."""
+    """The ranks that failed first among those that nobody had stopped."""
     begun = min(end.at for end in failures)
     pods = {end.rank: _as_pod(end, begun) for end in failures}
     early = [pods[end.rank] for end in failures if end.rank in serving and end.code is not None]
