@@ -28,7 +28,7 @@ class Delays:
             del self._longest[old]
 
     def longest(self, now: float) -> float:
-        """Of this minute and those before it, `KEPT_MINUTES` in all; 0.0 if there was none."""
+        """The longest delay of this minute and those before it, `KEPT_MINUTES` in all; 0.0 if there was none."""
         first = int(now // 60) - KEPT_MINUTES
         return max((delay for minute, delay in self._longest.items() if minute > first), default=0.0)
 

@@ -100,7 +100,7 @@ def explain_pending(claim: Mapping[str, Any], events: Sequence[Mapping[str, Any]
 
 
 def explain_missing(dataset: Definition, names: Iterable[str]) -> str:
-    """Of the source `claim://NAME`: there is no such claim."""
+    """Says that there is no claim for the source `claim://NAME`."""
     wanted, known = dataset.source.place, sorted(names)
     where = {"name": wanted, "namespace": dataset.key.namespace}
     if near := nearest(wanted, known):

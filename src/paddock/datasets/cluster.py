@@ -248,7 +248,7 @@ class ClusterSupplier:
         return state
 
     async def _look_at_claim(self, dataset: Definition) -> State:
-        """Of the source `claim://NAME`: the claim is the dataset, as it is."""
+        """The state of a dataset with the source `claim://NAME`: the claim is the dataset, as it is."""
         claim = await self._find_claim(dataset)
         if claim is None:
             others = (await self._api.list(CLAIMS, dataset.key.namespace)).items

@@ -196,7 +196,7 @@ class Datasets:
         return True
 
     async def _keep(self, dataset: Definition) -> bool:
-        """Of a dataset that is ready: tidies up, and returns when it must be looked at again."""
+        """Tidies up after a dataset that is ready, and returns when it must be looked at again."""
         if self._supplier.relook_seconds is None:
             return True
         if self._supplier.has_remains(dataset) and not await self._pods.find_users(

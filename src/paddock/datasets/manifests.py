@@ -49,7 +49,7 @@ def find_unreachable(asked: Asked) -> Phrase | None:
 
 
 def build_manifest(asked: Asked, namespace: str) -> Manifest:
-    """Of what has no problems."""
+    """The manifest of a Dataset that has no problems."""
     parts: dict[str, dict[str, Any]] = {"source": {"uri": asked.uri}, "storage": {}}
     for name, each in OPTIONS.items():
         if value := getattr(asked, name):

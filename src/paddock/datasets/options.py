@@ -46,7 +46,7 @@ class Declaration:
 
     @property
     def is_of_source(self) -> bool:
-        """Of `spec.source`; the others are of the claim on a cluster."""
+        """Whether it is a field of `spec.source`; the others are of the claim on a cluster."""
         return self.path.startswith("spec.source.")
 
     @property

@@ -131,7 +131,7 @@ def _say_tags_differ(size: str, count: int) -> Phrase:
 
 
 def read_percent(progress: Progress) -> int:
-    """Of the bytes; of the files where the bytes are not known. 100 is for a dataset that is ready."""
+    """The percentage of the bytes; of the files where the bytes are not known. 100 is for a dataset that is ready."""
     done, total = (progress.done, progress.total) if progress.total else (progress.files, progress.all_files)
     return min(99, 100 * done // total) if total else 0
 

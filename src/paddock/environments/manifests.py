@@ -33,7 +33,7 @@ class Settings:
 
 
 def build_manifest(name: str, read: Sequence[Requirements], settings: Settings) -> Manifest:
-    """Of requirements without problems. The settings override them."""
+    """The Environment of requirements without problems. The settings override them."""
     urls = [each.index_url for each in read if each.index_url]
     spec: dict[str, Any] = {
         "images": list(settings.images),

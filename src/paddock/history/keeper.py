@@ -295,7 +295,7 @@ class Keeper:
 def read_all_metrics(
     files: Files, read_place: ReadLocation, records: Collection[RunRecord], deadline: float = math.inf
 ) -> dict[str, Mapping[str, Metrics]]:
-    """Those of each run by its UID. What was not read before `deadline` (`time.monotonic`) is left out."""
+    """The metrics of each run by its UID. What was not read before `deadline` (`time.monotonic`) is left out."""
     if not records:
         return {}
     logs = group_logs(files.logs, read_place, {(each.namespace, each.name) for each in records}, deadline)

@@ -14,7 +14,7 @@ MOST_BYTES = 64 * 2**20
 
 
 def read_marks(log: Path, begin: int = 0) -> Marks:
-    """Of the log at this path, from mark number `begin` on; none where nobody wrote them."""
+    """The marks of the log at this path, from mark number `begin` on; none where nobody wrote them."""
     try:
         file = os.open(log.with_suffix(SUFFIX), os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:

@@ -45,7 +45,7 @@ def write_mark(offset: int, time: Moment) -> bytes:
 
 
 def read_marks(data: bytes) -> Marks:
-    """Of a file that may have been cut anywhere: what is no mark, or is out of order, is left out."""
+    """The marks in a file that may have been cut anywhere: what is no mark, or is out of order, is left out."""
     offsets, times = array("q"), array("d")
     for offset, time in _MARK.iter_unpack(data[: len(data) // MARK_BYTES * MARK_BYTES]):
         if offset > (offsets[-1] if offsets else 0) and math.isfinite(time):

@@ -47,8 +47,8 @@ class Suggestions:
 
 
 def rank(name: str, names: Iterable[str], least: float = LEAST) -> list[str]:
-    """Those of `names` that are similar, from `least` (of 1), the most similar first. Of the first 5,000 names at most
-    60 are compared: those that share most of `name`, then others."""
+    """The similar ones of `names`, from `least` (of 1), the most similar first. Of the first 5,000 names at most 60 are
+    compared: those that share most of `name`, then others."""
     wanted = _fold(name)
     positions = _find_positions(wanted)
     compared = {

@@ -65,7 +65,7 @@ class LogDirectory:
 
 
 def find_directory(pod: Manifest) -> LogDirectory:
-    """That of a pod's logs, in any store."""
+    """The directory of a pod's logs, in any store."""
     return LogDirectory(namespace_of(pod), name_of(pod), uid_of(pod))
 
 

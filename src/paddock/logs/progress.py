@@ -207,7 +207,7 @@ def _take(item: re.Match[str], numbers: _Numbers) -> None:
 
 
 def _read_json(text: str) -> Progress | None:
-    """Of an object with numbers; its other values do not matter."""
+    """The progress in an object with numbers; its other values do not matter."""
     try:
         found = json.loads(text)
     except (ValueError, RecursionError):

@@ -99,7 +99,7 @@ def write_document(manifest: Mapping[str, Any]) -> str:
 
 
 def _own_start(text: str, found: _Found) -> int:
-    """Of its key, or of its dash."""
+    """Where its key begins, or its dash."""
     if found.key is not None:
         return int(found.key.start_mark.index)
     return text.rindex("-", 0, found.node.start_mark.index)
@@ -237,7 +237,7 @@ def _remove_within(text: str, found: _Found) -> str:
 
 
 def _column(text: str, found: _Found) -> int:
-    """Of the key, or of the item, under which a block is indented."""
+    """The column of the key, or of the item, under which a block is indented."""
     if found.key is not None:
         return int(found.key.start_mark.column)
     return int(found.parent.start_mark.column) if found.parent is not None else 0

@@ -317,7 +317,7 @@ def _name_owner(group: str, kind: str, owner: Key) -> str:
 
 
 def _place(namespace: str, uid: str) -> str:
-    """Of a job. An owner is of the namespace of what it owns (Kubernetes), whatever a reference says."""
+    """The place of a job. An owner is of the namespace of what it owns (Kubernetes), whatever a reference says."""
     return f"{namespace} {uid}"
 
 
@@ -332,7 +332,7 @@ def _ports(pod: Manifest) -> list[str]:
 
 
 def _keep_identity(manifest: Manifest) -> Manifest:
-    """Of an object of no job: its name may be one that a job needs."""
+    """The identity of an object of no job: its name may be one that a job needs."""
     return _keep(manifest, _IDENTITY)
 
 
@@ -363,7 +363,8 @@ def _keep_rank(pod: Manifest) -> Manifest:
 
 
 def _keep_group(group: Manifest) -> Manifest:
-    """Of a PodGroup, whoever made it: what `jobs.objects.observation` reads, in a shape that reads the same."""
+    """The part of a PodGroup, whoever made it, that `jobs.objects.observation` reads, in a shape that reads the
+    same."""
     spec = group.get("spec") or {}
     phase, message = read_group_status(group)
     resources = [name for name in spec.get("minResources") or () if len(name) <= _LONGEST][:_MOST_RESOURCES]

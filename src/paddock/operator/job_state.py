@@ -64,7 +64,7 @@ class JobState:
     unwritten: Unwritten | None = None
 
     def note_reading(self, generation: Any, notes: Iterable[EventNote]) -> tuple[EventNote, ...]:
-        """Of what is to be told of a manifest, the part that was not told of the one before. All of it for a new
+        """The part of what is to be told of a manifest that was not told of the one before. All of it for a new
         generation: annotations change none."""
         known = self.reported if generation == self.reported_generation else ()
         self.reported_generation, self.reported = generation, tuple(notes)

@@ -89,8 +89,8 @@ def divide(shards: int, counts: Mapping[str, int]) -> dict[str, int]:
 
 
 def _read_held(view: View, identity: str, now: float) -> list[str]:
-    """Who holds each shard; empty where it is free. An own record counts although it is old: nobody else has taken it,
-    and it is renewed."""
+    """The holder of each shard; empty where it is free. An own record counts although it is old: nobody else has taken
+    it, and it is renewed."""
     records = (seen.record.holder if seen.record else "" for seen in view.shards)
     return [
         holder if holder == identity or not _is_over(seen, now) else ""

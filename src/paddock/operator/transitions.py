@@ -96,7 +96,7 @@ def _reason(cause: CauseRecord | None) -> str:
 
 
 def _conditions(manifest: Mapping[str, Any]) -> list[Manifest]:
-    """Those that have a status; any client may have written the list."""
+    """The conditions that have a status; any client may have written the list."""
     status = manifest.get("status")
     items = status.get("conditions") if isinstance(status, Mapping) else None
     return [each for each in (items if isinstance(items, list) else ()) if isinstance(each, dict) and "status" in each]

@@ -207,7 +207,7 @@ def _read_validator(headers: Mapping[str, str]) -> str:
 
 
 def _read_date(text: str) -> datetime | None:
-    """Of an HTTP date; None for what is none. Its weekday may be wrong, as real servers send it."""
+    """The moment of an HTTP date; None for what is none. Its weekday may be wrong, as real servers send it."""
     try:
         found = parsedate_to_datetime(text)
     except ValueError:
@@ -216,5 +216,5 @@ def _read_date(text: str) -> datetime | None:
 
 
 def _read_seconds(text: str) -> float:
-    """Of Retry-After; 0 for a date, which our own waits do as well for."""
+    """The seconds of Retry-After; 0 for a date, which our own waits do as well for."""
     return float(text) if text.isascii() and text.isdigit() else 0.0

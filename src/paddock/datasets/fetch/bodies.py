@@ -163,7 +163,7 @@ def _explain_form(answer: Answer) -> Phrase | None:
 
 
 def _read_whole(known: Known, answer: Answer) -> Body | Verdict:
-    """Of 200: the file from its first byte, of whatever content it is now."""
+    """Reads an answer 200: the file from its first byte, of whatever content it is now."""
     same = answer.validator != "" and answer.validator == known.validator
     if known.pinned and answer.validator and not same:
         return Changed(phrase("{host} sends another content than was asked for"))
@@ -178,7 +178,7 @@ def _read_whole(known: Known, answer: Answer) -> Body | Verdict:
 
 
 def _read_part(known: Known, answer: Answer) -> Body | Verdict:
-    """Of 206: the rest, or some of it."""
+    """Reads an answer 206: the rest, or some of it."""
     if not known.start:
         return Refused(phrase("{host} sends a part of it (206), though all of it was asked for: correct the server"))
     found = _CONTENT_RANGE.fullmatch(answer.content_range)
@@ -223,7 +223,7 @@ def _explain_length(length: int, earlier: int) -> Changed:
 
 
 def _read_nothing_left(known: Known, answer: Answer) -> Verdict:
-    """Of 416: the file ends where the rest was to begin, if it is no shorter (RFC 9110, 15.5.17)."""
+    """Reads an answer 416: the file ends where the rest was to begin, if it is no shorter (RFC 9110, 15.5.17)."""
     if not known.start:
         return Refused(phrase("{host} has no such part (416), though all of it was asked for: correct the server"))
     found = _CONTENT_RANGE.fullmatch(answer.content_range)

@@ -37,9 +37,9 @@ class Fence:
     and a request without it is a stranger's. (Proxy-Authorization is none of what a redirected request keeps.)"""
 
     def build_options(self, endpoint: str) -> ClientConfig:
-        """Those of a client that may reach the host of its endpoint, at any port, and hosts below that one. A proxy of
-        the environment stays the way to it, and is then the way to every host: that proxy decides what can be reached.
-        obstore reads the environment only where it is given no proxy."""
+        """The options of a client that may reach the host of its endpoint, at any port, and hosts below that one. A
+        proxy of the environment stays the way to it, and is then the way to every host: that proxy decides what can be
+        reached. obstore reads the environment only where it is given no proxy."""
         parts = urlsplit(endpoint)
         host = parts.hostname or ""
         if proxy := _find_proxy(parts.scheme, host):

@@ -207,7 +207,8 @@ class Clone:
 
 
 def _read_leaves(output: bytes) -> Iterator[Leaf]:
-    """Of `git ls-tree -r -l -z`: mode, type, object, size (none for another repository), then the name."""
+    """The leaves in the output of `git ls-tree -r -l -z`: mode, type, object, size (none for another repository), then
+    the name."""
     for line in output.split(b"\0"):
         if line:
             facts, _, name = line.partition(b"\t")

@@ -76,8 +76,8 @@ def open_repository(url: str, secret: Mapping[str, str], state: str) -> Iterator
 
 
 def _build_environ(private: str, scheme: str) -> dict[str, str]:
-    """That of this process, without what changes how git works; it never asks anybody. Of the home directory ssh needs
-    its keys; by http it would be the passwords of ~/.netrc."""
+    """The environment of this process, without what changes how git works; it never asks anybody. Of the home directory
+    ssh needs its keys; by http it would be the passwords of ~/.netrc."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("GIT_", "PADDOCK_"))}
     environ = {
         **kept,

@@ -270,5 +270,5 @@ def _digest_file(file: int, algorithm: str) -> str:
 
 
 def _key(name: str) -> str:
-    """Of the part of a name, which may be longer than a file's name can be."""
+    """The name of the part of a file, as the file's own may be longer than a name can be here."""
     return hashlib.blake2b(name.encode(), digest_size=16).hexdigest()

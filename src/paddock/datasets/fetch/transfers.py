@@ -17,7 +17,7 @@ Transfer = Callable[[Entry], Awaitable[None]]
 
 
 async def fetch_all(listing: Listing, target: Target, meter: Meter, transfer: Transfer) -> None:
-    """Those that are not there yet, by `transfer`; then those that the listing has not are removed. Raises
+    """Fetches the files that are not there yet, by `transfer`; then those that the listing has not are removed. Raises
     `FetchError` and OSError, of the first that fails."""
     meter.expect(listing.size, listing.files)
     target.check_space(listing.size - _measure(listing, target))

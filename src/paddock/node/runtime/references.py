@@ -27,7 +27,7 @@ _FIELDS = {
 
 
 def find_references(pod: Manifest) -> frozenset[Reference]:
-    """Those of all containers and volumes."""
+    """The references of all containers and volumes."""
     spec = pod["spec"]
     containers = (*(spec.get("initContainers") or ()), *(spec.get("containers") or ()))
     places: list[Mapping[str, Any]] = [

@@ -196,7 +196,8 @@ class Bubblewrap:
 
 
 def _limit_files(files: int | None) -> str:
-    """Of a shell's script: gives programs a limit of open files that this process had, and raised for itself."""
+    """A line of a shell's script: it gives programs a limit of open files that this process had, and raised for
+    itself."""
     return "" if files is None else f"ulimit -S -n {files}; "
 
 

@@ -35,7 +35,7 @@ def read_gpu_use(line: str) -> tuple[int, GpuUse] | None:
 
 
 def add_up(gpus: Iterable[GpuUse]) -> GpuUse:
-    """Of several GPUs: the mean and the sum. NaN of none."""
+    """The mean and the sum of several GPUs. NaN of none."""
     found = list(gpus)
     if not found:
         return GpuUse(math.nan, math.nan)

@@ -78,7 +78,7 @@ class ProcessTrees(Generic[Owner]):
                 self._births.pop(pid, None)
 
     def _find_owner(self, pid: int, present: set[int]) -> None:
-        """Of a process that was not there before, and of its new ancestors."""
+        """Finds the owner of a process that was not there before, and of its new ancestors."""
         chain: list[int] = []
         while pid in present and pid not in self._owners and pid not in chain:
             stat = self._read_stat(pid)
