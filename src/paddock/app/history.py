@@ -36,7 +36,7 @@ _CHUNK = 1 << 20
 
 
 def read_place(labels: Mapping[str, str], pod: str) -> LogLocation | None:
-    """By Paddock's labels; by the pod's name where a node of an older Paddock wrote no labels."""
+    """The location of a log by Paddock's labels; by the pod's name where a node of an older Paddock wrote no labels."""
     index, attempt = labels.get(INDEX_LABEL, ""), labels.get(ATTEMPT_LABEL, "0")
     if labels.get(ROLE_LABEL) and _is_number(index) and _is_number(attempt):
         return LogLocation(labels[ROLE_LABEL], int(index), int(attempt))

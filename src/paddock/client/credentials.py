@@ -24,7 +24,7 @@ _FILE_SECONDS = 60.0
 
 class Credentials(Protocol):
     async def get(self) -> Credential:
-        """For a request that begins now. Raises `Unauthorized`, of which `PluginError` is one."""
+        """The credential for a request that begins now. Raises `Unauthorized`, of which `PluginError` is one."""
         ...
 
     async def replace(self, rejected: Credential) -> Credential | None:
@@ -60,7 +60,7 @@ def build_credentials(
 async def open_credentials(
     config: Config, *, interactive: bool = False, notify: Notify = lambda _: None
 ) -> AsyncIterator[Credentials]:
-    """For several connections."""
+    """The credentials for several connections."""
     credentials = build_credentials(config, interactive=interactive, notify=notify)
     try:
         yield credentials

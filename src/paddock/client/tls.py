@@ -39,7 +39,7 @@ class Tls:
 
 
 def build_context(config: Config) -> ssl.SSLContext:
-    """Without a certificate of its own."""
+    """A context without a certificate of its own."""
     context = ssl.create_default_context(cadata=config.ca)
     if config.insecure:
         context.check_hostname = False
@@ -48,7 +48,7 @@ def build_context(config: Config) -> ssl.SSLContext:
 
 
 def load_certificate(context: ssl.SSLContext, certificate: str, key: str) -> None:
-    """By a temporary private file: Python's ssl reads client certificates from files only."""
+    """Loads it by a temporary private file: Python's ssl reads client certificates from files only."""
     import tempfile  # late: most users have a token, or a plug-in
 
     with tempfile.TemporaryDirectory(prefix="paddock-") as directory:

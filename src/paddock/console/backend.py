@@ -91,7 +91,8 @@ class Logs(Protocol):
         ...
 
     def open(self, log: KeptLog) -> AbstractContextManager[OpenLog]:
-        """For reading, looked through as far as it has grown. Blocks, so it belongs into a thread. Raises OSError."""
+        """Opens a log for reading, looked through as far as it has grown. Blocks, so it belongs into a thread. Raises
+        OSError."""
         ...
 
 
@@ -175,7 +176,8 @@ class Rights(Protocol):
     """What one reader may do, for buttons that are greyed. The API decides when the reader does it."""
 
     async def may(self, verb: str, resource: Resource, namespace: str, subresource: str = "") -> bool:
-        """By the verbs of Kubernetes (`patch`, `delete`, `create`). True where it is not known."""
+        """Whether the reader may do this, by the verbs of Kubernetes (`patch`, `delete`, `create`). True where it is
+        not known."""
         ...
 
 
@@ -183,7 +185,7 @@ class TokenLogin(Protocol):
     """How the readers of a cluster sign in: each with a token of the cluster, which this alone remembers."""
 
     async def enter(self, token: str) -> Identity:
-        """Whose it is. Raises `Unauthorized`, and `ApiError` if the API does not say."""
+        """The identity of a token's owner. Raises `Unauthorized`, and `ApiError` if the API does not say."""
         ...
 
     async def look(self, identity: Identity) -> None:

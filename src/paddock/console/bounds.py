@@ -28,7 +28,7 @@ class Full(Exception):
 
 
 def name_reader(identity: Identity) -> str:
-    """Whose share it counts in: the user's, where the API tells the name, as one user may have many tokens."""
+    """The reader in whose share it counts: the user, where the API tells the name, as one user may have many tokens."""
     return identity.name or identity.id
 
 

@@ -40,7 +40,8 @@ async def send_changes(
     changes: AsyncIterator[None],
     seen: str = "",
 ) -> None:
-    """Without end. `look`: at this moment. `seen`: the digest of what the browser shows. Raises `Unauthorized`."""
+    """Sends changes without end. `look`: at this moment. `seen`: the digest of what the browser shows. Raises
+    `Unauthorized`."""
     sent, built = seen, None
     change = asyncio.ensure_future(_next(changes))
     try:

@@ -43,7 +43,7 @@ class PageContext:
         return CLUSTERS in self.root
 
     def say(self, said: Phrase | str) -> str:
-        """In the reader's language."""
+        """The sentence in the reader's language."""
         return render(said, self.language)
 
     def translate(self, said: str) -> str:

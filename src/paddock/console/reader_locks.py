@@ -28,9 +28,9 @@ class PerReaderLock:
 
 
 async def work_to_the_end(work: Callable[[], T]) -> T:
-    """In a thread of forms. A thread cannot be ended: who is cancelled meanwhile goes when it is over, with what they
-    hold. A page asks anew at each pause of somebody who types and drops what it asked before, and would have as many
-    threads at work as pauses."""
+    """Works in a thread of forms. A thread cannot be ended: who is cancelled meanwhile goes when it is over, with what
+    they hold. A page asks anew at each pause of somebody who types and drops what it asked before, and would have as
+    many threads at work as pauses."""
     thread = asyncio.get_running_loop().run_in_executor(_FORMS, work)
     try:
         return await asyncio.shield(thread)

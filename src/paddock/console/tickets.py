@@ -34,7 +34,7 @@ def write_ticket(ticket: Ticket, key: bytes) -> str:
 
 
 def read_ticket(text: str, purpose: str, key: bytes, now: Moment) -> Ticket | None:
-    """None for what this key has not signed for this purpose, or whose time is over."""
+    """The ticket in a text; None for what this key has not signed for this purpose, or whose time is over."""
     body, _, signature = text.rpartition(".")
     if not hmac.compare_digest(_sign(body, key).encode(), signature.encode("utf-8", "replace")):
         return None

@@ -88,7 +88,7 @@ def choose_place(context: str | None, kubeconfig: str | os.PathLike[str] | None)
 
 
 def run_request(place: ClusterChoice, request: Request, interrupts: Interrupts) -> Ended:
-    """From the files to the end of the job. In a thread without an event loop. Raises what `explained` explains."""
+    """Runs a job from the files to its end, in a thread without an event loop. Raises what `explained` explains."""
     options = request.options
     screen = open_screen()
     documents = read_documents(request.file, request.words, options, place, screen.notify)

@@ -43,7 +43,7 @@ def name_service(service: str, namespace: str) -> tuple[str, ...]:
 
 
 def make_certificate(names: Sequence[str], now: datetime, life: timedelta = LIFE) -> Certificate:
-    """With a new key. It is valid for `names`, and on this machine."""
+    """A certificate with a new key. It is valid for `names`, and on this machine."""
     private = ec.generate_private_key(ec.SECP256R1())
     name = build_name("Paddock webhook")  # a common name has 64 characters at most, and nobody reads it
     built = (

@@ -70,7 +70,7 @@ class Options:
 
 
 def name_cluster(config: Config) -> str:
-    """For the head of each page: the context, else the server. Pure."""
+    """The name of a cluster for the head of each page: the context, else the server. Pure."""
     return config.context or urlsplit(config.server).netloc
 
 
@@ -113,7 +113,7 @@ async def open_backend(
 
 
 async def serve_alone(build: Callable[[bytes, frozenset[str]], Console], port: int, started: Started) -> None:
-    """On this machine, until it is cancelled. `build`: with a key for links, and its own hosts. Raises
+    """Serves a console on this machine, until it is cancelled. `build`: with a key for links, and its own hosts. Raises
     `CannotServe`."""
     host, key = find_host(), secrets.token_bytes(32)
     console = build(key, frozenset({host, name_host(key)}))

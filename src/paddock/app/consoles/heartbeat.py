@@ -21,7 +21,7 @@ class Probed(Protocol):
 
 
 async def keep_asking(client: Probed, sleep: Callable[[float], Awaitable[None]] = asyncio.sleep) -> None:
-    """Without end."""
+    """Asks without end."""
     while True:
         await sleep(ASK_SECONDS)
         await client.probe(ANSWER_SECONDS)

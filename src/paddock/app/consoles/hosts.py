@@ -45,7 +45,7 @@ def _list_candidates(user: int) -> Iterator[str]:
 
 
 def find_host() -> str:
-    """For the user of this process."""
+    """The host of a console for the user of this process."""
     user = os.getuid()
     return choose_host(user, () if user < 1 << _BITS else fetch_listeners())
 

@@ -131,8 +131,8 @@ class Readers:
 
 
 def read_logs(spool: ClusterSpool, client: Client, rights: ReviewedRights, reader: str) -> ClusterLogs:
-    """For a reader with these rights. A copy may be another reader's, so the API has to allow it. `reader`: the user:
-    many tokens of one have one share of the room."""
+    """The logs for a reader with these rights. A copy may be another reader's, so the API has to allow it. `reader`:
+    the user: many tokens of one have one share of the room."""
     return ClusterLogs(spool, client, lambda namespace: rights.is_allowed("get", PODS, namespace, "log"), reader=reader)
 
 

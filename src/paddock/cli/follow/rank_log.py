@@ -79,7 +79,7 @@ async def follow_lines(
 
 
 async def find_kept_ranks(place: ClusterChoice, job: StoredJob) -> Mapping[str, LogFile]:
-    """By the rank's name, the last log that a local cluster has kept of each rank of this job."""
+    """The last log that a local cluster has kept of each rank of this job, by the rank's name."""
     if place.home is None:
         return {}
     from paddock.app.history import History  # late, as in `_read_kept`

@@ -42,7 +42,8 @@ class Subject:
 
 
 def build_document(subjects: Sequence[Subject], language: str) -> dict[str, Any]:
-    """For programs. `what`, `why`, `mend` and `looked` are in the reader's language; all else is not translated."""
+    """The findings for programs. `what`, `why`, `mend` and `looked` are in the reader's language; all else is not
+    translated."""
     return {
         "healthy": not any(each.findings for each in subjects),
         "subjects": [

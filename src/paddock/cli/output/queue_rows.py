@@ -49,7 +49,8 @@ def _build_cells(row: QueueRow, now: Moment, language: str, most: int | None) ->
 def build_document(
     rows: Sequence[QueueRow], capacity: Capacity | None, now: Moment, *, all_pods: bool = True
 ) -> dict[str, Any]:
-    """For `-o json`. Amounts are Kubernetes' quantities, `waits` seconds; null for what is not known or not there."""
+    """The queue for `-o json`. Amounts are Kubernetes' quantities, `waits` seconds; null for what is not known or not
+    there."""
     return {
         "nodes": None if capacity is None else capacity.nodes,
         "resources": None

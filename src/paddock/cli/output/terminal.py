@@ -89,7 +89,7 @@ def stderr() -> Console:
 
 
 def pod_colour(pod: str) -> str:
-    """By a hash of its name: the same in every run and on every screen."""
+    """The colour by a hash of the pod's name: the same in every run and on every screen."""
     return _POD_COLOURS[zlib.crc32(pod.encode()) % len(_POD_COLOURS)]
 
 

@@ -132,7 +132,7 @@ def look_at_machine(peers: Sequence[str], interpreter: str) -> Subject:
 
 @contextmanager
 def show_steps() -> Iterator[Callable[[str], None]]:
-    """On a terminal, which step is under way: peers take a few seconds."""
+    """Shows on a terminal which step is under way: peers take a few seconds."""
     console = stderr()
     if not console.is_terminal:
         yield lambda _said: None

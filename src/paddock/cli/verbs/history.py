@@ -75,7 +75,7 @@ def explain_nothing(namespace: str) -> Phrase:
 
 
 def find_before(runs: Sequence[RunRecord]) -> dict[str, RunRecord]:
-    """By the UID of each run the one before it, of those that are kept. Pure."""
+    """The run before each run, by the UID of the later one, of those that are kept. Pure."""
     ordered = sorted(runs, key=lambda run: (run.identity, run.run))
     return {run.uid: before for before, run in pairwise(ordered) if before.identity == run.identity}
 

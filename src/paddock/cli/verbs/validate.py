@@ -52,7 +52,7 @@ def command(files: tuple[str, ...], output: str, namespace: str) -> int:
 
 
 def build_json(readings: Sequence[Reading], language: str) -> dict[str, object]:
-    """For editors and CI. `message` is in the reader's language; all other fields do not depend on it."""
+    """The readings for editors and CI. `message` is in the reader's language; all other fields do not depend on it."""
     return {
         "valid": not any(reading.wrong for reading in readings),
         "problems": [

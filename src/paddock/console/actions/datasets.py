@@ -21,7 +21,8 @@ from paddock.words.phrases import Phrase, phrase
 
 
 async def rerun(page: PageContext, posted: Mapping[str, str]) -> Redirect | Phrase:
-    """By the round that the reader has looked at: what is asked for already is not asked for twice."""
+    """Asks for the round after the one that the reader has looked at: what is asked for already is not asked for
+    twice."""
     row = await _fetch(page)
     if posted.get("round", "") == str(row.round):
         await page.api.patch(DATASETS, *row.key, {"spec": {"round": row.round + 1}})

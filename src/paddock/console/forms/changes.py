@@ -45,7 +45,7 @@ def merge_edit(stored: Mapping[str, Any], edited: Mapping[str, Any]) -> Manifest
 
 
 def diff(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[Line]:
-    """By lines of YAML; empty if nothing differs."""
+    """The changed lines of YAML; empty if nothing differs."""
     return diff_texts(write_document(before), write_document(after))
 
 

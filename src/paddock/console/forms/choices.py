@@ -44,7 +44,8 @@ class Choices:
         return frozenset(name for name, there in found.items() if there)
 
     def offer(self, namespace: str, by_label: Collection[str]) -> Mapping[str, Sequence[str]]:
-        """By field; without those that have nothing to offer. `by_label`: those that the text writes as a label."""
+        """What each field offers; without those that have nothing to offer. `by_label`: those that the text writes as a
+        label."""
         queues = self.local.get(namespace, ()) if "queue" in by_label else self.volcano
         priorities = self.workload if "priority" in by_label else self.priorities
         found = {"environment": self.environments, "queue": queues, "priority": priorities}

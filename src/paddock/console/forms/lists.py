@@ -24,7 +24,7 @@ def read_value(text: str, path: Path) -> Any:
 
 
 def write_value(text: str, path: Path, value: Any) -> str:
-    """None removes it. Raises `CannotEdit`."""
+    """The text with this value; None removes it. Raises `CannotEdit`."""
     if read_value(text, path) == value:
         return text  # two roles that share their template by an anchor have the value after the first
     return remove_value(text, path) if value is None else set_value(text, path, value)

@@ -42,7 +42,7 @@ def _last_state(data: bytes) -> bytes:
 
 
 def write_lines(lines: Iterable[ShownLine]) -> list[list[Any]]:
-    """For the script: `[level, size, [text | [text, classes], …]]`, in the order of their numbers."""
+    """The lines for the script: `[level, size, [text | [text, classes], …]]`, in the order of their numbers."""
     return [[line.level, line.size, [_write_piece(piece) for piece in line.pieces]] for line in lines]
 
 

@@ -146,7 +146,8 @@ def use_files() -> asyncio.Semaphore:
 
 
 async def find(logs: Logs, lanes: Collection[Lane], what: Search) -> list[Hits]:
-    """In each lane that has a log. Of those that need a process `MOST_APART` run at once. Raises `WrongPattern`."""
+    """Searches each lane that has a log. Of those that need a process `MOST_APART` run at once. Raises
+    `WrongPattern`."""
     pattern = what.wanted.compile()
     if what.wanted.is_linear:
         return await _find(logs, lanes, what, pattern)

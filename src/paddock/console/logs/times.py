@@ -50,7 +50,7 @@ class Timeline:
 
 
 def read_timeline(log: OpenLog) -> Timeline:
-    """As far as it is marked. Raises OSError."""
+    """The times of a log, as far as it is marked. Raises OSError."""
     found = log.notes.setdefault(_NOTE, Timeline())
     assert isinstance(found, Timeline)
     found.update(log)

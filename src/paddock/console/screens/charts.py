@@ -244,7 +244,7 @@ def _build_row(summary: Summary, address: str, axis: str) -> Mapping[str, Any]:
 
 
 def format_number(value: float) -> str:
-    """As people write it: four digits that count, whole numbers whole."""
+    """The number as people write it: four digits that count, whole numbers whole."""
     if math.isfinite(value) and value == int(value) and abs(value) < 1e9:
         return str(int(value))
     return f"{value:.4g}"

@@ -100,7 +100,7 @@ async def build(page: PageContext) -> Mapping[str, Any]:
 
 
 def name_jobs(wanted: Sequence[Wanted]) -> list[str]:
-    """By name; with the namespace, and then the kind, where that is not enough."""
+    """The jobs by name; with the namespace, and then the kind, where that is not enough."""
     for form in ("{0.name}", "{0.namespace}/{0.name}", "{0.namespace}/{0.resource.qualified}/{0.name}"):
         labels = [form.format(each) for each in wanted]
         if len(set(labels)) == len(labels):
@@ -157,7 +157,7 @@ def _list_facts(page: PageContext, runs: Sequence[Run]) -> list[Mapping[str, Any
 
 
 def measure(status: Status | None, now: Moment) -> str:
-    """From its start to its end, or until now."""
+    """The duration of a job from its start to its end, or until now."""
     if status is None or status.started is None:
         return "–"
     return format_duration((status.finished or now) - status.started)

@@ -100,7 +100,7 @@ def build_row(page: PageContext, row: DatasetRow, users: Sequence[User]) -> Mapp
 
 
 def name_phase(row: DatasetRow) -> str:
-    """As the API has it; of one that is being deleted, that."""
+    """The phase as the API has it; for one that is being deleted, that."""
     return "Terminating" if row.status.deleting else str(row.status.phase)
 
 

@@ -25,7 +25,7 @@ async def build(page: PageContext) -> Mapping[str, Any]:
 
 
 async def receive(page: PageContext, posted: Mapping[str, str]) -> Mapping[str, Any] | Redirect:
-    """By the UID that the reader has looked at: a new job of the name is not meant."""
+    """Deletes the job by the UID that the reader has looked at: a new job of the name is not meant."""
     job = _find(page)
     typed, uid = posted.get("name", "").strip(), posted.get("uid", "")
     if typed != job.key.name:

@@ -54,7 +54,7 @@ def explain_absence(name: str, known: Sequence[str]) -> Phrase:
 
 
 def hide_addresses(manifest: Mapping[str, Any]) -> Manifest:
-    """Without the values of what may hold a password: the addresses of package indexes."""
+    """The manifest without the values of what may hold a password: the addresses of package indexes."""
     spec = dict(manifest.get("spec") or {})
     if spec.get("indexURL"):
         spec["indexURL"] = "…"

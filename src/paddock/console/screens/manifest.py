@@ -36,7 +36,7 @@ async def answer_file(page: PageContext) -> Answer:
 
 
 def hide_managed(job: Manifest) -> Manifest:
-    """Without the list of who wrote which field, as kubectl shows it. Pure."""
+    """The manifest without the list of who wrote which field, as kubectl shows it. Pure."""
     kept = {key: value for key, value in metadata(job).items() if key != "managedFields"}
     return {**job, "metadata": kept}
 

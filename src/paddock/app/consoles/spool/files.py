@@ -328,7 +328,7 @@ class ClusterSpool:
         return at.ended or (at.full and not self.room.may_go_on(at.size))
 
     def begin(self, pod: Manifest, reader: str = "") -> CopiedLog:
-        """For this reader, from where it was left. Raises OSError."""
+        """The copy of a pod's log for this reader, from where it was left. Raises OSError."""
         path = self.path_of(pod)
         write_owner(self.home.node, pod)
         log = self._copied[path] = CopiedLog(path, grown=self._grow, step=self.room.step)
