@@ -93,7 +93,7 @@ def explain_end(pod: Mapping[str, Any] | None) -> str:
 
 
 def cut(text: str) -> str:
-    """On one line."""
+    """The text on one line."""
     line = " ".join(text.split())
     return line if len(line) <= _LONGEST else f"{line[:_LONGEST]}…"
 

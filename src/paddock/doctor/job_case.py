@@ -94,7 +94,7 @@ def read_wheel(requirements: Iterable[str]) -> str:
 
 
 def read_image(image: str) -> str:
-    """By the tag of an image, where it says it: `paddle:3.0.0-gpu-cuda12.6-cudnn9.5`, `paddle:3.0.0`."""
+    """The wheel that the tag of an image tells, where it does: `paddle:3.0.0-gpu-cuda12.6-cudnn9.5`, `paddle:3.0.0`."""
     return GPU if _GPU_IMAGE.search(image) else CPU if _CPU_IMAGE.search(image) else ""
 
 

@@ -39,7 +39,7 @@ class LogBytes:
         return found[-1] if found else LaunchLog()
 
     def end(self) -> LaunchLog:
-        """With a last line that has no end."""
+        """The log, with a last line that has no end."""
         if self._open:
             self.reader.feed([self._open.decode("utf-8", "replace")])
             self._open = b""

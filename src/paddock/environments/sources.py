@@ -29,7 +29,8 @@ class Source:
 
 
 def read_source(environment: Mapping[str, Any]) -> Source | None:
-    """None for an Environment that was made of no file, and for an annotation that is not of this version."""
+    """The source of an Environment; None for one that was made of no file, and for an annotation that is not of this
+    version."""
     try:
         return msgspec.json.decode(annotations_of(environment).get(SOURCE, ""), type=Source)
     except msgspec.DecodeError:  # or one of its fields is of another type

@@ -81,7 +81,7 @@ class LineIndex:
         self._read += len(chunk)
 
     def read(self, file: int, begin: int, count: int) -> list[Line]:
-        """At most `count` lines from number `begin` on. Raises OSError."""
+        """Reads at most `count` lines from number `begin` on. Raises OSError."""
         lines: list[Line] = []
         for line in self.walk(file, begin):
             if len(lines) == count:

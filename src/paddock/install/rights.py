@@ -59,7 +59,7 @@ class Right:
 
     @property
     def plural(self) -> str:
-        """As a rule of RBAC writes it: `paddlejobs/status`."""
+        """The resource as a rule of RBAC writes it: `paddlejobs/status`."""
         return f"{self.resource.plural}/{self.subresource}" if self.subresource else self.resource.plural
 
 

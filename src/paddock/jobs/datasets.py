@@ -28,7 +28,7 @@ def find_named(job: Job) -> tuple[str, ...]:
 
 
 def find_claims(datasets: Datasets) -> dict[str, str]:
-    """By Dataset the claim that pods mount."""
+    """The claim that pods mount, by Dataset."""
     return {name: status.claim for name, status in datasets.found.items()}
 
 

@@ -50,7 +50,7 @@ def read_successes(job: Job, status: Status, gang: Sequence[Pod]) -> Mapping[str
 
 
 def forget(succeeded: Mapping[str, Successes], ranks: Iterable[str]) -> Mapping[str, Successes]:
-    """Without these ranks (`worker-1`)."""
+    """The successes without those of these ranks (`worker-1`)."""
     forgotten = set(ranks)
     kept = {
         role: replace(known, indexes=frozenset(i for i in known.indexes if f"{role}-{i}" not in forgotten))

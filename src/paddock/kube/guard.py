@@ -33,7 +33,7 @@ _CHECK: ContextVar[Callable[[], None] | None] = ContextVar("check", default=None
 
 
 def ask_to_begin() -> None:
-    """For clients, immediately before a request is sent. Raises `NotBegun`."""
+    """Clients call it immediately before a request is sent. Raises `NotBegun`."""
     check = _CHECK.get()
     if check is not None:
         check()

@@ -18,7 +18,8 @@ _ACTING_IN_LINE = re.compile(f"[\t\n]|{_ACTING.pattern}")
 
 
 def show(text: str) -> str:
-    """With each character that a terminal acts on as Python writes it: `\\x1b`, `\\u202e`. Tabs and newlines stay."""
+    """The text with each character that a terminal acts on as Python writes it: `\\x1b`, `\\u202e`. Tabs and newlines
+    stay."""
     return _ACTING.sub(_escape, text)
 
 

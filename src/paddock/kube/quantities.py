@@ -42,7 +42,7 @@ def format_quantity(amount: Fraction) -> str:
 
 
 def format_bytes(count: Fraction | float) -> str:
-    """For people: `23 GiB`, `193 MiB`, `512 B`."""
+    """The number of bytes for people: `23 GiB`, `193 MiB`, `512 B`."""
     value = float(count)
     for unit in ("B", "KiB", "MiB", "GiB"):
         if abs(value) < 1024 or unit == "GiB":

@@ -34,7 +34,8 @@ def read_time(text: str | None) -> Moment | None:
 
 
 def format_duration(seconds: float) -> str:
-    """As kubectl prints ages (apimachinery, duration.HumanDuration): `41s`, `4m4s`, `12m`, `3h5m`, `2d3h`, `1y20d`."""
+    """The duration as kubectl prints ages (apimachinery, duration.HumanDuration): `41s`, `4m4s`, `12m`, `3h5m`, `2d3h`,
+    `1y20d`."""
     whole = int(seconds)
     if whole < 0:
         return "0s"

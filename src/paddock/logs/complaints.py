@@ -184,5 +184,5 @@ def is_lost_peer(error: str) -> bool:
 
 
 def cut(text: str) -> str:
-    """At most 300 characters."""
+    """The text in at most 300 characters."""
     return text if len(text) <= _LONGEST_TEXT else text[: _LONGEST_TEXT - 1] + "…"

@@ -63,7 +63,8 @@ class Report:
         return self.code not in (_EXCEPTION, -SIGABRT, -SIGTERM)
 
     def explain(self) -> str:
-        """In torch's words: `Signal 9 (SIGKILL) received by PID 5`, or `exitcode: 3, rank: 1 (local_rank: 0)`."""
+        """The end in torch's words: `Signal 9 (SIGKILL) received by PID 5`, or `exitcode: 3, rank: 1 (local_rank:
+        0)`."""
         if self.code < 0 and self.lines:
             return self.lines[0]
         return f"exitcode: {self.code}, rank: {self.rank} (local_rank: {self.local})"
@@ -112,5 +113,5 @@ def _first(fields: dict[str, tuple[str, ...]], name: str) -> str:
 
 
 def select_rank(lines: Sequence[str], rank: int) -> list[str]:
-    """Without the lines that torch marks as those of other ranks (`[rank2]: …`)."""
+    """The lines without those that torch marks as of other ranks (`[rank2]: …`)."""
     return [line for line in lines if (found := _PREFIX.match(line)) is None or int(found["rank"]) == rank]

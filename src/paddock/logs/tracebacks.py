@@ -52,7 +52,7 @@ class Tracebacks:
 
 
 def without_rank(line: str) -> str:
-    """Without the prefix by which torch marks the lines of an error with their rank: `[rank1]: …`."""
+    """The line without the prefix by which torch marks the lines of an error with their rank: `[rank1]: …`."""
     return _RANK.sub("", line, count=1) if line[:1] == "[" and _RANK.match(line) else line
 
 
@@ -86,7 +86,7 @@ class Trace:
         return []
 
     def close(self, rank: str) -> tuple[list[str], int]:
-        """At its end: the lines to print now, and how many are not printed as they were printed before."""
+        """Ends it: the lines to print now, and how many are not printed as they were printed before."""
         held, self.held = self.held, []
         if held and self._known.knows(_trimmed(self._lines)):
             self._known.repeat(rank, self._lines)

@@ -43,7 +43,7 @@ class Decision:
         return observation.missing_pods(self.job, before, self.observed)
 
     def describe_transition(self) -> str:
-        """For the log: `Running -> Failed: worker-0 …`."""
+        """The transition for the log: `Running -> Failed: worker-0 …`."""
         before, now = self.status, self.plan.status
         why = f": {explain(now.cause)}" if now.cause else ""
         return f"{before.phase or 'new'} -> {now.phase}{why}"

@@ -249,8 +249,8 @@ class Children:
 
 
 def explain_unwatched(resource: Resource, namespace: str, error: ApiError, *, job: bool) -> str:
-    """For the log: why a kind cannot be watched, and what to do. The server's message on a missing right names the
-    right and the account."""
+    """A sentence for the log: why a kind cannot be watched, and what to do. The server's message on a missing right
+    names the right and the account."""
     name = resource.qualified
     if isinstance(error, NotFound) and job:
         file = "`kubectl create -f deploy/v1/crd.yaml` or " if resource in deployment.KINDS else ""

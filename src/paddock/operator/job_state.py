@@ -95,7 +95,7 @@ class JobState:
         return recorded if kept is None else kept.status
 
     def measure_wait(self, status: Status, now: float) -> tuple[float, float]:
-        """For how long this status, and for how long any, waits to be recorded."""
+        """How long this status, and how long any, waits to be recorded."""
         if self.unwritten is None:
             return 0.0, 0.0
         unchanged = now - self.unwritten.changed if self.unwritten.status == status else 0.0

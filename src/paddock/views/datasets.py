@@ -84,7 +84,7 @@ def read_dataset_row(_resource: Resource, manifest: Manifest) -> DatasetRow:
 
 
 def order_datasets(rows: Iterable[DatasetRow]) -> list[DatasetRow]:
-    """By trouble, then by name."""
+    """The rows by trouble, then by name."""
     return sorted(rows, key=lambda row: (ORDER.index(row.status.phase), row.status.name, row.status.namespace))
 
 

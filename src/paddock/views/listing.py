@@ -48,7 +48,7 @@ class Filter:
 
 
 def order_jobs(found: Iterable[Listed]) -> list[Listed]:
-    """By trouble, then the newest first."""
+    """The jobs by trouble, then the newest first."""
     return sorted(found, key=lambda each: (_PLACES.get(each[1].phase, 0), -(each[1].created or 0.0), each[1].name))
 
 

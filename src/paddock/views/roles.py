@@ -23,7 +23,8 @@ def count_role(role: Role) -> Phrase:
 
 
 def explain_sizes(job: Job) -> Phrase | None:
-    """With how many workers an elastic job may train, and trains. `job`: with the ranks that its gang has."""
+    """A sentence about the sizes at which an elastic job may train, and trains. `job`: with the ranks that its gang
+    has."""
     bounds = job.elasticity
     role = job.role(bounds.role) if bounds else None
     if bounds is None or role is None:

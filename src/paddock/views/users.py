@@ -48,7 +48,8 @@ def read_plan(resource: Resource, manifest: Manifest) -> Plan:
 def read_users(
     environments: Sequence[Manifest], jobs: Iterable[Plan], pods: Iterable[Manifest]
 ) -> dict[str, list[User]]:
-    """By the name of the Environment: first unfinished jobs, whose pods may be recreated, then running pods."""
+    """The users of each Environment, by its name: first unfinished jobs, whose pods may be recreated, then running
+    pods."""
     found: dict[str, list[User]] = {}
     for job in jobs:
         for name in sorted({name for pod in job.pods for name in read_used(pod, environments)}):

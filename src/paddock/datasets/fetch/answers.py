@@ -58,12 +58,13 @@ class Download:
 
     @property
     def host(self) -> str:
-        """With its port, if it is another than usual."""
+        """The host with its port, if it is another than usual."""
         return urlsplit(self.url).netloc.rpartition("@")[2]
 
     @property
     def shown(self) -> Phrase | str:
-        """For messages. Addresses of a listing are made by a hub's library, and may have the file in their query."""
+        """The address for messages. Addresses of a listing are made by a hub's library, and may have the file in their
+        query."""
         if not self.identity:
             return hide(self.url)
         return phrase('"{file}" of {endpoint}', file=show(self.name)[1:-1], endpoint=self.host)

@@ -8,7 +8,7 @@ from paddock.words.phrases import Phrase, phrase
 
 
 def join_lines(output: str) -> str:
-    """In one line, as uv breaks its sentences by the width of a terminal."""
+    """The output in one line, as uv breaks its sentences by the width of a terminal."""
     return re.sub(r"\s*\n\s*", " ", output)
 
 

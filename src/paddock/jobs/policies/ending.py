@@ -82,7 +82,7 @@ def plan_last(job: Job, status: Status, pods: Sequence[Pod], now: Moment, clock_
 
 
 def explain_last(job: Job, pods: Sequence[Pod]) -> causes.Cause | None:
-    """Whom a job without a bound waits for."""
+    """The cause while a job without a bound waits for its last ranks; None where it does not."""
     running = _find_last(job, pods) if job.success.all_ranks else ()
     return causes.WaitingForLastRanks(running) if running else None
 

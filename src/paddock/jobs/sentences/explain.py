@@ -32,7 +32,7 @@ def explain_edit(status: Status) -> Phrase | None:
 
 
 def explain_state(status: Status) -> str:
-    """For the column Why of `kubectl get -o wide`, in English: the cause, then an edit that is not followed. Empty
-    where neither is recorded."""
+    """The text of the column Why of `kubectl get -o wide`, in English: the cause, then an edit that is not followed.
+    Empty where neither is recorded."""
     edit = explain_edit(status)
     return "; ".join(([explain(status.cause)] if status.cause else []) + ([str(edit)] if edit else []))

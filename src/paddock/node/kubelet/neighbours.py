@@ -54,7 +54,7 @@ class Neighbours:
             _log.warning("pod %s has no names for other pods: %s", change.key, change.problem)
 
     def configs(self, namespace: str) -> Configs:
-        """As the watches know them: for what is not decisive."""
+        """The objects as the watches know them: for what is not decisive."""
         found = (self._config_maps, self._secrets, self._claims)
         return Configs(namespace, *(informer.mirror.inside(namespace) for informer in found))
 
