@@ -14,18 +14,11 @@ import pytest
 from cli.views import RESOURCE, build_manifest
 from paddock.cli.cluster.errors import UserError
 from paddock.cli.output.rows import build_environment_list_cells
-from paddock.cli.submit.environments import (
-    Changes,
-    build_environment,
-    change_environment,
-    check_changes,
-    explain_python,
-    find_differences,
-    is_built_anew,
-)
+from paddock.cli.verbs.env import build_environment, check_changes
+from paddock.environments.changes import Changes, change_environment, find_differences, is_built_anew
 from paddock.environments.crd import build_crd
 from paddock.environments.from_files import with_files
-from paddock.environments.manifests import Settings
+from paddock.environments.manifests import Settings, explain_python
 from paddock.environments.requirement_files import Requirements
 from paddock.environments.sources import Source, read_source
 from paddock.kube.meta import PODS, Key, Manifest, Resource

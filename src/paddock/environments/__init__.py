@@ -1,6 +1,7 @@
 """Image -> Python environment and start command, on a machine without a container engine.
 
     definition   an Environment object as a value, its content key (pure)
+    manifests, changes   what somebody says of a new Environment, or of one that is there (pure)
     images       matches image names against patterns (pure)
     indexes      translates pip's settings to uv's (pure)
     pythons      finds and chooses the interpreter

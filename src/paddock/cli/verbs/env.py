@@ -9,7 +9,7 @@ from __future__ import annotations
 import shlex
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import starmap
@@ -28,20 +28,19 @@ from paddock.cli.output.language import localized, readers_language
 from paddock.cli.output.rows import ENVIRONMENT_LIST_HEADER, build_environment_list_cells
 from paddock.cli.output.streams import print_line, write_json
 from paddock.cli.output.terminal import print_table, stderr, stdout
-from paddock.cli.submit.environments import (
-    Changes,
-    build_environment,
-    change_environment,
-    check_changes,
-    find_differences,
-    is_built_anew,
-)
 from paddock.cli.submit.file_environments import read_files_of, replace_environment
 from paddock.cli.submit.script.options import Command
 from paddock.cli.verb import VerbGroup
+from paddock.environments.changes import (
+    Changes,
+    change_environment,
+    find_change_problems,
+    find_differences,
+    is_built_anew,
+)
 from paddock.environments.definition import BUILD_REQUESTED, build_spec_digest
 from paddock.environments.from_files import has_changed, with_files
-from paddock.environments.manifests import Settings
+from paddock.environments.manifests import Settings, build_manifest, find_problems
 from paddock.environments.requirement_files import Requirements, read_requirements
 from paddock.environments.requirements import requirement_name
 from paddock.environments.sources import Source, read_source
@@ -169,6 +168,13 @@ def create(name: str, files: tuple[str, ...], **typed: Any) -> None:
         stderr().print(localized(said))
 
 
+def build_environment(name: str, read: Sequence[Requirements], settings: Settings) -> Manifest:
+    """The Environment. Options override the files. Raises `UserError` with every problem at once."""
+    if problems := find_problems(read, settings):
+        raise UserError(*problems, phrase("nothing was created"))
+    return build_manifest(name, read, settings)
+
+
 def _read_text(file: str) -> str:
     return sys.stdin.read() if file == "-" else Path(file).read_text(encoding="utf-8")
 
@@ -244,6 +250,14 @@ def _change(before: Manifest, files: tuple[str, ...], texts: Sequence[Requiremen
     source = replace(recorded or given, files=given.files, added=()) if given else None if files else recorded
     check_changes(changes, read, source, before)
     return change_environment(before, read, source, changes, _now())
+
+
+def check_changes(
+    changes: Changes, read: Sequence[Requirements], source: Source | None, before: Mapping[str, Any]
+) -> None:
+    """Raises `UserError` with every problem of the options and of the files at once. `before`: the Environment."""
+    if problems := find_change_problems(changes, read, source, before):
+        raise UserError(*problems, phrase("nothing was changed"))
 
 
 def _explain_seed(before: Manifest, after: Manifest) -> list[Phrase]:

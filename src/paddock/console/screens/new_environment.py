@@ -12,10 +12,10 @@ from paddock.console.addresses import address_of_environment
 from paddock.console.feed import Topic
 from paddock.console.page_context import Missing, PageContext, Redirect, Screen
 from paddock.console.screens.environments import ONLY_HERE
-from paddock.environments.manifests import PYTHONS, Settings, build_manifest, build_request
-from paddock.environments.requirement_files import Requirements, read_requirements
+from paddock.environments.manifests import PYTHONS, Settings, build_manifest, build_request, find_problems
+from paddock.environments.requirement_files import read_requirements
 from paddock.kube.errors import AlreadyExists, ApiError
-from paddock.kube.meta import ENVIRONMENTS, Manifest
+from paddock.kube.meta import ENVIRONMENTS
 from paddock.words.phrases import Foreign, phrase
 
 _BUILD = "build"
@@ -59,13 +59,14 @@ def read_wanted(posted: Mapping[str, str]) -> WantedEnvironment:
 
 async def _create(page: PageContext, wanted: WantedEnvironment, at_once: bool) -> list[str]:
     """What is wrong; nothing if it is created."""
-    read = read_requirements(_FILE, partial(_read_file, wanted))
-    problems = [page.say(each) for each in read.problems]
+    read = [read_requirements(_FILE, partial(_read_file, wanted))]
+    settings = _read_settings(wanted)
+    problems = [page.say(each) for each in find_problems(read, settings)]
     if not wanted.name:
         problems.insert(0, page.say(phrase("a name is wanted, as in team-3.12")))
     if problems:
         return problems
-    found = _build_manifest(wanted, read)
+    found = build_manifest(wanted.name, read, settings)
     if at_once:
         found = {**found, "metadata": {**found["metadata"], **build_request(page.now)["metadata"]}}
     try:
@@ -84,9 +85,8 @@ def _read_file(wanted: WantedEnvironment, file: str) -> str:
     return wanted.requirements
 
 
-def _build_manifest(wanted: WantedEnvironment, read: Requirements) -> Manifest:
-    python = f"=={wanted.python}.*" if wanted.python else ""
-    return build_manifest(wanted.name, [read], Settings(images=wanted.images, python=python))
+def _read_settings(wanted: WantedEnvironment) -> Settings:
+    return Settings(images=wanted.images, python=f"=={wanted.python}.*" if wanted.python else "")
 
 
 def _show(page: PageContext, wanted: WantedEnvironment, at_once: bool, problems: Sequence[str]) -> Mapping[str, Any]:

@@ -1,17 +1,14 @@
-"""Options of `paddock env create` and `env update` -> an Environment, or all problems at once. Pure."""
+"""What somebody says of an Environment that is there -> the Environment with it, and what differs. Pure."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from paddock.cli.cluster.errors import UserError
 from paddock.environments.from_files import build_spec, find_problems, with_files
-from paddock.environments.manifests import Settings, build_manifest, build_variables, read_variables
-from paddock.environments.pytorch.builds import AUTO, BACKEND_PATTERN, CPU, PLAIN
-from paddock.environments.requirement_files import Requirements, explain_url, read_requirements
+from paddock.environments.manifests import Settings, build_variables, find_setting_problems, read_variables
+from paddock.environments.requirement_files import Requirements, read_requirements
 from paddock.environments.requirements import requirement_name
 from paddock.environments.sources import Source
 from paddock.kube.meta import Manifest
@@ -23,38 +20,32 @@ class Changes(Settings):
     """The options of `paddock env update`. What is empty stays as it is."""
 
     added: tuple[str, ...] = ()
+    """Packages beside those of the files, as in `opencv-python>=4`."""
     removed: tuple[str, ...] = ()
+    """Packages that were added."""
 
     @property
     def any(self) -> bool:
         return self != Changes()
 
 
-def build_environment(name: str, read: Sequence[Requirements], settings: Settings) -> Manifest:
-    """The Environment. Options override the files. Raises `UserError` with every problem at once."""
-    problems = [problem for each in read for problem in each.problems]
-    problems += _find_problems(settings)
-    if problems:
-        raise UserError(*problems, phrase("nothing was created"))
-    return build_manifest(name, read, settings)
-
-
-def check_changes(
+def find_change_problems(
     changes: Changes, read: Sequence[Requirements], source: Source | None, before: Mapping[str, Any]
-) -> None:
-    """Raises `UserError` with every problem of the options and of the files at once. `before`: the Environment."""
+) -> list[Phrase]:
+    """What is wrong with the files and with the options. `read`, `source`: as of `change_environment`; `before`: the
+    Environment."""
     there = source.added if source else (before.get("spec") or {}).get("requirements") or ()
-    problems: list[Phrase] = find_problems(read, source or Source(()))
-    problems += _find_problems(changes)
-    problems += [said for each in changes.added if (said := _explain_package(each, read))]
-    problems += [said for each in changes.removed if (said := _explain_removed(each, there))]
-    if problems:
-        raise UserError(*problems, phrase("nothing was changed"))
+    return [
+        *find_problems(read, source or Source(())),
+        *find_setting_problems(changes),
+        *(said for each in changes.added if (said := _explain_package(each, read))),
+        *(said for each in changes.removed if (said := _explain_removed(each, there))),
+    ]
 
 
 def change_environment(before: Manifest, read: Sequence[Requirements], source: Source | None, changes: Changes,
                        now: str) -> Manifest:  # fmt: skip
-    """The Environment with the changes of `check_changes`. `read`: the files as they are now; `source`: None if they
+    """The Environment with changes that have no problems. `read`: the files as they are now; `source`: None if they
     cannot be read again; `now`: RFC 3339."""
     after = before
     if source is not None:
@@ -131,44 +122,3 @@ def _explain_package(text: str, files: Sequence[Requirements]) -> Phrase | None:
                 return phrase("--add {package}: {place} names it already: change it there", package=text, place=place)
     read = read_requirements("--add", lambda _: text)
     return read.problems[0] if read.problems else None
-
-
-def _find_problems(settings: Settings) -> list[Phrase]:
-    index, python = settings.index_url, settings.python
-    problems = [_of_option("--index-url", said) for said in (explain_url(index) if index else None,) if said]
-    problems += [_of_option("--extra-index-url", said) for each in settings.extra if (said := explain_url(each))]
-    problems += [said for each in settings.variables if (said := _explain_variable(each))]
-    if settings.torch_backend and not re.fullmatch(BACKEND_PATTERN, settings.torch_backend):
-        problems.append(_explain_backend(settings.torch_backend))
-    return [*problems, *(_of_option("--python", said) for said in (explain_python(python),) if said)]
-
-
-def _explain_backend(text: str) -> Phrase:
-    return phrase(
-        "--torch-backend: found {found}; wanted is one of {names}, or a build of download.pytorch.org, as in cu128",
-        found=repr(text), names=Names((AUTO, CPU, PLAIN)),
-    )  # fmt: skip
-
-
-def _of_option(option: str, problem: Phrase | str) -> Phrase:
-    return phrase("{option}: {problem}", option=option, problem=problem)
-
-
-def _explain_variable(text: str) -> Phrase | None:
-    name, equals, _ = text.partition("=")
-    if equals and re.fullmatch(r"[A-Za-z_][A-Za-z0-9_.-]*", name):
-        return None
-    return phrase("--env: found {found}; NAME=VALUE is wanted, as in FLAGS_use_mkldnn=1", found=repr(text))
-
-
-def explain_python(specifier: str) -> Phrase | str | None:
-    """Why it is no valid specifier of a Python version; None if it is valid."""
-    from paddock.environments.pythons import match_version
-
-    if re.fullmatch(r"\d+\.\d+", specifier):
-        return phrase("found {found}; did you mean {suggestion}?", found=specifier, suggestion=f"=={specifier}.*")
-    try:
-        match_version(specifier, (3, 11, 0))
-    except ValueError as error:
-        return str(error)
-    return None
