@@ -43,6 +43,15 @@ def find_change_problems(
     ]
 
 
+def choose_source(recorded: Source | None, named: Source | None, *, names_files: bool) -> Source | None:
+    """The files that a change makes the Environment of; None if they cannot be read again. What was added beside other
+    files does not stay. `recorded`: those that it was made of; `named`: those of the options, None if one of them is
+    standard input; `names_files`: whether the options name any."""
+    if not names_files:
+        return recorded
+    return replace(recorded or named, files=named.files, added=()) if named else None
+
+
 def change_environment(before: Manifest, read: Sequence[Requirements], source: Source | None, changes: Changes,
                        now: str) -> Manifest:  # fmt: skip
     """The Environment with changes that have no problems. `read`: the files as they are now; `source`: None if they

@@ -10,7 +10,7 @@ from typing import Any
 from paddock.environments.definition import BUILD_REQUESTED
 from paddock.environments.pytorch.builds import AUTO, BACKEND_PATTERN, CPU, PLAIN
 from paddock.environments.requirement_files import Requirements, explain_url
-from paddock.kube.meta import ENVIRONMENTS, Manifest
+from paddock.kube.meta import ENVIRONMENTS, Manifest, annotations_of
 from paddock.kube.times import Moment
 from paddock.words.phrases import Names, Phrase, phrase
 
@@ -66,6 +66,12 @@ def build_manifest(name: str, read: Sequence[Requirements], settings: Settings) 
 def build_request(now: Moment) -> Manifest:
     """The merge patch that asks for a build."""
     return {"metadata": {"annotations": {BUILD_REQUESTED: f"{now:.6f}"}}}
+
+
+def with_request(environment: Manifest, now: Moment) -> Manifest:
+    """The Environment with the request for a build in it."""
+    annotations = {**annotations_of(environment), **annotations_of(build_request(now))}
+    return {**environment, "metadata": {**environment["metadata"], "annotations": annotations}}
 
 
 def read_variables(variables: Sequence[str]) -> dict[str, str]:

@@ -22,6 +22,11 @@ SEED = "paddock.dev/seed"
 logger = logging.getLogger(__name__)
 
 
+def is_as_seeded(environment: Manifest) -> bool:
+    """Whether it comes with Paddock, and has the spec that it was seeded with."""
+    return annotations_of(environment).get(SEED) == build_spec_digest(environment)
+
+
 def plan_seeding(
     existing: Sequence[Manifest], defaults: Sequence[Manifest]
 ) -> tuple[tuple[Manifest, ...], tuple[Manifest, ...]]:
@@ -36,7 +41,7 @@ def plan_seeding(
             seeded["metadata"]["annotations"] = {SEED: digest}
             create.append(seeded)
         # The user has not changed it since it was seeded, and it is not the current default.
-        elif annotations_of(old).get(SEED) == build_spec_digest(old) != digest:
+        elif is_as_seeded(old) and build_spec_digest(old) != digest:
             seeded["metadata"] = old["metadata"] | {"annotations": {**annotations_of(old), SEED: digest}}
             replace.append(seeded)
     return tuple(create), tuple(replace)

@@ -34,15 +34,17 @@ from paddock.cli.verb import VerbGroup
 from paddock.environments.changes import (
     Changes,
     change_environment,
+    choose_source,
     find_change_problems,
     find_differences,
     is_built_anew,
 )
-from paddock.environments.definition import BUILD_REQUESTED, build_spec_digest
+from paddock.environments.definition import BUILD_REQUESTED
 from paddock.environments.from_files import has_changed, with_files
-from paddock.environments.manifests import Settings, build_manifest, find_problems
+from paddock.environments.manifests import Settings, build_manifest, build_request, find_problems, with_request
 from paddock.environments.requirement_files import Requirements, read_requirements
 from paddock.environments.requirements import requirement_name
+from paddock.environments.seeding import SEED, is_as_seeded
 from paddock.environments.sources import Source, read_source
 from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.labels import ENVIRONMENT_ANNOTATION
@@ -58,8 +60,6 @@ from paddock.words.phrases import Foreign, Phrase, phrase
 if TYPE_CHECKING:
     from paddock.client.client import Client
     from paddock.kube.api import Api
-
-_SEED = "paddock.dev/seed"
 
 
 @click.group(name="env", cls=VerbGroup)
@@ -214,9 +214,7 @@ def update(name: str, files: tuple[str, ...], added: tuple[str, ...], removed: t
 
     def change(before: Manifest) -> Manifest:
         after = _change(before, files, texts, changes)
-        if is_built_anew(before["spec"], after["spec"]):
-            after["metadata"]["annotations"] = {**annotations_of(after), BUILD_REQUESTED: f"{time.time():.6f}"}
-        return after
+        return with_request(after, time.time()) if is_built_anew(before["spec"], after["spec"]) else after
 
     async def work(client: Client, place: ClusterChoice) -> str:
         before, after = await replace_environment(client, partial(fetch_environment, client, name), change)
@@ -247,7 +245,7 @@ def _change(before: Manifest, files: tuple[str, ...], texts: Sequence[Requiremen
             )
         )
     read = texts if files else read_files_of(before)
-    source = replace(recorded or given, files=given.files, added=()) if given else None if files else recorded
+    source = choose_source(recorded, given, names_files=bool(files))
     check_changes(changes, read, source, before)
     return change_environment(before, read, source, changes, _now())
 
@@ -261,9 +259,7 @@ def check_changes(
 
 
 def _explain_seed(before: Manifest, after: Manifest) -> list[Phrase]:
-    if annotations_of(before).get(_SEED) != build_spec_digest(before) or build_spec_digest(before) == build_spec_digest(
-        after
-    ):
+    if not is_as_seeded(before) or is_as_seeded(after):
         return []
     return [
         phrase(
@@ -292,9 +288,11 @@ def _build(name: str, request: str = "") -> None:
 
     async def work(client: Client, place: ClusterChoice) -> None:
         await fetch_environment(client, name)
-        asked = request or f"{time.time():.6f}"
+        asked = request
         if not request:
-            await client.patch(ENVIRONMENTS, "", name, {"metadata": {"annotations": {BUILD_REQUESTED: asked}}})
+            patch = build_request(time.time())
+            asked = annotations_of(patch)[BUILD_REQUESTED]
+            await client.patch(ENVIRONMENTS, "", name, patch)
         with Screen(language=readers_language()) as screen:
             status = await _follow_build(client, place, name, asked, Builds(screen), screen)
             message = str(status.get("message") or "")
@@ -382,7 +380,7 @@ def rm(name: str, files: bool) -> None:
             )
         await client.delete(ENVIRONMENTS, "", name)
         removed = _remove_files(home(), environment, others, files)
-        if _SEED in annotations_of(environment):
+        if SEED in annotations_of(environment):
             return [phrase("it comes with Paddock, and will be there again when the cluster is started anew"), *removed]
         return removed
 

@@ -12,7 +12,7 @@ from paddock.console.addresses import address_of_environment
 from paddock.console.feed import Topic
 from paddock.console.page_context import Missing, PageContext, Redirect, Screen
 from paddock.console.screens.environments import ONLY_HERE
-from paddock.environments.manifests import PYTHONS, Settings, build_manifest, build_request, find_problems
+from paddock.environments.manifests import PYTHONS, Settings, build_manifest, find_problems, with_request
 from paddock.environments.requirement_files import read_requirements
 from paddock.kube.errors import AlreadyExists, ApiError
 from paddock.kube.meta import ENVIRONMENTS
@@ -68,7 +68,7 @@ async def _create(page: PageContext, wanted: WantedEnvironment, at_once: bool) -
         return problems
     found = build_manifest(wanted.name, read, settings)
     if at_once:
-        found = {**found, "metadata": {**found["metadata"], **build_request(page.now)["metadata"]}}
+        found = with_request(found, page.now)
     try:
         await page.api.create(ENVIRONMENTS, found, strict=True)
     except AlreadyExists:
