@@ -2,6 +2,7 @@
 
     definition   an Environment object as a value, its content key (pure)
     manifests, changes   what somebody says of a new Environment, or of one that is there (pure)
+    needed, sources, from_files   what it becomes by the requirements files that it is made of
     images       matches image names against patterns (pure)
     indexes      translates pip's settings to uv's (pure)
     pythons      finds and chooses the interpreter

@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from pathlib import PurePath
 from typing import Any
 
 from paddock.environments.defaults import SERVERS_CHECK, SERVERS_ENV, UNBUFFERED
+from paddock.environments.failures import redact
 from paddock.environments.packages.paddle import (
     PADDLE,
     PADDLE_WITH_SERVERS,
@@ -25,7 +28,7 @@ from paddock.environments.packages.torch import TORCH, find_torch
 from paddock.environments.requirement_files import Requirements
 from paddock.environments.requirements import explain_requirement, requirement_name
 from paddock.environments.sources import SOURCE, Source, read_source, write_source
-from paddock.kube.meta import Manifest, annotations_of
+from paddock.kube.meta import ENVIRONMENTS, Manifest, annotations_of
 from paddock.words.phrases import Names, Phrase, phrase
 
 
@@ -95,8 +98,18 @@ def build_spec(read: Sequence[Requirements], source: Source, spec: Mapping[str, 
     return {key: value for key, value in changed.items() if value}
 
 
-def build_first_spec(read: Sequence[Requirements], source: Source) -> dict[str, Any]:
-    """The spec of a new Environment for the jobs that a script stands for."""
+def build_environment(name: str, read: Sequence[Requirements], source: Source, now: str) -> Manifest:
+    """A new Environment for the jobs that a script stands for. `now`: RFC 3339."""
+    made: Manifest = {
+        "apiVersion": ENVIRONMENTS.api_version,
+        "kind": ENVIRONMENTS.kind,
+        "metadata": {"name": name},
+        "spec": _build_first_spec(read, source),
+    }
+    return with_files(made, read, source, now)
+
+
+def _build_first_spec(read: Sequence[Requirements], source: Source) -> dict[str, Any]:
     packages = build_packages(read, source)
     spec: dict[str, Any] = {"env": [*(SERVERS_ENV if source.servers else ()), UNBUFFERED]}
     if source.servers:
@@ -119,6 +132,17 @@ def with_files(environment: Manifest, read: Sequence[Requirements], source: Sour
     }
 
 
+def is_as_recorded(before: Mapping[str, Any], after: Mapping[str, Any]) -> bool:
+    """Whether reading the files again changes nothing: neither what is built nor the record of what was read."""
+    changes = explain_changes(before.get("spec") or {}, after["spec"])
+    return changes is None and _recorded_digest(before) == _recorded_digest(after)
+
+
+def _recorded_digest(environment: Mapping[str, Any]) -> str:
+    found = read_source(environment)
+    return found.digest if found else annotations_of(environment).get(SOURCE, "")
+
+
 def explain_changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> Names | Phrase | None:
     """`+numpy==2.0 and -pandas`: the packages that differ between two specs; the index where it does. None without."""
     old, new = (spec.get("requirements") or () for spec in (before, after))
@@ -128,3 +152,16 @@ def explain_changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> Name
     if any(before.get(key) != after.get(key) for key in ("indexURL", "extraIndexURLs")):
         return phrase("another package index")
     return None
+
+
+def describe_requirements(sources: Sequence[Source]) -> dict[str, str]:
+    """By the name of a file the digest of what was read, by its path where two have the same name; as `--add` the
+    packages beside them, without what a URL of theirs may hide."""
+    names = Counter(PurePath(source.files[0]).name for source in sources if source.files)
+    said = {}
+    for source in sources:
+        if source.files:
+            path = PurePath(source.files[0])
+            said[path.name if names[path.name] == 1 else str(path)] = source.digest
+    added = sorted({redact(package) for source in sources for package in source.added})
+    return {**said, "--add": ", ".join(added)} if added else said

@@ -10,8 +10,6 @@ import pytest
 from paddock.apiserver.objects.in_process import LocalApi
 from paddock.cli.cluster.errors import Failed, UserError
 from paddock.cli.submit.file_environments import (
-    Needed,
-    environment_name,
     prepare_environment,
     read_files_of,
     refresh_environments,
@@ -19,6 +17,7 @@ from paddock.cli.submit.file_environments import (
 )
 from paddock.environments.crd import build_crd
 from paddock.environments.from_files import has_changed
+from paddock.environments.needed import Needed, environment_name
 from paddock.environments.sources import read_source
 from paddock.kube.meta import CRDS, ENVIRONMENTS, Manifest
 from paddock.words.phrases import Phrase

@@ -16,10 +16,10 @@ from paddock.app.kinds import apply_crds, build_crds
 from paddock.cli.cluster.errors import UserError
 from paddock.cli.cluster.places import Local
 from paddock.cli.submit.checks import DEVICES, Submission, refuse
-from paddock.cli.submit.file_environments import Needed
-from paddock.cli.submit.job_environments import describe_requirements
 from paddock.cli.submit.script.requests import build_documents
 from paddock.cli.submit.submitter import submit
+from paddock.environments.from_files import describe_requirements
+from paddock.environments.needed import Needed
 from paddock.environments.sources import Source, read_source
 from paddock.jobs.apis.registry import PADDLEPADDLE
 from paddock.kube.meta import ENVIRONMENTS, NODES, Manifest, annotations_of

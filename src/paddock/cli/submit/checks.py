@@ -18,7 +18,6 @@ from paddock.cli.cluster.errors import UserError
 from paddock.cli.cluster.kinds import name_for_kubectl
 from paddock.cli.cluster.places import ClusterChoice
 from paddock.cli.output.language import readers_language
-from paddock.cli.submit.file_environments import Needed
 from paddock.cli.submit.job_datasets import check_datasets, fetch_kept
 from paddock.cli.submit.lacking import plan_lacking
 from paddock.cli.submit.local_directories import explain_unfound, fetch_working_directories
@@ -26,6 +25,7 @@ from paddock.cli.submit.replacing import fetch_named
 from paddock.cli.submit.script.requests import fetch_foreign_secrets, find_needed
 from paddock.cli.submit.sent_directories import add_directory_maps
 from paddock.cli.submit.submission import drop_devices
+from paddock.environments.needed import Needed
 from paddock.kube.errors import AlreadyExists, ApiError
 from paddock.kube.meta import NODES
 from paddock.kube.quantities import format_quantity

@@ -6,28 +6,26 @@ are keyed by content, so pods that run keep theirs. A job that starts anew after
 
 from __future__ import annotations
 
-import hashlib
-import os
-import re
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from paddock.cli.cluster.errors import Failed, UserError
 from paddock.environments.from_files import (
-    build_first_spec,
+    build_environment,
     explain_changes,
     find_additions,
     find_problems,
     has_changed,
+    is_as_recorded,
     with_files,
 )
+from paddock.environments.needed import Needed
 from paddock.environments.requirement_files import Requirements, read_requirements
-from paddock.environments.sources import SOURCE, Source, read_source
+from paddock.environments.sources import Source, read_source
 from paddock.kube.errors import AlreadyExists, Conflict, NotFound
-from paddock.kube.meta import ENVIRONMENTS, Manifest, annotations_of, name_of
+from paddock.kube.meta import ENVIRONMENTS, Manifest, name_of
 from paddock.kube.times import format_time
 from paddock.words.phrases import Phrase, phrase
 
@@ -36,43 +34,6 @@ if TYPE_CHECKING:
 
 Notify = Callable[[Phrase], None]
 _TRIES = 5
-
-
-@dataclass(frozen=True, slots=True)
-class Needed:
-    """The Environment of a requirements file that a job trains in."""
-
-    requirements: Path
-    """The file."""
-    framework: str = "paddle"
-    """As in `jobs.frameworks.registry`."""
-    servers: bool = False
-    """With parameter servers."""
-
-    @property
-    def name(self) -> str:
-        """Another one for each framework, and with parameter servers, as what is added to the file's packages is."""
-        return environment_name(self.requirements, _SUFFIXES.get(self.framework, "ps" if self.servers else ""))
-
-    @property
-    def source(self) -> Source:
-        files = (os.path.normpath(self.requirements.absolute()),)
-        return Source(files, paddle=self.framework == "paddle", servers=self.servers, torch=self.framework == "pytorch")
-
-
-_SUFFIXES = {"pytorch": "pytorch"}
-
-
-def environment_name(requirements: Path, suffix: str = "") -> str:
-    """The Environment of a requirements file: its directory's name, the file's if it is another than requirements.txt,
-    a hash of its absolute path, and a word for what else is in it."""
-    path = os.path.normpath(requirements.absolute())
-    words = [os.path.basename(os.path.dirname(path)), os.path.basename(path).removesuffix(".txt")]  # noqa: PTH119,PTH120
-    if words[1] == "requirements":
-        words.pop()
-    slug = re.sub(r"[^a-z0-9]+", "-", "-".join(words).lower())[:40].strip("-")
-    parts = [slug, hashlib.sha256(path.encode("utf-8", "surrogateescape")).hexdigest()[:8], suffix]
-    return "-".join(filter(None, parts))
 
 
 async def prepare_environment(api: Api, needed: Needed, notify: Notify) -> str:
@@ -89,7 +50,7 @@ async def prepare_environment(api: Api, needed: Needed, notify: Notify) -> str:
         try:
             existing = await api.get(ENVIRONMENTS, "", name)
         except NotFound:
-            made = with_files(_build_new(name, read, source), read, source, now)
+            made = build_environment(name, read, source, now)
             try:
                 await api.create(ENVIRONMENTS, made, strict=True)
             except AlreadyExists:
@@ -159,10 +120,10 @@ def check_files(read: list[Requirements], source: Source) -> None:
 
 async def replace_changed(api: Api, before: Manifest, after: Manifest, file: str, notify: Notify) -> bool:
     """Writes a changed Environment, with a line that says what differs; False if nothing does. Raises `Conflict`."""
-    changes = explain_changes(before.get("spec") or {}, after["spec"])
-    if changes is None and _digest(before) == _digest(after):
+    if is_as_recorded(before, after):
         return False
     await api.replace(ENVIRONMENTS, after)
+    changes = explain_changes(before.get("spec") or {}, after["spec"])
     if changes is not None:
         name = after["metadata"]["name"]
         notify(phrase("{file} has changed: environment {name} is rebuilt ({changes})", file=file, name=name,
@@ -172,17 +133,3 @@ async def replace_changed(api: Api, before: Manifest, after: Manifest, file: str
 
 def read_text(file: str) -> str:
     return Path(file).read_text(encoding="utf-8")
-
-
-def _build_new(name: str, read: list[Requirements], source: Source) -> Manifest:
-    return {
-        "apiVersion": ENVIRONMENTS.api_version,
-        "kind": ENVIRONMENTS.kind,
-        "metadata": {"name": name},
-        "spec": build_first_spec(read, source),
-    }
-
-
-def _digest(environment: Manifest) -> str:
-    found = read_source(environment)
-    return found.digest if found else annotations_of(environment).get(SOURCE, "")

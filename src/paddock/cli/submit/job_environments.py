@@ -4,27 +4,21 @@ the requirements files changed since? On a cluster images are containers, and no
 
 from __future__ import annotations
 
-import json
 import sys
 import time
-from collections import Counter
-from collections.abc import Iterator, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from paddock.app.programs import explain_images
 from paddock.cli.cluster.errors import UserError
 from paddock.cli.cluster.places import ClusterChoice
-from paddock.cli.submit.file_environments import Needed, Notify, prepare_environment, refresh_environments
+from paddock.cli.submit.file_environments import Notify, prepare_environment, refresh_environments
 from paddock.cli.submit.workdir import place_directories
-from paddock.environments.failures import redact
-from paddock.environments.images import read_used
-from paddock.environments.sources import Source, read_source
-from paddock.jobs.labels import REQUIREMENTS_DIGEST_ANNOTATION
-from paddock.jobs.model import Job, Rank, Settings
-from paddock.jobs.objects.pods import build_pod
-from paddock.kube.meta import ENVIRONMENTS, Manifest, annotations_of, name_of
+from paddock.environments.needed import Needed
+from paddock.jobs.model import Job
+from paddock.kube.meta import ENVIRONMENTS, Manifest, name_of
 from paddock.submission.documents import Checked
+from paddock.submission.requirements import find_used, record_requirements
 from paddock.views.flags import LOCAL, build_next
 from paddock.views.steps import build_steps
 from paddock.words.phrases import Foreign, Phrase, phrase
@@ -84,39 +78,3 @@ def refuse_unknown(jobs: Sequence[Job], environments: Sequence[Manifest]) -> Non
             said.append(phrase("{option}: {problem}", option=f"{job.resource.kind} {job.key}", problem=why))
             said += build_next(build_steps(cause, job.key.name, job.key.namespace), LOCAL)
     raise UserError(*said, phrase("nothing was submitted"))
-
-
-def find_used(jobs: Sequence[Job], environments: Sequence[Manifest]) -> frozenset[str]:
-    """The names of the Environments that the pods of the jobs run in. Pure."""
-    return frozenset(name for job in jobs for pod in _build_pods(job) for name in read_used(pod, environments))
-
-
-def record_requirements(each: Checked, environments: Sequence[Manifest]) -> Checked:
-    """A job with what the files of its Environments say (`REQUIREMENTS_DIGEST_ANNOTATION`); what has none stays as it
-    is. Pure."""
-    used = find_used([each.job], environments) if each.job else ()
-    said = describe_requirements([source for stored in environments if name_of(stored) in used
-                                  if (source := read_source(stored)) is not None])  # fmt: skip
-    if not said:
-        return each
-    metadata = each.manifest["metadata"]
-    annotations = {**annotations_of(each.manifest), REQUIREMENTS_DIGEST_ANNOTATION: json.dumps(said)}
-    return each.with_manifest({**each.manifest, "metadata": {**metadata, "annotations": annotations}})
-
-
-def describe_requirements(sources: Sequence[Source]) -> dict[str, str]:
-    """By the name of a file the digest of what was read, by its path where two have the same name; as `--add` the
-    packages beside them, without what a URL of theirs may hide."""
-    names = Counter(Path(source.files[0]).name for source in sources if source.files)
-    said = {}
-    for source in sources:
-        if source.files:
-            path = Path(source.files[0])
-            said[path.name if names[path.name] == 1 else str(path)] = source.digest
-    added = sorted({redact(package) for source in sources for package in source.added})
-    return {**said, "--add": ", ".join(added)} if added else said
-
-
-def _build_pods(job: Job) -> Iterator[Manifest]:
-    """One of each role."""
-    return (build_pod(job, Rank(role.name, 0), 0, None, Settings()) for role in job.roles)

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 from paddock.cli.cluster.errors import UserError
 from paddock.cli.cluster.places import ClusterChoice
-from paddock.cli.submit.file_environments import Needed
 from paddock.cli.submit.manifest_files import fetch_checked
 from paddock.cli.submit.script.options import ScriptOptions, refuse_with_file
 from paddock.cli.submit.script.requests import (
@@ -19,6 +18,7 @@ from paddock.cli.submit.script.requests import (
     read_request,
     with_environment,
 )
+from paddock.environments.needed import Needed
 from paddock.jobs.model import Job
 from paddock.submission.documents import Checked
 from paddock.words.phrases import phrase

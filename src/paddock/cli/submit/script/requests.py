@@ -16,12 +16,12 @@ from paddock.app.home import UNSANDBOXED, read_running
 from paddock.cli.cluster.errors import UserError
 from paddock.cli.cluster.places import ClusterChoice
 from paddock.cli.output.language import readers_language
-from paddock.cli.submit.file_environments import Needed
 from paddock.cli.submit.job_datasets import read_data
 from paddock.cli.submit.script.files import Machine, check_script
 from paddock.cli.submit.script.imports import find_hiding, find_imports
 from paddock.cli.submit.script.options import ScriptOptions
 from paddock.cli.submit.script.variables import read_hidden, read_plain
+from paddock.environments.needed import Needed
 from paddock.jobs.labels import ENVIRONMENT_ANNOTATION, REQUIREMENTS_ANNOTATION, RESUME_ANNOTATION
 from paddock.jobs.model import Job
 from paddock.jobs.reading.scripts import find_script
