@@ -14,9 +14,10 @@ from paddock.app.home import Home
 from paddock.app.kinds import apply_crds, build_crds
 from paddock.cli.cluster.errors import UserError
 from paddock.cli.cluster.places import Local
-from paddock.cli.submit.job_datasets import check_datasets, is_same_spec, with_data
+from paddock.cli.submit.job_datasets import check_datasets, with_data
 from paddock.cli.submit.script.options import ScriptOptions
 from paddock.cli.submit.script.requests import build_documents, change_job
+from paddock.datasets.changes import is_same_spec
 from paddock.datasets.crd import build_crd
 from paddock.kube.calls import Call, T
 from paddock.kube.datasets import MOUNTS_ANNOTATION

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from paddock.cli.cluster.datasets import advise, explain_no_datasets, fetch_dataset
 from paddock.cli.cluster.errors import UserError
 from paddock.cli.cluster.places import ClusterChoice
+from paddock.datasets.changes import is_same_spec
 from paddock.jobs.mounts import BadMount, extend_mounts, read_mount
 from paddock.kube.datasets import MOUNTS_ANNOTATION
 from paddock.kube.errors import Forbidden, NotFound
@@ -87,19 +88,6 @@ async def fetch_kept(
         else:
             others.append((each, _explain_other(each, place)))
     return kept, others
-
-
-def is_same_spec(written: Mapping[str, Any], stored: Mapping[str, Any]) -> bool:
-    """Whether a manifest says nothing else than what is stored. A `round` that it does not say is whatever it is."""
-    ours, theirs = _read_spec(written), _read_spec(stored)
-    return {"round": theirs.get("round", 0), **ours} == {"round": 0, **theirs}
-
-
-def _read_spec(manifest: Mapping[str, Any]) -> dict[str, Any]:
-    spec = {name: value for name, value in (manifest.get("spec") or {}).items() if value is not None}
-    for part in ("source", "storage"):
-        spec[part] = {name: value for name, value in (spec.get(part) or {}).items() if value is not None}
-    return spec
 
 
 def _explain_other(each: Checked, place: ClusterChoice) -> Phrase:

@@ -27,11 +27,13 @@ from paddock.cli.output.rows import with_namespace
 from paddock.cli.output.streams import print_line, write_json
 from paddock.cli.output.terminal import print_table, stderr, stdout
 from paddock.cli.verb import VerbGroup
+from paddock.datasets.changes import asks_for_another_claim, build_replacement, build_rerun, is_same_spec
 from paddock.datasets.manifests import Asked, build_manifest, find_problems, find_unreachable
 from paddock.datasets.options import OPTIONS
 from paddock.datasets.users import User
 from paddock.kube.errors import AlreadyExists, NotFound
-from paddock.kube.meta import DATASETS, Manifest, is_deleting, key_of, metadata, name_of, version_of
+from paddock.kube.meta import DATASETS, PODS, Key, Manifest, is_deleting, key_of, metadata, name_of, version_of
+from paddock.views.users import User, name_users, read_claim_users, read_plan
 from paddock.words.phrases import Foreign, Phrase, phrase, render
 
 if TYPE_CHECKING:
@@ -119,8 +121,6 @@ def _explain_existing(place: ClusterChoice, namespace: str, name: str) -> Phrase
 async def _replace(client: Client, place: ClusterChoice, manifest: Manifest) -> tuple[Manifest, Phrase]:
     """Another source for a dataset that exists. Raises `UserError` while somebody uses it, as a training would read
     other files than it began with; and for another claim, which cannot be had in place of one that has files."""
-    from paddock.cli.submit.job_datasets import is_same_spec
-
     name = name_of(manifest)
     before = await fetch_dataset(client, place, key_of(manifest).namespace, name)
     if is_deleting(before):
@@ -130,19 +130,16 @@ async def _replace(client: Client, place: ClusterChoice, manifest: Manifest) -> 
     if users := await fetch_holding(client, before):
         said = phrase(
             "dataset {name} is in use by {user}: it can be replaced when that has ended",
-            name=name, user=_name_users(users),
+            name=name, user=name_users(users),
         )  # fmt: skip
         raise UserError(said)
-    old, new = before["spec"], manifest["spec"]
-    if "storage" in new and new["storage"] != old.get("storage"):
+    if asks_for_another_claim(manifest, before):
         said = phrase(
             "dataset {name} keeps its claim: `{command}` removes both, and another claim can then be asked for",
             name=name, command=advise(place, key_of(manifest).namespace, "rm", name),
         )  # fmt: skip
         raise UserError(said)
-    source = {**dict.fromkeys(old.get("source") or {}), **new["source"]}
-    patch = {"metadata": {"resourceVersion": version_of(before)}, "spec": {"source": source}}
-    made = await client.patch(DATASETS, *key_of(before), patch)
+    made = await client.patch(DATASETS, *key_of(before), build_replacement(manifest, before))
     return made, phrase("{object} replaced", object=f"dataset/{name}")
 
 
@@ -244,10 +241,8 @@ def rerun(name: str, waits: bool, namespace: str) -> None:
         dataset = await fetch_dataset(client, place, namespace, name)
         if is_deleting(dataset):
             raise UserError(phrase("dataset {name} is being deleted", name=name))
-        patch = {
-            "metadata": {"resourceVersion": version_of(dataset)},
-            "spec": {"round": int(dataset["spec"].get("round") or 0) + 1},
-        }
+        patch = build_rerun(int(dataset["spec"].get("round") or 0))
+        patch["metadata"] = {"resourceVersion": version_of(dataset)}
         made = await client.patch(DATASETS, namespace, name, patch)
         stdout().print(localized(phrase("{object} is fetched again", object=f"dataset/{name}")))
         await _follow_or_tell(client, place, made, waits)
@@ -271,7 +266,7 @@ def rm(names: tuple[str, ...], namespace: str) -> None:
             if users := await fetch_holding(client, dataset):
                 said = phrase(
                     "dataset {name} is in use by {user}: it can be removed when that has ended",
-                    name=name_of(dataset), user=_name_users(users),
+                    name=name_of(dataset), user=name_users(users),
                 )  # fmt: skip
                 raise UserError(said)
         for dataset in found:
@@ -282,10 +277,12 @@ def rm(names: tuple[str, ...], namespace: str) -> None:
     run_with_client(work)
 
 
-def _name_users(users: Sequence[User]) -> Phrase | str:
-    if len(users) == 1:
-        return str(users[0])
-    return phrase("{names} and {count} more", names=str(users[0]), count=len(users) - 1)
+async def _fetch_users(client: Client, dataset: Manifest) -> list[User]:
+    namespace = key_of(dataset).namespace
+    jobs = await fetch_all(client, KINDS, namespace)
+    pods = (await client.list(PODS, namespace)).items
+    claim = Key(namespace, read_claim(dataset))
+    return read_claim_users(claim, starmap(read_plan, jobs), pods, name_of(dataset))
 
 
 def _run(work: Callable[[Client, ClusterChoice], Any], namespace: str, name: str) -> None:

@@ -54,7 +54,7 @@ from paddock.kube.nearness import nearest
 from paddock.kube.quantities import format_bytes
 from paddock.kube.times import format_time
 from paddock.views.environments import read_environment_row
-from paddock.views.users import read_plan, read_users
+from paddock.views.users import name_users, read_plan, read_users
 from paddock.words.phrases import Foreign, Phrase, phrase
 
 if TYPE_CHECKING:
@@ -368,14 +368,11 @@ def rm(name: str, files: bool) -> None:
         others = [each for each in (await client.list(ENVIRONMENTS)).items if name_of(each) != name]
         jobs, pods = await fetch_all(client, KINDS, ""), (await client.list(PODS)).items
         if users := read_users([environment, *others], starmap(read_plan, jobs), pods).get(name):
-            user: Phrase | str = str(users[0])
-            if len(users) > 1:
-                user = phrase("{names} and {count} more", names=user, count=len(users) - 1)
             raise UserError(
                 phrase(
                     "environment {name} is in use by {user}: it can be removed when that has ended",
                     name=name,
-                    user=user,
+                    user=name_users(users),
                 )
             )
         await client.delete(ENVIRONMENTS, "", name)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from paddock.console.addresses import DATASET, address_of_dataset
 from paddock.console.page_context import Action, Missing, PageContext, Redirect
-from paddock.datasets.users import User, find_users, read_pod
+from paddock.datasets.changes import build_rerun
 from paddock.jobs.apis.registry import KINDS
 from paddock.kube.errors import Conflict, Forbidden, NotFound
 from paddock.kube.meta import DATASETS, PODS, Manifest, Resource
@@ -25,7 +25,7 @@ async def rerun(page: PageContext, posted: Mapping[str, str]) -> Redirect | Phra
     twice."""
     row = await _fetch(page)
     if posted.get("round", "") == str(row.round):
-        await page.api.patch(DATASETS, *row.key, {"spec": {"round": row.round + 1}})
+        await page.api.patch(DATASETS, *row.key, build_rerun(row.round))
     return Redirect(address_of_dataset(*row.key))
 
 
