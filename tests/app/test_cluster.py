@@ -24,9 +24,9 @@ from prometheus_client.core import GaugeMetricFamily
 from paddock.app.cluster import ClusterOperator, Options, build_lease_annotations, build_settings, serve
 from paddock.app.health import Address, CannotServe, Endpoints, Handlers, read_address
 from paddock.app.json_logs import Format, JsonLines, start_logging
-from paddock.app.own_accounts import build_own_accounts
 from paddock.client.kubeconfig import Config
 from paddock.datasets.fetch_jobs import FetchPod
+from paddock.install.own_accounts import build_own_accounts
 from paddock.jobs.model import Settings
 from paddock.kube.api import Api, Event
 from paddock.kube.meta import LEASES, POD_GROUPS, PODS, VOLCANO_POD_GROUPS, Key, Resource, name_of

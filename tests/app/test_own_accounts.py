@@ -11,14 +11,16 @@ import pytest
 from jobs.gangs import NOW
 from jobs.samples import SAMPLES, find_kind, read_manifest
 from paddock.app.cluster import Options, build_lease_annotations, build_settings
-from paddock.app.own_accounts import build_own_accounts, find_account, read_account
+from paddock.app.own_accounts import find_account
 from paddock.client.kubeconfig import Config
+from paddock.install.own_accounts import build_own_accounts
 from paddock.jobs.actions import Create, Plan
 from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.model import Observed, Status
 from paddock.jobs.plan import plan
 from paddock.jobs.sentences.explain import explain
 from paddock.kube.meta import PODS, Key, Manifest
+from paddock.kube.service_accounts import read_account
 from paddock.views.operators import read_leader
 
 HOME, ELSEWHERE = "paddle-system", "team-a"

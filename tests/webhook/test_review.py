@@ -13,8 +13,8 @@ from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
-from paddock.app.own_accounts import build_own_accounts
 from paddock.cli.main import cli
+from paddock.install.own_accounts import build_own_accounts
 from paddock.kube.meta import Manifest
 from paddock.webhook.review import (
     MOST_CHARACTERS,

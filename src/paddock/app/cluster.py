@@ -26,7 +26,7 @@ from typing import Any, TypeVar
 from paddock.app.blind_watches import RefusalLog, explain_blind
 from paddock.app.cluster_datasets import ClusterDatasets, build_log_reader, read_nothing
 from paddock.app.health import Address, CannotServe, Endpoints, Handlers
-from paddock.app.own_accounts import build_own_accounts, find_account
+from paddock.app.own_accounts import find_account
 from paddock.client.client import Client
 from paddock.client.credentials import open_credentials
 from paddock.client.errors import ConfigError, PluginError
@@ -39,6 +39,7 @@ from paddock.datasets.cluster import ClusterSupplier
 from paddock.datasets.fetch_jobs import FetchPod
 from paddock.datasets.job_reading import ReadLog
 from paddock.datasets.request_shares import SharedRequests
+from paddock.install.own_accounts import build_own_accounts
 from paddock.jobs.apis.registry import KINDS, PADDLEPADDLE, SCALED
 from paddock.jobs.labels import SETTINGS_ANNOTATION, VERSION_ANNOTATION
 from paddock.jobs.model import Settings

@@ -13,10 +13,11 @@ from functools import partial
 
 from paddock.app.cluster import install_signal_handlers
 from paddock.app.health import Address, CannotServe, explain_os_error
-from paddock.app.own_accounts import build_own_accounts, find_account
+from paddock.app.own_accounts import find_account
 from paddock.client.client import Client
 from paddock.client.credentials import open_credentials
 from paddock.client.kubeconfig import Config
+from paddock.install.own_accounts import build_own_accounts
 from paddock.kube.api import Api
 from paddock.kube.meta import Key
 from paddock.version import __version__

@@ -12,7 +12,11 @@ somebody else's. `jobs.needs`, `preflight` and `datasets.cluster` refuse what is
 
 from __future__ import annotations
 
+import base64
+import binascii
+import json
 from collections.abc import Collection, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,6 +29,8 @@ then run there."""
 _FIELDS = ("serviceAccountName", "serviceAccount")
 """The second one is the older name of the first (core/v1 PodSpec), and stands where that is empty."""
 _SECRET_FIELDS = ("secret", "secretref", "secretkeyref")
+_SUBJECT = ("system", "serviceaccount")
+"""How the subject of an account's token begins, between colons."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,3 +80,16 @@ def _find_secrets(spec: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
                 elif key.lower().endswith(_SECRET_FIELDS) and isinstance(item, Mapping):
                     yield f"{here}.name", str(item.get("name"))
                 left.append((here, item))
+
+
+def read_account(token: str) -> Key | None:
+    """The account of a token of Kubernetes, a JSON Web Token with the subject `system:serviceaccount:NAMESPACE:NAME`
+    (Kubernetes, serviceaccount.MakeUsername); None for any other text. Nothing is verified: it is for the token of the
+    process itself."""
+    with suppress(ValueError, binascii.Error, RecursionError):
+        claims = json.loads(base64.urlsafe_b64decode(token.split(".")[1] + "==")) if token.count(".") == 2 else None
+        subject = claims.get("sub") if isinstance(claims, dict) else None
+        match str(subject).split(":"):
+            case [*begin, namespace, name] if tuple(begin) == _SUBJECT:
+                return Key(namespace, name)
+    return None
