@@ -64,23 +64,8 @@ def read_users(
     return found
 
 
-def read_claim_users(claim: Key, jobs: Iterable[Plan], pods: Iterable[Manifest], dataset: str = "") -> list[User]:
-    """Who mounts a claim, as that of `dataset`: first unfinished jobs, whose pods may be recreated, then pods that have
-    not ended and that none of these jobs made."""
-    plans = [job for job in jobs if job.user.key.namespace == claim.namespace]
-    users = [
-        job.user for job in plans if dataset in job.mounts or any(mounts_claim(pod, claim.name) for pod in job.pods)
-    ]
-    made = {job.uid for job in plans if job.user in users}
-    for pod in pods:
-        owner: Mapping[str, str] = controller_of(pod) or {}
-        if key_of(pod).namespace == claim.namespace and mounts_claim(pod, claim.name) and owner.get("uid") not in made:
-            users.append(User(PODS, key_of(pod), owner.get("uid", "")))
-    return users
-
-
-def name_users(users: Sequence[User]) -> Phrase | str:
-    """The first of at least one user, and how many there are beside it."""
+def name_users(users: Sequence[object]) -> Phrase | str:
+    """The first of at least one user, of an Environment or of a Dataset, and how many there are beside it."""
     if len(users) == 1:
         return str(users[0])
     return phrase("{names} and {count} more", names=str(users[0]), count=len(users) - 1)

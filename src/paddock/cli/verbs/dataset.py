@@ -32,8 +32,8 @@ from paddock.datasets.manifests import Asked, build_manifest, find_problems, fin
 from paddock.datasets.options import OPTIONS
 from paddock.datasets.users import User
 from paddock.kube.errors import AlreadyExists, NotFound
-from paddock.kube.meta import DATASETS, PODS, Key, Manifest, is_deleting, key_of, metadata, name_of, version_of
-from paddock.views.users import User, name_users, read_claim_users, read_plan
+from paddock.kube.meta import DATASETS, Manifest, is_deleting, key_of, metadata, name_of, version_of
+from paddock.views.users import name_users
 from paddock.words.phrases import Foreign, Phrase, phrase, render
 
 if TYPE_CHECKING:
@@ -275,14 +275,6 @@ def rm(names: tuple[str, ...], namespace: str) -> None:
             stdout().print(localized(phrase("{object} deleted", object=f"dataset/{name_of(dataset)}")))
 
     run_with_client(work)
-
-
-async def _fetch_users(client: Client, dataset: Manifest) -> list[User]:
-    namespace = key_of(dataset).namespace
-    jobs = await fetch_all(client, KINDS, namespace)
-    pods = (await client.list(PODS, namespace)).items
-    claim = Key(namespace, read_claim(dataset))
-    return read_claim_users(claim, starmap(read_plan, jobs), pods, name_of(dataset))
 
 
 def _run(work: Callable[[Client, ClusterChoice], Any], namespace: str, name: str) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from paddock.console.addresses import DATASET, address_of_dataset
 from paddock.console.page_context import Action, Missing, PageContext, Redirect
 from paddock.datasets.changes import build_rerun
+from paddock.datasets.users import User, find_users, read_pod
 from paddock.jobs.apis.registry import KINDS
 from paddock.kube.errors import Conflict, Forbidden, NotFound
 from paddock.kube.meta import DATASETS, PODS, Manifest, Resource
