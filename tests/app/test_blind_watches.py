@@ -12,11 +12,11 @@ import pytest
 from aiohttp import web
 
 from app.test_cluster import FREE, fetch, started
-from paddock.app.blind_watches import RefusalLog
 from paddock.app.cluster import BLIND_SECONDS, ClusterOperator, Options
 from paddock.client.watches import Watches
 from paddock.kube.errors import Forbidden
 from paddock.kube.meta import PODS
+from paddock.operator.blind_watches import RefusalLog
 from paddock.operator.metrics import Prometheus
 from support.answers import serve_answers
 from support.operator_seam import JOBS, open_cluster

@@ -23,7 +23,6 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
-from paddock.app.blind_watches import RefusalLog, explain_blind
 from paddock.app.cluster_datasets import ClusterDatasets, build_log_reader, read_nothing
 from paddock.app.health import Address, CannotServe, Endpoints, Handlers
 from paddock.app.own_accounts import find_account
@@ -49,6 +48,7 @@ from paddock.kube.calls import Call
 from paddock.kube.errors import ApiError, Forbidden, NotFound, Unauthorized
 from paddock.kube.guard import GuardedApi, NotBegun
 from paddock.kube.meta import AUTOSCALERS, KUBERNETES_POD_GROUPS, Key, Resource
+from paddock.operator.blind_watches import RefusalLog, explain_blind
 from paddock.operator.election import WITHOUT_ELECTION, AcrossLoops, Election, Leadership
 from paddock.operator.metrics import MeasuredApi, Prometheus
 from paddock.operator.operator import Operator
