@@ -233,6 +233,12 @@ def test_a_wrong_checksum_is_told_with_both_and_nothing_is_offered(cluster: Clus
     assert cluster.paddock("dataset", "rm", "wrong").code == 0
 
 
+def test_a_directory_is_not_told_to_be_fetched_however_its_scheme_is_written(cluster: Cluster, tmp_path: Path) -> None:
+    for number, scheme in enumerate(("file", "File")):
+        made = cluster.paddock("dataset", "create", f"here-{number}", "--from", f"{scheme}://{tmp_path}")
+        assert (made.code, made.err) == (0, ""), str(made)
+
+
 def test_a_dataset_in_use_is_not_removed(cluster: Cluster, tmp_path: Path) -> None:
     data = tmp_path / "data"
     data.mkdir()

@@ -30,7 +30,7 @@ from paddock.cli.verb import VerbGroup
 from paddock.datasets.changes import asks_for_another_claim, build_replacement, build_rerun, is_same_spec
 from paddock.datasets.manifests import Asked, build_manifest, find_problems, find_unreachable
 from paddock.datasets.options import OPTIONS
-from paddock.datasets.users import User
+from paddock.datasets.sources import show_source
 from paddock.kube.errors import AlreadyExists, NotFound
 from paddock.kube.meta import DATASETS, Manifest, is_deleting, key_of, metadata, name_of, version_of
 from paddock.views.users import name_users
@@ -291,7 +291,7 @@ async def _follow_or_tell(client: Client, place: ClusterChoice, dataset: Manifes
     from paddock.cli.output.screen import Screen
 
     name = name_of(dataset)
-    if not waits and str(dataset["spec"]["source"]["uri"]).startswith(("file://", "claim://")):
+    if not waits and not show_source(str(dataset["spec"]["source"]["uri"])).copied:
         return  # there is nothing to wait for
     if not waits:
         command = advise(place, key_of(dataset).namespace, "describe", name)
