@@ -14,6 +14,7 @@ from cli.views import RESOURCE, build_manifest
 from paddock.cli.cluster.datasets import fetch_holding
 from paddock.datasets.pod_listings import PodListings
 from paddock.datasets.users import find_holding, find_users, read_pod
+from paddock.jobs.apis.last_valid import encode_spec
 from paddock.kube.datasets import LABEL, read_status
 from paddock.kube.meta import DATASETS, PODS, Key, Manifest
 from paddock.views.datasets import read_use
@@ -60,6 +61,12 @@ def invalid(job: Manifest) -> Manifest:
     return job
 
 
+def edited(job: Manifest) -> Manifest:
+    """An edit that is not valid names no claim any more; the operator goes on by the spec before it."""
+    status = {"phase": "Running", "lastValidSpec": encode_spec(job["spec"])}
+    return {**job, "spec": {"worker": {}}, "status": status}
+
+
 A, OLD, NOTEBOOK = "PaddleJob default/a", "PaddleJob default/old", "pod default/notebook"
 CASES: Sequence[tuple[str, Manifest, list[Manifest], list[Manifest], list[str], list[str]]] = [
     # what is there, dataset, jobs, pods, users that hold it, users that have ended
@@ -88,6 +95,7 @@ CASES: Sequence[tuple[str, Manifest, list[Manifest], list[Manifest], list[str], 
      [A, NOTEBOOK], []),
     ("a claim of another dataset", ALIAS, [build_job("a", "words:/data")], [], [A], []),
     ("a job that is not valid", WORDS, [invalid(build_job("a", "words:/data"))], [], [A], []),
+    ("a job whose last edit is not valid", WORDS, [edited(build_job("a", claim="dataset-words"))], [], [A], []),
 ]  # fmt: skip
 of_each_case = pytest.mark.parametrize(
     ("dataset", "jobs", "pods", "holding", "ended"), [case[1:] for case in CASES], ids=[case[0] for case in CASES]

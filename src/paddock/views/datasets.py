@@ -110,13 +110,12 @@ def find_rest(status: DatasetStatus) -> str:
 
 
 def read_use(resource: Resource, manifest: Manifest) -> User:
-    """What a stored job mounts: what its manifest names, valid or not, and until it has ended what the spec that is
-    supervised names."""
+    """What a stored job mounts: what its manifest names, valid or not, and until it has ended the claims of the spec
+    that is supervised, which an edit that is not valid leaves as it was."""
     phase = KINDS[resource].read_status(manifest).phase or JobPhase.PENDING
     names = set(read_names(annotations_of(manifest).get(MOUNTS_ANNOTATION, "")))
     claims = set(_find_claims(manifest.get("spec")))
     if not phase.terminal and (job := read_stored(resource, manifest).job):
-        names |= {mount.dataset for mount in job.mounts}
         claims |= set(_find_claims([role.template for role in job.roles]))
     claims |= set(map(claim_name, names))  # which another Dataset may have as its source
     key, uid = key_of(manifest), uid_of(manifest)
