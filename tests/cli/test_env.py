@@ -22,8 +22,8 @@ from paddock.environments.manifests import Settings, explain_python
 from paddock.environments.requirement_files import Requirements
 from paddock.environments.sources import Source, read_source
 from paddock.kube.meta import PODS, Key, Manifest, Resource
+from paddock.views.environment_users import Plan, User, count_users, read_plan, read_users
 from paddock.views.environments import read_environment_row
-from paddock.views.users import Plan, User, count_users, read_plan, read_users
 
 TINY: Manifest = {"metadata": {"name": "tiny"}, "spec": {"images": ["*/team/tiny:*"], "requirements": ["tiny==1.0"]}}
 

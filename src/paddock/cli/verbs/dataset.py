@@ -33,7 +33,7 @@ from paddock.datasets.options import OPTIONS
 from paddock.datasets.sources import show_source
 from paddock.kube.errors import AlreadyExists, NotFound
 from paddock.kube.meta import DATASETS, Manifest, is_deleting, key_of, metadata, name_of, version_of
-from paddock.views.users import name_users
+from paddock.views.environment_users import name_users
 from paddock.words.phrases import Foreign, Phrase, phrase, render
 
 if TYPE_CHECKING:

@@ -53,8 +53,8 @@ from paddock.kube.meta import ENVIRONMENTS, PODS, Manifest, annotations_of, name
 from paddock.kube.nearness import nearest
 from paddock.kube.quantities import format_bytes
 from paddock.kube.times import format_time
+from paddock.views.environment_users import name_users, read_plan, read_users
 from paddock.views.environments import read_environment_row
-from paddock.views.users import name_users, read_plan, read_users
 from paddock.words.phrases import Foreign, Phrase, phrase
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from paddock.console.page_context import PageContext, Screen
 from paddock.jobs.apis.registry import KINDS
 from paddock.kube.meta import ENVIRONMENTS, PODS, Manifest, name_of
 from paddock.kube.quantities import format_bytes
+from paddock.views.environment_users import User, count_users, read_plan, read_users
 from paddock.views.environments import EnvironmentRow, read_environment_row
-from paddock.views.users import User, count_users, read_plan, read_users
 from paddock.words.phrases import Foreign, Phrase, phrase
 
 TOPICS: Sequence[Topic] = [Topic(ENVIRONMENTS), Topic(PODS), *map(Topic, KINDS)]
