@@ -31,6 +31,7 @@ from paddock.datasets.changes import asks_for_another_claim, build_replacement, 
 from paddock.datasets.manifests import Asked, build_manifest, find_problems, find_unreachable
 from paddock.datasets.options import OPTIONS
 from paddock.datasets.sources import show_source
+from paddock.datasets.users import User
 from paddock.kube.errors import AlreadyExists, NotFound
 from paddock.kube.meta import DATASETS, Manifest, is_deleting, key_of, metadata, name_of, version_of
 from paddock.views.environment_users import name_users
