@@ -23,6 +23,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
+import paddock.app.resident  # noqa: F401  an upgrade beneath this process must not change it
 from paddock.app.cluster_datasets import ClusterDatasets, build_log_reader, read_nothing
 from paddock.app.health import Address, CannotServe, Endpoints, Handlers
 from paddock.app.own_accounts import find_account

@@ -21,6 +21,7 @@ from functools import partial
 from pathlib import Path
 from typing import TextIO
 
+import paddock.app.resident  # noqa: F401  an upgrade beneath this process must not change it
 from paddock.apiserver.http.server import Server
 from paddock.apiserver.objects.in_process import LocalApi
 from paddock.app import home as homes

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import partial
 
+import paddock.app.resident  # noqa: F401  an upgrade beneath this process must not change it
 from paddock.app.cluster import install_signal_handlers
 from paddock.app.health import Address, CannotServe, explain_os_error
 from paddock.app.own_accounts import find_account

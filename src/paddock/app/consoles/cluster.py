@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TypeAlias
 from urllib.parse import urlsplit
 
+import paddock.app.resident  # noqa: F401  an upgrade beneath this process must not change it
 from paddock.app.cluster import install_signal_handlers
 from paddock.app.consoles.heartbeat import asking
 from paddock.app.consoles.hosts import find_host

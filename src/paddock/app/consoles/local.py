@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from functools import partial
 
+import paddock.app.resident  # noqa: F401  an upgrade beneath this process must not change it
 from paddock.app.consoles.environments import read_build_log
 from paddock.app.consoles.logs import LocalLogs
 from paddock.app.consoles.used.recorded import LocalMetrics
