@@ -9,7 +9,7 @@ import pytest
 from cli.views import RESOURCE, build_manifest
 from paddock.cli.follow.outcome import explain_outputs
 from paddock.jobs.apis.registry import KINDS
-from paddock.kube.meta import ENVIRONMENTS, Resource
+from paddock.kube.meta import DATASETS, ENVIRONMENTS, Resource
 from paddock.preflight import Document
 from paddock.submission.documents import Checked, build_checked
 from paddock.submission.local_only import find_local_reasons, find_notices, find_reasons
@@ -51,6 +51,17 @@ def test_another_managers_job_is_refused_here_and_sent_to_a_cluster() -> None:
     )
     assert find_remote(checked(manifest)) == []
     assert find_local(checked(job_with())) == []
+
+
+@pytest.mark.parametrize(
+    ("address", "refused"),
+    [("file:///data/x", True), ("File:///data/x", True), ("https://example.com/x.bin", False), ("nonsense", False)],
+)
+def test_a_dataset_of_this_machine_is_refused_on_a_cluster(address: str, refused: bool) -> None:
+    manifest = {"apiVersion": DATASETS.api_version, "kind": "Dataset", "spec": {"source": {"uri": address}}}
+    found = [str(each) for each in find_remote(checked(manifest, DATASETS))]
+    assert found == [f"{address} is a directory of this machine: pods of a cluster cannot mount it"] * refused
+    assert find_local(checked(manifest, DATASETS)) == []
 
 
 def test_an_environment_is_refused() -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from paddock.datasets.options import OPTIONS, Options
-from paddock.datasets.sources import BadSource, Source, hide, read_source
+from paddock.datasets.sources import BadSource, Kind, Source, hide, read_source
 from paddock.kube.datasets import CLAIM_PREFIX
 from paddock.kube.meta import DATASETS, Manifest
 from paddock.kube.quantities import read_quantity
@@ -40,11 +40,15 @@ def find_problems(asked: Asked) -> list[tuple[str, Phrase]]:
     ]
 
 
-def find_unreachable(asked: Asked) -> Phrase | None:
-    """What is wrong with the address on a cluster, whose pods see no directory of this machine."""
-    if not asked.uri.startswith("file://"):
+def find_unreachable(address: str) -> Phrase | None:
+    """What is wrong with an address on a cluster, whose pods see no directory of this machine; None also for one that
+    is wrong anywhere."""
+    try:
+        if read_source(address).kind is not Kind.DIRECTORY:
+            return None
+    except BadSource:
         return None
-    uri = hide(asked.uri)
+    uri = hide(address)
     return phrase("{uri} is a directory of this machine: pods of a cluster cannot mount it", uri=uri)
 
 

@@ -12,9 +12,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from paddock.datasets.manifests import find_unreachable
 from paddock.jobs.labels import ENVIRONMENT_ANNOTATION, RESUME_ANNOTATION, WORKING_DIRECTORY_ANNOTATION
 from paddock.jobs.model import Job
-from paddock.kube.meta import ENVIRONMENTS, annotations_of
+from paddock.kube.meta import DATASETS, ENVIRONMENTS, annotations_of
 from paddock.submission.devices import read_devices
 from paddock.submission.documents import Checked
 from paddock.views.manager import explain_manager
@@ -36,12 +37,18 @@ def find_reasons(each: Checked) -> Iterator[Phrase]:
             "an Environment stands for an image on the local cluster alone; on a cluster the image itself is run: "
             "leave it out"
         )
+    if each.resource == DATASETS and (said := find_unreachable(_read_address(each.manifest))):
+        yield said
     if each.is_job and (directory := annotations_of(each.manifest).get(WORKING_DIRECTORY_ANNOTATION)):
         yield phrase(
             "the annotation {name} names a directory of this machine, which a cluster's nodes do not have: remove it, "
             "and --workdir {directory} sends the directory",
             name=WORKING_DIRECTORY_ANNOTATION, directory=directory,
         )  # fmt: skip
+
+
+def _read_address(dataset: Mapping[str, Any]) -> str:
+    return str(((dataset.get("spec") or {}).get("source") or {}).get("uri") or "")
 
 
 def find_local_reasons(each: Checked) -> Iterator[Phrase]:

@@ -94,7 +94,7 @@ def create(name: str, replace: bool, waits: bool, namespace: str, **typed: Any) 
     manifest = build_manifest(asked, namespace)
 
     async def work(client: Client, place: ClusterChoice) -> None:
-        if place.home is None and (unreachable := find_unreachable(asked)):
+        if place.home is None and (unreachable := find_unreachable(asked.uri)):
             raise UserError(unreachable)
         said = phrase("{object} created", object=f"dataset/{name}")
         try:

@@ -93,7 +93,7 @@ def _split(text: str) -> tuple[str, ...]:
 async def _make(page: PageContext, asked: Asked, namespace: str) -> Wrong:
     """What is wrong; nothing if it is created."""
     problems = find_problems(asked)
-    if not page.backend.local and (unreachable := find_unreachable(asked)):
+    if not page.backend.local and (unreachable := find_unreachable(asked.uri)):
         problems.append(("uri", unreachable))
     if not DNS_LABEL.allows(namespace):
         problems.append(("namespace", phrase("the name of a namespace is wanted, as in default")))
