@@ -194,7 +194,7 @@ def test_a_manifest_that_was_edited_wrong_is_read_again_in_the_readers_language(
     manifest["spec"]["worker"]["replicas"] = "2"
     status = Status(cause=CauseRecord("InvalidJob", {"problems": ["spec.worker.replicas: found"]}, NOW))
     lines = build_explanation(manifest, status, NOW, "zh")
-    assert '  spec.worker.replicas: 值为 "2"，应为 1 到 10000 之间的整数；请去掉引号，写成 2' in lines
+    assert '  spec.worker.replicas: 值为"2"，应为 1 到 10000 之间的整数；请去掉引号，写成 2' in lines
     assert lines[-1] == "下一步：KUBECONFIG=$(paddock kubeconfig) kubectl edit paddlejob wide-ande-deep"
 
 
@@ -339,4 +339,4 @@ def test_on_a_cluster_no_step_labels_every_node() -> None:
 def test_the_problems_of_an_invalid_job_are_told_in_the_readers_language() -> None:
     problem = "spec.worker.replicas: found 0, a whole number from 1 to 9 is allowed"
     cause = CauseRecord("InvalidJob", {"problems": [problem]})
-    assert explain(cause, "zh") == "等待中：任务清单有误：spec.worker.replicas：值为 0，应为 1 到 9 之间的整数；请修改"
+    assert explain(cause, "zh") == "等待中：任务清单有误：spec.worker.replicas：值为0，应为 1 到 9 之间的整数；请修改"

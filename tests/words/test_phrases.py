@@ -33,12 +33,12 @@ def test_a_problem_is_rendered_in_each_language() -> None:
     problem = wrong("spec.intranet", "podip", either(["PodIP", "Service"]), "PodIP")
     assert problem.message == 'found "podip", PodIP or Service is allowed; did you mean "PodIP"?'
     assert problem.said is not None
-    assert render(problem.said, "zh") == '值为 "podip"，应为 PodIP 或 Service；是否应为 PodIP？'
+    assert render(problem.said, "zh") == '值为"podip"，应为 PodIP 或 Service；是否应为 PodIP？'
     assert render(problem.said, "tlh") == problem.message, "a language without a catalogue is English"
 
 
 def test_a_plain_text_is_a_phrase_without_placeholders() -> None:
-    assert render("a mapping", "zh") == "一个映射（键: 值）"
+    assert render("a mapping", "zh") == "一个映射（键：值）"
     assert told("a", "no such text {braces}").message == "no such text {braces}"
     assert str(phrase("a whole number from {low} to {high}", low=1, high=2)) == "a whole number from 1 to 2"
 
@@ -97,5 +97,5 @@ def test_a_duration_is_said_in_the_readers_language_and_a_time_as_it_is(written:
 def test_sentences_in_a_list_are_rendered_too() -> None:
     some = Names((phrase("a mapping"), "worker"))
     assert (str(phrase("{names}", names=some)), render(phrase("{names}", names=some), "zh").strip()) == (
-        "a mapping and worker", "一个映射（键: 值） 和 worker",
+        "a mapping and worker", "一个映射（键：值） 和 worker",
     )  # fmt: skip
