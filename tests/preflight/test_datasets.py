@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from paddock.preflight import explain_problem, read_documents
-from paddock.preflight.datasets import check_document
+from paddock.preflight.datasets import examine_document
 from paddock.words.phrases import render
 
 GOOD = """\
@@ -28,7 +28,7 @@ spec:
 def find(text: str) -> list[tuple[int | None, str, str]]:
     """(line, severity, sentence) of each problem."""
     (document,) = read_documents(text)
-    return [(each.line, each.severity, explain_problem(each)) for each in check_document(document)]
+    return [(each.line, each.severity, explain_problem(each)) for each in examine_document(document).problems]
 
 
 def test_a_right_file_has_no_problem_also_one_that_a_cluster_wrote() -> None:
@@ -75,7 +75,7 @@ def test_a_field_at_the_wrong_level_is_told_with_its_place_and_what_it_would_fil
 def test_several_mistakes_are_all_told_and_a_password_is_in_none_of_them() -> None:
     text = GOOD.replace("https://data", "htps://me:hunter2@data").replace("9f86d0", "9").replace("Gi", "gigs")
     (document,) = read_documents(text)
-    problems = check_document(document)
+    problems = examine_document(document).problems
     assert [each.line for each in problems] == [7, 8, 11]
     assert not any("hunter2" in f"{render(each.said or each.message)}{each.found}" for each in problems)
 

@@ -49,11 +49,6 @@ def examine_document(document: Document) -> Examined:
     return Examined(tuple(sorted((*found, *own), key=lambda each: (each.line or 0, each.column or 0))))
 
 
-def check_document(document: Document) -> tuple[Problem, ...]:
-    """The problems of `examine_document`."""
-    return examine_document(document).problems
-
-
 def is_dataset(manifest: Mapping[str, Any]) -> bool:
     return (manifest.get("apiVersion"), manifest.get("kind")) == (DATASETS.api_version, DATASETS.kind)
 

@@ -41,4 +41,4 @@ class ScriptRequest:
     variables: Sequence[tuple[str, str]] = ()
     """Variables that stand in the manifest."""
     secrets: Sequence[tuple[str, str]] = field(default=(), repr=False)
-    """Variables that are in a Secret, which `secret_name` names: their values are never printed."""
+    """Variables that are in a Secret (`script.names.build_secret_name`): their values are never printed."""

@@ -32,7 +32,6 @@ from paddock.cli.submit.checks import (
     SECRETS,
     SERVER,
     Check,
-    Needs,
     Submission,
     find_refusals,
     refuse,
@@ -215,7 +214,6 @@ def test_every_check_has_a_row() -> None:
 
     of_options = {id(getattr(checks, name)) for name in OF_OPTIONS}
     assert {id(each) for each in CHECKS} == {id(row[0]) for row in PLACES.values()} | of_options
-    assert {each.needs for each in CHECKS} == set(Needs)
 
 
 async def post(api: LocalApi, text: str) -> str:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -44,16 +43,6 @@ if TYPE_CHECKING:
 
 Notify = Callable[[Phrase], None]
 _NOTHING = phrase("nothing was submitted")
-
-
-class Needs(StrEnum):
-    """What a check looks at, beside the documents."""
-
-    NOTHING = "nothing"
-    """It knows whether the place is the local cluster."""
-    DIRECTORY = "the directory"
-    """The files beside the command, and what the images of the place bring."""
-    CLUSTER = "a cluster"
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +94,6 @@ class Submission:
 class Check:
     """One reason to refuse a submission."""
 
-    needs: Needs
     find: Callable[[Submission], Awaitable[list[Refusal]]]
     """The refusals. It may change `checked`, and raises what is not about the documents."""
     closing: Phrase | None = None
@@ -275,18 +263,19 @@ async def _find_data(submission: Submission) -> list[Refusal]:
     return []
 
 
-PLACE = Check(Needs.NOTHING, _find_place, _NOTHING)
-REQUIREMENTS = Check(Needs.DIRECTORY, _find_requirements)
-DATASETS = Check(Needs.CLUSTER, _find_datasets, _NOTHING)
-DEVICES = Check(Needs.CLUSTER, _leave_out_devices)
-DIRECTORIES = Check(Needs.DIRECTORY, _find_directories)
-NAMES = Check(Needs.CLUSTER, _find_names)
-FOREIGN_SECRETS = Check(Needs.CLUSTER, _find_foreign_secrets)
-SERVER = Check(Needs.CLUSTER, _ask_server, _NOTHING)
-SECRETS = Check(Needs.CLUSTER, _find_missing_secrets, _NOTHING)
-DATA = Check(Needs.CLUSTER, _find_data)
+PLACE = Check(_find_place, _NOTHING)
+REQUIREMENTS = Check(_find_requirements)
+DATASETS = Check(_find_datasets, _NOTHING)
+DEVICES = Check(_leave_out_devices)
+DIRECTORIES = Check(_find_directories)
+NAMES = Check(_find_names)
+FOREIGN_SECRETS = Check(_find_foreign_secrets)
+SERVER = Check(_ask_server, _NOTHING)
+SECRETS = Check(_find_missing_secrets, _NOTHING)
+DATA = Check(_find_data)
 CHECKS = (PLACE, REQUIREMENTS, DATASETS, DEVICES, DIRECTORIES, NAMES, FOREIGN_SECRETS, SERVER, SECRETS, DATA)
-"""In their order. What costs the user least to mend comes first, and the server is asked of what would be sent."""
+"""In their order. What costs the user least to mend comes first, and the server is asked of what would be sent. PLACE
+looks at the documents alone, REQUIREMENTS and DIRECTORIES at files; the others ask the cluster."""
 
 
 async def find_refusals(submission: Submission, checks: Sequence[Check] = CHECKS) -> list[Refusal]:
