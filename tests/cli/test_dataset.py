@@ -237,6 +237,7 @@ def test_a_directory_is_not_told_to_be_fetched_however_its_scheme_is_written(clu
     for number, scheme in enumerate(("file", "File")):
         made = cluster.paddock("dataset", "create", f"here-{number}", "--from", f"{scheme}://{tmp_path}")
         assert (made.code, made.err) == (0, ""), str(made)
+    assert cluster.paddock("dataset", "rm", "here-0", "here-1").code == 0
 
 
 def test_a_dataset_in_use_is_not_removed(cluster: Cluster, tmp_path: Path) -> None:
