@@ -19,7 +19,8 @@ from paddock.jobs.model import Settings
 from paddock.jobs.names import job_label
 from paddock.kube.api import Api, Event
 from paddock.kube.calls import Call, Get, List, T
-from paddock.kube.meta import CONFIG_MAPS, CRDS, POD_GROUPS, PODS, Manifest, Resource, name_of
+from paddock.kube.errors import ApiError
+from paddock.kube.meta import CONFIG_MAPS, CRDS, EVENTS, POD_GROUPS, PODS, Manifest, Resource, name_of
 from paddock.operator.operator import Operator
 from support.waiting import rest
 
@@ -132,15 +133,37 @@ async def install_pod_groups(api: Api) -> None:
     await api.create(CRDS, crd)
 
 
+async def describe(api: Api) -> str:
+    """The jobs, pods and events of the namespaces of this process's tests: what a failed wait has left."""
+    try:
+        jobs, pods, events = [(await api.list(each)).items for each in (JOBS, PODS, EVENTS)]
+    except (ApiError, OSError) as error:
+        return f"what was there is not known: {error}"
+    mine = [each for each in (*jobs, *pods) if _is_ours(each["metadata"]["namespace"])]
+    told = [f"{each['kind']} {name_of(each)} {each['metadata']}: {each.get('status')}" for each in mine]
+    names = {each["metadata"]["namespace"] for each in mine}
+    about = [each for each in events if each["metadata"].get("namespace") in names]
+    told += [f"Event {each.get('lastTimestamp')} {each.get('reason')}: {each.get('message')}" for each in about[-30:]]
+    return "\n".join(told)
+
+
+def _is_ours(namespace: str) -> bool:
+    """Several processes of tests share a real server, and each has namespaces of its own (`support.worlds`)."""
+    return namespace == "default" or f"-{os.getpid()}-" in namespace
+
+
 @asynccontextmanager
 async def running(api: Api, settings: Settings = SETTINGS, **options: Any) -> AsyncIterator[Operator]:
-    """A ready operator; it is cancelled at the end, like a crash."""
+    """A ready operator; it is cancelled at the end, like a crash. A failure tells what was there."""
     operator = Operator(api, settings, **options)
     task = asyncio.create_task(operator.run())
     try:
         async with asyncio.timeout(180):
             await operator.ready.wait()
         yield operator
+    except Exception as error:
+        error.add_note(await describe(api))
+        raise
     finally:
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
