@@ -107,6 +107,15 @@ async def test_a_changed_file_changes_the_environment_with_one_line(project: Pro
     assert project.said == [f"requirements.txt has changed: environment {name} is rebuilt (another package index)"]
 
 
+async def test_a_changed_file_is_taken_though_its_builder_writes_at_the_same_moment(project: Project) -> None:
+    read = await project.prepare("pyyaml\n")
+    await project.api.replace(ENVIRONMENTS, {**read, "status": {"phase": "Ready"}}, subresource="status")
+    project.file.write_text("pyyaml\neinops\n")
+    changed = await project.refresh(read)
+    assert changed["spec"]["requirements"][-1] == "einops" and changed["status"] == {"phase": "Ready"}
+    assert len(project.said) == 1
+
+
 async def test_what_the_user_has_set_stays_when_the_file_changes(project: Project) -> None:
     made = await project.prepare("pyyaml\n")
     made["spec"]["python"] = ">=3.11"

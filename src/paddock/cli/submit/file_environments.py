@@ -99,11 +99,23 @@ async def refresh_environments(api: Api, environments: Sequence[Manifest], notif
             )  # fmt: skip
             continue
         check_files(read, source)
+        await _take_changes(api, environment, read, notify)
+
+
+async def _take_changes(api: Api, environment: Manifest, read: list[Requirements], notify: Notify) -> None:
+    """Writes what the files say now. Between reading and writing its builder may have written its status."""
+    name, latest = name_of(environment), environment
+    for _ in range(_TRIES):
+        source = read_source(latest)
+        if source is None or not has_changed(latest, read):
+            return
+        after = with_files(latest, read, source, format_time(time.time()))
         try:
-            after = with_files(environment, read, source, format_time(time.time()))
-            await replace_changed(api, environment, after, Path(source.files[0]).name, notify)
-        except Conflict:  # somebody else changes it at this moment: theirs is the newer one
-            continue
+            await replace_changed(api, latest, after, Path(source.files[0]).name, notify)
+            return
+        except Conflict:
+            latest = await api.get(ENVIRONMENTS, "", name)
+    raise UserError(phrase("environment {name} is being changed by somebody else: try again", name=name))
 
 
 def read_files_of(environment: Mapping[str, Any]) -> list[Requirements]:
