@@ -6,12 +6,12 @@ among all others, and 10,000 that aborted took minutes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 
 import pytest
 
 from jobs.gangs import NOW, build_job, build_pods, build_status, build_torch_job, failed, observe, succeeded, with_pod
-from paddock.jobs.model import CauseRecord, Job, Pod, RestartScope
+from paddock.jobs.model import Job, Pod, RestartScope
 from paddock.jobs.plan import plan
 from support.steps import count_steps
 
@@ -32,12 +32,6 @@ ENDS: dict[str, Callable[[Pod], Pod]] = {
 }
 
 
-def judge(job: Job, pods: Iterable[Pod]) -> CauseRecord:
-    found = plan(job, build_status(job), observe(job, pods), NOW)
-    assert found.status.cause is not None
-    return found.status.cause
-
-
 @pytest.mark.parametrize("end", ENDS.values(), ids=ENDS)
 @pytest.mark.parametrize("build", JOBS.values(), ids=JOBS)
 def test_four_times_the_ranks_cost_four_times_as_much(build: Callable[[int], Job], end: Callable[[Pod], Pod]) -> None:
@@ -52,5 +46,6 @@ def _count(job: Job, end: Callable[[Pod], Pod]) -> int:
 
 def test_ten_thousand_that_failed_beside_a_master_are_told() -> None:
     job = JOBS["torch"](10_000)
-    cause = judge(job, with_pod(map(failed(1, message=LOG), build_pods(job)), "master-0", succeeded()))
-    assert cause.args["more"] == 10_000 - 1 - 5
+    pods = with_pod(map(failed(1, message=LOG), build_pods(job)), "master-0", succeeded())
+    cause = plan(job, build_status(job), observe(job, pods), NOW).status.cause
+    assert cause is not None and cause.args["more"] == 10_000 - 1 - 5

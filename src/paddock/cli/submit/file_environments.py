@@ -60,11 +60,15 @@ async def prepare_environment(api: Api, needed: Needed, notify: Notify) -> str:
             return name
         # packages of `env update --add` stay
         source = read_source(existing) or source
-        try:
-            await replace_changed(api, existing, with_files(existing, read, source, now), requirements.name, notify)
+        after = with_files(existing, read, source, now)
+        if is_as_recorded(existing, after):
             return name
+        try:
+            await api.replace(ENVIRONMENTS, after)
         except Conflict:
             continue
+        _tell_changes(existing, after, requirements.name, notify)
+        return name
     raise UserError(phrase("environment {name} is being changed by somebody else: try again", name=name))
 
 
@@ -86,7 +90,7 @@ async def replace_environment(
 
 async def refresh_environments(api: Api, environments: Sequence[Manifest], notify: Notify) -> None:
     """Changes those whose requirements files have changed since. A file that is gone leaves its Environment as it is,
-    with a line. Raises `UserError` with the problems of a changed file, `ApiError`."""
+    with a line. Raises `UserError` with the problems of a changed file, what `replace_environment` raises."""
     for environment in environments:
         source, name = read_source(environment), name_of(environment)
         read = read_files_of(environment)
@@ -99,23 +103,17 @@ async def refresh_environments(api: Api, environments: Sequence[Manifest], notif
             )  # fmt: skip
             continue
         check_files(read, source)
-        await _take_changes(api, environment, read, notify)
+        await _read_again(api, name, read, source, notify)
 
 
-async def _take_changes(api: Api, environment: Manifest, read: list[Requirements], notify: Notify) -> None:
-    """Writes what the files say now. Between reading and writing its builder may have written its status."""
-    name, latest = name_of(environment), environment
-    for _ in range(_TRIES):
-        source = read_source(latest)
-        if source is None or not has_changed(latest, read):
-            return
-        after = with_files(latest, read, source, format_time(time.time()))
-        try:
-            await replace_changed(api, latest, after, Path(source.files[0]).name, notify)
-            return
-        except Conflict:
-            latest = await api.get(ENVIRONMENTS, "", name)
-    raise UserError(phrase("environment {name} is being changed by somebody else: try again", name=name))
+async def _read_again(api: Api, name: str, read: list[Requirements], source: Source, notify: Notify) -> None:
+    """Writes what the files of this Environment say now. `source`: as in the list that was read before."""
+
+    def change(latest: Manifest) -> Manifest:
+        return with_files(latest, read, read_source(latest) or source, format_time(time.time()))
+
+    before, after = await replace_environment(api, lambda: api.get(ENVIRONMENTS, "", name), change)
+    _tell_changes(before, after, Path(source.files[0]).name, notify)
 
 
 def read_files_of(environment: Mapping[str, Any]) -> list[Requirements]:
@@ -130,17 +128,13 @@ def check_files(read: list[Requirements], source: Source) -> None:
         raise UserError(*problems, phrase("nothing was submitted"))
 
 
-async def replace_changed(api: Api, before: Manifest, after: Manifest, file: str, notify: Notify) -> bool:
-    """Writes a changed Environment, with a line that says what differs; False if nothing does. Raises `Conflict`."""
-    if is_as_recorded(before, after):
-        return False
-    await api.replace(ENVIRONMENTS, after)
+def _tell_changes(before: Manifest, after: Manifest, file: str, notify: Notify) -> None:
+    """One line with what differs, if anything does."""
     changes = explain_changes(before.get("spec") or {}, after["spec"])
     if changes is not None:
         name = after["metadata"]["name"]
         notify(phrase("{file} has changed: environment {name} is rebuilt ({changes})", file=file, name=name,
                       changes=changes))  # fmt: skip
-    return True
 
 
 def read_text(file: str) -> str:
