@@ -67,6 +67,7 @@ FOUND = {
     "torch-static-cut": ["silent-for-long"],
     "torch-nccl": ["cpu-wheel-asked-for-gpu"],
     "torch-port": ["port-is-taken"],
+    "store-port": ["port-is-taken"],
     "cpu-wheel-set-device": ["cpu-wheel-asked-for-gpu"],
 }
 

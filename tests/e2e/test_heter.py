@@ -21,9 +21,11 @@ def test_the_loss_falls_and_both_kinds_of_parameters_change(cluster: Cluster) ->
     ended = cluster.paddock(*RUN, seconds=300)
     assert ended.code == 0, str(ended)
     assert "heterogeneous parameter servers are in PaddlePaddle 2.3 to 3.0 alone" in ended.err
-    for rank in ("heter-0", "heter-1"):
-        found = re.findall(rf"^{rank} +│ step (\d+)/(\d+)  loss (\d\.\d+)$", ended.out, re.MULTILINE)
-        assert float(found[-1][2]) < 0.4 < 0.6 < float(found[0][2]), str(ended)
+    found = re.findall(r"^(heter-[01]) +│ step \d+/\d+  loss (\d\.\d+)$", ended.out, re.MULTILINE)
+    # The ranks train the same parameters, each at its own speed: the first line of the slower one may be low already.
+    assert float(found[0][1]) > 0.6, str(ended)
+    assert {rank for rank, _ in found} == {"heter-0", "heter-1"}
+    assert all(float(loss) < 0.4 for loss in dict(found).values()), str(ended)
     moved = re.search(r"embedding moved by (\S+), dense layers moved by (\S+) ", ended.out)
     assert moved and min(map(float, moved.groups())) > 1, str(ended)
     right = re.search(r"held-out accuracy (\d\.\d+) \(chance (\d\.\d+)\)", ended.out)

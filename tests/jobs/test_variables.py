@@ -12,6 +12,7 @@ from jobs.samples import read_any, read_manifest
 from paddock.jobs.apis.registry import PADDLEPADDLE
 from paddock.jobs.model import Job, Settings
 from paddock.jobs.objects import pods
+from paddock.jobs.policies.ports import FIRST_PORT
 from paddock.kube.meta import Manifest, name_of
 from paddock.manifests.yaml_nodes import Document
 from paddock.node.runtime.container_env import Configs, build_environment
@@ -226,6 +227,20 @@ def test_a_directory_of_outputs_that_the_user_sets_is_kept_everywhere() -> None:
     assert laptop["PADDOCK_OUTPUT_DIR"] == "/mine"
     assert laptop["PADDOCK_CHECKPOINT_DIR"].startswith("/home/ada/outputs/")
     assert warnings_of(job) == {}
+
+
+@pytest.mark.parametrize("kind", [FLEET, MEETING, WITH_SERVERS])
+def test_where_jobs_share_a_machine_free_ports_lie_below_those_of_outgoing_connections(kind: str) -> None:
+    """The launcher chooses a port seconds before a rank binds it, and any program may connect in between."""
+    job = read_any(build_manifest(kind, []))
+    ranges = {each.get("PORT_RANGE") for each in read_environments(job, 20_000, LAPTOP).values()}
+    assert len(ranges) == 1
+    first, last = map(int, str(*ranges).split(":"))
+    assert 1024 < first < last < FIRST_PORT < 32_768
+    assert "PORT_RANGE" not in read_environments(job, 20_000)["worker-0"]
+    own = read_any(build_manifest(kind, [{"name": "PORT_RANGE", "value": "40000:40100"}]))
+    assert read_environments(own, 20_000, LAPTOP)["worker-0"]["PORT_RANGE"] == "40000:40100"
+    assert warnings_of(own) == {}
 
 
 def test_a_side_car_has_the_users_variables_alone() -> None:

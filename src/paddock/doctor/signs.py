@@ -29,6 +29,7 @@ PEER_TIMEOUT = "peer timeout"
 NO_ROUTE = "no route"
 CLOSED = "rendezvous closed"
 ADDRESS_IN_USE = "address in use"
+STORE_UNBOUND = "store unbound"
 NO_CUDA = "no cuda"
 NO_DRIVER = "no driver"
 OLD_DRIVER = "old driver"
@@ -65,6 +66,7 @@ SIGNS: dict[str, tuple[str, ...]] = {
     NO_ROUTE: ("No route to host", "Host is unreachable"),
     CLOSED: ("RendezvousClosedError",),
     ADDRESS_IN_USE: ("EADDRINUSE", "Address already in use", "address already in use"),
+    STORE_UNBOUND: ("Bind network on IP_ANY", "uv__finish_close"),
     NO_CUDA: (
         "addle is not compiled with CUDA", "Torch not compiled with CUDA enabled", "doesn't have NCCL built in",
     ),

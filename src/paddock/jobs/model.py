@@ -527,3 +527,7 @@ class Settings:
     """The resource of HorizontalPodAutoscalers; None to make none (a laptop, or a cluster without it)."""
     datasets: bool = False  # Datasets are watched, and jobs wait for those that they name (`jobs.datasets`)
     own_accounts: frozenset[Key] = frozenset()  # accounts of Paddock, which no pod has (`kube.service_accounts`)
+
+    def shares_network(self, job: Job) -> bool:
+        """Whether pods of the job share their machine's network with those of others."""
+        return self.shared_network or job.network.intranet is Intranet.HOST

@@ -57,7 +57,7 @@ def read_needs(facts: Facts) -> Needs:
     no_port = False
     # Half a gang of another operator carries no port: the missing ranks must use the default port as well.
     none_is_there = all(pod.cleared for pod in facts.gang)
-    if port is None and facts.missing and none_is_there and ports.shares_network(job, facts.settings):
+    if port is None and facts.missing and none_is_there and facts.settings.shares_network(job):
         port = ports.choose_port(job.uid, facts.status.attempt, observed.taken_ports)
         no_port = port is None
     actions = tuple(_missing_objects(facts, port))

@@ -10,7 +10,6 @@ from paddock.jobs.model import Job, Observed, Settings, Status
 from paddock.jobs.objects import observation
 from paddock.jobs.policies import lost
 from paddock.jobs.policies.lost import FORCE_AFTER, overdue
-from paddock.jobs.policies.ports import shares_network
 from paddock.jobs.waiting import read_recorded_refusal
 from paddock.kube.api import Api
 from paddock.kube.times import Moment
@@ -94,7 +93,7 @@ class Observer:
         return replace(observed, taken_ports=self.find_taken_ports(ref, job, status))
 
     def find_taken_ports(self, ref: JobRef, job: Job, status: Status) -> frozenset[int]:
-        if status.phase.terminal or not shares_network(job, self._settings):
+        if status.phase.terminal or not self._settings.shares_network(job):
             return frozenset()
         reserved = frozenset(state.port for other, state in self._states.items() if state.port and other != ref)
         return reserved | self._informers.held_ports(excluding=job.uid) | self._taken_ports()

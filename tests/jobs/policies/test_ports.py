@@ -11,7 +11,7 @@ from paddock.jobs.actions import Create, Plan
 from paddock.jobs.labels import PORT_ANNOTATION
 from paddock.jobs.model import PORTS_IN_BLOCK, Intranet, Network, Observed, Settings, Status
 from paddock.jobs.plan import plan
-from paddock.jobs.policies.ports import FIRST_PORT, LAST_PORT, choose_port, kept_port, plan_one_port, shares_network
+from paddock.jobs.policies.ports import FIRST_PORT, LAST_PORT, choose_port, kept_port, plan_one_port
 from paddock.kube.meta import PODS, annotations_of
 
 NODE_PORTS = 30_000
@@ -70,7 +70,7 @@ def test_pods_share_a_network_on_a_laptop_and_where_the_job_asks_for_the_nodes(
     intranet: Intranet, laptop: bool, shared: bool
 ) -> None:
     job = build_job(network=Network(intranet))
-    assert shares_network(job, Settings(shared_network=laptop)) is shared
+    assert Settings(shared_network=laptop).shares_network(job) is shared
 
 
 def test_two_jobs_on_the_nodes_network_get_ports_of_their_own() -> None:

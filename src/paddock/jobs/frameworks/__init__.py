@@ -93,6 +93,10 @@ class Framework(Protocol):
         """The variables that put a rank's log files into `directory`, as ranks may share a working directory."""
         ...
 
+    def build_free_ports(self) -> list[EnvVar]:
+        """The variables that say where a launcher takes free ports, on a machine whose network jobs share."""
+        ...
+
     def build_ports(self, job: Job, rank: Rank, port: int | None) -> list[Manifest]:
         """The `ports` of the container that trains. With hostNetwork they also keep two ranks with the same port off
         one node, as the scheduler counts them."""

@@ -29,7 +29,7 @@ from dataclasses import replace
 from typing import Any
 
 from paddock.jobs.frameworks import EnvVar, ExitCodes, Notice, OwnVariables, paddle_heter, paddle_rendezvous
-from paddock.jobs.frameworks.rendezvous import build_pod_ip
+from paddock.jobs.frameworks.rendezvous import build_pod_ip, build_value
 from paddock.jobs.model import PORTS_IN_BLOCK, Intranet, Job, Rank, Role
 from paddock.jobs.names import host_name
 from paddock.kube.meta import Manifest
@@ -50,6 +50,10 @@ GLOO_BY_HTTP = "3"
 PIR = "FLAGS_enable_pir_api"
 """PaddlePaddle's program representation, on by default since 3.0. Parameter servers need the older one: with PIR
 `minimize()` and `static.nn.embedding` fail (measured with 3.0.0). PaddlePaddle ignores flags that it does not know."""
+
+_FREE_PORTS = "10000:19999"
+"""Below the ports that Linux gives to outgoing connections, as PaddlePaddle's own range, 35100 to 64000, is not: where
+a connection gets the port first, the rank ends by SIGABRT (`uv__finish_close`, measured with PaddlePaddle 3.3.1)."""
 
 TRAINER_ID = "PADDLE_TRAINER_ID"
 NUMBERS = {"ps": "PADDLE_PSERVER_ID", "worker": TRAINER_ID}
@@ -186,6 +190,11 @@ def build_log_environment(directory: str) -> list[EnvVar]:
     """The directory of the launcher's logs, by default `log` in the working directory. Its files contain all
     environment variables, secrets too."""
     return [{"name": "PADDLE_LOG_DIR", "value": directory}]
+
+
+def build_free_ports() -> list[EnvVar]:
+    """`paddle.distributed.launch` chooses a port in PORT_RANGE seconds before a rank binds it."""
+    return [build_value("PORT_RANGE", _FREE_PORTS)]
 
 
 def build_ports(job: Job, rank: Rank, port: int | None) -> list[Manifest]:

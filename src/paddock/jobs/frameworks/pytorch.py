@@ -130,6 +130,10 @@ def build_log_environment(directory: str) -> list[EnvVar]:
     return []
 
 
+def build_free_ports() -> list[EnvVar]:
+    return []
+
+
 def build_ports(job: Job, rank: Rank, port: int | None) -> list[Manifest]:
     return [{"name": PORT_NAME, "containerPort": port or _port_of(job, rank.role)}]
 

@@ -247,6 +247,8 @@ def _spec(
     directory, work = output_directory(job, settings), working_directory(job, settings)
     if is_substituting(job, settings):
         container = _with_variables(container, FRAMEWORKS[job.framework].build_substituting(job))
+    if settings.shares_network(job):
+        container = _with_variables(container, FRAMEWORKS[job.framework].build_free_ports())
     containers[main] = _trained(job, rank, attempt, port, directory, container, config_map)
     if directory is not None:
         _add_volume(spec, OUTPUT_VOLUME, directory, "DirectoryOrCreate")

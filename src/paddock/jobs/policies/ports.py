@@ -10,7 +10,7 @@ import zlib
 from collections.abc import Sequence
 
 from paddock.jobs import causes
-from paddock.jobs.model import PORTS_IN_BLOCK, Intranet, Job, Pod, Settings, Status
+from paddock.jobs.model import PORTS_IN_BLOCK, Pod, Status
 from paddock.jobs.policies.verdict import Verdict, plan_new_gang
 
 # Blocks lie below Kubernetes' node ports (30000 to 32767) and Linux' range of ephemeral ports (32768 to 60999), and
@@ -19,10 +19,6 @@ FIRST_PORT = 20_000
 LAST_PORT = 29_999
 
 _BLOCKS = (LAST_PORT + 1 - FIRST_PORT) // PORTS_IN_BLOCK
-
-
-def shares_network(job: Job, settings: Settings) -> bool:
-    return settings.shared_network or job.network.intranet is Intranet.HOST
 
 
 def choose_port(uid: str, attempt: int, taken: frozenset[int]) -> int | None:
