@@ -188,17 +188,18 @@ def _check_store(case: Case) -> Iterator[Finding]:
 
 
 def _check_address_in_use(case: Case) -> Iterator[Finding]:
-    if found := case.find(signs.ADDRESS_IN_USE) or case.find(signs.STORE_UNBOUND):
-        text = found[0][2].text
+    told = case.find(signs.ADDRESS_IN_USE)
+    if found := told or case.find(signs.STORE_UNBOUND):
         yield Finding(
             "port-is-taken",
             Severity.WRONG,
             place_all(found),
-            phrase("a port is taken by another program: PaddlePaddle's store of the ranks could not bind it")
-            if not case.find(signs.ADDRESS_IN_USE)
-            else phrase(
-                "a port is taken by another program: {said}", said=Foreign(text.rpartition("Error: ")[2][:200])
-            ),
+            phrase(
+                "a port is taken by another program: {said}",
+                said=Foreign(told[0][2].text.rpartition("Error: ")[2][:200]),
+            )
+            if told
+            else phrase("a port is taken by another program: PaddlePaddle's store of the ranks could not bind it"),
             phrase("two jobs with one port on one machine fail, or meet each other"),
             phrase("end the other program, or take another port"),
             "ss -ltnp",

@@ -61,7 +61,7 @@ PADDLE: Mapping[str, str] = {
     "PADDLE_TRAINERS, PADDLE_TRAINERS_NUM": "The hosts of the workers, and their number.",
     "PADDLE_WITH_GLOO, PADDLE_GLOO_RENDEZVOUS, PADDLE_GLOO_HTTP_ENDPOINT": "Gloo, where `withGloo` asks for it.",
     "PADDLE_LOG_DIR": "On a laptop: where the launcher writes its logs.",
-    "PORT_RANGE": "On a laptop, and with hostNetwork: where the launcher takes free ports, 10000 to 19999.",
+    "PORT_RANGE": "On a laptop, and with `intranet: Host`: where the launcher takes free ports, 10000 to 19999.",
     "FLAGS_enable_pir_api": "`0` beside parameter servers, which need the older representation of programs.",
     "PADDLE_MASTER": "Of kubeflow.org: where ranks meet, the first worker.",
     "PADDLE_NNODES, PADDLE_RANK, PADDLE_JOB_ID": (
