@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from e2e.commands import until
 from paddock.app import home as homes
 from paddock.app.home import Home, HomeError, Lock, Running, read_home
 
@@ -73,6 +76,33 @@ def test_the_record_of_a_killed_cluster_is_not_a_running_cluster(home: Home) -> 
     assert homes.find_running(home) == replace(RUNNING, pid=os.getpid())
     lock.release()
     assert homes.find_running(home) is None
+
+
+ENDING = """
+import ctypes, sys, threading, time
+from pathlib import Path
+from paddock.app.home import Home, Lock
+lock = Lock(Home(Path(sys.argv[1]), Path(sys.argv[1])))
+assert lock.acquire()
+lock.write_pid()
+threading.Thread(target=time.sleep, args=(60,)).start()
+sys.stdout.write("ready")
+sys.stdout.flush()
+ctypes.CDLL(None).pthread_exit(None)
+"""
+
+
+def test_a_killed_cluster_whose_threads_have_yet_to_end_is_not_a_running_cluster(home: Home) -> None:
+    """The lock is free with the last thread; the server answers nobody before that."""
+    with subprocess.Popen([sys.executable, "-c", ENDING, str(home.root)], stdout=subprocess.PIPE) as process:
+        try:
+            assert process.stdout is not None and process.stdout.read(5) == b"ready"
+            homes.write_running(home, replace(RUNNING, pid=process.pid))
+            until("the end of the first thread", lambda: homes.find_running(home) is None)
+            assert homes.is_up(home)
+        finally:
+            process.kill()
+    assert not homes.is_up(home)
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"pid": 1}', '{"pid": 1, "unknown": 2}'])

@@ -193,9 +193,21 @@ def find_running(home: Home) -> Running | None:
         return None
     try:
         # After a kill the next cluster holds the lock while the old record is still there: the process ids differ.
-        return running if home.lock.read_text() == str(running.pid) else None
+        serves = home.lock.read_text() == str(running.pid)
     except OSError:
         return None
+    return running if serves and not _is_ending(running.pid) else None
+
+
+def _is_ending(pid: int) -> bool:
+    """Whether the process was killed, and some of its threads have yet to end: only with the last one the lock is
+    free, up to 0.1 s later on a busy machine."""
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except (OSError, IndexError):
+        # A process of another PID namespace, which cannot be looked at, still holds the lock.
+        return False
+    return state in "ZX"
 
 
 def write_running(home: Home, running: Running) -> None:
