@@ -5,13 +5,18 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
+import psutil
 import pytest
 
 from e2e.commands import until
 from paddock.app import home as homes
+from paddock.app import launch
 from paddock.app.home import Home, HomeError, Lock, Running, read_home
 
 RUNNING = Running(1, "https://127.0.0.1:6443", 1.5, "0.1.0", "2 CPUs", "none")
@@ -92,17 +97,35 @@ ctypes.CDLL(None).pthread_exit(None)
 """
 
 
-def test_a_killed_cluster_whose_threads_have_yet_to_end_is_not_a_running_cluster(home: Home) -> None:
-    """The lock is free with the last thread; the server answers nobody before that."""
+@contextmanager
+def ending(home: Home) -> Iterator[subprocess.Popen[bytes]]:
+    """A cluster's process whose first thread has ended: the lock is free with its last one."""
     with subprocess.Popen([sys.executable, "-c", ENDING, str(home.root)], stdout=subprocess.PIPE) as process:
         try:
             assert process.stdout is not None and process.stdout.read(5) == b"ready"
             homes.write_running(home, replace(RUNNING, pid=process.pid))
-            until("the end of the first thread", lambda: homes.find_running(home) is None)
-            assert homes.is_up(home)
+            until("the end of the first thread", lambda: psutil.Process(process.pid).status() == psutil.STATUS_ZOMBIE)
+            yield process
         finally:
             process.kill()
+
+
+def test_a_killed_cluster_whose_threads_have_yet_to_end_is_not_a_running_cluster(home: Home) -> None:
+    """The server answers nobody any more."""
+    with ending(home):
+        assert homes.find_running(home) is None
+        assert homes.is_up(home)
     assert not homes.is_up(home)
+
+
+def test_a_killed_cluster_whose_threads_have_yet_to_end_was_not_up_for_who_stops_it(home: Home) -> None:
+    """What it left behind is ended once its lock is free."""
+    home.node.mkdir()
+    with ending(home) as process:
+        threading.Timer(0.3, process.kill).start()
+        assert launch.stop(home) == launch.Stopped(was_up=False, leftovers=0)
+        assert not homes.is_up(home)
+    assert homes.read_running(home) is None
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"pid": 1}', '{"pid": 1, "unknown": 2}'])

@@ -159,18 +159,17 @@ class Stopped:
 def stop(home: homes.Home) -> Stopped:
     """Ends the cluster and all processes it started. Raises `StopError`."""
     home.pinned.unlink(missing_ok=True)
-    was_up = homes.is_up(home)
-    if was_up:
-        _stop_process(home)
+    was_up = homes.is_up(home) and _stop_process(home)
     return Stopped(was_up, _end_leftovers(home))
 
 
-def _stop_process(home: homes.Home) -> None:
+def _stop_process(home: homes.Home) -> bool:
+    """Whether a cluster was running. The one that holds the lock may have ended by itself meanwhile, or have been
+    killed, with threads that have yet to end."""
     deadline = time.monotonic() + STOP_SECONDS
     running = _wait_until_ready(home, time.monotonic())
-    # The cluster may have ended by itself meanwhile.
     if running is None:
-        return
+        return False
     with suppress(ProcessLookupError):
         os.kill(running.pid, signal.SIGTERM)
     while homes.is_up(home):
@@ -182,6 +181,7 @@ def _stop_process(home: homes.Home) -> None:
                 )
             )  # fmt: skip
         time.sleep(0.03)
+    return True
 
 
 def _end_leftovers(home: homes.Home) -> int:
