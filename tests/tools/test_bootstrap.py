@@ -302,7 +302,9 @@ def test_a_page_that_is_no_index_ends_the_set_up_with_2(clone: Path, portal: str
     process = _start(clone, PIP_INDEX_URL=f"http://me:secret@{portal}/simple")
     said = process.communicate(timeout=180)[1].splitlines()
     assert process.returncode == 2
-    assert said[-1].startswith(f"{portal} answers, but not as a package index: if this network asks for a login")
+    # a busy machine's pip may not have waited for the first answer
+    whole = said[-1].replace(", after 2 tries", "")
+    assert whole.startswith(f"{portal} answers, but not as a package index: if this network asks for a login")
     assert said[-1].endswith(f"{clone}/.venv/setup.log)")
     assert "secret" not in (clone / ".venv" / "setup.log").read_text()
     assert not (clone / ".venv" / READY.stamp).exists()
