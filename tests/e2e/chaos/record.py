@@ -92,11 +92,13 @@ def assert_it_goes_on(lines: list[str]) -> None:
 
 def assert_it_falls(losses: list[tuple[int, float]]) -> None:
     """By the medians of the run's quarters: none is above the one before by more than the noise of the data, and the
-    last is below half of the first loss. A slow machine's run ends where a quarter falls by less than the noise."""
+    last is below the first one, and below half of the first loss. Undisturbed, the loss is level from 5,000 samples to
+    20,000, where a slow machine's run may end: a quarter rises there by 0.004 at most."""
     values = [loss for _, loss in sorted(dict(losses).items())]
     quarter = len(values) // 4
     assert quarter >= 3, f"{len(values)} checkpoints are too few to see a trend"
     medians = [median(values[begin : begin + quarter]) for begin in range(0, 4 * quarter, quarter)]
-    noise = 0.02
+    noise = 0.01
     falls = all(later < earlier + noise for earlier, later in pairwise(medians))
-    assert falls and medians[-1] < values[0] / 2, f"the loss does not fall from {values[0]}: {medians}"
+    low = medians[-1] < min(medians[0], values[0] / 2)
+    assert falls and low, f"the loss does not fall from {values[0]}: {medians}"
