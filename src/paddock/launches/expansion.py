@@ -1,0 +1,270 @@
+"""The words of a command, from its nodes and what stands between them. Pure.
+
+A node is one piece of a word; the letters between two nodes are read here, as the grammar loses some of them: a lone
+`-` before `<<`, `\\ ` behind a quote.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from paddock.launches.grammar import Source
+from paddock.launches.state import State, Value
+from paddock.launches.words import Piece, Unknown, Word, join_pieces, split_pieces
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+_EXPANDED = frozenset({"simple_expansion", "expansion", "command_substitution", "arithmetic_expansion"})
+_SUBSTITUTIONS = ("command_substitution", "process_substitution")
+_PLAIN = frozenset({"word", "number", "variable_name", "file_descriptor", "test_operator", "special_variable_name"})
+_VARIABLE = re.compile(
+    r"\$(?:\{(?P<mark>[#!]?)(?P<long>\w+|[@*?$!#-])(?P<index>\[[^\]]*\])?.*\}|(?P<short>\w+|.))", re.DOTALL
+)
+_PATTERN = re.compile(r"(?<!\\)(?:[*?\[]|\{[^{}]*(?:,|\.\.)[^{}]*\})")
+_DEFAULTS = (":-", "-", ":=", "=")
+_REQUIRED = (":?", "?")
+_ANSI = {"n": "\n", "t": "\t", "r": "\r", "e": "\x1b", "a": "\a", "b": "\b", "f": "\f", "v": "\v"}
+
+
+class _Words:
+    """Words as they are put together."""
+
+    def __init__(self, line: int) -> None:
+        self.found: list[Word] = []
+        self.line = line
+        self._pieces: list[Piece] | None = None
+        self._splits = False
+
+    def add(self, word: Word) -> None:
+        self._pieces = [*(self._pieces or ()), *word.pieces]
+        self._splits = self._splits or word.splits
+
+    def add_several(self, words: Sequence[Word]) -> None:
+        """What a shell splits: the first belongs to the word before it, the last to the one behind it."""
+        for place, word in enumerate(words):
+            if place:
+                self.close()
+            self.add(word)
+
+    def close(self) -> None:
+        if self._pieces is not None:
+            self.found.append(Word(join_pieces(self._pieces), self.line, self._splits))
+        self._pieces, self._splits = None, False
+
+    def add_gap(self, text: str) -> None:
+        """What stands between two nodes."""
+        for found in re.finditer(r"\\\n|\\(.)|([ \t\r\n]+)|(.)", text, re.DOTALL):
+            if found[2]:
+                self.close()
+            elif letter := found[1] or found[3]:
+                self.add(Word((letter,)))
+
+
+class Expander:
+    """Reads words in a state. `run_inside` reads the commands of a substitution."""
+
+    def __init__(self, run_inside: Callable[[Source, Node, State], None]) -> None:
+        self._run_inside = run_inside
+
+    def read_words(self, source: Source, nodes: Sequence[Node], state: State, start: int, end: int) -> list[Word]:
+        """The words between two places, in bytes."""
+        words = _Words(source.line_at(start))
+        for node in nodes:
+            words.add_gap(source.text(start, node.start_byte))
+            words.line = source.line(node)
+            words.add_several(self._expand(source, node, state))
+            start = node.end_byte
+        words.add_gap(source.text(start, end))
+        words.close()
+        return words.found
+
+    def read_value(self, source: Source, node: Node | None, state: State) -> Value:
+        """The right side of an assignment, which no shell splits."""
+        if node is None:
+            return Word()
+        if node.type == "array":
+            inside = [each for each in node.children if each.is_named and each.type != "comment"]
+            return tuple(self.read_words(source, inside, state, node.start_byte + 1, node.end_byte - 1))
+        return Word(join_pieces(self._read_pieces(source, node, state)), source.line(node))
+
+    def read_text(self, source: Source, node: Node, state: State) -> Word:
+        """The text of a here-document."""
+        return Word(join_pieces(self._read_inside(source, node, state, node.children, "\\$`")), source.line(node))
+
+    def _expand(self, source: Source, node: Node, state: State) -> list[Word]:
+        """What a node becomes, as a word or several, or none."""
+        typed, line = source.of(node), source.line(node)
+        if node.type in ("concatenation", "command_name"):
+            inside = node.children or [node]
+            if inside == [node]:
+                return [Word(join_pieces(self._read_pieces(source, node, state)), line)]
+            return self._expand_joined(source, inside, state, node)
+        if node.type in ("simple_expansion", "expansion"):
+            return self._expand_variable(source, node, state)
+        if node.type == "string" and (several := self._expand_all(source, node, state)) is not None:
+            return several
+        if node.type == "command_substitution" or _is_pattern(node, typed):
+            self._read_pieces(source, node, state)
+            return [Word((Unknown(typed),), line, splits=True)]
+        return [Word(join_pieces(self._read_pieces(source, node, state)), line)]
+
+    def _expand_joined(self, source: Source, nodes: Sequence[Node], state: State, whole: Node) -> list[Word]:
+        if _PATTERN.search(_cover(source, nodes, whole)):
+            return [Word((Unknown(source.of(whole)),), source.line(whole), splits=True)]
+        words = _Words(source.line(whole))
+        start = whole.start_byte
+        for node in nodes:
+            words.add_gap(source.text(start, node.start_byte))
+            words.add_several(self._expand(source, node, state))
+            start = node.end_byte
+        words.close()
+        return words.found
+
+    def _expand_variable(self, source: Source, node: Node, state: State) -> list[Word]:
+        typed, line = source.of(node), source.line(node)
+        name, index = read_name(typed)
+        if name in ("@", "*"):
+            return _list_arguments(typed, state, line)
+        value = state.variables.get(name)
+        if isinstance(value, tuple) and index in ("[@]", "[*]"):
+            return [replace(each, line=line) for each in value]
+        return list(split_pieces(self._read_variable(source, node, state), line))
+
+    def _expand_all(self, source: Source, node: Node, state: State) -> list[Word] | None:
+        """`"$@"` and `"${NAMES[@]}"`, which become a word for each; None for another text in quotes."""
+        inside = [each for each in node.children if each.type in ("simple_expansion", "expansion")]
+        if len(inside) != 1 or len(source.of(inside[0])) != len(source.of(node)) - 2:
+            return None
+        typed, line = source.of(node), source.line(node)
+        name, index = read_name(source.of(inside[0]))
+        if name == "@":
+            return _list_arguments(typed, state, line)
+        if index != "[@]":
+            return None
+        value = state.variables.get(name)
+        if isinstance(value, tuple):
+            return [replace(each, line=line) for each in value]
+        return [Word((Unknown(typed),), line, splits=True)]
+
+    def _read_pieces(self, source: Source, node: Node, state: State) -> list[Piece]:
+        """The pieces of a node that stays one word."""
+        typed = source.of(node)
+        if node.type == "raw_string":
+            return [typed[1:-1]]
+        if node.type == "ansi_c_string":
+            return [re.sub(r"\\(.)", lambda found: _ANSI.get(found[1], found[1]), typed[2:-1], flags=re.DOTALL)]
+        if node.type == "translated_string":
+            return self._read_pieces(source, node.children[-1], state)
+        if node.type == "string":
+            return self._read_inside(source, node, state, node.children, '\\$`"', 1)
+        if node.type in ("simple_expansion", "expansion"):
+            return self._read_variable(source, node, state)
+        if node.type in ("concatenation", "command_name") and node.children:
+            return self._read_inside(source, node, state, node.children, None)
+        if node.type in _PLAIN or node.type == "command_name":
+            return self._read_inside(source, node, state, node.children, None)
+        if node.type in _SUBSTITUTIONS:
+            self._run_inside(source, node, state)
+        return [Unknown(typed)]
+
+    def _read_inside(
+        self, source: Source, node: Node, state: State, nodes: Sequence[Node], escapes: str | None, cut: int = 0
+    ) -> list[Piece]:
+        """A text with what is expanded in it. `escapes`: the letters from which a backslash takes their meaning; None
+        for all. `cut`: how many letters its quotes have."""
+        pieces: list[Piece] = []
+        place = node.start_byte + cut
+        for each in nodes:
+            if each.type in _EXPANDED or (escapes is None and each.is_named):
+                pieces += [_unescape(source.text(place, each.start_byte), escapes)]
+                pieces += self._read_pieces(source, each, state)
+                place = each.end_byte
+        return [*pieces, _unescape(source.text(place, node.end_byte - cut), escapes)]
+
+    def _read_variable(self, source: Source, node: Node, state: State) -> list[Piece]:
+        typed = source.of(node)
+        name, index = read_name(typed)
+        operator = next((each for each in node.children[1:] if not each.is_named and each.type not in "}[]"), None)
+        value = _find_value(name, index, state)
+        if operator is None:
+            return list(value.pieces) if value is not None else [Unknown(typed)]
+        behind = [each for each in node.children if each.start_byte >= operator.end_byte and each.is_named]
+        default = Word(join_pieces(self._read_default(source, node, operator, behind, state)))
+        if operator.type in _DEFAULTS:
+            is_empty = name in state.unset or (value is not None and value.text == "" and operator.type[0] == ":")
+            if is_empty:
+                return list(default.pieces)
+            return (
+                list(value.pieces) if value is not None and value.text is not None else [Unknown(typed, default.usual)]
+            )
+        if operator.type in _REQUIRED and value is not None:
+            return list(value.pieces)
+        return [Unknown(typed)]
+
+    def _read_default(
+        self, source: Source, node: Node, operator: Node, nodes: Sequence[Node], state: State
+    ) -> list[Piece]:
+        """The `y` of `${x:-y}`."""
+        pieces: list[Piece] = []
+        place = operator.end_byte
+        for each in nodes:
+            pieces += [_unescape(source.text(place, each.start_byte), None), *self._read_pieces(source, each, state)]
+            place = each.end_byte
+        return [*pieces, _unescape(source.text(place, node.end_byte - 1), None)]
+
+
+def read_name(typed: str) -> tuple[str, str]:
+    """`${HOSTS[0]}` -> HOSTS and [0]."""
+    found = _VARIABLE.fullmatch(typed)
+    if found is None:
+        return "", ""
+    if found["mark"] and found["long"]:
+        return "", ""  # the length of a text, or a name in a variable
+    return found["long"] or found["short"] or "", found["index"] or ""
+
+
+def _find_value(name: str, index: str, state: State) -> Word | None:
+    """What is known of a variable or an argument; None where nothing is."""
+    if name.isdecimal() and name != "0" and state.arguments is not None:
+        place = int(name) - 1
+        return state.arguments[place] if place < len(state.arguments) else Word()
+    if not name:
+        return None
+    value = state.variables.get(name)
+    if isinstance(value, tuple):
+        number = index.strip("[]") or "0"
+        return value[int(number)] if number.isdecimal() and int(number) < len(value) else None
+    return None if index and index != "[0]" else value
+
+
+def _list_arguments(typed: str, state: State, line: int) -> list[Word]:
+    if state.arguments is None:
+        return [Word((Unknown(typed),), line, splits=True)]
+    return [replace(each, line=line) for each in state.arguments]
+
+
+def _is_pattern(node: Node, typed: str) -> bool:
+    """Whether files may take its place, or `{0..3}` becomes several words."""
+    return node.type in ("brace_expression", "extglob_pattern") or (
+        node.type == "word" and _PATTERN.search(typed) is not None
+    )
+
+
+def _cover(source: Source, nodes: Sequence[Node], whole: Node) -> str:
+    """The text of joined nodes, without what stands in quotes."""
+    plain: Iterator[str] = (source.of(each) for each in nodes if each.type in ("word", "brace_expression"))
+    return "".join(plain)
+
+
+def _unescape(text: str, escapes: str | None) -> str:
+    """Without the backslashes of a shell, and the ends of lines behind them."""
+
+    def replaced(found: re.Match[str]) -> str:
+        letter = found[1]
+        return "" if letter == "\n" else letter if escapes is None or letter in escapes else found[0]
+
+    return re.sub(r"\\(.)", replaced, text, flags=re.DOTALL)

@@ -1,0 +1,331 @@
+"""A simple command -> what it starts: its wrappers, its launcher with options, the program and its arguments. Pure."""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from paddock.launches.launchers import BY_MODULE, BY_PROGRAM, OLD_PADDLE, PADDLE, Launcher, Means, OptionSpec
+from paddock.launches.programs import Kind, Program, is_python, is_shell, read_program
+from paddock.launches.shell import Command, Redirection
+from paddock.launches.words import Unknown, Word, build_word
+from paddock.launches.wrappers import BY_NAME, MODULES, WrapperSpec
+
+_TWO_VALUES = frozenset({"--mca", "-mca", "--gmca", "-genv", "-env", "--prtemca"})
+"""Options of mpirun with two values."""
+_MODULE_FLAGS = (Means.MODULE, Means.PROGRAM)
+
+
+@dataclass(frozen=True, slots=True)
+class Wrapper:
+    """What stands before a program: `timeout 60`, `docker run --rm IMAGE`."""
+
+    spec: WrapperSpec
+    words: tuple[Word, ...]
+    """Its own, with its options."""
+
+    @property
+    def image(self) -> Word | None:
+        return self.words[-1] if self.spec.image else None
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """An option of a launcher, as it was typed."""
+
+    name: str
+    """As the launcher's table has it; as typed without dashes where that has none. Empty for a word that may be
+    options."""
+    value: Word | None
+    """None for a flag, and where none follows."""
+    words: tuple[Word, ...]
+    """One, or two where the value stands behind a blank."""
+    spec: OptionSpec | None = None
+    """None for an option that the launcher does not know."""
+
+    @property
+    def text(self) -> str | None:
+        """The value; None where it is not known. Empty without one."""
+        return "" if self.value is None else self.value.text
+
+    @property
+    def typed(self) -> str:
+        return " ".join(word.typed for word in self.words)
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """What a command starts."""
+
+    program: Program
+    arguments: tuple[Word, ...] = ()
+    wrappers: tuple[Wrapper, ...] = ()
+    launcher: Launcher | None = None
+    before: tuple[Word, ...] = ()
+    """The words of the launcher itself: `python -u -m torch.distributed.run`."""
+    options: tuple[Option, ...] = ()
+    stray: Option | None = None
+    """The option whose value PaddlePaddle's launcher takes for the program, as it does not know the option."""
+    command: Command = field(default_factory=lambda: Command((), 0))
+    """The simple command that it was read from: its line, environment and redirections."""
+    starts: str = ""
+    """A launcher that a command of an unknown program names in its words: it may start it."""
+
+    @property
+    def line(self) -> int:
+        return self.command.line
+
+    @property
+    def environment(self) -> Mapping[str, Word]:
+        return self.command.environment
+
+    @property
+    def redirections(self) -> tuple[Redirection, ...]:
+        return self.command.redirections
+
+    @property
+    def is_open(self) -> bool:
+        """Whether a word may hold options that nobody knows yet: `$ARGS`."""
+        return any(not option.name for option in self.options)
+
+    def find(self, means: Means) -> Option | None:
+        """The last option that says this, as the last one counts."""
+        found = [each for each in self.options if each.spec is not None and each.spec.means is means]
+        return found[-1] if found else None
+
+    def named(self, name: str) -> Option | None:
+        found = [each for each in self.options if each.name == name]
+        return found[-1] if found else None
+
+    def text(self, means: Means) -> str | None:
+        """The value of an option; empty without the option, None where the value is not known."""
+        option = self.find(means)
+        return "" if option is None else option.text
+
+    @property
+    def elsewhere(self) -> bool:
+        """Whether it runs on another machine, or in a container."""
+        return any(each.spec.elsewhere for each in self.wrappers)
+
+
+def read_command(command: Command) -> Launch:
+    """What a simple command starts. Texts for a shell are not read here (`reading`)."""
+    wrappers: list[Wrapper] = []
+    words: Sequence[Word] = command.words
+    assigned: dict[str, Word] = {}
+    while (found := _unwrap(words)) is not None:
+        wrapper, words, more = found
+        wrappers.append(wrapper)
+        assigned |= more
+        if wrapper.spec.as_text:
+            break
+    if assigned:
+        command = replace(command, environment={**command.environment, **assigned})
+    if not words:
+        return Launch(Program(), wrappers=tuple(wrappers), command=command)
+    if wrappers and wrappers[-1].spec.as_text:
+        text = Word(tuple(piece for word in words for piece in (*word.pieces, " ")), words[0].line)
+        return Launch(Program(Kind.SHELL, text, shell_name="sh"), wrappers=tuple(wrappers), command=command)
+    launch = _read_launched(words, command)
+    return replace(launch, wrappers=(*wrappers, *launch.wrappers))
+
+
+def _unwrap(words: Sequence[Word]) -> tuple[Wrapper, Sequence[Word], dict[str, Word]] | None:
+    """The first wrapper, the command behind it, and the variables that it sets; None where there is none."""
+    name = posixpath.basename((words[0].text or "") if words else "")
+    for spec in BY_NAME.get(name, ()):
+        verbs = 1 if spec.verbs else 0
+        if verbs and (len(words) < 2 or words[1].text not in spec.verbs):
+            continue
+        return _cut(spec, words, 1 + verbs)
+    if words and is_python(words[0].text or ""):
+        program = read_program(words)
+        if program.module in MODULES:
+            spec = MODULES[program.module]
+            place = program.length
+            verbs = 1 if spec.verbs and place < len(words) and words[place].text in spec.verbs else 0
+            return _cut(spec, words, place + verbs, words[0])
+    return None
+
+
+def _cut(
+    spec: WrapperSpec, words: Sequence[Word], place: int, python: Word | None = None
+) -> tuple[Wrapper, Sequence[Word], dict[str, Word]]:
+    assigned: dict[str, Word] = {}
+    operands = spec.operands
+    while place < len(words):
+        word = words[place]
+        typed = word.typed
+        if typed == "--":
+            place += 1
+            break
+        if spec.as_python and typed in ("-m", "-c"):
+            break
+        if typed.startswith("-") and len(typed) > 1:
+            place += 2 if typed in spec.values else 1
+        elif spec.assigns and _is_assignment(word):
+            name, _, value = word.partition("=")
+            assigned[name.typed] = value
+            place += 1
+        elif operands and word.text is not None:
+            operands, place = operands - 1, place + 1
+            if spec.image:
+                break
+        elif operands:
+            operands, place = operands - 1, place + 1
+        else:
+            break
+    rest: Sequence[Word] = words[place:]
+    if spec.elsewhere and rest and rest[0].text == "--":
+        rest = rest[1:]
+    if spec.as_python or (spec.runs_files and rest and (rest[0].text or "").endswith(".py")):
+        rest = [python or build_word("python"), *rest] if rest else rest
+    return Wrapper(spec, tuple(words[:place])), rest, assigned
+
+
+def _is_assignment(word: Word) -> bool:
+    name, found, _ = word.partition("=")
+    return found and (name.text or "").isidentifier()
+
+
+def _read_launched(words: Sequence[Word], command: Command) -> Launch:
+    """A command without wrappers."""
+    found = _find_launcher(words)
+    if found is not None:
+        launcher, place = found
+        return _read_launcher(launcher, words, place, command)
+    program = read_program(words)
+    starts = "" if program.kind is not Kind.PROGRAM and program.kind is not Kind.UNKNOWN else _find_named(words)
+    return Launch(program, tuple(words[program.length :]), command=command, starts=starts)
+
+
+def _find_launcher(words: Sequence[Word]) -> tuple[Launcher, int] | None:
+    """The launcher that the first words start, and how many they are."""
+    first = words[0].text or ""
+    launcher = BY_PROGRAM.get(posixpath.basename(first))
+    if launcher is not None:
+        place = 1
+        while launcher.verbs and place < len(words) and words[place].text in launcher.verbs:
+            place += 1
+        return (launcher, place) if place > 1 or not launcher.verbs else None
+    if is_python(first):
+        program = read_program(words)
+        launcher = BY_MODULE.get(program.module)
+        if launcher is not None:
+            place = program.length
+            while launcher.verbs and place < len(words) and words[place].text in launcher.verbs:
+                place += 1
+            return launcher, place
+    return None
+
+
+def _find_named(words: Sequence[Word]) -> str:
+    """A launcher among the words of a program that nobody knows."""
+    for before, word in zip(["", *(each.typed for each in words)], words, strict=False):
+        text = word.text or ""
+        name = posixpath.basename(text)
+        if name in BY_PROGRAM and word is not words[0]:
+            return name
+        if before == "-m" and text in BY_MODULE:
+            return text
+    return ""
+
+
+def _read_launcher(launcher: Launcher, words: Sequence[Word], place: int, command: Command) -> Launch:
+    before, rest = tuple(words[:place]), words[place:]
+    options, taken, stray = _read_options(launcher, rest)
+    made = Launch(Program(), launcher=launcher, before=before, options=options, stray=stray, command=command)
+    left = rest[taken:]
+    if not left:
+        return made
+    if launcher.takes_command:
+        inner = read_command(replace(command, words=tuple(left)))
+        if inner.launcher is not None or inner.program.kind is Kind.SHELL:
+            own = Wrapper(WrapperSpec(launcher.name), tuple(words[: place + taken]))
+            return replace(inner, wrappers=(own, *inner.wrappers))
+        return replace(made, program=inner.program, arguments=inner.arguments, wrappers=inner.wrappers)
+    flags = {option.spec.means for option in options if option.spec is not None}
+    program = Program(_kind_of(left[0], flags), left[0], length=1)
+    return replace(made, program=program, arguments=tuple(left[1:]))
+
+
+def _kind_of(word: Word, flags: set[Means]) -> Kind:
+    if word.usual is None:
+        return Kind.UNKNOWN
+    if Means.MODULE in flags:
+        return Kind.MODULE
+    if Means.PROGRAM in flags or not (word.usual or "").endswith(".py"):
+        return Kind.PROGRAM
+    return Kind.SCRIPT
+
+
+def _read_options(launcher: Launcher, words: Sequence[Word]) -> tuple[tuple[Option, ...], int, Option | None]:
+    """The options before the program, how many words they take, and a stray one."""
+    found: list[Option] = []
+    place = 0
+    while place < len(words):
+        word = words[place]
+        if not word.beginning.startswith("-"):
+            if word.beginning or not _may_be_options(launcher, word, words[place + 1 :]):
+                break
+            found.append(Option("", None, (word,)))
+            place += 1
+            continue
+        option, stray = _read_option(launcher, word, words[place + 1 :])
+        found.append(option)
+        if stray:
+            return tuple(found), place + 1, option
+        place += len(option.words)
+    return tuple(found), place, None
+
+
+def _may_be_options(launcher: Launcher, word: Word, later: Sequence[Word]) -> bool:
+    """Whether a word of which nothing is known stands before the program: an option or a Python file comes later."""
+    if (word.usual or "").endswith(".py"):
+        return False
+    if not any(isinstance(piece, Unknown) for piece in word.pieces):
+        return False
+    return any(
+        each.beginning.endswith(".py") or launcher.find(each.beginning.partition("=")[0]) is not None for each in later
+    )
+
+
+def _read_option(launcher: Launcher, word: Word, later: Sequence[Word]) -> tuple[Option, bool]:
+    name, joined, value = word.partition("=")
+    typed = name.typed
+    spec = _find_spec(launcher, typed)
+    known = spec.name if spec is not None else typed.lstrip("-")
+    if joined or (spec is not None and spec.is_flag):
+        return Option(known, value if joined else None, (word,), spec), False
+    if typed in _TWO_VALUES and launcher.takes_command:
+        return Option(known, later[0] if later else None, (word, *later[:2]), spec), False
+    if spec is not None:
+        return Option(spec.name, later[0] if later else None, (word, *later[:1]), spec), False
+    following = later[0] if later else None
+    takes = following is not None and not following.beginning.startswith("-") and not _is_program(following)
+    if not takes:
+        return Option(known, None, (word,)), False
+    # argparse, and so PaddlePaddle's launcher, takes the word behind an option that it does not know for the program
+    if launcher.family == "paddle":
+        return Option(known, following, (word,)), following is not None and following.text is not None
+    return Option(known, following, (word, *later[:1])), False
+
+
+def _find_spec(launcher: Launcher, typed: str) -> OptionSpec | None:
+    found = launcher.find(typed)
+    if found is None and launcher.family == "paddle":
+        other = OLD_PADDLE if launcher is PADDLE else PADDLE
+        found = other.find(typed)
+    return found
+
+
+def _is_program(word: Word) -> bool:
+    return (word.usual or word.typed).endswith(".py") or is_python(word.text or "") or is_shell(word.text or "")
+
+
+def list_variables(launch: Launch) -> Iterator[tuple[Option, str]]:
+    """Options of the launcher for which a variable is set too, each with the variable's name."""
+    for option in launch.options:
+        if option.spec is not None and option.spec.variable in launch.environment:
+            yield option, option.spec.variable

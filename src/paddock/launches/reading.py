@@ -1,0 +1,183 @@
+"""A text, a command line or a container -> the launches in it, and what is named and was not read. Pure.
+
+Texts within the command are followed: `bash -c "…"`, `ssh host "…"`, a here-document for a shell, `bash run.sh` where
+the caller can read the file. All of one reading has one budget (`shell`): beyond it, what is left is unknown.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from paddock.launches.launch import Launch, Wrapper, read_command
+from paddock.launches.programs import Kind
+from paddock.launches.shell import Command, ShellReader, Unread
+from paddock.launches.state import State
+from paddock.launches.words import Unknown, Word, build_word, read_argument
+
+MOST_LAUNCHES = 500
+"""Commands of one reading."""
+_SHEBANG = re.compile(r"#!\s*\S*?/?(?:env\s+(?:-S\s+)?)?(?:ba|da|z|k|a)?sh\b")
+_OTHER_SHELLS = (".fish", ".ps1", ".bat", ".cmd", ".csh", ".tcsh")
+
+ReadFile = Callable[[str], str | None]
+"""The text of a file that a command names, by its path as typed; None where it is not there or not known."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What was read."""
+
+    launches: tuple[Launch, ...] = ()
+    """In the order in which they would run, also those without a launcher."""
+    unread: tuple[Unread, ...] = ()
+    whole: bool = True
+    """False where something was beyond the budget: nothing may be concluded from what is absent."""
+
+    @property
+    def distributed(self) -> tuple[Launch, ...]:
+        """Those with a launcher."""
+        return tuple(each for each in self.launches if each.launcher is not None)
+
+
+def read_script(text: str, arguments: Sequence[Word] | None = None, read_file: ReadFile | None = None) -> Reading:
+    """The text of a shell script. Never raises."""
+    return _Follower(read_file).read(lambda shell, state: shell.read(text, state), {}, arguments)
+
+
+def read_words(
+    words: Sequence[Word], variables: Mapping[str, Word] | None = None, read_file: ReadFile | None = None
+) -> Reading:
+    """A command line, as words that no shell reads any more. `variables`: what is set for it."""
+    if not words:
+        return Reading()
+    command = Command(tuple(words), words[0].line, dict(variables or {}))
+    return _Follower(read_file).follow([command])
+
+
+def read_typed(words: Sequence[str], read_file: ReadFile | None = None) -> Reading:
+    """A command line as a program gets it."""
+    return read_words([build_word(word) for word in words], read_file=read_file)
+
+
+def read_container(container: Mapping[str, Any], read_file: ReadFile | None = None) -> Reading:
+    """What a container starts. `$(NAME)` is replaced by the variables of its template; those that come from elsewhere,
+    and those that Paddock sets, are unknown. Values of a wrong type are ignored: others refuse them."""
+    variables = read_variables(container)
+    words = [word for key in ("command", "args") for word in _list_words(container.get(key))]
+    return read_words(_read_arguments(words, variables), variables, read_file)
+
+
+def read_variables(container: Mapping[str, Any]) -> dict[str, Word]:
+    """The variables of a container's template: texts, and unknown ones from elsewhere."""
+    found: dict[str, Word] = {}
+    entries = container.get("env")
+    for entry in entries if isinstance(entries, list) else ():
+        name = entry.get("name") if isinstance(entry, Mapping) else None
+        if not isinstance(name, str):
+            continue
+        value = entry.get("value")
+        if entry.get("valueFrom") is not None:
+            found[name] = Word((Unknown(f"$({name})"),))
+        elif value is None or isinstance(value, str | int | float):
+            found[name] = read_argument(str(value if value is not None else ""), found)
+    return found
+
+
+def _list_words(value: Any) -> list[str]:
+    return [str(each) for each in value] if isinstance(value, list) else []
+
+
+def _read_arguments(words: Sequence[str], variables: Mapping[str, Word]) -> list[Word]:
+    """A text for a shell keeps what Kubernetes does not replace, as it is the shell's."""
+    is_shell_text = [bool(re.search(r"[\s;&|]", word)) for word in words]
+    return [read_argument(word, variables, is_script=each) for word, each in zip(words, is_shell_text, strict=True)]
+
+
+def is_script(name: str, text: str) -> bool:
+    """Whether a file is a shell script: by its name, or by its first line."""
+    return name.endswith((".sh", ".bash")) or bool(_SHEBANG.match(text))
+
+
+def is_of_another_shell(name: str) -> bool:
+    """fish, PowerShell, csh, cmd: they read commands otherwise."""
+    return name.endswith(_OTHER_SHELLS)
+
+
+class _Follower:
+    def __init__(self, read_file: ReadFile | None) -> None:
+        self._file = read_file
+        self._shell = ShellReader(self._read_path)
+        self._launches: list[Launch] = []
+        self._seen: set[str] = set()
+
+    def _read_path(self, path: Word) -> str | None:
+        """Each file once: one that starts itself would have no end."""
+        text = path.text
+        if text is None or self._file is None or text in self._seen:
+            return None
+        self._seen.add(text)
+        return self._file(text)
+
+    def read(
+        self,
+        begin: Callable[[ShellReader, State], None],
+        variables: Mapping[str, Word],
+        arguments: Sequence[Word] | None,
+    ) -> Reading:
+        state = State(dict(variables), set(variables))
+        state.arguments = tuple(arguments) if arguments is not None else None
+        begin(self._shell, state)
+        commands, self._shell.commands = self._shell.commands, []
+        return self.follow(commands)
+
+    def follow(self, commands: Sequence[Command]) -> Reading:
+        waiting: list[tuple[Command, tuple[Wrapper, ...]]] = [(command, ()) for command in reversed(commands)]
+        while waiting and len(self._launches) < MOST_LAUNCHES:
+            command, wrappers = waiting.pop()
+            launch = read_command(command)
+            launch = replace(launch, wrappers=(*wrappers, *launch.wrappers))
+            inner = self._read_inside(launch)
+            if inner is None:
+                self._launches.append(launch)
+            else:
+                waiting += [(each, launch.wrappers) for each in reversed(inner)]
+        whole = self._shell.whole and not waiting
+        return Reading(tuple(self._launches), tuple(dict.fromkeys(self._shell.unread)), whole)
+
+    def _read_inside(self, launch: Launch) -> list[Command] | None:
+        """The commands of a text that the command gives to a shell; None where it gives none."""
+        program, state = launch.program, State(dict(launch.environment), set(launch.environment))
+        state.directory, state.may_run = launch.command.directory, launch.command.may_run
+        if program.kind is Kind.SHELL and not launch.launcher:
+            # the first word behind the text is $0
+            state.arguments = launch.arguments[1:]
+            self._shell.read_inner(_place(program.word, launch.line), state)
+        elif program.kind is Kind.STDIN and program.shell_name and launch.command.stdin is not None:
+            self._shell.read_inner(_place(launch.command.stdin, launch.line), state)
+        elif (path := _find_script(launch)) is not None:
+            text = self._read_path(path)
+            if text is None:
+                return None
+            state.arguments = launch.arguments
+            self._shell.read(text, state, launch.line)
+        else:
+            return None
+        commands, self._shell.commands = self._shell.commands, []
+        both = launch.redirections
+        return [replace(each, redirections=(*each.redirections, *both)) if both else each for each in commands]
+
+
+def _find_script(launch: Launch) -> Word | None:
+    """The shell script that a command runs, which may be read."""
+    program = launch.program
+    is_shell = bool(program.shell_name) or (
+        program.kind in (Kind.PROGRAM, Kind.SCRIPT) and program.script.endswith(".sh")
+    )
+    return program.word if is_shell and program.kind in (Kind.SCRIPT, Kind.PROGRAM) and not launch.launcher else None
+
+
+def _place(text: Word, line: int) -> Word:
+    return replace(text, line=text.line or line)

@@ -1,0 +1,560 @@
+"""The text of a shell script -> its simple commands, in the order in which they would run. Pure: nothing is run.
+
+The grammar is tree-sitter's of bash. Followed are variables and arrays that the script sets, `export` and `unset`,
+`cd`, functions with their arguments, `eval`, all sides of a condition, a loop once, subshells and substitutions. What
+is set on one side of a condition is unknown behind it. Where the grammar finds an error, the command is `Unread`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from paddock.launches.expansion import Expander
+from paddock.launches.grammar import Source
+from paddock.launches.state import State, join_values
+from paddock.launches.words import Unknown, Word, build_word
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+LARGEST = 2**18
+"""Bytes of the texts that are read for one reading: of a megabyte, the parser alone takes 1.4 s of a core."""
+MOST_STEPS = 60_000
+"""Nodes that are visited for one reading; those of a function at each of its calls."""
+MOST_DEPTH = 60
+"""Levels of statements, functions, substitutions and texts in texts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Redirection:
+    """`2>&1`, `> out.log`."""
+
+    operator: str
+    """With the number of the stream, as typed: `2>&`."""
+    target: Word
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """One simple command."""
+
+    words: tuple[Word, ...]
+    """At least one."""
+    line: int
+    """Where it begins, from 1; of a text in a word, the line of that word; 0 of words without a text."""
+    environment: Mapping[str, Word] = field(default_factory=dict)
+    """What is set for the program, as far as the script says it."""
+    unset: frozenset[str] = frozenset()
+    """Names that the script has surely unset."""
+    redirections: tuple[Redirection, ...] = ()
+    stdin: Word | None = None
+    """The text of its here-document."""
+    directory: Word | None = None
+    """Where `cd` has led; None where the script was started."""
+    may_run: bool = False
+    """Whether a condition decides if it runs, or how often."""
+    piped: tuple[str, ...] = ()
+    """The programs behind its `|`, as typed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unread:
+    """What is there, and was not followed."""
+
+    line: int
+    text: str
+    """At most 200 letters of it."""
+
+
+class _Spent(Exception):
+    """The budget is used up."""
+
+
+class _Ended(Exception):
+    """The script has ended: by `exit`, or by `exec` of a program."""
+
+
+class _Returned(Exception):
+    """A function, or a text that is read by `.`, has ended."""
+
+
+class ShellReader:
+    """Reads texts into `commands`, within one budget. `read_file`: the text of another script, by its path as typed;
+    None where it is not there."""
+
+    def __init__(self, read_file: Callable[[Word], str | None] = lambda path: None) -> None:
+        self.commands: list[Command] = []
+        self.unread: list[Unread] = []
+        self.whole = True
+        """False where something was beyond the budget."""
+        self._read_file = read_file
+        self._steps, self._bytes, self._depth = MOST_STEPS, LARGEST, 0
+        self._functions: dict[str, tuple[Source, Node]] = {}
+        self._called: set[str] = set()
+        self._words = Expander(self._run_apart)
+
+    # Texts
+
+    def read(self, text: str, state: State, line: int = 0) -> None:
+        """A script. Never raises."""
+        with self._within_budget(), suppress(_Ended, _Returned):
+            self._read_text(text, state, line)
+            self._read_uncalled(state)
+
+    def read_inner(self, text: Word, state: State) -> None:
+        """A text that a command passes to a shell. Never raises."""
+        with self._within_budget(), suppress(_Ended, _Returned):
+            self._read_put_together(text, state)
+
+    @contextmanager
+    def _within_budget(self) -> Iterator[None]:
+        try:
+            yield
+        except _Spent:
+            self.whole = False
+
+    @contextmanager
+    def _deeper(self) -> Iterator[None]:
+        if self._depth >= MOST_DEPTH:
+            raise _Spent
+        self._depth += 1
+        try:
+            yield
+        finally:
+            self._depth -= 1
+
+    def _read_text(self, text: str, state: State, line: int) -> None:
+        self._bytes -= len(text)
+        # NULs take the grammar's scanner a time that grows with their square
+        if self._bytes < 0 or "\0" in text:
+            raise _Spent
+        source = Source(text.replace("\r\n", "\n").removeprefix("\ufeff"), line)
+        with self._deeper():
+            self._run_all(source, source.root, state)
+
+    def _read_put_together(self, text: Word, state: State) -> None:
+        """A text with unknown pieces, which become variables of which nothing is known."""
+        parts: list[str] = []
+        for number, piece in enumerate(text.pieces):
+            if isinstance(piece, Unknown):
+                state.variables[f"__unknown_{number}"] = Word((piece,))
+            parts.append(piece if isinstance(piece, str) else f"${{__unknown_{number}}}")
+        self._read_text("".join(parts), state, text.line)
+
+    def _read_uncalled(self, state: State) -> None:
+        """Functions that nothing calls by name: `"$@"` may, or a script that reads this one."""
+        for name in [each for each in self._functions if each not in self._called]:
+            inner = self._copy(state, may_run=True)
+            inner.arguments = None
+            with suppress(_Ended):
+                self._call(name, inner)
+
+    def _call(self, name: str, state: State) -> None:
+        self._called.add(name)
+        source, body = self._functions[name]
+        with self._deeper(), suppress(_Returned):
+            self._run(source, body, state)
+
+    # Statements
+
+    def _copy(self, state: State, *, may_run: bool = False) -> State:
+        """A copy costs as many steps as variables: of two numbers that a script chooses, the product is bounded."""
+        self._spend(1 + len(state.variables) // 4)
+        return state.copy(may_run=may_run)
+
+    def _run_all(self, source: Source, node: Node, state: State) -> None:
+        for child in node.children:
+            self._run(source, child, state)
+
+    def _spend(self, steps: int) -> None:
+        self._steps -= steps
+        if self._steps < 0:
+            raise _Spent
+
+    def _run(self, source: Source, node: Node, state: State) -> None:
+        self._spend(1)
+        if node.is_error or node.is_missing:
+            self._note(source, node)
+        elif (does := _STATEMENTS.get(node.type)) is not None:
+            with self._deeper():
+                does(self, source, node, state)
+
+    def _note(self, source: Source, node: Node) -> None:
+        if text := source.of(node).strip():
+            self.unread.append(Unread(source.line(node), text[:200]))
+
+    def _run_apart(self, source: Source, node: Node, state: State) -> None:
+        """A subshell: it changes nothing outside."""
+        with self._deeper(), suppress(_Ended, _Returned):
+            self._run_all(source, node, self._copy(state))
+
+    def _run_list(self, source: Source, node: Node, state: State) -> None:
+        """`a && b`, `a || b`. What follows a command that does something is read as if it went well."""
+        first, *rest = [each for each in node.children if each.is_named]
+        self._run(source, first, state)
+        decides = first.type in ("test_command", "negated_command") or any(each.type == "||" for each in node.children)
+        for each in rest:
+            inner = self._copy(state, may_run=decides)
+            with suppress(_Ended, _Returned):
+                self._run(source, each, inner)
+            if decides:
+                state.merge([self._copy(state), inner])
+            else:
+                state.take(inner)
+
+    def _run_pipeline(self, source: Source, node: Node, state: State) -> None:
+        parts: list[tuple[int, int]] = []
+        for each in node.children:
+            if each.is_named:
+                begun = len(self.commands)
+                with suppress(_Ended, _Returned):
+                    self._run(source, each, self._copy(state))
+                parts.append((begun, len(self.commands)))
+        programs = [self.commands[begun].words[0].typed for begun, ended in parts if ended > begun]
+        for number, (begun, ended) in enumerate(parts):
+            for place in range(begun, ended):
+                self.commands[place] = replace(self.commands[place], piped=tuple(programs[number + 1 :]))
+
+    def _run_if(self, source: Source, node: Node, state: State) -> None:
+        branches: list[list[Node]] = [[]]
+        in_condition = True
+        for child in node.children:
+            if child.type == "then":
+                in_condition = False
+            elif child.type in ("elif_clause", "else_clause"):
+                branches.append(list(child.children))
+            elif in_condition:
+                self._run(source, child, state)
+            else:
+                branches[0].append(child)
+        has_else = any(child.type == "else_clause" for child in node.children)
+        self._run_branches(source, branches, state, may_none=not has_else)
+
+    def _run_case(self, source: Source, node: Node, state: State) -> None:
+        items = [each for each in node.children if each.type == "case_item"]
+        self._run_branches(source, [each.children for each in items], state, may_none=True)
+
+    def _run_branches(
+        self, source: Source, branches: Sequence[Sequence[Node]], state: State, *, may_none: bool
+    ) -> None:
+        """`may_none`: whether it may be that none of them runs."""
+        ends = [self._copy(state)] if may_none else []
+        for branch in branches:
+            inner = self._copy(state, may_run=True)
+            try:
+                for each in branch:
+                    self._run(source, each, inner)
+            except (_Ended, _Returned):
+                continue  # what is behind was not reached from here
+            ends.append(inner)
+        if not ends:
+            raise _Ended
+        state.merge(ends)
+
+    def _run_loop(self, source: Source, node: Node, state: State) -> None:
+        """Once, with what it changes unknown, as it is from the second round on."""
+        inner = self._copy(state, may_run=True)
+        for name in {*_list_assigned(source, node)}:
+            inner.forget(name)
+        with suppress(_Ended, _Returned):
+            self._run_all(source, node, inner)
+        state.merge([self._copy(state), inner])
+
+    def _run_function(self, source: Source, node: Node, state: State) -> None:
+        name, body = node.child_by_field_name("name"), node.child_by_field_name("body")
+        if name is not None and body is not None:
+            self._functions[source.of(name)] = (source, body)
+            self._called.discard(source.of(name))
+
+    # What sets variables
+
+    def _run_declaration(self, source: Source, node: Node, state: State) -> None:
+        """`export A=1 B`, `declare -x`, `local`."""
+        options = [source.of(each) for each in node.children if each.type == "word"]
+        exports = node.children[0].type == "export" or any(re.fullmatch(r"-\w*x\w*", each) for each in options)
+        for child in node.children[1:]:
+            name = source.of(child) if child.type == "variable_name" else ""
+            if child.type == "variable_assignment":
+                name = self._assign(source, child, state)
+            if exports and name:
+                state.export(name)
+
+    def _run_unset(self, source: Source, node: Node, state: State) -> None:
+        for child in node.children[1:]:
+            if child.type in ("variable_name", "word"):
+                state.remove(source.of(child))
+            elif child.is_named:  # `unset ${name}`: it may be any
+                for name in list(state.variables):
+                    state.forget(name)
+
+    def _run_assignment(self, source: Source, node: Node, state: State) -> None:
+        self._assign(source, node, state)
+
+    def _assign(self, source: Source, node: Node, state: State) -> str:
+        """Sets a variable. Its name; empty for an element of an array, which then is unknown."""
+        target = node.child_by_field_name("name")
+        if target is None or target.type != "variable_name":
+            if target is not None and target.children:
+                state.forget(source.of(target.children[0]))
+            return ""
+        name = source.of(target)
+        value = self._words.read_value(source, node.child_by_field_name("value"), state)
+        if any(child.type == "+=" for child in node.children):
+            value = join_values(state.variables.get(name), value, name)
+        state.set(name, value)
+        return name
+
+    # Commands
+
+    def _run_command(self, source: Source, node: Node, state: State) -> None:
+        self._add(source, [node], state)
+
+    def _run_redirected(self, source: Source, node: Node, state: State) -> None:
+        """A command and the redirections around it; one of several commands is that of each."""
+        body = node.child_by_field_name("body")
+        if body is None or body.type == "command":
+            self._add(source, [*node.children], state)
+            return
+        begun = len(self.commands)
+        self._run(source, body, state)
+        for each in node.children:
+            if each != body:
+                redirection = _Redirected(self._words, source, state)
+                redirection.read(each)
+                for place in range(begun, len(self.commands)):
+                    command = self.commands[place]
+                    both = (*command.redirections, *redirection.found)
+                    self.commands[place] = replace(command, redirections=both)
+                self._run_behind(source, redirection, state)
+
+    def _add(self, source: Source, nodes: Sequence[Node], state: State) -> None:
+        """`nodes`: a command, and redirections behind it."""
+        if any(node.is_error or node.is_missing or _is_broken(node) for node in nodes):
+            for node in nodes:
+                self._note(source, node)
+            return
+        parts = [each for node in nodes for each in (node.children if node.type == "command" else [node])]
+        assigns = bool(parts) and parts[0].type == "variable_assignment"
+        own, before = self._copy(state) if assigns else state, len(parts)
+        assigned: dict[str, Word] = {}
+        for number, part in enumerate(parts):
+            if part.type != "variable_assignment":
+                before = number
+                break
+            name = self._assign(source, part, own)
+            value = own.variables.get(name)
+            if isinstance(value, Word):
+                assigned[name] = value
+        redirected = _Redirected(self._words, source, state)
+        words = redirected.read_around(parts[before:])
+        if words:
+            environment = state.read_environment()
+            self._spend(len(words))
+            made = Command(
+                tuple(words),
+                source.line(nodes[0]),
+                {**environment, **assigned} if assigned else environment,
+                frozenset(state.unset),
+                tuple(redirected.found),
+                redirected.stdin,
+                state.directory,
+                state.may_run,
+            )
+            self._run_made(made, state)
+        elif assigns:
+            state.take(own)
+        self._run_behind(source, redirected, state)
+
+    def _run_behind(self, source: Source, redirected: _Redirected, state: State) -> None:
+        """What stands behind `<<END` on its line."""
+        for node in redirected.behind:
+            self._run_apart(source, node, state)
+
+    def _run_made(self, command: Command, state: State) -> None:
+        name = command.words[0].text or ""
+        if name in self._functions:
+            inner = self._copy(state)
+            inner.arguments = command.words[1:]
+            self._call(name, inner)
+            state.take(inner)
+        elif name not in _BUILTINS or not _BUILTINS[name](self, command, state):
+            self.commands.append(command)
+            if name == "exec" and not state.may_run:
+                raise _Ended
+
+    def _do_nothing(self, command: Command, state: State) -> bool:
+        return True
+
+    def _cd(self, command: Command, state: State) -> bool:
+        named = [each for each in command.words[1:] if not each.beginning.startswith("-")]
+        to = named[0] if named else Word((Unknown("~"),))
+        place = state.directory
+        if place is None or (to.beginning or "/").startswith("/"):
+            state.directory = to
+        else:
+            state.directory = Word((*place.pieces, "/", *to.pieces), to.line)
+        return True
+
+    def _set(self, command: Command, state: State) -> bool:
+        words = list(command.words[1:])
+        while words and re.match(r"[-+]\w", words[0].beginning):
+            flag = words.pop(0).beginning
+            if "a" in flag:
+                state.exports_all = flag[0] == "-"
+            if flag.endswith("o"):
+                words = words[1:]
+        if words and words[0].text in ("--", "-"):
+            state.arguments = tuple(words[1:])
+        return True
+
+    def _shift(self, command: Command, state: State) -> bool:
+        count = command.words[1].text if len(command.words) > 1 else "1"
+        known = state.arguments is not None and count is not None and count.isdecimal()
+        splits = any(each.splits for each in state.arguments or ())
+        state.arguments = state.arguments[int(count or 0) :] if known and state.arguments and not splits else None
+        return True
+
+    def _eval(self, command: Command, state: State) -> bool:
+        pieces = [piece for word in command.words[1:] for piece in (*word.pieces, " ")]
+        with self._deeper():
+            self._read_put_together(Word(tuple(pieces), command.line), state)
+        return True
+
+    def _source(self, command: Command, state: State) -> bool:
+        """`. env.sh`: what it sets is set here."""
+        path = command.words[1] if len(command.words) > 1 else Word()
+        text = self._read_file(path)
+        if text is None:
+            self.unread.append(Unread(command.line, f"{command.words[0].typed} {path.typed}"[:200]))
+            return True
+        inner = self._copy(state)
+        inner.arguments = command.words[2:] or state.arguments
+        with self._deeper(), suppress(_Returned):
+            self._read_text(text, inner, command.line)
+        state.take(inner)
+        return True
+
+    def _exit(self, command: Command, state: State) -> bool:
+        raise _Ended
+
+    def _return(self, command: Command, state: State) -> bool:
+        raise _Returned
+
+
+class _Redirected:
+    """A command's words, and its redirections, as they are read."""
+
+    def __init__(self, words: Expander, source: Source, state: State) -> None:
+        self._words, self._source, self._state = words, source, state
+        self.found: list[Redirection] = []
+        self.stdin: Word | None = None
+        self.behind: list[Node] = []
+
+    def read_around(self, parts: Sequence[Node]) -> list[Word]:
+        """The words of a command whose redirections stand among them."""
+        words: list[Word] = []
+        run: list[Node] = []
+        start = parts[0].start_byte if parts else 0
+        for part in parts:
+            if not part.type.endswith("_redirect"):
+                run.append(part)
+                continue
+            words += self._words.read_words(self._source, run, self._state, start, part.start_byte)
+            words += self.read(part)
+            run, start = [], part.end_byte
+        end = max(start, run[-1].end_byte) if run else start
+        return [*words, *self._words.read_words(self._source, run, self._state, start, end)]
+
+    def read(self, node: Node) -> list[Word]:
+        """One redirection. The grammar takes arguments behind it for a part of it: those are the answer."""
+        inside = [each for each in node.children if each.is_named and each.type != "file_descriptor"]
+        if node.type == "heredoc_redirect":
+            return self._read_heredoc(inside)
+        if not inside:
+            return []
+        start = inside[0].start_byte
+        words = self._words.read_words(self._source, inside, self._state, start, inside[-1].end_byte)
+        if node.type == "herestring_redirect":
+            self.stdin = words[0] if words else None
+        elif words:
+            self.found.append(Redirection(self._source.text(node.start_byte, start).strip(), words[0]))
+        return words[1:]
+
+    def _read_heredoc(self, inside: Sequence[Node]) -> list[Word]:
+        words: list[Word] = []
+        mark = ""
+        for each in inside:
+            if each.type == "heredoc_start":
+                mark = self._source.of(each)
+            elif each.type == "heredoc_body":
+                is_plain = not set("'\"\\").isdisjoint(mark)
+                text = self._source.of(each)
+                self.stdin = (
+                    build_word(text, self._source.line(each))
+                    if is_plain
+                    else self._words.read_text(self._source, each, self._state)
+                )
+            elif each.type.endswith("_redirect"):
+                words += self.read(each)
+            elif each.type in ("pipeline", "list", "command", "redirected_statement", "subshell"):
+                self.behind.append(each)
+            elif each.type != "heredoc_end":
+                words += self._words.read_words(self._source, [each], self._state, each.start_byte, each.end_byte)
+        return words
+
+
+def _is_broken(node: Node) -> bool:
+    """Whether the grammar has an error among the words of a command."""
+    return node.has_error and any(each.is_error or each.is_missing for each in node.children)
+
+
+def _list_assigned(source: Source, node: Node) -> Iterator[str]:
+    """The variables that something in a loop sets."""
+    left = [node]
+    while left:
+        each = left.pop()
+        if each.type == "variable_name" and each.parent is not None and each.parent.type in _SETTING:
+            yield source.of(each)
+        left.extend(each.children)
+
+
+_SETTING = ("variable_assignment", "for_statement", "declaration_command", "unset_command")
+
+_Does = Callable[[ShellReader, Source, "Node", State], None]
+_STATEMENTS: Mapping[str, _Does] = {
+    "program": ShellReader._run_all,
+    "command": ShellReader._run_command,
+    "redirected_statement": ShellReader._run_redirected,
+    "variable_assignment": ShellReader._run_assignment,
+    "variable_assignments": ShellReader._run_all,
+    "declaration_command": ShellReader._run_declaration,
+    "unset_command": ShellReader._run_unset,
+    "list": ShellReader._run_list,
+    "pipeline": ShellReader._run_pipeline,
+    "negated_command": ShellReader._run_all,
+    "subshell": ShellReader._run_apart,
+    "compound_statement": ShellReader._run_all,
+    "do_group": ShellReader._run_all,
+    "if_statement": ShellReader._run_if,
+    "case_statement": ShellReader._run_case,
+    "for_statement": ShellReader._run_loop,
+    "c_style_for_statement": ShellReader._run_loop,
+    "while_statement": ShellReader._run_loop,
+    "function_definition": ShellReader._run_function,
+}
+_BUILTINS: Mapping[str, Callable[[ShellReader, Command, State], bool]] = {
+    "cd": ShellReader._cd,
+    "pushd": ShellReader._cd,
+    "set": ShellReader._set,
+    "shift": ShellReader._shift,
+    "eval": ShellReader._eval,
+    "source": ShellReader._source,
+    ".": ShellReader._source,
+    "exit": ShellReader._exit,
+    "return": ShellReader._return,
+    **dict.fromkeys((":", "true", "false", "wait", "trap", "sleep", "echo", "printf"), ShellReader._do_nothing),
+}

@@ -1,0 +1,113 @@
+"""What a shell knows at a place of its script: variables, functions, arguments, its directory. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from paddock.launches.words import Unknown, Word, join_pieces
+
+MOST_LETTERS = 20_000
+"""Of the value of a variable."""
+
+Value = Word | tuple[Word, ...]
+"""A variable's text, or the words of an array."""
+
+
+@dataclass(slots=True)
+class State:
+    variables: dict[str, Value] = field(default_factory=dict)
+    """Those of which something is known; any other may be set from outside."""
+    exported: set[str] = field(default_factory=set)
+    unset: set[str] = field(default_factory=set)
+    """Names that are surely not set."""
+    arguments: tuple[Word, ...] | None = None
+    """`$1`, `$2`, …; None where they are not known."""
+    directory: Word | None = None
+    """Where `cd` has led; None where the script was started."""
+    may_run: bool = False
+    """Whether a condition decides if this place is reached, or how often."""
+    exports_all: bool = False
+    """`set -a`."""
+    _environment: Mapping[str, Word] | None = None
+    """`read_environment`, until something changes."""
+
+    def copy(self, *, may_run: bool = False) -> State:
+        return replace(
+            self,
+            variables=dict(self.variables),
+            exported=set(self.exported),
+            unset=set(self.unset),
+            may_run=self.may_run or may_run,
+        )
+
+    def set(self, name: str, value: Value) -> None:
+        """A value that is too large, as one that doubles itself becomes, is unknown."""
+        self.variables[name] = value if _measure(value) <= MOST_LETTERS else Word((Unknown(f"${name}"),))
+        self.unset.discard(name)
+        self._environment = None
+        if self.exports_all:
+            self.exported.add(name)
+
+    def export(self, name: str) -> None:
+        self.exported.add(name)
+        self._environment = None
+
+    def forget(self, name: str) -> None:
+        """It is set, or not, to a text that nobody knows."""
+        self.variables[name] = Word((Unknown(f"${name}"),))
+        self.unset.discard(name)
+        self._environment = None
+
+    def remove(self, name: str) -> None:
+        self.variables.pop(name, None)
+        self.exported.discard(name)
+        self.unset.add(name)
+        self._environment = None
+
+    def take(self, other: State) -> None:
+        """What another state has come to, as a function leaves it: all but its arguments."""
+        self.variables, self.exported, self.unset = other.variables, other.exported, other.unset
+        self.directory, self.exports_all = other.directory, other.exports_all
+        self._environment = None
+
+    def merge(self, ends: Sequence[State]) -> None:
+        """What holds behind branches of which one has run: what they do not agree on is unknown. At least one."""
+        before = dict(self.variables)
+        for name in {each for end in ends for each in end.variables} | before.keys():
+            values = [end.variables.get(name) for end in ends]
+            if values[0] is None or any(value != values[0] for value in values):
+                self.forget(name)
+            else:
+                self.variables[name] = values[0]
+        self._environment = None
+        self.exported = set.union(*(end.exported for end in ends))
+        self.unset = set.intersection(*(end.unset for end in ends))
+        places = {end.directory for end in ends}
+        self.directory = places.pop() if len(places) == 1 else Word((Unknown("$PWD"),))
+
+    def read_environment(self) -> Mapping[str, Word]:
+        """What a program gets; an array is never exported. The same mapping until something changes."""
+        if self._environment is None:
+            found = {name: self.variables.get(name, Word((Unknown(f"${name}"),))) for name in sorted(self.exported)}
+            self._environment = {name: value for name, value in found.items() if isinstance(value, Word)}
+        return self._environment
+
+
+def _measure(value: Value) -> int:
+    words = (value,) if isinstance(value, Word) else value
+    return sum(len(piece if isinstance(piece, str) else piece.typed) + 1 for word in words for piece in word.pieces)
+
+
+def join_values(first: Value | None, more: Value, name: str) -> Value:
+    """`NAME+=more`."""
+    if isinstance(first, tuple) or isinstance(more, tuple):
+        return (*_as_words(first, name), *_as_words(more, name))
+    before = first.pieces if first is not None else (Unknown(f"${name}"),)
+    return replace(more, pieces=join_pieces([*before, *more.pieces]))
+
+
+def _as_words(value: Value | None, name: str) -> tuple[Word, ...]:
+    if value is None:
+        return (Word((Unknown(f"${{{name}[@]}}"),), splits=True),)
+    return value if isinstance(value, tuple) else (value,)

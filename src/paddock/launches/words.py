@@ -1,0 +1,146 @@
+"""One word of a command: text, and unknown pieces in it. Frozen values; pure."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+_OF_KUBERNETES = re.compile(r"\$\$|\$\(([^)]*)\)")
+"""As `kube.downward.expand` reads it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    """A piece that is filled in later: by a shell, by Kubernetes, by a template."""
+
+    typed: str
+    """As it was written: `${PORT}`, `$(hostname -i)`, `*.py`."""
+    otherwise: str | None = None
+    """What it is where nothing sets it: `y` of `${x:-y}`."""
+
+
+Piece = str | Unknown
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """What a program gets as one argument."""
+
+    pieces: tuple[Piece, ...] = ()
+    """Without empty texts, and no two texts beside each other."""
+    line: int = 0
+    """Where it stands in its text, from 1; 0 where there is none."""
+    splits: bool = False
+    """It may become several words or none: an unquoted variable, `"$@"`, a pattern of files."""
+
+    @property
+    def text(self) -> str | None:
+        """The text; None where a piece is unknown."""
+        if not self.pieces:
+            return ""
+        only = self.pieces[0]
+        return only if len(self.pieces) == 1 and isinstance(only, str) and not self.splits else None
+
+    @property
+    def typed(self) -> str:
+        """The text, with unknown pieces as they were typed: for people."""
+        return "".join(piece if isinstance(piece, str) else piece.typed for piece in self.pieces)
+
+    @property
+    def beginning(self) -> str:
+        """The known text before the first unknown piece."""
+        first = self.pieces[0] if self.pieces else ""
+        return first if isinstance(first, str) else ""
+
+    @property
+    def usual(self) -> str | None:
+        """The text, with what unknown pieces are where nothing sets them; None where that is not known either."""
+        found = [piece if isinstance(piece, str) else piece.otherwise for piece in self.pieces]
+        return "".join(map(str, found)) if None not in found else None
+
+    def partition(self, mark: str) -> tuple[Word, bool, Word]:
+        """As `str.partition`, at the first known `mark`: what is before, whether there is one, what is behind."""
+        for place, piece in enumerate(self.pieces):
+            if isinstance(piece, str) and mark in piece:
+                before, _, after = piece.partition(mark)
+                return (
+                    replace(self, pieces=join_pieces([*self.pieces[:place], before])),
+                    True,
+                    replace(self, pieces=join_pieces([after, *self.pieces[place + 1 :]])),
+                )
+        return self, False, Word(line=self.line)
+
+    def without(self, prefix: str) -> Word:
+        """Without a known text that it begins with."""
+        return replace(self, pieces=join_pieces([self.beginning.removeprefix(prefix), *self.pieces[1:]]))
+
+
+NOTHING = Word()
+"""The empty word."""
+
+
+def build_word(text: str, line: int = 0) -> Word:
+    """A word of which all is known."""
+    return Word((text,) if text else (), line)
+
+
+def join_pieces(pieces: Iterable[Piece]) -> tuple[Piece, ...]:
+    found: list[Piece] = []
+    for piece in pieces:
+        if isinstance(piece, str) and found and isinstance(found[-1], str):
+            found[-1] += piece
+        elif piece != "":
+            found.append(piece)
+    return tuple(found)
+
+
+def read_argument(text: str, variables: Mapping[str, Word], *, is_script: bool = False) -> Word:
+    """A word of a container's `command` or `args`: Kubernetes puts the values of the container's variables in the place
+    of `$(NAME)`, and `$` in that of `$$`. A name that the template does not set may be Paddock's, so it is unknown; in
+    a text that a shell reads it is left, as it is a substitution there."""
+    pieces: list[Piece] = []
+    place = 0
+    for found in _OF_KUBERNETES.finditer(text):
+        name = found[1]
+        if is_script and name is not None and name not in variables:
+            continue
+        pieces.append(text[place : found.start()])
+        pieces += ["$"] if name is None else variables[name].pieces if name in variables else [Unknown(found[0])]
+        place = found.end()
+    return Word(join_pieces([*pieces, text[place:]]))
+
+
+def split_pieces(pieces: Sequence[Piece], line: int) -> Iterator[Word]:
+    """The words of an unquoted expansion, which a shell splits at blanks."""
+    current: list[Piece] = []
+    for piece in pieces:
+        if isinstance(piece, Unknown):
+            current.append(piece)
+            continue
+        for part in re.split(r"([ \t\n]+)", piece):
+            if part.strip(" \t\n"):
+                current.append(part)
+            elif part and current:
+                yield _build_split(current, line)
+                current = []
+    if current:
+        yield _build_split(current, line)
+
+
+def _build_split(pieces: Sequence[Piece], line: int) -> Word:
+    return Word(join_pieces(pieces), line, splits=any(isinstance(piece, Unknown) for piece in pieces))
+
+
+def show_words(words: Iterable[Word]) -> str:
+    """As one would type them; unknown pieces stand as they were typed."""
+    return " ".join(map(_show, words))
+
+
+def _show(word: Word) -> str:
+    text = word.text
+    if text is not None:
+        return shlex.quote(text)
+    plain = all(shlex.quote(piece) == piece for piece in word.pieces if isinstance(piece, str))
+    return word.typed if plain else f'"{word.typed}"'
