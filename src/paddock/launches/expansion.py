@@ -127,11 +127,9 @@ class Expander:
     def _expand_variable(self, source: Source, node: Node, state: State) -> list[Word]:
         typed, line = source.of(node), source.line(node)
         name, index = read_name(typed)
-        if name in ("@", "*"):
-            return _list_arguments(typed, state, line)
-        value = state.variables.get(name)
-        if isinstance(value, tuple) and index in ("[@]", "[*]"):
-            return [replace(each, line=line) for each in value]
+        value = state.arguments if name in ("@", "*") else state.variables.get(name)
+        if isinstance(value, tuple) and (name in ("@", "*") or index in ("[@]", "[*]")):
+            return [word for each in value for word in split_pieces(each.pieces, line)]
         return list(split_pieces(self._read_variable(source, node, state), line))
 
     def _expand_all(self, source: Source, node: Node, state: State) -> list[Word] | None:
@@ -165,6 +163,9 @@ class Expander:
             return self._read_variable(source, node, state)
         if node.type in ("concatenation", "command_name") and node.children:
             return self._read_inside(source, node, state, node.children, None)
+        if typed.startswith("~"):
+            home, slash, rest = typed.partition("/")
+            return [Unknown(home), slash + _unescape(rest, None)]
         if node.type in _PLAIN or node.type == "command_name":
             return self._read_inside(source, node, state, node.children, None)
         if node.type in _SUBSTITUTIONS:

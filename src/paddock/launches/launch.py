@@ -60,6 +60,8 @@ class Launch:
 
     program: Program
     arguments: tuple[Word, ...] = ()
+    words: tuple[Word, ...] = ()
+    """All of the command behind its wrappers: the launcher, or else the program, and what follows."""
     wrappers: tuple[Wrapper, ...] = ()
     launcher: Launcher | None = None
     before: tuple[Word, ...] = ()
@@ -197,7 +199,7 @@ def _read_launched(words: Sequence[Word], command: Command) -> Launch:
         return _read_launcher(launcher, words, place, command)
     program = read_program(words)
     starts = "" if program.kind is not Kind.PROGRAM and program.kind is not Kind.UNKNOWN else _find_named(words)
-    return Launch(program, tuple(words[program.length :]), command=command, starts=starts)
+    return Launch(program, tuple(words[program.length :]), tuple(words), command=command, starts=starts)
 
 
 def _find_launcher(words: Sequence[Word]) -> tuple[Launcher, int] | None:
@@ -235,7 +237,9 @@ def _find_named(words: Sequence[Word]) -> str:
 def _read_launcher(launcher: Launcher, words: Sequence[Word], place: int, command: Command) -> Launch:
     before, rest = tuple(words[:place]), words[place:]
     options, taken, stray = _read_options(launcher, rest)
-    made = Launch(Program(), launcher=launcher, before=before, options=options, stray=stray, command=command)
+    made = Launch(
+        Program(), words=tuple(words), launcher=launcher, before=before, options=options, stray=stray, command=command
+    )
     left = rest[taken:]
     if not left:
         return made

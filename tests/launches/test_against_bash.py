@@ -1,0 +1,143 @@
+"""What is read of a script is what bash starts: a real bash runs the same scripts, and its programs tell their words."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import pytest
+
+from paddock.launches.launch import Launch
+from paddock.launches.reading import read_script
+from paddock.launches.words import Word
+
+BASH = shutil.which("bash") or ""
+PROGRAMS = ("torchrun", "python", "python3", "train", "ssh", "cat", "accelerate")
+TOLD = ("A", "B", "N", "CUDA_VISIBLE_DEVICES")
+SCRIPTS = [
+    "torchrun --nproc_per_node 2 train.py",
+    "A=1 B='x y' torchrun train.py --name=\"$A\"",
+    "A=1; torchrun $A ${A} \"$A\" '$A' \\$A a'b'\"c\"\\ d",
+    "export A=1 B; B=2; torchrun $A$B",
+    "A='--lr 0.1  --name x'; torchrun $A; torchrun \"$A\"; torchrun pre$A$A",
+    'A=; torchrun $A "$A" x; torchrun ${A:-d} ${A-d} "${A:-e f}" ${B:-\'g h\'} ${B-i j}',
+    'A=(a \'b c\' d); torchrun "${A[@]}" ${A[1]} "${A[1]}" $A x"${A[@]}"y; A+=(e); torchrun ${A[@]}',
+    "A=1; A+=2; torchrun $A",
+    "A=old\nif true; then torchrun yes; else torchrun yes; fi | cat",
+    "torchrun a > out.log 2>&1; torchrun b 2>/dev/null >x c; torchrun d | cat - e",
+    "torchrun a &\ntorchrun b\nwait",
+    'f() { torchrun "$@" $1 $#; }; torchrun x',
+    'f() { torchrun "$@" "$1"; }; f \'a b\' c; function g { shift; torchrun "$@"; }; g 1 2 3',
+    'set -- a \'b c\'; torchrun "$@" "$2"; shift; torchrun $*',
+    "set -euo pipefail\ntorchrun x",
+    'CMD=\'torchrun --n 2 "a b"\'; eval $CMD; eval "$CMD"; $CMD',
+    'bash -c \'torchrun "$0" "$1"\' zero one',
+    "A=1; bash -c \"torchrun $A \\$A\"; export A; sh -ec 'torchrun $A'",
+    "cat <<END > f\n$A 'x'\nEND\ntorchrun x",
+    "python - <<END\nprint(1)\nEND",
+    "python - <<'END' | cat\nprint($A)\nEND\ntorchrun x",
+    "torchrun \\\n  --a 1 \\\n  --b 2 # why\n# torchrun no\ntorchrun y",
+    "cd /tmp && torchrun x || torchrun y",
+    "(A=1; torchrun $A); A=2; { torchrun $A; }",
+    "case x in x) torchrun a;; esac; torchrun b",
+    "for i in 1; do torchrun x; done; torchrun y",
+    "exec torchrun a\ntorchrun never",
+    "torchrun a; exit 0; torchrun never",
+    "[ 1 = 2 ] && exit 1\ntorchrun x",
+    "declare -x A=5; local_a=1; torchrun $A $local_a",
+    "unset A; torchrun ${A:-none} ${A-none}",
+    "A=$'a\\tb'; torchrun \"$A\" $'x\\ny'",
+    "torchrun --a={1,2} x{y}z 2>&1",
+    'torchrun "a\\"b" \'c"d\' "e\\\\f" "g\\h" i\\j',
+    'torchrun é 中文 "中 文"',
+    "torchrun '' \"\" x",
+    "A=1 ; torchrun a$A'b'$A\"c$A\"",
+    "torchrun a;torchrun b&&torchrun c",
+    "if [ 1 = 1 ]; then A=1; fi; torchrun x",
+    "A=x; A=y torchrun $A",
+    "python3 -c 'import sys; print(\"a b\")' x",
+    "accelerate launch --num_processes 2 \\\n\tt.py\n",
+    "env A=3 torchrun x",
+    'A=(a b); A=("${A[@]}" \'c d\'); N=${#A[@]}; torchrun "${A[@]}" --n $N',
+    'while read A; do torchrun "$A"; done < /dev/null\ntorchrun y',
+    'A=$(echo x y); torchrun $A "$A"',
+    "A=`echo x`; torchrun pre-$A",
+    "N=2; torchrun --n $((N+1)) $[1+1]",
+    "function run_it() {\n  local A=7\n  torchrun --a $A $@\n}\nrun_it x y",
+    "trap 'echo bye' EXIT; torchrun x",
+    "A=${1:-def}; torchrun $A",
+    "torchrun <<< 'some text' x",
+    "cat > f.sh <<'END'\ntorchrun inner $1\nEND\nbash f.sh a",
+    "A='a;b'; torchrun \"$A\" 'c|d' e\\;f",
+    "torchrun x | torchrun y 2>&1 | cat",
+    "{ torchrun a; torchrun b; } > log 2>&1",
+    "until true; do torchrun no; done; torchrun x",
+    'test -z "$N" && A=1 || A=2\ntorchrun $A',
+    'if [ -z "$N" ]; then A=1; B=3; else A=2; B=3; fi\ntorchrun $A $B',
+    "export CUDA_VISIBLE_DEVICES=0,1\nunset CUDA_VISIBLE_DEVICES\ntorchrun x",
+    "A=~; torchrun ~/x a~b",
+    "torchrun *.none x?y",
+    'A=x\ntorchrun "${A%%x}" ${A/x/y} ${A^^}',
+    "time torchrun x; ! torchrun y",
+    "source /dev/null; . /dev/null; torchrun x",
+    "torchrun a # comment ' with quote\ntorchrun b",
+    "A=1 # note\ntorchrun $A#b '#c'",
+    "nohup torchrun x > /dev/null 2>&1 &\nwait",
+]
+
+
+@pytest.fixture(scope="module")
+def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A directory with programs that write their words and some variables, a line each."""
+    place = tmp_path_factory.mktemp("programs")
+    for name in PROGRAMS:
+        file = place / name
+        file.write_text(
+            f"#!{sys.executable}\nimport json, os, sys\n"
+            "line = [os.path.basename(sys.argv[0]), *sys.argv[1:]]\n"
+            f"found = {{name: os.environ[name] for name in {TOLD!r} if name in os.environ}}\n"
+            "with open(os.environ['LOG'], 'a') as log: log.write(json.dumps([line, found]) + '\\n')\n"
+        )
+        file.chmod(0o755)
+    return place
+
+
+def run(script: str, programs: Path, place: Path) -> list[tuple[list[str], dict[str, str]]]:
+    log = place / "log"
+    log.touch()
+    environment = {"PATH": f"{programs}:/usr/bin:/bin", "LOG": str(log), "LC_ALL": "C.UTF-8"}
+    subprocess.run([BASH, "-c", script], env=environment, cwd=place, check=False, timeout=20, stdin=subprocess.DEVNULL)
+    return [(words, found) for words, found in map(json.loads, log.read_text().splitlines())]
+
+
+def build_pattern(words: Sequence[Word]) -> str:
+    """The words that these may become, each ended by a NUL."""
+    return "".join(rf"(?:{_pattern(word)}\x00)*" if word.splits else rf"{_pattern(word)}\x00" for word in words)
+
+
+def _pattern(word: Word) -> str:
+    anything = ".*" if word.splits else r"[^\x00]*"
+    return "".join(re.escape(piece) if isinstance(piece, str) else anything for piece in word.pieces)
+
+
+def fits(launch: Launch, words: Sequence[str], variables: Mapping[str, str]) -> bool:
+    told = {name: launch.environment[name].text for name in TOLD if name in launch.environment}
+    same = all(value is None or variables.get(name) == value for name, value in told.items())
+    return same and re.fullmatch(build_pattern(launch.words), "".join(f"{word}\x00" for word in words)) is not None
+
+
+@pytest.mark.skipif(not BASH, reason="there is no bash")
+@pytest.mark.parametrize("script", SCRIPTS)
+def test_what_is_read_is_what_bash_starts(script: str, programs: Path, tmp_path: Path) -> None:
+    """Each program that bash has started was read, with its words and variables as far as they are known; and each that
+    was read was started, unless a condition decides."""
+    started = run(script, programs, tmp_path)
+    read = [each for each in read_script(script).launches if each.words and each.words[0].text in PROGRAMS]
+    assert not [each for each in started if not any(fits(launch, *each) for launch in read)], read
+    sure = [launch for launch in read if not launch.command.may_run]
+    assert not [launch for launch in sure if not any(fits(launch, *each) for each in started)], started
