@@ -16,7 +16,7 @@ from paddock.doctor.findings import Finding, Severity
 from paddock.doctor.launch_block import LaunchLog, read_launch_logs
 from paddock.environments.packages.devices import DEVICES
 from paddock.jobs.model import CauseRecord
-from paddock.preflight.old_flags import find_paddle_launch
+from paddock.launches.reading import find_main, read_typed
 from paddock.words.phrases import phrase, render
 
 LOGS = Path(__file__).parent / "logs"
@@ -146,7 +146,7 @@ def started(count: int) -> tuple[str, str]:
 
 
 def launch(command: str) -> RoleAsked:
-    return RoleAsked("worker", 1, launch=find_paddle_launch(command.split()))
+    return RoleAsked("worker", 1, launch=find_main(read_typed(command.split())))
 
 
 GPU = next(each for each in DEVICES if each.name == "GPU")
@@ -220,7 +220,7 @@ MADE: dict[str, tuple[Asked, dict[str, LaunchLog], dict[str, RankSeen], list[str
         {"worker-0": block(job_line(1), *started(1))}, {"worker-0": RUNS}, ["visible-devices-are-set"],
     ),
     "torchrun that was told of more nodes than there are": (
-        Asked("demo", roles=(RoleAsked("worker", 2, torchrun={"nnodes": "3"}),)), {}, {},
+        Asked("demo", roles=(RoleAsked("worker", 2, launch=find_main(read_typed(["torchrun", "--nnodes", "3", "t.py"]))),)), {}, {},
         ["waits-for-nodes-that-nobody-starts"],
     ),
     "a driver that is too old": (

@@ -1,4 +1,4 @@
-"""What is read of a script is what bash starts: a real bash runs the same scripts, and its programs tell their words."""
+"""What is read of a script is what bash starts: a real one runs the same scripts, and its programs tell their words."""
 
 from __future__ import annotations
 

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from paddock.launches.reading import read_typed
 from paddock.preflight import Document, check
 from paddock.preflight.launchers import explain_launcher
 from paddock.words.phrases import render
@@ -43,7 +44,7 @@ APART = "deepspeed without a hostfile starts processes in its own pod alone, and
     ],
 )
 def test_a_launcher_that_reaches_no_other_pod_is_told(command: str, pods: int, said: str) -> None:
-    found = explain_launcher(command.split(), pods)
+    found = next(filter(None, (explain_launcher(each, pods) for each in read_typed(command.split()).launches)), None)
     text = render(found) if found else ""
     assert text.startswith(said) if said else not text
 

@@ -9,7 +9,7 @@ import pytest
 from cli.views import RESOURCE, build_manifest
 from jobs.samples import read_manifest, read_sample
 from paddock.jobs.apis.registry import KINDS
-from paddock.script.arguments import explain_no_place, takes_text, with_arguments
+from paddock.script.arguments import explain_no_place, with_arguments
 from paddock.script.variables import build_secret, build_variables, mask, with_variables
 
 
@@ -63,7 +63,8 @@ def test_a_text_of_a_shell_takes_no_arguments(words: list[str]) -> None:
 
 @pytest.mark.parametrize("words", [[], ["-e", "t.sh", "-c"], ["--", "-c"], ["-o", "-c", "t.sh"], ["t.sh"], ["-"]])
 def test_a_script_of_a_shell_takes_arguments(words: list[str]) -> None:
-    assert not takes_text(words)
+    job = KINDS[RESOURCE].read_job(build(image="x", command=["bash", *words]))
+    assert explain_no_place(job) is None
 
 
 def test_a_job_of_kubeflow_takes_them_too() -> None:

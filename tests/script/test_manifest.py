@@ -75,8 +75,13 @@ def test_the_least_is_one_worker_that_is_not_restarted() -> None:
         # the launcher's own interpreter has none of these options
         (["python", "-O", "train.py"], ["python", *LAUNCH, "python", "-O", "train.py"]),
         (["python", "-m", "pkg.train", "-x"], ["python", *LAUNCH, "python", "-m", "pkg.train", "-x"]),
-        (["bash", "run.sh"], ["python", *LAUNCH, "bash", "run.sh"]),
-        (["./train"], ["python", *LAUNCH, "./train"]),
+        # what starts others by itself has none before it
+        (["bash", "run.sh"], ["bash", "run.sh"]),
+        (["./train"], ["./train"]),
+        (["accelerate", "launch", "train.py"], ["accelerate", "launch", "train.py"]),
+        (["numactl", "-N", "0", "python", "train.py"], ["numactl", "-N", "0", "python", *LAUNCH, "train.py"]),
+        (["uv", "run", "train.py"], ["uv", "run", "python", *LAUNCH, "train.py"]),
+        (["coverage", "run", "train.py"], ["coverage", "run", *LAUNCH, "train.py"]),
         (["python", *LAUNCH, "--log_dir", "x", "train.py"], ["python", *LAUNCH, "--log_dir", "x", "train.py"]),
         (["fleetrun", "train.py"], ["fleetrun", "train.py"]),
     ],

@@ -10,12 +10,12 @@ from paddock.client import exec_credentials, exec_plugin, watch, watches
 from paddock.jobs import causes
 from paddock.jobs.apis import kubeflow_sentences, kubeflow_spec, paddlepaddle_spec
 from paddock.jobs.frameworks import python_source
-from paddock.jobs.reading import scripts
 from paddock.jobs.sentences import explain
 from paddock.kube.regex import automaton
+from paddock.launches import containers, parser
 from paddock.words import messages
 
 RESIDENT = (
-    automaton, causes, exec_credentials, exec_plugin, explain, kubeflow_sentences, kubeflow_spec, messages,
-    paddlepaddle_spec, python_source, scripts, watch, watches,
+    automaton, causes, containers, exec_credentials, exec_plugin, explain, kubeflow_sentences, kubeflow_spec, messages,
+    paddlepaddle_spec, parser, python_source, watch, watches,
 )  # fmt: skip

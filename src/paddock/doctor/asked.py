@@ -14,11 +14,9 @@ from typing import Any
 from paddock.environments.packages.devices import Device, find_asked
 from paddock.jobs.frameworks.registry import main_container
 from paddock.jobs.model import Job, Role
-from paddock.jobs.reading.commands import read_commands
-from paddock.jobs.reading.scripts import read_launch
 from paddock.kube.quantities import read_amounts
-from paddock.preflight.old_flags import PaddleLaunch, find_paddle_launch
-from paddock.script.torchrun import read_torchrun
+from paddock.launches.launch import Launch
+from paddock.launches.reading import read_container
 from paddock.words.phrases import Phrase
 
 CPU, GPU = "cpu", "gpu"
@@ -32,10 +30,8 @@ class RoleAsked:
     ranks: int
     """How many pods it has."""
     trains: bool = True
-    launch: PaddleLaunch | None = None
-    """The options of PaddlePaddle's launcher in the command; None without one."""
-    torchrun: Mapping[str, str] | None = None
-    """Options of torchrun; None without it."""
+    launch: Launch | None = None
+    """What the command starts by a launcher of its framework; None without one."""
     device: Device | None = None
     """What each pod has; None for CPUs."""
     devices: int = 0
@@ -107,20 +103,21 @@ def _read_role(job: Job, role: Role) -> RoleAsked:
     spec: Mapping[str, Any] = role.template.get("spec") or {}
     containers = [each for each in spec.get("containers") or () if isinstance(each, Mapping)]
     container = containers[main_container(job, containers)] if containers else {}
-    commands = list(read_commands(container))
-    launches = [found for words in commands if (found := find_paddle_launch(words))]
-    torchruns = [read_torchrun(words) for words in commands if job.framework == "pytorch" and read_launch(words)]
+    launches = [each for each in read_container(container).distributed if _is_of(each, job.framework)]
     asked = find_asked(_read_devices(container))
     return RoleAsked(
         role.name,
         role.replicas,
         role.trains,
         launches[0] if launches else None,
-        torchruns[0] if torchruns else None,
         asked[0] if asked else None,
         int(asked[1]) if asked else 0,
         dict(_read_variables(container)),
     )
+
+
+def _is_of(launch: Launch, framework: str) -> bool:
+    return launch.launcher is not None and launch.launcher.family == framework
 
 
 def _read_devices(container: Mapping[str, Any]) -> Mapping[str, Fraction]:

@@ -25,12 +25,12 @@ from paddock.doctor import signs
 from paddock.doctor.prefixes import Line, Prefixes
 from paddock.doctor.signs import Sign
 from paddock.kube.times import Moment, read_time
+from paddock.launches import launchers
 from paddock.logs.complaints import read_complaint
 from paddock.logs.progress import Progress, read_progress
-from paddock.preflight.old_flags import TODAY
 
 PADDLE, OLD, TORCH = "paddle", "old paddle", "torchrun"
-_ARGUMENTS = TODAY | {"training_script", "training_script_args"}
+_ARGUMENTS = {*launchers.PADDLE.options, "training_script", "training_script_args"}
 _OLD_ARGUMENT = re.compile(r"(?P<name>[a-z_]+):(?: (?P<value>.*))?")
 _LAUNCH = re.compile(
     r"LAUNCH (?:INFO|WARNING|ERROR|DEBUG) (?:20\d\d-\d\d-\d\d \d\d:\d\d:\d\d[,.]\d+ |(?=args ))(?P<said>.*)"

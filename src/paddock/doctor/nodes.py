@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from paddock.doctor.asked import RoleAsked
 from paddock.doctor.case import Case, build_command, join_places, place, read_nodes
 from paddock.doctor.findings import Finding, Severity
 from paddock.doctor.launch_block import PADDLE, LaunchLog
+from paddock.launches.launchers import Means
 from paddock.words.phrases import Names, Phrase, counted, phrase
 
 _MEET = ("master", "job_id", "nnodes")
@@ -54,12 +56,19 @@ def _check_run_check(case: Case) -> Iterator[Finding]:
     )
 
 
+def _find_nodes(role: RoleAsked, family: str) -> str:
+    """The number of nodes in the command; empty where it says none, or where that is not known."""
+    launch = role.launch if role.trains else None
+    is_of = launch is not None and launch.launcher is not None and launch.launcher.family == family
+    return (launch.text(Means.NODES) or "") if launch is not None and is_of else ""
+
+
 def _check_option(case: Case) -> Iterator[Finding]:
     """Compares --nnodes of a job's command with its pods. Where Paddock tells a rank the addresses of all, the launcher
     counts these, and the option is not in effect."""
     wanted = case.asked.nodes
     for role in case.asked.roles:
-        said = role.launch.value("nnodes") if role.launch and role.trains else ""
+        said = _find_nodes(role, "paddle")
         if not said.isdecimal() or wanted is None or int(said) == wanted:
             continue
         name, log = next(((name, log) for name, log in _blocks(case) if log.job), ("", LaunchLog()))
@@ -127,9 +136,8 @@ def _check_count(case: Case) -> Iterator[Finding]:
 def _check_torchrun(case: Case) -> Iterator[Finding]:
     """Reads the command of a job with torchrun, which prints no block."""
     for role in case.asked.roles:
-        nodes = (role.torchrun or {}).get("nnodes", "")
-        wanted = case.asked.nodes or 0
-        if not role.trains or not nodes or ":" in nodes or "$" in nodes or read_nodes(nodes)[0] == wanted:
+        nodes, wanted = _find_nodes(role, "pytorch"), case.asked.nodes or 0
+        if not nodes or ":" in nodes or read_nodes(nodes)[0] == wanted:
             continue
         more = read_nodes(nodes)[0] > wanted
         yield Finding(

@@ -12,9 +12,12 @@ from collections.abc import Iterator
 from paddock.doctor import signs
 from paddock.doctor.case import Case, build_command, place, place_all
 from paddock.doctor.findings import Finding, Severity
-from paddock.doctor.launch_block import PADDLE, LaunchLog
+from paddock.doctor.launch_block import PADDLE as OF_PADDLE
+from paddock.doctor.launch_block import LaunchLog
+from paddock.launches.launchers import PADDLE
+from paddock.launches.reading import read_typed
 from paddock.logs.complaints import read_complaint
-from paddock.preflight.old_flags import TODAY, PaddleLaunch, explain_launch, find_known
+from paddock.preflight.paddle_options import explain_launch, is_paddle
 from paddock.words.phrases import Foreign, Names, Phrase, phrase
 
 _APART = frozenset({"cluster_node_ips", "node_ip", "started_port", "selected_gpus"})
@@ -42,9 +45,11 @@ def _check_old_launcher(case: Case) -> Iterator[Finding]:
         return
     _name, log, sign = found[0]
     options = _read_options(sign.text)
-    told = [each.said for each in explain_launch(PaddleLaunch("paddle.distributed.launch", options, ()))]
+    typed = [f"--{name}={value}" if value is not None else f"--{name}" for name, value in options.items()]
+    launches = read_typed(["python", "-m", PADDLE.name, *typed, "train.py"]).launches
+    told = [each.said for launch in launches for each in explain_launch(launch)]
     wrong = not _APART.isdisjoint(options)
-    known = {option: value or "" for option, value in options.items() if find_known(option)}
+    known = {option: value or "" for option, value in options.items() if PADDLE.find(f"--{option}")}
     yield Finding(
         "old-launcher",
         Severity.WRONG if wrong else Severity.RISK,
@@ -84,7 +89,9 @@ def _rewrite(case: Case, log: LaunchLog, options: dict[str, str | None], known: 
         changes |= {"rank": str(nodes.index(own))} if own in nodes else {}
     if options.get("selected_gpus"):
         changes["devices"] = str(options["selected_gpus"])
-    kept = {name: value for name, value in log.arguments.items() if name in TODAY and name not in ("ips", "job_id")}
+    kept = {
+        name: value for name, value in log.arguments.items() if name in PADDLE.options and name not in ("ips", "job_id")
+    }
     kept |= {name: value for name, value in log.arguments.items() if name.startswith("training_script")}
     if options.get("workers"):
         changes["trainers"] = str(options["workers"])
@@ -96,13 +103,11 @@ def _check_not_in_effect(case: Case) -> Iterator[Finding]:
     for name, log in case.logs.items():
         role = case.asked.role_of(name)
         launch = role.launch if role else None
-        if launch is None or not log.arguments or log.launcher != PADDLE:
+        if launch is None or not is_paddle(launch) or not log.arguments or log.launcher != OF_PADDLE:
             continue
-        for option, value in launch.options.items():
+        for option, value in ((each.name, each.text) for each in launch.options if each.name in _ASKED):
             printed = log.argument(option)
-            if option not in log.arguments or not value or value == printed or "$" in value:
-                continue
-            if option not in _ASKED:
+            if option not in log.arguments or not value or value == printed:
                 continue
             by = next((each for each in log.overridden if each.name == option), None)
             variable = by.variable if by else "PADDLE_TRAINER_ENDPOINTS"
@@ -130,7 +135,7 @@ def _check_old_options(case: Case) -> Iterator[Finding]:
     if case.find(signs.COMPATIBLE):
         return
     for role in case.asked.roles:
-        if role.launch is None:
+        if role.launch is None or not is_paddle(role.launch):
             continue
         told = list(explain_launch(role.launch, has_master="PADDLE_MASTER" in role.variables, in_job=True))
         if told:
@@ -165,7 +170,7 @@ def _check_launcher_servers(case: Case) -> Iterator[Finding]:
     """Parameter servers that today's launcher starts never end, and it waits for them."""
     found = [
         (name, log) for name, log in case.logs.items()
-        if log.launcher == PADDLE and log.job and log.job.mode == "ps" and log.watching
+        if log.launcher == OF_PADDLE and log.job and log.job.mode == "ps" and log.watching
     ]  # fmt: skip
     if not found:
         return
@@ -207,7 +212,7 @@ def _is_elastic(log: LaunchLog) -> bool:
 def _check_never_started(case: Case) -> Iterator[Finding]:
     """A block, and no `Watching Pod` after it, though the launcher has ended."""
     for name, log in case.logs.items():
-        if log.launcher != PADDLE or log.may_have_started or not (log.block_line or log.job) or log.waits_since:
+        if log.launcher != OF_PADDLE or log.may_have_started or not (log.block_line or log.job) or log.waits_since:
             continue
         last = read_complaint(log.last_text)
         if log.exit_code is None and last is None:

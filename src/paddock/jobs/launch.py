@@ -40,7 +40,7 @@ class Launch:
 
     processes: str = ""  # nprocPerNode as torchrun reads it: `auto`, `cpu`, `gpu`, a number; empty: not said
     elastic: Elastic | None = None
-    etcd: bool = False  # PaddlePaddle's launchers meet at an etcd of the user's own (`reading.etcd`)
+    etcd: bool = False  # PaddlePaddle's launchers meet at an etcd of the user's own (`jobs.etcd`)
     survives_losses: bool = False  # they go on without one of them
 
     @property

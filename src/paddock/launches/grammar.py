@@ -1,16 +1,15 @@
 """The text of a shell script as a tree: tree-sitter's grammar of bash. Pure.
 
-The one module that knows the parser. It is loaded when the first text is read, as most commands of Paddock read none.
+A text is read within the budget of `shell`, which bounds its bytes.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left
-from functools import cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from tree_sitter import Node, Parser
+    from tree_sitter import Node
 
 
 class Source:
@@ -20,7 +19,10 @@ class Source:
         self._data = text.encode("utf-8", "replace")
         self._line = line
         self._ends = [place for place, letter in enumerate(self._data) if letter == 10]
-        self.root = _parser().parse(self._data).root_node
+        # late, as most commands of Paddock read no text of a shell
+        from paddock.launches.parser import PARSER
+
+        self.root = PARSER.parse(self._data).root_node
 
     def text(self, start: int, end: int) -> str:
         return self._data[start:end].decode("utf-8", "replace")
@@ -34,10 +36,16 @@ class Source:
     def line_at(self, place: int) -> int:
         return self._line or bisect_left(self._ends, place) + 1
 
-
-@cache
-def _parser() -> Parser:
-    from tree_sitter import Language, Parser
-    from tree_sitter_bash import language
-
-    return Parser(Language(language()))
+    def find_open_quote(self) -> int:
+        """The line of a quote that is open to the end of the text; 0 where there is none. Then a shell, too, reads on
+        to the end. Other errors may be the grammar's."""
+        left = [self.root]
+        while left:
+            node = left.pop()
+            if node.is_missing and node.type == '"' and node.parent is not None:
+                return self.line(node.parent)
+            text = self.of(node) if node.is_error and node.end_byte >= len(self._data.rstrip()) else ""
+            if text.strip().startswith("'") and text.count("'") == 1:
+                return self.line_at(node.start_byte + len(text) - len(text.lstrip()) + 1)
+            left += [child for child in node.children if child.has_error or child.is_error or child.is_missing]
+        return 0

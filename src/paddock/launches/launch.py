@@ -6,7 +6,7 @@ import posixpath
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from paddock.launches.launchers import BY_MODULE, BY_PROGRAM, OLD_PADDLE, PADDLE, Launcher, Means, OptionSpec
+from paddock.launches.launchers import BY_PROGRAM, OLD_PADDLE, PADDLE, Launcher, Means, OptionSpec, find_by_module
 from paddock.launches.programs import Kind, Program, is_python, is_shell, read_program
 from paddock.launches.shell import Command, Redirection
 from paddock.launches.words import Unknown, Word, build_word
@@ -68,7 +68,8 @@ class Launch:
     """The words of the launcher itself: `python -u -m torch.distributed.run`."""
     options: tuple[Option, ...] = ()
     stray: Option | None = None
-    """The option whose value PaddlePaddle's launcher takes for the program, as it does not know the option."""
+    """The first option whose value, behind a blank, PaddlePaddle's launcher takes for the program, as it does not know
+    the option. `options` and `program` are what was meant."""
     command: Command = field(default_factory=lambda: Command((), 0))
     """The simple command that it was read from: its line, environment and redirections."""
     starts: str = ""
@@ -213,7 +214,7 @@ def _find_launcher(words: Sequence[Word]) -> tuple[Launcher, int] | None:
         return (launcher, place) if place > 1 or not launcher.verbs else None
     if is_python(first):
         program = read_program(words)
-        launcher = BY_MODULE.get(program.module)
+        launcher = find_by_module(program.module)
         if launcher is not None:
             place = program.length
             while launcher.verbs and place < len(words) and words[place].text in launcher.verbs:
@@ -229,7 +230,7 @@ def _find_named(words: Sequence[Word]) -> str:
         name = posixpath.basename(text)
         if name in BY_PROGRAM and word is not words[0]:
             return name
-        if before == "-m" and text in BY_MODULE:
+        if before == "-m" and find_by_module(text) is not None:
             return text
     return ""
 
@@ -267,6 +268,7 @@ def _kind_of(word: Word, flags: set[Means]) -> Kind:
 def _read_options(launcher: Launcher, words: Sequence[Word]) -> tuple[tuple[Option, ...], int, Option | None]:
     """The options before the program, how many words they take, and a stray one."""
     found: list[Option] = []
+    first_stray: Option | None = None
     place = 0
     while place < len(words):
         word = words[place]
@@ -278,10 +280,9 @@ def _read_options(launcher: Launcher, words: Sequence[Word]) -> tuple[tuple[Opti
             continue
         option, stray = _read_option(launcher, word, words[place + 1 :])
         found.append(option)
-        if stray:
-            return tuple(found), place + 1, option
+        first_stray = first_stray or (option if stray else None)
         place += len(option.words)
-    return tuple(found), place, None
+    return tuple(found), place, first_stray
 
 
 def _may_be_options(launcher: Launcher, word: Word, later: Sequence[Word]) -> bool:
@@ -311,14 +312,13 @@ def _read_option(launcher: Launcher, word: Word, later: Sequence[Word]) -> tuple
     if not takes:
         return Option(known, None, (word,)), False
     # argparse, and so PaddlePaddle's launcher, takes the word behind an option that it does not know for the program
-    if launcher.family == "paddle":
-        return Option(known, following, (word,)), following is not None and following.text is not None
-    return Option(known, following, (word, *later[:1])), False
+    is_stray = launcher.family == "paddle" and following is not None and following.text is not None
+    return Option(known, following, (word, *later[:1])), is_stray
 
 
 def _find_spec(launcher: Launcher, typed: str) -> OptionSpec | None:
     found = launcher.find(typed)
-    if found is None and launcher.family == "paddle":
+    if found is None and launcher.family == "paddle" and not launcher.list_candidates(typed):
         other = OLD_PADDLE if launcher is PADDLE else PADDLE
         found = other.find(typed)
     return found

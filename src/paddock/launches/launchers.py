@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import cached_property
 
 
 class Means(StrEnum):
@@ -66,7 +67,7 @@ class OptionSpec:
     """Of a launcher of other years alone."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Launcher:
     """A program that starts another one, on one or several ranks."""
 
@@ -90,24 +91,26 @@ class Launcher:
     """Whether `-` may stand for `_` in an option."""
 
     def find(self, typed: str) -> OptionSpec | None:
-        """The option that a word before its `=` is; None for one that the launcher does not know."""
-        found = self.candidates(typed)
-        return found[0] if len(found) == 1 else None
+        """The option that a word before its `=` is; None for one that the launcher does not know, or cannot tell."""
+        found = self.list_candidates(typed)
+        return self._strings[found[0]] if len(found) == 1 else None
 
-    def candidates(self, typed: str) -> list[OptionSpec]:
-        """The options that a word may be."""
-        exact = [each for each in self.options.values() if typed in each.others]
-        if exact or not typed.startswith("-"):
-            return exact
-        name = typed.lstrip("-")
-        name = name.replace("-", "_") if self.by_dashes else name
-        if name in self.options:
-            return [self.options[name]]
-        if not self.takes_prefixes or not typed.startswith("--") or not name:
+    def list_candidates(self, typed: str) -> list[str]:
+        """The options that a word may be, as they are typed: one, none, or several for a beginning of several."""
+        word = typed
+        if self.by_dashes and typed.startswith("--"):
+            word = "--" + typed[2:].replace("-", "_")
+        if word in self._strings:
+            return [word]
+        if not self.takes_prefixes or not word.startswith("--") or len(word) < 3:
             return []
-        return sorted(
-            (each for each in self.options.values() if each.name.startswith(name)), key=lambda each: each.name
-        )
+        return sorted(each for each in self._strings if each.startswith(word))
+
+    @cached_property
+    def _strings(self) -> Mapping[str, OptionSpec]:
+        """Every way to type an option -> the option."""
+        options = self.options.values()
+        return {f"--{each.name}": each for each in options} | {name: each for each in options for name in each.others}
 
 
 def _table(*rows: OptionSpec) -> Mapping[str, OptionSpec]:
@@ -363,8 +366,21 @@ SRUN = Launcher(
     ),
     takes_command=True,
 )
+GONE_PADDLE = Launcher(
+    "paddle.fluid",
+    "paddle",
+    modules=frozenset({"paddle.distributed.launch_ps", "paddle.fluid.launch", "paddle.fluid.distributed"}),
+    takes_prefixes=False,
+)
+"""Modules that PaddlePaddle has had no more since 2.3."""
 LAUNCHERS = (
-    PADDLE, OLD_PADDLE, TORCHRUN, TORCH_LAUNCH, ACCELERATE, DEEPSPEED, FABRIC, COMPOSER, HOROVODRUN, MPIRUN, SRUN,
+    PADDLE, OLD_PADDLE, GONE_PADDLE, TORCHRUN, TORCH_LAUNCH, ACCELERATE, DEEPSPEED, FABRIC, COMPOSER, HOROVODRUN,
+    MPIRUN, SRUN,
 )  # fmt: skip
 BY_PROGRAM: Mapping[str, Launcher] = {program: each for each in LAUNCHERS for program in each.programs}
-BY_MODULE: Mapping[str, Launcher] = {module: each for each in LAUNCHERS for module in each.modules}
+_BY_MODULE: Mapping[str, Launcher] = {module: each for each in LAUNCHERS for module in each.modules}
+
+
+def find_by_module(module: str) -> Launcher | None:
+    """The launcher of `python -m module`."""
+    return GONE_PADDLE if module.startswith("paddle.fluid.") else _BY_MODULE.get(module)

@@ -98,8 +98,7 @@ def read_program(words: Sequence[Word]) -> Program:
         return _read_python(words)
     if is_shell(first):
         return _read_shell(words)
-    kind = Kind.SCRIPT if first.endswith((".py", ".sh")) and "/" not in first else Kind.PROGRAM
-    return Program(kind if "/" not in first else Kind.PROGRAM, words[0], length=1)
+    return Program(Kind.PROGRAM, words[0], length=1)
 
 
 def _read_python(words: Sequence[Word]) -> Program:
@@ -142,6 +141,10 @@ def _read_shell(words: Sequence[Word]) -> Program:
         typed = words[place].typed
         if words[place].text is None and not typed.startswith(("-", "+")):
             return Program(Kind.UNKNOWN, words[place], shell_name=shell, length=place + 1)
+        if typed == "--":
+            behind = words[place + 1] if place + 1 < len(words) else NOTHING
+            kind = Kind.SCRIPT if behind.pieces else Kind.STDIN
+            return Program(kind, behind, shell_name=shell, length=place + 2)
         if typed == "-" or (typed.startswith("-") and not typed.startswith("--") and "s" in typed):
             return Program(Kind.STDIN, shell_name=shell, length=place + 1)
         if not typed.startswith(("-", "+")):

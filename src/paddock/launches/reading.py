@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from paddock.launches.launch import Launch, Wrapper, read_command
-from paddock.launches.programs import Kind
-from paddock.launches.shell import Command, ShellReader, Unread
+from paddock.launches.programs import Kind, Program
+from paddock.launches.shell import LARGEST, LARGEST_COMMAND, Command, ShellReader, Unread
 from paddock.launches.state import State
 from paddock.launches.words import Unknown, Word, build_word, read_argument
 
@@ -35,6 +35,8 @@ class Reading:
     unread: tuple[Unread, ...] = ()
     whole: bool = True
     """False where something was beyond the budget: nothing may be concluded from what is absent."""
+    open_quote: int = 0
+    """The line of a quote that is not closed, so that a shell reads to the end; 0 without one."""
 
     @property
     def distributed(self) -> tuple[Launch, ...]:
@@ -48,13 +50,17 @@ def read_script(text: str, arguments: Sequence[Word] | None = None, read_file: R
 
 
 def read_words(
-    words: Sequence[Word], variables: Mapping[str, Word] | None = None, read_file: ReadFile | None = None
+    words: Sequence[Word],
+    variables: Mapping[str, Word] | None = None,
+    read_file: ReadFile | None = None,
+    size: int = LARGEST,
 ) -> Reading:
-    """A command line, as words that no shell reads any more. `variables`: what is set for it."""
+    """A command line, as words that no shell reads any more. `variables`: what is set for it. `size`: bytes of the
+    texts in it that are read."""
     if not words:
         return Reading()
     command = Command(tuple(words), words[0].line, dict(variables or {}))
-    return _Follower(read_file).follow([command])
+    return _Follower(read_file, size).follow([command])
 
 
 def read_typed(words: Sequence[str], read_file: ReadFile | None = None) -> Reading:
@@ -62,12 +68,19 @@ def read_typed(words: Sequence[str], read_file: ReadFile | None = None) -> Readi
     return read_words([build_word(word) for word in words], read_file=read_file)
 
 
+def find_main(reading: Reading) -> Launch:
+    """The command that trains, of several: the last one with a launcher, else the last that starts a program. Of none,
+    an empty one."""
+    programs = [each for each in reading.launches if each.program.kind is not Kind.NONE]
+    return next(reversed([*reading.launches[:1], *programs, *reading.distributed]), Launch(Program()))
+
+
 def read_container(container: Mapping[str, Any], read_file: ReadFile | None = None) -> Reading:
     """What a container starts. `$(NAME)` is replaced by the variables of its template; those that come from elsewhere,
     and those that Paddock sets, are unknown. Values of a wrong type are ignored: others refuse them."""
     variables = read_variables(container)
     words = [word for key in ("command", "args") for word in _list_words(container.get(key))]
-    return read_words(_read_arguments(words, variables), variables, read_file)
+    return read_words(_read_arguments(words, variables), variables, read_file, LARGEST_COMMAND)
 
 
 def read_variables(container: Mapping[str, Any]) -> dict[str, Word]:
@@ -107,9 +120,9 @@ def is_of_another_shell(name: str) -> bool:
 
 
 class _Follower:
-    def __init__(self, read_file: ReadFile | None) -> None:
+    def __init__(self, read_file: ReadFile | None, size: int = LARGEST) -> None:
         self._file = read_file
-        self._shell = ShellReader(self._read_path)
+        self._shell = ShellReader(self._read_path, size)
         self._launches: list[Launch] = []
         self._seen: set[str] = set()
 
@@ -145,7 +158,7 @@ class _Follower:
             else:
                 waiting += [(each, launch.wrappers) for each in reversed(inner)]
         whole = self._shell.whole and not waiting
-        return Reading(tuple(self._launches), tuple(dict.fromkeys(self._shell.unread)), whole)
+        return Reading(tuple(self._launches), tuple(dict.fromkeys(self._shell.unread)), whole, self._shell.open_quote)
 
     def _read_inside(self, launch: Launch) -> list[Command] | None:
         """The commands of a text that the command gives to a shell; None where it gives none."""
@@ -173,10 +186,9 @@ class _Follower:
 def _find_script(launch: Launch) -> Word | None:
     """The shell script that a command runs, which may be read."""
     program = launch.program
-    is_shell = bool(program.shell_name) or (
-        program.kind in (Kind.PROGRAM, Kind.SCRIPT) and program.script.endswith(".sh")
-    )
-    return program.word if is_shell and program.kind in (Kind.SCRIPT, Kind.PROGRAM) and not launch.launcher else None
+    by_itself = program.kind is Kind.PROGRAM and program.script.endswith(".sh")
+    is_read = by_itself or (program.kind is Kind.SCRIPT and bool(program.shell_name))
+    return program.word if is_read and launch.launcher is None else None
 
 
 def _place(text: Word, line: int) -> Word:

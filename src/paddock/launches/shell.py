@@ -21,8 +21,11 @@ from paddock.launches.words import Unknown, Word, build_word
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-LARGEST = 2**18
-"""Bytes of the texts that are read for one reading: of a megabyte, the parser alone takes 1.4 s of a core."""
+LARGEST = 2**16
+"""Bytes of the texts that are read for one reading: 64 KiB are 2,000 lines. Of a megabyte, the parser alone takes 1.4 s
+of a core."""
+LARGEST_COMMAND = 2**14
+"""Bytes of the text in a container's command, which an operator and a webhook read while others wait."""
 MOST_STEPS = 60_000
 """Nodes that are visited for one reading; those of a function at each of its calls."""
 MOST_DEPTH = 60
@@ -83,16 +86,18 @@ class _Returned(Exception):
 
 
 class ShellReader:
-    """Reads texts into `commands`, within one budget. `read_file`: the text of another script, by its path as typed;
-    None where it is not there."""
+    """Reads texts into `commands`, within one budget of `size` bytes and `MOST_STEPS`. `read_file`: the text of another
+    script, by its path as typed; None where it is not there."""
 
-    def __init__(self, read_file: Callable[[Word], str | None] = lambda path: None) -> None:
+    def __init__(self, read_file: Callable[[Word], str | None] = lambda path: None, size: int = LARGEST) -> None:
         self.commands: list[Command] = []
         self.unread: list[Unread] = []
         self.whole = True
         """False where something was beyond the budget."""
+        self.open_quote = 0
+        """The line of a quote that is not closed; 0 without one."""
         self._read_file = read_file
-        self._steps, self._bytes, self._depth = MOST_STEPS, LARGEST, 0
+        self._steps, self._bytes, self._depth = MOST_STEPS, size, 0
         self._functions: dict[str, tuple[Source, Node]] = {}
         self._called: set[str] = set()
         self._words = Expander(self._run_apart)
@@ -133,6 +138,8 @@ class ShellReader:
         if self._bytes < 0 or "\0" in text:
             raise _Spent
         source = Source(text.replace("\r\n", "\n").removeprefix("\ufeff"), line)
+        if source.root.has_error:
+            self.open_quote = self.open_quote or source.find_open_quote()
         with self._deeper():
             self._run_all(source, source.root, state)
 

@@ -7,9 +7,6 @@ import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-_OF_KUBERNETES = re.compile(r"\$\$|\$\(([^)]*)\)")
-"""As `kube.downward.expand` reads it."""
-
 
 @dataclass(frozen=True, slots=True)
 class Unknown:
@@ -102,14 +99,30 @@ def read_argument(text: str, variables: Mapping[str, Word], *, is_script: bool =
     a text that a shell reads it is left, as it is a substitution there."""
     pieces: list[Piece] = []
     place = 0
-    for found in _OF_KUBERNETES.finditer(text):
-        name = found[1]
+    for start, end, name in _find_references(text):
         if is_script and name is not None and name not in variables:
             continue
-        pieces.append(text[place : found.start()])
-        pieces += ["$"] if name is None else variables[name].pieces if name in variables else [Unknown(found[0])]
-        place = found.end()
+        pieces.append(text[place:start])
+        pieces += ["$"] if name is None else variables[name].pieces if name in variables else [Unknown(text[start:end])]
+        place = end
     return Word(join_pieces([*pieces, text[place:]]))
+
+
+def _find_references(text: str) -> Iterator[tuple[int, int, str | None]]:
+    """Where `$(NAME)` stands, and `$$`, which has no name, as `kube.downward.expand` reads them. One pass, also of a
+    text in which nothing is closed."""
+    place, is_closed = text.find("$"), True
+    while place >= 0:
+        end = place + 1
+        if text.startswith("$", end):
+            yield place, (end := place + 2), None
+        elif is_closed and text.startswith("(", end):
+            close = text.find(")", end)
+            is_closed = close >= 0
+            if is_closed:
+                yield place, close + 1, text[end + 1 : close]
+                end = close + 1
+        place = text.find("$", end)
 
 
 def split_pieces(pieces: Sequence[Piece], line: int) -> Iterator[Word]:

@@ -23,12 +23,12 @@ from paddock.jobs.labels import WORKING_DIRECTORY_ANNOTATION
 from paddock.jobs.model import PORTS_IN_BLOCK, Intranet, Job, Network, Rank, Settings
 from paddock.jobs.names import config_map_name, host_name
 from paddock.jobs.objects.pods import build_pod
-from paddock.jobs.reading.scripts import read_words
 from paddock.jobs.variables import ATTEMPT
 from paddock.kube.downward import UnknownField, expand, read_field
 from paddock.kube.host_words import replace_names
 from paddock.kube.meta import Manifest, name_of
 from paddock.kube.quantities import format_quantity, read_quantity
+from paddock.launches.containers import read_command
 from paddock.places.hosts import Host, spread
 from paddock.places.launchers import find_launch, place_node, without_launcher
 from paddock.words.phrases import Phrase, phrase
@@ -166,13 +166,13 @@ def _build(plan: _Plan, rank: Rank, number: int) -> RankProgram:
     reading = _Reading(plan, rank, pod, container)
     variables, unknown = reading.read_variables()
     known = {each.name: each.value for each in variables if each.value is not None}
-    words = tuple(plan.resolve(expand(word, known)) for word in read_words(container))
+    words = tuple(plan.resolve(expand(word, known)) for word in read_command(container))
     launch = find_launch(words)
     if launch is not None and job.role("ps") is not None:
         words, launch = without_launcher(launch), None
     elif launch is not None:
         first = plan.placed[job.ranks()[0]]
-        words = place_node(launch, first.mark, plan.port, job.size, number).words
+        words = place_node(launch, first.mark, plan.port, job.size, number)
         variables = [each for each in variables if not _SAID_BY_OPTIONS.fullmatch(each.name)]
     return RankProgram(
         rank, number, plan.placed[rank], plan.slots[rank], plan.port_of(rank), str(container.get("image") or ""), words,

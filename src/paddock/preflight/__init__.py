@@ -38,7 +38,7 @@ from paddock.preflight.indentation import restore_indentation
 from paddock.preflight.inside import check_inside, check_owned
 from paddock.preflight.kinds import KNOWN, check_kind, explain_unmerged, place_versions
 from paddock.preflight.launchers import check_launchers
-from paddock.preflight.old_flags import check_old_flags
+from paddock.preflight.paddle_options import check_paddle_options
 from paddock.preflight.quotes import check_quotes
 from paddock.preflight.servers import check_servers
 from paddock.preflight.spelling import correct_names, find_near_api
@@ -177,7 +177,7 @@ def _check_job(document: Document, api: JobApi, accounts: Collection[Key]) -> tu
         *(problem for part in parts for problem in check_containers(part, nearest)),
         *check_devices(parts, api.resource.kind),
         *check_launchers(parts, api.resource.kind),
-        *check_old_flags(parts, api.resource.kind),
+        *check_paddle_options(parts, api.resource.kind),
         *check_servers(parts, api.resource.kind),
         *check_accounts(parts, manifest, accounts),
         *check_dump(document.manifest),

@@ -8,14 +8,14 @@ and what follows it are the shell's `$0` and `$1`: there the arguments would be 
 from __future__ import annotations
 
 import posixpath
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from paddock.jobs.frameworks.registry import main_container
 from paddock.jobs.model import Job
-from paddock.jobs.reading.scripts import SHELLS
 from paddock.kube.meta import Manifest
+from paddock.launches.programs import Kind, read_program
+from paddock.launches.words import build_word
 from paddock.script.escapes import escape
 from paddock.script.variables import change_trained
 from paddock.words.phrases import Phrase, phrase
@@ -39,23 +39,11 @@ def explain_no_place(job: Job) -> Phrase | None:
         containers = role.template["spec"]["containers"]
         container = containers[main_container(job, containers)]
         words = [str(word) for word in (*(container.get("command") or ()), *(container.get("args") or ()))]
-        if words and posixpath.basename(words[0]) in SHELLS and takes_text(words[1:]):
+        program = read_program([build_word(word) for word in words]) if words else None
+        if program is not None and program.kind is Kind.SHELL:
             return phrase(
                 "{role} runs a text of {shell}, which takes no arguments: write the program and its arguments as words "
                 'of command, such as ["python", "train.py"]',
                 role=role.name, shell=posixpath.basename(words[0]),
             )  # fmt: skip
     return None
-
-
-def takes_text(words: Sequence[str]) -> bool:
-    """Whether the options that a shell's words begin with have a -c: `-c`, `-ec`, `-e -o pipefail -c`."""
-    rest = iter(words)
-    for word in rest:
-        if word in ("-", "--") or word[:1] not in ("-", "+"):
-            return False
-        if re.fullmatch(r"-[A-Za-z]*c[A-Za-z]*", word):
-            return True
-        if word in ("--rcfile", "--init-file") or re.fullmatch(r"[-+][A-Za-z]*[oO]", word):
-            next(rest, None)
-    return False

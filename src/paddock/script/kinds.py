@@ -6,13 +6,14 @@ neither tells. A program of which nothing is known becomes a PaddleJob, whose po
 
 from __future__ import annotations
 
+import posixpath
 from collections.abc import Callable, Iterator, Mapping, Set
 from dataclasses import dataclass
 
 from paddock.kube.datasets import MOUNTS_ANNOTATION
 from paddock.kube.meta import Manifest
+from paddock.launches.launch import Launch
 from paddock.script import paddle_job, pytorch_job
-from paddock.script.program import Program
 from paddock.script.request import ScriptRequest
 from paddock.words.phrases import Names, Phrase, phrase
 
@@ -29,8 +30,6 @@ class ScriptKind:
     kind: str
     modules: frozenset[str]
     """Imports by which a program is recognised."""
-    launchers: frozenset[str]
-    """First words, or modules of `python -m`, by which a program is recognised."""
     build_spec: Callable[[ScriptRequest, str], Manifest]
     """Request and the job's name -> the job's spec."""
     build_command: Callable[[ScriptRequest], list[str]]
@@ -52,9 +51,6 @@ PADDLE = ScriptKind(
     api_version="batch.paddlepaddle.org/v1",
     kind="PaddleJob",
     modules=frozenset({"paddle", "paddlenlp", "paddleseg", "paddlets", "paddlex", "ppdet", "ppocr", "pgl", "parl"}),
-    launchers=frozenset(
-        {"fleetrun", "paddle.distributed.launch", "paddle.distributed.run", "paddle.distributed.fleet.launch"}
-    ),
     build_spec=paddle_job.build_spec,
     build_command=paddle_job.build_command,
     explain_refused=paddle_job.explain_refused,
@@ -66,7 +62,6 @@ PYTORCH = ScriptKind(
     api_version="kubeflow.org/v1",
     kind="PyTorchJob",
     modules=frozenset({"torch", "torchvision", "torchaudio", "lightning", "pytorch_lightning", "accelerate", "timm"}),
-    launchers=frozenset({"torchrun", "torch.distributed.run", "torch.distributed.launch"}),
     build_spec=pytorch_job.build_spec,
     build_command=pytorch_job.build_command,
     explain_refused=pytorch_job.explain_refused,
@@ -87,11 +82,10 @@ class Choice:
     doubt: Phrase | None = None  # a sentence to print where another would have done as well
 
 
-def choose_framework(program: Program, imports: Set[str]) -> Choice:
+def choose_framework(launch: Launch, imports: Set[str]) -> Choice:
     """What nobody has said. `imports`: the first parts of the modules that the program imports."""
-    launched = next((each for each in SCRIPT_KINDS.values() if program.launcher in each.launchers), None)
-    if launched is not None:
-        return Choice(launched.framework)
+    if launch.launcher is not None and launch.launcher.family in SCRIPT_KINDS:
+        return Choice(launch.launcher.family)
     found = [each for each in SCRIPT_KINDS.values() if not each.modules.isdisjoint(imports)]
     if not found:
         return Choice(PADDLE.framework)
@@ -102,23 +96,18 @@ def choose_framework(program: Program, imports: Set[str]) -> Choice:
         first.framework,
         phrase(
             "{script} imports {titles}: it becomes a {kind}; --framework {other} makes a {other_kind} of it",
-            script=program.script or program.name, titles=Names(tuple(each.title for each in found)), kind=first.kind,
-            other=found[1].framework, other_kind=found[1].kind,
+            script=launch.program.script or launch.program.name, titles=Names(tuple(each.title for each in found)),
+            kind=first.kind, other=found[1].framework, other_kind=found[1].kind,
         ),
     )  # fmt: skip
 
 
-def find_modules(launcher: str) -> frozenset[str]:
-    """The modules that stand for the framework of a launcher; empty for any other word."""
-    return next((each.modules for each in SCRIPT_KINDS.values() if launcher in each.launchers), frozenset())
-
-
-def explain_other_launcher(program: Program, framework: str) -> Phrase | None:
+def explain_other_launcher(launch: Launch, framework: str) -> Phrase | None:
     """Why a framework that was named is not that of the launcher that was typed; None if it is."""
-    for each in SCRIPT_KINDS.values():
-        if program.launcher in each.launchers and each.framework != framework:
-            return phrase(
-                "{launcher} starts programs of {title}: leave --framework {framework} out",
-                launcher=program.launcher, title=each.title, framework=framework,
-            )  # fmt: skip
-    return None
+    family = launch.launcher.family if launch.launcher is not None else ""
+    if family not in SCRIPT_KINDS or family == framework:
+        return None
+    return phrase(
+        "{launcher} starts programs of {title}: leave --framework {framework} out",
+        launcher=posixpath.basename(launch.before[-1].typed), title=SCRIPT_KINDS[family].title, framework=framework,
+    )  # fmt: skip

@@ -21,7 +21,6 @@ from paddock.kube.meta import Manifest
 from paddock.script.escapes import escape
 from paddock.script.kinds import find_kind
 from paddock.script.names import build_name
-from paddock.script.program import read_program
 from paddock.script.request import ScriptRequest
 
 
@@ -37,7 +36,7 @@ def build_manifest(request: ScriptRequest) -> Manifest:
 
 
 def find_name(request: ScriptRequest) -> str:
-    return request.name or build_name(read_program(request.words).name or request.words[0])
+    return request.name or build_name(request.launch.program.name or request.words[0])
 
 
 def build_command(request: ScriptRequest) -> list[str]:

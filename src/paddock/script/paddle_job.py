@@ -7,12 +7,13 @@ Parameter servers and their workers run the plain command; PADDLE_TRAINING_ROLE 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 from paddock.kube.meta import Manifest
+from paddock.launches.launch import Launch
+from paddock.launches.programs import Kind
 from paddock.script.containers import build_container
-from paddock.script.program import Program, read_program
 from paddock.script.request import ScriptRequest
 from paddock.words.phrases import Phrase
 
@@ -51,18 +52,24 @@ def _build_role(request: ScriptRequest, name: str, replicas: int, *, gpus: int) 
 
 
 def build_command(request: ScriptRequest) -> list[str]:
-    """What was typed, behind the launcher where one is needed."""
-    program = read_program(request.words)
-    words = list(request.words)
-    if request.workers > 1 and not request.servers and not program.launcher:
-        words = add_launcher(words, program)
-    return words
+    """What was typed, behind the launcher where one is needed: before a Python file or module, never before a program
+    that starts others by itself."""
+    launch = request.launch
+    is_python = bool(launch.program.python) and launch.program.kind in (Kind.SCRIPT, Kind.MODULE)
+    if request.workers == 1 or request.servers or launch.launcher or launch.elsewhere or not is_python:
+        return list(request.words)
+    return add_launcher(launch)
 
 
-def add_launcher(words: Sequence[str], program: Program) -> list[str]:
+def add_launcher(launch: Launch) -> list[str]:
     """`python -u train.py` -> `python -u -m paddle.distributed.launch train.py`. The launcher starts a file `.py` by
     its own interpreter, without that one's options, and anything else as a program."""
+    program, words = launch.program, [word.typed for word in launch.words]
     place = len(program.flags) + 1
-    if program.python and program.script.endswith(".py") and set(program.flags) <= {"-u"}:
-        return [*words[:place], *LAUNCHER, *words[place:]]
-    return [program.python or "python", *LAUNCHER, *words]
+    if program.script.endswith(".py") and set(program.flags) <= {"-u"}:
+        inner = [*words[:place], *LAUNCHER, *words[place:]]
+    else:
+        inner = [program.python, *LAUNCHER, *words]
+    before = [word.typed for wrapper in launch.wrappers for word in wrapper.words]
+    # `coverage run train.py` has no interpreter of its own
+    return [*before, *(inner[1:] if launch.wrappers and launch.wrappers[-1].spec.as_python else inner)]

@@ -2,7 +2,7 @@
 
 The ranks are one Master and the Workers, in Kubeflow's order: N workers are a Master and N-1 of them. They need no
 launcher: `init_process_group` reads RANK, WORLD_SIZE and MASTER_ADDR, which the operator sets. A torchrun that was
-typed stays, and reads what the operator sets for it (`script.torchrun`).
+typed stays, and reads what the operator sets for it (`preflight.replicas`).
 
 Programs and libraries (Hugging Face's Trainer and Accelerate among them) take a program for a distributed one if
 LOCAL_RANK is set, which a launcher does and Kubeflow does not: several workers without a launcher get it.
@@ -14,10 +14,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from paddock.kube.meta import Manifest
+from paddock.launches.launch import Launch
+from paddock.launches.launchers import Means
+from paddock.preflight.replicas import explain_apart, is_torchrun
 from paddock.script.containers import build_container, with_defaults
-from paddock.script.program import read_program
 from paddock.script.request import ScriptRequest
-from paddock.script.torchrun import count_processes, explain_apart, read_torchrun
 from paddock.words.phrases import Phrase, phrase
 
 IMAGE = "pytorch/pytorch:2.13.0-cuda12.6-cudnn9-runtime"
@@ -27,13 +28,13 @@ ONE_PROCESS = (("LOCAL_RANK", "0"), ("LOCAL_WORLD_SIZE", "1"))
 
 
 def build_spec(request: ScriptRequest, name: str) -> Manifest:
-    program = read_program(request.words)
+    launch = request.launch
     spec: dict[str, Any] = {"runPolicy": {"backoffLimit": request.restarts}}
-    if program.launcher:
-        spec["nprocPerNode"] = count_processes(read_torchrun(request.words), request.gpus)
-    elif not program.python:
+    if is_torchrun(launch):
+        spec["nprocPerNode"] = _count_processes(launch, request.gpus)
+    elif not launch.program.python:
         spec["nprocPerNode"] = "1"  # a torchrun in a shell script starts what it starts in a shell
-    if not program.launcher and request.workers > 1:
+    if launch.launcher is None and request.workers > 1:
         request = with_defaults(request, *ONE_PROCESS)
     spec["pytorchReplicaSpecs"] = {"Master": _build_role(request, name, 1)}
     if request.workers > 1:
@@ -51,8 +52,14 @@ def explain_refused(request: ScriptRequest) -> Iterator[Phrase]:
         yield phrase(
             "--ps: PyTorch has no parameter servers: leave it out, and --workers says how many workers train together"
         )
-    if read_program(request.words).launcher:
-        yield from explain_apart(read_torchrun(request.words), request.workers)
+    if is_torchrun(launch := request.launch):
+        yield from explain_apart(launch, request.workers)
+
+
+def _count_processes(launch: Launch, gpus: int) -> str:
+    """`nprocPerNode` of a job of this torchrun. The field's default, `auto`, is a process for each CPU of a machine
+    without GPUs, and torchrun's own is 1."""
+    return launch.text(Means.PROCESSES) or str(max(gpus, 1))
 
 
 def _build_role(request: ScriptRequest, name: str, replicas: int) -> Manifest:

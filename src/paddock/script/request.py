@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from paddock.launches.launch import Launch
+from paddock.launches.reading import find_main, read_typed
+
 
 @dataclass(frozen=True, slots=True)
 class ScriptRequest:
@@ -42,3 +45,8 @@ class ScriptRequest:
     """Variables that stand in the manifest."""
     secrets: Sequence[tuple[str, str]] = field(default=(), repr=False)
     """Variables that are in a Secret (`script.names.build_secret_name`): their values are never printed."""
+
+    @property
+    def launch(self) -> Launch:
+        """What the command starts, behind its wrappers."""
+        return find_main(read_typed(self.words))

@@ -7,12 +7,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from paddock.jobs.reading.commands import is_script
 from paddock.kube.meta import Key, Resource
+from paddock.launches.reading import is_script
 from paddock.manifests.bounds import Bounds
 from paddock.preflight import Document, check_together, read_bytes, read_documents
 from paddock.preflight.datasets import examine_document
-from paddock.preflight.old_flags import check_script
+from paddock.preflight.paddle_options import check_script
 from paddock.submission.documents import Checked, place_document
 from paddock.words.phrases import phrase
 from paddock.words.problems import Problem

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from paddock.cli.submit.script.imports import find_hiding
-from paddock.script.program import read_program
+from paddock.launches.reading import find_main, read_typed
 
 
 @pytest.fixture
@@ -40,4 +40,4 @@ def directory(tmp_path: Path) -> Path:
     ],
 )
 def test_files_beside_the_program_that_hide_modules(directory: Path, words: str, found: dict[str, str]) -> None:
-    assert find_hiding(read_program(words.split()), directory) == found
+    assert find_hiding(find_main(read_typed(words.split())).program, directory) == found

@@ -1,7 +1,7 @@
 """Scripts that a job starts by a relative path: `train.py` in the current directory, as in PaddlePaddle's examples.
 
 On a laptop the user's file always wins: if the current directory has the script, an annotation makes the job start
-there (`jobs.objects.pods`), also where the image stands for a program of ours (`jobs.reading.scripts`). That program is
+there (`jobs.objects.pods`), also where the image stands for a program of ours (`launches.containers`). That program is
 used only where nothing else is there. A script that is in neither would fail, so the job is refused before it is
 submitted. An existing annotation wins. Unknown images are not judged: the job's cause will say why it waits.
 `cli.submit.programs` says what runs.
@@ -21,8 +21,8 @@ from paddock.cli.submit.nearby import find_nearby
 from paddock.jobs.labels import WORKING_DIRECTORY_ANNOTATION
 from paddock.jobs.model import Job, Rank, Settings
 from paddock.jobs.objects.pods import build_pod, main_container
-from paddock.jobs.reading.scripts import find_script
 from paddock.kube.meta import ENVIRONMENTS, Manifest, annotations_of
+from paddock.launches.containers import find_script
 from paddock.submission.documents import Checked
 from paddock.words.phrases import Phrase, phrase
 

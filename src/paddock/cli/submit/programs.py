@@ -20,12 +20,11 @@ from paddock.jobs.frameworks.python_source import START
 from paddock.jobs.labels import WORKING_DIRECTORY_ANNOTATION
 from paddock.jobs.model import Job, Rank, Role, Settings
 from paddock.jobs.objects.pods import build_pod, main_container
-from paddock.jobs.reading.scripts import find_script, read_words
 from paddock.jobs.substitutions import SUBSTITUTED_ANNOTATION
 from paddock.kube.meta import ENVIRONMENTS, Manifest, annotations_of
 from paddock.kube.printable import show_line
+from paddock.launches.containers import find_launch, find_script
 from paddock.script.escapes import unescape
-from paddock.script.program import read_program
 from paddock.words.phrases import Phrase, phrase
 
 if TYPE_CHECKING:
@@ -107,8 +106,8 @@ def _explain(job: Job, role: Role, environments: Iterable[Manifest] | None, dire
 
 def _find_path(container: Mapping[str, Any], started_in: str) -> str:
     """The absolute path of the script that the command names; empty if there is none, or it is not known where."""
-    words = [unescape(str(word)) for word in read_words(container)]
-    script = read_program(words).script if words else ""
+    launch = find_launch(container)
+    script = launch.program.script if launch is not None and not launch.elsewhere else ""
     base = str(container.get("workingDir") or started_in)
     return posixpath.normpath(posixpath.join(base, script)) if script and (base or script.startswith("/")) else ""
 

@@ -13,7 +13,7 @@ from paddock.cli.cluster.errors import UserError
 from paddock.cli.submit.directory_files import find_files
 from paddock.cli.submit.script.options import ScriptOptions
 from paddock.cli.submit.script.requests import find_directory
-from paddock.script.program import read_program
+from paddock.launches.reading import find_main, read_typed
 from paddock.words.phrases import phrase
 
 _MISSING = (0, 0)
@@ -32,7 +32,7 @@ def find_watched(
 ) -> Callable[[], dict[str, tuple[int, int]]]:
     """What looks at the files of a manifest or of a typed command, and at those that its options name."""
     directory = find_directory(options.workdir)
-    script = read_program(words).script if words and file is None else ""
+    script = find_main(read_typed(words)).program.script if words and file is None else ""
     named = [Path(each) for each in (file, options.requirements, *options.env_files) if each]
     if script:
         named.append(directory / script)

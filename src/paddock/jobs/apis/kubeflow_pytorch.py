@@ -143,7 +143,7 @@ def _is_plain(role: Role) -> bool:
     containers = pod.get("containers") if isinstance(pod, dict) else None
     if not isinstance(containers, list) or not containers or not all(isinstance(each, dict) for each in containers):
         return False
-    from paddock.jobs.reading.scripts import starts_one_process
+    from paddock.launches.containers import starts_one_process
 
     names = [each.get("name") for each in containers]
     return starts_one_process(containers[names.index("pytorch") if "pytorch" in names else 0])

@@ -10,13 +10,13 @@ from paddock.jobs.apis.elastic import read_elasticity
 from paddock.jobs.apis.endpoints import check_endpoints
 from paddock.jobs.apis.run_policy import read_limit_notices
 from paddock.jobs.apis.success import choose_deciding, read_success
+from paddock.jobs.etcd import meets_at_etcd, survives_losses
 from paddock.jobs.frameworks.registry import FRAMEWORKS
 from paddock.jobs.labels import KUEUE_ANNOTATION, QUEUE_LABEL, RESTART_SCOPE_ANNOTATION
 from paddock.jobs.launch import NO_LAUNCH, Launch
 from paddock.jobs.model import Job, Network, Policies, RestartScope, Role, Scheduling
 from paddock.jobs.mounts import read_mounts
 from paddock.jobs.queued import starts_alone
-from paddock.jobs.reading.etcd import meets_at_etcd, survives_losses
 from paddock.jobs.substitutions import read_notices
 from paddock.jobs.variables import read_variable_notices
 from paddock.kube.meta import Key

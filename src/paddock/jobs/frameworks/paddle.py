@@ -227,13 +227,13 @@ def substitute(container: Mapping[str, Any], job: Job) -> tuple[Mapping[str, Any
     """Replaces `launch run_check` in a job of one pod: the launcher would wait for a second node (PaddlePaddle's
     launch/plugins/test.py). And Python source that a shell is given."""
     from paddock.jobs.frameworks.python_source import run_source
-    from paddock.jobs.reading.scripts import read_launch, read_words
+    from paddock.launches.containers import find_launch
 
-    words = read_words(container)
-    launched = read_launch(words)
-    if job.size != 1 or not launched or launched[-1] != "run_check":
+    launch = find_launch(container) if job.size == 1 and "run_check" in str(container) else None
+    if launch is None or launch.launcher is None or launch.program.word.text != "run_check":
         return run_source(container)
-    python = words[0] if "-m" in words else "python"
+    first = launch.before[0].text or ""
+    python = first if len(launch.before) > 1 else "python"
     rest = {key: value for key, value in container.items() if key != "args"}
     return {**rest, "command": [python, "-c", _CHECK]}, Notice(_CHECKED, _UNDECIDED)
 

@@ -24,7 +24,8 @@ from functools import lru_cache
 from typing import Any
 
 from paddock.jobs.frameworks import Notice
-from paddock.jobs.reading.scripts import SHELLS
+from paddock.launches.programs import Kind, read_program
+from paddock.launches.words import build_word
 from paddock.words.phrases import phrase
 
 MOST = 128 * 2**10 - 1
@@ -37,7 +38,6 @@ START = (
 )
 """What the shell runs with the source as `$0`. PYTHONPATH: `python3 -c` would find modules of the working directory."""
 
-_WITH_VALUE = ("--rcfile", "--init-file")
 _COMPOUND = (
     ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.For, ast.AsyncFor, ast.While, ast.If, ast.With,
     ast.AsyncWith, ast.Try, ast.TryStar, ast.Match, ast.ImportFrom,
@@ -78,22 +78,13 @@ def _build_notice(shell: str) -> Notice:
 
 def _find_source(words: Sequence[str]) -> tuple[str, str, Sequence[str]] | None:
     """The shell, the source and its arguments: `bash SOURCE ARGUMENT…`, `bash -c SOURCE NAME ARGUMENT…`."""
-    if len(words) < 2 or posixpath.basename(words[0]) not in SHELLS:
+    program = read_program([build_word(word) for word in words]) if words else None
+    if program is None or not program.shell_name or program.kind not in (Kind.SHELL, Kind.SCRIPT):
         return None
-    is_command, place = False, 1
-    while place < len(words) and words[place][:1] in ("-", "+"):
-        option = words[place]
-        is_command = is_command or (option[:1] == "-" and option[:2] != "--" and "c" in option)
-        place += 2 if _takes_value(option) else 1
-    rest = words[place:]
-    if not rest or not is_python(rest[0], may_be_shell=is_command):
+    is_command, rest = program.kind is Kind.SHELL, words[program.length :]
+    if not is_python(source := program.word.text or "", may_be_shell=is_command):
         return None
-    return words[0], rest[0], rest[2:] if is_command else rest[1:]
-
-
-def _takes_value(option: str) -> bool:
-    """`-o pipefail`, `-eo pipefail`, `+O extglob`."""
-    return option in _WITH_VALUE or (option[1:2] != "-" and option[-1] in "oO")
+    return words[0], source, rest[1:] if is_command else rest
 
 
 @lru_cache(maxsize=64)

@@ -9,7 +9,7 @@ from paddock.jobs.apis.kubeflow import KubeflowJob
 from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.frameworks.registry import main_container
 from paddock.jobs.model import Job, Role
-from paddock.jobs.reading.scripts import read_words
+from paddock.launches.containers import read_command
 from paddock.places.bare.script import build_ranks, build_script, name_script
 from paddock.places.rendering import File, Hosts, Platform, Rendering, Request, Unplaceable
 from paddock.words.phrases import Names, Phrase, phrase
@@ -48,7 +48,7 @@ def check(job: Job) -> tuple[Phrase, ...]:
 
 def _has_command(job: Job, role: Role) -> bool:
     containers = role.template["spec"]["containers"]
-    return bool(read_words(containers[main_container(job, containers)]))
+    return bool(read_command(containers[main_container(job, containers)]))
 
 
 def _explain_image(job: Job, role: Role) -> Phrase:

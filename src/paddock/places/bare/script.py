@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from paddock.jobs.reading.scripts import find_script
+from paddock.launches.containers import find_script
 from paddock.places.bare.commands import COMMANDS
 from paddock.places.bare.machine import ADDRESSES, CHECKS
 from paddock.places.bare.processes import PROCESSES

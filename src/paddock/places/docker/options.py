@@ -13,8 +13,8 @@ from fractions import Fraction
 from typing import Any
 
 from paddock.environments.packages.devices import Device, find_asked
-from paddock.jobs.reading.scripts import find_script
 from paddock.kube.quantities import read_amounts, read_quantity
+from paddock.launches.containers import find_script
 from paddock.places.programs import RankProgram
 
 MOUNTED = "/paddle"

@@ -19,16 +19,19 @@ from paddock.cli.cluster.errors import UserError
 from paddock.cli.submit.nearby import find_nearby
 from paddock.cli.submit.script.imports import read_file
 from paddock.kube.nearness import nearest
-from paddock.script.program import Program, is_python, read_program
+from paddock.launches.launch import Launch
+from paddock.launches.launchers import BY_PROGRAM
+from paddock.launches.programs import Kind, Program, is_python
+from paddock.launches.reading import find_main, read_typed
 from paddock.script.source import Source
 from paddock.words.os_errors import explain_unreadable
 from paddock.words.phrases import NOTHING, Phrase, phrase
 
 Notify = Callable[[Phrase], None]
 
-_OF_ENVIRONMENTS = ("fleetrun", "torchrun", "pip", "pip3")
+_OF_ENVIRONMENTS = (*sorted(BY_PROGRAM), "pip", "pip3", "coverage")
 """Programs of environments that this machine need not have."""
-_USUAL = ("python", "python3", "bash", "sh", *_OF_ENVIRONMENTS)
+_USUAL = ("python", "python3", "bash", "sh", "fleetrun", "torchrun", "pip", "pip3")
 _MOST_FILES = 3000
 _TEMPORARY = Path("/tmp")  # noqa: S108 - in its place a pod has its own
 
@@ -49,8 +52,12 @@ class Machine:
 
 def check_script(words: Sequence[str], machine: Machine, *, servers: bool, notify: Notify) -> None:
     """Raises `UserError` for a command that cannot run; `notify` gets what is different in a pod."""
-    program = read_program(words)
-    if program.reads_stdin:
+    launch = find_main(read_typed(words))
+    program = launch.program
+    if launch.elsewhere:
+        _check_program(words[0], machine)
+        return
+    if program.kind is Kind.STDIN and launch.command.stdin is None:
         raise UserError(
             phrase(
                 "{command} reads its program from standard input, and a pod has none: name a file, as in "
@@ -58,14 +65,15 @@ def check_script(words: Sequence[str], machine: Machine, *, servers: bool, notif
                 command=words[0],
             )
         )
-    if program.script:
-        _check_file(program, machine)
+    if program.script and launch.command.directory is None:
+        _check_file(launch, machine)
         _check_source(program, machine, servers=servers, notify=notify)
-    elif program.executable:
+    if launch.wrappers or (program.kind is Kind.PROGRAM and not program.script):
         _check_program(words[0], machine)
 
 
-def _check_file(program: Program, machine: Machine) -> None:
+def _check_file(launch: Launch, machine: Machine) -> None:
+    program = launch.program
     script, path = program.script, machine.directory / program.script
     if path.is_dir():
         if program.python and (path / "__main__.py").is_file():
@@ -92,7 +100,7 @@ def _check_file(program: Program, machine: Machine) -> None:
         raise UserError(phrase("{script} is no file", script=script))
     if not os.access(path, os.R_OK):
         raise UserError(phrase("{path} cannot be read: {why}", path=script, why=phrase("Permission denied")))
-    if program.executable and not os.access(path, os.X_OK):
+    if program.kind is Kind.PROGRAM and launch.launcher is None and not os.access(path, os.X_OK):
         starter = "python" if script.endswith(".py") else "bash"
         said = phrase(
             "{script} is not executable: `chmod +x {script}`, or `{command}`",

@@ -4,31 +4,50 @@ as `train.py` often leaves the framework to a `model.py`. Reads files and runs n
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
+from paddock.launches.launch import Launch
+from paddock.launches.programs import Kind, Program
+from paddock.launches.reading import read_typed
 from paddock.script.hiding import NAMES
-from paddock.script.kinds import find_modules
-from paddock.script.program import Program
+from paddock.script.kinds import SCRIPT_KINDS
 from paddock.script.source import LARGEST, Source, read_source
 
 MOST_FILES = 40
 """Files that are read of one program."""
 
 
-def find_imports(program: Program, directory: Path) -> frozenset[str]:
-    """The first parts of all modules that are imported. `directory`: where the program starts."""
-    if program.code:
-        return _follow(directory, [read_source(program.code.encode(errors="replace"))])
+def find_imports(words: Sequence[str], directory: Path) -> frozenset[str]:
+    """The first parts of all modules that the programs of a command import, those of shell scripts too. `directory`:
+    where the command starts."""
+    reading = read_typed(words, lambda path: read_text(directory / path))
+    return frozenset().union(*(_find_imports(launch, directory) for launch in reading.launches))
+
+
+def _find_imports(launch: Launch, directory: Path) -> frozenset[str]:
+    program = launch.program
+    launched = SCRIPT_KINDS.get(launch.launcher.family) if launch.launcher is not None else None
+    known = launched.modules if launched is not None else frozenset[str]()
+    if launch.elsewhere or launch.command.directory is not None:
+        return known
+    if program.kind is Kind.CODE:
+        return known | _follow(directory, [read_source((program.word.text or "").encode(errors="replace"))])
     if program.module:
-        start = list(_find_module(directory, program.module))
-        return _follow(directory, map(read_file, start))
+        return known | _follow(directory, map(read_file, _find_module(directory, program.module)))
     path = directory / program.script
-    if program.script.endswith(".sh"):
-        return _follow(directory, _read_shell(path, directory))
-    if program.python and _is_file(path / "__main__.py"):
-        return _follow(path, [read_file(path / "__main__.py")])
-    return _follow(path.parent, [read_file(path)]) if program.script.endswith(".py") else frozenset()
+    if program.python and program.script and _is_file(path / "__main__.py"):
+        return known | _follow(path, [read_file(path / "__main__.py")])
+    return known | (_follow(path.parent, [read_file(path)]) if program.script.endswith(".py") else frozenset())
+
+
+def read_text(path: Path) -> str | None:
+    """The text of a shell script; None where it cannot be read."""
+    try:
+        with path.open("rb") as stream:
+            return stream.read(LARGEST).decode(errors="replace")
+    except OSError:
+        return None
 
 
 def find_hiding(program: Program, directory: Path) -> dict[str, str]:
@@ -51,25 +70,12 @@ def _find_first_place(program: Program, directory: Path) -> Path | None:
     """None where it is not known, and with Python's options -P and -I, by which it does not look there."""
     if any(flag[:1] == "-" and flag[:2] not in ("--", "-W", "-X") and {"I", "P"} & set(flag) for flag in program.flags):
         return None
-    if program.code or program.module:
+    if program.kind in (Kind.CODE, Kind.MODULE):
         return directory
     path = directory / program.script
     if program.script.endswith(".py"):
         return path.parent
     return path if program.python and program.script else None
-
-
-def _read_shell(path: Path, directory: Path) -> Iterator[Source]:
-    """The launchers and the Python files that a shell script names, each a word of its own."""
-    try:
-        words = path.read_bytes()[:LARGEST].decode(errors="replace").split()
-    except OSError:
-        return
-    for word in words:
-        if modules := find_modules(word):
-            yield Source(imports=modules)
-        elif word.endswith(".py") and _is_file(directory / word):
-            yield read_file(directory / word)
 
 
 def _follow(directory: Path, sources: Iterable[Source]) -> frozenset[str]:

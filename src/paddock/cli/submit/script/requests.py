@@ -24,17 +24,18 @@ from paddock.cli.submit.script.variables import read_hidden, read_plain
 from paddock.environments.needed import Needed
 from paddock.jobs.labels import ENVIRONMENT_ANNOTATION, REQUIREMENTS_ANNOTATION, RESUME_ANNOTATION
 from paddock.jobs.model import Job
-from paddock.jobs.reading.scripts import find_script
 from paddock.kube.datasets import MOUNTS_ANNOTATION
 from paddock.kube.errors import NotFound
 from paddock.kube.meta import SECRETS, Manifest, annotations_of, labels_of
+from paddock.launches.containers import find_script
+from paddock.launches.launch import Launch
+from paddock.launches.reading import find_main, read_typed
 from paddock.preflight import Document, check, explain_problem
 from paddock.script.arguments import explain_no_place, with_arguments
 from paddock.script.hiding import explain_hiding
 from paddock.script.kinds import choose_framework, explain_other_launcher, find_kind
 from paddock.script.manifest import build_command, build_manifest, find_name
 from paddock.script.names import build_secret_name
-from paddock.script.program import Program, read_program
 from paddock.script.request import ScriptRequest
 from paddock.script.variables import build_secret, build_variables, with_variables
 from paddock.submission.documents import Checked, build_checked, find_resource
@@ -62,13 +63,14 @@ def read_request(
     machine = Machine(directory, None if own_environment else environ.get("PATH", os.defpath), _hides_tmp(place),
                       (place.home.cache,) if place.home is not None else ())  # fmt: skip
     check_script(words, machine, servers=bool(options.servers), notify=notify)
-    program = read_program(words)
+    launch = find_main(read_typed(words))
+    program = launch.program
     if local and directory == Path("/") and not os.path.isabs(program.script or "/"):  # noqa: PTH117 - a word as typed
         raise UserError(
             phrase("programs do not start in /: call paddock in a directory of its own, or name one by --workdir")
         )
-    imports, requirements = find_imports(program, directory), options.requirements_path
-    framework = find_framework(program, imports, options, notify)
+    imports, requirements = find_imports(words, directory), options.requirements_path
+    framework = find_framework(launch, imports, options, notify)
     for said in explain_hiding(program.script or program.name, imports, find_hiding(program, directory)):
         notify(said)
     needed = Needed(requirements, framework, bool(options.servers)) if requirements else None
@@ -95,14 +97,14 @@ def read_request(
     return request
 
 
-def find_framework(program: Program, imports: Set[str], options: ScriptOptions, notify: Notify) -> str:
+def find_framework(launch: Launch, imports: Set[str], options: ScriptOptions, notify: Notify) -> str:
     """The framework of a typed command: --framework, else what the command and its files tell. `imports`: as
     in `choose_framework`. Raises `UserError`."""
     if options.framework is not None:
-        if problem := explain_other_launcher(program, options.framework):
+        if problem := explain_other_launcher(launch, options.framework):
             raise UserError(problem)
         return options.framework
-    choice = choose_framework(program, imports)
+    choice = choose_framework(launch, imports)
     if choice.doubt is not None:
         notify(choice.doubt)
     return choice.framework

@@ -80,12 +80,11 @@ class CommandVerb(Verb):
 
 def find_starter(word: str) -> tuple[str, ...] | None:
     """What stands before a program that was named alone: `python` before train.py; None if it is no program. Pure."""
-    from paddock.jobs.reading.scripts import LAUNCHER_PROGRAMS, SHELLS
-    from paddock.script.program import is_python
+    from paddock.launches.launchers import BY_PROGRAM
+    from paddock.launches.programs import is_python, is_shell
 
     if word.endswith(".py"):
         return ("python",)
     if word.endswith(".sh"):
         return ("bash",)
-    name = posixpath.basename(word)
-    return () if is_python(word) or name in SHELLS or name in LAUNCHER_PROGRAMS else None
+    return () if is_python(word) or is_shell(word) or posixpath.basename(word) in BY_PROGRAM else None

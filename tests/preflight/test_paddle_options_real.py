@@ -1,4 +1,4 @@
-"""The real launchers of PaddlePaddle 3.0.0 and 3.3.1 do what `preflight.old_flags` says of each option."""
+"""The real launchers of PaddlePaddle 3.0.0 and 3.3.1 do what `preflight.paddle_options` says of each option."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from paddock.preflight.old_flags import explain_launch, find_paddle_launch
+from paddock.launches.reading import read_typed
+from paddock.preflight.paddle_options import explain_launch
 
 pytestmark = [pytest.mark.paddle]
 PROGRAM = """
@@ -108,8 +109,7 @@ async def run(python: str, row: Row, directory: Path, two: asyncio.Semaphore) ->
     logs = "".join(path.read_text() for path in own.glob("log/*log.*") if not path.name.startswith("default"))
     ran = tuple(line for line in sorted(set((out + logs).splitlines())) if line.startswith("ran "))
     is_old = "Configuration Arguments" in out
-    launch = find_paddle_launch(["python", "-m", row.module, *options, "t.py"])
-    assert launch is not None
+    (launch,) = read_typed(["python", "-m", row.module, *options, "t.py"]).launches
     errors = [each for each in explain_launch(launch, has_master=row.master) if each.severity == "error"]
     agrees = bool(errors) == (row.code != 0)
     seen = (process.returncode, ran, is_old, row.words in out, agrees)

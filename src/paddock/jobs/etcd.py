@@ -6,13 +6,11 @@ the number is fixed, and without `--elastic_level 1` all end when one is lost.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
-from itertools import pairwise
+from collections.abc import Mapping
 from typing import Any
 
 from paddock.jobs.model import Role
-from paddock.jobs.reading.commands import read_commands
+from paddock.launches.reading import read_container
 
 _ETCD = "etcd://"
 
@@ -25,7 +23,7 @@ def meets_at_etcd(role: Role) -> bool:
 def survives_losses(role: Role) -> bool:
     """Whether launchers that meet at etcd go on when one of them is lost."""
     return any(
-        _read_variables(each).get("PADDLE_ELASTIC_LEVEL") == "1" or "1" in _read_options(each, "--elastic_level")
+        _read_variables(each).get("PADDLE_ELASTIC_LEVEL") == "1" or "1" in _read_options(each, "elastic_level")
         for each in _list_containers(role)
     )
 
@@ -41,7 +39,7 @@ def _names_etcd(container: Mapping[str, Any]) -> bool:
     variables = _read_variables(container)
     if variables.get("PADDLE_MASTER", "").startswith(_ETCD) or variables.get("PADDLE_ELASTIC_SERVER"):
         return True
-    return any(master.startswith(_ETCD) for master in _read_options(container, "--master"))
+    return any(master.startswith(_ETCD) for master in _read_options(container, "master"))
 
 
 def _read_variables(container: Mapping[str, Any]) -> dict[str, str]:
@@ -50,13 +48,10 @@ def _read_variables(container: Mapping[str, Any]) -> dict[str, str]:
     return {str(each.get("name")): str(each["value"]) for each in mappings if each.get("value")}
 
 
-def _read_options(container: Mapping[str, Any], option: str) -> list[str]:
-    # text that a shell would refuse has a problem of its own
-    with suppress(ValueError):
-        return [value for words in read_commands(container) for value in _read_values(words, option)]
-    return []
-
-
-def _read_values(words: Sequence[str], option: str) -> Iterator[str]:
-    yield from (word.partition("=")[2] for word in words if word.startswith(f"{option}="))
-    yield from (value for name, value in pairwise(words) if name == option)
+def _read_options(container: Mapping[str, Any], name: str) -> list[str]:
+    """What is known of an option's values: `etcd://` of `etcd://$HOST:2379`."""
+    texts = [container.get("command"), container.get("args")]
+    if "etcd" not in str(texts) and "elastic" not in str(texts):
+        return []  # few jobs have it, and an operator asks at each pass
+    options = (launch.named(name) for launch in read_container(container).launches)
+    return [option.value.beginning for option in options if option is not None and option.value is not None]

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import shlex
 from pathlib import Path
 
 import pytest
 import yaml
 
 from jobs.samples import read_manifest
-from paddock.jobs.reading.commands import split_commands
+from paddock.launches.launch import Launch
+from paddock.launches.reading import read_script
 from paddock.preflight import check, read_documents
-from paddock.preflight.old_flags import check_script, explain_launch, find_paddle_launch
+from paddock.preflight.paddle_options import check_script, explain_launch, is_paddle
 
 LAUNCH = "python -m paddle.distributed.launch"
 DOCUMENT = Path(__file__).parent / "run.sh"
@@ -53,7 +53,7 @@ TOLD = [
     (f"{LAUNCH} --my_option=1 t.py", "warning", "makes it the old launcher"),
     (f"{LAUNCH} --master a:1 --my_option=1 t.py", "warning", "is ignored: no launcher of today knows it"),
     (f"{LAUNCH} --nnodes 2 --master http://a:1 t.py", "error", "ends with a ValueError"),
-    (f"{LAUNCH} --nnodes 2 --master [::1]:1 t.py", "error", "ends with a ValueError"),
+    (f"{LAUNCH} --nnodes 2 --master '[::1]:1' t.py", "error", "ends with a ValueError"),
     (f"{LAUNCH} --nnodes 2 --master a t.py", "error", "ends with a ValueError"),
     (f"{LAUNCH} --nnodes 0 t.py", "warning", "trains alone"),
     (f"{LAUNCH} --run_mode ps-heter t.py", "warning", "becomes collective"),
@@ -69,6 +69,11 @@ TOLD = [
     ("python -m paddle.distributed.fleet.launch t.py", "warning", "is the old launcher"),
     ("fleetrun --selected_gpus=0 t.py", "warning", "write --devices 0"),
 ]  # fmt: skip
+
+
+def read(command: str) -> Launch:
+    (launch,) = filter(is_paddle, read_script(command).launches)
+    return launch
 
 
 @pytest.mark.parametrize(
@@ -91,15 +96,13 @@ TOLD = [
 )
 def test_what_starts_servers_and_their_workers_is_not_refused(options: str) -> None:
     """Each was run with PaddlePaddle 3.0.0. The first two were refused, as today's launcher knows no --worker_num."""
-    launch = find_paddle_launch(shlex.split(f"{LAUNCH} {options} t.py"))
-    assert launch is not None
+    launch = read(f"{LAUNCH} {options} t.py")
     assert [str(each.said) for each in explain_launch(launch) if each.severity == "error"] == []
 
 
 @pytest.mark.parametrize(("command", "severity", "words"), TOLD)
 def test_each_old_option_is_told_with_what_to_write(command: str, severity: str, words: str) -> None:
-    launch = find_paddle_launch(shlex.split(command))
-    assert launch is not None
+    launch = read(command)
     said = [(each.severity, str(each.said)) for each in explain_launch(launch)]
     assert any(words in text and level == severity for level, text in said), said
 
@@ -115,14 +118,12 @@ def test_each_old_option_is_told_with_what_to_write(command: str, severity: str,
     ],
 )
 def test_a_command_of_today_is_left_alone(command: str) -> None:
-    launch = find_paddle_launch(shlex.split(command))
-    assert launch is not None
-    assert list(explain_launch(launch)) == []
+    assert list(explain_launch(read(command))) == []
 
 
 @pytest.mark.parametrize("command", ["python train.py --selected_gpus=0", "torchrun --np=2 t.py", "", "echo fleetrun"])
 def test_other_programs_have_options_of_their_own(command: str) -> None:
-    assert find_paddle_launch(shlex.split(command)) is None
+    assert not any(map(is_paddle, read_script(command).launches))
 
 
 def test_the_documents_script_is_told_line_by_line() -> None:
@@ -142,7 +143,7 @@ def test_the_documents_script_is_told_line_by_line() -> None:
         ("for i in 1 2; do\n  CUDA=1 exec fleetrun --np=2 t.py &\ndone", [2]),
         ("x=$(date --utc)\nfleetrun --np=${N} t.py", [2]),
         ("fleetrun \\\n  --np=2 \\\n  t.py", [1]),
-        ('echo "two\nlines"; fleetrun --np=2 t.py', [1]),
+        ('echo "two\nlines"; fleetrun --np=2 t.py', [2]),
         ("echo 'open\nfleetrun --np=2 t.py", [1]),
         ("fleetrun --np=2 t.py \\", [1]),
         ("X=$((1<<n))\nfleetrun --np=2 t.py", [2]),
@@ -156,7 +157,7 @@ def test_which_lines_of_a_script_are_read(script: str, lines: list[int]) -> None
     assert [each.line for each in check_script(script).problems] == lines
 
 
-@pytest.mark.parametrize("before", ["export PADDLE_MASTER=a:1\n", "PADDLE_MASTER=a:1\n", "PADDLE_MASTER=a:1 "])
+@pytest.mark.parametrize("before", ["export PADDLE_MASTER=a:1\n", "PADDLE_MASTER=a:1 "])
 def test_a_master_of_the_environment_counts(before: str) -> None:
     (problem,) = check_script(f"{before}fleetrun --my_option=1 t.py").problems
     assert "is ignored: no launcher of today knows it" in problem.message
@@ -173,10 +174,3 @@ def test_a_manifest_is_told_the_same_and_to_leave_places_to_paddock() -> None:
     assert "leave them out: Paddock tells each rank where the others are" in problem.message
     assert "write --devices 0" in problem.message
     assert problem.path == "spec.worker.template.spec.containers[0].command"
-
-
-def test_the_commands_after_a_here_document_are_read_and_its_text_is_not() -> None:
-    found = [words for words in split_commands("cat <<E\nfleetrun a.py\nE\nX=$((1<<n)); fleetrun t.py") if words]
-    assert ("cat",) in found
-    assert found[-1] == ("fleetrun", "t.py")
-    assert ("fleetrun", "a.py") not in found

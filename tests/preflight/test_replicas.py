@@ -4,26 +4,26 @@ from __future__ import annotations
 
 import pytest
 
+from paddock.launches.reading import find_main, read_typed
 from paddock.script.pytorch_job import explain_refused
 from paddock.script.request import ScriptRequest
-from paddock.script.torchrun import read_torchrun
 
 
 @pytest.mark.parametrize(
     ("typed", "options"),
     [
         ("torchrun train.py", {}),
-        ("torchrun --nproc_per_node=2 --nnodes 1 train.py", {"nproc-per-node": "2", "nnodes": "1"}),
-        ("torchrun --standalone --nproc-per-node gpu train.py", {"standalone": "", "nproc-per-node": "gpu"}),
+        ("torchrun --nproc_per_node=2 --nnodes 1 train.py", {"nproc_per_node": "2", "nnodes": "1"}),
+        ("torchrun --standalone --nproc-per-node gpu train.py", {"standalone": "", "nproc_per_node": "gpu"}),
         ("torchrun -m pkg.train --nnodes 3", {"module": ""}),
-        ("/opt/bin/torchrun --no-python ./train", {"no-python": ""}),
-        ("python3 -u -m torch.distributed.run --max_restarts 2 train.py", {"max-restarts": "2"}),
+        ("/opt/bin/torchrun --no-python ./train", {"no_python": ""}),
+        ("python3 -u -m torch.distributed.run --max_restarts 2 train.py", {"max_restarts": "2"}),
         ("torchrun --nnodes", {"nnodes": ""}),
         ("python train.py --nnodes 3", {}),
     ],
 )
 def test_its_own_options_end_at_the_script(typed: str, options: dict[str, str]) -> None:
-    assert read_torchrun(typed.split()) == options
+    assert {each.name: each.text for each in find_main(read_typed(typed.split())).options} == options
 
 
 @pytest.mark.parametrize(

@@ -7,38 +7,19 @@ makes it the old one (paddle.distributed.fleet.launch); with --master, or PADDLE
 
 from __future__ import annotations
 
-import posixpath
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
-from paddock.jobs.reading.commands import OpenQuote, read_commands, read_script
-from paddock.manifests.parts import Container, Part
+from paddock.launches.launch import Launch, Option
+from paddock.launches.launchers import GONE_PADDLE, OLD_PADDLE, PADDLE, Launcher
+from paddock.launches.reading import read_container, read_script
+from paddock.launches.words import show_words
+from paddock.manifests.parts import Part
 from paddock.words.phrases import Names, Phrase, phrase
 from paddock.words.problems import Problem
 from paddock.words.sentences import told
 
-TODAY = frozenset({
-    "master", "legacy", "rank", "log_level", "log_overwrite", "sort_ip", "enable_gpu_log", "nnodes", "nproc_per_node",
-    "log_dir", "run_mode", "job_id", "devices", "gpus", "npus", "xpus", "host", "ips", "start_port",
-    "auto_parallel_config", "auto_cluster_config", "auto_tuner_json", "servers", "trainers", "trainer_num",
-    "server_num", "gloo_port", "with_gloo", "max_restart", "elastic_level", "elastic_timeout", "help",
-})  # fmt: skip
-"""Options of 3.0.0 and 3.3.1; each takes a value, and argparse takes any prefix of one."""
-
-OF_OLD = frozenset({
-    "log_dir", "backend", "nproc_per_node", "run_mode", "ips", "cluster_topo_path", "rank_mapping_path",
-    "enable_auto_mapping", "servers", "workers", "coordinators", "heter_workers", "heter_devices", "worker_num",
-    "coordinator_num", "server_num", "heter_worker_num", "http_port", "elastic_server", "elastic_pre_hook", "job_id",
-    "scale", "host", "force",
-})  # fmt: skip
-"""Options of the old launcher with a wheel for CPUs (fleet/launch.py, 2.6.2 to 3.3.1)."""
-
-_PYTHON = re.compile(r"python[\d.]*")
-_GONE = re.compile(r"paddle\.distributed\.launch_ps|paddle\.fluid(\..*)?")
-_MODULES = frozenset({"paddle.distributed.launch", "paddle.distributed.run", "paddle.distributed.fleet.launch"})
-_OLD_MODULE = "paddle.distributed.fleet.launch"
 _ADDRESS = re.compile(r"\d+\.\d+\.\d+\.\d+")
 _WHOLE = re.compile(r"[1-9][0-9]{0,5}")
 _MASTER = re.compile(r"(etcd://)?[^\s:/\[\]]+:\d+(,.*)?")
@@ -52,79 +33,35 @@ class Told:
     severity: str = "warning"
 
 
-@dataclass(frozen=True, slots=True)
-class PaddleLaunch:
-    """A command line of PaddlePaddle's launcher."""
-
-    module: str
-    """What `-m` names, or `fleetrun`."""
-    options: Mapping[str, str | None]
-    """Name without dashes -> value, None where none follows."""
-    rest: tuple[str, ...]
-    stray: str = ""
-    """The option whose value the launcher takes for the program."""
-    spaced: tuple[str, ...] = ()
-    """Options whose values stand behind a space, as each of the two launchers takes the value of an option that it does
-    not know for the program."""
-
-    def value(self, name: str) -> str:
-        return self.options.get(name) or ""
-
-    @property
-    def starts_old(self) -> bool:
-        """Whether it is the old launcher, where no master is named."""
-        return self.module == _OLD_MODULE or any(not find_candidates(name) for name in self.options)
+def is_paddle(launch: Launch) -> bool:
+    """Whether a command starts one of PaddlePaddle's launchers, also one that no longer exists."""
+    return launch.launcher in (PADDLE, OLD_PADDLE, GONE_PADDLE)
 
 
-def find_paddle_launch(words: Sequence[str]) -> PaddleLaunch | None:
-    """The launcher that a simple command starts, also one that no longer exists; None without one."""
-    if not words:
-        return None
-    if posixpath.basename(words[0]) == "fleetrun":
-        return _read_options("fleetrun", words[1:])
-    if not _PYTHON.fullmatch(posixpath.basename(words[0])):
-        return None
-    for place, word in enumerate(words[:-1]):
-        if word == "-m":
-            module = words[place + 1]
-            is_one = module in _MODULES or _GONE.fullmatch(module)
-            return _read_options(module, words[place + 2 :]) if is_one else None
-    return None
+def starts_old(launch: Launch) -> bool:
+    """Whether it is the old launcher, where no master is named."""
+    return launch.launcher is OLD_PADDLE or any(not _knows(option.name) for option in launch.options)
 
 
-def _read_options(module: str, words: Sequence[str]) -> PaddleLaunch:
-    """As argparse reads them: an unknown option's next word is no value of it, but the program."""
-    options: dict[str, str | None] = {}
-    spaced: list[str] = []
-    place = 0
-    while place < len(words) and words[place].startswith("-"):
-        name, equals, value = words[place].lstrip("-").partition("=")
-        known = find_known(name)
-        place += 1
-        if equals or known == "help":
-            options[known or name] = value
-        elif known or name in OF_OLD:
-            options[known or name] = words[place] if place < len(words) else None
-            spaced.append(known or name)
-            place += 1
-        else:
-            options[name] = None
-            following = words[place : place + 2]
-            if following and not following[0].startswith("-") and not following[0].endswith(".py"):
-                options[name] = following[0]
-                return PaddleLaunch(module, options, tuple(words[place:]), name, tuple(spaced))
-    return PaddleLaunch(module, options, tuple(words[place:]), spaced=tuple(spaced))
+def _knows(name: str) -> bool:
+    """Whether today's launcher has an option of this name, or takes it for the beginning of one."""
+    return not name or bool(PADDLE.list_candidates(f"--{name}"))
 
 
-def find_known(name: str) -> str:
-    """Today's option that a name is, or is an unambiguous prefix of; empty for another name."""
-    found = find_candidates(name)
-    return found[0] if len(found) == 1 else ""
+def _text(launch: Launch, name: str) -> str:
+    """The value of an option; empty without it, and where the value is not known."""
+    option = launch.named(name)
+    return (option.text or "") if option is not None else ""
 
 
-def find_candidates(name: str) -> list[str]:
-    """Today's options that a name may be: argparse takes prefixes."""
-    return [name] if name in TODAY else sorted(each for each in TODAY if name and each.startswith(name))
+def _typed(launch: Launch, name: str) -> str:
+    """The value as it was typed, for people."""
+    option = launch.named(name)
+    return option.value.typed if option is not None and option.value is not None else ""
+
+
+def _has(launch: Launch, name: str) -> bool:
+    return launch.named(name) is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,25 +75,24 @@ class ScriptRead:
 def check_script(text: str) -> ScriptRead:
     """The problems of the launcher's commands in a shell script. A script is not run, and nothing is said of what it
     only computes."""
+    reading = read_script(text)
     problems: list[Problem] = []
     launches = 0
-    try:
-        for command in read_script(text):
-            has_master = "PADDLE_MASTER" in command.variables
-            launch = find_paddle_launch(command.words)
-            if launch is None:
-                continue
-            launches += 1
-            for each in explain_launch(launch, has_master=has_master):
-                problem = told("", each.said, severity=each.severity)
-                problems.append(replace(problem, line=command.line, column=1))
-    except OpenQuote as error:
-        problem = told("", phrase("a quote is not closed: the shell reads to the end of the file"))
-        problems.append(replace(problem, line=error.line, column=1))
+    for launch in filter(is_paddle, reading.launches):
+        launches += 1
+        found = explain_launch(launch, has_master="PADDLE_MASTER" in launch.environment)
+        problems += [_place_problem(told("", each.said, severity=each.severity), launch.line) for each in found]
+    if reading.open_quote:
+        said = phrase("a quote is not closed: the shell reads to the end of the file")
+        problems.append(_place_problem(told("", said), reading.open_quote))
     return ScriptRead(tuple(problems), launches)
 
 
-def check_old_flags(parts: Sequence[Part], kind: str) -> Iterator[Problem]:
+def _place_problem(problem: Problem, line: int) -> Problem:
+    return replace(problem, line=line, column=1)
+
+
+def check_paddle_options(parts: Sequence[Part], kind: str) -> Iterator[Problem]:
     """The problems of the commands of a PaddleJob."""
     for part in parts if kind == "PaddleJob" else ():
         containers = part.containers()
@@ -164,9 +100,8 @@ def check_old_flags(parts: Sequence[Part], kind: str) -> Iterator[Problem]:
         if trains is None:
             continue
         key = "command" if trains.value.get("command") else "args"
-        for words in read_commands(trains.value):
-            launch = find_paddle_launch(words)
-            found = list(explain_launch(launch, has_master=_has_master(trains), in_job=True)) if launch else []
+        for launch in filter(is_paddle, read_container(trains.value).launches):
+            found = list(explain_launch(launch, has_master="PADDLE_MASTER" in launch.environment, in_job=True))
             if found:
                 worst = "error" if any(each.severity == "error" for each in found) else "warning"
                 yield told(f"{trains.path}.{key}", _join(found), severity=worst, about_key=True)
@@ -180,45 +115,48 @@ def _join(found: Sequence[Told]) -> Phrase:
     return joined
 
 
-def _has_master(container: Container) -> bool:
-    env: Any = container.value.get("env") or []
-    return any(isinstance(each, Mapping) and each.get("name") == "PADDLE_MASTER" for each in env)
-
-
-def explain_launch(launch: PaddleLaunch, *, has_master: bool = False, in_job: bool = False) -> Iterator[Told]:
-    """What is wrong with a command line, the worst first. `has_master`: PADDLE_MASTER is set. `in_job`: it is the
-    command of a job, where Paddock tells each rank where the others are."""
-    is_placed = has_master or "master" in launch.options
-    if _GONE.fullmatch(launch.module):
+def explain_launch(launch: Launch, *, has_master: bool = False, in_job: bool = False) -> Iterator[Told]:
+    """What is wrong with a command of `is_paddle`, the worst first; nothing of what is not known. `has_master`:
+    PADDLE_MASTER is set. `in_job`: it is the command of a job, where Paddock tells each rank where the others are."""
+    module = _name_module(launch)
+    if launch.launcher is GONE_PADDLE:
         said = phrase(
             "there is no {module} since PaddlePaddle 2.3: it ends with exit code 1; write python -m "
             "paddle.distributed.launch",
-            module=launch.module,
+            module=module,
         )
         yield Told(said, "error")
         return
-    if stray := launch.stray or _find_stray(launch, is_placed=is_placed):
-        yield _explain_stray(launch, stray)
+    yield from _explain_values(launch)
+    is_placed = has_master or _has(launch, "master")
+    if launch.is_open and not is_placed:
+        return  # `$ARGS` may name the master, by which all else is decided
+    stray = _find_stray(launch, is_placed=is_placed)
+    if stray is not None:
+        yield _explain_stray(launch, stray, in_job=in_job)
         return
-    if not is_placed and launch.starts_old:
+    if not is_placed and starts_old(launch):
         yield from (Told(said, "error") for said in _explain_asserted(launch))
     yield from _explain_refused(launch, is_placed=is_placed)
     yield from _explain_servers(launch, is_placed=is_placed)
     yield from _explain_placed(launch, is_placed=is_placed, in_job=in_job)
-    for name, value in launch.options.items():
-        if not find_candidates(name) and name not in _TOLD_APART:
-            yield Told(_explain_ignored(name, value or "", is_placed=is_placed))
-    yield from _explain_values(launch)
-    if launch.module == _OLD_MODULE:
-        yield Told(phrase("{module} is the old launcher: write paddle.distributed.launch", module=launch.module))
+    for name in dict.fromkeys(option.name for option in launch.options):
+        if not _knows(name) and name not in _TOLD_APART:
+            yield Told(_explain_ignored(name, _typed(launch, name), is_placed=is_placed))
+    if launch.launcher is OLD_PADDLE:
+        yield Told(phrase("{module} is the old launcher: write paddle.distributed.launch", module=module))
+
+
+def _name_module(launch: Launch) -> str:
+    """What `-m` names, or `fleetrun`."""
+    return launch.before[-1].typed if len(launch.before) > 1 else "fleetrun"
 
 
 _PLACING = frozenset({"cluster_node_ips", "node_ip", "started_port"})
 _REFUSED = frozenset({"np"})
 _HETER = frozenset({"heter_workers", "heter_worker_num", "heter_devices"})
 OLD_DEVICES = frozenset({"selected_gpus", "selected_npus", "selected_xpus", "dcus"})
-DEVICES = frozenset({"devices", "gpus", "npus", "xpus"})
-"""The options that name devices: of other years, and today's, which are one."""
+"""Options of other years that name devices."""
 _DROPPED = frozenset({"use_paddlecloud", "print_config", "worker_endpoints", "endpoints"})
 _SERVERS = ("servers", "trainers", "server_num", "trainer_num")
 _WORKERS = {"workers": "trainers", "worker_num": "trainer_num"}
@@ -227,79 +165,99 @@ _TOLD_APART = _PLACING | _REFUSED | _HETER | frozenset(_WORKERS)
 """Options that have sentences of their own."""
 
 
-def _explain_stray(launch: PaddleLaunch, name: str) -> Told:
-    value = launch.value(name)
+def _explain_stray(launch: Launch, option: Option, *, in_job: bool) -> Told:
     said = phrase(
-        "the launcher does not know --{name} and takes {value} for the program: it ends with exit code 1; write "
-        "{advice}",
-        name=name, value=value, advice=_advise(name, value),
+        "the launcher does not know --{name} and takes {value} for the program: it ends with exit code 1; {advice}",
+        name=option.name, value=_quote(option), advice=_advise_all(launch, in_job=in_job),
     )  # fmt: skip
     return Told(said, "error")
 
 
-def _find_stray(launch: PaddleLaunch, *, is_placed: bool) -> str:
-    """The option whose value, behind a space, is the program for the launcher that runs; empty without one, and where
+def _find_stray(launch: Launch, *, is_placed: bool) -> Option | None:
+    """The option whose value, behind a blank, is the program for the launcher that runs; None without one, and where
     the value is known to the shell alone."""
-    known = TODAY if is_placed or not launch.starts_old else OF_OLD
-    return next((name for name in launch.spaced if name not in known and not _is_unknown(launch.value(name))), "")
+    if launch.stray is not None:
+        return launch.stray
+    known = PADDLE if is_placed or not starts_old(launch) else OLD_PADDLE
+    spaced = (option for option in launch.options if len(option.words) > 1 and option.text)
+    return next((option for option in spaced if not _is_of(known, option)), None)
 
 
-def _is_unknown(text: str) -> bool:
-    """Whether a shell or Kubernetes puts something else in its place."""
-    return "$" in text or "`" in text
+def _is_of(launcher: Launcher, option: Option) -> bool:
+    return option.name in launcher.options or launcher.find(option.words[0].beginning.partition("=")[0]) is not None
 
 
-def _explain_asserted(launch: PaddleLaunch) -> Iterator[Phrase]:
+def _quote(option: Option) -> str:
+    return show_words([option.value]) if option.value is not None else ""
+
+
+def _advise_all(launch: Launch, *, in_job: bool) -> Phrase:
+    """What to write in place of all options that the launcher does not know: one after the other, each cure would be
+    another wrong command."""
+    unknown = [option for option in launch.options if option.name and not _knows(option.name)]
+    placing = [option.name for option in unknown if option.name in _PLACING]
+    others = [option for option in unknown if option.name not in _PLACING and option.name not in _DROPPED]
+    written = tuple(_advise(option.name, _quote(option)) for option in others)
+    if placing:
+        left = phrase("leave {options} out: Paddock tells each rank where the others are", options=_name(placing))
+        advice = (
+            left if in_job else phrase("in place of {options} {advice}", options=_name(placing), advice=_place(launch))
+        )
+        return phrase("{first}; write {words}", first=advice, words=" ".join(written)) if written else advice
+    return phrase("write {words}", words=" ".join(written))
+
+
+def _explain_asserted(launch: Launch) -> Iterator[Phrase]:
     """Why the old launcher ends with exit code 1 before it starts a program: what it asserts of servers and heter ranks
     (fleet/launch_utils.py, ParameterServerLauncher)."""
-    given = {name for name, value in launch.options.items() if value not in (None, "", "0")}
-    # `$ARGUMENTS` in the place of the program may hold the options that are missing.
-    if not given & _OF_SERVERS or any(map(_is_unknown, launch.rest[:1])):
+    given = {option.name for option in launch.options if option.text not in ("", "0")}
+    # `$ARGUMENTS` in the place of the program may hold the options that are missing
+    if not given & _OF_SERVERS or launch.program.word.usual is None:
         return
     ends = phrase("the old launcher ends with an AssertionError")
-    if launch.value("run_mode") == "collective":
+    if _text(launch, "run_mode") == "collective":
         yield phrase("{ends}: --run_mode collective has no servers; leave it out", ends=ends)
     if not given & {"server_num", "servers"}:
         yield phrase("{ends}: name the servers by --server_num or --servers", ends=ends)
     if not given & {"worker_num", "workers"}:
         yield phrase("{ends}: name the workers by --worker_num or --workers, it knows no --trainer_num", ends=ends)
-    count, servers = launch.value("server_num"), launch.value("servers")
-    if _WHOLE.fullmatch(count) and servers and not _is_unknown(servers) and len(servers.split(",")) != int(count):
+    count, servers = _text(launch, "server_num"), _text(launch, "servers")
+    if _WHOLE.fullmatch(count) and servers and len(servers.split(",")) != int(count):
         yield phrase("{ends}: --server_num is {count}, and --servers names {named}", ends=ends,
                      count=count, named=len(servers.split(",")))  # fmt: skip
     heter = given & {"heter_workers", "heter_worker_num"}
     if "heter_devices" in given and not heter:
         yield phrase("{ends}: name the heter ranks by --heter_worker_num", ends=ends)
-    stages = max((launch.value(name).count(";") + 1 for name in heter), default=0)
-    devices = launch.value("heter_devices").count(";") + 1
-    if "heter_devices" in given and stages > devices and not _is_unknown(launch.value("heter_devices")):
+    stages = max((_text(launch, name).count(";") + 1 for name in heter), default=0)
+    devices = _text(launch, "heter_devices")
+    if devices and stages > devices.count(";") + 1:
         yield phrase(
             'the old launcher ends with a KeyError: there are {stages} stages of heter ranks, and --heter_devices has '
             '{devices}; write one for each, as in "cpu;cpu"',
-            stages=stages, devices=devices,
+            stages=stages, devices=devices.count(";") + 1,
         )  # fmt: skip
 
 
-def _explain_refused(launch: PaddleLaunch, *, is_placed: bool) -> Iterator[Told]:
-    if "np" in launch.options:
+def _explain_refused(launch: Launch, *, is_placed: bool) -> Iterator[Told]:
+    if _has(launch, "np"):
         said = phrase(
             "--np is refused with exit code 2 (it could be --nproc_per_node or --npus): write --nnodes {value}",
-            value=launch.value("np"),
+            value=_typed(launch, "np"),
         )
         yield Told(said, "error")
-    for name in launch.options:
-        found = find_candidates(name)
+    given = [option.name for option in launch.options]
+    for name in given:
+        found = PADDLE.list_candidates(f"--{name}") if name else []
         if len(found) > 1 and name != "np":
-            said = phrase("--{name} is refused with exit code 2: it could be {names}", name=name,
-                          names=tuple(f"--{each}" for each in found))  # fmt: skip
+            said = phrase("--{name} is refused with exit code 2: it could be {names}", name=name, names=tuple(found))
             yield Told(said, "error")
-    if "http_port" in launch.options and not is_placed and not {*_SERVERS, *_WORKERS}.intersection(launch.options):
+    if "http_port" in given and not is_placed and not {*_SERVERS, *_WORKERS}.intersection(given):
         said = phrase(
             "--http_port without --servers ends with an AssertionError: leave it out, or write --gloo_port {value}",
-            value=launch.value("http_port"),
+            value=_typed(launch, "http_port"),
         )
         yield Told(said, "error")
-    heter = sorted(name for name in launch.options if name in _HETER)
+    heter = sorted(name for name in given if name in _HETER)
     if heter and is_placed:
         said = phrase("{options} are ignored, as the launcher has a master: leave it out, and write --servers and "
                       "--trainers", options=_name(heter))  # fmt: skip
@@ -318,9 +276,9 @@ def _explain_refused(launch: PaddleLaunch, *, is_placed: bool) -> Iterator[Told]
         yield Told(said, "error")
 
 
-def _explain_placed(launch: PaddleLaunch, *, is_placed: bool, in_job: bool) -> Iterator[Told]:
+def _explain_placed(launch: Launch, *, is_placed: bool, in_job: bool) -> Iterator[Told]:
     """The options of 2019 by which nodes found each other."""
-    used = [name for name in launch.options if name in _PLACING]
+    used = [option.name for option in launch.options if option.name in _PLACING]
     if not used:
         return
     advice = phrase("leave them out: Paddock tells each rank where the others are") if in_job else _place(launch)
@@ -338,10 +296,10 @@ def _explain_placed(launch: PaddleLaunch, *, is_placed: bool, in_job: bool) -> I
     yield Told(said)
 
 
-def _place(launch: PaddleLaunch) -> Phrase:
+def _place(launch: Launch) -> Phrase:
     """Today's options, from the values of the old ones."""
-    nodes = [each for each in launch.value("cluster_node_ips").split(",") if each]
-    own, port = launch.value("node_ip"), launch.value("started_port") or "6170"
+    nodes = [each.strip() for each in _text(launch, "cluster_node_ips").split(",") if each.strip()]
+    own, port = _text(launch, "node_ip"), _text(launch, "started_port") or "6170"
     if not nodes:
         return phrase("write --master IP:{port} --nnodes N --rank R", port=port)
     rank = str(nodes.index(own)) if own in nodes else "R"
@@ -391,9 +349,9 @@ def _explain_ignored(name: str, value: str, *, is_placed: bool) -> Phrase:
     )
 
 
-def _explain_servers(launch: PaddleLaunch, *, is_placed: bool) -> Iterator[Told]:
+def _explain_servers(launch: Launch, *, is_placed: bool) -> Iterator[Told]:
     """Parameter servers by the launcher: the old one ends them with its own workers, today's never does."""
-    old = sorted(name for name in _WORKERS if name in launch.options)
+    old = sorted(name for name in _WORKERS if _has(launch, name))
     if old and is_placed:
         said = phrase(
             "{options} are ignored, as the launcher has a master, and one trainer starts: a job with the roles ps and "
@@ -409,8 +367,8 @@ def _explain_servers(launch: PaddleLaunch, *, is_placed: bool) -> Iterator[Told]
             options=_name(old), today=_name([_WORKERS[name] for name in old]),
         )  # fmt: skip
         yield Told(said)
-    serving = [name for name in _SERVERS if name in launch.options]
-    if serving and not old and launch.module != _OLD_MODULE:
+    serving = [name for name in _SERVERS if _has(launch, name)]
+    if serving and not old and launch.launcher is not OLD_PADDLE:
         said = phrase(
             "{options}: parameter servers that the launcher starts never end, and it waits for them; a job with the "
             "roles ps and worker ends them",
@@ -423,29 +381,40 @@ def _name(options: Sequence[str]) -> Names:
     return Names(tuple(f"--{each}" for each in options))
 
 
-def _explain_values(launch: PaddleLaunch) -> Iterator[Told]:
+def _explain_values(launch: Launch) -> Iterator[Told]:
     """Today's options with values that do something else than they say."""
-    several = launch.value("nnodes") not in ("", "1")
-    if several and "master" in launch.options and not _MASTER.fullmatch(launch.value("master")):
+    several, master = _text(launch, "nnodes") not in ("", "1"), _text(launch, "master")
+    if several and master and not _MASTER.fullmatch(master):
         said = phrase(
-            "--master {value} ends with a ValueError: it is ADDRESS:PORT, or etcd://ADDRESS:PORT",
-            value=launch.value("master"),
+            "--master {value} ends with a ValueError: it is ADDRESS:PORT, or etcd://ADDRESS:PORT", value=master
         )
         yield Told(said, "error")
-    if launch.value("nnodes") == "0":
+    if _text(launch, "nnodes") == "0":
         yield Told(phrase("--nnodes 0 trains alone, and ends with exit code 0: write how many machines there are"))
-    mode = launch.value("run_mode")
+    mode = _text(launch, "run_mode")
     if mode and mode not in ("collective", "ps"):
         yield Told(phrase("--run_mode {mode} becomes collective: collective and ps are the modes", mode=mode))
-    if launch.value("legacy").lower() in ("true", "1", "yes"):
+    if (legacy := _text(launch, "legacy")).lower() in ("true", "1", "yes"):
         said = phrase("--legacy {value} starts the old launcher, which takes {value} for the program: leave it out",
-                      value=launch.value("legacy"))  # fmt: skip
+                      value=legacy)  # fmt: skip
         yield Told(said, "error")
-    hosts = [each for each in launch.value("ips").split(",") if each]
-    if len(hosts) > 1 and any(each.startswith("127.") for each in hosts):
+    yield from _explain_hosts([each for each in _text(launch, "ips").split(",") if each])
+
+
+def _explain_hosts(hosts: Sequence[str]) -> Iterator[Told]:
+    """Of `--ips`: a machine finds its rank by the place of its own address in the list, letter by letter."""
+    addresses = [each.strip().partition(":")[0] for each in hosts]
+    if len(hosts) > 1 and any(each.startswith("127.") for each in addresses):
         said = phrase("--ips with 127.0.0.1 among several ends with a ValueError: write the machines' own addresses")
         yield Told(said, "error")
-    elif any(not _ADDRESS.fullmatch(each) for each in hosts):
+    elif hosts != addresses and all(map(_ADDRESS.fullmatch, addresses)):
+        said = phrase(
+            "--ips has a blank or a port beside an address: a machine that does not find its own address there is rank "
+            "0; write --ips {hosts}",
+            hosts=",".join(addresses),
+        )
+        yield Told(said)
+    elif any(not _ADDRESS.fullmatch(each) for each in addresses):
         said = phrase("--ips reads addresses alone: with names every machine is rank 0, and trains alone; write "
                       "--master IP:PORT --nnodes {count} --rank R", count=str(len(hosts)))  # fmt: skip
         yield Told(said)

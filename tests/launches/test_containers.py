@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jobs.samples import read_sample
-from paddock.jobs.reading.scripts import find_script
+from paddock.launches.containers import find_script
 
 LAUNCH = ["python", "-m", "paddle.distributed.launch"]
 
@@ -33,7 +33,7 @@ NAMED: list[tuple[list[str], list[str], str]] = [
     (["bash", "-c"], ["cd /nas/wide_and_deep; python3 train.py"], ""),
     (["bash", "-c", "python 'train.py"], [], ""),
     (["bash", "train.sh"], ["2"], "train.sh"),
-    (["bash", "-e", "train.sh"], [], ""),
+    (["bash", "-e", "train.sh"], [], "train.sh"),
     (["bash", "/models/train.sh"], [], ""),
     (["sleep", "train.py"], [], ""),
     ([], [], ""),

@@ -6,7 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from paddock.script.program import Program, read_program
+from paddock.launches.launch import Launch
+from paddock.launches.programs import Kind
+from paddock.launches.reading import find_main, read_typed
 
 ROWS: list[tuple[str, str, str]] = [
     ("python train.py", "train.py", ""),
@@ -33,35 +35,41 @@ ROWS: list[tuple[str, str, str]] = [
 ]
 
 
+def read(line: str) -> Launch:
+    return find_main(read_typed(line.split()))
+
+
 @pytest.mark.parametrize(("line", "script", "module"), ROWS)
 def test_the_script_of_a_command_line(line: str, script: str, module: str) -> None:
-    found = read_program(line.split())
-    assert (found.script, found.module, found.reads_stdin) == (script, module, False)
+    found = read(line).program
+    assert (found.script, found.module) == (script, module)
+    assert found.kind is not Kind.STDIN
 
 
 @pytest.mark.parametrize("line", ["python", "python -", "python -u", "python3 -i -q", "bash", "sh -s 1", "bash -"])
 def test_an_interpreter_without_a_program_reads_it_from_standard_input(line: str) -> None:
-    assert read_program(line.split()).reads_stdin
+    assert read(line).program.kind is Kind.STDIN
 
 
 @pytest.mark.parametrize("line", ["python --version", "python3 -V"])
 def test_an_interpreter_that_only_tells_something_reads_nothing(line: str) -> None:
-    assert not read_program(line.split()).reads_stdin
+    assert read(line).program.kind is Kind.NONE
 
 
 @pytest.mark.parametrize(
     ("line", "launcher"),
     [
         ("python -m paddle.distributed.launch train.py", "paddle.distributed.launch"),
-        ("python -m torch.distributed.run train.py", "torch.distributed.run"),
-        ("fleetrun train.py", "fleetrun"),
+        ("python -m torch.distributed.run train.py", "torchrun"),
+        ("fleetrun train.py", "paddle.distributed.launch"),
         ("torchrun train.py", "torchrun"),
         ("python -m train paddle.distributed.launch", ""),
         ("python train.py -m paddle.distributed.launch", ""),
     ],
 )
 def test_a_launcher_is_known_by_its_place(line: str, launcher: str) -> None:
-    assert read_program(line.split()).launcher == launcher
+    found = read(line).launcher
+    assert (found.name if found else "") == launcher
 
 
 @pytest.mark.parametrize(
@@ -73,13 +81,13 @@ def test_a_launcher_is_known_by_its_place(line: str, launcher: str) -> None:
         ("bash run.sh", "run"),
         ("./bin/train", "train"),
         ("python pkg/", "pkg"),
-        ("sleep 1", ""),
+        ("sleep 1", "sleep"),
     ],
 )
 def test_the_name_of_a_job_of_it(line: str, name: str) -> None:
-    assert read_program(line.split()).name == name
+    assert read(line).program.name == name
 
 
 @given(st.lists(st.sampled_from(["python", "-m", "-c", "-u", "-X", "-", "--", "a.py", "bash", "", "-W"]), min_size=1))
 def test_any_words_are_read(words: list[str]) -> None:
-    assert isinstance(read_program(words), Program)
+    assert isinstance(find_main(read_typed(words)), Launch)

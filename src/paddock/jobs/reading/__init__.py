@@ -1,1 +1,0 @@
-"""Commands and scripts of containers, as far as jobs read them. Pure."""

@@ -1,0 +1,74 @@
+"""What others ask of a container's command: its words without a shell that only starts one program, its script, whether
+it is one process. Pure."""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import Any
+
+from paddock.launches.launch import Launch
+from paddock.launches.programs import Kind, is_shell, read_program
+from paddock.launches.reading import read_container, read_script
+from paddock.launches.words import build_word
+
+_PROCESSES = (Kind.SCRIPT, Kind.CODE)
+
+
+def read_command(container: Mapping[str, Any]) -> tuple[str, ...]:
+    """The program and its arguments, without a shell that only starts it (`sh -c "python train.py"`)."""
+    lists = [container.get(key) for key in ("command", "args")]
+    words = tuple(str(word) for each in lists if isinstance(each, list) for word in each)
+    return _simplify(words) if words and is_shell(words[0]) else words
+
+
+@lru_cache(maxsize=256)  # the pods of a job have one command, and each is built from it
+def _simplify(words: tuple[str, ...]) -> tuple[str, ...]:
+    program = read_program([build_word(word) for word in words])
+    if program.kind is not Kind.SHELL or program.length != len(words):
+        return words
+    reading = read_script(program.word.text or "", ())
+    only = reading.launches[0].command if len(reading.launches) == 1 and reading.whole and not reading.unread else None
+    if only is None or only.redirections or only.environment or only.directory or only.may_run or only.piped:
+        return words
+    inner = [word.text for word in only.words if word.text is not None]
+    if len(inner) != len(only.words) or only.stdin is not None:
+        return words
+    return tuple(inner[1:]) if inner[0] == "exec" else tuple(inner)
+
+
+def find_launch(container: Mapping[str, Any]) -> Launch | None:
+    """What a container starts, where that is one command; None where it is not known, or several."""
+    reading = read_container(container)
+    return reading.launches[0] if len(reading.launches) == 1 and reading.whole and not reading.unread else None
+
+
+def find_script(container: Mapping[str, Any]) -> str:
+    """`train.py` of `python -m paddle.distributed.launch train.py --epochs=10`: a path relative to the working
+    directory. Empty if the path is absolute or not known, the container has a workingDir (in its image or a volume), or
+    a shell does more than start one program."""
+    launch = find_launch(container) if not container.get("workingDir") else None
+    if launch is None or launch.elsewhere or launch.command.directory is not None:
+        return ""
+    script = launch.program.script
+    if not script.endswith((".py", ".sh")) or script.startswith("-") or posixpath.isabs(script):
+        return ""
+    path = posixpath.normpath(script)
+    return "" if path.startswith("..") else path
+
+
+def starts_one_process(container: Mapping[str, Any]) -> bool:
+    """Whether the command is `python FILE` or `python -c TEXT`: one process, unless the program starts others. False
+    where it is not known."""
+    launch = find_launch(container)
+    if launch is None or launch.launcher is not None or launch.elsewhere:
+        return False
+    program = launch.program
+    is_file = program.kind is Kind.SCRIPT and program.script.endswith(".py")
+    return bool(program.python) and (is_file or program.kind is Kind.CODE)
+
+
+def list_words(launches: Sequence[Launch]) -> list[tuple[str, ...]]:
+    """The commands as texts, with unknown pieces as they were typed."""
+    return [tuple(word.typed for word in launch.words) for launch in launches]
