@@ -220,7 +220,7 @@ MADE: dict[str, tuple[Asked, dict[str, LaunchLog], dict[str, RankSeen], list[str
         {"worker-0": block(job_line(1), *started(1))}, {"worker-0": RUNS}, ["visible-devices-are-set"],
     ),
     "torchrun that was told of more nodes than there are": (
-        Asked("demo", roles=(RoleAsked("worker", 2, launch=find_main(read_typed(["torchrun", "--nnodes", "3", "t.py"]))),)), {}, {},
+        Asked("demo", roles=(replace(launch("torchrun --nnodes 3 t.py"), ranks=2),)), {}, {},
         ["waits-for-nodes-that-nobody-starts"],
     ),
     "a driver that is too old": (

@@ -32,13 +32,12 @@ from paddock.manifests.structure import check_structure
 from paddock.manifests.unrendered import check_placeholders
 from paddock.manifests.yaml_nodes import Document
 from paddock.preflight.accounts import check_accounts
+from paddock.preflight.commands import check_commands
 from paddock.preflight.containers import check_containers, check_labels
 from paddock.preflight.devices import check_devices
 from paddock.preflight.indentation import restore_indentation
 from paddock.preflight.inside import check_inside, check_owned
 from paddock.preflight.kinds import KNOWN, check_kind, explain_unmerged, place_versions
-from paddock.preflight.launchers import check_launchers
-from paddock.preflight.paddle_options import check_paddle_options
 from paddock.preflight.quotes import check_quotes
 from paddock.preflight.servers import check_servers
 from paddock.preflight.spelling import correct_names, find_near_api
@@ -176,8 +175,7 @@ def _check_job(document: Document, api: JobApi, accounts: Collection[Key]) -> tu
         *check_labels(mapping(mapping(manifest.get("metadata")).get("labels")), "metadata.labels"),
         *(problem for part in parts for problem in check_containers(part, nearest)),
         *check_devices(parts, api.resource.kind),
-        *check_launchers(parts, api.resource.kind),
-        *check_paddle_options(parts, api.resource.kind),
+        *check_commands(parts, api.resource.kind, mapping(manifest.get("spec"))),
         *check_servers(parts, api.resource.kind),
         *check_accounts(parts, manifest, accounts),
         *check_dump(document.manifest),

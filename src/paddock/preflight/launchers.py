@@ -8,35 +8,16 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Iterator, Sequence
 
 from paddock.launches.launch import Launch
 from paddock.launches.launchers import ACCELERATE, DEEPSPEED, HOROVODRUN, MPIRUN, Means
 from paddock.launches.programs import Kind
-from paddock.launches.reading import read_container
-from paddock.manifests.parts import Part
 from paddock.words.phrases import Phrase, phrase
-from paddock.words.problems import Problem
-from paddock.words.sentences import told
 
 _SIGNING_IN = (MPIRUN, HOROVODRUN, DEEPSPEED, ACCELERATE)
 _ALONE = frozenset({"no_ssh", "node_rank"})
 """Options of DeepSpeed by which each pod starts its own processes."""
 _LOCAL = re.compile(r"(localhost|127\.0\.0\.1)(:\d+)?")
-
-
-def check_launchers(parts: Sequence[Part], kind: str) -> Iterator[Problem]:
-    pods = sum(part.replicas for part in parts)
-    for part in parts if kind == "PyTorchJob" else ():
-        containers = part.containers()
-        trains = next((each for each in containers if each.name == "pytorch"), containers[0] if containers else None)
-        if trains is None:
-            continue
-        launches = read_container(trains.value).distributed
-        said = next(filter(None, (explain_launcher(launch, pods) for launch in launches)), None)
-        if said is not None:
-            key = "command" if trains.value.get("command") else "args"
-            yield told(f"{trains.path}.{key}", said, severity="warning", about_key=True)
 
 
 def explain_launcher(launch: Launch, pods: int) -> Phrase | None:

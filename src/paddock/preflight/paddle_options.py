@@ -11,11 +11,10 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from paddock.launches.launch import Launch, Option
+from paddock.launches.launch import Launch, Option, list_variables
 from paddock.launches.launchers import GONE_PADDLE, OLD_PADDLE, PADDLE, Launcher
-from paddock.launches.reading import read_container, read_script
+from paddock.launches.reading import read_script
 from paddock.launches.words import show_words
-from paddock.manifests.parts import Part
 from paddock.words.phrases import Names, Phrase, phrase
 from paddock.words.problems import Problem
 from paddock.words.sentences import told
@@ -92,29 +91,6 @@ def _place_problem(problem: Problem, line: int) -> Problem:
     return replace(problem, line=line, column=1)
 
 
-def check_paddle_options(parts: Sequence[Part], kind: str) -> Iterator[Problem]:
-    """The problems of the commands of a PaddleJob."""
-    for part in parts if kind == "PaddleJob" else ():
-        containers = part.containers()
-        trains = next((each for each in containers if each.name == "paddle"), containers[0] if containers else None)
-        if trains is None:
-            continue
-        key = "command" if trains.value.get("command") else "args"
-        for launch in filter(is_paddle, read_container(trains.value).launches):
-            found = list(explain_launch(launch, has_master="PADDLE_MASTER" in launch.environment, in_job=True))
-            if found:
-                worst = "error" if any(each.severity == "error" for each in found) else "warning"
-                yield told(f"{trains.path}.{key}", _join(found), severity=worst, about_key=True)
-                break  # a place has one problem
-
-
-def _join(found: Sequence[Told]) -> Phrase:
-    joined = found[0].said
-    for each in found[1:]:
-        joined = phrase("{first}; {second}", first=joined, second=each.said)
-    return joined
-
-
 def explain_launch(launch: Launch, *, has_master: bool = False, in_job: bool = False) -> Iterator[Told]:
     """What is wrong with a command of `is_paddle`, the worst first; nothing of what is not known. `has_master`:
     PADDLE_MASTER is set. `in_job`: it is the command of a job, where Paddock tells each rank where the others are."""
@@ -128,6 +104,7 @@ def explain_launch(launch: Launch, *, has_master: bool = False, in_job: bool = F
         yield Told(said, "error")
         return
     yield from _explain_values(launch)
+    yield from _explain_variables(launch, in_job=in_job)
     is_placed = has_master or _has(launch, "master")
     if launch.is_open and not is_placed:
         return  # `$ARGS` may name the master, by which all else is decided
@@ -399,6 +376,47 @@ def _explain_values(launch: Launch) -> Iterator[Told]:
                       value=legacy)  # fmt: skip
         yield Told(said, "error")
     yield from _explain_hosts([each for each in _text(launch, "ips").split(",") if each])
+
+
+def _explain_variables(launch: Launch, *, in_job: bool) -> Iterator[Told]:
+    """Variables that count more than the options beside them (args_envs.py, 3.0.0 and 3.3.1)."""
+    for option, variable in list_variables(launch):
+        value = launch.environment[variable].text
+        is_known = value is not None and option.text is not None
+        if is_known and value != option.text and not (in_job and variable in _OURS):
+            said = phrase(
+                "{variable}={value} is set too, and counts more than {option}: leave one of them out",
+                variable=variable, value=str(value), option=option.typed,
+            )  # fmt: skip
+            yield Told(said)
+    placed = tuple(option.typed for option in launch.options if option.name in ("nnodes", "master"))
+    if "PADDLE_TRAINER_ENDPOINTS" in launch.environment and placed and not in_job:
+        said = phrase(
+            "PADDLE_TRAINER_ENDPOINTS is set: the launcher takes the nodes and the master from it, not from {options}; "
+            "`unset PADDLE_TRAINER_ENDPOINTS` before it",
+            options=Names(placed),
+        )
+        yield Told(said)
+    yield from _explain_visible(launch)
+
+
+def _explain_visible(launch: Launch) -> Iterator[Told]:
+    """Cards of `--devices` that CUDA_VISIBLE_DEVICES does not show."""
+    devices, visible = launch.named("devices"), launch.environment.get("CUDA_VISIBLE_DEVICES")
+    if devices is None or visible is None or not devices.text or not visible.text:
+        return
+    asked, shown = ([each.strip() for each in text.split(",")] for text in (devices.text, visible.text))
+    if all(each.isdecimal() for each in (*asked, *shown)) and not set(asked) <= set(shown):
+        said = phrase(
+            "{option} names cards that CUDA_VISIBLE_DEVICES={visible} does not show: the launcher names cards by their "
+            "number on the machine; write --devices {visible}",
+            option=devices.typed, visible=",".join(shown),
+        )  # fmt: skip
+        yield Told(said)
+
+
+_OURS = frozenset({"PADDLE_MASTER", "PADDLE_NNODES", "PADDLE_RANK", "PADDLE_JOB_ID", "POD_IP", "PADDLE_LOG_DIR"})
+"""Variables that Paddock sets in each pod, in place of what the template says."""
 
 
 def _explain_hosts(hosts: Sequence[str]) -> Iterator[Told]:

@@ -13,6 +13,7 @@ from typing import Any
 from paddock.kube.meta import Manifest
 from paddock.launches.launch import Launch
 from paddock.launches.programs import Kind
+from paddock.preflight.replicas import Pods, explain_replicas
 from paddock.script.containers import build_container
 from paddock.script.request import ScriptRequest
 from paddock.words.phrases import Phrase
@@ -37,8 +38,9 @@ def build_spec(request: ScriptRequest, name: str) -> Manifest:
 
 
 def explain_refused(request: ScriptRequest) -> Iterator[Phrase]:
-    """Nothing: the checks of manifests know what a PaddleJob cannot have."""
-    yield from ()
+    """Fewer workers than the command asks for; the checks of manifests know what else a PaddleJob cannot have."""
+    if not request.servers:
+        yield from explain_replicas(request.launch, Pods(request.workers, request.workers, is_typed=True))
 
 
 def _build_role(request: ScriptRequest, name: str, replicas: int, *, gpus: int) -> Manifest:

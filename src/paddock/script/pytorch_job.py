@@ -16,7 +16,7 @@ from typing import Any
 from paddock.kube.meta import Manifest
 from paddock.launches.launch import Launch
 from paddock.launches.launchers import Means
-from paddock.preflight.replicas import explain_apart, is_torchrun
+from paddock.preflight.replicas import Pods, explain_replicas, is_torchrun
 from paddock.script.containers import build_container, with_defaults
 from paddock.script.request import ScriptRequest
 from paddock.words.phrases import Phrase, phrase
@@ -52,8 +52,7 @@ def explain_refused(request: ScriptRequest) -> Iterator[Phrase]:
         yield phrase(
             "--ps: PyTorch has no parameter servers: leave it out, and --workers says how many workers train together"
         )
-    if is_torchrun(launch := request.launch):
-        yield from explain_apart(launch, request.workers)
+    yield from explain_replicas(request.launch, Pods(request.workers, request.workers, is_typed=True))
 
 
 def _count_processes(launch: Launch, gpus: int) -> str:

@@ -1,0 +1,110 @@
+"""What is wrong with the commands of a job's pods: options of launchers, also beside the number of replicas. Pure.
+
+The command of the container that trains is read once, by `launches`, for all of these checks. A place has one problem,
+which joins what is told of the first command that has any.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from paddock.launches.launch import Launch
+from paddock.launches.launchers import Means
+from paddock.launches.reading import Reading, read_container
+from paddock.manifests.parts import Container, Part
+from paddock.preflight.launchers import explain_launcher
+from paddock.preflight.paddle_options import Told, explain_launch, is_paddle
+from paddock.preflight.replicas import Pods, explain_replicas, is_torchrun
+from paddock.words.phrases import Phrase, phrase
+from paddock.words.problems import Problem
+from paddock.words.sentences import told
+
+_TRAINERS = {"PaddleJob": "paddle", "PyTorchJob": "pytorch"}
+"""The name of the container that trains; without one of this name it is the first."""
+_SERVING = frozenset({"ps", "heter"})
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """The command of a role."""
+
+    part: Part
+    container: Container
+    reading: Reading
+
+    @property
+    def path(self) -> str:
+        return f"{self.container.path}.{'command' if self.container.value.get('command') else 'args'}"
+
+
+def check_commands(parts: Sequence[Part], kind: str, spec: Mapping[str, Any]) -> Iterator[Problem]:
+    """`spec`: of the job."""
+    commands = list(_read_commands(parts, kind))
+    has_master = any(part.name == "Master" for part in parts)
+    for command in commands:
+        for launch in command.reading.launches:
+            pods = _count_pods(launch, commands, kind, has_master=has_master, spec=spec)
+            found = list(_explain(launch, command, kind, pods, spec))
+            if found:
+                worst = "error" if any(each.severity == "error" for each in found) else "warning"
+                yield told(command.path, _join(found), severity=worst, about_key=True)
+                break
+
+
+def _read_commands(parts: Sequence[Part], kind: str) -> Iterator[Command]:
+    name = _TRAINERS.get(kind)
+    for part in parts if name else ():
+        containers = part.containers()
+        trains = next((each for each in containers if each.name == name), containers[0] if containers else None)
+        if trains is not None:
+            yield Command(part, trains, read_container(trains.value))
+
+
+def _count_pods(
+    launch: Launch, commands: Sequence[Command], kind: str, *, has_master: bool, spec: Mapping[str, Any]
+) -> Pods:
+    """Of a PaddleJob the workers train together: a Master of kubeflow.org is a parameter server."""
+    serving = _SERVING | {"Master"} if kind == "PaddleJob" and has_master else _SERVING
+    training = [each for each in commands if each.part.name not in serving]
+    rank = launch.text(Means.NODE_RANK)
+    same = [each for each in training if any(one.text(Means.NODE_RANK) == rank for one in each.reading.launches)]
+    return Pods(
+        sum(each.part.replicas for each in training),
+        sum(each.part.replicas for each in same),
+        is_elastic=isinstance(spec.get("elasticPolicy"), Mapping),
+    )
+
+
+def _explain(launch: Launch, command: Command, kind: str, pods: Pods, spec: Mapping[str, Any]) -> Iterator[Told]:
+    if kind == "PaddleJob" and is_paddle(launch):
+        yield from explain_launch(launch, has_master="PADDLE_MASTER" in launch.environment, in_job=True)
+    if kind == "PyTorchJob" and (said := explain_launcher(launch, pods.count)) is not None:
+        yield Told(said)
+    if launch.elsewhere or not pods.count:
+        return
+    yield from (Told(said) for said in explain_replicas(launch, pods))
+    if is_torchrun(launch) and (said := _explain_processes(launch, command, spec)) is not None:
+        yield Told(said)
+
+
+def _explain_processes(launch: Launch, command: Command, spec: Mapping[str, Any]) -> Phrase | None:
+    """`auto` counts the CPUs of the machine, not those of the container (torch/distributed/run.py)."""
+    option = launch.find(Means.PROCESSES)
+    asked = option.text if option is not None else str(spec.get("nprocPerNode") or "auto")
+    limits = command.container.amounts("limits")
+    if asked not in ("auto", "cpu") or not limits.get("cpu") or any("/" in str(name) for name in limits):
+        return None  # of devices like nvidia.com/gpu, `auto` counts these
+    return phrase(
+        "torchrun starts a process for each CPU of the machine, as {field} is {asked}, and limits.cpu is {cpus}: say "
+        'how many processes there are, as in nprocPerNode: "1"',
+        field="--nproc-per-node" if option is not None else "nprocPerNode", asked=asked, cpus=str(limits["cpu"]),
+    )  # fmt: skip
+
+
+def _join(found: Sequence[Told]) -> Phrase:
+    joined = found[0].said
+    for each in found[1:]:
+        joined = phrase("{first}; {second}", first=joined, second=each.said)
+    return joined
