@@ -11,7 +11,8 @@ from jobs.samples import read_manifest
 from paddock.launches.launch import Launch
 from paddock.launches.reading import read_script
 from paddock.preflight import check, read_documents
-from paddock.preflight.paddle_options import check_script, explain_launch, is_paddle
+from paddock.preflight.paddle_options import explain_launch, is_paddle
+from paddock.preflight.scripts import check_script
 
 LAUNCH = "python -m paddle.distributed.launch"
 DOCUMENT = Path(__file__).parent / "run.sh"

@@ -6,6 +6,7 @@ the caller can read the file. All of one reading has one budget (`shell`): beyon
 
 from __future__ import annotations
 
+import codecs
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -107,6 +108,13 @@ def _read_arguments(words: Sequence[str], variables: Mapping[str, Word]) -> list
     """A text for a shell keeps what Kubernetes does not replace, as it is the shell's."""
     is_shell_text = [bool(re.search(r"[\s;&|]", word)) for word in words]
     return [read_argument(word, variables, is_script=each) for word, each in zip(words, is_shell_text, strict=True)]
+
+
+def decode_script(data: bytes) -> str:
+    """The text of a file. A shell reads neither UTF-16 nor a mark of the byte order; people's editors write them."""
+    if data[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
+        return data.decode("utf-16", "replace")
+    return data.decode("utf-8-sig", "replace")
 
 
 def is_script(name: str, text: str) -> bool:

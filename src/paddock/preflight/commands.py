@@ -6,6 +6,7 @@ which joins what is told of the first command that has any.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -23,6 +24,7 @@ from paddock.words.sentences import told
 
 _TRAINERS = {"PaddleJob": "paddle", "PyTorchJob": "pytorch"}
 """The name of the container that trains; without one of this name it is the first."""
+_OF_SHELL = re.compile(r"\$\{?[A-Za-z_]\w*|`")
 _SERVING = frozenset({"ps", "heter"})
 
 
@@ -46,7 +48,7 @@ def check_commands(parts: Sequence[Part], kind: str, spec: Mapping[str, Any]) ->
     for command in commands:
         for launch in command.reading.launches:
             pods = _count_pods(launch, commands, kind, has_master=has_master, spec=spec)
-            found = list(_explain(launch, command, kind, pods, spec))
+            found = [*_explain(launch, command, kind, pods, spec), *_explain_literal(launch)]
             if found:
                 worst = "error" if any(each.severity == "error" for each in found) else "warning"
                 yield told(command.path, _join(found), severity=worst, about_key=True)
@@ -75,6 +77,20 @@ def _count_pods(
         sum(each.part.replicas for each in same),
         is_elastic=isinstance(spec.get("elasticPolicy"), Mapping),
     )
+
+
+def _explain_literal(launch: Launch) -> Iterator[Told]:
+    """`$NAME` in words that no shell reads: Kubernetes replaces `$(NAME)` alone."""
+    if launch.line or launch.launcher is None:
+        return
+    literal = next((word.text for word in launch.words if _OF_SHELL.search(word.text or "")), None)
+    if literal is not None:
+        said = phrase(
+            "{word} stays as it is, as no shell reads this command: write $(NAME), which Kubernetes replaces by the "
+            "container's variable, or start it by a shell, as in [bash, -c, TEXT]",
+            word=literal,
+        )
+        yield Told(said)
 
 
 def _explain(launch: Launch, command: Command, kind: str, pods: Pods, spec: Mapping[str, Any]) -> Iterator[Told]:

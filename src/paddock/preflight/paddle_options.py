@@ -9,15 +9,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from paddock.launches.launch import Launch, Option, list_variables
 from paddock.launches.launchers import GONE_PADDLE, OLD_PADDLE, PADDLE, Launcher
-from paddock.launches.reading import read_script
 from paddock.launches.words import show_words
 from paddock.words.phrases import Names, Phrase, phrase
-from paddock.words.problems import Problem
-from paddock.words.sentences import told
 
 _ADDRESS = re.compile(r"\d+\.\d+\.\d+\.\d+")
 _WHOLE = re.compile(r"[1-9][0-9]{0,5}")
@@ -61,34 +58,6 @@ def _typed(launch: Launch, name: str) -> str:
 
 def _has(launch: Launch, name: str) -> bool:
     return launch.named(name) is not None
-
-
-@dataclass(frozen=True, slots=True)
-class ScriptRead:
-    """What was found in a shell script: its problems with their lines, and how many commands start the launcher."""
-
-    problems: tuple[Problem, ...]
-    launches: int
-
-
-def check_script(text: str) -> ScriptRead:
-    """The problems of the launcher's commands in a shell script. A script is not run, and nothing is said of what it
-    only computes."""
-    reading = read_script(text)
-    problems: list[Problem] = []
-    launches = 0
-    for launch in filter(is_paddle, reading.launches):
-        launches += 1
-        found = explain_launch(launch, has_master="PADDLE_MASTER" in launch.environment)
-        problems += [_place_problem(told("", each.said, severity=each.severity), launch.line) for each in found]
-    if reading.open_quote:
-        said = phrase("a quote is not closed: the shell reads to the end of the file")
-        problems.append(_place_problem(told("", said), reading.open_quote))
-    return ScriptRead(tuple(problems), launches)
-
-
-def _place_problem(problem: Problem, line: int) -> Problem:
-    return replace(problem, line=line, column=1)
 
 
 def explain_launch(launch: Launch, *, has_master: bool = False, in_job: bool = False) -> Iterator[Told]:

@@ -8,11 +8,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from paddock.kube.meta import Key, Resource
-from paddock.launches.reading import is_script
+from paddock.launches.reading import ReadFile, decode_script, is_script
 from paddock.manifests.bounds import Bounds
 from paddock.preflight import Document, check_together, read_bytes, read_documents
 from paddock.preflight.datasets import examine_document
-from paddock.preflight.paddle_options import check_script
+from paddock.preflight.scripts import check_script
 from paddock.submission.documents import Checked, place_document
 from paddock.words.phrases import phrase
 from paddock.words.problems import Problem
@@ -32,7 +32,7 @@ class Reading:
     placed: tuple[Checked, ...] = ()
     """The documents without errors, as they are sent."""
     launches: int | None = None
-    """Commands that start PaddlePaddle's launcher, of a shell script; None for manifests."""
+    """Commands that start a launcher, of a shell script; None for manifests."""
 
     @property
     def wrong(self) -> bool:
@@ -50,12 +50,13 @@ def read_text(text: str, namespace: str, bounds: Bounds) -> Reading:
     return _read("", read_documents(text, bounds), namespace)
 
 
-def read_script(file: str, data: bytes) -> Reading | None:
-    """A shell script, whose commands of PaddlePaddle's launcher are checked; None for a file that is none."""
-    text = data.decode("utf-8", "replace")
+def read_script(file: str, data: bytes, read_file: ReadFile | None = None) -> Reading | None:
+    """A shell script, whose commands of launchers are checked; None for a file that is none. `read_file`: the text of
+    another script that it runs."""
+    text = decode_script(data)
     if not is_script(file, text) or "\0" in text:
         return None
-    read = check_script(text)
+    read = check_script(text, read_file)
     return Reading(file, problems=read.problems, launches=read.launches)
 
 

@@ -48,7 +48,7 @@ def _summarize(reading: Reading, language: str) -> str:
 
 def _summarize_script(launches: int, warnings: int) -> Phrase:
     if not launches:
-        return phrase("a shell script in which no command starts paddle.distributed.launch; nothing else is checked")
+        return phrase("a shell script in which no command of a launcher was read; nothing else is checked")
     found = counted("{count} launch command", "{count} launch commands", count=launches)
     if not warnings:
         return phrase("{found}, no problems", found=found)

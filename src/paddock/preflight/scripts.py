@@ -1,0 +1,88 @@
+"""The problems of a shell script: what its launchers would do with their options, and what was not read. Pure.
+
+A script is not run. What is not followed is said once for each place, and judged nowhere.
+"""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from paddock.launches.launch import Launch
+from paddock.launches.launchers import BY_PROGRAM, find_by_module
+from paddock.launches.programs import Kind
+from paddock.launches.reading import ReadFile, Reading, read_script
+from paddock.launches.shell import LARGEST
+from paddock.preflight.paddle_options import explain_launch, is_paddle
+from paddock.words.phrases import Phrase, phrase
+from paddock.words.problems import Problem
+from paddock.words.sentences import told
+
+
+@dataclass(frozen=True, slots=True)
+class ScriptRead:
+    """What was found in a shell script."""
+
+    problems: tuple[Problem, ...]
+    """With their lines."""
+    launches: int
+    """How many commands start a launcher of PaddlePaddle, PyTorch or another library."""
+
+
+def check_script(text: str, read_file: ReadFile | None = None) -> ScriptRead:
+    """`read_file`: the text of another script that this one runs."""
+    reading = read_script(text, read_file=read_file)
+    problems = [_place(said, line) for line, said in _explain_unread(reading)]
+    for launch in filter(is_paddle, reading.launches):
+        found = explain_launch(launch, has_master="PADDLE_MASTER" in launch.environment)
+        problems += [_place(each.said, launch.line, each.severity) for each in found]
+    if reading.open_quote:
+        said = phrase("a quote is not closed: the shell reads to the end of the file")
+        problems.append(_place(said, reading.open_quote, "error"))
+    if "\r\n" in text:
+        said = phrase(
+            "lines end with CRLF, and a shell takes the carriage return for a part of the last word: "
+            "`sed -i 's/\\r$//' FILE` takes them away"
+        )
+        problems.append(_place(said, 1))
+    ordered = sorted(problems, key=lambda each: each.line or 0)
+    return ScriptRead(tuple(ordered), len(reading.distributed))
+
+
+def _place(said: Phrase, line: int, severity: str = "warning") -> Problem:
+    return replace(told("", said, severity=severity), line=line, column=1)
+
+
+def _explain_unread(reading: Reading) -> Iterator[tuple[int, Phrase]]:
+    """Lines, and what is there that may start a launcher and was not followed."""
+    for launch in reading.launches:
+        if launch.starts:
+            yield launch.line, phrase(
+                "{program} may start {launcher}: it is not read",
+                program=launch.program.word.typed, launcher=launch.starts,
+            )  # fmt: skip
+        elif not reading.distributed and (named := _name_unread(launch)):
+            yield launch.line, phrase("{program} is named here, and not read", program=named)
+    for each in reading.unread if not reading.open_quote else ():
+        if launcher := _find_launcher(each.text):
+            yield each.line, phrase("{launcher} is named here, and not read", launcher=launcher)
+    if not reading.whole:
+        yield 1, phrase("not all of it is read: of a script {most} KiB are, and of what runs in it so much as that "
+                        "takes", most=LARGEST // 1024)  # fmt: skip
+
+
+def _name_unread(launch: Launch) -> str:
+    """A script, or a word of which nothing is known, that may start a launcher."""
+    program = launch.program
+    is_script = bool(program.shell_name) or program.script.endswith(".sh")
+    if program.kind is Kind.UNKNOWN or (is_script and program.kind in (Kind.SCRIPT, Kind.PROGRAM)):
+        return program.word.typed
+    return ""
+
+
+def _find_launcher(text: str) -> str:
+    """A launcher among the words of a text that could not be read."""
+    words = [word.strip("'\"();&|`") for word in text.split()]
+    named = (word for word in words if posixpath.basename(word) in BY_PROGRAM or find_by_module(word) is not None)
+    return next(named, "")

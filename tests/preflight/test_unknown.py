@@ -1,0 +1,86 @@
+"""What is not known is never an error: any value of a right command may be filled in later."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from paddock.manifests.yaml_nodes import Document
+from paddock.preflight import check
+from paddock.preflight.scripts import check_script
+
+PADDLE = "python -m paddle.distributed.launch"
+RIGHT = [
+    f"{PADDLE} --devices 0,1 --nnodes 2 --master 10.0.0.1:36000 --rank 0 t.py --lr 0.1",
+    f"{PADDLE} --gpus=0,1 --log_dir=log --run_mode collective t.py",
+    f"{PADDLE} --master etcd://10.0.0.1:2379 --nnodes 2:3 --elastic_level 1 t.py",
+    f"{PADDLE} --ips 10.0.0.1,10.0.0.2 --start_port 6170 t.py",
+    f"{PADDLE} --servers=10.0.0.1:1,10.0.0.2:1 --trainers=10.0.0.3:1 --gloo_port 6767 t.py",
+    f"{PADDLE} --server_num=1 --worker_num=1 --heter_worker_num=2 --heter_devices=cpu t.py",
+    f"{PADDLE} --selected_gpus=0,1 --cluster_node_ips=10.0.0.1,10.0.0.2 --node_ip=10.0.0.1 t.py",
+    "fleetrun --worker_num 2 --server_num 2 t.py --config a.yaml",
+    "torchrun --nnodes 2 --nproc_per_node 4 --node_rank 1 --master_addr 10.0.0.1 --master_port 29500 t.py --lr 0.1",
+    "torchrun --nnodes=1:4 --rdzv_backend=c10d --rdzv_endpoint=10.0.0.1:29400 --rdzv_id=7 --max_restarts=3 t.py",
+    "python -m torch.distributed.run --standalone --nproc-per-node=2 -m pkg.train --lr 0.1",
+    "accelerate launch --num_machines 2 --machine_rank 0 --main_process_ip 10.0.0.1 --mixed_precision bf16 t.py",
+    "deepspeed --num_gpus 8 --master_port 29500 t.py --deepspeed ds.json",
+    "mpirun -np 4 -H localhost:4 python t.py",
+    "numactl -N 0 torchrun --nnodes 2 t.py",
+]
+UNKNOWN = ("${X}", "$X", "$(hostname -i)", "`cat n`", "${X:-1}", "${A}:${B}", "${HOSTS[0]}", "$((N + 1))", '"$@"', "$1")
+
+
+def replace_value(words: list[str], place: int, unknown: str) -> list[str]:
+    """The word, or what stands behind its `=`."""
+    option, equals, _ = words[place].partition("=")
+    word = f"{option}={unknown}" if equals and option.startswith("-") else unknown
+    return [*words[:place], word, *words[place + 1 :]]
+
+
+def list_places(words: list[str]) -> list[int]:
+    """The words that are values: not the launcher, and not an option without one."""
+    start = next(place for place, word in enumerate(words) if word.startswith("-") and word not in ("-m", "-N"))
+    return [place for place in range(start, len(words)) if "=" in words[place] or not words[place].startswith("-")]
+
+
+def build_job(api: str, kind: str, container: dict[str, Any]) -> Document:
+    template = {"spec": {"containers": [{"name": "c", "image": "x:1", **container}]}}
+    if kind == "PyTorchJob":
+        spec: dict[str, Any] = {"pytorchReplicaSpecs": {"Worker": {"replicas": 3, "template": template}}}
+    else:
+        spec = {"worker": {"replicas": 3, "template": template}}
+    return Document({"apiVersion": api, "kind": kind, "metadata": {"name": "j"}, "spec": spec})
+
+
+def find_errors(text: str) -> list[str]:
+    """Of a script, and of a job of each framework whose command it is."""
+    found = [each.message for each in check_script(text).problems if each.severity == "error"]
+    for api, kind in (("batch.paddlepaddle.org/v1", "PaddleJob"), ("kubeflow.org/v1", "PyTorchJob")):
+        problems = check(build_job(api, kind, {"command": ["bash", "-c", text]}))
+        found += [each.message for each in problems if each.severity == "error"]
+    return found
+
+
+@pytest.mark.parametrize("command", RIGHT)
+def test_the_command_itself_is_right(command: str) -> None:
+    assert find_errors(command) == []
+
+
+@given(st.data())
+def test_any_values_of_a_right_command_may_be_filled_in_later(data: st.DataObject) -> None:
+    words = data.draw(st.sampled_from(RIGHT)).split()
+    for place in data.draw(st.sets(st.sampled_from(list_places(words)), min_size=1)):
+        words = replace_value(words, place, data.draw(st.sampled_from(UNKNOWN)))
+    assert find_errors(" ".join(words)) == []
+
+
+@given(st.data())
+def test_so_may_kubernetes_variables(data: st.DataObject) -> None:
+    words = data.draw(st.sampled_from(RIGHT)).split()
+    for place in data.draw(st.sets(st.sampled_from(list_places(words)), min_size=1)):
+        words = replace_value(words, place, "$(MASTER_ADDR)")
+    problems = check(build_job("batch.paddlepaddle.org/v1", "PaddleJob", {"command": words}))
+    assert [each.message for each in problems if each.severity == "error"] == []
