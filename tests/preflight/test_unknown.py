@@ -56,8 +56,10 @@ def build_job(api: str, kind: str, container: dict[str, Any]) -> Document:
 
 
 def find_errors(text: str) -> list[str]:
-    """Of a script, and of a job of each framework whose command it is."""
+    """Of a script, and of a job of each framework whose command it is. There `$1` is nothing, which is known."""
     found = [each.message for each in check_script(text).problems if each.severity == "error"]
+    if "$@" in text or "$1" in text:
+        return found
     for api, kind in (("batch.paddlepaddle.org/v1", "PaddleJob"), ("kubeflow.org/v1", "PyTorchJob")):
         problems = check(build_job(api, kind, {"command": ["bash", "-c", text]}))
         found += [each.message for each in problems if each.severity == "error"]
