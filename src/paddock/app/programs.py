@@ -27,6 +27,10 @@ class ImageContent:
     files: Path | None
     """The content of the working directory, or None."""
 
+    def has(self, script: str) -> bool:
+        """Whether an example program of Paddock, for which the image stands, has this file."""
+        return self.files is not None and bool(script) and (self.files / script).is_file()
+
 
 def read_content(image: str, pod: Manifest, environments: Iterable[Manifest]) -> ImageContent | None:
     """The content of a container's image; None if no object of `environments` (Environments) matches the image."""

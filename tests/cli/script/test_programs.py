@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from cli.views import RESOURCE, build_manifest
-from paddock.cli.submit.programs import explain_programs, show_command
+from paddock.cli.submit.programs import explain_programs, explain_shadowed, show_command
 from paddock.environments.defaults import build_defaults
 from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.labels import WORKING_DIRECTORY_ANNOTATION
@@ -90,3 +90,19 @@ def test_roles_that_run_other_programs_have_a_line_each() -> None:
 def test_a_command_is_shown_in_one_line() -> None:
     assert show_command(["echo", "a\nb", "\x1b[31m"]) == "echo 'a\\nb' '\\x1b[31m'"
     assert len(show_command(["x" * 1000])) <= 301
+
+
+@pytest.mark.parametrize(("image", "started_in", "told"), [
+    (WIDE_AND_DEEP, "/home/me", True), (WIDE_AND_DEEP, "", False), (TRAIN["image"], "/home/me", False),
+])  # fmt: skip
+def test_a_file_that_runs_in_place_of_a_built_in_program_is_told(image: str, started_in: str, told: bool) -> None:
+    manifest = build_manifest(workers=1, ps=0)
+    container = {"name": "paddle", "image": image, "command": ["python", "train.py"]}
+    manifest["spec"]["worker"]["template"] = {"spec": {"containers": [container]}}
+    manifest["metadata"]["annotations"] = {WORKING_DIRECTORY_ANNOTATION: started_in} if started_in else {}
+    said = [str(each) for each in explain_shadowed(KINDS[RESOURCE].read_job(manifest), build_defaults(), HERE)]
+    assert bool(said) is told
+    assert (
+        not told
+        or "warning: train.py of /home/me runs in place of the built-in example program wide_and_deep" in said[0]
+    )

@@ -38,7 +38,7 @@ async def fetch_programs(api: Api, place: ClusterChoice, job: Job, workdir: str 
     """The lines to print about `job`, as it is sent. `workdir`: the value of --workdir."""
     directory = Path.cwd() if workdir is None else Path(workdir).resolve()
     environments = (await api.list(ENVIRONMENTS)).items if place.home is not None else None
-    return explain_programs(job, environments, directory)
+    return [*explain_programs(job, environments, directory), *explain_shadowed(job, environments or (), directory)]
 
 
 def read_warnings(place: ClusterChoice, job: Job, workdir: str | None) -> list[Phrase]:
@@ -68,6 +68,28 @@ def explain_programs(job: Job, environments: Sequence[Manifest] | None, director
     if len(set(said.values())) == 1:
         return [next(iter(said.values()))]
     return [phrase("{role}: {what}", role=name, what=each) for name, each in said.items()]
+
+
+def explain_shadowed(job: Job, environments: Sequence[Manifest], directory: Path) -> list[Phrase]:
+    """A warning for each file of the user that runs in place of a built-in example program of its name."""
+    from paddock.app.programs import read_content
+
+    found: dict[Phrase, None] = {}
+    for role in job.roles if job.annotations.get(WORKING_DIRECTORY_ANNOTATION) else ():
+        pod = build_pod(job, Rank(role.name, 0), 0, None, Settings(substitutes=True))
+        container = pod["spec"]["containers"][main_container(job, pod["spec"]["containers"])]
+        content = read_content(str(container.get("image") or ""), pod, environments)
+        if content is None or content.files is None:
+            continue
+        named = container if container.get("command") else {**container, "command": list(content.command)}
+        if content.has(script := find_script({**named, "workingDir": ""})):
+            said = phrase(
+                "warning: {script} of {directory} runs in place of the built-in example program {program}, for which "
+                "the image stands: --workdir names a directory without {script} to run that one",
+                script=script, directory=str(directory), program=content.files.name,
+            )  # fmt: skip
+            found[said] = None
+    return list(found)
 
 
 def _explain(job: Job, role: Role, environments: Iterable[Manifest] | None, directory: Path) -> Phrase:
