@@ -163,7 +163,7 @@ def _cut(
         if typed == "--":
             place += 1
             break
-        if spec.as_python and typed in ("-m", "-c"):
+        if spec.as_python and typed in ("-m", "-c") and typed not in spec.values:
             break
         if typed.startswith("-") and len(typed) > 1:
             place += 2 if typed in spec.values else 1

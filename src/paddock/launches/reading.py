@@ -70,10 +70,11 @@ def read_typed(words: Sequence[str], read_file: ReadFile | None = None) -> Readi
 
 
 def find_main(reading: Reading) -> Launch:
-    """The command that trains, of several: the last one with a launcher, else the last that starts a program. Of none,
-    an empty one."""
-    programs = [each for each in reading.launches if each.program.kind is not Kind.NONE]
-    return next(reversed([*reading.launches[:1], *programs, *reading.distributed]), Launch(Program()))
+    """The command that trains, of several: the last one with a launcher, else the last Python program, else the last
+    program whose output is not the input of another. Of none, an empty one."""
+    programs = [each for each in reading.launches if not each.command.is_filter and each.program.kind is not Kind.NONE]
+    python = [each for each in programs if each.program.python or each.program.script.endswith(".py")]
+    return next(reversed([*reading.launches[:1], *programs, *python, *reading.distributed]), Launch(Program()))
 
 
 def read_container(container: Mapping[str, Any], read_file: ReadFile | None = None) -> Reading:

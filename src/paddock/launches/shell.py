@@ -62,6 +62,8 @@ class Command:
     """Whether a condition decides if it runs, or how often."""
     piped: tuple[str, ...] = ()
     """The programs behind its `|`, as typed."""
+    is_filter: bool = False
+    """It stands behind a `|` itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,7 +226,8 @@ class ShellReader:
         programs = [self.commands[begun].words[0].typed for begun, ended in parts if ended > begun]
         for number, (begun, ended) in enumerate(parts):
             for place in range(begun, ended):
-                self.commands[place] = replace(self.commands[place], piped=tuple(programs[number + 1 :]))
+                behind = tuple(programs[number + 1 :])
+                self.commands[place] = replace(self.commands[place], piped=behind, is_filter=number > 0)
 
     def _run_if(self, source: Source, node: Node, state: State) -> None:
         branches: list[list[Node]] = [[]]
@@ -310,6 +313,7 @@ class ShellReader:
             return ""
         name = source.of(target)
         value = self._words.read_value(source, node.child_by_field_name("value"), state)
+        self._spend(len(value) if isinstance(value, tuple) else 1)
         if any(child.type == "+=" for child in node.children):
             value = join_values(state.variables.get(name), value, name)
         state.set(name, value)
