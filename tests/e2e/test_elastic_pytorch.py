@@ -18,6 +18,7 @@ PROGRAM = Path(__file__).parent / "programs" / "torchrun_group.py"
 JOBS = "/apis/kubeflow.org/v1/namespaces/default/pytorchjobs"
 HELD = "while [ -e $PADDOCK_OUTPUT_DIR/held ]; do sleep 0.1; done"
 """Before torchrun: a rank that starts again waits while the test looks at the group without it."""
+ROUND = PROGRAM.with_name("torchrun_round.py")
 LINE = re.compile(r"(\d+) samples, group of (\d), loss ([\d.]+)")
 
 
@@ -101,3 +102,14 @@ def test_ranks_come_and_go_within_one_attempt(cluster: Cluster, tmp_path: Path) 
     assert told[-1][1] < told[0][1] / 2, "the loss goes on falling"
     began = [int(sample) for sample in re.findall(r"begins at sample (\d+)", ended.out)]
     assert began == sorted(began) and len(began) >= 4, "each group goes on where the one before was"
+
+
+def test_torchrun_starts_failed_processes_again_in_place_without_an_elastic_policy(
+    cluster: Cluster, tmp_path: Path
+) -> None:
+    """With the static rendezvous, which Kubeflow's variables choose, both end after the timeout of gloo."""
+    shutil.copy(ROUND, tmp_path)
+    typed = ("--workers", "2", "--workdir", str(tmp_path), "--", "torchrun", "--max-restarts=1", ROUND.name)
+    ended = cluster.start("run", *typed).end(150)
+    assert ended.code == 0, str(ended)
+    assert sorted(re.findall(r"round (\d) rank (\d) of 2 done 2.0", ended.out)) == [("1", "0"), ("1", "1")], str(ended)

@@ -42,6 +42,7 @@ class Launch:
     elastic: Elastic | None = None
     etcd: bool = False  # PaddlePaddle's launchers meet at an etcd of the user's own (`jobs.etcd`)
     survives_losses: bool = False  # they go on without one of them
+    in_place: bool = False  # torchrun starts failed processes again within their pods (`--max-restarts`)
 
     @property
     def number(self) -> int | None:

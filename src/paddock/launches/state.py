@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from paddock.launches.words import Unknown, Word, join_pieces
 
-MOST_LETTERS = 20_000
+MOST_LETTERS = 8_000
 """Of the value of a variable."""
 
 Value = Word | tuple[Word, ...]

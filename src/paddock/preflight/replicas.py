@@ -58,15 +58,6 @@ def _explain_torchrun(launch: Launch, pods: Pods) -> Iterator[Phrase]:
                 "where the others are",
                 option=name.replace("_", "-"), count=pods.count,
             )  # fmt: skip
-    restarts = launch.text(Means.RESTARTS)
-    if restarts and restarts != "0" and not pods.is_elastic and launch.find(Means.BACKEND) is None:
-        yield phrase(
-            "torchrun's --max-restarts {count} does not restart in place here: its static rendezvous gives the new "
-            "processes the addresses of the old ones (torch 2.13), and they wait for them; leave it out, {advice}",
-            count=restarts,
-            advice=phrase("--restarts starts all workers again") if pods.is_typed
-            else phrase("runPolicy.backoffLimit starts all pods again, or elasticPolicy lets torchrun do it"),
-        )  # fmt: skip
 
 
 def _explain_nodes(nodes: str, pods: Pods) -> Phrase:

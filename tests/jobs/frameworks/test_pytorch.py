@@ -142,3 +142,39 @@ def test_side_cars_and_init_containers_get_no_variable_and_no_init_container_is_
     assert made["initContainers"] == worker["initContainers"]
     assert made["containers"][0] == worker["containers"][0]
     assert pods.build_service(job, MASTER)["spec"]["publishNotReadyAddresses"] is True
+
+
+def with_command(*command: str, env: list[dict[str, Any]] | None = None) -> Job:
+    manifest = read_manifest("pytorch_mnist")
+    for role in manifest["spec"]["pytorchReplicaSpecs"].values():
+        containers = role["template"]["spec"]["containers"]
+        trains = next(each for each in containers if each["name"] == "pytorch")
+        trains |= {"command": list(command), "args": [], "env": env or []}
+    return read_any(manifest)
+
+
+@pytest.mark.parametrize(
+    ("command", "in_place"),
+    [
+        ("torchrun --max-restarts=3 t.py", True),
+        ("torchrun --max_restarts 3 t.py", True),
+        ("torchrun --max-restarts=0 t.py", False),
+        ("torchrun t.py --max-restarts=3", False),
+        ("torchrun --max-restarts=3 --rdzv-backend=c10d --rdzv-endpoint=a:1 t.py", False),
+        ("torchrun --max-restarts=$(N) t.py", False),
+        ("python t.py", False),
+    ],
+)
+def test_a_torchrun_that_restarts_in_place_meets_by_c10d(command: str, in_place: bool) -> None:
+    job = with_command(*command.split())
+    assert job.launch.in_place is in_place
+    found = dict(environment(job, SECOND))
+    assert ("PET_RDZV_BACKEND" in found) is in_place
+    if in_place:
+        assert found["PET_RDZV_ENDPOINT"] == "mnist-master-0:23456"
+        assert [dict(environment(job, each))["PET_RDZV_CONF"] for each in (MASTER, FIRST)] == ["is_host=1", "is_host=0"]
+
+
+def test_a_shell_that_starts_it_and_its_variable_do_the_same() -> None:
+    assert with_command("bash", "-c", "exec torchrun --max-restarts 2 t.py").launch.in_place
+    assert with_command("torchrun", "t.py", env=[{"name": "PET_MAX_RESTARTS", "value": "2"}]).launch.in_place

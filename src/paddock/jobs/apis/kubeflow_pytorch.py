@@ -7,8 +7,8 @@ webhook refuses, and bounds that torchrun ends with an error at; what would wait
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
 
 from paddock.jobs.apis.kubeflow import KubeflowJob
 from paddock.jobs.apis.kubeflow_replicas import ReplicaType
@@ -49,7 +49,8 @@ def _read_launch(spec: Fields, roles: tuple[Role, ...]) -> Launch:
     elastic = _read_elastic(spec, roles)
     default = "" if elastic is not None and elastic.processes is not None else "auto"
     processes = spec.text("nprocPerNode")
-    launch = Launch(processes or default, elastic)
+    in_place = elastic is None and sum(role.replicas for role in roles) > 1 and all(map(_restarts_in_place, roles))
+    launch = Launch(processes or default, elastic, in_place=in_place)
     if processes and processes not in _PROCESSES and not launch.number:
         allowed = phrase("{words}, or a number from 1 on in quotes", words=_PROCESSES)
         _warn_of_word(spec, "nprocPerNode", allowed, nearest(processes, _PROCESSES))
@@ -139,14 +140,42 @@ def _starts_one_process(roles: tuple[Role, ...]) -> bool:
 
 
 def _is_plain(role: Role) -> bool:
+    from paddock.launches.containers import starts_one_process
+
+    trains = _find_trainer(role)
+    return trains is not None and starts_one_process(trains)
+
+
+def _find_trainer(role: Role) -> Mapping[str, Any] | None:
+    """The container that trains; None where the template has none that can be read."""
     pod = role.template.get("spec")
     containers = pod.get("containers") if isinstance(pod, dict) else None
     if not isinstance(containers, list) or not containers or not all(isinstance(each, dict) for each in containers):
-        return False
-    from paddock.launches.containers import starts_one_process
-
+        return None
     names = [each.get("name") for each in containers]
-    return starts_one_process(containers[names.index("pytorch") if "pytorch" in names else 0])
+    found: Mapping[str, Any] = containers[names.index("pytorch") if "pytorch" in names else 0]
+    return found
+
+
+def _restarts_in_place(role: Role) -> bool:
+    """Whether the command is a torchrun that starts failed processes again, and leaves where they meet to the operator.
+    Without replicas a role decides nothing."""
+    trains = _find_trainer(role)
+    if trains is None or not role.replicas:
+        return trains is not None
+    texts = str([trains.get(key) for key in ("command", "args", "env")]).lower()
+    if "max-restarts" not in texts and "max_restarts" not in texts:
+        return False  # few jobs have it, and an operator asks at each pass
+    from paddock.launches.containers import find_launch
+    from paddock.launches.launchers import TORCHRUN, Means
+
+    launch = find_launch(trains)
+    if launch is None or launch.launcher is not TORCHRUN:
+        return False
+    placing = (Means.BACKEND, Means.MASTER, Means.MASTER_ADDRESS, Means.MASTER_PORT, Means.STANDALONE, Means.NODE_RANK)
+    variable = launch.environment.get("PET_MAX_RESTARTS")
+    restarts = launch.text(Means.RESTARTS) or (variable.text if variable is not None else "")
+    return not any(map(launch.find, placing)) and (restarts or "").isdecimal() and restarts != "0"
 
 
 def _explain_processes(processes: str) -> Phrase:

@@ -9,6 +9,8 @@ not work:
 - An elastic job gets what torch 2.13 needs: which agent opens the rendezvous (`is_host`), the address that agents tell
   each other, a store that is not kept over restarts, without which a job may hang after a lost pod, and restarts of the
   processes that lost a peer (`MAX_RESTARTS`).
+- A torchrun with `--max-restarts` and without elasticPolicy meets by c10d, as the static rendezvous cannot form its
+  group a second time.
 - PET_STANDALONE is 1, as torchrun reads a number; Kubeflow's empty text ends each pod. An empty `rdzvConf` is none.
 - A variable that the template sets itself wins, as do all but the number of a rank. Kubeflow's come last and win, also
   in side-cars, which here get none.
@@ -69,7 +71,8 @@ def build_environment(job: Job, rank: Rank, port: int | None) -> list[EnvVar]:
     if job.launch.processes:
         variables.append(build_value("PET_NPROC_PER_NODE", job.launch.processes))
     if elastic is None:
-        return [*variables, build_value("PET_NNODES", str(job.size))]
+        nodes = build_value("PET_NNODES", str(job.size))
+        return [*variables, nodes, *(_build_in_place(job, rank, port) if job.launch.in_place else ())]
     return [*variables, *_build_elastic(job, elastic, rank, port)]
 
 
@@ -85,6 +88,19 @@ def _build_static(job: Job, rank: Rank, port: int | None) -> list[EnvVar]:
         build_value("WORLD_SIZE", str(job.size * _processes(job))),
         build_value("RANK", number),
         build_value("PET_NODE_RANK", number),
+    ]
+
+
+def _build_in_place(job: Job, rank: Rank, port: int | None) -> list[EnvVar]:
+    """c10d's rendezvous for a torchrun with `--max-restarts`: the static one gives the processes of the second round
+    the store of the first, and they wait for the dead (torch 2.13, StaticTCPRendezvous)."""
+    first = first_rank(job)
+    return [
+        build_value("PET_RDZV_BACKEND", C10D),
+        build_value("PET_RDZV_ENDPOINT", f"{host_name(job, first)}:{port or _port_of(job, first.role)}"),
+        build_value("PET_RDZV_CONF", f"is_host={int(rank == first)}"),
+        build_pod_ip("PET_LOCAL_ADDR"),
+        build_value("TORCH_DISABLE_SHARE_RDZV_TCP_STORE", "1"),
     ]
 
 
