@@ -50,6 +50,12 @@ SECTIONS = {
         "environment built. Jobs at once: on a Kubernetes, as told in that section.\n\n",
     ),
     "script": Section("A script of one's own", ("scripts",)),
+    "brought": Section(
+        "What people bring",
+        ("field",),
+        "Commands, scripts and manifests of public reports, each rebuilt as a small input with the answer that is wanted "
+        "(tests/field).\n\n",
+    ),
     "machines": Section(
         "On fresh machines",
         ("fresh",),
