@@ -28,7 +28,7 @@ def _count(kind: str, cases: Sequence[Mapping[str, Any]]) -> Figure:
     right = sum(is_right(case) for case in cases)
     before = sum(case.get("before") == "right" for case in cases)
     said = f"{right} of {len(cases)} right"
-    return Figure(kind, said, f"{before} before", f"+{right - before}", "all", right == len(cases))
+    return Figure(kind, said, f"{before} before", f"{right - before:+d}", "all", right == len(cases))
 
 
 def is_right(case: Mapping[str, Any]) -> bool:
@@ -39,7 +39,7 @@ def is_right(case: Mapping[str, Any]) -> bool:
         for name, text in case["files"].items():
             (place / name).write_text(text)
         ended = subprocess.run(
-            [sys.executable, "-m", "paddock", *case["run"]],
+            [str(Path(sys.executable).with_name("paddock")), *case["run"]],
             cwd=place,
             env={**os.environ, "PADDOCK_HOME": f"{directory}/home", "COLUMNS": "400", "NO_COLOR": "1"},
             capture_output=True,
