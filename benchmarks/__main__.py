@@ -53,8 +53,8 @@ SECTIONS = {
     "brought": Section(
         "What people bring",
         ("field",),
-        "Commands, scripts and manifests of public reports, each rebuilt as a small input with the answer that is wanted "
-        "(tests/field).\n\n",
+        "Commands, scripts and manifests of public reports, each rebuilt as a small input with the answer that is "
+        "wanted (tests/field).\n\n",
     ),
     "machines": Section(
         "On fresh machines",
