@@ -126,7 +126,7 @@ def read_spec(strict=True, **spec):
         ("size", 10**9, "should be less than or equal to 10"),
         ("size", 10**400, "must be of type integer"),
         ("size", True, 'must be of type integer: "boolean"'),
-        ("size", None, 'Invalid value: "null": spec.size in body must be of type integer: "null"'),
+        ("size", None, "Required value"),
         ("ratio", 0, "should be greater than 0"),
         ("ratio", 1, "should be less than 1"),
         ("ratio", math.nan, "must be of type number"),

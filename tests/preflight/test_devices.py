@@ -39,8 +39,8 @@ def test_parameter_servers_are_not_on_every_device(resource: str, device: str) -
 
 
 def test_a_fraction_of_a_gpu_is_legal_on_one_cloud_and_of_nothing_else() -> None:
-    assert [each for each in told("nvidia.com/gpu", 0.5) if "Huawei's CCE" in each and each.startswith("warning")]
-    assert [each for each in told("huawei.com/Ascend910", 0.5) if each.startswith("error")]
+    assert [each for each in told("nvidia.com/gpu", "0.5") if "Huawei's CCE" in each and each.startswith("warning")]
+    assert [each for each in told("huawei.com/Ascend910", "0.5") if each.startswith("error")]
 
 
 @pytest.mark.parametrize("pod", [{"nodeSelector": {"kubernetes.io/os": "windows"}}, {"os": {"name": "windows"}}])

@@ -297,10 +297,14 @@ STRUCTURE: list[tuple[dict[str, Any], Any, list[str]]] = [
     ({"type": "array", "items": {"type": "integer"}}, [1, "2", 3.0, True], ["[1]: found", "[3]: found true"]),
     ({"type": "number"}, 1, []),
     ({"type": "boolean"}, "true", [': found "true", true or false']),
-    ({"x-kubernetes-int-or-string": True}, True, [": found true, a number or text"]),
+    ({"x-kubernetes-int-or-string": True}, True, [": found true, a whole number or text"]),
     ({"x-kubernetes-int-or-string": True}, "80%", []),
     ({"type": "string", "enum": ["Never", "Always"]}, "never", [': found "never", Never or Always is allowed; did']),
-    ({"type": "string"}, None, []),
+    ({"x-kubernetes-int-or-string": True}, 0.5, [': found 0.5, a whole number or text is allowed; write "0.5"']),
+    ({"x-kubernetes-int-or-string": True}, 1e9, []),
+    ({"type": "integer"}, 2**64, [": found 18446744073709551616, a number of at most 64 bits"]),
+    ({"type": "object", "properties": {"a": {"type": "string"}}}, {"a": None}, []),
+    ({"type": "array", "items": {"type": "string"}}, [None], ["[0]: is missing: text"]),
 ]
 
 

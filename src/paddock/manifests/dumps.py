@@ -2,7 +2,7 @@
 
 `kubectl get -o yaml` prints an object with its status, UID and resourceVersion. Users keep that as their file, and
 Kubernetes refuses to create an object with a resourceVersion. Such fields are a warning; `without_server_fields`
-removes them.
+removes them. `clusterName` is gone since Kubernetes 1.24, and never held anything.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from paddock.words.problems import Problem
 from paddock.words.sentences import told
 
 _METADATA = (
-    "creationTimestamp", "deletionGracePeriodSeconds", "deletionTimestamp", "generation", "managedFields",
-    "ownerReferences", "resourceVersion", "selfLink", "uid",
+    "clusterName", "creationTimestamp", "deletionGracePeriodSeconds", "deletionTimestamp", "generation",
+    "managedFields", "ownerReferences", "resourceVersion", "selfLink", "uid",
 )  # fmt: skip
 
 

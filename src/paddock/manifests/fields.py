@@ -137,11 +137,12 @@ class Fields:
             self._check_text(path, item)
 
     def texts(self, key: str) -> dict[str, str]:
-        """A mapping of texts: labels, annotations."""
+        """A mapping of texts: labels, annotations. A null is an empty text, as Kubernetes decodes it."""
         found = self.child(key)
-        for name, value in found.value.items():
+        values = {name: "" if value is None else value for name, value in found.value.items()}
+        for name, value in values.items():
             self._check_text(found.path_of(name), value)
-        return {name: value for name, value in found.value.items() if isinstance(value, str)}
+        return {name: value for name, value in values.items() if isinstance(value, str)}
 
     def quantities(self, key: str) -> dict[str, Any]:
         """A mapping of amounts: requests, limits."""

@@ -1,7 +1,7 @@
 """Validates a manifest against a structural schema: unknown fields, and values of another type.
 
 `kube.validation.structural` has the rules, also for the API server; here an unknown field gets the nearest valid name.
-An absent value and null are the same, as in Kubernetes.
+A null counts as absent where it does in the API server.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _WORDS: Mapping[str, Phrase] = {
     "integer": phrase("a whole number"),
     "number": phrase("a number"),
     "boolean": phrase("true or false"),
-    "integer,string": phrase("a number or text"),
+    "integer,string": phrase("a whole number or text"),
 }
 
 
@@ -35,7 +35,7 @@ TellUnknown = Callable[[str, str, Collection[str]], Problem]
 def check_structure(schema: Mapping[str, Any], value: Any, tell_unknown: TellUnknown = unknown) -> Iterator[Problem]:
     """The problems of `value`. A value of the wrong type is not checked further. Bounds and patterns are left to the
     API server, and to `JobApi.read_job`."""
-    reading = Reading(lenient=True)
+    reading = Reading()
     reading.read(value, schema)
     for error in (*reading.errors, *reading.unknown):
         yield from _explain(error, tell_unknown)
@@ -46,10 +46,14 @@ def _explain(error: FieldError, tell_unknown: TellUnknown) -> Iterator[Problem]:
     match error.code:
         case Code.REQUIRED:
             yield missing(path, _WORDS.get(error.args["type"], phrase("a value")))
-        case Code.WRONG_TYPE if value is not None:
+        case Code.WRONG_TYPE if value is None:
+            yield missing(path, _WORDS[error.args["wanted"]])
+        case Code.WRONG_TYPE:
             wanted = error.args["wanted"]
-            advice = in_quotes(value) if wanted == "string" else NOTHING
+            advice = in_quotes(value) if wanted in ("string", "integer,string") else NOTHING
             yield wrong(path, value, _WORDS[wanted], advice=advice, code=error.code)
+        case Code.NUMBER_TOO_LARGE:
+            yield wrong(path, value, phrase("a number of at most 64 bits"), code=error.code)
         case Code.NOT_IN_ENUM:
             options = error.args["allowed"]
             near = nearest(value, options) if isinstance(value, str) else ""

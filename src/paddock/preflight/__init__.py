@@ -27,6 +27,7 @@ from paddock.kube.validation.field_errors import Code
 from paddock.manifests.documents import read_bytes, read_documents
 from paddock.manifests.dumps import check_dump, without_server_fields
 from paddock.manifests.levels import Levels, drop_resolved
+from paddock.manifests.nulls import check_nulls, without_nulls
 from paddock.manifests.parts import Part, mapping, read_parts
 from paddock.manifests.structure import check_structure
 from paddock.manifests.unrendered import check_placeholders
@@ -162,18 +163,20 @@ def _check_job(document: Document, api: JobApi, accounts: Collection[Key]) -> tu
     nearest = Suggestions().nearest
     own = {**document.manifest, "apiVersion": api.resource.api_version, "kind": api.resource.kind}
     whole, spelling = correct_names(own, schema, nearest)
-    manifest = {key: value for key, value in whole.items() if key != "status"}
+    written = without_server_fields(whole)
+    manifest = without_nulls(written, schema)
     job = None
     try:
-        job = api.read_job(whole)
+        job = api.read_job(manifest)
         read = list(job.warnings)
     except InvalidJob as invalid:
         read = list(invalid.problems)
     parts = read_parts(manifest)
     later = (
+        *check_nulls(mapping(written.get("spec")), schema["properties"]["spec"], "spec"),
+        *(problem for part in parts for problem in check_containers(part, nearest)),
         *check_structure(schema, manifest, partial(Levels(schema, manifest).tell_unknown, nearest=nearest)),
         *check_labels(mapping(mapping(manifest.get("metadata")).get("labels")), "metadata.labels"),
-        *(problem for part in parts for problem in check_containers(part, nearest)),
         *check_devices(parts, api.resource.kind),
         *check_commands(parts, api.resource.kind, mapping(manifest.get("spec"))),
         *check_servers(parts, api.resource.kind),
@@ -221,7 +224,10 @@ def _name_roles(problem: Problem, others: Sequence[str]) -> Problem:
 
 
 def _first_of_each_path(problems: Iterable[Problem]) -> list[Problem]:
+    """A warning hides no error."""
     said: dict[str, Problem] = {}
     for problem in problems:
-        said.setdefault(problem.path, problem)
+        first = said.setdefault(problem.path, problem)
+        if first.severity != "error" and problem.severity == "error":
+            said[problem.path] = problem
     return list(said.values())

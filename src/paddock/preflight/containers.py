@@ -191,6 +191,9 @@ def _check_amount(path: str, name: str, amount: Any, nearest: Nearest) -> Iterat
             perhaps=phrase('; did you mean "{suggestion}"?', suggestion=near) if near else phrase(""),
         )
         yield told(path, said, name, either(_NATIVE), near, about_key=True)
+    elif name == SHARED_BY_FRACTION and isinstance(amount, float) and not amount.is_integer():
+        advice = phrase("; Huawei's CCE alone takes a fraction, which is written as {text}", text=f'"{amount}"')
+        yield wrong(path, amount, phrase("a whole number of devices"), advice=advice)
     elif name == SHARED_BY_FRACTION and number is not None and number.denominator != 1 and number > 0:
         said = phrase(
             "{amount} of a device: Huawei's CCE takes a fraction of {name}; any other Kubernetes refuses the pods",

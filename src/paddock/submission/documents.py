@@ -9,6 +9,7 @@ from typing import Any
 from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.model import Job
 from paddock.kube.meta import SECRETS, Key, Manifest, Resource, metadata, name_of, namespace_of
+from paddock.manifests.nulls import without_nulls
 from paddock.preflight import KNOWN, Document, without_server_fields
 
 
@@ -21,7 +22,7 @@ class Checked:
     document: Document
     """As it is written. Without `places` for what stands in no file."""
     manifest: Manifest
-    """Without fields of the server, and with its namespace."""
+    """Without fields of the server and, of a job, without nulls; with its namespace."""
     resource: Resource
     job: Job | None = None
     """The job that `manifest` is; None for other kinds."""
@@ -59,6 +60,8 @@ def place_document(file: str, document: Document, namespace: str, job: Job | Non
     """A document without errors as it is sent. `namespace`: the default; `job`: what `preflight` has read from the
     document, None if it is to be read here. Raises `InvalidJob`, of a document that was not examined."""
     manifest, resource = without_server_fields(document.manifest), find_resource(document.manifest)
+    if api := KINDS.get(resource):
+        manifest = without_nulls(manifest, api.build_schema())
     if resource.namespaced and not namespace_of(manifest):  # it is the server that wants metadata of other kinds
         manifest = {**manifest, "metadata": {**metadata(manifest), "namespace": namespace}}
     if job is None:

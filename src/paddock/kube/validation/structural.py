@@ -22,6 +22,7 @@ from paddock.kube.validation.values import TYPES, check_value, is_integer, is_nu
 Schema = Mapping[str, Any]
 _EMBEDDED = {"apiVersion": {"type": "string"}, "kind": {"type": "string"}}
 _OPEN: Schema = {"x-kubernetes-preserve-unknown-fields": True}
+_ZEROS: Mapping[str, Any] = {"string": "", "integer": 0, "number": 0, "boolean": False, "object": {}}
 _OPEN_KEYWORDS = {"x-kubernetes-preserve-unknown-fields", "type", "nullable", "description"}
 MOST_ERRORS = 1_000
 """Of one walk, and as many unknown fields: 3 MB of wrong values would be 3 GB of errors."""
@@ -36,7 +37,7 @@ class Reading:
     """One walk and its errors."""
 
     lenient: bool = False
-    """As Kubernetes decodes its own kinds: null means absent, and a quantity may be a number."""
+    """As Kubernetes decodes its own kinds: a quantity may be any number, a null in a map or a list is a zero value."""
     errors: list[FieldError] = field(default_factory=list)
     unknown: list[FieldError] = field(default_factory=list)
     """An error for each pruned field, with the names of the known fields."""
@@ -96,6 +97,8 @@ class Reading:
         read = {}
         for name, item in value.items():
             kept, item_schema = self._schema_of(name, schema, properties, path)
+            if item is None and self.lenient and name not in properties:
+                item = _zero(item_schema)
             if kept and not self._is_absent(item, item_schema):
                 read[name] = self.read(item, item_schema, (*path, name))
         for name, property_schema in properties.items():
@@ -122,10 +125,11 @@ class Reading:
         return False, _OPEN
 
     def _is_absent(self, value: Any, schema: Schema) -> bool:
-        """Whether a null counts as absent: Kubernetes prunes a null that is not allowed if there is a default."""
-        if value is not None or _accepts_anything(schema) or (schema.get("nullable") and not self.lenient):
+        """Whether a null counts as absent. Of a custom kind it does wherever the schema has the field and is not
+        `nullable` (apiextensions' PruneNonNullableNullsWithoutDefaults, before defaults are set)."""
+        if value is not None or schema is _OPEN:
             return False
-        return self.lenient or "default" in schema
+        return not _accepts_anything(schema) if self.lenient else not schema.get("nullable")
 
     def _require(self, value: Mapping[str, Any], names: Any, properties: Mapping[str, Schema], path: Path) -> None:
         for name in names:
@@ -141,6 +145,8 @@ class Reading:
             return value
         items = schema.get("items")
         items = items if isinstance(items, Mapping) else _OPEN
+        if self.lenient:
+            value = [_zero(items) if item is None else item for item in value]
         return [self.read(item, items, (*path, index)) for index, item in enumerate(value)]
 
     def _check_junctors(self, value: Any, schema: Schema, path: Path) -> None:
@@ -171,6 +177,13 @@ _JUNCTORS: tuple[tuple[str, Callable[[int], bool], Code], ...] = (
     ("anyOf", lambda valid: valid >= 1, Code.MATCHES_NONE),
     ("oneOf", lambda valid: valid == 1, Code.MATCHES_NOT_ONE),
 )
+
+
+def _zero(schema: Schema) -> Any:
+    """What Go decodes from a null in a map or a list; None for a type whose zero value is null again."""
+    if schema.get("x-kubernetes-int-or-string"):
+        return "0"
+    return copy.copy(_ZEROS.get(schema.get("type", "")))
 
 
 def _weigh(default: Any) -> float:

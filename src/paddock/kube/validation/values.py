@@ -62,7 +62,7 @@ def type_error(path: Path, value: Any, wanted: str) -> FieldError:
 def _is_number_of_any_size(value: Any, wanted: str) -> bool:
     if isinstance(value, bool) or not isinstance(value, int | float):
         return False
-    return wanted != "integer" or isinstance(value, int) or value.is_integer()
+    return wanted == "number" or isinstance(value, int) or value.is_integer()
 
 
 def check_value(value: Any, schema: Schema, path: Path, budget: Budget) -> Iterator[FieldError]:
