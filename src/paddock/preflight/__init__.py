@@ -6,8 +6,9 @@ apply any of them. `format_problem` formats a problem in any language. The API s
 without line numbers.
 
 Each kind of mistake has a module: `kinds`, `spelling`, `levels` (a field at the wrong level), `containers`, `ports`,
-`devices`, `launchers`, `accounts`, `old_flags`, `servers`, `dumps`, `quotes`. They read manifests of any kind of job
-through `parts`. `JobApi.read_job` (`jobs.apis`) checks what a job needs to be planned; its problems come first.
+`devices`, `launchers`, `accounts`, `keys` (of metadata), `old_flags`, `servers`, `dumps`, `nulls`, `quotes`. They
+read manifests of any kind of job through `parts`. `JobApi.read_job` (`jobs.apis`) checks what a job needs to be
+planned; its problems come first.
 """
 
 from __future__ import annotations
@@ -38,6 +39,7 @@ from paddock.preflight.containers import check_containers, check_labels
 from paddock.preflight.devices import check_devices
 from paddock.preflight.indentation import restore_indentation
 from paddock.preflight.inside import check_inside, check_owned
+from paddock.preflight.keys import check_keys
 from paddock.preflight.kinds import KNOWN, check_kind, explain_unmerged, place_versions
 from paddock.preflight.quotes import check_quotes
 from paddock.preflight.servers import check_servers
@@ -181,6 +183,7 @@ def _check_job(document: Document, api: JobApi, accounts: Collection[Key]) -> tu
         *check_commands(parts, api.resource.kind, mapping(manifest.get("spec"))),
         *check_servers(parts, api.resource.kind),
         *check_accounts(parts, manifest, accounts),
+        *check_keys(parts, manifest, _find_scheduling(api)),
         *check_dump(document.manifest),
     )
     others = (*check_quotes(manifest), *read, *later)
@@ -191,6 +194,11 @@ def _check_job(document: Document, api: JobApi, accounts: Collection[Key]) -> tu
     placed = place_versions(drop_resolved(explain_unmerged(problems, api)), api)
     found = [*spelling.problems, *map(spelling.as_written, _join_roles(placed, parts))]
     return found, None if spelling.problems else job
+
+
+def _find_scheduling(api: JobApi) -> str:
+    """The path of the kind's scheduling policy."""
+    return "spec.schedulingPolicy" if "schedulingPolicy" in api.spec_fields else "spec.runPolicy.schedulingPolicy"
 
 
 def _join_roles(problems: Iterable[Problem], parts: Sequence[Part]) -> list[Problem]:
