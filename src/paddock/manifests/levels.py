@@ -1,7 +1,8 @@
 """Finds the right path of a field at the wrong level: `spec.replicas` belongs to `spec.worker.replicas`.
 
 The schema is searched from the field's position, outwards and then inwards; the path with the fewest steps wins. A list
-counts as one step, to its first item.
+counts as one step, to its first item; a map whose keys are the user's own (`pytorchReplicaSpecs`), to the keys that it
+has.
 """
 
 from __future__ import annotations
@@ -21,6 +22,9 @@ _NOTHING: Schema = {}
 _FARTHEST = 5
 """The limit of steps, outwards and inwards together; a field farther away only has the same name."""
 _MOST_PATHS = 3
+_NATIVE = ("cpu", "memory", "ephemeral-storage")
+_PODS_OWN = ("template", "spec", "resources")
+"""The amounts of a whole pod, which Kubernetes has since 1.34: who writes `resources` elsewhere means a container's."""
 _MOST_FOUND = 60
 """Paths of one distance that are looked for in the manifest."""
 
@@ -51,7 +55,7 @@ class Levels:
     manifest may have a thousand fields at wrong levels."""
 
     def __init__(self, schema: Schema, manifest: Mapping[str, Any]) -> None:
-        self._schema, self._manifest = schema, manifest
+        self._schema, self._manifest = _name_keys(schema, manifest), manifest
         self._below: dict[tuple[int, int], Mapping[str, list[Steps]]] = {}
 
     def tell_unknown(self, path: str, key: str, names: Iterable[str], nearest: Nearest) -> Problem:
@@ -59,6 +63,8 @@ class Levels:
         *parents, key = split_path(path)
         if parents[-1:] == ["resources"]:  # the key is a resource name, which no schema has
             homes: tuple[str, ...] = (join_path(f"{_format(tuple(parents))}.limits", key),)
+        elif parents[-2:-1] == ["containers"] and (key in _NATIVE or "/" in key):
+            homes = (join_path(f"{_format(tuple(parents))}.resources.limits", key),)
         else:
             homes = self.find_valid_paths(tuple(parents), key)
         return unknown(path, key, _properties(_walk(self._schema, parents)) if homes else names, homes, nearest)
@@ -71,6 +77,7 @@ class Levels:
                 (*parents[: len(parents) - up], *steps, key)
                 for up in range(min(distance, len(parents)) + 1)
                 for steps in self._find_below(around[up], distance - up).get(key, ())
+                if (*steps, key)[-len(_PODS_OWN) :] != _PODS_OWN
             ][:_MOST_FOUND]
             there = [steps for steps in found if _has(self._manifest, steps[:-1])]
             if found:
@@ -83,6 +90,20 @@ class Levels:
         if known is None:
             known = self._below[id(outer), depth] = _collect(outer, depth)
         return known
+
+
+def _name_keys(schema: Schema, value: Any) -> Schema:
+    """The schema with fields for the first keys of each map of objects: those of the roles that there are."""
+    if not isinstance(value, Mapping):
+        return schema
+    others = schema.get("additionalProperties")
+    if isinstance(others, Mapping):
+        named = dict.fromkeys([key for key in value if isinstance(key, str)][:_MOST_PATHS], others)
+        return {**schema, "properties": named} if _properties(others) else schema
+    fields = _properties(schema)
+    named = {key: _name_keys(fields[key], item) for key, item in value.items() if key in fields}
+    changed = {key: inner for key, inner in named.items() if inner is not fields[key]}
+    return {**schema, "properties": {**fields, **changed}} if changed else schema
 
 
 def _collect(outer: Schema, depth: int) -> Mapping[str, list[Steps]]:
@@ -107,8 +128,8 @@ def _children(schema: Schema) -> Iterator[tuple[str, Schema]]:
 def _walk(schema: Schema, steps: Iterable[str]) -> Schema:
     for step in steps:
         inner = _properties(schema).get(step)
-        if inner is None and step.isdecimal():
-            inner = schema.get("items")
+        if inner is None:
+            inner = schema.get("items" if step.isdecimal() else "additionalProperties")
         schema = inner if isinstance(inner, Mapping) else _NOTHING
     return schema
 

@@ -5,10 +5,10 @@
 apply any of them. `format_problem` formats a problem in any language. The API server validates again,
 without line numbers.
 
-Each kind of mistake has a module: `kinds`, `spelling`, `levels` (a field at the wrong level), `containers`, `ports`,
-`devices`, `launchers`, `accounts`, `keys` (of metadata), `old_flags`, `servers`, `dumps`, `nulls`, `quotes`. They
-read manifests of any kind of job through `parts`. `JobApi.read_job` (`jobs.apis`) checks what a job needs to be
-planned; its problems come first.
+Each kind of mistake has a module: `kinds`, `foreign_fields`, `spelling`, `levels` (a field at the wrong level),
+`containers`, `ports`, `devices`, `launchers`, `accounts`, `keys` (of metadata), `old_flags`, `servers`, `dumps`,
+`nulls`, `quotes`. They read manifests of any kind of job through `parts`. `JobApi.read_job` (`jobs.apis`) checks what a
+job needs to be planned; its problems come first.
 """
 
 from __future__ import annotations
@@ -35,12 +35,13 @@ from paddock.manifests.unrendered import check_placeholders
 from paddock.manifests.yaml_nodes import Document
 from paddock.preflight.accounts import check_accounts
 from paddock.preflight.commands import check_commands
-from paddock.preflight.containers import check_containers, check_labels
+from paddock.preflight.containers import check_containers, check_labels, check_pod_fields
 from paddock.preflight.devices import check_devices
+from paddock.preflight.foreign_fields import explain_foreign_fields, place_versions
 from paddock.preflight.indentation import restore_indentation
 from paddock.preflight.inside import check_inside, check_owned
 from paddock.preflight.keys import check_keys
-from paddock.preflight.kinds import KNOWN, check_kind, explain_unmerged, place_versions
+from paddock.preflight.kinds import KNOWN, check_kind
 from paddock.preflight.quotes import check_quotes
 from paddock.preflight.servers import check_servers
 from paddock.preflight.spelling import correct_names, find_near_api
@@ -177,6 +178,7 @@ def _check_job(document: Document, api: JobApi, accounts: Collection[Key]) -> tu
     later = (
         *check_nulls(mapping(written.get("spec")), schema["properties"]["spec"], "spec"),
         *(problem for part in parts for problem in check_containers(part, nearest)),
+        *check_pod_fields(parts, _find_restart(api)),
         *check_structure(schema, manifest, partial(Levels(schema, manifest).tell_unknown, nearest=nearest)),
         *check_labels(mapping(mapping(manifest.get("metadata")).get("labels")), "metadata.labels"),
         *check_devices(parts, api.resource.kind),
@@ -191,9 +193,14 @@ def _check_job(document: Document, api: JobApi, accounts: Collection[Key]) -> tu
     placeholders, filled = check_placeholders(manifest, wrong)
     others = tuple(each for each in others if each.path not in filled)
     problems = _first_of_each_path((*placeholders, *others))
-    placed = place_versions(drop_resolved(explain_unmerged(problems, api)), api)
+    placed = place_versions(drop_resolved(explain_foreign_fields(problems, api)), api)
     found = [*spelling.problems, *map(spelling.as_written, _join_roles(placed, parts))]
     return found, None if spelling.problems else job
+
+
+def _find_restart(api: JobApi) -> str:
+    """The path of a role's restartPolicy, below the role."""
+    return "template.spec.restartPolicy" if api.resource.group == "batch.paddlepaddle.org" else "restartPolicy"
 
 
 def _find_scheduling(api: JobApi) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from paddock.environments.packages.devices import SHARED_BY_FRACTION
@@ -33,6 +33,8 @@ _DEVICE_NAMES = {
     "nvidia": "nvidia.com/gpu",
     "npu": "huawei.com/Ascend910",
 }
+_OLD_GPU = "alpha.kubernetes.io/nvidia-gpu"
+"""Arena writes it for a job with `nvidiaPath`."""
 _CHOICES: Mapping[str, tuple[str, ...]] = {
     "imagePullPolicy": pods.PULL_POLICIES,
     "terminationMessagePolicy": ("File", "FallbackToLogsOnError"),
@@ -46,6 +48,26 @@ def check_containers(part: Part, nearest: Nearest) -> Iterator[Problem]:
         yield from check(part)
     for suggest in _WITH_SUGGESTIONS:
         yield from suggest(part, nearest)
+
+
+def check_pod_fields(parts: Iterable[Part], restart: str) -> Iterator[Problem]:
+    """Warns of fields that containers and pods have both, where the other one is meant. `restart`: the path of a role's
+    restartPolicy below the role."""
+    for part in parts:
+        for container in part.containers():
+            if container.value.get("restartPolicy"):
+                said = phrase(
+                    "is of init containers: Kubernetes before 1.35 refuses a pod with it; that of the role is {path}",
+                    path=f"{part.path}.{restart}",
+                )
+                yield told(f"{container.path}.restartPolicy", said, severity="warning", about_key=True)
+        if mapping(part.spec.get("resources")):
+            said = phrase(
+                "are the pod's own, which Kubernetes has since 1.34 and a laptop does not read: those of a container "
+                "are {path}",
+                path=f"{part.spec_path}.containers[0].resources",
+            )
+            yield told(f"{part.spec_path}.resources", said, severity="warning", about_key=True)
 
 
 def _check_images(part: Part) -> Iterator[Problem]:
@@ -191,6 +213,9 @@ def _check_amount(path: str, name: str, amount: Any, nearest: Nearest) -> Iterat
             perhaps=phrase('; did you mean "{suggestion}"?', suggestion=near) if near else phrase(""),
         )
         yield told(path, said, name, either(_NATIVE), near, about_key=True)
+    elif name == _OLD_GPU:
+        said = phrase("was the name before Kubernetes 1.10, and no node has it: write {name}", name="nvidia.com/gpu")
+        yield told(path, said, name, "nvidia.com/gpu", "nvidia.com/gpu", about_key=True, severity="warning")
     elif name == SHARED_BY_FRACTION and isinstance(amount, float) and not amount.is_integer():
         advice = phrase("; Huawei's CCE alone takes a fraction, which is written as {text}", text=f'"{amount}"')
         yield wrong(path, amount, phrase("a whole number of devices"), advice=advice)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
-from paddock.jobs.apis import JobApi
 from paddock.jobs.apis.registry import KINDS
 from paddock.kube import meta
 from paddock.kube.meta import Resource
@@ -51,24 +50,6 @@ _CACHE = phrase(
     "{kind} is of a branch of paddle-operator that was never merged, and no operator runs it: mount the data as a "
     "volume, such as a persistentVolumeClaim in spec.worker.template.spec.volumes",
 )
-_UNMERGED: Mapping[str, Phrase] = {
-    "spec.sampleSetRef": phrase(
-        "is of a branch of paddle-operator that was never merged: mount the data as a volume, such as a "
-        "persistentVolumeClaim in spec.worker.template.spec.volumes"
-    ),
-    "spec.tasks": phrase(
-        "is of a branch of paddle-operator that was never merged: write each task as the field of its name, spec.ps, "
-        "spec.worker or spec.heter, with its replicas and template"
-    ),
-    "spec.mode": phrase(
-        "is of a branch of paddle-operator that was never merged: the mode follows from the roles, so remove the line"
-    ),
-    "spec.startInOrder": phrase(
-        "is of a branch of paddle-operator that was never merged: pods start together, so remove the line"
-    ),
-}
-"""Fields of v1 PaddleJobs that only branches of paddle-operator had (`heter`, `sampleset`)."""
-
 _FOREIGN: tuple[tuple[str, str, str], ...] = (
     ("apps/", "Deployment StatefulSet DaemonSet ReplicaSet", _ENDLESS.text),
     ("v1", "ReplicationController", _ENDLESS.text),
@@ -138,43 +119,3 @@ def _check_identity(version: Any, kind: Any, known: Collection[Resource]) -> Ite
 def _nearest_of(name: str, names: list[str]) -> str:
     """The nearest name; empty if only one is allowed, as the sentence has it already."""
     return nearest(name, names) if len(names) > 1 else ""
-
-
-def explain_unmerged(problems: Collection[Problem], api: JobApi) -> list[Problem]:
-    """The same problems, with other sentences for fields of paddle-operator's unmerged branches: what to write in their
-    place."""
-    if api.resource.group != "batch.paddlepaddle.org":
-        return list(problems)
-    return [
-        told(each.path, _UNMERGED[each.path], about_key=True, code=Code.UNKNOWN_FIELD)
-        if each.path in _UNMERGED and each.code is Code.UNKNOWN_FIELD
-        else each
-        for each in problems
-    ]
-
-
-def place_versions(problems: Collection[Problem], api: JobApi) -> list[Problem]:
-    """The same problems, with other sentences for fields that the same kind has in another group: `PaddleJob` exists in
-    two groups, and a manifest may mix both. Then missing fields of the spec are left out."""
-    own = api.resource
-    foreign = {
-        f"spec.{name}": each.api_version
-        for each, other in KINDS.items()
-        if each.kind == own.kind
-        for name in other.spec_fields - api.spec_fields
-    }
-    result = []
-    for problem in problems:
-        version = foreign.get(problem.path)
-        if version and problem.code is Code.UNKNOWN_FIELD and "." not in problem.suggestion:
-            said = phrase(
-                "a {kind} of {other} has this field, and this one is of {own}: keep to one of the two",
-                kind=own.kind,
-                other=version,
-                own=own.api_version,
-            )
-            problem = told(problem.path, said, about_key=True, code=Code.FOREIGN_FIELD)
-        result.append(problem)
-    if not any(each.path in foreign and each.code is not Code.UNKNOWN_FIELD for each in result):
-        return result
-    return [each for each in result if each.code is not Code.REQUIRED or each.path.rpartition(".")[0] != "spec"]
