@@ -41,7 +41,7 @@ from paddock.preflight.foreign_fields import explain_foreign_fields, place_versi
 from paddock.preflight.indentation import restore_indentation
 from paddock.preflight.inside import check_inside, check_owned
 from paddock.preflight.keys import check_keys
-from paddock.preflight.kinds import KNOWN, check_kind
+from paddock.preflight.kinds import BESIDE_JOBS, KNOWN, check_kind
 from paddock.preflight.quotes import check_quotes
 from paddock.preflight.servers import check_servers
 from paddock.preflight.spelling import correct_names, find_near_api
@@ -50,6 +50,7 @@ from paddock.words.problems import InvalidJob, Problem
 from paddock.words.sentences import told
 
 __all__ = [
+    "BESIDE_JOBS",
     "KNOWN",
     "Document",
     "Examined",
@@ -84,9 +85,11 @@ def check(document: Document, known: Collection[Resource] = KNOWN, own: Collecti
     return examine(document, known, own).problems
 
 
-def examine(document: Document, known: Collection[Resource] = KNOWN, own: Collection[Key] = ()) -> Examined:
+def examine(
+    document: Document, known: Collection[Resource] = KNOWN, own: Collection[Key] = (), *, beside: bool = False
+) -> Examined:
     """Every problem of one document, and its job. `own`: the service accounts of Paddock itself, where they are known
-    (`kube.service_accounts`)."""
+    (`kube.service_accounts`); `beside`: as in `check_kind`."""
     problems, job = list(document.problems), None
     if document.inside and not document.manifest and (problem := check_inside(document, known)):
         problems = [problem]  # a list of manifests
@@ -94,7 +97,7 @@ def examine(document: Document, known: Collection[Resource] = KNOWN, own: Collec
         inside = check_inside(document, known)
         wrong = any(each.severity == "error" for each in problems)
         replaced = inside is not None and inside.severity == "error"
-        problems += [] if wrong or replaced else check_kind(document.manifest, known)
+        problems += [] if wrong or replaced else check_kind(document.manifest, known, beside=beside)
         problems += [inside] if inside else []
         problems += [] if find_api(document) else check_owned(document.manifest)
         api = find_api(document) or find_near_api(document.manifest, known)

@@ -24,7 +24,7 @@ from paddock.manifests.parts import mapping
 from paddock.manifests.structure import check_structure
 from paddock.manifests.unrendered import check_placeholders
 from paddock.manifests.yaml_nodes import Document
-from paddock.preflight import Examined, examine
+from paddock.preflight import BESIDE_JOBS, KNOWN, Examined, examine
 from paddock.preflight.spelling import correct_names
 from paddock.words.phrases import phrase
 from paddock.words.problems import Problem
@@ -38,9 +38,10 @@ _PATHS = {
 """The path in a manifest of each field of `Asked`."""
 
 
-def examine_document(document: Document) -> Examined:
-    """What a document of any kind is, and its problems in the order of its lines."""
-    examined = examine(document)
+def examine_document(document: Document, *, beside: bool = False) -> Examined:
+    """What a document of any kind is, and its problems in the order of its lines. `beside`: whether a job stands in the
+    same file, beside which more kinds are sent."""
+    examined = examine(document, BESIDE_JOBS if beside else KNOWN, beside=beside)
     if not is_dataset(document.manifest):
         return examined
     found = examined.problems

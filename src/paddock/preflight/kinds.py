@@ -8,8 +8,9 @@ from typing import Any
 from paddock.jobs.apis.registry import KINDS
 from paddock.kube import meta
 from paddock.kube.meta import Resource
-from paddock.kube.nearness import nearest
+from paddock.kube.nearness import likeness, nearest
 from paddock.kube.validation.field_errors import Code
+from paddock.preflight.companions import COMPANIONS, SERVICES
 from paddock.words.phrases import Phrase, phrase
 from paddock.words.problems import Problem
 from paddock.words.sentences import either, missing, perhaps, told, wrong
@@ -20,8 +21,15 @@ _OF_CLUSTERS = (meta.BATCH_JOBS, meta.DEPLOYMENTS)
 KNOWN: tuple[Resource, ...] = (
     *KINDS,
     *(value for value in vars(meta).values() if isinstance(value, Resource) and value not in _OF_CLUSTERS),
+    *COMPANIONS,
 )
 """Kinds that Paddock itself knows; the caller adds further kinds of its cluster."""
+
+BESIDE_JOBS: tuple[Resource, ...] = (*KNOWN, *SERVICES)
+"""Kinds that are sent in one file with a job."""
+
+_NEAR = 0.75
+"""The similarity from which a kind of a group that nobody here knows is a misspelt one of ours."""
 
 _ENDLESS = phrase(
     "{kind} runs programs that never end, and is not served here: training is a PaddleJob, whose spec.worker has the "
@@ -66,7 +74,11 @@ _FOREIGN: tuple[tuple[str, str, str], ...] = (
 """Prefix of apiVersion, kinds, and the sentence for them if they are not served."""
 
 
-def check_kind(manifest: Mapping[str, Any], known: Collection[Resource] = KNOWN) -> Iterator[Problem]:
+def check_kind(
+    manifest: Mapping[str, Any], known: Collection[Resource] = KNOWN, *, beside: bool = False
+) -> Iterator[Problem]:
+    """`beside`: whether a job stands in the same file. Then a kind that nobody here knows is left out with a
+    warning."""
     version, kind = manifest.get("apiVersion"), manifest.get("kind")
     if not isinstance(version, str) or not isinstance(kind, str) or not version or not kind:
         yield from _check_identity(version, kind, known)
@@ -77,9 +89,15 @@ def check_kind(manifest: Mapping[str, Any], known: Collection[Resource] = KNOWN)
     if said := explain_foreign(version, kind, known):
         yield told("kind", said, kind, either(names), names[0], code=Code.NOT_SUPPORTED)
         return
-    named = {each.kind for each in known}
-    there = sorted({each.kind for each in known if each.api_version == version} or named)
-    meant = kind if kind in named else nearest(kind, there)
+    meant = _find_meant(version, kind, known)
+    if not meant and beside:
+        said = phrase(
+            "{kind} of {version} is no kind that Paddock knows, so it is left out: kubectl sends the whole file",
+            kind=kind,
+            version=version,
+        )
+        yield told("kind", said, kind, severity="warning", code=Code.NOT_SUPPORTED)
+        return
     if not meant:
         said = phrase(
             "{kind} of {version} does not run here; what runs is {kinds}", kind=kind, version=version, kinds=names
@@ -93,6 +111,15 @@ def check_kind(manifest: Mapping[str, Any], known: Collection[Resource] = KNOWN)
     if version not in versions:
         allowed = phrase("{versions} for a {kind}", versions=tuple(versions), kind=meant)
         yield wrong("apiVersion", version, allowed, _nearest_of(version, versions), code=Code.NOT_SUPPORTED)
+
+
+def _find_meant(version: str, kind: str, known: Collection[Resource]) -> str:
+    """The kind that may be meant; empty for none. In a group of others a name must be very similar: InferenceService is
+    no Service."""
+    named = {each.kind for each in known}
+    there = sorted({each.kind for each in known if each.api_version == version})
+    near = kind if kind in named else nearest(kind, there or sorted(named))
+    return near if there or not near or likeness(kind, near) >= _NEAR else ""
 
 
 def explain_foreign(version: str, kind: str, known: Collection[Resource]) -> Phrase | None:

@@ -10,7 +10,7 @@ from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.model import Job
 from paddock.kube.meta import SECRETS, Key, Manifest, Resource, metadata, name_of, namespace_of
 from paddock.manifests.nulls import without_nulls
-from paddock.preflight import KNOWN, Document, without_server_fields
+from paddock.preflight import BESIDE_JOBS, Document, without_server_fields
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +76,14 @@ def _as_sent(job: Job, namespace: str) -> Job:
 
 
 def find_resource(manifest: Mapping[str, Any]) -> Resource:
-    """The resource of a manifest whose kind the checks have accepted."""
-    wanted = (manifest.get("apiVersion"), manifest.get("kind"))
-    return next(each for each in KNOWN if (each.api_version, each.kind) == wanted)
+    """The resource of a manifest whose kind is known (`is_known`)."""
+    return next(each for each in BESIDE_JOBS if (each.api_version, each.kind) == _kind_of(manifest))
+
+
+def is_known(manifest: Mapping[str, Any]) -> bool:
+    """Whether its kind is one that is sent. Another one beside a job has a warning, and is left out."""
+    return any((each.api_version, each.kind) == _kind_of(manifest) for each in BESIDE_JOBS)
+
+
+def _kind_of(manifest: Mapping[str, Any]) -> tuple[Any, Any]:
+    return manifest.get("apiVersion"), manifest.get("kind")

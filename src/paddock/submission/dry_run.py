@@ -5,8 +5,12 @@ It covers what only the cluster knows: admission plugins, quotas, namespaces, se
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from paddock.kube.api import Api
 from paddock.kube.errors import ApiError, Forbidden, NotFound, Unauthorized
+from paddock.kube.meta import Key
+from paddock.preflight.companions import SERVICES
 from paddock.submission.documents import Checked
 from paddock.views.flags import Flags
 from paddock.words.phrases import Phrase, phrase
@@ -24,6 +28,21 @@ async def fetch_refusal(api: Api, each: Checked) -> ApiError | None:
             raise
         return error
     return None
+
+
+def is_awaited(error: ApiError, brought: Collection[Key]) -> bool:
+    """Whether what is lacking is a namespace that a document of the same files makes, before all others. Pure.
+    `brought`: the keys of the Namespaces among them."""
+    return isinstance(error, NotFound) and error.kind == "namespaces" and Key("", error.name) in brought
+
+
+def explain_left_out(each: Checked, error: ApiError | None, *, is_local: bool) -> Phrase | None:
+    """That a kind which a cluster alone runs is left out of what is sent to a laptop; None for any other document. A
+    laptop's API stores a Deployment, and nothing acts on it. `error`: of `fetch_refusal`. Pure."""
+    is_unserved = isinstance(error, NotFound) and not error.name
+    if not is_local or each.is_job or not (is_unserved or each.resource in SERVICES):
+        return None
+    return phrase("{object} is left out: a laptop runs no {kind}", object=each.label, kind=each.resource.kind)
 
 
 def explain_refused(each: Checked, error: ApiError, flags: Flags) -> Phrase | str:

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from paddock.kube.meta import Key, Resource
 from paddock.launches.reading import ReadFile, decode_script, is_script
 from paddock.manifests.bounds import Bounds
-from paddock.preflight import Document, check_together, read_bytes, read_documents
+from paddock.preflight import Document, check_together, find_api, read_bytes, read_documents
 from paddock.preflight.datasets import examine_document
 from paddock.preflight.scripts import check_script
-from paddock.submission.documents import Checked, place_document
+from paddock.submission.documents import Checked, is_known, place_document
 from paddock.words.phrases import phrase
 from paddock.words.problems import Problem
 from paddock.words.sentences import told
@@ -30,7 +30,7 @@ class Reading:
     problems: tuple[Problem, ...] = ()
     """Errors and warnings, in the order of the lines."""
     placed: tuple[Checked, ...] = ()
-    """The documents without errors, as they are sent."""
+    """The documents without errors, as they are sent; without those of kinds that nobody here knows."""
     launches: int | None = None
     """Commands that start a launcher, of a shell script; None for manifests."""
 
@@ -63,11 +63,12 @@ def read_script(file: str, data: bytes, read_file: ReadFile | None = None) -> Re
 def _read(file: str, documents: Sequence[Document], namespace: str) -> Reading:
     problems: list[Problem] = []
     placed: list[Checked] = []
+    beside = any(find_api(document) for document in documents)
     for document, twice in zip(documents, check_together(documents, namespace), strict=True):
-        examined = examine_document(document)
+        examined = examine_document(document, beside=beside)
         own = (*examined.problems, *([twice] if twice else ()))
         problems += own
-        if not any(each.severity == "error" for each in own):
+        if not any(each.severity == "error" for each in own) and is_known(document.manifest):
             placed.append(place_document(file, document, namespace, examined.job))
     ordered = sorted(problems, key=lambda each: (each.line or 0, each.column or 0))
     return Reading(file, tuple(documents), tuple(ordered), tuple(placed))

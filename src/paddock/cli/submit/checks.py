@@ -25,12 +25,12 @@ from paddock.cli.submit.script.requests import fetch_foreign_secrets, find_neede
 from paddock.cli.submit.sent_directories import add_directory_maps
 from paddock.cli.submit.submission import drop_devices
 from paddock.environments.needed import Needed
-from paddock.kube.errors import AlreadyExists, ApiError
-from paddock.kube.meta import NODES
+from paddock.kube.errors import AlreadyExists, ApiError, Forbidden, NotFound
+from paddock.kube.meta import NAMESPACES, NODES
 from paddock.kube.quantities import format_quantity
 from paddock.submission.devices import read_devices, without_devices
 from paddock.submission.documents import Checked
-from paddock.submission.dry_run import explain_refused, fetch_refusal
+from paddock.submission.dry_run import explain_left_out, explain_refused, fetch_refusal, is_awaited
 from paddock.submission.local_only import find_place_reasons
 from paddock.submission.missing_secrets import explain_missing, find_missing_secrets, read_brought
 from paddock.submission.same_name import explain_taken
@@ -80,6 +80,8 @@ class Submission:
     """The job was made of a typed command, where --name is at hand."""
     there: list[tuple[Checked, StoredJob]] = field(default_factory=list)
     """The documents whose names jobs have, with those jobs, which are replaced if nothing refuses. Of `NAME`."""
+    left_out: list[Phrase] = field(default_factory=list)
+    """What is told of documents that the place does not run, which are not sent."""
 
     @property
     def is_local(self) -> bool:
@@ -88,6 +90,11 @@ class Submission:
     @property
     def flags(self) -> Flags:
         return self.place.flags
+
+    def leave_out(self, each: Checked, said: Phrase) -> None:
+        self.checked = [other for other in self.checked if other is not each]
+        self.left_out.append(said)
+        self.notify(said)
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +130,26 @@ async def _find_requirements(submission: Submission) -> list[Refusal]:
         except UserError as error:
             found += [Refusal(each, said, said) for said in error.said]
     return found
+
+
+async def _find_namespaces(submission: Submission) -> list[Refusal]:
+    """Refuses nothing. A Namespace is created before all that may lie in it; one that is there stays as it is, and so
+    does one that may not be read."""
+    namespaces = [each for each in submission.checked if each.resource == NAMESPACES]
+    others = [each for each in submission.checked if each.resource != NAMESPACES]
+    new = []
+    for each in namespaces:
+        try:
+            await submission.api.get(NAMESPACES, "", each.key.name)
+            said = phrase("namespace {name} is there already, and stays as it is", name=each.key.name)
+        except NotFound:
+            new.append(each)
+            continue
+        except Forbidden:
+            said = phrase("you may not read namespace {name}: it is taken to be there", name=each.key.name)
+        submission.notify(said)
+    submission.checked = [*new, *others]
+    return []
 
 
 async def _find_datasets(submission: Submission) -> list[Refusal]:
@@ -196,15 +223,19 @@ async def _find_foreign_secrets(submission: Submission) -> list[Refusal]:
 
 
 async def _ask_server(submission: Submission) -> list[Refusal]:
-    """What the server says that is shown each document, before any is created."""
+    """What the server says that is shown each document, before any is created. What a laptop does not run is left
+    out."""
     found: list[Refusal] = []
+    brought = read_brought(submission.checked, NAMESPACES)
     for each in sorted(submission.checked, key=lambda each: not each.document.places):  # generated documents last
         if found and not each.document.places:
             break
         error = await fetch_refusal(submission.api, each)
-        if isinstance(error, AlreadyExists):
+        if said := explain_left_out(each, error, is_local=submission.is_local):
+            submission.leave_out(each, said)
+        elif isinstance(error, AlreadyExists):
             found += _refuse_existing(submission, each)
-        elif error is not None:
+        elif error is not None and not is_awaited(error, brought):
             found.append(refuse_by_server(each, error, submission.flags))
     return found
 
@@ -265,6 +296,7 @@ async def _find_data(submission: Submission) -> list[Refusal]:
 
 PLACE = Check(_find_place, _NOTHING)
 REQUIREMENTS = Check(_find_requirements)
+SPACES = Check(_find_namespaces)
 DATASETS = Check(_find_datasets, _NOTHING)
 DEVICES = Check(_leave_out_devices)
 DIRECTORIES = Check(_find_directories)
@@ -273,7 +305,7 @@ FOREIGN_SECRETS = Check(_find_foreign_secrets)
 SERVER = Check(_ask_server, _NOTHING)
 SECRETS = Check(_find_missing_secrets, _NOTHING)
 DATA = Check(_find_data)
-CHECKS = (PLACE, REQUIREMENTS, DATASETS, DEVICES, DIRECTORIES, NAMES, FOREIGN_SECRETS, SERVER, SECRETS, DATA)
+CHECKS = (PLACE, REQUIREMENTS, SPACES, DATASETS, DEVICES, DIRECTORIES, NAMES, FOREIGN_SECRETS, SERVER, SECRETS, DATA)
 """In their order. What costs the user least to mend comes first, and the server is asked of what would be sent. PLACE
 looks at the documents alone, REQUIREMENTS and DIRECTORIES at files; the others ask the cluster."""
 

@@ -5,7 +5,7 @@ It covers what only the cluster knows: admission plugins, quotas, namespaces, se
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from paddock.cli.cluster.places import ClusterChoice
@@ -13,9 +13,11 @@ from paddock.cli.cluster.session import choose_place, connect, run
 from paddock.cli.submit.checks import find_place_refusals
 from paddock.kube.api import Api
 from paddock.kube.errors import AlreadyExists
+from paddock.kube.meta import NAMESPACES, Key
 from paddock.submission.documents import Checked
-from paddock.submission.dry_run import explain_refused, fetch_refusal
+from paddock.submission.dry_run import explain_left_out, explain_refused, fetch_refusal, is_awaited
 from paddock.submission.local_only import find_notices
+from paddock.submission.missing_secrets import read_brought
 from paddock.submission.reading import Reading
 from paddock.words.phrases import Phrase, phrase
 from paddock.words.problems import Problem
@@ -28,12 +30,14 @@ def check_readings(readings: Sequence[Reading]) -> list[Reading]:
 
     async def work() -> list[Reading]:
         async with connect(place) as client:
-            return [await _check(client, place, each) for each in readings]
+            brought = read_brought([each for reading in readings for each in reading.placed], NAMESPACES)
+            return [await _check(client, place, each, brought) for each in readings]
 
     return run(work())
 
 
-async def _check(api: Api, place: ClusterChoice, reading: Reading) -> Reading:
+async def _check(api: Api, place: ClusterChoice, reading: Reading, brought: Collection[Key]) -> Reading:
+    """`brought`: the Namespaces among all that is sent together."""
     if reading.wrong:
         return reading
     problems: list[Problem] = []
@@ -42,7 +46,11 @@ async def _check(api: Api, place: ClusterChoice, reading: Reading) -> Reading:
         problems += [_build_problem(each, refusal.shown, "error") for refusal in refused]
         problems += [_build_problem(each, why, "warning") for why in find_notices([each])]
         error = await fetch_refusal(api, each)
-        if error is not None and not isinstance(error, AlreadyExists):  # a name that exists is no mistake in the file
+        if said := explain_left_out(each, error, is_local=place.home is not None):
+            problems.append(_build_problem(each, said, "warning"))
+            continue
+        # a name that exists is no mistake in the file
+        if error is not None and not isinstance(error, AlreadyExists) and not is_awaited(error, brought):
             why = explain_refused(each, error, place.flags)
             problems.append(_build_problem(each, phrase("the cluster says: {why}", why=why), "error"))
     return replace(reading, problems=(*reading.problems, *problems))

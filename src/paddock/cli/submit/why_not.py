@@ -65,13 +65,16 @@ def explain_file(file: str, namespace: str, language: str) -> int:
 
     flags = choose_place().flags
 
-    async def work(client: Client, place: ClusterChoice) -> tuple[list[Answer], list[Refusal]]:
+    async def work(client: Client, place: ClusterChoice) -> tuple[list[Answer], list[Refusal], list[Phrase]]:
         submission = Submission(client, place, list(reading.placed), lambda _: None, runs=True)
         refusals = await find_refusals(submission)
         answers = [await _fetch_answer(client, place, reading.placed, each, refusals) for each in jobs]
-        return answers, [each for each in refusals if not any(each.each.document is job.document for job in jobs)]
+        others = [each for each in refusals if not any(each.each.document is job.document for job in jobs)]
+        return answers, others, submission.left_out
 
-    answers, others = run_with_client(work)
+    answers, others, left_out = run_with_client(work)
+    for said in left_out:
+        stdout().print(render(said, language))
     for answer in answers:
         for line in build_answer(answer, file, language, flags):
             stdout().print(line)
