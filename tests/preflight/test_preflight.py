@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from pathlib import Path
 from typing import Any
@@ -386,3 +387,43 @@ def test_a_train_job_is_told_what_to_write_instead() -> None:
     """Its framework may well run here: the kind does not."""
     (said,) = problems("apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\nmetadata: {name: llama}\n")
     assert "has its pods from a runtime of Kubeflow's Trainer, and is not served here: write a PyTorchJob" in said
+
+
+FOREIGN = [
+    ("batch.volcano.sh/v1alpha1", "Job", "Job of batch.volcano.sh is not served here: each of its tasks is a role"),
+    ("batch/v1", "Job", "a PaddleJob with one worker runs a program to its end as well"),
+    ("batch/v1", "CronJob", "starts jobs by a timetable"),
+    ("jobset.x-k8s.io/v1alpha2", "JobSet", "each of its tasks is a role of a PaddleJob or of a PyTorchJob"),
+    ("kubeflow.org/v2beta1", "MPIJob", "Start the program with torchrun in each rank"),
+    ("kubeflow.org/v1", "XGBoostJob", "a framework that does not run here"),
+    ("ray.io/v1", "RayJob", "starts a cluster of Ray"),
+    ("argoproj.io/v1alpha1", "Workflow", "Workflow of argoproj.io runs steps"),
+    ("tekton.dev/v1", "PipelineRun", "PipelineRun of tekton.dev runs steps"),
+    ("trainer.kubeflow.org/v1alpha1", "ClusterTrainingRuntime", "is a template for TrainJobs"),
+    ("elastic.pytorch.org/v1alpha1", "ElasticJob", "with minReplicas and maxReplicas in spec.elasticPolicy"),
+    ("serving.kserve.io/v1beta1", "InferenceService", "serves, and does not train"),
+]
+
+
+@pytest.mark.parametrize(("version", "kind", "said"), FOREIGN)
+def test_a_kind_of_another_system_is_told_by_its_group(version: str, kind: str, said: str) -> None:
+    (line,) = problems(f"apiVersion: {version}\nkind: {kind}\nmetadata: {{name: x}}\n")
+    assert line.startswith("wide.yaml:2:7: kind: ") and said in line
+
+
+@pytest.mark.parametrize(
+    ("names", "said"),
+    [
+        (
+            ("pserver", "trainer"),
+            "with PaddlePaddle its tasks pserver and trainer are spec.ps and spec.worker of a Pad",
+        ),
+        (("worker", "ps"), "with PaddlePaddle its tasks ps and worker are spec.ps and spec.worker"),
+        (("master", "worker"), "with PyTorch its tasks master and worker are Master and Worker in"),
+        (("mpimaster", "mpiworker"), "each of its tasks is a role of a PaddleJob or of a PyTorchJob"),
+    ],
+)
+def test_the_tasks_of_volcano_s_job_are_roles_by_their_names(names: tuple[str, ...], said: str) -> None:
+    tasks = [{"name": name, "replicas": 2} for name in names]
+    (line,) = problems(f"apiVersion: batch.volcano.sh/v1alpha1\nkind: Job\nspec: {{tasks: {json.dumps(tasks)}}}\n")
+    assert said in line

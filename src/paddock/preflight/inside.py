@@ -10,7 +10,7 @@ from paddock.kube.meta import Resource
 from paddock.manifests.inside import Inside, is_training
 from paddock.manifests.parts import mapping
 from paddock.manifests.yaml_nodes import Document
-from paddock.preflight.kinds import explain_foreign
+from paddock.preflight.foreign_kinds import explain_foreign
 from paddock.words.phrases import NOTHING, Names, Phrase, phrase
 from paddock.words.problems import Problem
 from paddock.words.sentences import told

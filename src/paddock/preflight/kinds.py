@@ -1,4 +1,4 @@
-"""Checks apiVersion and kind of a manifest, and advises what to write in place of other systems' kinds."""
+"""Checks apiVersion and kind of a manifest. What is written in place of other systems' kinds is in `foreign_kinds`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from paddock.kube.meta import Resource
 from paddock.kube.nearness import likeness, nearest
 from paddock.kube.validation.field_errors import Code
 from paddock.preflight.companions import COMPANIONS, SERVICES
-from paddock.words.phrases import Phrase, phrase
+from paddock.preflight.foreign_kinds import explain_foreign, name_jobs
+from paddock.words.phrases import phrase
 from paddock.words.problems import Problem
 from paddock.words.sentences import either, missing, perhaps, told, wrong
 
@@ -31,48 +32,6 @@ BESIDE_JOBS: tuple[Resource, ...] = (*KNOWN, *SERVICES)
 _NEAR = 0.75
 """The similarity from which a kind of a group that nobody here knows is a misspelt one of ours."""
 
-_ENDLESS = phrase(
-    "{kind} runs programs that never end, and is not served here: training is a PaddleJob, whose spec.worker has the "
-    "same replicas and template",
-)
-_ONE = phrase(
-    "{kind} is not served here: a PaddleJob with one worker runs a program to its end as well; the template goes to "
-    "spec.worker.template",
-)
-_OLD = phrase(
-    "{kind} is of an operator that PaddlePaddle has given up: write a PaddleJob of batch.paddlepaddle.org/v1, with "
-    "pserver as spec.ps and trainer as spec.worker",
-)
-_OTHER_FRAMEWORK = phrase(
-    "{kind} trains with a framework that does not run here; what runs is {kinds}",
-)
-_RUNTIME = phrase(
-    "{kind} has its pods from a runtime of Kubeflow's Trainer, and is not served here: write a PyTorchJob or a "
-    "PaddleJob of kubeflow.org/v1, with the runtime's template and trainer.numNodes replicas in all",
-)
-_MPI = phrase(
-    "{kind} is not served: mpirun and hostfiles need a launcher that signs in to its workers, and Paddock makes none. "
-    "Start the program with torchrun in each rank of a PyTorchJob; DeepSpeed needs no hostfile there",
-)
-_CACHE = phrase(
-    "{kind} is of a branch of paddle-operator that was never merged, and no operator runs it: mount the data as a "
-    "volume, such as a persistentVolumeClaim in spec.worker.template.spec.volumes",
-)
-_FOREIGN: tuple[tuple[str, str, str], ...] = (
-    ("apps/", "Deployment StatefulSet DaemonSet ReplicaSet", _ENDLESS.text),
-    ("v1", "ReplicationController", _ENDLESS.text),
-    ("batch/", "Job CronJob", _ONE.text),
-    ("batch.volcano.sh/", "Job", _ONE.text),
-    ("paddlepaddle.org/", "TrainingJob", _OLD.text),
-    ("batch.paddlepaddle.org/", "SampleSet SampleJob", _CACHE.text),
-    ("kubeflow.org/", "MPIJob", _MPI.text),
-    ("kubeflow.org/", "TFJob MXJob XGBoostJob", _OTHER_FRAMEWORK.text),
-    ("trainer.kubeflow.org/", "TrainJob", _RUNTIME.text),
-    ("jobset.x-k8s.io/", "JobSet", _ONE.text),
-    ("ray.io/", "RayJob RayCluster", _OTHER_FRAMEWORK.text),
-)
-"""Prefix of apiVersion, kinds, and the sentence for them if they are not served."""
-
 
 def check_kind(
     manifest: Mapping[str, Any], known: Collection[Resource] = KNOWN, *, beside: bool = False
@@ -85,8 +44,8 @@ def check_kind(
         return
     if any((each.api_version, each.kind) == (version, kind) for each in known):
         return
-    names = _names_of_jobs(known)
-    if said := explain_foreign(version, kind, known):
+    names = name_jobs(known)
+    if said := explain_foreign(version, kind, known, manifest):
         yield told("kind", said, kind, either(names), names[0], code=Code.NOT_SUPPORTED)
         return
     meant = _find_meant(version, kind, known)
@@ -114,24 +73,21 @@ def check_kind(
 
 
 def _find_meant(version: str, kind: str, known: Collection[Resource]) -> str:
-    """The kind that may be meant; empty for none. In a group of others a name must be very similar: InferenceService is
-    no Service."""
+    """The kind that may be meant; empty for none. In a group of others a name must be very similar, and one that
+    Kubernetes has too is another kind there: a Service of serving.knative.dev is no misspelt Service."""
     named = {each.kind for each in known}
     there = sorted({each.kind for each in known if each.api_version == version})
     near = kind if kind in named else nearest(kind, there or sorted(named))
-    return near if there or not near or likeness(kind, near) >= _NEAR else ""
+    if there or not near:
+        return near
+    is_ours = near in {each.kind for each in KINDS} or not _is_of_others(version, known)
+    return near if is_ours and likeness(kind, near) >= _NEAR else ""
 
 
-def explain_foreign(version: str, kind: str, known: Collection[Resource]) -> Phrase | None:
-    """What to write in place of a kind of another system; None for any other kind."""
-    for prefix, kinds, text in _FOREIGN:
-        if version.startswith(prefix) and kind in kinds.split():
-            return phrase(text, kind=kind, kinds=_names_of_jobs(known))
-    return None
-
-
-def _names_of_jobs(known: Collection[Resource]) -> tuple[str, ...]:
-    return tuple(sorted({each.kind for each in known if each in KINDS})) or ("none",)
+def _is_of_others(version: str, known: Collection[Resource]) -> bool:
+    """Whether nobody here knows the group, and it is none of Kubernetes' own, which have no dot or end in k8s.io."""
+    group = version.rpartition("/")[0]
+    return "." in group and not group.endswith(".k8s.io") and all(each.group != group for each in known)
 
 
 def _check_identity(version: Any, kind: Any, known: Collection[Resource]) -> Iterator[Problem]:

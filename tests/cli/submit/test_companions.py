@@ -134,6 +134,11 @@ def test_a_deployment_alone_is_told_what_trains() -> None:
     assert "training is a PaddleJob" in problem.message
 
 
-def test_a_kind_of_another_group_is_not_taken_for_one_of_ours() -> None:
-    (problem,) = read("apiVersion: serving.kserve.io/v1beta1\nkind: InferenceService\nmetadata: {name: x}\n").problems
-    assert "InferenceService of serving.kserve.io/v1beta1 does not run here" in problem.message
+@pytest.mark.parametrize(
+    ("version", "kind"), [("serving.knative.dev/v1", "Service"), ("example.com/v1", "ServiceX"), ("x.io/v1", "Podding")]
+)
+def test_a_kind_of_another_group_is_not_taken_for_one_of_kubernetes(version: str, kind: str) -> None:
+    text = f"apiVersion: {version}\nkind: {kind}\nmetadata: {{name: x}}\n"
+    (problem,) = read(text).problems
+    assert f"{kind} of {version} does not run here" in problem.message
+    assert not read(text, JOB).wrong
