@@ -28,6 +28,8 @@ def check_ports(part: Part) -> Iterator[Problem]:
                 yield from _note(host, (outer, protocol, port.get("hostIP") or ""), f"{path}.hostPort", "error")
                 if part.replicas > 1:
                     yield _warn_of_nodes(f"{path}.hostPort", outer, part)
+            elif on_host and isinstance(number, int) and number and part.replicas > 1:
+                yield _warn_of_nodes(f"{path}.containerPort", number, part)  # Kubernetes' default for hostPort
             if isinstance(number, int):
                 yield from _note(inner, (number, protocol), f"{path}.containerPort", "warning")
 

@@ -117,6 +117,8 @@ NEEDED = "a mapping with Master, Worker or both is"
 REPLICAS = "a whole number from 1 to 10000"
 ONE_MASTER = "1 is allowed; there is one Master, rank 0, and further ranks are Workers"
 PAUSE = "to stop the job for a while, set spec.runPolicy.suspend to true"
+REMOVE = "remove Worker if the other role trains alone, or, "
+ONE_POD = {"spec": {"containers": [{"name": "pytorch", "image": "registry.example/train:1"}]}}
 REFUSED: list[tuple[Path, Any, str, str]] = [
     (("metadata", "name"), "Mnist", "metadata.name", 'found "Mnist", a name of a-z 0-9 - ., beginning and ending with '
      'a letter or digit, around dots too, is allowed; did you mean "mnist"?'),
@@ -135,7 +137,9 @@ REFUSED: list[tuple[Path, Any, str, str]] = [
     ((*MASTER, "replicas"), 2, f"{AT}.Master.replicas", f"found 2, {ONE_MASTER}"),
     ((*MASTER, "replicas"), 0, f"{AT}.Master.replicas", f"found 0, {ONE_MASTER}"),
     ((*MASTER, "replicas"), -1, f"{AT}.Master.replicas", f"found -1, {ONE_MASTER}"),
-    ((*WORKER, "replicas"), 0, f"{AT}.Worker.replicas", f"found 0, {REPLICAS} is allowed; {PAUSE}"),
+    ((*WORKER, "replicas"), 0, f"{AT}.Worker.replicas", f"found 0, {REPLICAS} is allowed; {REMOVE}{PAUSE}"),
+    (SPECS, {"Worker": {"replicas": 0, "template": ONE_POD}}, f"{AT}.Worker.replicas",
+     f"found 0, {REPLICAS} is allowed; {PAUSE}"),
     ((*WORKER, "replicas"), -3, f"{AT}.Worker.replicas", f"found -3, {REPLICAS} is allowed"),
     ((*WORKER, "restartPolicy"), "Sometimes", f"{AT}.Worker.restartPolicy", 'found "Sometimes", Never, OnFailure, '
      "Always or ExitCode is allowed"),

@@ -79,7 +79,7 @@ def _read_roles(kind: Kind, spec: Fields) -> tuple[Role, ...]:
     found = [each for each in kind.replica_types if specs.has(each.name)]
     if not found and not unknown and specs.readable:
         spec.refuse(kind.replica_specs, kind.needs)
-    roles = tuple(_read_role(kind, specs.child(each.name), each) for each in found)
+    roles = tuple(_read_role(kind, specs.child(each.name), each, alone=len(found) == 1) for each in found)
     check_size(spec, roles)
     masters = find_masters(kind.replica_types)
     if not any(role.replicas for role in roles if role.name in masters):
@@ -87,8 +87,8 @@ def _read_roles(kind: Kind, spec: Fields) -> tuple[Role, ...]:
     return tuple(replace(role, decides=role.name in masters) for role in roles)
 
 
-def _read_role(kind: Kind, fields: Fields, replica_type: ReplicaType) -> Role:
-    replicas = _read_replicas(fields, replica_type)
+def _read_role(kind: Kind, fields: Fields, replica_type: ReplicaType, *, alone: bool) -> Role:
+    replicas = _read_replicas(fields, replica_type, alone=alone)
     check_template(fields)
     template, pod = fields.value.get("template"), fields.child("template").child("spec")
     restart = fields.choice("restartPolicy", RestartPolicy, replica_type.restart)
@@ -100,8 +100,8 @@ def _read_role(kind: Kind, fields: Fields, replica_type: ReplicaType) -> Role:
     return Role(replica_type.role, replicas, template, restart, trains=replica_type.trains)
 
 
-def _read_replicas(fields: Fields, replica_type: ReplicaType) -> int:
-    """One by default. A role that has one rank alone says where further ranks go."""
+def _read_replicas(fields: Fields, replica_type: ReplicaType, *, alone: bool) -> int:
+    """One by default. A role that has one rank alone says where further ranks go. `alone`: without other roles."""
     low, high, found = replica_type.least, replica_type.most, fields.value.get("replicas")
     if low == high == 1 and isinstance(found, int | float) and found != 1:
         advice = phrase("; there is one {role}, rank 0, and further ranks are Workers", role=replica_type.name)
@@ -109,6 +109,12 @@ def _read_replicas(fields: Fields, replica_type: ReplicaType) -> int:
     elif found == 0 and low > 0 and not isinstance(found, bool):
         # `kubectl scale --replicas=0` is what stops a Deployment.
         advice = phrase("; to stop the job for a while, set spec.runPolicy.suspend to true")
+        if not alone:
+            advice = phrase(
+                "; remove {role} if the other role trains alone, or, to stop the job for a while, set {path} to true",
+                role=replica_type.name,
+                path="spec.runPolicy.suspend",
+            )
         fields.refuse("replicas", phrase("a whole number from {low} to {high}", low=low, high=high), advice=advice)
     elif (replicas := fields.whole("replicas", low, high)) is not None:
         return replicas
