@@ -7,7 +7,7 @@ import os
 import shlex
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -17,6 +17,7 @@ from paddock.cli.cluster.session import choose_place
 from paddock.cli.output.language import localized, readers_language
 from paddock.cli.output.streams import print_line
 from paddock.cli.output.terminal import stderr
+from paddock.cli.submit.script.imports import read_text
 from paddock.cli.submit.script.options import ScriptOptions, read_options, script_options
 from paddock.cli.submit.script.requests import build_documents, read_request, without_directory
 from paddock.cli.submit.script.typed_command import CommandVerb, read_typed
@@ -25,6 +26,9 @@ from paddock.cli.submit.workdir import workdir_option
 from paddock.script.request import ScriptRequest
 from paddock.words.os_errors import explain_unreadable
 from paddock.words.phrases import Phrase, phrase
+
+if TYPE_CHECKING:
+    from paddock.script.foreign.meant import Foreign
 
 
 @click.command(name="init", cls=CommandVerb)
@@ -70,20 +74,13 @@ def command(output: str, force: bool, source: str | None, workdir: str | None, n
 
 
 def take_foreign(source: str, typed: dict[str, Any]) -> tuple[str, ...]:
-    """The program of a script; its numbers of ranks and cards become options. Raises `UserError`."""
-    from paddock.jobs.reading.commands import OpenQuote
-    from paddock.script.foreign import read_foreign
-
-    try:
-        found = read_foreign(Path(source).read_text(encoding="utf-8", errors="replace"))
-    except OpenQuote as error:
-        raise UserError(phrase("{file}:{line}: a quote is not closed", file=source, line=error.line)) from error
-    except OSError as error:
-        raise UserError(phrase("{file}: {why}", file=source, why=explain_unreadable(error))) from error
+    """The program of a script or of another tool's task; its numbers of ranks and cards become options. What is not
+    carried over is told, a line each. Raises `UserError`."""
+    found = _read_foreign(Path(source))
     if not found:
         said = phrase(
-            "{file}: no command in it starts paddle.distributed.launch or torchrun; type the program: paddock init -- "
-            "python train.py",
+            "{file}: no command in it starts a launcher or a Python program that can be read; type the program: "
+            "paddock init -- python train.py",
             file=source,
         )
         raise UserError(said)
@@ -91,13 +88,39 @@ def take_foreign(source: str, typed: dict[str, Any]) -> tuple[str, ...]:
     for name, value in (("workers", first.workers), ("servers", first.servers), ("gpus", first.gpus)):
         if typed.get(name) is None and value and (name != "workers" or value > 1 or first.servers):
             typed[name] = value
-    if first.image and typed.get("image") is None:
-        typed["image"] = first.image
+    for name, text in (("image", first.image), ("name", first.name)):
+        typed[name] = typed.get(name) or text or None
+    given = {each.partition("=")[0] for each in typed.get("env") or ()}
+    carried = [f"{name}={value}" for name, value in first.env if name not in given]
+    typed["env"] = (*carried, *(typed.get("env") or ()))
     told = shlex.join(first.words)
-    _notify(phrase("{file}:{line}: {command}", file=source, line=first.line, command=told))
+    place = f"{source}:{first.line}" if first.line else source
+    _notify(phrase("{place}: {command}", place=place, command=told))
+    for left in first.left:
+        _notify(phrase("{place}: {said}", place=f"{source}:{left.line}" if left.line else source, said=left.said))
     for each in found[1:]:
         _notify(phrase("{file}:{line} is left out: it is for fewer machines, or the same", file=source, line=each.line))
     return first.words
+
+
+def _read_foreign(path: Path) -> tuple[Foreign, ...]:
+    from paddock.launches.reading import decode_script
+    from paddock.launches.reading import read_script as read_shell
+    from paddock.manifests.documents import read_documents
+    from paddock.preflight.tools import find_tool
+    from paddock.script.foreign.tools import read_script, read_task
+
+    try:
+        text = decode_script(path.read_bytes())
+    except OSError as error:
+        raise UserError(phrase("{file}: {why}", file=str(path), why=explain_unreadable(error))) from error
+    if path.suffix in (".yaml", ".yml"):
+        documents = read_documents(text)
+        tools = [(find_tool(each.manifest), each.manifest) for each in documents if each.manifest]
+        return next((read_task(tool, manifest) for tool, manifest in tools if tool), ())
+    if line := read_shell(text).open_quote:
+        raise UserError(phrase("{file}:{line}: a quote is not closed", file=str(path), line=line))
+    return read_script(text, lambda named: read_text(path.parent / named))
 
 
 def advise(options: ScriptOptions, output: str) -> str:
