@@ -185,7 +185,7 @@ def test_the_pull_policy_follows_the_tag(image, policy):
 
 def test_amounts_may_be_numbers_as_kubernetes_decodes_them():
     limits = read(changed(POD, (*C, "resources", "limits"), {"cpu": 0.5, "memory": 1024}))
-    assert limits["spec"]["containers"][0]["resources"]["limits"] == {"cpu": 0.5, "memory": 1024}
+    assert limits["spec"]["containers"][0]["resources"]["limits"] == {"cpu": "500m", "memory": "1024"}
 
 
 def test_null_means_absent():

@@ -70,7 +70,10 @@ OF_A_POD: list[tuple[str, Any, Any]] = [
     ("spec.containers.0.image", None, REFUSED),
     ("spec.containers.0.resources", {"limits": {"cpu": True}}, REFUSED),
 ]
-NUMBERS_OF_A_POD: list[tuple[str, Any]] = [("cpu", 0.5), ("cpu", 1), ("memory", 1e9)]
+NUMBERS_OF_A_POD: list[tuple[str, Any, str]] = [
+    ("cpu", 0.5, "500m"), ("cpu", 1, "1"), ("cpu", 0.1234567, "124m"), ("memory", 1024, "1024"),
+]  # fmt: skip
+"""A resource, its limit, and what is stored."""
 
 
 def build_manifest(kind: str, namespace: str) -> Manifest:

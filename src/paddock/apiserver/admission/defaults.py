@@ -13,6 +13,7 @@ from typing import Any
 
 from paddock.apiserver.kinds.custom import build_names
 from paddock.kube.meta import Manifest
+from paddock.kube.quantities import format_quantity, read_quantity
 
 _FILE_MODE = 0o644
 _PROBE = {"timeoutSeconds": 1, "periodSeconds": 10, "successThreshold": 1, "failureThreshold": 3}
@@ -67,6 +68,8 @@ def _fill_container(container: Manifest) -> None:
         imagePullPolicy=_pull_policy(container.get("image", "")),
         resources={},
     )
+    for section in ("limits", "requests"):
+        _write_amounts(container["resources"].get(section) or {})
     limits = container["resources"].get("limits")
     if limits:
         fill(container["resources"].setdefault("requests", {}), **limits)
@@ -80,6 +83,13 @@ def _fill_container(container: Manifest) -> None:
             fill(probe, **_PROBE)
             if (request := probe.get("httpGet")) is not None:
                 fill(request, path="/", scheme="HTTP")
+
+
+def _write_amounts(amounts: Manifest) -> None:
+    """A quantity that was sent as a number is stored as text, as Go's Quantity writes itself."""
+    for name, amount in amounts.items():
+        if not isinstance(amount, str):
+            amounts[name] = format_quantity(read_quantity(amount))
 
 
 def _pull_policy(image: str) -> str:
