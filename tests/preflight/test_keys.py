@@ -8,7 +8,9 @@ import pytest
 import yaml
 
 from paddock.manifests.documents import read_documents
+from paddock.manifests.parts import Part
 from paddock.preflight import check, format_problem
+from paddock.preflight.keys import check_keys
 
 WORKER = "spec.pytorchReplicaSpecs.Worker.template.metadata"
 
@@ -38,6 +40,9 @@ OF_PODS = [
     ("prometheus.io/port", "Prometheus", "annotations"),
     ("cluster-autoscaler.kubernetes.io/safe-to-evict", "the cluster autoscaler", "annotations"),
     ("karpenter.sh/do-not-disrupt", "Karpenter", "annotations"),
+    ("ad.datadoghq.com/pytorch.logs", "Datadog", "annotations"),
+    ("gang.scheduling.koordinator.sh/min-available", "Koordinator", "annotations"),
+    ("kueue.x-k8s.io/pod-group-total-count", "Kueue", "annotations"),
     ("k8s.v1.cni.cncf.io/networks", "Multus", "annotations"),
     ("scheduling.k8s.io/group-name", "Volcano", "annotations"),
     ("scheduling.x-k8s.io/pod-group", "the scheduler-plugins", "labels"),
@@ -109,3 +114,20 @@ def test_an_annotation_of_paddock_is_one_of_the_job() -> None:
 
 def test_keys_of_one_s_own_are_nobody_s_business() -> None:
     assert told({"labels": {"team": "a", "group-name": "a"}}, {"annotations": {"example.com/note": "x"}}) == []
+
+
+@pytest.mark.parametrize(
+    ("key", "reader"), [("argocd.argoproj.io/sync-wave", "Argo CD"), ("helm.sh/hook-weight", "Helm")]
+)
+def test_a_key_of_objects_on_pods_is_told_with_its_place(key: str, reader: str) -> None:
+    (line,) = told(pod={"annotations": {key: "1"}})
+    assert f"does nothing here: {reader} reads it in metadata.annotations" in line
+    assert told({"annotations": {key: "1"}}) == []
+
+
+def test_a_thousand_roles_with_a_thousand_keys_are_read_once_each() -> None:
+    annotations = {f"prometheus.io/x{number}": "1" for number in range(1_000)}
+    parts = [Part(f"R{number}", f"spec.R{number}", 1, {"metadata": {}}) for number in range(1_000)]
+    found = list(check_keys(parts, {"metadata": {"annotations": annotations}}, "spec.schedulingPolicy"))
+    assert len(found) == 1_000
+    assert all(len(each.message) < 400 for each in found)

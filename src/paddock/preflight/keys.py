@@ -42,18 +42,25 @@ class Reader:
     """Whole keys, or the beginning of keys, which ends in `/`."""
     owner: Owner
     forms: tuple[Form, ...] = (Form.ANNOTATION,)
+    """The first one is what its pages advise."""
     elsewhere: Phrase | None = None
     """What the key does on the other owner, where that is more than nothing."""
 
 
-_EITHER = (Form.LABEL, Form.ANNOTATION)
+_ANY = (Form.ANNOTATION, Form.LABEL)
 READERS: tuple[Reader, ...] = (
-    Reader("Istio", ("sidecar.istio.io/inject",), Owner.POD, _EITHER),
+    Reader("Istio", ("sidecar.istio.io/inject",), Owner.POD, (Form.LABEL, Form.ANNOTATION)),
     Reader("Istio", ("sidecar.istio.io/", "traffic.sidecar.istio.io/", "proxy.istio.io/"), Owner.POD),
     Reader("Linkerd", ("linkerd.io/inject", "config.linkerd.io/"), Owner.POD),
     Reader("Dapr", ("dapr.io/",), Owner.POD),
     Reader("Vault", ("vault.hashicorp.com/",), Owner.POD),
     Reader("Prometheus", ("prometheus.io/",), Owner.POD),
+    Reader("Datadog", ("admission.datadoghq.com/",), Owner.POD, _ANY),
+    Reader("Datadog", ("ad.datadoghq.com/",), Owner.POD),
+    Reader("Fluent Bit", ("fluentbit.io/",), Owner.POD),
+    Reader("OpenTelemetry", ("instrumentation.opentelemetry.io/", "sidecar.opentelemetry.io/"), Owner.POD),
+    Reader("Calico", ("cni.projectcalico.org/",), Owner.POD),
+    Reader("Koordinator", ("gang.scheduling.koordinator.sh/",), Owner.POD),
     Reader("the cluster autoscaler", ("cluster-autoscaler.kubernetes.io/",), Owner.POD),
     Reader("Karpenter", ("karpenter.sh/do-not-disrupt", "karpenter.sh/do-not-evict"), Owner.POD),
     Reader("the descheduler", ("descheduler.alpha.kubernetes.io/",), Owner.POD),
@@ -80,6 +87,10 @@ READERS: tuple[Reader, ...] = (
         "Kueue", ("kueue.x-k8s.io/priority-class", "kueue.x-k8s.io/max-exec-time-seconds"), Owner.JOB, (Form.LABEL,)
     ),
     Reader("Kueue", ("provreq.kueue.x-k8s.io/",), Owner.JOB),
+    Reader("Kueue", ("kueue.x-k8s.io/pod-group-name",), Owner.POD, (Form.LABEL,)),
+    Reader("Kueue", ("kueue.x-k8s.io/pod-group-total-count",), Owner.POD),
+    Reader("Argo CD", ("argocd.argoproj.io/",), Owner.JOB, _ANY),
+    Reader("Helm", ("helm.sh/hook", "helm.sh/hook-weight", "helm.sh/hook-delete-policy"), Owner.JOB),
     Reader(
         "Kueue",
         tuple(f"kueue.x-k8s.io/podset-{name}-topology" for name in ("required", "preferred", "unconstrained")),
