@@ -16,6 +16,7 @@ from paddock.script.source import LARGEST, read_source
         ("import torch, paddle", {"torch", "paddle"}),
         ("def f():\n    import torch.distributed", {"torch"}),
         ("from . import torch", set()),
+        ("from .torch import nn", set()),
         ("torch = 1", set()),
     ],
 )

@@ -28,7 +28,7 @@ from paddock.sdk.options import (
         (lambda: read_count("workers", 0, 1), "workers: found 0; a whole number from 1 is wanted"),
         (lambda: read_count("workers", "2", 1), "workers: found '2'; a whole number from 1 is wanted"),
         (lambda: read_count("gpus", True, 1), "gpus: found True; a whole number from 1 is wanted"),
-        (lambda: read_framework("torch"), "framework: found 'torch'; paddle or pytorch is wanted"),
+        (lambda: read_framework("torch"), "framework: found 'torch'; paddle, pytorch, jax or none is wanted"),
         (lambda: read_seconds("timeout", "x"), "timeout: found 'x'; a number of seconds above 0 is wanted"),
         (lambda: read_seconds("timeout", -1), "timeout: found -1; a number of seconds above 0 is wanted"),
         (lambda: read_seconds("timeout", 0), "timeout: found 0; a number of seconds above 0 is wanted"),

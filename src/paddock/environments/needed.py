@@ -21,7 +21,8 @@ class Needed:
     requirements: Path
     """The file."""
     framework: str = "paddle"
-    """What the job trains with: `paddle`, `pytorch`, or another one, which is not added to the file's packages."""
+    """What the job trains with: `paddle`, `pytorch`, or `jax` and `none`, for which nothing is added to the file's
+    packages."""
     servers: bool = False
     """With parameter servers."""
 
@@ -36,7 +37,7 @@ class Needed:
         return Source(files, paddle=self.framework == "paddle", servers=self.servers, torch=self.framework == "pytorch")
 
 
-_SUFFIXES = {"pytorch": "pytorch"}
+_SUFFIXES = {"pytorch": "pytorch", "jax": "plain", "none": "plain"}
 
 
 def environment_name(requirements: Path, suffix: str = "") -> str:

@@ -60,6 +60,9 @@ RESUME_ANNOTATION = "paddock.dev/resume"
 REQUIREMENTS_ANNOTATION = "paddock.dev/requirements"
 """On a laptop: the requirements file of the job's environment, relative to the manifest's directory. `paddock run` and
 `paddock submit` make the Environment and name it (`ENVIRONMENT_ANNOTATION`); on a cluster it means nothing."""
+FRAMEWORK_ANNOTATION = "paddock.dev/framework"
+"""`none`: the program trains with no framework, whatever the kind of the job, so none is added to the packages of its
+requirements file on a laptop."""
 REQUIREMENTS_DIGEST_ANNOTATION = "paddock.dev/requirements-digest"
 """On a laptop, written when the job is submitted: what the requirements files of its Environments said then, JSON:
 `{"requirements.txt": DIGEST, "--add": "six, tqdm"}`. `history.settings` reads it: the path of a file stays the same

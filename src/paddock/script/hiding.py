@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Set
 
 from paddock.script.kinds import SCRIPT_KINDS
+from paddock.script.libraries import find_frameworks
 from paddock.words.phrases import Phrase, phrase
 
 _PACKAGES: Mapping[str, frozenset[str]] = {
@@ -35,7 +36,7 @@ def explain_hiding(script: str, imports: Set[str], found: Mapping[str, str]) -> 
     """`imports`: of the program, the first parts of modules; `found`: module of `NAMES` -> its file beside the script.
 
     A file that hides nothing imported has no sentence: of a program without a framework nothing is said."""
-    kinds = [each for each in SCRIPT_KINDS.values() if not each.modules.isdisjoint(imports)]
+    kinds = [SCRIPT_KINDS[each] for each in find_frameworks(imports) if each in _PACKAGES]
     packages = frozenset[str]().union(*(_PACKAGES[each.framework] for each in kinds))
     for module, file in sorted(found.items()):
         if module in packages & imports:

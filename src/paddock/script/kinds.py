@@ -1,19 +1,22 @@
-"""The kind of job that a typed command becomes, one entry for each framework. Pure.
+"""The kind of job that a typed command becomes, one entry for each framework, and one for programs of none. Pure.
 
-A framework is recognised by the launcher that was typed, else by what the program imports; --framework decides where
-neither tells. A program of which nothing is known becomes a PaddleJob, whose pods run any program.
+The first of these that tells decides: the launcher that was typed, or that a script starts; what the program imports
+(`script.libraries`); the packages that the user names. Where all that the program imports is known and none of it
+tells, nothing is added to it. A program of which nothing is known becomes a PaddleJob, whose pods run any program.
 """
 
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Callable, Iterator, Mapping, Set
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from paddock.kube.datasets import MOUNTS_ANNOTATION
 from paddock.kube.meta import Manifest
 from paddock.launches.launch import Launch
-from paddock.script import paddle_job, pytorch_job
+from paddock.script import jax_job, paddle_job, plain_job, pytorch_job
+from paddock.script.contents import Contents
+from paddock.script.libraries import find_frameworks
 from paddock.script.request import ScriptRequest
 from paddock.words.phrases import Names, Phrase, phrase
 
@@ -28,14 +31,14 @@ class ScriptKind:
     """What people call it."""
     api_version: str
     kind: str
-    modules: frozenset[str]
-    """Imports by which a program is recognised."""
     build_spec: Callable[[ScriptRequest, str], Manifest]
     """Request and the job's name -> the job's spec."""
     build_command: Callable[[ScriptRequest], list[str]]
     """What a container runs."""
     explain_refused: Callable[[ScriptRequest], Iterator[Phrase]]
     """What the framework cannot do of a request."""
+    explain_workers: Callable[[ScriptRequest], Iterator[Phrase]]
+    """What several workers of it are told by, where nothing is put before the program that makes a group of them."""
     options: Mapping[str, str]
     """Field of the manifest -> the option that it was made of."""
 
@@ -50,10 +53,10 @@ PADDLE = ScriptKind(
     title="PaddlePaddle",
     api_version="batch.paddlepaddle.org/v1",
     kind="PaddleJob",
-    modules=frozenset({"paddle", "paddlenlp", "paddleseg", "paddlets", "paddlex", "ppdet", "ppocr", "pgl", "parl"}),
     build_spec=paddle_job.build_spec,
     build_command=paddle_job.build_command,
     explain_refused=paddle_job.explain_refused,
+    explain_workers=lambda request: iter(()),
     options={**_OPTIONS, "spec.worker.replicas": "--workers", "spec.ps.replicas": "--ps"},
 )
 PYTORCH = ScriptKind(
@@ -61,13 +64,35 @@ PYTORCH = ScriptKind(
     title="PyTorch",
     api_version="kubeflow.org/v1",
     kind="PyTorchJob",
-    modules=frozenset({"torch", "torchvision", "torchaudio", "lightning", "pytorch_lightning", "accelerate", "timm"}),
     build_spec=pytorch_job.build_spec,
     build_command=pytorch_job.build_command,
     explain_refused=pytorch_job.explain_refused,
+    explain_workers=lambda request: iter(()),
     options={**_OPTIONS, "spec.pytorchReplicaSpecs.Worker.replicas": "--workers"},
 )
-SCRIPT_KINDS: Mapping[str, ScriptKind] = {each.framework: each for each in (PADDLE, PYTORCH)}
+JAX = ScriptKind(
+    framework="jax",
+    title="JAX",
+    api_version="kubeflow.org/v1",
+    kind="JAXJob",
+    build_spec=jax_job.build_spec,
+    build_command=jax_job.build_command,
+    explain_refused=jax_job.explain_refused,
+    explain_workers=jax_job.explain_workers,
+    options={**_OPTIONS, "spec.jaxReplicaSpecs.Worker.replicas": "--workers"},
+)
+NONE = ScriptKind(
+    framework="none",
+    title="none",
+    api_version=PADDLE.api_version,
+    kind=PADDLE.kind,
+    build_spec=plain_job.build_spec,
+    build_command=plain_job.build_command,
+    explain_refused=plain_job.explain_refused,
+    explain_workers=plain_job.explain_workers,
+    options=PADDLE.options,
+)
+SCRIPT_KINDS: Mapping[str, ScriptKind] = {each.framework: each for each in (PADDLE, PYTORCH, JAX, NONE)}
 
 
 def find_kind(request: ScriptRequest) -> ScriptKind:
@@ -78,28 +103,46 @@ def find_kind(request: ScriptRequest) -> ScriptKind:
 class Choice:
     """The framework of a program."""
 
-    framework: str  # a key of `SCRIPT_KINDS`
-    doubt: Phrase | None = None  # a sentence to print where another would have done as well
+    framework: str
+    """A key of `SCRIPT_KINDS`."""
+    doubt: Phrase | None = None
+    """A sentence to print where another would have done as well, or where nothing told."""
 
 
-def choose_framework(launch: Launch, imports: Set[str]) -> Choice:
-    """What nobody has said. `imports`: the first parts of the modules that the program imports."""
-    if launch.launcher is not None and launch.launcher.family in SCRIPT_KINDS:
-        return Choice(launch.launcher.family)
-    found = [each for each in SCRIPT_KINDS.values() if not each.modules.isdisjoint(imports)]
-    if not found:
-        return Choice(PADDLE.framework)
-    first = found[0]
-    if len(found) == 1:
-        return Choice(first.framework)
+def choose_framework(launch: Launch, contents: Contents) -> Choice:
+    """What nobody has said."""
+    for found in (contents.families, find_frameworks(contents.imports), find_frameworks(contents.requirements)):
+        if len(found) == 1:
+            return Choice(found[0])
+        if found:
+            both = tuple(each for each in find_frameworks(contents.requirements) if each in found)
+            return Choice(both[0]) if len(both) == 1 else _choose_first(launch, found)
+    if not contents.unread:
+        return Choice(NONE.framework)
+    return Choice(
+        PADDLE.framework,
+        phrase(
+            "nothing tells which framework {script} trains with ({unread} is not known here): PaddlePaddle is taken; "
+            "--framework pytorch, or --framework none, says otherwise",
+            script=_name(launch), unread=contents.unread[0],
+        ),
+    )  # fmt: skip
+
+
+def _choose_first(launch: Launch, found: tuple[str, ...]) -> Choice:
+    first, other = SCRIPT_KINDS[found[0]], SCRIPT_KINDS[found[1]]
     return Choice(
         first.framework,
         phrase(
             "{script} imports {titles}: it becomes a {kind}; --framework {other} makes a {other_kind} of it",
-            script=launch.program.script or launch.program.name, titles=Names(tuple(each.title for each in found)),
-            kind=first.kind, other=found[1].framework, other_kind=found[1].kind,
+            script=_name(launch), titles=Names(tuple(SCRIPT_KINDS[each].title for each in found)),
+            kind=first.kind, other=other.framework, other_kind=other.kind,
         ),
     )  # fmt: skip
+
+
+def _name(launch: Launch) -> str:
+    return launch.program.script or launch.program.name
 
 
 def explain_other_launcher(launch: Launch, framework: str) -> Phrase | None:

@@ -11,6 +11,7 @@ from typing import Any
 from paddock.jobs.apis.success import write_success
 from paddock.jobs.labels import (
     ENVIRONMENT_ANNOTATION,
+    FRAMEWORK_ANNOTATION,
     REQUIREMENTS_ANNOTATION,
     RESUME_ANNOTATION,
     SUCCESS_ANNOTATION,
@@ -49,6 +50,7 @@ def _build_metadata(request: ScriptRequest, name: str) -> Manifest:
         SUCCESS_ANNOTATION: write_success(request.end_wait),
         REQUIREMENTS_ANNOTATION: request.requirements,
         ENVIRONMENT_ANNOTATION: request.environment,
+        FRAMEWORK_ANNOTATION: "none" if request.framework == "none" else "",
         MOUNTS_ANNOTATION: request.mounts,
         RESUME_ANNOTATION: "true" if request.resume else "",
         WORKING_DIRECTORY_ANNOTATION: request.directory,

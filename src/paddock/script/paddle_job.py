@@ -7,7 +7,7 @@ Parameter servers and their workers run the plain command; PADDLE_TRAINING_ROLE 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from paddock.kube.meta import Manifest
@@ -37,6 +37,17 @@ def build_spec(request: ScriptRequest, name: str) -> Manifest:
     return spec
 
 
+def build_role(
+    request: ScriptRequest, name: str, replicas: int, image: str, words: Sequence[str], *, gpus: int
+) -> Manifest:
+    """A role of a PaddleJob. `image`: of a request that names none; `words`: the command."""
+    pod: dict[str, Any] = {"containers": [build_container(request, "paddle", name, image, words, gpus=gpus)]}
+    if request.restarts:
+        # batch/v1's default, Never, fails the job at the first failed rank, whatever the limit
+        pod["restartPolicy"] = "OnFailure"
+    return {"replicas": replicas, "template": {"spec": pod}}
+
+
 def explain_refused(request: ScriptRequest) -> Iterator[Phrase]:
     """Fewer workers than the command asks for; the checks of manifests know what else a PaddleJob cannot have."""
     if not request.servers:
@@ -45,12 +56,7 @@ def explain_refused(request: ScriptRequest) -> Iterator[Phrase]:
 
 def _build_role(request: ScriptRequest, name: str, replicas: int, *, gpus: int) -> Manifest:
     image = SERVERS_IMAGE if request.servers else COLLECTIVE_IMAGE
-    container = build_container(request, "paddle", name, image, build_command(request), gpus=gpus)
-    pod: dict[str, Any] = {"containers": [container]}
-    if request.restarts:
-        # batch/v1's default, Never, fails the job at the first failed rank, whatever the limit
-        pod["restartPolicy"] = "OnFailure"
-    return {"replicas": replicas, "template": {"spec": pod}}
+    return build_role(request, name, replicas, image, build_command(request), gpus=gpus)
 
 
 def build_command(request: ScriptRequest) -> list[str]:

@@ -8,7 +8,10 @@ from __future__ import annotations
 
 import ast
 import warnings
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from paddock.script.joining import Steps, read_steps
 
 _TRAINER_ID = "PADDLE_TRAINER_ID"
 _CONDITIONS = (ast.If, ast.IfExp, ast.Try, ast.BoolOp, ast.Match, ast.While)
@@ -26,8 +29,9 @@ class Source:
     """Of a syntax error; empty without one."""
     problem: str = ""
     """Of a syntax error; empty without one."""
-    imports: frozenset[str] = frozenset()
-    """The first parts of all imported modules."""
+    modules: frozenset[str] = frozenset()
+    """All imported modules, and the names that are taken of them, which may be modules: `pkg.net`; with the dots of a
+    relative import before them: `.net`, `..data.reader`."""
     reads_stdin: bool = False
     """It calls input() or uses sys.stdin."""
     starts_workers: bool = False
@@ -39,32 +43,42 @@ class Source:
     one."""
     second_stage: str = ""
     """The device that `device_guard` marks layers for, so that heter ranks compute them; empty without one."""
+    steps: Steps = field(default_factory=Steps)
+    """What it does about a process group of PyTorch."""
+    is_read: bool = True
+    """False where nothing is known of it: it is too large or too deep, or cannot be read."""
+
+    @property
+    def imports(self) -> frozenset[str]:
+        """The first parts of all imported modules, but for relative ones."""
+        return frozenset(name.partition(".")[0] for name in self.modules) - {""}
 
 
 def read_source(content: bytes) -> Source:
     """What a look into this text tells. Nothing is known of one that is too large or too deep."""
     if len(content) > LARGEST:
-        return Source()
+        return Source(is_read=False)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # an invalid escape is the interpreter's to warn of
             tree = ast.parse(content)
     except SyntaxError as error:
-        return Source(error.lineno or 1, (error.text or "").strip(), error.msg)
+        return Source(error.lineno or 1, (error.text or "").strip(), error.msg, is_read=False)
     except ValueError as error:  # a NUL byte, in Python 3.11
-        return Source(1, "", str(error))
+        return Source(1, "", str(error), is_read=False)
     except (RecursionError, MemoryError):
-        return Source()
+        return Source(is_read=False)
     nodes = tuple(ast.walk(tree))
     names = {node.id for node in nodes if isinstance(node, ast.Name)}
     attributes = {node.attr for node in nodes if isinstance(node, ast.Attribute)}
     return Source(
-        imports=frozenset(name for node in nodes for name in _read_imports(node)),
+        modules=frozenset(name for node in nodes for name in _read_modules(node)),
         reads_stdin=any(_reads_stdin(node) for node in nodes),
         starts_workers="init_worker" in attributes,
         waits=bool({"server_endpoints", "create_connection"} & (attributes | names)),
         trainer_id=_find_trainer_id(tree),
         second_stage=next(filter(None, map(_read_stage, nodes)), ""),
+        steps=read_steps(tree),
     )
 
 
@@ -127,12 +141,13 @@ def _name(node: ast.AST) -> str:
     return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
 
 
-def _read_imports(node: ast.AST) -> tuple[str, ...]:
+def _read_modules(node: ast.AST) -> Iterator[str]:
     if isinstance(node, ast.Import):
-        return tuple(alias.name.partition(".")[0] for alias in node.names)
-    if isinstance(node, ast.ImportFrom) and node.module and not node.level:
-        return (node.module.partition(".")[0],)
-    return ()
+        yield from (alias.name for alias in node.names)
+    elif isinstance(node, ast.ImportFrom):
+        of = "." * node.level + (node.module or "")
+        yield of
+        yield from (f"{of}{'.' if node.module else ''}{alias.name}" for alias in node.names if alias.name != "*")
 
 
 def _reads_stdin(node: ast.AST) -> bool:

@@ -10,6 +10,7 @@ import yaml
 
 from paddock.cli.main import run
 from paddock.cli.submit.manifest_files import fetch_checked
+from paddock.cli.submit.script.requests import find_needed
 
 
 @pytest.fixture
@@ -52,7 +53,9 @@ ROWS: list[tuple[list[str], str]] = [
     (["run", "--ps", "1", "--", "python", "torches.py"], "--ps: PyTorch has no parameter servers: leave it out"),
     (["run", "--framework", "paddle", "--", "torchrun", "train.py"], "torchrun starts programs of PyTorch: leave --f"),
     (["run", "--framework", "pytorch", "--", "fleetrun", "train.py"], "fleetrun starts programs of PaddlePaddle: le"),
-    (["run", "--framework", "jax", "--", "python", "train.py"], "'jax' is not one of 'paddle', 'pytorch'"),
+    (["run", "--framework", "keras", "--", "python", "train.py"], "'keras' is not one of 'paddle', 'pytorch', 'jax'"),
+    (["run", "--framework", "none", "--ps", "1", "--", "python", "train.py"], "parameter servers are PaddlePaddle's"),
+    (["run", "--framework", "jax", "--ps", "1", "--", "python", "train.py"], "--ps: JAX has no parameter servers"),
     (["run", "--framework", "pytorch", "job.yaml"], "--framework is for a program"),
     (
         ["run", "--workers", "2", "--", "torchrun", "--standalone", "torches.py"],
@@ -251,7 +254,6 @@ def test_a_cluster_needs_an_image(
     [
         ([], ["python", "train.py"], {"train.py": "import torch"}, "PyTorchJob"),
         ([], ["python", "train.py"], {"train.py": "import paddle"}, "PaddleJob"),
-        ([], ["python", "train.py"], {"train.py": "print(1)"}, "PaddleJob"),
         (["--framework", "pytorch"], ["python", "train.py"], {"train.py": "print(1)"}, "PyTorchJob"),
         (["--framework", "paddle"], ["python", "train.py"], {"train.py": "import torch"}, "PaddleJob"),
         ([], ["torchrun", "train.py"], {"train.py": "print(1)"}, "PyTorchJob"),
@@ -262,24 +264,151 @@ def test_a_cluster_needs_an_image(
         ([], ["python", "-m", "pkg.train"], {"pkg/train.py": "import torch"}, "PyTorchJob"),
         ([], ["python", "-m", "pkg"], {"pkg/__main__.py": "import torch"}, "PyTorchJob"),
         ([], ["python", "pkg"], {"pkg/__main__.py": "import net", "pkg/net.py": "import torch"}, "PyTorchJob"),
-        ([], ["python", "-m", "nowhere"], {}, "PaddleJob"),
-        ([], ["python", "-m", f"{'x' * 300}.."], {}, "PaddleJob"),
         # and what a shell script starts
         ([], ["bash", "run.sh"], {"run.sh": "set -e\ntorchrun --nproc_per_node 2 a.py\n"}, "PyTorchJob"),
         ([], ["bash", "run.sh"], {"run.sh": "python net.py --x", "net.py": "import torch"}, "PyTorchJob"),
         ([], ["bash", "run.sh"], {"run.sh": "python -m paddle.distributed.launch train.py"}, "PaddleJob"),
+        ([], ["bash", "run.sh"], {"run.sh": "cd src\npython net.py", "src/net.py": "import torch"}, "PyTorchJob"),
+        ([], ["bash", "-c", "python - <<E\nimport torch\nE"], {}, "PyTorchJob"),
+        # relative imports, a module of a package, and a package without __init__.py
+        (
+            [],
+            ["python", "-m", "pkg.train"],
+            {"pkg/train.py": "from .net import Net", "pkg/net.py": "import torch"},
+            "PyTorchJob",
+        ),
+        ([], ["python", "train.py"], {"train.py": "from pkg import net", "pkg/net.py": "import torch"}, "PyTorchJob"),
+        # libraries that are built on one
+        ([], ["python", "train.py"], {"train.py": "from transformers import Trainer"}, "PyTorchJob"),
+        ([], ["python", "train.py"], {"train.py": "import paddle, transformers"}, "PaddleJob"),
+        ([], ["python", "train.py"], {"train.py": "import jax, transformers"}, "JAXJob"),
+        ([], ["python", "train.py"], {"train.py": "from flax import linen"}, "JAXJob"),
+        ([], ["yolo", "train"], {}, "PyTorchJob"),
+        # a launcher that a program starts
+        ([], ["numactl", "-N", "0", "accelerate", "launch", "train.py"], {"train.py": ""}, "PyTorchJob"),
+        # where the program does not tell, the packages that are named do
+        (["-r", "r.txt"], ["make", "train"], {"r.txt": "numpy\ntorch>=2"}, "PyTorchJob"),
+        (["-r", "r.txt"], ["make", "train"], {"r.txt": "-r more.txt", "more.txt": "paddlepaddle==3.3.1"}, "PaddleJob"),
+        ([], ["make", "train"], {"pyproject.toml": "[project]\ndependencies = ['lightning']"}, "PyTorchJob"),
+        (
+            [],
+            ["make", "train"],
+            {"pyproject.toml": "[tool.poetry.dependencies]\npython = '3'\ntorch = '*'"},
+            "PyTorchJob",
+        ),
+        ([], ["make", "train"], {"requirements.txt": "torch"}, "PyTorchJob"),
+        (["-r", "r.txt"], ["make", "train"], {"r.txt": "paddlepaddle", "requirements.txt": "torch"}, "PaddleJob"),
+        # and of two frameworks, the one of the packages
+        (["-r", "r.txt"], ["python", "train.py"], {"r.txt": "torch", "train.py": "import paddle, torch"}, "PyTorchJob"),
     ],
 )
 def test_the_kind_of_job_follows_from_what_the_program_imports(
     options: list[str], command: list[str], files: dict[str, str], kind: str, work: Path,
-    capfd: pytest.CaptureFixture[str],
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
     for name, text in files.items():
         (work / name).parent.mkdir(exist_ok=True)
         (work / name).write_text(text)
+    for program in ("make", "yolo", "numactl"):
+        (work / "bin").mkdir(exist_ok=True)
+        (work / "bin" / program).touch(mode=0o755)
+    monkeypatch.setenv("PATH", f"{work}/bin:{os.environ['PATH']}")
     assert call("run", "--print", *options, "--", *command) == 0
     printed = capfd.readouterr()
     assert yaml.safe_load(printed.out)["kind"] == kind and printed.err == ""
+
+
+PLAIN: list[tuple[list[str], dict[str, str]]] = [
+    (["python", "train.py"], {"train.py": "from sklearn.svm import SVC\nimport numpy, os, pandas as pd"}),
+    (["python", "train.py"], {"train.py": "import xgboost\nfrom data import load", "data.py": "import json"}),
+    (["python", "train.py"], {"train.py": "import tensorflow as tf\nfrom transformers import TFBertModel"}),
+    (["python", "train.py"], {"train.py": "import keras"}),
+    (["python", "-c", "print(1)"], {}),
+    (["bash", "run.sh"], {"run.sh": "set -e\nmkdir -p out\npython prepare.py | tee log", "prepare.py": "import csv"}),
+    (["sleep", "1"], {}),
+]
+
+
+@pytest.mark.parametrize(("command", "files"), PLAIN)
+def test_to_a_program_that_names_no_framework_none_is_added(
+    command: list[str], files: dict[str, str], work: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    for name, text in files.items():
+        (work / name).write_text(text)
+    assert call("run", "--print", "--", *command) == 0
+    printed = capfd.readouterr()
+    job = yaml.safe_load(printed.out)
+    (container,) = job["spec"]["worker"]["template"]["spec"]["containers"]
+    assert (job["kind"], container["image"], container["command"]) == ("PaddleJob", "python:3", command)
+    assert job["metadata"]["annotations"]["paddock.dev/framework"] == "none" and printed.err == ""
+
+
+def test_a_package_of_the_requirements_file_is_what_it_says_and_no_framework_comes_with_it(
+    work: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (work / "own.py").write_text("import my_trees\n")
+    (work / "r.txt").write_text("My-Trees==1.0\n")
+    for verb in (["run", "--print"], ["init", "-o", "own.yaml"]):
+        assert call(*verb, "-r", "r.txt", "--", "python", "own.py") == 0
+    direct = yaml.safe_load(capfd.readouterr().out)
+    assert direct["metadata"]["annotations"]["paddock.dev/framework"] == "none"
+    named = direct["metadata"]["annotations"]["paddock.dev/environment"]
+    assert call("run", "--print", "own.yaml") == 0
+    written = yaml.safe_load(capfd.readouterr().out)
+    assert written["metadata"]["annotations"]["paddock.dev/environment"] == named
+    assert named.endswith("-plain"), "another environment than that of the same file with a framework"
+    assert find_needed_source(work / "own.yaml") == (False, False)
+
+
+def find_needed_source(file: Path) -> tuple[bool, bool]:
+    (checked,) = fetch_checked([str(file)], "default")
+    needed = find_needed(checked)
+    assert needed is not None
+    return needed.source.paddle, needed.source.torch
+
+
+@pytest.mark.parametrize(
+    ("command", "unread"),
+    [
+        (["python", "-m", "nowhere"], "nowhere"),
+        (["python", "-m", f"{'x' * 300}.."], "x" * 300),
+        (["make", "train"], "make"),
+        (["bash", "run.sh"], "./tool"),
+        (["python", "own.py"], "my_trees"),
+    ],
+)
+def test_where_nothing_tells_the_framework_that_is_said_with_what_to_do(
+    command: list[str], unread: str, work: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (work / "make").touch(mode=0o755)
+    (work / "run.sh").write_text("./tool --train\n")
+    (work / "own.py").write_text("import my_trees\n")
+    monkeypatch.setenv("PATH", f"{work}:{os.environ['PATH']}")
+    assert call("run", "--print", "--", *command) == 0
+    printed = capfd.readouterr()
+    assert yaml.safe_load(printed.out)["kind"] == "PaddleJob"
+    assert (
+        f"({unread}" in printed.err and "PaddlePaddle is taken; --framework pytorch, or --framework none" in printed.err
+    )
+    for framework, kind in (("pytorch", "PyTorchJob"), ("none", "PaddleJob")):
+        assert call("run", "--print", "--framework", framework, "--", *command) == 0
+        printed = capfd.readouterr()
+        assert yaml.safe_load(printed.out)["kind"] == kind and printed.err == ""
+
+
+def test_several_workers_without_a_framework_are_told_their_number_and_that_they_are_no_group(
+    work: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (work / "trees.py").write_text("import sklearn\n")
+    (work / "arrays.py").write_text("import jax\n")
+    assert call("run", "--print", "--workers", "3", "--", "python", "trees.py") == 0
+    printed = capfd.readouterr()
+    assert "paddle.distributed.launch" not in printed.out
+    assert "no framework makes one group of the 3 workers" in printed.err and "PADDLE_TRAINER_ID" in printed.err
+    assert call("run", "--print", "--workers", "3", "--", "python", "arrays.py") == 0
+    printed = capfd.readouterr()
+    assert yaml.safe_load(printed.out)["spec"]["jaxReplicaSpecs"]["Worker"]["replicas"] == 3
+    assert "NUM_PROCESSES and PROCESS_ID to jax.distributed.initialize" in printed.err
 
 
 def test_a_program_of_both_says_what_it_becomes(work: Path, capfd: pytest.CaptureFixture[str]) -> None:

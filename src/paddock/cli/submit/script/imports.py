@@ -1,44 +1,124 @@
-"""What a program imports: its own file, that of `python -m` or what a shell script starts, and the modules beside it,
-as `train.py` often leaves the framework to a `model.py`. Reads files and runs nothing."""
+"""What a command's programs import: its own file, that of `python -m` or what a shell script starts, and the modules
+beside it, as `train.py` often leaves the framework to a `model.py`. Reads files and runs nothing."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence, Set
 from pathlib import Path
 
 from paddock.launches.launch import Launch
+from paddock.launches.launchers import BY_PROGRAM, find_by_module
 from paddock.launches.programs import Kind, Program
 from paddock.launches.reading import read_typed
+from paddock.script.contents import Contents
 from paddock.script.hiding import NAMES
-from paddock.script.kinds import SCRIPT_KINDS
+from paddock.script.joining import Steps, judge
+from paddock.script.libraries import BRING_NOTHING, COMMANDS, is_known
 from paddock.script.source import LARGEST, Source, read_source
 
-MOST_FILES = 40
+MOST_FILES = 100
 """Files that are read of one program."""
 
 
-def find_imports(words: Sequence[str], directory: Path) -> frozenset[str]:
-    """The first parts of all modules that the programs of a command import, those of shell scripts too. `directory`:
-    where the command starts."""
+def read_contents(words: Sequence[str], directory: Path, requirements: Set[str] = frozenset()) -> Contents:
+    """What the programs of a command tell, those of its shell scripts too. `directory`: where the command starts;
+    `requirements`: the modules of the packages that the user names."""
     reading = read_typed(words, lambda path: read_text(directory / path))
-    return frozenset().union(*(_find_imports(launch, directory) for launch in reading.launches))
+    look = _Look(requirements)
+    for launch in reading.launches:
+        look.read(launch, directory)
+    unread = [*look.unread, *(each.text for each in reading.unread), *([] if reading.whole else [words[0]])]
+    return Contents(
+        frozenset(look.names), tuple(dict.fromkeys(look.families)), tuple(dict.fromkeys(unread)), judge(look.steps),
+        frozenset(requirements),
+    )  # fmt: skip
 
 
-def _find_imports(launch: Launch, directory: Path) -> frozenset[str]:
-    program = launch.program
-    launched = SCRIPT_KINDS.get(launch.launcher.family) if launch.launcher is not None else None
-    known = launched.modules if launched is not None else frozenset[str]()
-    if launch.elsewhere or launch.command.directory is not None:
-        return known
-    if program.kind is Kind.CODE:
-        return known | _follow(directory, [read_source((program.word.text or "").encode(errors="replace"))])
-    if program.module:
-        return known | _follow(directory, map(read_file, _find_module(directory, program.module)))
-    path = directory / program.script
-    if program.python and program.script and _is_file(path / "__main__.py"):
-        return known | _follow(path, [read_file(path / "__main__.py")])
-    return known | (_follow(path.parent, [read_file(path)]) if program.script.endswith(".py") else frozenset())
+class _Look:
+    """What the programs of a command have told so far."""
+
+    def __init__(self, requirements: Set[str]) -> None:
+        self._requirements = requirements
+        self.names: set[str] = set()
+        self.families: list[str] = []
+        self.unread: list[str] = []
+        self.steps: list[Steps] = []
+
+    def read(self, launch: Launch, directory: Path) -> None:
+        launcher = launch.launcher or BY_PROGRAM.get(launch.starts) or find_by_module(launch.starts)
+        if launcher is not None and launcher.family:
+            self.families.append(launcher.family)
+        moved = launch.command.directory
+        if launch.elsewhere or (moved is not None and moved.text is None):
+            self.unread.append(launch.program.name or launch.command.words[0].typed)
+            return
+        directory = directory / (moved.text or "") if moved is not None else directory
+        path = launch.environment.get("PYTHONPATH")
+        places = [directory / each for each in ((path and path.text) or "").split(":") if each]
+        self._read_program(launch, directory, places)
+
+    def _read_program(self, launch: Launch, directory: Path, places: Sequence[Path]) -> None:
+        program = launch.program
+        stdin = launch.command.stdin
+        if program.kind is Kind.NONE:
+            return
+        if program.kind in (Kind.CODE, Kind.STDIN) and program.python:
+            text = program.word.text if program.kind is Kind.CODE else (stdin.text if stdin is not None else None)
+            source = Source(is_read=False) if text is None else read_source(text.encode(errors="replace"))
+            self._follow([(directory, source)], [directory, *places], program.name)
+        elif program.module:
+            found = [(path.parent, read_file(path)) for path in find_files(directory, program.module)]
+            self._note(program.module.partition(".")[0], is_here=bool(found))
+            self._follow(found, [directory, *places], program.module)
+        elif program.script and not program.shell_name:
+            path = directory / program.script
+            path = path / "__main__.py" if program.python and _is_file(path / "__main__.py") else path
+            source = read_file(path) if program.python or path.suffix == ".py" else Source(is_read=False)
+            roots = [path.parent, *places, *dict.fromkeys((directory, directory / "src"))]
+            self._follow([(path.parent, source)], roots, program.script)
+        else:
+            self._read_named(program)
+
+    def _read_named(self, program: Program) -> None:
+        """A program of which nothing but its name is known."""
+        name = program.word.text or ""
+        if module := COMMANDS.get(name):
+            self.names.add(module)
+        elif name not in BRING_NOTHING:
+            self.unread.append(program.script or program.name or program.word.typed)
+
+    def _note(self, name: str, *, is_here: bool) -> None:
+        self.names.add(name)
+        if not is_here and not is_known(name, self._requirements):
+            self.unread.append(name)
+
+    def _follow(self, sources: Iterable[tuple[Path, Source]], roots: Sequence[Path], called: str) -> None:
+        """Reads what these sources import of the user's own files. `sources`: each with its directory, from which
+        relative imports count; `called`: the program."""
+        seen: set[Path] = set()
+        looked: set[tuple[Path | None, str]] = set()
+        waiting = list(sources)
+        while waiting:
+            directory, source = waiting.pop()
+            self.steps.append(source.steps)
+            if not source.is_read:
+                self.unread.append(called)
+            for name in sorted(source.modules):
+                place = (directory if name.startswith(".") else None, name)
+                if place in looked:
+                    continue
+                looked.add(place)
+                found = _find_relative(directory, name) if name.startswith(".") else _find_first(roots, name)
+                if not name.startswith("."):
+                    first = name.partition(".")[0]
+                    self._note(first, is_here=bool(found) or any(_is_directory(root / first) for root in roots))
+                for path in found:
+                    if path not in seen and len(seen) < MOST_FILES:
+                        seen.add(path)
+                        waiting.append((path.parent, read_file(path)))
+                    elif path not in seen:
+                        self.unread.append(name)
 
 
 def read_text(path: Path) -> str | None:
@@ -78,26 +158,34 @@ def _find_first_place(program: Program, directory: Path) -> Path | None:
     return path if program.python and program.script else None
 
 
-def _follow(directory: Path, sources: Iterable[Source]) -> frozenset[str]:
-    found: set[str] = set()
-    seen: set[Path] = set()
-    waiting = list(sources)
-    while waiting:
-        names = waiting.pop().imports - found
-        found |= names
-        for path in (path for name in sorted(names) for path in _find_module(directory, name)):
-            if path not in seen and len(seen) < MOST_FILES:
-                seen.add(path)
-                waiting.append(read_file(path))
-    return frozenset(found)
+def _find_first(roots: Sequence[Path], name: str) -> list[Path]:
+    """The files of a module in the first directory that has its first part, as Python looks."""
+    first = name.partition(".")[0]
+    for root in roots:
+        if _is_file(root / f"{first}.py") or _is_directory(root / first):
+            parts = name.split(".")
+            return [path for end in range(1, len(parts) + 1) for path in find_files(root, ".".join(parts[:end]))]
+    return []
 
 
-def _find_module(directory: Path, module: str) -> Iterator[Path]:
+def _find_relative(directory: Path, name: str) -> list[Path]:
+    """`.net`, `..data.reader`, of a file in `directory`."""
+    module = name.lstrip(".")
+    for _ in range(len(name) - len(module) - 1):
+        directory = directory.parent
+    parts = module.split(".") if module else []
+    return [path for end in range(1, len(parts) + 1) for path in find_files(directory, ".".join(parts[:end]))]
+
+
+def find_files(directory: Path, module: str) -> list[Path]:
     """The files of `pkg.train`: pkg/train.py, or pkg/train/__init__.py and its __main__.py."""
     place = directory.joinpath(*module.split("."))
-    for path in (place.parent / f"{place.name}.py", place / "__init__.py", place / "__main__.py"):
-        if _is_file(path):
-            yield path
+    looked = (place.parent / f"{place.name}.py", place / "__init__.py", place / "__main__.py")
+    return [path for path in looked if _is_file(path)]
+
+
+def _is_directory(path: Path) -> bool:
+    return os.path.isdir(path)  # noqa: PTH112 - which raises no error
 
 
 def _is_file(path: Path) -> bool:
@@ -111,4 +199,4 @@ def read_file(path: Path) -> Source:
         with path.open("rb") as stream:
             return read_source(stream.read(LARGEST + 1))
     except OSError:
-        return Source()
+        return Source(is_read=False)

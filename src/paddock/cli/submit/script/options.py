@@ -14,7 +14,7 @@ from paddock.cli.output.periods import read_seconds
 from paddock.words.phrases import phrase
 
 Command = TypeVar("Command", bound=Callable[..., Any])
-FRAMEWORKS = ("paddle", "pytorch")
+FRAMEWORKS = ("paddle", "pytorch", "jax", "none")
 """The keys of `script.kinds.SCRIPT_KINDS`, which help does not import."""
 
 _OPTIONS = (
@@ -60,7 +60,7 @@ _OPTIONS = (
     click.option("--image", default=None, metavar="IMAGE", help="The image (default: the framework's)."),
     click.option(
         "--framework", type=click.Choice(list(FRAMEWORKS)), default=None,
-        help="What the program trains with, where its imports do not tell.",
+        help="What the program trains with, where its imports do not tell. none: no framework is added.",
     ),
 )  # fmt: skip
 

@@ -6,7 +6,7 @@ Reads files and the environment of the shell, and creates nothing. What is built
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from math import ceil
 from pathlib import Path
@@ -18,11 +18,17 @@ from paddock.cli.cluster.places import ClusterChoice
 from paddock.cli.output.language import readers_language
 from paddock.cli.submit.job_datasets import read_data
 from paddock.cli.submit.script.files import Machine, check_script
-from paddock.cli.submit.script.imports import find_hiding, find_imports
+from paddock.cli.submit.script.imports import find_hiding, read_contents
+from paddock.cli.submit.script.named_packages import read_named_modules
 from paddock.cli.submit.script.options import ScriptOptions
 from paddock.cli.submit.script.variables import read_hidden, read_plain
 from paddock.environments.needed import Needed
-from paddock.jobs.labels import ENVIRONMENT_ANNOTATION, REQUIREMENTS_ANNOTATION, RESUME_ANNOTATION
+from paddock.jobs.labels import (
+    ENVIRONMENT_ANNOTATION,
+    FRAMEWORK_ANNOTATION,
+    REQUIREMENTS_ANNOTATION,
+    RESUME_ANNOTATION,
+)
 from paddock.jobs.model import Job
 from paddock.kube.datasets import MOUNTS_ANNOTATION
 from paddock.kube.errors import NotFound
@@ -32,6 +38,7 @@ from paddock.launches.launch import Launch
 from paddock.launches.reading import find_main, read_typed
 from paddock.preflight import Document, check, explain_problem
 from paddock.script.arguments import explain_no_place, with_arguments
+from paddock.script.contents import Contents
 from paddock.script.hiding import explain_hiding
 from paddock.script.kinds import choose_framework, explain_other_launcher, find_kind
 from paddock.script.manifest import build_command, build_manifest, find_name
@@ -69,9 +76,10 @@ def read_request(
         raise UserError(
             phrase("programs do not start in /: call paddock in a directory of its own, or name one by --workdir")
         )
-    imports, requirements = find_imports(words, directory), options.requirements_path
-    framework = find_framework(launch, imports, options, notify)
-    for said in explain_hiding(program.script or program.name, imports, find_hiding(program, directory)):
+    requirements = options.requirements_path
+    contents = read_contents(words, directory, read_named_modules(requirements, directory))
+    framework = find_framework(launch, contents, options, notify)
+    for said in explain_hiding(program.script or program.name, contents.imports, find_hiding(program, directory)):
         notify(said)
     needed = Needed(requirements, framework, bool(options.servers)) if requirements else None
     request = ScriptRequest(
@@ -94,18 +102,22 @@ def read_request(
     )
     if problems := list(find_kind(request).explain_refused(request)):
         raise UserError(*problems)
+    for said in find_kind(request).explain_workers(request):
+        notify(said)
     return request
 
 
-def find_framework(launch: Launch, imports: Set[str], options: ScriptOptions, notify: Notify) -> str:
-    """The framework of a typed command: --framework, else what the command and its files tell. `imports`: as
-    in `choose_framework`. Raises `UserError`."""
+def find_framework(launch: Launch, contents: Contents, options: ScriptOptions, notify: Notify) -> str:
+    """The framework of a typed command: --framework, else what the command and its files tell. Raises `UserError`."""
     if options.framework is not None:
         if problem := explain_other_launcher(launch, options.framework):
             raise UserError(problem)
         return options.framework
-    choice = choose_framework(launch, imports)
-    if choice.doubt is not None:
+    choice = choose_framework(launch, contents)
+    if options.servers and choice.framework == "none":
+        return "paddle"  # whose alone parameter servers are
+    # where the image is named, what it has does not depend on the framework
+    if choice.doubt is not None and not (contents.unread and options.image):
         notify(choice.doubt)
     return choice.framework
 
@@ -214,8 +226,10 @@ def with_environment(each: Checked, needed: Needed) -> Checked:
 
 
 def read_needed(job: Job, requirements: Path) -> Needed:
-    """The environment that a job needs: parameter servers need another PaddlePaddle."""
-    return Needed(requirements, job.framework, any(not role.trains for role in job.roles))
+    """The environment that a job needs: parameter servers need another PaddlePaddle, and a program of no framework
+    needs none."""
+    framework = job.annotations.get(FRAMEWORK_ANNOTATION) or job.framework
+    return Needed(requirements, framework, any(not role.trains for role in job.roles))
 
 
 def find_needed(each: Checked, requirements: Path | None = None) -> Needed | None:

@@ -1,0 +1,28 @@
+"""What the files of a typed command tell of it: what its programs import, and what was not read. Frozen values.
+
+`cli.submit.script.imports` reads the files; `kinds` decides by them which framework trains.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from paddock.script.joining import Joins
+
+
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """What is known of the programs that a command starts, those of its shell scripts too."""
+
+    imports: frozenset[str] = frozenset()
+    """The first parts of the modules that they import."""
+    families: tuple[str, ...] = ()
+    """The frameworks of the launchers among them, each once."""
+    unread: tuple[str, ...] = ()
+    """Programs of which nothing is known (`make`), and modules that are neither a file here nor known
+    (`script.libraries`); each may bring a framework."""
+    joins: Joins = Joins.NEVER
+    """What they do about a process group of PyTorch, as far as they were read."""
+    requirements: frozenset[str] = frozenset()
+    """The modules of the packages that the user names: of -r, else of pyproject.toml or requirements.txt of the
+    directory."""
