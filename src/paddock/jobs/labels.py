@@ -63,6 +63,9 @@ REQUIREMENTS_ANNOTATION = "paddock.dev/requirements"
 FRAMEWORK_ANNOTATION = "paddock.dev/framework"
 """`none`: the program trains with no framework, whatever the kind of the job, so none is added to the packages of its
 requirements file on a laptop."""
+RANK_VARIABLES_ANNOTATION = "paddock.dev/rank-variables"
+"""`"false"`: the one rank of a PyTorchJob gets none of RANK, WORLD_SIZE, MASTER_ADDR and the others, as in a shell
+(`jobs.frameworks.pytorch`). Of several ranks it does nothing."""
 REQUIREMENTS_DIGEST_ANNOTATION = "paddock.dev/requirements-digest"
 """On a laptop, written when the job is submitted: what the requirements files of its Environments said then, JSON:
 `{"requirements.txt": DIGEST, "--add": "six, tqdm"}`. `history.settings` reads it: the path of a file stays the same

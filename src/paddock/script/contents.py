@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from paddock.launches.launchers import Launcher
 from paddock.script.joining import Joins
 
 
@@ -16,8 +17,8 @@ class Contents:
 
     imports: frozenset[str] = frozenset()
     """The first parts of the modules that they import."""
-    families: tuple[str, ...] = ()
-    """The frameworks of the launchers among them, each once."""
+    launchers: tuple[Launcher, ...] = ()
+    """The launchers among them, each once."""
     unread: tuple[str, ...] = ()
     """Programs of which nothing is known (`make`), and modules that are neither a file here nor known
     (`script.libraries`); each may bring a framework."""
@@ -26,3 +27,8 @@ class Contents:
     requirements: frozenset[str] = frozenset()
     """The modules of the packages that the user names: of -r, else of pyproject.toml or requirements.txt of the
     directory."""
+
+    @property
+    def families(self) -> tuple[str, ...]:
+        """The frameworks of the launchers, each once."""
+        return tuple(dict.fromkeys(each.family for each in self.launchers if each.family))

@@ -12,6 +12,7 @@ from paddock.jobs.apis.success import write_success
 from paddock.jobs.labels import (
     ENVIRONMENT_ANNOTATION,
     FRAMEWORK_ANNOTATION,
+    RANK_VARIABLES_ANNOTATION,
     REQUIREMENTS_ANNOTATION,
     RESUME_ANNOTATION,
     SUCCESS_ANNOTATION,
@@ -51,6 +52,7 @@ def _build_metadata(request: ScriptRequest, name: str) -> Manifest:
         REQUIREMENTS_ANNOTATION: request.requirements,
         ENVIRONMENT_ANNOTATION: request.environment,
         FRAMEWORK_ANNOTATION: "none" if request.framework == "none" else "",
+        RANK_VARIABLES_ANNOTATION: "" if request.rank_variables else "false",
         MOUNTS_ANNOTATION: request.mounts,
         RESUME_ANNOTATION: "true" if request.resume else "",
         WORKING_DIRECTORY_ANNOTATION: request.directory,

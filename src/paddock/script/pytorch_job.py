@@ -15,9 +15,11 @@ from typing import Any
 
 from paddock.kube.meta import Manifest
 from paddock.launches.launch import Launch
-from paddock.launches.launchers import Means
+from paddock.launches.launchers import TORCH_LAUNCH, TORCHRUN, Means
 from paddock.preflight.replicas import Pods, explain_replicas, is_torchrun
 from paddock.script.containers import build_container, with_defaults
+from paddock.script.contents import Contents
+from paddock.script.joining import Joins
 from paddock.script.request import ScriptRequest
 from paddock.words.phrases import Phrase, phrase
 
@@ -40,6 +42,14 @@ def build_spec(request: ScriptRequest, name: str) -> Manifest:
     if request.workers > 1:
         spec["pytorchReplicaSpecs"]["Worker"] = _build_role(request, name, request.workers - 1)
     return spec
+
+
+def needs_variables(contents: Contents) -> bool:
+    """Whether one worker needs RANK and the others: torchrun reads what the operator sets for it, and a program that
+    joins a group without asking fails without them. Of a program that was not read it is not known."""
+    if any(each in (TORCHRUN, TORCH_LAUNCH) for each in contents.launchers) or contents.joins is Joins.ALWAYS:
+        return True
+    return contents.joins is Joins.NEVER and bool(contents.unread)
 
 
 def build_command(request: ScriptRequest) -> list[str]:

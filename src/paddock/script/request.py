@@ -17,6 +17,9 @@ class ScriptRequest:
     """The command as typed."""
     framework: str = "paddle"
     """A key of `script.kinds.SCRIPT_KINDS`."""
+    rank_variables: bool = True
+    """Whether the one worker of a PyTorchJob gets RANK, WORLD_SIZE and MASTER_ADDR
+    (`script.pytorch_job.needs_variables`)."""
     name: str = ""
     """--name; empty for the script's."""
     namespace: str = ""

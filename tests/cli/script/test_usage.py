@@ -411,6 +411,32 @@ def test_several_workers_without_a_framework_are_told_their_number_and_that_they
     assert "NUM_PROCESSES and PROCESS_ID to jax.distributed.initialize" in printed.err
 
 
+ALONE = {
+    "none.py": ("import torch\n", False),
+    "asks.py": ("import torch, os\nif int(os.environ.get('RANK', -1)) != -1:\n    init_process_group()\n", False),
+    "beside.py": ("import torch\nfrom setup import join\njoin()\n", True),
+    "joins.py": ("import torch\ntorch.distributed.init_process_group('gloo')\n", True),
+    "unknown.py": ("import torch, my_trainer\n", True),
+}
+"""A program of one worker -> its text, and whether it needs RANK."""
+
+
+@pytest.mark.parametrize("script", ALONE)
+def test_one_worker_has_no_rank_unless_its_program_needs_one(
+    script: str, work: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    text, needs = ALONE[script]
+    (work / script).write_text(text)
+    (work / "setup.py").write_text("def join():\n    dist.init_process_group('gloo')\n")
+    for options in ([], ["--workers", "2"]):
+        assert call("run", "--print", *options, "--", "python", script) == 0
+        job = yaml.safe_load(capfd.readouterr().out)
+        bare = job["metadata"]["annotations"].get("paddock.dev/rank-variables") == "false"
+        assert bare == (not needs and not options), "the manifest says it, and of several workers nothing"
+    assert call("run", "--print", "--", "torchrun", script) == 0
+    assert "rank-variables" not in capfd.readouterr().out, "torchrun reads what the operator sets"
+
+
 def test_a_program_of_both_says_what_it_becomes(work: Path, capfd: pytest.CaptureFixture[str]) -> None:
     (work / "both.py").write_text("import torch\nimport paddle\n")
     assert call("run", "--print", "--", "python", "both.py") == 0

@@ -8,6 +8,7 @@ import pytest
 
 from jobs.samples import read_any, read_manifest, read_sample
 from paddock.jobs.frameworks import pytorch
+from paddock.jobs.labels import RANK_VARIABLES_ANNOTATION
 from paddock.jobs.model import Job, Rank, Settings
 from paddock.jobs.objects import pods
 
@@ -40,7 +41,41 @@ def test_a_rank_finds_the_master_and_its_number(rank: Rank, number: str) -> None
         ("PET_NODE_RANK", number),
         ("PET_NPROC_PER_NODE", "auto"),
         ("PET_NNODES", "3"),
+        ("GROUP_RANK", number),
+        ("NODE_RANK", number),
     ]
+
+
+def test_the_number_of_a_pod_that_the_template_says_itself_is_not_replaced() -> None:
+    """Kubeflow sets neither name, so some manifests count their pods themselves."""
+    manifest = read_manifest("pytorch_mnist")
+    for role in manifest["spec"]["pytorchReplicaSpecs"].values():
+        for container in role["template"]["spec"]["containers"]:
+            container["env"] = [{"name": "NODE_RANK", "value": "7"}]
+    job = read_any(manifest)
+    found = dict(environment(job, SECOND))
+    assert "NODE_RANK" not in found and found["GROUP_RANK"] == "2"
+    assert [each for each in job.warnings if "env" in each.path] == []
+
+
+@pytest.mark.parametrize(("value", "bare"), [("false", True), ("true", False), ("no", False)])
+def test_one_pod_has_no_variable_of_ranks_where_its_annotation_says_so(value: str, bare: bool) -> None:
+    manifest = read_manifest("pytorch_mnist")
+    del manifest["spec"]["pytorchReplicaSpecs"]["Worker"]
+    manifest["metadata"]["annotations"] = {RANK_VARIABLES_ANNOTATION: value}
+    job = read_any(manifest)
+    names = [name for name, _ in environment(job, MASTER)]
+    assert ("RANK" not in names) == bare and "NODE_RANK" not in names
+    assert (names == ["PYTHONUNBUFFERED"]) == bare
+    assert any("has no effect" in each.message for each in job.warnings) != bare
+
+
+def test_several_pods_keep_them_whatever_the_annotation_says() -> None:
+    manifest = read_manifest("pytorch_mnist")
+    manifest["metadata"]["annotations"] = {RANK_VARIABLES_ANNOTATION: "false"}
+    job = read_any(manifest)
+    assert dict(environment(job, MASTER))["RANK"] == "0"
+    assert any(each.path.endswith(f"[{RANK_VARIABLES_ANNOTATION}]") for each in job.warnings)
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,12 @@ from paddock.jobs.apis.run_policy import read_limit_notices
 from paddock.jobs.apis.success import choose_deciding, read_success
 from paddock.jobs.etcd import meets_at_etcd, survives_losses
 from paddock.jobs.frameworks.registry import FRAMEWORKS
-from paddock.jobs.labels import KUEUE_ANNOTATION, QUEUE_LABEL, RESTART_SCOPE_ANNOTATION
+from paddock.jobs.labels import (
+    KUEUE_ANNOTATION,
+    QUEUE_LABEL,
+    RANK_VARIABLES_ANNOTATION,
+    RESTART_SCOPE_ANNOTATION,
+)
 from paddock.jobs.launch import NO_LAUNCH, Launch
 from paddock.jobs.model import Job, Network, Policies, RestartScope, Role, Scheduling
 from paddock.jobs.mounts import read_mounts
@@ -91,6 +96,7 @@ def accept(job: Job, root: Fields, path_of: Callable[[Role], str], restart_polic
         said = phrase("has no effect: the ranks of this job are told each other's addresses, so all restart together")
         root.child("metadata").child("annotations").warn(RESTART_SCOPE_ANNOTATION, said)
     _check_queue(job, root.child("metadata").child("annotations"))
+    _check_rank_variables(job, root.child("metadata").child("annotations"))
     if not any(problem.severity == "error" for problem in root.problems.values()):
         check_endpoints(job, root, path_of)
     problems = tuple(root.problems.values())
@@ -99,6 +105,14 @@ def accept(job: Job, root: Fields, path_of: Callable[[Role], str], restart_polic
     notices = (*read_notices(job, path_of), *read_variable_notices(job, path_of))
     limits = read_limit_notices(job, lambda role: f"{path_of(role)}.{restart_policy}")
     return replace(job, warnings=(*problems, *notices, *limits))
+
+
+def _check_rank_variables(job: Job, annotations: Fields) -> None:
+    found = job.annotations.get(RANK_VARIABLES_ANNOTATION)
+    if found is None or (found == "false" and job.framework == "pytorch" and job.size == 1):
+        return
+    said = phrase('has no effect: it is "false" on a PyTorchJob of one pod, whose program then has no RANK')
+    annotations.warn(RANK_VARIABLES_ANNOTATION, said)
 
 
 def _check_queue(job: Job, annotations: Fields) -> None:

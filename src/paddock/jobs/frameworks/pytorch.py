@@ -15,6 +15,9 @@ not work:
 - A variable that the template sets itself wins, as do all but the number of a rank. Kubeflow's come last and win, also
   in side-cars, which here get none.
 - One port for each job where jobs share a machine: torch's store binds all addresses.
+- Several pods have their number in GROUP_RANK and NODE_RANK too: Lightning reads no other name, and takes each pod for
+  the first without it (lightning_fabric 2.6, plugins/environments/lightning.py); Composer wants NODE_RANK.
+- A job of one pod gets none of them where its annotation says so, which a typed command has (`script.kinds`).
 - No init container looks up the Master's name: Services publish addresses of pods that are not ready.
 """
 
@@ -30,6 +33,7 @@ from paddock.jobs.frameworks.rendezvous import build_pod_ip, build_value, find_p
 from paddock.jobs.frameworks.rendezvous import build_references as build_references
 from paddock.jobs.frameworks.rendezvous import check_addresses as check_addresses
 from paddock.jobs.frameworks.rendezvous import needs_addresses as needs_addresses
+from paddock.jobs.labels import RANK_VARIABLES_ANNOTATION
 from paddock.jobs.launch import Elastic
 from paddock.jobs.model import Job, Rank, Role
 from paddock.jobs.names import host_name
@@ -63,16 +67,23 @@ def find_mode(roles: Sequence[Role]) -> str:
     return "Distributed" if sum(role.replicas for role in roles) > 1 else "Single"
 
 
+def is_bare(job: Job) -> bool:
+    """Whether its one rank is to have no variable of ranks: programs that find RANK expect a launcher's LOCAL_RANK."""
+    return job.size == 1 and job.annotations.get(RANK_VARIABLES_ANNOTATION) == "false"
+
+
 def build_environment(job: Job, rank: Rank, port: int | None) -> list[EnvVar]:
     elastic = job.launch.elastic
     variables = [build_value("PYTHONUNBUFFERED", "1")]
+    if is_bare(job):
+        return variables
     if elastic is None or has_master(job):
         variables += _build_static(job, rank, port)
     if job.launch.processes:
         variables.append(build_value("PET_NPROC_PER_NODE", job.launch.processes))
     if elastic is None:
-        nodes = build_value("PET_NNODES", str(job.size))
-        return [*variables, nodes, *(_build_in_place(job, rank, port) if job.launch.in_place else ())]
+        variables += [build_value("PET_NNODES", str(job.size)), *_build_node(job, rank)]
+        return [*variables, *(_build_in_place(job, rank, port) if job.launch.in_place else ())]
     return [*variables, *_build_elastic(job, elastic, rank, port)]
 
 
@@ -102,6 +113,15 @@ def _build_in_place(job: Job, rank: Rank, port: int | None) -> list[EnvVar]:
         build_pod_ip("PET_LOCAL_ADDR"),
         build_value("TORCH_DISABLE_SHARE_RDZV_TCP_STORE", "1"),
     ]
+
+
+def _build_node(job: Job, rank: Rank) -> list[EnvVar]:
+    """The number of the pod under the names that Lightning and Composer read, unless the template sets them: some count
+    their pods otherwise there."""
+    if job.size == 1:
+        return []
+    said = rendezvous.find_names(job.role(rank.role), container)
+    return [build_value(name, str(job.number_of(rank))) for name in ("GROUP_RANK", "NODE_RANK") if name not in said]
 
 
 def _build_elastic(job: Job, elastic: Elastic, rank: Rank, port: int | None) -> list[EnvVar]:

@@ -42,11 +42,20 @@ def build_service_ports(role: Role | None, container: str, name: str, port: int)
     return result
 
 
+def find_names(role: Role | None, container: str) -> frozenset[str]:
+    """The names of the variables that the container that trains in `role` sets itself."""
+    return frozenset(entry["name"] for entry in _read_entries(role, container, "env"))
+
+
 def _ports(role: Role | None, container: str) -> list[Mapping[str, Any]]:
     """The ports that the container that trains in `role` declares."""
+    return _read_entries(role, container, "ports")
+
+
+def _read_entries(role: Role | None, container: str, field: str) -> list[Mapping[str, Any]]:
     containers: list[Mapping[str, Any]] = role.template["spec"]["containers"] if role else []
     named = [each for each in containers if each.get("name") == container] or containers[:1]
-    return [entry for each in named for entry in each.get("ports") or ()]
+    return [entry for each in named for entry in each.get(field) or ()]
 
 
 def build_value(name: str, value: str) -> EnvVar:

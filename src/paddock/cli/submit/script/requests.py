@@ -43,6 +43,7 @@ from paddock.script.hiding import explain_hiding
 from paddock.script.kinds import choose_framework, explain_other_launcher, find_kind
 from paddock.script.manifest import build_command, build_manifest, find_name
 from paddock.script.names import build_secret_name
+from paddock.script.pytorch_job import needs_variables
 from paddock.script.request import ScriptRequest
 from paddock.script.variables import build_secret, build_variables, with_variables
 from paddock.submission.documents import Checked, build_checked, find_resource
@@ -85,6 +86,7 @@ def read_request(
     request = ScriptRequest(
         words=tuple(words),
         framework=framework,
+        rank_variables=framework != "pytorch" or (options.workers or 1) > 1 or needs_variables(contents),
         name=options.name or "",
         namespace=options.namespace,
         workers=options.workers or 1,

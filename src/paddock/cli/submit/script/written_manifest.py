@@ -46,6 +46,10 @@ _COMMENTS: Mapping[str, Phrase] = {
     "paddock.dev/working-directory:": phrase("where the program starts; on a laptop alone"),
     "paddock.dev/success:": phrase("each rank must end well; AllRanks:600 ends those that run on after 600 s"),
     "paddock.dev/resume:": phrase("begin with the checkpoints of the last run of this name"),
+    "paddock.dev/framework:": phrase("no framework is added to the packages; the kind runs any program"),
+    "paddock.dev/rank-variables:": phrase(
+        "the program has no RANK, as in a shell: it asks for it, or joins no group; with more pods, leave the line out"
+    ),
     "runPolicy:": phrase("backoffLimit: how often the job is started again after a failure"),
     "withGloo:": phrase("the workers wait for each other at the start"),
     "ps:": phrase("the parameter servers; PADDLE_TRAINING_ROLE tells a program whether it is one"),
