@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from paddock.kube.meta import Manifest
-from paddock.script.escapes import escape
+from paddock.script.escapes import Variable, write_word
 from paddock.script.names import build_secret_name
 from paddock.script.request import ScriptRequest
 from paddock.script.variables import build_variables
@@ -16,10 +16,10 @@ GPU = "nvidia.com/gpu"
 
 
 def build_container(
-    request: ScriptRequest, container: str, job: str, image: str, words: Sequence[str], *, gpus: int
+    request: ScriptRequest, container: str, job: str, image: str, words: Sequence[str | Variable], *, gpus: int
 ) -> Manifest:
     """`container`: its name. `image`: of a request that names none. `words`: the command, as it is meant."""
-    command = [escape(word) for word in words]
+    command = [write_word(word) for word in words]
     built: dict[str, Any] = {"name": container, "image": request.image or image, "command": command}
     if entries := build_variables(request.variables, build_secret_name(job), [key for key, _ in request.secrets]):
         built["env"] = entries

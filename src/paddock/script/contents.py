@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from paddock.launches.launchers import Launcher
+from paddock.launches.launch import Launch
+from paddock.launches.launchers import BY_PROGRAM, Launcher, find_by_module
 from paddock.script.joining import Joins
 
 
@@ -17,8 +18,8 @@ class Contents:
 
     imports: frozenset[str] = frozenset()
     """The first parts of the modules that they import."""
-    launchers: tuple[Launcher, ...] = ()
-    """The launchers among them, each once."""
+    launches: tuple[Launch, ...] = ()
+    """What they start, in their order."""
     unread: tuple[str, ...] = ()
     """Programs of which nothing is known (`make`), and modules that are neither a file here nor known
     (`script.libraries`); each may bring a framework."""
@@ -27,6 +28,12 @@ class Contents:
     requirements: frozenset[str] = frozenset()
     """The modules of the packages that the user names: of -r, else of pyproject.toml or requirements.txt of the
     directory."""
+
+    @property
+    def launchers(self) -> tuple[Launcher, ...]:
+        """The launchers among them, and those that a command of an unknown program names; each once."""
+        found = (each.launcher or BY_PROGRAM.get(each.starts) or find_by_module(each.starts) for each in self.launches)
+        return tuple({each.name: each for each in found if each is not None}.values())
 
     @property
     def families(self) -> tuple[str, ...]:

@@ -3,6 +3,19 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """A word that the kubelet replaces by a variable of the container."""
+
+    name: str
+
+
+def write_word(word: str | Variable) -> str:
+    """The word as a container's command has it."""
+    return f"$({word.name})" if isinstance(word, Variable) else escape(word)
 
 
 def escape(word: str) -> str:

@@ -13,6 +13,7 @@ from paddock.kube.meta import Manifest
 from paddock.script.containers import build_container
 from paddock.script.plain_job import IMAGE
 from paddock.script.request import ScriptRequest
+from paddock.script.told_launchers import explain_refused as explain_refused_launcher
 from paddock.words.phrases import Phrase, phrase
 
 
@@ -33,6 +34,7 @@ def build_command(request: ScriptRequest) -> list[str]:
 
 
 def explain_refused(request: ScriptRequest) -> Iterator[Phrase]:
+    yield from explain_refused_launcher(request)
     if request.servers:
         yield phrase("--ps: JAX has no parameter servers: leave it out, and --workers says how many train together")
 

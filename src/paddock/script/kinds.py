@@ -8,7 +8,7 @@ tells, nothing is added to it. A program of which nothing is known becomes a Pad
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from paddock.kube.datasets import MOUNTS_ANNOTATION
@@ -16,6 +16,7 @@ from paddock.kube.meta import Manifest
 from paddock.launches.launch import Launch
 from paddock.script import jax_job, paddle_job, plain_job, pytorch_job
 from paddock.script.contents import Contents
+from paddock.script.escapes import Variable
 from paddock.script.libraries import find_frameworks
 from paddock.script.request import ScriptRequest
 from paddock.words.phrases import Names, Phrase, phrase
@@ -33,7 +34,7 @@ class ScriptKind:
     kind: str
     build_spec: Callable[[ScriptRequest, str], Manifest]
     """Request and the job's name -> the job's spec."""
-    build_command: Callable[[ScriptRequest], list[str]]
+    build_command: Callable[[ScriptRequest], Sequence[str | Variable]]
     """What a container runs."""
     explain_refused: Callable[[ScriptRequest], Iterator[Phrase]]
     """What the framework cannot do of a request."""

@@ -77,6 +77,9 @@ OF_NONE = _names(
 )
 """Modules that need none of the frameworks; some (datasets, einops, wandb) work with any."""
 
+ON_ACCELERATE = _names("accelerate axolotl diffusers llamafactory peft sentence_transformers transformers trl unsloth")
+"""Libraries whose training finds the other ranks by accelerate."""
+
 COMMANDS: Mapping[str, str] = {
     "axolotl": "axolotl", "colossalai": "colossalai", "lightning": "lightning", "litgpt": "litgpt",
     "llamafactory-cli": "llamafactory", "mim": "mmengine", "nnUNetv2_train": "nnunetv2", "paddleocr": "paddleocr",

@@ -20,7 +20,7 @@ from paddock.jobs.labels import (
 )
 from paddock.kube.datasets import MOUNTS_ANNOTATION
 from paddock.kube.meta import Manifest
-from paddock.script.escapes import escape
+from paddock.script.escapes import write_word
 from paddock.script.kinds import find_kind
 from paddock.script.names import build_name
 from paddock.script.request import ScriptRequest
@@ -43,7 +43,7 @@ def find_name(request: ScriptRequest) -> str:
 
 def build_command(request: ScriptRequest) -> list[str]:
     """The command of the containers that train, as the manifest has it."""
-    return [escape(word) for word in find_kind(request).build_command(request)]
+    return [write_word(word) for word in find_kind(request).build_command(request)]
 
 
 def _build_metadata(request: ScriptRequest, name: str) -> Manifest:

@@ -16,6 +16,7 @@ from paddock.launches.programs import Kind
 from paddock.preflight.replicas import Pods, explain_replicas
 from paddock.script.containers import build_container
 from paddock.script.request import ScriptRequest
+from paddock.script.told_launchers import explain_refused as explain_refused_launcher
 from paddock.words.phrases import Phrase
 
 COLLECTIVE_IMAGE = "paddlepaddle/paddle:3.3.1"
@@ -52,6 +53,7 @@ def explain_refused(request: ScriptRequest) -> Iterator[Phrase]:
     """Fewer workers than the command asks for; the checks of manifests know what else a PaddleJob cannot have."""
     if not request.servers:
         yield from explain_replicas(request.launch, Pods(request.workers, request.workers, is_typed=True))
+    yield from explain_refused_launcher(request)
 
 
 def _build_role(request: ScriptRequest, name: str, replicas: int, *, gpus: int) -> Manifest:

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from paddock.kube.meta import Manifest
 from paddock.script import paddle_job
 from paddock.script.request import ScriptRequest
+from paddock.script.told_launchers import explain_refused as explain_refused_launcher
 from paddock.words.phrases import Phrase, phrase
 
 IMAGE = "python:3"
@@ -29,6 +30,7 @@ def build_command(request: ScriptRequest) -> list[str]:
 
 
 def explain_refused(request: ScriptRequest) -> Iterator[Phrase]:
+    yield from explain_refused_launcher(request)
     if request.servers:
         yield phrase("--ps: parameter servers are PaddlePaddle's: leave --framework none out")
 

@@ -15,18 +15,25 @@ from typing import Any
 
 from paddock.kube.meta import Manifest
 from paddock.launches.launch import Launch
-from paddock.launches.launchers import TORCH_LAUNCH, TORCHRUN, Means
+from paddock.launches.launchers import ACCELERATE, TORCH_LAUNCH, TORCHRUN, Means
 from paddock.preflight.replicas import Pods, explain_replicas, is_torchrun
 from paddock.script.containers import build_container, with_defaults
 from paddock.script.contents import Contents
+from paddock.script.escapes import Variable
 from paddock.script.joining import Joins
+from paddock.script.libraries import ON_ACCELERATE
 from paddock.script.request import ScriptRequest
+from paddock.script.told_launchers import add_options, is_told
+from paddock.script.told_launchers import explain_refused as explain_refused_launcher
 from paddock.words.phrases import Phrase, phrase
 
 IMAGE = "pytorch/pytorch:2.13.0-cuda12.6-cudnn9-runtime"
 """It stands for the Environment `pytorch` (`environments.defaults`)."""
 ONE_PROCESS = (("LOCAL_RANK", "0"), ("LOCAL_WORLD_SIZE", "1"))
 """Of a pod whose only process is a rank (PyTorch, `torchrun`: Environment Variables)."""
+USE_CPU = ("ACCELERATE_USE_CPU", "true")
+"""Without it accelerate makes no group of processes that find no GPU, and each trains alone, with no word of it
+(accelerate 1.15, state.py `_prepare_backend`; transformers 5.24, training_args.py)."""
 
 
 def build_spec(request: ScriptRequest, name: str) -> Manifest:
@@ -36,12 +43,20 @@ def build_spec(request: ScriptRequest, name: str) -> Manifest:
         spec["nprocPerNode"] = _count_processes(launch, request.gpus)
     elif not launch.program.python:
         spec["nprocPerNode"] = "1"  # a torchrun in a shell script starts what it starts in a shell
-    if launch.launcher is None and request.workers > 1:
-        request = with_defaults(request, *ONE_PROCESS)
+    if request.workers > 1:
+        request = with_defaults(request, *_find_defaults(request))
     spec["pytorchReplicaSpecs"] = {"Master": _build_role(request, name, 1)}
     if request.workers > 1:
         spec["pytorchReplicaSpecs"]["Worker"] = _build_role(request, name, request.workers - 1)
     return spec
+
+
+def _find_defaults(request: ScriptRequest) -> Iterator[tuple[str, str]]:
+    """What several workers get in the manifest. accelerate on CPUs starts the program itself, with what it finds."""
+    if request.launch.launcher in (None, ACCELERATE):
+        yield from ONE_PROCESS
+    if not request.gpus and not ON_ACCELERATE.isdisjoint(request.imports):
+        yield USE_CPU
 
 
 def needs_variables(contents: Contents) -> bool:
@@ -52,8 +67,10 @@ def needs_variables(contents: Contents) -> bool:
     return contents.joins is Joins.NEVER and bool(contents.unread)
 
 
-def build_command(request: ScriptRequest) -> list[str]:
-    """What was typed."""
+def build_command(request: ScriptRequest) -> list[str | Variable]:
+    """What was typed, with the options of a launcher that reads no variables of the operator."""
+    if request.workers > 1 and is_told(request.launch.launcher):
+        return add_options(request)
     return list(request.words)
 
 
@@ -62,6 +79,7 @@ def explain_refused(request: ScriptRequest) -> Iterator[Phrase]:
         yield phrase(
             "--ps: PyTorch has no parameter servers: leave it out, and --workers says how many workers train together"
         )
+    yield from explain_refused_launcher(request)
     yield from explain_replicas(request.launch, Pods(request.workers, request.workers, is_typed=True))
 
 

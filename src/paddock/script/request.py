@@ -17,6 +17,8 @@ class ScriptRequest:
     """The command as typed."""
     framework: str = "paddle"
     """A key of `script.kinds.SCRIPT_KINDS`."""
+    imports: frozenset[str] = frozenset()
+    """The first parts of the modules that its programs import; some libraries need a variable."""
     rank_variables: bool = True
     """Whether the one worker of a PyTorchJob gets RANK, WORLD_SIZE and MASTER_ADDR
     (`script.pytorch_job.needs_variables`)."""

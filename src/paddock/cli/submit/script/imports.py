@@ -8,7 +8,6 @@ from collections.abc import Iterable, Sequence, Set
 from pathlib import Path
 
 from paddock.launches.launch import Launch
-from paddock.launches.launchers import BY_PROGRAM, Launcher, find_by_module
 from paddock.launches.programs import Kind, Program
 from paddock.launches.reading import read_typed
 from paddock.script.contents import Contents
@@ -30,7 +29,7 @@ def read_contents(words: Sequence[str], directory: Path, requirements: Set[str] 
         look.read(launch, directory)
     unread = [*look.unread, *(each.text for each in reading.unread), *([] if reading.whole else [words[0]])]
     return Contents(
-        frozenset(look.names), tuple(look.launchers.values()), tuple(dict.fromkeys(unread)), judge(look.steps),
+        frozenset(look.names), reading.launches, tuple(dict.fromkeys(unread)), judge(look.steps),
         frozenset(requirements),
     )  # fmt: skip
 
@@ -41,14 +40,10 @@ class _Look:
     def __init__(self, requirements: Set[str]) -> None:
         self._requirements = requirements
         self.names: set[str] = set()
-        self.launchers: dict[str, Launcher] = {}
         self.unread: list[str] = []
         self.steps: list[Steps] = []
 
     def read(self, launch: Launch, directory: Path) -> None:
-        launcher = launch.launcher or BY_PROGRAM.get(launch.starts) or find_by_module(launch.starts)
-        if launcher is not None:
-            self.launchers[launcher.name] = launcher
         moved = launch.command.directory
         if launch.elsewhere or (moved is not None and moved.text is None):
             self.unread.append(launch.program.name or launch.command.words[0].typed)

@@ -45,6 +45,7 @@ from paddock.script.manifest import build_command, build_manifest, find_name
 from paddock.script.names import build_secret_name
 from paddock.script.pytorch_job import needs_variables
 from paddock.script.request import ScriptRequest
+from paddock.script.told_launchers import explain_inside
 from paddock.script.variables import build_secret, build_variables, with_variables
 from paddock.submission.documents import Checked, build_checked, find_resource
 from paddock.words.phrases import Phrase, phrase
@@ -86,6 +87,7 @@ def read_request(
     request = ScriptRequest(
         words=tuple(words),
         framework=framework,
+        imports=contents.imports,
         rank_variables=framework != "pytorch" or (options.workers or 1) > 1 or needs_variables(contents),
         name=options.name or "",
         namespace=options.namespace,
@@ -104,7 +106,7 @@ def read_request(
     )
     if problems := list(find_kind(request).explain_refused(request)):
         raise UserError(*problems)
-    for said in find_kind(request).explain_workers(request):
+    for said in (*find_kind(request).explain_workers(request), *explain_inside(request, contents.launches)):
         notify(said)
     return request
 

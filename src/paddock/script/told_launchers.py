@@ -1,0 +1,158 @@
+"""Several workers whose command starts a launcher of another library: its options that tell it of the others. Pure.
+
+torchrun reads PET_<OPTION>, which the operator sets. Others read their own options alone (accelerate 1.15,
+commands/launch.py; lightning_fabric 2.6, cli.py; composer 0.32, cli/launcher.py): they are put into the command, where
+all see them, and Kubernetes replaces `$(RANK)` and `$(MASTER_ADDR)` in it by what the operator sets. A launcher that
+starts the processes of other machines by itself, over ssh or a host file, cannot be told, and is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+
+from paddock.launches.launch import Launch
+from paddock.launches.launchers import (
+    ACCELERATE,
+    COMPOSER,
+    DEEPSPEED,
+    FABRIC,
+    HOROVODRUN,
+    MPIRUN,
+    SRUN,
+    Launcher,
+    Means,
+)
+from paddock.launches.programs import Kind
+from paddock.script.escapes import Variable
+from paddock.script.request import ScriptRequest
+from paddock.words.phrases import Phrase, phrase
+
+_RANK, _ADDRESS, _PORT = Variable("RANK"), Variable("MASTER_ADDR"), Variable("MASTER_PORT")
+Value = Callable[[ScriptRequest], str | Variable]
+_OPTIONS: Mapping[str, tuple[tuple[str, Value], ...]] = {
+    ACCELERATE.name: (
+        ("num_machines", lambda request: str(request.workers)),
+        ("machine_rank", lambda request: _RANK),
+        ("main_process_ip", lambda request: _ADDRESS),
+        ("main_process_port", lambda request: _PORT),
+        ("num_processes", lambda request: str(request.workers * max(request.gpus, 1))),
+    ),
+    FABRIC.name: (
+        ("num_nodes", lambda request: str(request.workers)),
+        ("node_rank", lambda request: _RANK),
+        ("main_address", lambda request: _ADDRESS),
+        ("main_port", lambda request: _PORT),
+    ),
+    COMPOSER.name: (
+        ("nproc", lambda request: str(max(request.gpus, 1))),
+        ("world_size", lambda request: str(request.workers * _count(request, Means.PROCESSES))),
+        ("node_rank", lambda request: _RANK),
+        ("master_addr", lambda request: _ADDRESS),
+        ("master_port", lambda request: _PORT),
+    ),
+}
+"""Launcher -> its options for one of several machines, by the names of its table."""
+_BY_ITSELF = (DEEPSPEED, HOROVODRUN, MPIRUN, SRUN)
+_APART = (Means.NODE_RANK, Means.MASTER_ADDRESS, Means.HOSTS)
+"""What differs between workers, or says where they meet: of a typed command all workers have the same."""
+
+
+def _count(request: ScriptRequest, means: Means) -> int:
+    """The processes of a worker, as typed; else one for each GPU."""
+    typed = request.launch.text(means) or ""
+    return int(typed) if typed.isdecimal() else max(request.gpus, 1)
+
+
+def is_told(launcher: Launcher | None) -> bool:
+    """Whether it is told of the other workers by options."""
+    return launcher is not None and launcher.name in _OPTIONS
+
+
+def add_options(request: ScriptRequest) -> list[str | Variable]:
+    """The command with the options that its launcher needs and that were not typed, before those that were."""
+    launch = request.launch
+    assert launch.launcher is not None
+    added: list[str | Variable] = []
+    for name, value in _OPTIONS[launch.launcher.name]:
+        if launch.named(name) is None and not _is_of_a_file(launch, name):
+            added += [f"--{name}", value(request)]
+    if launch.launcher is ACCELERATE and not request.gpus and launch.named("cpu") is None:
+        added.append("--cpu")  # without it, accelerate makes no group of processes that have no GPU
+    wrappers = [word.typed for wrapper in launch.wrappers for word in wrapper.words]
+    place = len(launch.before)
+    words = [word.typed for word in launch.words]
+    return [*wrappers, *words[:place], *added, *words[place:]]
+
+
+def _is_of_a_file(launch: Launch, name: str) -> bool:
+    """A configuration of accelerate says how many processes there are."""
+    return name == "num_processes" and bool(launch.named("config_file") or launch.named("config-file"))
+
+
+def explain_inside(request: ScriptRequest, launches: Iterable[Launch]) -> Iterator[Phrase]:
+    """What several workers of a shell script are to be told there, as nobody changes a script. `launches`: what it
+    starts. Composer's options have variables, which the operator sets."""
+    for launch in launches if request.workers > 1 and request.launch.launcher is None else ():
+        launcher = launch.launcher
+        if launcher in _BY_ITSELF:
+            yield phrase("warning: {said}", said=_explain_by_itself(launch, launcher, request.workers))
+        elif launcher in (ACCELERATE, FABRIC) and not launch.is_open and launch.find(Means.NODE_RANK) is None:
+            options = [
+                f"--{name} {f'${value.name}' if isinstance(value, Variable) else value}"
+                for name, find in _OPTIONS[launcher.name]
+                if launch.named(name) is None and (value := find(request))
+            ]
+            yield phrase(
+                "warning: {launcher} in the script is told of the other workers by its options alone, and each trains "
+                "by itself without them: `{options}`",
+                launcher=launcher.name, options=" ".join(options),
+            )  # fmt: skip
+
+
+def explain_refused(request: ScriptRequest) -> Iterator[Phrase]:
+    """Why several workers of a typed launcher would not train together."""
+    launch, launcher = request.launch, request.launch.launcher
+    if launcher is None or request.workers == 1:
+        return
+    if launcher in _BY_ITSELF:
+        yield _explain_by_itself(launch, launcher, request.workers)
+    if not is_told(launcher):
+        return
+    nodes = launch.text(Means.NODES)
+    if nodes and nodes != str(request.workers):
+        yield phrase(
+            "{launcher}'s {option} {nodes} is another number than that of the workers, {count}: leave it out, or "
+            "--workers {nodes}",
+            launcher=launcher.name, option=_typed(launch, Means.NODES), nodes=nodes, count=request.workers,
+        )  # fmt: skip
+    for means in _APART:
+        if launch.find(means) is not None:
+            yield phrase(
+                "{launcher}'s {option} would keep the {count} workers apart: leave it out, as each worker is told "
+                "where the others are",
+                launcher=launcher.name, option=_typed(launch, means), count=request.workers,
+            )  # fmt: skip
+    processes = launch.text(Means.ALL_PROCESSES) or ""
+    if processes.isdecimal() and (int(processes) % request.workers or not int(processes)):
+        yield phrase(
+            "{launcher}'s {option} {processes} counts the processes of all {count} workers: a multiple of {count} is "
+            "wanted",
+            launcher=launcher.name, option=_typed(launch, Means.ALL_PROCESSES), processes=processes,
+            count=request.workers,
+        )  # fmt: skip
+
+
+def _typed(launch: Launch, means: Means) -> str:
+    option = launch.find(means)
+    return option.words[0].typed.partition("=")[0] if option is not None else ""
+
+
+def _explain_by_itself(launch: Launch, launcher: Launcher, workers: int) -> Phrase:
+    program = launch.program
+    module = program.kind is Kind.MODULE
+    return phrase(
+        "{launcher} starts the processes of all machines by itself, by ssh, a host file or Slurm, which pods do not "
+        "have: each of the {count} workers would train alone. Leave it out, as each worker is one process and is told "
+        "of the others: `{command}`",
+        launcher=launcher.name, count=workers, command=f"python {'-m ' if module else ''}{program.word.typed}",
+    )  # fmt: skip
