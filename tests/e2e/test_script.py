@@ -153,6 +153,21 @@ def test_the_file_that_init_writes_runs_and_takes_arguments(shared: Cluster, wor
     assert ended.code == 0 and words_of(ended)[0] == ["1", "a b"], str(ended)
 
 
+def test_programs_are_those_of_the_shell_that_typed_not_of_the_one_that_started_the_cluster(
+    shared: Cluster, work: Path
+) -> None:
+    assert shared.paddock("status").code == 0
+    program = work / "venv/bin/python3"
+    program.parent.mkdir(parents=True)
+    program.write_text("#!/bin/sh\necho of the venv: $*\n")
+    program.chmod(0o755)
+    typed = {**shared.environment, "PATH": f"{program.parent}:{shared.environment['PATH']}"}
+    words = ("run", "--workdir", str(work), "--", "python3", "-c", "print(1)")
+    for environment, printed in ((typed, "of the venv: -c print(1)\n"), (shared.environment, "1\n")):
+        ended = subprocess.run((*PADDOCK, *words), env=environment, capture_output=True, text=True)
+        assert (ended.returncode, ended.stdout) == (0, printed), ended.stderr
+
+
 @ONE_SANDBOX
 @pytest.mark.paddle
 def test_the_users_script_is_run_by_paddlepaddle_and_two_workers_sum(cluster: Cluster) -> None:

@@ -258,6 +258,8 @@ async def test_the_defaults_are_seeded_and_host_images_need_no_build(tmp_path: P
     async with Library(api, tmp_path, "http://127.0.0.1:9/") as library:
         assert await library.until(is_a(Ready), "busybox:1.36") == Ready({"PATH": "/usr/bin"})
         assert library.ask("") == Ready({"PATH": "/usr/bin"})
+        typed = {"metadata": {"annotations": {"paddock.dev/path": "/venv/bin:/usr/bin"}}}
+        assert library.ask("busybox:1.36", typed) == Ready({"PATH": "/venv/bin:/usr/bin"}), "of the shell that typed"
         status = await library.status(in_phase("Ready"), "host")
         assert status["message"] == "the programs of this machine; nothing to build"
 

@@ -27,6 +27,11 @@ def read_named(image: str, pod: Mapping[str, Any]) -> str:
     return annotations_of(pod).get(ANNOTATION, "") or ("" if image else "host")
 
 
+def read_path(pod: Mapping[str, Any]) -> str:
+    """PATH of the shell that submitted the pod's job; empty where it is not said."""
+    return annotations_of(pod).get(PATH_ANNOTATION, "")
+
+
 def read_used(pod: Mapping[str, Any], environments: Iterable[Mapping[str, Any]]) -> frozenset[str]:
     """The names of the Environments (objects of the API) that the containers of `pod` run in."""
     known, spec = tuple(map(read_definition, environments)), pod.get("spec") or {}
@@ -114,6 +119,8 @@ def explain_no_name(wanted: str, definitions: Iterable[Definition]) -> Phrase:
 
 ANNOTATION = "paddock.dev/environment"
 """On a pod: the name of the Environment to use, whatever the image."""
+PATH_ANNOTATION = "paddock.dev/path"
+"""On a pod: where programs are looked for, behind those of its Environment."""
 
 
 def _weight(pattern: str) -> int:

@@ -29,7 +29,13 @@ from paddock.environments.circumstances import BuildCircumstances, Circumstances
 from paddock.environments.definition import BUILD_REQUESTED, PROGRAMS, Definition, read_definition
 from paddock.environments.directories import Built
 from paddock.environments.failures import BuildFailed, Fault
-from paddock.environments.images import choose_definition, explain_no_environment, explain_no_name, read_named
+from paddock.environments.images import (
+    choose_definition,
+    explain_no_environment,
+    explain_no_name,
+    read_named,
+    read_path,
+)
 from paddock.environments.progress import Progress
 from paddock.environments.seeding import seed
 from paddock.environments.states import Building, Failed, State, Unbuilt, Usable, build_answer, build_status
@@ -129,7 +135,7 @@ class Environments:
             return Unavailable(str(explain_no_environment(image, definitions)))
         entry = self._entries[chosen.name]
         self._request_build(entry, _requester(pod))
-        return build_answer(chosen, entry.state, self._path, PROGRAMS)
+        return build_answer(chosen, entry.state, read_path(pod) or self._path, PROGRAMS)
 
     async def changed(self) -> None:
         """Returns when any result of `resolve` may have changed since the last return."""

@@ -66,6 +66,9 @@ requirements file on a laptop."""
 RANK_VARIABLES_ANNOTATION = "paddock.dev/rank-variables"
 """`"false"`: the one rank of a PyTorchJob gets none of RANK, WORLD_SIZE, MASTER_ADDR and the others, as in a shell
 (`jobs.frameworks.pytorch`). Of several ranks it does nothing."""
+PATH_ANNOTATION = "paddock.dev/path"
+"""On a laptop, written when the job is submitted: PATH of the shell that submitted it. The job's pods look for programs
+there, behind those of their environment (`environments.library`)."""
 REQUIREMENTS_DIGEST_ANNOTATION = "paddock.dev/requirements-digest"
 """On a laptop, written when the job is submitted: what the requirements files of its Environments said then, JSON:
 `{"requirements.txt": DIGEST, "--add": "six, tqdm"}`. `history.settings` reads it: the path of a file stays the same

@@ -10,11 +10,11 @@ import pytest
 
 from cli.views import RESOURCE, build_manifest
 from paddock.cli.cluster.errors import UserError
-from paddock.cli.submit.local_directories import Script, add_working_directories, plan_scripts, read_scripts
+from paddock.cli.submit.local_directories import Script, add_working_directories, plan_scripts, read_scripts, with_path
 from paddock.cli.submit.nearby import find_nearby
 from paddock.environments.defaults import build_defaults
 from paddock.jobs.apis.registry import KINDS
-from paddock.jobs.labels import WORKING_DIRECTORY_ANNOTATION
+from paddock.jobs.labels import PATH_ANNOTATION, WORKING_DIRECTORY_ANNOTATION
 from paddock.kube.calls import Listing
 from paddock.kube.meta import ENVIRONMENTS, Resource
 from paddock.preflight import Document
@@ -47,6 +47,16 @@ def read(image: str, **container: Any) -> list[Script]:
 )
 def test_the_image_has_the_script_or_not(image: str, container: Any, found: list[tuple[str, bool | None]]) -> None:
     assert [(script.path, script.brought) for script in read(image, **container)] == found
+
+
+def test_a_job_has_the_path_of_the_shell_that_submits_it_unless_it_names_one() -> None:
+    manifest = build_manifest(workers=1)
+    job = build_checked("job.yaml", Document(manifest), manifest, RESOURCE)
+    (changed,) = (with_path(job, "/venv/bin:/usr/bin"),)
+    assert changed.manifest["metadata"]["annotations"][PATH_ANNOTATION] == "/venv/bin:/usr/bin"
+    assert with_path(changed, "/other").manifest == changed.manifest
+    for path in ("", "/a:\udcff"):
+        assert with_path(job, path).manifest == manifest, "an empty one, and what is no text"
 
 
 BROUGHT, MISSING, UNKNOWN = (

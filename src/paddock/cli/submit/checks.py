@@ -7,6 +7,7 @@ the documents that are sent, as the next one judges them so. What is wrong with 
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
@@ -19,7 +20,7 @@ from paddock.cli.cluster.places import ClusterChoice
 from paddock.cli.output.language import readers_language
 from paddock.cli.submit.job_datasets import check_datasets, fetch_kept
 from paddock.cli.submit.lacking import plan_lacking
-from paddock.cli.submit.local_directories import explain_unfound, fetch_working_directories
+from paddock.cli.submit.local_directories import explain_unfound, fetch_working_directories, with_path
 from paddock.cli.submit.replacing import fetch_named
 from paddock.cli.submit.script.requests import fetch_foreign_secrets, find_needed
 from paddock.cli.submit.sent_directories import add_directory_maps
@@ -189,7 +190,7 @@ async def _find_directories(submission: Submission) -> list[Refusal]:
         directory = Path.cwd() if submission.workdir is None else Path(submission.workdir).resolve()
         is_named = submission.workdir is not None
         placed = await fetch_working_directories(submission.api, submission.checked, directory, named=is_named)
-        submission.checked = [each for each, _ in placed]
+        submission.checked = [with_path(each, os.environ.get("PATH", "")) for each, _ in placed]
         return [Refusal(each, why, explain_unfound(each, why)) for each, why in placed if why is not None]
     found: list[Refusal] = []
     sent: list[Checked] = []

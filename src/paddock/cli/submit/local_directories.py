@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from paddock.cli.cluster.errors import UserError
 from paddock.cli.submit.nearby import find_nearby
-from paddock.jobs.labels import WORKING_DIRECTORY_ANNOTATION
+from paddock.jobs.labels import PATH_ANNOTATION, WORKING_DIRECTORY_ANNOTATION
 from paddock.jobs.model import Job, Rank, Settings
 from paddock.jobs.objects.pods import build_pod, main_container
 from paddock.kube.meta import ENVIRONMENTS, Manifest, annotations_of
@@ -83,8 +83,21 @@ def _place(
     return (_start_in(each, directory) if refusal is None and (taken or named) else each), refusal
 
 
+def with_path(each: Checked, path: str) -> Checked:
+    """A job with PATH of the shell that submits it, unless it names one: the cluster was started by another shell. An
+    empty one, and one that is no text in UTF-8, is left out."""
+    is_text = path == path.encode(errors="replace").decode()
+    if not each.is_job or not path or not is_text or PATH_ANNOTATION in annotations_of(each.manifest):
+        return each
+    return _annotate(each, PATH_ANNOTATION, path)
+
+
 def _start_in(each: Checked, directory: Path) -> Checked:
-    annotations = {**annotations_of(each.manifest), WORKING_DIRECTORY_ANNOTATION: str(directory)}
+    return _annotate(each, WORKING_DIRECTORY_ANNOTATION, str(directory))
+
+
+def _annotate(each: Checked, name: str, value: str) -> Checked:
+    annotations = {**annotations_of(each.manifest), name: value}
     metadata = {**each.manifest["metadata"], "annotations": annotations}
     return each.with_manifest({**each.manifest, "metadata": metadata})
 

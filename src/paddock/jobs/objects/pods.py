@@ -26,6 +26,7 @@ from paddock.jobs.labels import (
     ENVIRONMENT_ANNOTATION,
     INDEX_LABEL,
     JOB_LABEL,
+    PATH_ANNOTATION,
     PORT_ANNOTATION,
     RENEWAL_LABEL,
     RESUME_ANNOTATION,
@@ -84,7 +85,7 @@ __all__ = [
 POD_GROUP_LABEL = "scheduling.x-k8s.io/pod-group"
 DEFAULT_CONTAINER_ANNOTATION = "kubectl.kubernetes.io/default-container"
 WORKING_DIRECTORY_VOLUME = "paddock-working-directory"
-_HANDED_ON = (ENVIRONMENT_ANNOTATION, WORKING_DIRECTORY_ANNOTATION, RESUME_ANNOTATION)
+_HANDED_ON = (ENVIRONMENT_ANNOTATION, PATH_ANNOTATION, WORKING_DIRECTORY_ANNOTATION, RESUME_ANNOTATION)
 """Annotations of a job that its pods carry too."""
 
 

@@ -21,6 +21,7 @@ from paddock.cli.submit.script.files import Machine, check_script
 from paddock.cli.submit.script.imports import find_hiding, read_contents
 from paddock.cli.submit.script.named_packages import read_named_modules
 from paddock.cli.submit.script.options import ScriptOptions
+from paddock.cli.submit.script.own_environments import explain_two, explain_unused, find_manager
 from paddock.cli.submit.script.variables import read_hidden, read_plain
 from paddock.environments.needed import Needed
 from paddock.jobs.labels import (
@@ -37,6 +38,7 @@ from paddock.launches.containers import find_script
 from paddock.launches.launch import Launch
 from paddock.launches.reading import find_main, read_typed
 from paddock.preflight import Document, check, explain_problem
+from paddock.script import plain_job
 from paddock.script.arguments import explain_no_place, with_arguments
 from paddock.script.contents import Contents
 from paddock.script.hiding import explain_hiding
@@ -83,6 +85,12 @@ def read_request(
     framework = find_framework(launch, contents, options, notify)
     for said in explain_hiding(program.script or program.name, contents.imports, find_hiding(program, directory)):
         notify(said)
+    manager = find_manager(contents.launches)
+    if manager and requirements:
+        notify(explain_two(manager))
+    elif local and not manager and requirements is None and options.image is None:
+        for said in explain_unused(words, framework, directory, environ):
+            notify(said)
     needed = Needed(requirements, framework, bool(options.servers)) if requirements else None
     request = ScriptRequest(
         words=tuple(words),
@@ -98,7 +106,7 @@ def read_request(
         end_wait=ceil(options.end_wait) if options.end_wait is not None else None,
         mounts=read_data({}, options.data),
         resume=options.resume,
-        image=options.image or "",
+        image=options.image or (plain_job.IMAGE if manager and not needed else ""),
         environment=needed.name if needed else "",
         directory=str(directory) if local and directory != Path("/") else "",
         variables=tuple(read_plain(options.env)),
