@@ -68,8 +68,8 @@ REFUSED = [
     ("fabric run --num-nodes=4 t.py", "--num-nodes 4 is another number"),
     ("composer --node_rank 0 t.py", "--node_rank would keep the 2 workers apart"),
     ("deepspeed --num_gpus 2 t.py", "each of the 2 workers would train alone. Leave it out"),
-    ("mpirun -np 2 python t.py", "`python t.py`"),
-    ("horovodrun -np 2 python -m pkg.t", "`python -m pkg.t`"),
+    ("mpirun -np 2 python t.py", "`paddock run --workers 2 -- python t.py`"),
+    ("horovodrun -np 2 python -m pkg.t", "`paddock run --workers 2 -- python -m pkg.t`"),
 ]
 
 

@@ -8,6 +8,7 @@ starts the processes of other machines by itself, over ssh or a host file, canno
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from paddock.launches.launch import Launch
@@ -149,10 +150,11 @@ def _typed(launch: Launch, means: Means) -> str:
 
 def _explain_by_itself(launch: Launch, launcher: Launcher, workers: int) -> Phrase:
     program = launch.program
-    module = program.kind is Kind.MODULE
+    words = ["python", *(["-m"] if program.kind is Kind.MODULE else []), program.word.typed or "train.py"]
+    typed = ["paddock", "run", "--workers", str(workers), "--", *words, *(each.typed for each in launch.arguments)]
     return phrase(
         "{launcher} starts the processes of all machines by itself, by ssh, a host file or Slurm, which pods do not "
         "have: each of the {count} workers would train alone. Leave it out, as each worker is one process and is told "
         "of the others: `{command}`",
-        launcher=launcher.name, count=workers, command=f"python {'-m ' if module else ''}{program.word.typed}",
+        launcher=launcher.name, count=workers, command=shlex.join(typed),
     )  # fmt: skip

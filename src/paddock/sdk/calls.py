@@ -126,7 +126,8 @@ def train(
 
     The function runs in other processes: its imports, and the functions that it calls, stand inside it, and its
     arguments are numbers, texts, and lists, tuples, sets and dictionaries of them. One that imports torch becomes a
-    PyTorchJob, any other a PaddleJob, unless `framework` ("paddle", "pytorch") says otherwise. What it returns is
+    PyTorchJob, of JAX a JAXJob, any other a PaddleJob, unless `framework` ("paddle", "pytorch", "jax", "none": no
+    framework is added) says otherwise. What it returns is
     dropped: it writes files to the directory that PADDOCK_OUTPUT_DIR names (`Result.outputs`). It starts in the
     current directory, or in `workdir`; on a Kubernetes in a directory of its own, with its script alone. All else as
     in `run`.

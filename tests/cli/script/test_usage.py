@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from pathlib import Path
 
 import pytest
@@ -435,6 +436,43 @@ def test_one_worker_has_no_rank_unless_its_program_needs_one(
         assert bare == (not needs and not options), "the manifest says it, and of several workers nothing"
     assert call("run", "--print", "--", "torchrun", script) == 0
     assert "rank-variables" not in capfd.readouterr().out, "torchrun reads what the operator sets"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["deepspeed", "--num_gpus", "2", "torches.py", "--lr", "0.1"],
+        ["mpirun", "-np", "2", "python", "torches.py", "a b"],
+    ],
+)
+def test_the_command_in_place_of_a_launcher_that_cannot_be_told_works(
+    command: list[str], work: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (work / "torches.py").write_text("import torch\n")
+    assert call("run", "--print", "--workers", "2", "--", *command) == 2
+    printed = capfd.readouterr().err
+    instead = shlex.split(printed.partition("`")[2].partition("`")[0])
+    assert instead[-1] == command[-1]
+    assert call(instead[1], "--print", *instead[2:]) == 0
+    assert yaml.safe_load(capfd.readouterr().out)["kind"] == "PyTorchJob"
+
+
+def test_the_command_that_trains_with_a_lock_works(
+    work: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (work / "uv.lock").touch()
+    (work / "bin").mkdir()
+    (work / "bin/uv").touch(mode=0o755)
+    monkeypatch.setenv("PATH", f"{work}/bin:{os.environ['PATH']}")
+    assert call("run", "--print", "--", "python", "train.py", "a b") == 0
+    instead = shlex.split(capfd.readouterr().err.partition("`")[2].partition("`")[0])
+    assert call(instead[1], "--print", *instead[2:]) == 0
+    printed = capfd.readouterr()
+    (container,) = yaml.safe_load(printed.out)["spec"]["worker"]["template"]["spec"]["containers"]
+    assert (container["image"], container["command"]) == ("python:3", ["uv", "run", "python", "train.py", "a b"])
+    assert printed.err == ""
+    assert call("run", "--print", "-r", "uv.lock", "--", "uv", "run", "train.py") == 0
+    assert "uv trains in an environment of its own" in capfd.readouterr().err
 
 
 def test_a_program_of_both_says_what_it_becomes(work: Path, capfd: pytest.CaptureFixture[str]) -> None:

@@ -64,6 +64,18 @@ YOURS: Mapping[str, Row] = {
     "paddock.dev/requirements": Row(
         "jobs", (), "On a laptop: the requirements file of the job's environment, relative to the manifest."
     ),
+    "paddock.dev/framework": Row(
+        "jobs",
+        ("none",),
+        "The program trains with no framework, so none is added to the packages of its requirements file on a laptop."
+        " `paddock run` writes it where nothing names one.",
+    ),
+    "paddock.dev/rank-variables": Row(
+        "jobs",
+        ("false",),
+        "The one pod of a PyTorchJob has none of `RANK`, `WORLD_SIZE`, `MASTER_ADDR` and the others, as in a shell."
+        " `paddock run` writes it for a program that asks for them, or joins no group.",
+    ),
     "paddock.dev/working-directory": Row(
         "jobs", (), "On a laptop: the absolute path of the directory in which the programs start."
     ),
@@ -103,6 +115,12 @@ OURS: Mapping[str, Row] = {
         "jobs",
         (),
         "Why the operator does nothing for this job: the API server drops its status. The text says what to install.",
+    ),
+    "paddock.dev/path": Row(
+        "jobs",
+        (),
+        "On a laptop: `PATH` of the shell that submitted the job, where its pods look for programs, behind those of"
+        " their environment.",
     ),
     "paddock.dev/requirements-digest": Row(
         "jobs", (), "What the requirements files of the job said when it was submitted, JSON."

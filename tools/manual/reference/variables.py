@@ -83,6 +83,9 @@ TORCH: Mapping[str, str] = {
     "PET_MASTER_ADDR, PET_MASTER_PORT, PET_NODE_RANK, PET_NNODES, PET_NPROC_PER_NODE": (
         "The same for `torchrun`, as its options."
     ),
+    "GROUP_RANK, NODE_RANK": (
+        "Of several pods: the number of this one, as Lightning and Composer read it; not where the template sets them."
+    ),
     "PET_RDZV_ENDPOINT, PET_RDZV_BACKEND, PET_RDZV_ID, PET_RDZV_CONF": (
         "With an `elasticPolicy`: where and how the agents meet."
     ),

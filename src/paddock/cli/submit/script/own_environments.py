@@ -6,6 +6,7 @@ Any other environment is left alone, and that is said where the user may take it
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -47,7 +48,7 @@ def explain_unused(
         if (directory / file).is_file():
             yield phrase(
                 "the packages of {file} are not installed for it: `paddock run -- {command}` trains with them",
-                file=file, command=f"{command} {' '.join(words)}",
+                file=file, command=f"{command} {shlex.join(words)}",
             )  # fmt: skip
             return
 
