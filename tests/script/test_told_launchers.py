@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
+from paddock.jobs.apis.kubeflow_pytorch import KUBEFLOW_PYTORCH
+from paddock.jobs.apis.registry import KINDS
+from paddock.jobs.frameworks import pytorch
+from paddock.jobs.model import Rank
 from paddock.kube.downward import expand
 from paddock.launches.reading import read_script
 from paddock.script.kinds import find_kind
+from paddock.script.libraries import READS, SET_FOR_SEVERAL
 from paddock.script.manifest import build_command, build_manifest
 from paddock.script.request import ScriptRequest
-from paddock.script.told_launchers import explain_inside
+from paddock.script.told_launchers import explain_inside, explain_unset
 from paddock.words.phrases import render
 
 RANK = {"RANK": "1", "MASTER_ADDR": "train-master-0", "MASTER_PORT": "23456"}
@@ -80,6 +87,29 @@ def test_what_would_train_alone_is_refused_with_what_to_do(typed: str, said: str
     assert said in " ".join(map(render, find_kind(request).explain_refused(request)))
     alone = build(typed, workers=1, framework=framework)
     assert list(find_kind(alone).explain_refused(alone)) == []
+
+
+def test_several_workers_have_all_names_that_the_libraries_of_torch_read() -> None:
+    """The table of libraries, against what the manifest and the operator set."""
+    manifest = build_manifest(build("python t.py", workers=2))
+    job = KINDS[KUBEFLOW_PYTORCH.resource].read_job(manifest)
+    (container,) = manifest["spec"]["pytorchReplicaSpecs"]["Worker"]["template"]["spec"]["containers"]
+    found = {each["name"] for each in (*container["env"], *pytorch.build_environment(job, Rank("worker", 0), None))}
+    assert found >= SET_FOR_SEVERAL
+    read = {module for module, each in READS.items() if SET_FOR_SEVERAL.issuperset(each.names)}
+    assert READS.keys() - read == {"horovod", "tensorflow"}
+
+
+@pytest.mark.parametrize(
+    ("imports", "said"),
+    [({"torch", "lightning"}, []), ({"torch", "horovod"}, ["HOROVOD_RANK"]), ({"tensorflow"}, ["TF_CONFIG"])],
+)
+def test_a_library_whose_names_nobody_sets_is_said(imports: set[str], said: list[str]) -> None:
+    request = ScriptRequest(["python", "t.py"], workers=2, imports=frozenset(imports))
+    found = [render(each) for each in explain_unset(request)]
+    assert len(found) == len(said) and all(want in text for want, text in zip(said, found, strict=True))
+    assert list(explain_unset(replace(request, workers=1))) == []
+    assert list(explain_unset(replace(request, variables=[("TF_CONFIG", "{}"), ("HOROVOD_RANK", "0")]))) == []
 
 
 INSIDE = [

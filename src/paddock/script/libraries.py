@@ -77,6 +77,51 @@ OF_NONE = _names(
 )
 """Modules that need none of the frameworks; some (datasets, einops, wandb) work with any."""
 
+
+@dataclass(frozen=True, slots=True)
+class Reads:
+    """The variables by which a library finds the other ranks of a program that no launcher of its own starts."""
+
+    rank: tuple[str, ...] = ()
+    """Its own number among all processes; empty where it is counted from the others."""
+    node: tuple[str, ...] = ()
+    """The number of its machine, or pod."""
+    local: tuple[str, ...] = ()
+    """Its number, and how many there are, on its machine."""
+    world: tuple[str, ...] = ()
+    """How many processes there are."""
+    place: tuple[str, ...] = ("MASTER_ADDR", "MASTER_PORT")
+    """Where they meet."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return (*self.rank, *self.node, *self.local, *self.world, *self.place)
+
+
+_TORCH = Reads(("RANK",), world=("WORLD_SIZE",))
+_LIGHTNING = Reads(node=("NODE_RANK", "GROUP_RANK"), local=("LOCAL_RANK",))
+_ACCELERATE = Reads(("RANK",), local=("LOCAL_RANK",), world=("WORLD_SIZE",))
+READS: Mapping[str, Reads] = {
+    "torch": _TORCH,
+    "lightning": _LIGHTNING,
+    "lightning_fabric": _LIGHTNING,
+    "pytorch_lightning": _LIGHTNING,
+    "accelerate": _ACCELERATE,
+    "transformers": _ACCELERATE,
+    "deepspeed": _ACCELERATE,
+    "composer": Reads(("RANK",), ("NODE_RANK",), ("LOCAL_RANK", "LOCAL_WORLD_SIZE"), ("WORLD_SIZE",)),
+    "horovod": Reads(("HOROVOD_RANK",), local=("HOROVOD_LOCAL_RANK",), world=("HOROVOD_SIZE",), place=()),
+    "tensorflow": Reads(place=("TF_CONFIG",)),
+}
+"""Module -> what it reads. Sources, read on 2026-11-27: lightning_fabric 2.6, plugins/environments/lightning.py (num_nodes
+and devices of its Trainer say how many there are); accelerate 1.15, state.py; transformers 5.24, training_args.py;
+deepspeed 0.19, comm/comm.py; composer 0.32, utils/dist.py; of torch, Horovod and TensorFlow their documents.
+`jax.distributed.initialize` reads none and is handed what it needs (`script.jax_job`)."""
+SET_FOR_SEVERAL = frozenset(
+    ["RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT", "GROUP_RANK", "NODE_RANK", "LOCAL_RANK", "LOCAL_WORLD_SIZE"]
+)
+"""What each of several workers of a PyTorchJob of a typed command has."""
+
 ON_ACCELERATE = _names("accelerate axolotl diffusers llamafactory peft sentence_transformers transformers trl unsloth")
 """Libraries whose training finds the other ranks by accelerate."""
 

@@ -25,8 +25,9 @@ from paddock.launches.launchers import (
 )
 from paddock.launches.programs import Kind
 from paddock.script.escapes import Variable
+from paddock.script.libraries import READS, SET_FOR_SEVERAL
 from paddock.script.request import ScriptRequest
-from paddock.words.phrases import Phrase, phrase
+from paddock.words.phrases import Names, Phrase, phrase
 
 _RANK, _ADDRESS, _PORT = Variable("RANK"), Variable("MASTER_ADDR"), Variable("MASTER_PORT")
 Value = Callable[[ScriptRequest], str | Variable]
@@ -107,6 +108,18 @@ def explain_inside(request: ScriptRequest, launches: Iterable[Launch]) -> Iterat
                 "warning: {launcher} in the script is told of the other workers by its options alone, and each trains "
                 "by itself without them: `{options}`",
                 launcher=launcher.name, options=" ".join(options),
+            )  # fmt: skip
+
+
+def explain_unset(request: ScriptRequest) -> Iterator[Phrase]:
+    """The libraries that find the other workers by variables which only their own launcher, or nobody here, sets."""
+    for module in sorted(request.imports & READS.keys()) if request.workers > 1 else ():
+        names = tuple(each for each in READS[module].names if each not in SET_FOR_SEVERAL)
+        if names and not any(name in names for name, _ in (*request.variables, *request.secrets)):
+            yield phrase(
+                "warning: {module} finds the other workers by {names}, which nobody sets here: where the program "
+                "relies on it, each of the {count} workers trains alone",
+                module=module, names=Names(names), count=request.workers,
             )  # fmt: skip
 
 

@@ -47,7 +47,7 @@ from paddock.script.manifest import build_command, build_manifest, find_name
 from paddock.script.names import build_secret_name
 from paddock.script.pytorch_job import needs_variables
 from paddock.script.request import ScriptRequest
-from paddock.script.told_launchers import explain_inside
+from paddock.script.told_launchers import explain_inside, explain_unset
 from paddock.script.variables import build_secret, build_variables, with_variables
 from paddock.submission.documents import Checked, build_checked, find_resource
 from paddock.words.phrases import Phrase, phrase
@@ -114,7 +114,10 @@ def read_request(
     )
     if problems := list(find_kind(request).explain_refused(request)):
         raise UserError(*problems)
-    for said in (*find_kind(request).explain_workers(request), *explain_inside(request, contents.launches)):
+    for said in (
+        *find_kind(request).explain_workers(request), *explain_unset(request),
+        *explain_inside(request, contents.launches),
+    ):  # fmt: skip
         notify(said)
     return request
 
