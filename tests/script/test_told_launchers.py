@@ -76,6 +76,8 @@ REFUSED = [
     ("composer --node_rank 0 t.py", "--node_rank would keep the 2 workers apart"),
     ("deepspeed --num_gpus 2 t.py", "each of the 2 workers would train alone. Leave it out"),
     ("mpirun -np 2 python t.py", "`paddock run --workers 2 -- python t.py`"),
+    ("mpirun -np 2 ./train --lr 1", "`paddock run --workers 2 -- ./train --lr 1`"),
+    ("srun -n 2 bash run.sh", "`paddock run --workers 2 -- bash run.sh`"),
     ("horovodrun -np 2 python -m pkg.t", "`paddock run --workers 2 -- python -m pkg.t`"),
 ]
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Set
 from dataclasses import dataclass
 
 
@@ -113,9 +113,10 @@ READS: Mapping[str, Reads] = {
     "horovod": Reads(("HOROVOD_RANK",), local=("HOROVOD_LOCAL_RANK",), world=("HOROVOD_SIZE",), place=()),
     "tensorflow": Reads(place=("TF_CONFIG",)),
 }
-"""Module -> what it reads. Sources, read on 2026-11-27: lightning_fabric 2.6, plugins/environments/lightning.py (num_nodes
-and devices of its Trainer say how many there are); accelerate 1.15, state.py; transformers 5.24, training_args.py;
-deepspeed 0.19, comm/comm.py; composer 0.32, utils/dist.py; of torch, Horovod and TensorFlow their documents.
+"""Module -> what it reads. Sources, read on 2026-11-27: lightning_fabric 2.6, plugins/environments/lightning.py (the
+num_nodes and devices of its Trainer say how many there are); accelerate 1.15, state.py; transformers 5.24,
+training_args.py; deepspeed 0.19, comm/comm.py; composer 0.32, utils/dist.py; of torch, Horovod and TensorFlow their
+documents.
 `jax.distributed.initialize` reads none and is handed what it needs (`script.jax_job`)."""
 SET_FOR_SEVERAL = frozenset(
     ["RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT", "GROUP_RANK", "NODE_RANK", "LOCAL_RANK", "LOCAL_WORLD_SIZE"]
@@ -165,11 +166,11 @@ def find_module(package: str) -> str:
     return _MODULE_OF.get(package) or package.replace("-", "_")
 
 
-def is_known(module: str, requirements: Collection[str]) -> bool:
-    """Whether it is known of a module that is no file of the user's what it stands for. `requirements`: the modules of
-    the packages that the user names, which bring no framework that they do not name."""
-    listed = any(module in (each.own | each.built_on) for each in MODULES.values())
-    return module in _STANDARD or module in OF_NONE or listed or _plain(module) in map(_plain, requirements)
+def is_known(module: str, requirements: Set[str]) -> bool:
+    """Whether it is known of a module that is no file of the user's what it stands for. `requirements`: in the form of
+    `write_plain`, the modules of the packages that the user names, which bring no framework that they do not name."""
+    listed = any(module in each.own or module in each.built_on for each in MODULES.values())
+    return module in _STANDARD or module in OF_NONE or listed or write_plain(module) in requirements
 
 
 def find_frameworks(modules: Collection[str]) -> tuple[str, ...]:
@@ -181,5 +182,6 @@ def find_frameworks(modules: Collection[str]) -> tuple[str, ...]:
     return tuple(name for name, each in MODULES.items() if not each.built_on.isdisjoint(modules))
 
 
-def _plain(name: str) -> str:
+def write_plain(name: str) -> str:
+    """The form in which a package and its module are often the same: `My-Trees` and `my_trees` -> `mytrees`."""
     return re.sub(r"[-_.]+", "", name).lower()

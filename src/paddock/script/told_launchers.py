@@ -163,8 +163,10 @@ def _typed(launch: Launch, means: Means) -> str:
 
 def _explain_by_itself(launch: Launch, launcher: Launcher, workers: int) -> Phrase:
     program = launch.program
-    words = ["python", *(["-m"] if program.kind is Kind.MODULE else []), program.word.typed or "train.py"]
-    typed = ["paddock", "run", "--workers", str(workers), "--", *words, *(each.typed for each in launch.arguments)]
+    starter = program.shell_name or ("" if program.kind is Kind.PROGRAM else "python")
+    words = [starter, "-m" if program.kind is Kind.MODULE else "", program.word.typed or "train.py"]
+    typed = ["paddock", "run", "--workers", str(workers), "--", *filter(None, words)]
+    typed += [each.typed for each in launch.arguments]
     return phrase(
         "{launcher} starts the processes of all machines by itself, by ssh, a host file or Slurm, which pods do not "
         "have: each of the {count} workers would train alone. Leave it out, as each worker is one process and is told "

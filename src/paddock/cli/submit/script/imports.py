@@ -13,7 +13,7 @@ from paddock.launches.reading import read_typed
 from paddock.script.contents import Contents
 from paddock.script.hiding import NAMES
 from paddock.script.joining import Steps, judge
-from paddock.script.libraries import BRING_NOTHING, COMMANDS, is_known
+from paddock.script.libraries import BRING_NOTHING, COMMANDS, is_known, write_plain
 from paddock.script.source import LARGEST, Source, read_source
 
 MOST_FILES = 100
@@ -38,7 +38,7 @@ class _Look:
     """What the programs of a command have told so far."""
 
     def __init__(self, requirements: Set[str]) -> None:
-        self._requirements = requirements
+        self._requirements = frozenset(map(write_plain, requirements))
         self.names: set[str] = set()
         self.unread: list[str] = []
         self.steps: list[Steps] = []
