@@ -25,7 +25,7 @@ _ABOUT_RANKS = re.compile(
     r"rank|world|ddp|fsdp|dist(?!ance|ill)|parallel|multi|gpus|n_?gpu|nproc|launch|elastic|slurm|nodes|nnode",
     re.IGNORECASE,
 )
-_NOT_ABOUT = frozenset({"is_available", "is_initialized", "is_nccl_available", "is_gloo_available", "is_mpi_available"})
+"""Words of a condition that decides by ranks; `is_initialized` and `is_available` are none."""
 _TOP = ""
 _JOIN = "<join>"
 """Stands for a call of `JOINS`, and for a read of RANK that fails without it."""
@@ -192,7 +192,7 @@ class _Reader:
             word = _text(node)
             if isinstance(node, ast.Attribute) or (isinstance(node, ast.Name) and id(node) not in bases):
                 word = _last(node) if id(node) not in bases else ""
-            if word and word not in _NOT_ABOUT and (word in self._from_asking or _ABOUT_RANKS.search(word)):
+            if word and (word in self._from_asking or _ABOUT_RANKS.search(word)):
                 return True
         return False
 
