@@ -106,7 +106,7 @@ class Answering:
     def __init__(self, answer: answers.Answer) -> None:
         self._answer = answer
 
-    def resolve(self, image: str, pod: object) -> answers.Answer:
+    def resolve(self, container: object, pod: object) -> answers.Answer:
         return self._answer
 
     async def changed(self) -> None:
@@ -117,9 +117,11 @@ class Answering:
     ("answer", "said"),
     [
         (answers.Ready({"A": "b"}, ("run",), None), images.Image("busybox", {"A": "b"}, ("run",), None)),
-        (answers.Preparing("building"), images.Preparing("building")),
+        (answers.Ready(notice="the default"), images.Image("busybox", notice="the default")),
+        (answers.Preparing("building", "the default"), images.Preparing("building", notice="the default")),
         (answers.Unavailable("no"), images.Unavailable("no")),
+        (answers.Unavailable("no", "Failed", "the default"), images.Unavailable("no", "Failed", "the default")),
     ],
 )
 def test_the_kubelet_gets_the_answer_of_the_environments(answer: answers.Answer, said: object) -> None:
-    assert EnvironmentImages(Answering(answer)).resolve("busybox", {}) == said  # type: ignore[arg-type]
+    assert EnvironmentImages(Answering(answer)).resolve({"image": "busybox"}, {}) == said  # type: ignore[arg-type]

@@ -411,7 +411,9 @@ def test_why_not_makes_the_checks_of_run(cluster: Cluster, tmp_path: Path) -> No
     (tmp_path / "train.py").write_text("")
     assert call(cluster, "explain", "--why-not", nowhere, directory=tmp_path).code == 0
     job = build_light_job("strange", "true")
-    job["spec"]["worker"]["template"]["spec"]["containers"][0]["image"] = "team.example/strange:v1"
+    container = job["spec"]["worker"]["template"]["spec"]["containers"][0]
+    container["image"] = "team.example/strange:v1"
+    del container["command"]  # what the image starts is not known
     step = "next: paddock env create NAME -r requirements.txt --image 'team.example/strange:v1'\n"
     waits = cluster.paddock("explain", "--why-not", cluster.write(job))
     assert waits.code == 1 and waits.out.endswith(step), str(waits)
@@ -425,7 +427,8 @@ def test_at_a_terminal_run_waits_for_an_environment_and_goes_on_when_there_is_on
     cluster: Cluster, tmp_path: Path
 ) -> None:
     job = build_light_job("patient", "echo it runs")
-    job["spec"]["worker"]["template"]["spec"]["containers"][0]["image"] = "team.example/patient:v1"
+    first = {"name": "first", "image": "team.example/patient:v1", "command": ["true"]}
+    job["spec"]["worker"]["template"]["spec"]["initContainers"] = [first]
     (tmp_path / "tiny-1.0-py3-none-any.whl").write_bytes(make_wheel("tiny", "1.0")[1])
     (tmp_path / "requirements.txt").write_text(f"tiny @ file://{tmp_path}/tiny-1.0-py3-none-any.whl\n")
     shown, terminal = os.openpty()
@@ -445,6 +448,89 @@ def test_at_a_terminal_run_waits_for_an_environment_and_goes_on_when_there_is_on
         run.kill()
         os.close(shown)
         cluster.paddock("env", "rm", "patience")
+
+
+STRANGE = "team.example/strange:v1"
+NOTICE = (
+    f"image {STRANGE} has no Environment here: its command runs in paddle, the default one of this PaddleJob; "
+    f"`paddock env create NAME -r requirements.txt --image '{STRANGE}'` makes another one"
+)
+
+
+def build_strange_job(name: str) -> dict[str, Any]:
+    job = build_light_job(name, "echo it runs", workers=2)
+    job["spec"]["worker"]["template"]["spec"]["containers"][0]["image"] = STRANGE
+    return job
+
+
+@pytest.fixture
+def light_default(cluster: Cluster) -> Iterator[Cluster]:
+    """The Environment `paddle` is the programs of this machine: nothing to download."""
+    path = "/apis/paddock.dev/v1alpha1/environments/paddle"
+    spec = cluster.read(path)["spec"]
+    cluster.patch(path, {"spec": {name: None for name in spec if name != "images"}})
+    yield cluster
+    cluster.patch(path, {"spec": spec})
+
+
+@pytest.mark.parametrize("door", ["run", "run at a terminal", "submit", "kubectl"])
+def test_a_command_whose_image_has_no_environment_runs_in_the_default_through_every_door(
+    light_default: Cluster, door: str
+) -> None:
+    cluster = light_default
+    path = cluster.write(build_strange_job("strange"))
+    if door == "kubectl":
+        need("kubectl")
+        assert cluster.kubectl("create", "-f", path).code == 0
+    elif door == "run at a terminal":
+        assert NOTICE in " ".join(run_at_a_terminal(cluster, path).split())
+    else:
+        ended = cluster.paddock(door, path)
+        assert ended.code == 0 and ended.said[0] == NOTICE, str(ended)
+        assert "runs sh -c 'echo it runs', environment paddle" in ended.err
+    until("the end", lambda: cluster.phase("strange") == "Completed", tell=lambda: json.dumps(cluster.job("strange")))
+    until("its event", lambda: "DefaultEnvironment" in cluster.paddock("describe", "strange").out)
+    described = cluster.paddock("describe", "strange")
+    assert f"\nImage:     {NOTICE}\n" in described.out, str(described)
+    told = [line for line in described.out.splitlines() if "Warning  DefaultEnvironment" in line]
+    assert len(told) == 1 and told[0].endswith(NOTICE), "one for the job, whatever the number of its pods"
+    assert cluster.paddock("logs", "strange", "--rank", "1").out == "it runs\n"
+
+
+def run_at_a_terminal(cluster: Cluster, path: str) -> str:
+    """What `run` prints on its standard error, which is a terminal."""
+    shown, terminal = os.openpty()
+    run = subprocess.Popen((*PADDOCK, "run", path), env=cluster.environment, stdout=subprocess.DEVNULL, stderr=terminal)
+    os.close(terminal)
+    said = b""
+    try:
+        while chunk := os.read(shown, 4096):
+            said += chunk
+    except OSError:  # the other side is closed
+        assert run.wait(60) == 0
+    finally:
+        run.kill()
+        os.close(shown)
+    return said.decode()
+
+
+def test_the_environment_that_the_notice_advises_is_taken_by_the_next_run(
+    light_default: Cluster, tmp_path: Path
+) -> None:
+    cluster = light_default
+    path = cluster.write(build_strange_job("narrowed"))
+    (tmp_path / "tiny-1.0-py3-none-any.whl").write_bytes(make_wheel("tiny", "1.0")[1])
+    (tmp_path / "requirements.txt").write_text(f"tiny @ file://{tmp_path}/tiny-1.0-py3-none-any.whl\n")
+    foretold = cluster.paddock("explain", "--why-not", path)
+    assert foretold.code == 0 and foretold.lines[1:] == [NOTICE], str(foretold)
+    (advised,) = find_advice(foretold.out)
+    run_advised(cluster, f"cd {tmp_path} && {advised.replace('NAME', 'narrow')}")
+    try:
+        ran = cluster.paddock("run", path)
+        assert ran.code == 0 and "environment narrow" in ran.err and "has no Environment" not in ran.err, str(ran)
+        assert "DefaultEnvironment" not in cluster.paddock("describe", "narrowed").out
+    finally:
+        cluster.paddock("env", "rm", "narrow")
 
 
 @pytest.mark.slow

@@ -1,5 +1,7 @@
 """Image names matched against patterns, and the sentences for names without a match."""
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -7,12 +9,17 @@ from hypothesis import strategies as st
 from paddock.environments.defaults import build_defaults
 from paddock.environments.definition import Definition, read_definition
 from paddock.environments.images import (
+    ANNOTATION,
+    Choice,
+    choose,
     choose_definition,
     complete_image,
     explain_no_environment,
     explain_no_name,
     match_image,
+    read_used,
 )
+from paddock.kube.environments import DEFAULT_ANNOTATION, write_default
 
 DEFAULTS = [read_definition(manifest) for manifest in build_defaults()]
 
@@ -78,6 +85,60 @@ def test_the_most_specific_pattern_wins_and_of_equals_the_first_by_name() -> Non
 def test_completing_a_name_is_idempotent_and_a_name_matches_itself(image: str) -> None:
     assert complete_image(complete_image(image)) == complete_image(image)
     assert match_image(image, complete_image(image))
+
+
+TRAINS = {"name": "paddle", "image": "team.example/strange:v1", "command": ["python", "train.py"]}
+
+
+@pytest.mark.parametrize(
+    ("container", "annotations", "environment"),
+    [
+        (TRAINS, {}, "paddle"),
+        ({**TRAINS, "image": "tensorflow/tensorflow:2.16.1"}, {}, "paddle"),
+        ({**TRAINS, "image": "pytorch/pytorch:2.9.0"}, {}, "pytorch"),
+        ({**TRAINS, "image": "busybox"}, {}, "host"),
+        ({**TRAINS, "command": []}, {}, None),
+        ({"name": "paddle", "image": TRAINS["image"], "args": ["train.py"]}, {}, None),
+        ({**TRAINS, "name": "sidecar"}, {}, None),
+        (TRAINS, {ANNOTATION: "paddle-resnet"}, "paddle-resnet"),
+        (TRAINS, {ANNOTATION: "absent"}, None),
+        (TRAINS, {DEFAULT_ANNOTATION: write_default("paddle", "absent")}, None),
+        (TRAINS, {DEFAULT_ANNOTATION: ""}, None),
+        (TRAINS, {DEFAULT_ANNOTATION: "paddle"}, None),
+        ({**TRAINS, "image": ""}, {}, "host"),
+    ],
+)
+def test_a_command_runs_in_the_default_of_its_container_where_nothing_else_decides(
+    container: dict[str, Any], annotations: dict[str, str], environment: str | None
+) -> None:
+    owner = {"apiVersion": "v1", "kind": "PaddleJob", "name": "j", "uid": "u", "controller": True}
+    defaults = {DEFAULT_ANNOTATION: write_default("paddle", "paddle"), **annotations}
+    pod = {"metadata": {"annotations": defaults, "ownerReferences": [owner]}, "spec": {"containers": [container]}}
+    choice = choose(container, pod, DEFAULTS)
+    assert (choice.definition and choice.definition.name) == environment
+    taken = environment == "paddle"
+    assert (choice.said is not None) == (taken or environment is None)
+    assert str(choice.said or "").endswith("makes another one") == taken
+    names = {each["metadata"]["name"] for each in build_defaults()} & read_used(pod, build_defaults())
+    assert names == ({environment} if environment else set())
+
+
+def test_the_notice_has_the_image_its_environment_and_what_makes_another() -> None:
+    owner = {"apiVersion": "v1", "kind": "PyTorchJob", "name": "j", "uid": "u", "controller": True}
+    annotations = {DEFAULT_ANNOTATION: write_default("paddle", "pytorch")}
+    image = "nvcr.io/nvidia/tritonserver:24.01"
+    choice = choose({**TRAINS, "image": image}, {"metadata": {"annotations": annotations, "ownerReferences": [owner]}},
+                    DEFAULTS)  # fmt: skip
+    assert str(choice.said) == (
+        f"image {image} has no Environment here: its command runs in pytorch, the default one of this PyTorchJob; "
+        f"`paddock env create NAME -r requirements.txt --image '{image}'` makes another one"
+    )
+
+
+def test_an_environment_that_matches_comes_before_the_default_from_the_next_start_on() -> None:
+    pod = {"metadata": {"annotations": {DEFAULT_ANNOTATION: write_default("paddle", "paddle")}}}
+    own = Definition("own", images=("team.example/*",))
+    assert choose(TRAINS, pod, [*DEFAULTS, own]) == Choice(own)
 
 
 def test_the_error_for_an_unknown_image_names_similar_patterns_and_both_remedies() -> None:

@@ -56,7 +56,7 @@ class Library:
         await asyncio.gather(self._task, return_exceptions=True)
 
     def ask(self, image: str = IMAGE, pod: Manifest | None = None) -> Answer:
-        return self.environments.resolve(image, pod or {})
+        return self.environments.resolve({"image": image}, pod or {})
 
     async def until(self, holds: Callable[[Answer], bool], image: str = IMAGE, pod: Manifest | None = None) -> Answer:
         """As the kubelet does: ask, wait for a change, ask again."""
@@ -278,12 +278,12 @@ async def test_the_kubelets_words_for_the_answers(tmp_path: Path, api: LocalApi,
     await api.create(ENVIRONMENTS, environment(command=["python3"]))
     async with Library(api, tmp_path, index.url) as library:
         images: node.Images = EnvironmentImages(library.environments)
-        assert isinstance(images.resolve(IMAGE, {}), node.Preparing)
+        assert isinstance(images.resolve({"image": IMAGE}, {}), node.Preparing)
         await library.until(is_a(Ready))
-        image = images.resolve(IMAGE, {})
+        image = images.resolve({"image": IMAGE}, {})
         assert isinstance(image, node.Image)
         assert (image.name, image.command, image.environment["FLAG"]) == (IMAGE, ("python3",), "1")
-        assert isinstance(images.resolve("nginx", {}), node.Unavailable)
+        assert isinstance(images.resolve({"image": "nginx"}, {}), node.Unavailable)
         await api.delete(ENVIRONMENTS, "", "tiny")
         async with asyncio.timeout(180):
             await images.changed()

@@ -15,9 +15,12 @@ from paddock.jobs.model import Exit, Job, PodPhase, Rank, Settings
 from paddock.jobs.names import config_map_name
 from paddock.jobs.objects import pods
 from paddock.jobs.objects.observed import NO_EXIT_CODE
+from paddock.kube.environments import DEFAULT_ANNOTATION
 from paddock.kube.meta import POD_GROUPS, VOLCANO_POD_GROUPS, Manifest, is_controlled_by
 
-LOCAL = Settings(pod_groups=POD_GROUPS, output_root="/home/ada/outputs", shared_network=True, substitutes=True)
+LOCAL = Settings(
+    pod_groups=POD_GROUPS, output_root="/home/ada/outputs", shared_network=True, substitutes=True, environments=True
+)
 CLUSTER = Settings()
 WORKER = Rank("worker", 1)
 ENVIRONMENT = "paddock.dev/environment"
@@ -35,6 +38,26 @@ def test_a_job_names_the_environment_of_its_pods_and_a_role_its_own(
     manifest["spec"]["worker"]["template"]["metadata"] = {"annotations": template}
     made = pods.build_pod(PADDLEPADDLE.read_job(manifest), WORKER, 0, None, LOCAL)
     assert made["metadata"]["annotations"].get(ENVIRONMENT) == pod
+
+
+@pytest.mark.parametrize(
+    ("sample", "rank", "default"),
+    [
+        ("resnet", WORKER, "paddle=paddle"),
+        ("wide_and_deep", WORKER, "paddle=paddle-ubuntu"),
+        ("wide_and_deep", Rank("ps", 0), "paddle=paddle-ubuntu"),
+        ("pytorch_mnist", Rank("master", 0), "pytorch=pytorch"),
+    ],
+)
+def test_on_a_laptop_the_container_that_trains_has_the_default_environment_of_its_framework(
+    sample: str, rank: Rank, default: str
+) -> None:
+    job = read_sample(sample)
+    own = {"annotations": {DEFAULT_ANNOTATION: "paddle=other"}}  # the operator's alone
+    job = replace(job, roles=tuple(replace(each, template={**each.template, "metadata": own}) for each in job.roles))
+    made, elsewhere = (pods.build_pod(job, rank, 0, None, each)["metadata"]["annotations"] for each in (LOCAL, CLUSTER))
+    assert made[DEFAULT_ANNOTATION] == default
+    assert DEFAULT_ANNOTATION not in elsewhere
 
 
 @pytest.mark.parametrize(("said", "made"), [(None, "FallbackToLogsOnError"), ("File", "File")])

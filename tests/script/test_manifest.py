@@ -13,6 +13,7 @@ from paddock.environments.defaults import build_defaults
 from paddock.environments.definition import read_definition
 from paddock.environments.images import choose_definition
 from paddock.jobs.apis.registry import KINDS
+from paddock.jobs.frameworks.registry import FRAMEWORKS
 from paddock.jobs.labels import (
     ENVIRONMENT_ANNOTATION,
     RESUME_ANNOTATION,
@@ -110,6 +111,22 @@ def test_parameter_servers_run_the_same_command_in_an_environment_that_has_them(
 def test_the_default_images_stand_for_environments_without_a_program_of_ours(image: str, name: str) -> None:
     found = choose_definition(image, map(read_definition, build_defaults()))
     assert found is not None and (found.name, found.program) == (name, "")
+
+
+@pytest.mark.parametrize(
+    ("request_", "image"),
+    [
+        (ScriptRequest(TRAIN, workers=2), COLLECTIVE_IMAGE),
+        (ScriptRequest(TRAIN, workers=2, servers=1), SERVERS_IMAGE),
+        (ScriptRequest(("python", "train.py"), framework="pytorch"), IMAGE),
+    ],
+)
+def test_a_manifest_with_an_image_of_no_environment_runs_where_a_typed_command_runs(
+    request_: ScriptRequest, image: str
+) -> None:
+    job = read(request_)
+    typed = choose_definition(image, map(read_definition, build_defaults()))
+    assert typed is not None and FRAMEWORKS[job.framework].find_default_environment(job) == typed.name
 
 
 def test_options_stand_where_they_belong() -> None:

@@ -11,8 +11,8 @@ from paddock.node.runtime.images import Image
 class HostPrograms:
     """An `Images` that resolves every image to this machine."""
 
-    def resolve(self, image: str, pod: Manifest) -> Image:
-        return Image(name=image)
+    def resolve(self, container: Manifest, pod: Manifest) -> Image:
+        return Image(name=str(container.get("image") or ""))
 
     async def changed(self) -> None:
         await asyncio.Event().wait()

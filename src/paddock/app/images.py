@@ -14,14 +14,14 @@ class EnvironmentImages:
     def __init__(self, environments: Environments) -> None:
         self._environments = environments
 
-    def resolve(self, image: str, pod: Manifest) -> Image | Preparing | Unavailable:
-        match self._environments.resolve(image, pod):
-            case answers.Ready(environment, command, files):
-                return Image(image, environment, command, files)
-            case answers.Preparing(message):
-                return Preparing(message)
-            case answers.Unavailable(message, reason):
-                return Unavailable(message, reason)
+    def resolve(self, container: Manifest, pod: Manifest) -> Image | Preparing | Unavailable:
+        match self._environments.resolve(container, pod):
+            case answers.Ready(environment, command, files, notice):
+                return Image(str(container.get("image") or ""), environment, command, files, notice)
+            case answers.Preparing(message, notice):
+                return Preparing(message, notice=notice)
+            case answers.Unavailable(message, reason, notice):
+                return Unavailable(message, reason, notice)
 
     async def changed(self) -> None:
         await self._environments.changed()

@@ -80,6 +80,7 @@ def build_settings(outputs: Path) -> Settings:
         output_root=str(outputs),
         shared_network=True,
         substitutes=True,
+        environments=True,
         datasets=True,
         elastic_wait=_ELASTIC_WAIT,
         elastic_settle=_ELASTIC_SETTLE,

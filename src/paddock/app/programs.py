@@ -5,15 +5,16 @@ The kubelet gets the same answer through `app.images`, once the pod exists.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from paddock.environments.definition import PROGRAMS, read_definition
-from paddock.environments.images import choose_for_pod, explain_no_environment, explain_no_name, read_named
+from paddock.environments.images import choose
 from paddock.jobs.model import Job, Rank, Settings
 from paddock.jobs.objects.pods import build_pod
 from paddock.kube.meta import Manifest
+from paddock.words.phrases import Phrase
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,30 +33,34 @@ class ImageContent:
         return self.files is not None and bool(script) and (self.files / script).is_file()
 
 
-def read_content(image: str, pod: Manifest, environments: Iterable[Manifest]) -> ImageContent | None:
+@dataclass(frozen=True, slots=True)
+class Explained:
+    """The kubelet's sentences about the images of a job."""
+
+    unknown: Mapping[str, str]
+    """For each image that no Environment stands for, and in whose place none is taken -> the first rank that has it."""
+    defaults: tuple[Phrase, ...]
+    """For each image in whose place the default Environment of the framework is taken."""
+
+
+def read_content(container: Manifest, pod: Manifest, environments: Iterable[Manifest]) -> ImageContent | None:
     """The content of a container's image; None if no object of `environments` (Environments) matches the image."""
-    chosen = choose_for_pod(image, pod, map(read_definition, environments))
+    chosen = choose(container, pod, map(read_definition, environments)).definition
     if chosen is None:
         return None
     return ImageContent(chosen.name, chosen.command, PROGRAMS / chosen.program if chosen.program else None)
 
 
-def explain_no_content(image: str, pod: Manifest, environments: Iterable[Manifest]) -> str:
-    """The kubelet's sentence for an image that matches no Environment; empty if one matches."""
-    known = [read_definition(each) for each in environments]
-    if choose_for_pod(image, pod, known) is not None:
-        return ""
-    named = read_named(image, pod)
-    return str(explain_no_name(named, known) if named else explain_no_environment(image, known))
-
-
-def explain_images(job: Job, environments: Sequence[Manifest]) -> dict[str, str]:
-    """The kubelet's sentence for each image of the job that matches no Environment -> the first rank that has it."""
-    found: dict[str, str] = {}
+def explain_images(job: Job, environments: Iterable[Manifest]) -> Explained:
+    """What the kubelet will say of the job's images, by one pod of each role. Pure."""
+    known, unknown, defaults = tuple(map(read_definition, environments)), dict[str, str](), dict[Phrase, None]()
     for role in job.roles:
         rank = Rank(role.name, 0)
-        pod = build_pod(job, rank, 0, None, Settings())
+        pod = build_pod(job, rank, 0, None, Settings(environments=True))
         for container in (*(pod["spec"].get("initContainers") or ()), *pod["spec"]["containers"]):
-            if message := explain_no_content(str(container.get("image") or ""), pod, environments):
-                found.setdefault(message, str(rank))
-    return found
+            choice = choose(container, pod, known)
+            if choice.said is not None and choice.definition is None:
+                unknown.setdefault(str(choice.said), str(rank))
+            elif choice.said is not None:
+                defaults[choice.said] = None
+    return Explained(unknown, tuple(defaults))

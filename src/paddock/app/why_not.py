@@ -44,7 +44,7 @@ def explain_placement(
 
 def plan_images(job: Job, environments: Sequence[Manifest], now: Moment) -> list[CauseRecord]:
     """The cause that the operator would record for each image that stands for no environment here. Pure."""
-    unknown = explain_images(job, environments)
+    unknown = explain_images(job, environments).unknown
     return [ImageUnavailable(rank, message).record(now) for message, rank in unknown.items()]
 
 

@@ -17,6 +17,7 @@ class Ready:
     environment: Mapping[str, str] = field(default_factory=dict)
     command: tuple[str, ...] = ()
     files: Path | None = None
+    notice: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +25,7 @@ class Preparing:
     """The environment is being built; `message` contains the progress."""
 
     message: str
+    notice: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +37,7 @@ class Unavailable:
     reason: str = "ErrImagePull"
     """The waiting container's: no Environment matches the image (`ErrImagePull`), or its build failed
     (`EnvironmentFailed`)."""
+    notice: str = ""
 
 
 Answer = Ready | Preparing | Unavailable

@@ -7,12 +7,15 @@ specific pattern wins: the one with the most characters that are not wildcards.
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any
 
 from paddock.environments.definition import Definition, read_definition
-from paddock.kube.meta import annotations_of
+from paddock.kube.environments import read_default
+from paddock.kube.meta import annotations_of, controller_of
 from paddock.kube.nearness import nearest, rank
 from paddock.words.phrases import Phrase, phrase
 
@@ -32,19 +35,36 @@ def read_path(pod: Mapping[str, Any]) -> str:
     return annotations_of(pod).get(PATH_ANNOTATION, "")
 
 
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What a container runs in."""
+
+    definition: Definition | None
+    """None: the container waits."""
+    said: Phrase | None = None
+    """Without a definition, why; with one, that the image stands for none and the default was taken."""
+
+
+def choose(container: Mapping[str, Any], pod: Mapping[str, Any], definitions: Iterable[Definition]) -> Choice:
+    """The Environment of a container of `pod`: the one that the pod names, else the one that the image stands for, else
+    the container's default (`kube.environments`), where there is one."""
+    known, image = {each.name: each for each in definitions}, str(container.get("image") or "")
+    if named := read_named(image, pod):
+        found = known.get(named)
+        return Choice(found, None if found else explain_no_name(named, known.values()))
+    if found := choose_definition(image, known.values()):
+        return Choice(found)
+    if found := known.get(read_default(pod, container)):
+        return Choice(found, explain_default(image, pod, found))
+    return Choice(None, explain_no_environment(image, known.values()))
+
+
 def read_used(pod: Mapping[str, Any], environments: Iterable[Mapping[str, Any]]) -> frozenset[str]:
     """The names of the Environments (objects of the API) that the containers of `pod` run in."""
     known, spec = tuple(map(read_definition, environments)), pod.get("spec") or {}
     containers = (*(spec.get("initContainers") or ()), *(spec.get("containers") or ()))
-    found = (choose_for_pod(str(each.get("image") or ""), pod, known) for each in containers)
+    found = (choose(each, pod, known).definition for each in containers)
     return frozenset(each.name for each in found if each is not None)
-
-
-def choose_for_pod(image: str, pod: Mapping[str, Any], definitions: Iterable[Definition]) -> Definition | None:
-    """The Environment of `image` in `pod`, or None."""
-    known = tuple(definitions)
-    named = read_named(image, pod)
-    return next((each for each in known if each.name == named), None) if named else choose_definition(image, known)
 
 
 def choose_definition(image: str, definitions: Iterable[Definition]) -> Definition | None:
@@ -100,6 +120,16 @@ def explain_no_environment(image: str, definitions: Iterable[Definition]) -> Phr
         'image "{image}" stands for no environment on this machine; {there}. Add an Environment whose spec.images '
         "match it (kubectl create -f), or name one in the pod's annotation paddock.dev/environment",
         image=image, there=there,
+    )  # fmt: skip
+
+
+def explain_default(image: str, pod: Mapping[str, Any], default: Definition) -> Phrase:
+    """The sentence for a container that runs in its default Environment."""
+    return phrase(
+        "image {image} has no Environment here: its command runs in {environment}, the default one of this {kind}; "
+        "`paddock env create NAME -r requirements.txt --image {quoted}` makes another one",
+        image=image, environment=default.name, kind=(controller_of(pod) or {}).get("kind") or "Pod",
+        quoted=f"'{image}'" if shlex.quote(image) == image else shlex.quote(image),
     )  # fmt: skip
 
 

@@ -17,7 +17,7 @@ import asyncio
 import logging
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -29,13 +29,7 @@ from paddock.environments.circumstances import BuildCircumstances, Circumstances
 from paddock.environments.definition import BUILD_REQUESTED, PROGRAMS, Definition, read_definition
 from paddock.environments.directories import Built
 from paddock.environments.failures import BuildFailed, Fault
-from paddock.environments.images import (
-    choose_definition,
-    explain_no_environment,
-    explain_no_name,
-    read_named,
-    read_path,
-)
+from paddock.environments.images import choose, read_path
 from paddock.environments.progress import Progress
 from paddock.environments.seeding import seed
 from paddock.environments.states import Building, Failed, State, Unbuilt, Usable, build_answer, build_status
@@ -122,20 +116,17 @@ class Environments:
                 task.cancel()
             await asyncio.gather(*self._tasks, return_exceptions=True)
 
-    def resolve(self, image: str, pod: Manifest) -> Answer:
-        """What `image` means for `pod` now. Starts a build if one is needed."""
+    def resolve(self, container: Manifest, pod: Manifest) -> Answer:
+        """What the image of a container of `pod` means now. Starts a build if one is needed."""
         if not self._informer.synced.is_set():
             return Preparing(str(phrase("the environments of this machine are being read")))
-        definitions = [entry.definition for entry in self._entries.values()]
-        named = read_named(image, pod)
-        if named and named not in self._entries:
-            return Unavailable(str(explain_no_name(named, definitions)))
-        chosen = self._entries[named].definition if named else choose_definition(image, definitions)
-        if chosen is None:
-            return Unavailable(str(explain_no_environment(image, definitions)))
-        entry = self._entries[chosen.name]
+        choice = choose(container, pod, (entry.definition for entry in self._entries.values()))
+        if choice.definition is None:
+            return Unavailable(str(choice.said))
+        entry = self._entries[choice.definition.name]
         self._request_build(entry, _requester(pod))
-        return build_answer(chosen, entry.state, read_path(pod) or self._path, PROGRAMS)
+        answer = build_answer(choice.definition, entry.state, read_path(pod) or self._path, PROGRAMS)
+        return replace(answer, notice=str(choice.said)) if choice.said else answer
 
     async def changed(self) -> None:
         """Returns when any result of `resolve` may have changed since the last return."""

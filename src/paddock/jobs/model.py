@@ -525,6 +525,7 @@ class Settings:
     """Seconds that a smaller gang runs before it asks for more room, and that it waits for the rest of that room."""
     autoscalers: Resource | None = None
     """The resource of HorizontalPodAutoscalers; None to make none (a laptop, or a cluster without it)."""
+    environments: bool = False  # images stand for Environments, so pods name their framework's default one (a laptop)
     datasets: bool = False  # Datasets are watched, and jobs wait for those that they name (`jobs.datasets`)
     own_accounts: frozenset[Key] = frozenset()  # accounts of Paddock, which no pod has (`kube.service_accounts`)
 

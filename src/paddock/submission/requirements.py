@@ -35,4 +35,4 @@ def record_requirements(each: Checked, environments: Sequence[Manifest]) -> Chec
 
 def _build_pods(job: Job) -> Iterator[Manifest]:
     """One of each role."""
-    return (build_pod(job, Rank(role.name, 0), 0, None, Settings()) for role in job.roles)
+    return (build_pod(job, Rank(role.name, 0), 0, None, Settings(environments=True)) for role in job.roles)

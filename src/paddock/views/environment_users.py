@@ -42,7 +42,8 @@ def read_plan(resource: Resource, manifest: Manifest) -> Plan:
     if KINDS[resource].read_status(manifest).phase.terminal:
         return Plan(user, uid, ())
     job = read_stored(resource, manifest).job
-    made = [build_pod(job, Rank(role.name, 0), 0, None, Settings()) for role in job.roles] if job else []
+    settings = Settings(environments=True)
+    made = [build_pod(job, Rank(role.name, 0), 0, None, settings) for role in job.roles] if job else []
     return Plan(user, uid, tuple(made))
 
 

@@ -108,10 +108,10 @@ async def test_the_longest_deadline_is_no_trouble(cluster: Cluster) -> None:
 class Broken(HostPrograms):
     """Has a bug, which shows with one image."""
 
-    def resolve(self, image: str, pod: Manifest) -> Image:
-        if image == "breaks":
+    def resolve(self, container: Manifest, pod: Manifest) -> Image:
+        if container.get("image") == "breaks":
             raise KeyError("no such thing")
-        return super().resolve(image, pod)
+        return super().resolve(container, pod)
 
 
 async def test_a_bug_of_ours_is_said_where_the_user_looks(tmp_path: Path) -> None:

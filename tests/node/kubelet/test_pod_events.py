@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from node.cluster import Cluster, container, pod, shell, waiting
-from paddock.kube.meta import CONFIG_MAPS, EVENTS, Manifest
+from node.cluster import Cluster, container, open_cluster, pod, shell, waiting
+from paddock.kube.environments import DEFAULT_CONDITION, read_notice
+from paddock.kube.meta import CONFIG_MAPS, EVENTS, Manifest, owner_reference
 from paddock.node.kubelet.pod_events import read_notes
+from paddock.node.runtime.images import Image, Preparing
+from paddock.node.runtime.sandbox import choose_sandbox
 from support.waiting import until
 
 RUNNING: Manifest = {"running": {"startedAt": "t"}}
@@ -49,6 +54,12 @@ def test_a_pod_that_was_ended_says_why() -> None:
     assert read_notes({"metadata": {}, "status": status}) == [("Lost", "the machine was stopped", "Warning")]
 
 
+def test_an_image_that_stands_for_no_environment_is_told_of_the_pod_and_of_its_controller() -> None:
+    condition = {"type": DEFAULT_CONDITION, "status": "True", "message": "it runs in paddle"}
+    made = {"metadata": {}, "status": {"conditions": [condition]}}
+    assert read_notes(made) == [("DefaultEnvironment", "it runs in paddle", "Warning")]
+
+
 async def events(cluster: Cluster) -> list[Manifest]:
     return (await cluster.api.list(EVENTS)).items
 
@@ -73,6 +84,46 @@ async def test_events_are_written_once_each(cluster: Cluster) -> None:
     failed = next(event for event in found if event["reason"] == "Failed")
     assert failed["involvedObject"]["name"] == "q"
     assert failed["message"].startswith('Error: exec: "no-such-program": executable file not found')
+
+
+class Defaults:
+    """Builds the image first, and says of it that it stands for no Environment."""
+
+    def __init__(self) -> None:
+        self._built, self._changed = False, asyncio.Event()
+
+    def resolve(self, container: Manifest, pod: Manifest) -> Image | Preparing:
+        name = str(container.get("image") or "")
+        return Image(name, notice=NOTICE) if self._built else Preparing("building", notice=NOTICE)
+
+    async def changed(self) -> None:
+        await self._changed.wait()
+        self._changed.clear()
+
+    def build(self) -> None:
+        self._built = True
+        self._changed.set()
+
+
+NOTICE = "image any has no Environment here: it runs in paddle"
+
+
+async def test_what_is_said_of_an_image_is_in_the_status_while_it_is_built_and_afterwards(tmp_path: Path) -> None:
+    images = Defaults()
+    async with open_cluster(tmp_path, choose_sandbox(), images) as cluster:
+        job = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "job", "namespace": "default"}}
+        job = await cluster.api.create(CONFIG_MAPS, job)
+        for name in ("p", "q"):
+            made = pod(shell("true"), name=name)
+            made["metadata"]["ownerReferences"] = [owner_reference(job)]
+            await cluster.create(made)
+        found = await cluster.see("p", read_notice)
+        assert waiting(found)["reason"] == "EnvironmentBuilding" and read_notice(found) == NOTICE
+        images.build()
+        found = await cluster.see("p", lambda found: found["status"]["phase"] == "Succeeded")
+        assert read_notice(found) == NOTICE
+        told = [each for each in await reasons(cluster, "DefaultEnvironment", "Started") if each["message"] == NOTICE]
+        assert sorted(each["involvedObject"]["name"] for each in told) == ["job", "p", "q"], "one of each pod"
 
 
 async def test_what_was_over_soon_has_no_event(cluster: Cluster) -> None:

@@ -190,8 +190,8 @@ class BuildingImages:
         self.answers: dict[str, Image | Preparing | Unavailable] = {}
         self._changed = asyncio.Event()
 
-    def resolve(self, image: str, pod: Manifest) -> Image | Preparing | Unavailable:
-        return self.answers[image]
+    def resolve(self, container: Manifest, pod: Manifest) -> Image | Preparing | Unavailable:
+        return self.answers[str(container["image"])]
 
     async def changed(self) -> None:
         await self._changed.wait()

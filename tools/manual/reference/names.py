@@ -106,6 +106,12 @@ OURS: Mapping[str, Row] = {
         "pods", (), "`true`: the pod runs nothing, and asks whether there is room for a larger gang."
     ),
     "paddock.dev/size": Row("pods", (), "How many ranks the gang of the pod has, by role: `ps=1,worker=2`."),
+    "paddock.dev/default-environment": Row(
+        "pods",
+        (),
+        "On a laptop: `CONTAINER=ENVIRONMENT`, in which the container's command runs where its image has no"
+        " Environment.",
+    ),
     "paddock.dev/port": Row("pods", (), "The first of the 20 ports that the operator chose for the job."),
     "paddock.dev/woken": Row("pods", (), "The ConfigMap for which a kubelet has to look again."),
     "paddock.dev/addresses": Row("ConfigMaps", (), "A hash of the addresses in its endpoints."),

@@ -50,11 +50,11 @@ async def fetch_module_advice(
 
 def find_environment(job: Job, role: str, environments: list[Manifest]) -> tuple[str, str]:
     """The image of the role's training container, and the Environment that it stands for; empty without one. Pure."""
-    pod = build_pod(job, Rank(role, 0), 0, None, Settings())
+    pod = build_pod(job, Rank(role, 0), 0, None, Settings(environments=True))
     containers = pod["spec"]["containers"]
-    image = str(containers[main_container(job, containers)].get("image") or "")
-    content = read_content(image, pod, environments)
-    return image, content.environment if content else ""
+    container = containers[main_container(job, containers)]
+    content = read_content(container, pod, environments)
+    return str(container.get("image") or ""), content.environment if content else ""
 
 
 def find_own(module: str, directory: str) -> str:

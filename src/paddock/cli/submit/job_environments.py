@@ -51,8 +51,9 @@ async def write_environments(
 
 
 async def settle_environments(api: Api, place: ClusterChoice, checked: Sequence[Checked], notify: Notify) -> None:
-    """Raises `UserError` for an image that stands for no environment, unless there is a terminal: there the job waits
-    with that cause until somebody has made one. Changes Environments whose files have changed."""
+    """Says in which Environment a command runs whose image stands for none. Raises `UserError` for any other image that
+    stands for none, unless there is a terminal: there the job waits with that cause until somebody has made one.
+    Changes Environments whose files have changed."""
     jobs = [each.job for each in checked if each.job]
     if place.home is None or not jobs:
         return
@@ -60,13 +61,20 @@ async def settle_environments(api: Api, place: ClusterChoice, checked: Sequence[
     created = [each.manifest for each in checked if each.resource == ENVIRONMENTS]
     if not sys.stderr.isatty():
         refuse_unknown(jobs, [*stored, *created])
+    for said in find_defaults(jobs, [*stored, *created]):
+        notify(said)
     used = find_used(jobs, stored)
     await refresh_environments(api, [each for each in stored if name_of(each) in used], notify)
 
 
+def find_defaults(jobs: Sequence[Job], environments: Sequence[Manifest]) -> list[Phrase]:
+    """The sentence for each image in whose place the default Environment of a framework is taken."""
+    return list(dict.fromkeys(said for job in jobs for said in explain_images(job, environments).defaults))
+
+
 def refuse_unknown(jobs: Sequence[Job], environments: Sequence[Manifest]) -> None:
     """Raises `UserError` with what to type for each image that stands for none of the environments."""
-    if not any(explain_images(job, environments) for job in jobs):
+    if not any(explain_images(job, environments).unknown for job in jobs):
         return
     # late: the scheduler and the classes of all causes, which a job that can start needs none of
     from paddock.app.why_not import plan_images

@@ -113,11 +113,11 @@ def read_scripts(job: Job, environments: Iterable[Manifest]) -> Iterator[Script]
 
     known = tuple(environments)
     for role in job.roles:
-        pod = build_pod(job, Rank(role.name, 0), 0, None, Settings(substitutes=True))
+        pod = build_pod(job, Rank(role.name, 0), 0, None, Settings(substitutes=True, environments=True))
         containers = pod["spec"]["containers"]
         container = containers[main_container(job, containers)]
         image = str(container.get("image") or "")
-        content = read_content(image, pod, known)
+        content = read_content(container, pod, known)
         if content is not None and not container.get("command"):
             container = {**container, "command": list(content.command)}
         if path := find_script(container):

@@ -95,11 +95,12 @@ def explain_shadowed(job: Job, environments: Sequence[Manifest], directory: Path
 def _explain(job: Job, role: Role, environments: Iterable[Manifest] | None, directory: Path) -> Phrase:
     from paddock.app.programs import read_content
 
-    pod = build_pod(job, Rank(role.name, 0), 0, None, Settings(substitutes=environments is not None))
+    local = environments is not None
+    pod = build_pod(job, Rank(role.name, 0), 0, None, Settings(substitutes=local, environments=local))
     containers = pod["spec"]["containers"]
     container = containers[main_container(job, containers)]
     image = str(container.get("image") or "")
-    content = read_content(image, pod, environments) if environments is not None else None
+    content = read_content(container, pod, environments) if environments is not None else None
     if content is not None and not container.get("command"):
         container = {**container, "command": list(content.command)}
     where = phrase("environment {name}", name=content.environment) if content else phrase("image {name}", name=image)

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from paddock.app.programs import explain_images
 from paddock.app.why_not import fetch_awaited, plan_hold, plan_images, plan_why_not, without_claims
 from paddock.cli.cluster.errors import UserError
 from paddock.cli.cluster.session import choose_place, run_with_client
@@ -47,6 +48,8 @@ class Answer:
     """What it would wait for."""
     lacking: Sequence[str] = ()
     """Devices that no node has and without which the job fits, so `paddock run` removes them."""
+    defaults: Sequence[Phrase] = ()
+    """What the kubelet would say of images that stand for no Environment, where a default is taken in their place."""
     unread: bool = False
     """Nodes cannot be listed (403)."""
 
@@ -110,7 +113,8 @@ async def _fetch_local_waits(client: Client, placed: Sequence[Checked], each: Ch
     bound = read_brought(placed, CLAIMS)  # as soon as they are created
     cause = plan_why_not(without_claims(job, bound), pods, nodes, groups, now, claims)
     waits = [*plan_hold(job, now), *awaited, *plan_images(job, environments, now), *([cause] if cause else [])]
-    return Answer(job, waits=waits, lacking=plan_lacking(each, nodes, now) if cause else ())
+    lacking = plan_lacking(each, nodes, now) if cause else ()
+    return Answer(job, waits=waits, lacking=lacking, defaults=explain_images(job, environments).defaults)
 
 
 async def _fetch_cluster_waits(client: Client, placed: Sequence[Checked], each: Checked, job: Job) -> Answer:
@@ -152,8 +156,9 @@ def build_answer(answer: Answer, file: str, language: str, flags: Flags = LOCAL)
         return [render(said, language)]
     if not answer.refused and not answer.waits:
         said = phrase("{job} would start now: all of its {count} pods fit", job=label, count=job.size)
-        return [render(said, language)]
+        return [render(said, language), *(render(each, language) for each in answer.defaults)]
     lines = [_explain_refused(label, why, language) for why in answer.refused]
+    lines += [render(each, language) for each in answer.defaults]
     for cause in answer.waits:
         why = explain(cause, language)
         if cause.reason == "WaitingForScheduler" and answer.lacking:

@@ -24,6 +24,7 @@ from paddock.cli.verb import Verb
 from paddock.jobs.manager import find_other_manager
 from paddock.jobs.model import Job, Status
 from paddock.jobs.sentences.explain import explain, explain_edit
+from paddock.kube.environments import read_notice
 from paddock.kube.errors import Forbidden
 from paddock.kube.meta import EVENTS, Manifest, Resource, annotations_of, metadata
 from paddock.kube.times import format_duration, read_time
@@ -62,6 +63,8 @@ def command(job: str, namespace: str) -> None:
             stdout().print(line)
         for doubt in await fetch_doubt(client, place, stored):
             stdout().print(_label(phrase("Doubt"), language) + render(doubt, language))
+        for notice in dict.fromkeys(filter(None, map(read_notice, pods))):  # events are kept for an hour
+            stdout().print(_label(phrase("Image"), language) + translate_message(notice, language))
         _print_pods(pods, language)
         _print_events(events, language)
 

@@ -16,6 +16,7 @@ from paddock.console.screens.listed import link_to
 from paddock.jobs.labels import ENVIRONMENT_ANNOTATION
 from paddock.jobs.model import Job
 from paddock.jobs.substitutions import SUBSTITUTED_ANNOTATION, WITHOUT_ANNOTATION, read_original
+from paddock.kube.environments import read_notice
 from paddock.kube.errors import ApiError, Forbidden
 from paddock.kube.meta import (
     DATASETS,
@@ -83,6 +84,7 @@ async def build(page: PageContext) -> Mapping[str, Any]:
         "part": part,
         "link": link_to(page.query),
         "written": _find_written(pods, stored.uid),
+        "notice": _find_notice(page, pods, stored.uid),
         "datasets": _list_datasets(page, resource, manifest),
         **_show_job(page, stored, manifest),
     }
@@ -191,6 +193,12 @@ def _find_written(pods: Sequence[JobPod], uid: str) -> str:
     own = (each.manifest for each in pods if is_controlled_by(each.manifest, uid))
     written = (annotations_of(pod).get(SUBSTITUTED_ANNOTATION, "") for pod in own)
     return next(filter(None, map(read_original, written)), "")
+
+
+def _find_notice(page: PageContext, pods: Sequence[JobPod], uid: str) -> str:
+    """The kubelet's sentence, where an image of the job stands for no Environment (`kube.environments`)."""
+    said = (read_notice(each.manifest) for each in pods if is_controlled_by(each.manifest, uid))
+    return page.say(phrase("{said}", said=Foreign(next(filter(None, said), ""))))
 
 
 def _list_places(page: PageContext, job: Job) -> Sequence[str]:

@@ -67,6 +67,11 @@ class Framework(Protocol):
         """The mode of a job with these roles, for `kubectl get`: `PS`, `Collective`."""
         ...
 
+    def find_default_environment(self, job: Job) -> str:
+        """The name of the Environment (`environments.defaults`) that a command of the job runs in on a laptop, where
+        its image stands for none; empty if none comes with Paddock."""
+        ...
+
     @property
     def default_port(self) -> int:
         """The first port of a job's block if the operator chose none, as each pod has its own address."""

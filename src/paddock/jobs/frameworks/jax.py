@@ -34,6 +34,10 @@ def find_mode(roles: Sequence[Role]) -> str:
     return "Distributed" if sum(role.replicas for role in roles) > 1 else "Single"
 
 
+def find_default_environment(job: Job) -> str:
+    return ""
+
+
 def build_environment(job: Job, rank: Rank, port: int | None) -> list[EnvVar]:
     first = rendezvous.first_rank(job)
     return [

@@ -133,6 +133,11 @@ def find_mode(roles: Sequence[Role]) -> str:
     return "Collective" if replicas.get("worker", 0) > 1 else "Single"
 
 
+def find_default_environment(job: Job) -> str:
+    """Beside parameter servers the last PaddlePaddle that has them, in all roles: those that meet have one version."""
+    return "paddle-ubuntu" if find_mode(job.roles) == "PS" else "paddle"
+
+
 def build_environment(job: Job, rank: Rank, port: int | None) -> list[EnvVar]:
     """POD_IP, the rank's number under the name of its role, and the role in both of its variables."""
     if job.launch.etcd:

@@ -72,6 +72,10 @@ def is_bare(job: Job) -> bool:
     return job.size == 1 and job.annotations.get(RANK_VARIABLES_ANNOTATION) == "false"
 
 
+def find_default_environment(job: Job) -> str:
+    return "pytorch"
+
+
 def build_environment(job: Job, rank: Rank, port: int | None) -> list[EnvVar]:
     elastic = job.launch.elastic
     variables = [build_value("PYTHONUNBUFFERED", "1")]

@@ -60,6 +60,7 @@ from paddock.jobs.objects.schedulers import find_pod_groups, find_scheduler, is_
 from paddock.jobs.queued import mark_pod
 from paddock.jobs.substitutions import SUBSTITUTED_ANNOTATION, is_substituting, substitute, write_original
 from paddock.jobs.variables import ATTEMPT, CHECKPOINTS, OUTPUTS, merge_variables
+from paddock.kube.environments import DEFAULT_ANNOTATION, write_default
 from paddock.kube.meta import KUBERNETES_POD_GROUPS, POD_GROUPS, Key, Manifest, owner_reference
 
 __all__ = [
@@ -176,7 +177,9 @@ def working_directory(job: Job, settings: Settings) -> str | None:
     return path if settings.output_root is not None and path.startswith("/") else None
 
 
-_NOT_OF_TEMPLATES = (SPARE_LABEL, RENEWAL_LABEL, PORT_ANNOTATION, WOKEN_ANNOTATION, CONFIG_MAP_ANNOTATION)
+_NOT_OF_TEMPLATES = (
+    SPARE_LABEL, RENEWAL_LABEL, PORT_ANNOTATION, WOKEN_ANNOTATION, CONFIG_MAP_ANNOTATION, DEFAULT_ANNOTATION,
+)  # fmt: skip
 """Labels and annotations by which an operator reads of a pod what it has decided itself."""
 
 
@@ -201,6 +204,8 @@ def _metadata(job: Job, role: Role, rank: Rank, attempt: int, port: int | None, 
         **of_group.annotations,
         SIZE_ANNOTATION: write_size(job),
     }
+    if settings.environments and (default := FRAMEWORKS[job.framework].find_default_environment(job)):
+        annotations[DEFAULT_ANNOTATION] = write_default(trained["name"], default)
     if substitute(job, trained, settings)[1] is not None:
         annotations[SUBSTITUTED_ANNOTATION] = write_original(trained)
     if port is not None:

@@ -13,7 +13,8 @@ from typing import NamedTuple
 
 from paddock.controllers.events import EventSink, build_event
 from paddock.controllers.tasks import CoalescedTask
-from paddock.kube.meta import Manifest, is_deleting, name_of, namespace_of, uid_of
+from paddock.kube.environments import DEFAULT_CONDITION, read_notice
+from paddock.kube.meta import Manifest, controller_of, is_deleting, name_of, namespace_of, uid_of
 from paddock.node.kubelet.pod_table import PodTable
 from paddock.words.phrases import phrase
 
@@ -21,6 +22,8 @@ COMPONENT = "paddock-kubelet"
 _DELAY = 1.0  # seconds from a change of a status to its events
 _PASSING = ("", "ContainerCreating", "PodInitializing", "EnvironmentBuilding")
 _START_ERROR = "StartError"
+_DEFAULT_TAKEN = DEFAULT_CONDITION.rpartition("/")[2]
+"""The reason of an event that the pod's controller gets too. All its pods say the same, so it is one event there."""
 
 
 class Note(NamedTuple):
@@ -36,6 +39,8 @@ def read_notes(pod: Manifest) -> list[Note]:
     status = pod.get("status") or {}
     everyone = (*(status.get("initContainerStatuses") or ()), *(status.get("containerStatuses") or ()))
     notes = [note for found in everyone for note in _read_container(pod, found)]
+    if notice := read_notice(pod):
+        notes.append(Note(_DEFAULT_TAKEN, notice))
     if status.get("reason") and status.get("message"):
         notes.append(Note(str(status["reason"]), str(status["message"])))
     return notes
@@ -89,5 +94,16 @@ class PodEvents:
             return []
         fresh = [note for note in read_notes(pod.manifest) if note not in pod.published]
         pod.published.update(fresh)
-        now, about = self._clock(), pod.manifest
-        return [build_event(about, it.reason, it.message, now, component=COMPONENT, type=it.kind) for it in fresh]
+        now = self._clock()
+        return [
+            build_event(about, it.reason, it.message, now, component=COMPONENT, type=it.kind)
+            for it in fresh
+            for about in (pod.manifest, *(_read_owner(pod.manifest) if it.reason == _DEFAULT_TAKEN else ()))
+        ]
+
+
+def _read_owner(pod: Manifest) -> Iterator[Manifest]:
+    """What an event says of the pod's controller, if it has one."""
+    if owner := controller_of(pod):
+        about = {"namespace": namespace_of(pod), "name": owner["name"], "uid": owner["uid"]}
+        yield {"apiVersion": owner["apiVersion"], "kind": owner["kind"], "metadata": about}

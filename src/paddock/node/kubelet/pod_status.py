@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from paddock.kube.environments import DEFAULT_CONDITION
 from paddock.kube.meta import Manifest
 from paddock.kube.times import Moment, format_time
 from paddock.node.runtime.pod_state import DELETED, LOST, Ending, Obstacle, PodState, Run
@@ -39,7 +40,7 @@ def build_pod_status(
         status.pop(key, None)
     if ending is not None and ending.reason != DELETED:
         status |= {"reason": ending.reason, "message": ending.message}
-    status["conditions"] = _conditions(status, state, inits, mains, now)
+    status["conditions"] = _with_notice(_conditions(status, state, inits, mains, now), state, waiting, now)
     return status
 
 
@@ -168,6 +169,22 @@ def _conditions(
     known = {condition.get("type"): condition for condition in old}
     ours = [_condition(kind, *values, known.get(kind), now) for kind, values in wanted.items()]
     return [condition for condition in old if condition.get("type") not in wanted] + ours
+
+
+def _with_notice(
+    conditions: list[Manifest], state: PodState, waiting: Mapping[str, Obstacle], now: Moment
+) -> list[Manifest]:
+    """With what is to be said of the images, as a condition. What was said while a container waited stays until one
+    runs, as it may wait for something else in between."""
+    notices = [*(run.notice for run in state.runs.values()), *(obstacle.notice for obstacle in waiting.values())]
+    said = list(filter(None, notices))
+    if not said and not state.runs:
+        return conditions
+    others = [each for each in conditions if each.get("type") != DEFAULT_CONDITION]
+    if not said:
+        return others
+    known = next((each for each in conditions if each.get("type") == DEFAULT_CONDITION), None)
+    return [*others, _condition(DEFAULT_CONDITION, "True", "", said[0], known, now)]
 
 
 def _condition(

@@ -34,9 +34,9 @@ INHERITED = frozenset(
 class ContainerWaiting(Exception):
     """A container cannot start yet; becomes its waiting state."""
 
-    def __init__(self, message: Phrase | str, reason: str = CONFIG_ERROR) -> None:
+    def __init__(self, message: Phrase | str, reason: str = CONFIG_ERROR, notice: str = "") -> None:
         super().__init__(str(message))
-        self.obstacle = Obstacle(reason, str(message))
+        self.obstacle = Obstacle(reason, str(message), notice)
 
 
 @dataclass(frozen=True, slots=True)

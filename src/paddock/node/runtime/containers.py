@@ -104,7 +104,8 @@ class Containers:
     ) -> PodState:
         """Starts the container and returns the state with the new run. `ContainerWaiting`: nothing was started."""
         image = self._resolve(pod, container)
-        run = Run(container["name"], number, now, sandbox=self._sandbox.name, ooms=processes.read_oom_kills())
+        ooms = processes.read_oom_kills()
+        run = Run(container["name"], number, now, sandbox=self._sandbox.name, ooms=ooms, notice=image.notice)
         environment, variables = build_environment(
             pod,
             container,
@@ -144,9 +145,9 @@ class Containers:
         return state.with_outside(outside).with_run(run)
 
     def _resolve(self, pod: Manifest, container: Manifest) -> Image:
-        answer = self._images.resolve(str(container.get("image") or ""), pod)
+        answer = self._images.resolve(container, pod)
         if isinstance(answer, Preparing | Unavailable):
-            raise ContainerWaiting(answer.message, answer.reason)
+            raise ContainerWaiting(answer.message, answer.reason, answer.notice)
         return answer
 
     def _apply_files(

@@ -26,6 +26,8 @@ class Image:
     files: Path | None = None
     """A directory whose content is the image's WORKDIR: it is copied to the container's working directory before each
     start, because writes to an image do not outlive a container."""
+    notice: str = ""
+    """What the pod's status and an event are to say of the choice; empty where the image's name made it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +36,7 @@ class Preparing:
 
     message: str
     reason: str = "EnvironmentBuilding"
+    notice: str = ""  # as in `Image`
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,12 +45,15 @@ class Unavailable:
 
     message: str
     reason: str = "ErrImagePull"
+    notice: str = ""  # as in `Image`
 
 
 class Images(Protocol):
     """Resolves images from memory, without blocking; starts a background build if one is needed."""
 
-    def resolve(self, image: str, pod: Manifest) -> Image | Preparing | Unavailable: ...
+    def resolve(self, container: Manifest, pod: Manifest) -> Image | Preparing | Unavailable:
+        """The image of a container of `pod`."""
+        ...
 
     async def changed(self) -> None:
         """Returns when the result of `resolve` may have changed for any image."""

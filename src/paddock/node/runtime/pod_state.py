@@ -22,6 +22,8 @@ class Obstacle:
 
     reason: str
     message: str = ""
+    notice: str = ""
+    """What is to be said of the image that it waits for (`node.runtime.images`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +47,8 @@ class Run:
     exit_code: int = 0
     reason: str = ""
     message: str = ""
+    notice: str = ""
+    """What is to be said of its image (`node.runtime.images`)."""
 
     @property
     def running(self) -> bool:
