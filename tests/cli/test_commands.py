@@ -452,8 +452,8 @@ def test_at_a_terminal_run_waits_for_an_environment_and_goes_on_when_there_is_on
 
 STRANGE = "team.example/strange:v1"
 NOTICE = (
-    f"image {STRANGE} has no Environment here: its command runs in paddle, the default one of this PaddleJob; "
-    f"`paddock env create NAME -r requirements.txt --image '{STRANGE}'` makes another one"
+    f"image {STRANGE} has no Environment here: its command runs in paddle, the default of this PaddleJob, without "
+    f"the files of the image; `paddock env create NAME -r requirements.txt --image '{STRANGE}'` makes another one"
 )
 
 

@@ -130,8 +130,9 @@ def test_the_notice_has_the_image_its_environment_and_what_makes_another() -> No
     choice = choose({**TRAINS, "image": image}, {"metadata": {"annotations": annotations, "ownerReferences": [owner]}},
                     DEFAULTS)  # fmt: skip
     assert str(choice.said) == (
-        f"image {image} has no Environment here: its command runs in pytorch, the default one of this PyTorchJob; "
-        f"`paddock env create NAME -r requirements.txt --image '{image}'` makes another one"
+        f"image {image} has no Environment here: its command runs in pytorch, the default of this PyTorchJob, "
+        f"without the files of the image; `paddock env create NAME -r requirements.txt --image '{image}'` "
+        "makes another one"
     )
 
 
@@ -147,7 +148,7 @@ def test_the_error_for_an_unknown_image_names_similar_patterns_and_both_remedies
     assert "paddle-ps (*/paddle-operator/demo-wide-and-deep:*" in sentence
     assert "kubectl create -f" in sentence
     assert "paddock.dev/environment" in sentence
-    assert "environments here: baize-notebook, host, paddle, paddle-ps" in str(explain_no_environment("zzz", DEFAULTS))
+    assert "environments here: baize-notebook, host, jax, paddle" in str(explain_no_environment("zzz", DEFAULTS))
     assert "environments here: none" in str(explain_no_environment("zzz", []))
 
 

@@ -15,6 +15,7 @@ from paddock.apiserver.objects.in_process import LocalApi
 from paddock.app.images import EnvironmentImages
 from paddock.environments.answers import Answer, Preparing, Ready, Unavailable
 from paddock.environments.crd import build_crd
+from paddock.environments.defaults import build_defaults
 from paddock.environments.definition import BUILD_REQUESTED, PROGRAMS
 from paddock.environments.library import Environments
 from paddock.environments.seeding import SEED, seed
@@ -254,7 +255,7 @@ async def test_an_annotation_names_the_environment(tmp_path: Path, api: LocalApi
 async def test_the_defaults_are_seeded_and_host_images_need_no_build(tmp_path: Path, api: LocalApi) -> None:
     await seed(api)
     names = {each["metadata"]["name"] for each in (await api.list(ENVIRONMENTS)).items}
-    assert names == {"paddle-ps", "paddle-ubuntu", "paddle-resnet", "paddle", "pytorch", "baize-notebook", "host"}
+    assert names == {each["metadata"]["name"] for each in build_defaults()}
     async with Library(api, tmp_path, "http://127.0.0.1:9/") as library:
         assert await library.until(is_a(Ready), "busybox:1.36") == Ready({"PATH": "/usr/bin"})
         assert library.ask("") == Ready({"PATH": "/usr/bin"})

@@ -47,6 +47,7 @@ def test_a_job_names_the_environment_of_its_pods_and_a_role_its_own(
         ("wide_and_deep", WORKER, "paddle=paddle-ubuntu"),
         ("wide_and_deep", Rank("ps", 0), "paddle=paddle-ubuntu"),
         ("pytorch_mnist", Rank("master", 0), "pytorch=pytorch"),
+        ("jax_spmd", WORKER, "jax=jax"),
     ],
 )
 def test_on_a_laptop_the_container_that_trains_has_the_default_environment_of_its_framework(

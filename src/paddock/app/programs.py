@@ -27,6 +27,8 @@ class ImageContent:
     """The entry point."""
     files: Path | None
     """The content of the working directory, or None."""
+    is_default: bool = False
+    """Whether it is the default Environment of a framework: nobody knows here what the image itself has."""
 
     def has(self, script: str) -> bool:
         """Whether an example program of Paddock, for which the image stands, has this file."""
@@ -45,10 +47,11 @@ class Explained:
 
 def read_content(container: Manifest, pod: Manifest, environments: Iterable[Manifest]) -> ImageContent | None:
     """The content of a container's image; None if no object of `environments` (Environments) matches the image."""
-    chosen = choose(container, pod, map(read_definition, environments)).definition
-    if chosen is None:
+    choice = choose(container, pod, map(read_definition, environments))
+    if (chosen := choice.definition) is None:
         return None
-    return ImageContent(chosen.name, chosen.command, PROGRAMS / chosen.program if chosen.program else None)
+    files = PROGRAMS / chosen.program if chosen.program else None
+    return ImageContent(chosen.name, chosen.command, files, is_default=choice.said is not None)
 
 
 def explain_images(job: Job, environments: Iterable[Manifest]) -> Explained:

@@ -1,5 +1,5 @@
 """The default Environments of every local cluster: for the images in the documents of PaddlePaddle, PyTorch and
-DaoCloud's AI Lab. Pure data.
+DaoCloud's AI Lab, and for commands whose images stand for none (`Framework.find_default_environment`). Pure data.
 
 PaddlePaddle's wheels after 3.0.0 have no parameter servers (`core.DistFleetWrapper`), so parameter servers and
 Collective training need two environments.
@@ -42,6 +42,11 @@ _TORCH: dict[str, Any] = {
     "env": [UNBUFFERED],
     "verify": "import numpy, torch.distributed",
 }
+_JAX: dict[str, Any] = {
+    "requirements": ["jax"],
+    "env": [UNBUFFERED],
+    "verify": "import jax.numpy",
+}
 
 
 def build_defaults() -> tuple[Manifest, ...]:
@@ -58,6 +63,7 @@ def build_defaults() -> tuple[Manifest, ...]:
         _environment("paddle-resnet", images=["*/paddle-operator/demo-resnet:*"], program="resnet", **_COLLECTIVE),
         _environment("paddle", images=["*/paddlepaddle/paddle:*"], **_COLLECTIVE),
         _environment("pytorch", images=["*/pytorch/pytorch:*", "*/nvidia/pytorch:*"], **_TORCH),
+        _environment("jax", images=["*/nvidia/jax:*"], **_JAX),
         # AI Lab's notebook image with the environment of its PyTorch tutorial: "already has PyTorch".
         _environment("baize-notebook", images=["*/baize-notebook*:*"], **_TORCH),
         _environment("host", images=["python:*", "busybox:*", "alpine:*", "ubuntu:*", "debian:*"]),

@@ -126,8 +126,8 @@ def explain_no_environment(image: str, definitions: Iterable[Definition]) -> Phr
 def explain_default(image: str, pod: Mapping[str, Any], default: Definition) -> Phrase:
     """The sentence for a container that runs in its default Environment."""
     return phrase(
-        "image {image} has no Environment here: its command runs in {environment}, the default one of this {kind}; "
-        "`paddock env create NAME -r requirements.txt --image {quoted}` makes another one",
+        "image {image} has no Environment here: its command runs in {environment}, the default of this {kind}, without "
+        "the files of the image; `paddock env create NAME -r requirements.txt --image {quoted}` makes another one",
         image=image, environment=default.name, kind=(controller_of(pod) or {}).get("kind") or "Pod",
         quoted=f"'{image}'" if shlex.quote(image) == image else shlex.quote(image),
     )  # fmt: skip

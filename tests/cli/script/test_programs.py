@@ -63,7 +63,7 @@ TRAIN = {"image": "paddlepaddle/paddle:3.3.1", "command": ["python", "train.py",
         (
             {"image": "nobody/knows:1", "command": ["python", "train.py"]},
             "",
-            "runs python train.py, image nobody/knows:1",
+            "runs python train.py, environment paddle",
         ),
         ({"image": "nobody/knows:1"}, "", "runs what the image starts, image nobody/knows:1"),
     ],

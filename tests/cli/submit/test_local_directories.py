@@ -25,10 +25,10 @@ PADDLE = "registry.baidubce.com/paddlepaddle/paddle:2.4.0rc0-cpu"
 WIDE_AND_DEEP = "registry.baidubce.com/paddle-operator/demo-wide-and-deep:v1"
 
 
-def read(image: str, **container: Any) -> list[Script]:
+def read(image: str, local: bool = True, **container: Any) -> list[Script]:
     manifest = build_manifest(workers=1)
     manifest["spec"]["worker"]["template"]["spec"]["containers"] = [{"name": "paddle", "image": image, **container}]
-    return list(read_scripts(KINDS[RESOURCE].read_job(manifest), build_defaults()))
+    return list(read_scripts(KINDS[RESOURCE].read_job(manifest), build_defaults(), local=local))
 
 
 @pytest.mark.parametrize(
@@ -41,7 +41,9 @@ def read(image: str, **container: Any) -> list[Script]:
         (WIDE_AND_DEEP, {}, [("train.py", True)]),
         (WIDE_AND_DEEP, {"args": ["--epochs=1"]}, [("train.py", True)]),
         (WIDE_AND_DEEP, {"command": ["python3", "mine.py"]}, [("mine.py", False)]),
-        ("nobody/knows:v1", {"command": ["python", "train.py"]}, [("train.py", None)]),
+        ("nobody/knows:v1", {"command": ["python", "train.py"]}, [("train.py", False)]),
+        ("nobody/knows:v1", {"args": ["python", "train.py"]}, [("train.py", None)]),
+        ("nobody/knows:v1", {"command": ["python", "train.py"], "local": False}, [("train.py", None)]),
         ("busybox", {"command": ["sh", "-c", "cd /mnt; python train.py"]}, []),
     ],
 )
@@ -59,8 +61,9 @@ def test_a_job_has_the_path_of_the_shell_that_submits_it_unless_it_names_one() -
         assert with_path(job, path).manifest == manifest, "an empty one, and what is no text"
 
 
-BROUGHT, MISSING, UNKNOWN = (
+BROUGHT, MISSING, UNKNOWN, UNPULLED = (
     Script("a.py", "image", True), Script("b.py", "image", False), Script("c.py", "image", None),
+    Script("d.py", "image", False, is_default=True),
 )  # fmt: skip
 
 
@@ -79,6 +82,13 @@ BROUGHT, MISSING, UNKNOWN = (
             set(),
             (),
             "b.py is not in the image image nor in /home/mine: call paddock where it lies, or mount",
+        ),
+        ([UNPULLED], {"d.py"}, ("d.py",), ""),
+        (
+            [UNPULLED],
+            set(),
+            (),
+            "d.py is not in /home/mine, and the files of image image are not on this",
         ),
         ([BROUGHT, MISSING], {"a.py", "b.py"}, ("a.py", "b.py"), ""),
         ([UNKNOWN, MISSING], {"b.py"}, ("b.py",), ""),

@@ -3,8 +3,8 @@
 On a laptop the user's file always wins: if the current directory has the script, an annotation makes the job start
 there (`jobs.objects.pods`), also where the image stands for a program of ours (`launches.containers`). That program is
 used only where nothing else is there. A script that is in neither would fail, so the job is refused before it is
-submitted. An existing annotation wins. Unknown images are not judged: the job's cause will say why it waits.
-`cli.submit.programs` says what runs.
+submitted. An existing annotation wins. Images that are unknown, with no default Environment in their place, are not
+judged: the job's cause will say why it waits. `cli.submit.programs` says what runs.
 """
 
 from __future__ import annotations
@@ -40,6 +40,8 @@ class Script:
     """Of its container."""
     brought: bool | None
     """Whether the image has it; None if the image is unknown."""
+    is_default: bool = False
+    """Whether a default Environment, which has no script, is taken in place of the image."""
 
 
 async def add_working_directories(
@@ -107,13 +109,14 @@ def look_in(directory: Path) -> tuple[Callable[[str], bool], Callable[[str], str
     return (lambda path: (directory / path).is_file()), partial(find_nearby, directory)
 
 
-def read_scripts(job: Job, environments: Iterable[Manifest]) -> Iterator[Script]:
-    """The scripts that roles start by a relative path, and whether their images have them."""
+def read_scripts(job: Job, environments: Iterable[Manifest], *, local: bool = True) -> Iterator[Script]:
+    """The scripts that roles start by a relative path, and whether their images have them. `local`: a command whose
+    image is unknown runs in a default Environment, which has no script; on a cluster it may have any."""
     from paddock.app.programs import read_content
 
     known = tuple(environments)
     for role in job.roles:
-        pod = build_pod(job, Rank(role.name, 0), 0, None, Settings(substitutes=True, environments=True))
+        pod = build_pod(job, Rank(role.name, 0), 0, None, Settings(substitutes=True, environments=local))
         containers = pod["spec"]["containers"]
         container = containers[main_container(job, containers)]
         image = str(container.get("image") or "")
@@ -122,7 +125,7 @@ def read_scripts(job: Job, environments: Iterable[Manifest]) -> Iterator[Script]
             container = {**container, "command": list(content.command)}
         if path := find_script(container):
             brought = None if content is None else content.files is not None and (content.files / path).is_file()
-            yield Script(path, image, brought)
+            yield Script(path, image, brought, is_default=content is not None and content.is_default)
 
 
 def plan_scripts(
@@ -145,6 +148,8 @@ def plan_scripts(
 
 
 def _refuse(script: Script, directory: Path, near: str) -> Phrase:
+    if script.is_default:
+        return _refuse_unpulled(script, directory, near)
     if near:
         return phrase(
             "{script} is not in the image {image} nor in {directory}, but in {near}: `--workdir {near}` starts it "
@@ -155,4 +160,18 @@ def _refuse(script: Script, directory: Path, near: str) -> Phrase:
         "{script} is not in the image {image} nor in {directory}: call paddock where it lies, or mount a "
         "volume that has it and name its place in workingDir",
         script=script.path, image=script.image, directory=str(directory),
+    )  # fmt: skip
+
+
+def _refuse_unpulled(script: Script, directory: Path, near: str) -> Phrase:
+    """Of an image that may have the script."""
+    if near:
+        return phrase(
+            "{script} is not in {directory}, but in {near}: `--workdir {near}` starts it there",
+            script=script.path, directory=str(directory), near=shlex.quote(near),
+        )  # fmt: skip
+    return phrase(
+        "{script} is not in {directory}, and the files of image {image} are not on this machine: call paddock where "
+        "the script lies, or mount a volume that has it and name its place in workingDir",
+        script=script.path, directory=str(directory), image=script.image,
     )  # fmt: skip

@@ -77,7 +77,7 @@ def _choose(each: Checked, named: str | None, notify: Notify) -> Directory | Non
             )  # fmt: skip
         return Directory(Path(named), named)
     here = Path.cwd()
-    scripts = list(read_scripts(job, build_defaults()))
+    scripts = list(read_scripts(job, build_defaults(), local=False))
     # what an image of a cluster has is run from it: only a script that no image has is taken from here
     missing = [script.path for script in scripts if script.brought is False]
     taken, refusal = plan_scripts(scripts if missing else (), here, *look_in(here))

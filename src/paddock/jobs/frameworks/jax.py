@@ -35,7 +35,7 @@ def find_mode(roles: Sequence[Role]) -> str:
 
 
 def find_default_environment(job: Job) -> str:
-    return ""
+    return "jax"
 
 
 def build_environment(job: Job, rank: Rank, port: int | None) -> list[EnvVar]:
