@@ -121,6 +121,14 @@ def test_an_unfinished_job_needs_it_for_its_next_pods(phase: str, users: list[st
     assert list_users([(RESOURCE, {"metadata": {"name": "broken"}, "spec": {}})], []) == []
 
 
+def test_a_job_whose_image_has_no_environment_uses_the_default_of_its_framework() -> None:
+    job = build_manifest()
+    container = job["spec"]["worker"]["template"]["spec"]["containers"][0]
+    container |= {"image": "team.example/strange:v1", "command": ["python", "train.py"]}
+    paddle = {**TINY, "metadata": {"name": "paddle"}}
+    assert read_users([TINY, paddle], [read_plan(RESOURCE, job)], []).keys() == {"paddle"}
+
+
 def test_a_job_with_its_pods_counts_once() -> None:
     job, pod = User(RESOURCE, Key("default", "demo")), User(PODS, Key("default", "demo-worker-0"), "uid-1")
     other = User(PODS, Key("default", "mine"))

@@ -15,6 +15,7 @@ from paddock.console.screens.job import tell_once
 from paddock.console.screens.listed import link_to
 from paddock.console.screens.manifest import hide_managed
 from paddock.history.records import Attempt, Cause
+from paddock.kube.environments import DEFAULT_CONDITION
 from paddock.kube.meta import Manifest
 from paddock.words.problems import Problem
 from support.consoles import keep_log, keep_run, serve_console
@@ -143,6 +144,13 @@ async def test_a_job_shows_why_its_ranks_attempts_roles_and_commands(tmp_path: P
     assert f'href="{JOB}/logs?rank=worker-1"' in page
     assert f'href="{JOB}/logs?at=1"' in page
     assert "60s it was submitted" in said
+
+
+async def test_a_job_shows_that_its_image_chose_no_environment(tmp_path: Path) -> None:
+    pods = [build_pod("worker", 0), build_pod("worker", 1)]
+    pods[1]["status"]["conditions"] = [{"type": DEFAULT_CONDITION, "status": "True", "message": "it runs in <paddle>"}]
+    page = await read_page(tmp_path, JOB, [build_written_job(), *pods])
+    assert "<dt>Environment</dt><dd>it runs in &lt;paddle&gt;</dd>" in page
 
 
 async def test_a_manifest_that_is_wrong_is_told(tmp_path: Path) -> None:
