@@ -78,8 +78,8 @@ def explain_shadowed(job: Job, environments: Sequence[Manifest], directory: Path
     for role in job.roles if job.annotations.get(WORKING_DIRECTORY_ANNOTATION) else ():
         pod = build_pod(job, Rank(role.name, 0), 0, None, Settings(substitutes=True))
         container = pod["spec"]["containers"][main_container(job, pod["spec"]["containers"])]
-        content = read_content(str(container.get("image") or ""), pod, environments)
-        if content is None or content.files is None:
+        content = read_content(container, pod, environments)
+        if content is None or content.is_default or content.files is None:
             continue
         named = container if container.get("command") else {**container, "command": list(content.command)}
         if content.has(script := find_script({**named, "workingDir": ""})):
