@@ -1,7 +1,9 @@
-"""`paddock init --from`: the manifest of a script of the documents, and of files that start nothing."""
+"""`paddock init --from`: the manifest of a script, and of files of other tools; and of files that start nothing."""
 
 from __future__ import annotations
 
+import shlex
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -28,7 +30,7 @@ def test_the_documents_script_becomes_a_job_of_today(tmp_path: Path, monkeypatch
     assert worker["replicas"] == 2
     assert container["command"] == ["python", "-m", "paddle.distributed.launch", "train_with_fleet.py"]
     assert container["resources"]["limits"] == {"nvidia.com/gpu": 4}
-    assert "run.sh:3 is left out" in done.stderr
+    assert "run.sh:3: left out" in done.stderr
 
 
 def test_options_that_are_typed_count_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -44,7 +46,7 @@ def test_options_that_are_typed_count_more(tmp_path: Path, monkeypatch: pytest.M
     ("text", "words", "sentence"),
     [
         ("ls\n", (), "no command in it starts"),
-        ("echo 'a\n", (), "a quote is not closed"),
+        ("echo 'a\n", (), "a quote or a bracket may not be closed"),
         ("fleetrun t.py\n", ("--", "python", "t.py"), "leave one of them out"),
     ],
 )
@@ -57,3 +59,182 @@ def test_what_no_job_can_be_made_of_is_a_sentence(
     assert isinstance(done.exception, UserError)
     assert sentence in str(done.exception)
     assert [path.name for path in tmp_path.iterdir()] == ["run.sh"]
+
+
+SKY = """\
+name: Fine_Tune
+num_nodes: 2
+resources: {accelerators: A100:8}
+secrets: {HF_TOKEN: null, OTHER: null}
+setup: pip install -r req.txt tqdm
+run: torchrun --nnodes=$SKYPILOT_NUM_NODES --node_rank=$SKYPILOT_NODE_RANK t.py --lr ${LR:-0.1}
+"""
+BATCH = """\
+#!/bin/bash
+#SBATCH -N 2 --ntasks-per-node=4 --gres=gpu:4 --time=1:00:00
+srun python t.py > out.log 2>&1
+"""
+
+
+@pytest.fixture(name="here")
+def own_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_a_task_of_skypilot_is_written_with_what_this_machine_has(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HF_TOKEN", "abc")
+    monkeypatch.delenv("OTHER", raising=False)
+    (here / "t.py").write_text("import torch\n")
+    (here / "req.txt").write_text("torch\n")
+    (here / "sky.yaml").write_text(SKY)
+    done = init("--from", "sky.yaml")
+    assert done.exit_code == 0, done.output
+    job = yaml.safe_load((here / "job.yaml").read_text())
+    master = job["spec"]["pytorchReplicaSpecs"]["Master"]["template"]["spec"]["containers"][0]
+    assert (job["kind"], job["metadata"]["name"]) == ("PyTorchJob", "fine-tune")
+    assert job["metadata"]["annotations"]["paddock.dev/requirements"] == "req.txt"
+    assert job["spec"]["pytorchReplicaSpecs"]["Worker"]["replicas"] == 1
+    assert master["command"] == ["torchrun", "t.py", "--lr", "0.1"]
+    assert master["resources"]["limits"] == {"nvidia.com/gpu": 8}
+    assert master["env"][0]["valueFrom"]["secretKeyRef"]["key"] == "HF_TOKEN"
+    assert "abc" not in (here / "job.yaml").read_text()
+    options = "--name fine-tune --workers 2 --gpus 8 -r req.txt --secret HF_TOKEN"
+    assert f"sky.yaml:6: paddock run {options} -- torchrun t.py --lr 0.1" in done.stderr
+    assert "sky.yaml:6: ${LR:-0.1} is filled in by a shell: its default is taken, 0.1" in done.stderr
+    assert "sky.yaml: OTHER has no value here" in done.stderr
+    assert "sky.yaml: pip install tqdm is left out: req.txt is to name them" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("module", "command"),
+    [
+        ("torch", ["torchrun", "--nproc_per_node=4", "t.py"]),
+        ("paddle", ["python", "-m", "paddle.distributed.launch", "--nproc_per_node=4", "t.py"]),
+    ],
+)
+def test_tasks_of_srun_are_ranks_of_the_programs_own_launcher(here: Path, module: str, command: list[str]) -> None:
+    (here / "t.py").write_text(f"import {module}\n")
+    (here / "t.sbatch").write_text(BATCH)
+    done = init("--from", "t.sbatch", "-o", "-")
+    assert done.exit_code == 0, done.output
+    assert str(command) in str(yaml.safe_load(done.stdout)["spec"])
+    assert "t.sbatch:2: --time=1:00:00 is left out" in done.stderr
+    assert "t.sbatch:3: > out.log 2>&1 is left out" in done.stderr
+    assert "'>'" not in done.stdout
+
+
+def test_gpus_of_paddlepaddle_have_an_image_for_gpus(here: Path) -> None:
+    (here / "t.py").write_text("import paddle\n")
+    (here / "run.sh").write_text("export CUDA_VISIBLE_DEVICES=0,1\nfleetrun t.py\n")
+    done = init("--from", "run.sh", "-o", "-")
+    container = yaml.safe_load(done.stdout)["spec"]["worker"]["template"]["spec"]["containers"][0]
+    assert "-gpu-cuda" in container["image"]
+    assert container["resources"]["limits"] == {"nvidia.com/gpu": 2}
+
+
+def test_a_program_that_is_not_here_is_said_and_the_file_is_written(here: Path) -> None:
+    (here / "run.sh").write_text("docker run reg/pytorch:1 python /opt/t.py\n")
+    done = init("--from", "run.sh")
+    assert done.exit_code == 0, done.output
+    assert "warning: /opt/t.py is not in" in done.stderr
+    assert yaml.safe_load((here / "job.yaml").read_text())["kind"] == "PyTorchJob"
+
+
+def test_a_directory_that_a_script_changes_to_is_where_the_program_starts(here: Path) -> None:
+    (here / "work").mkdir()
+    (here / "work/t.py").write_text("import torch\n")
+    (here / "work/run.sh").write_text('cd "$(dirname "$0")"\npython t.py\n')
+    done = init("--from", "work/run.sh")
+    assert done.exit_code == 0, done.output
+    job = yaml.safe_load((here / "job.yaml").read_text())
+    assert job["metadata"]["annotations"]["paddock.dev/working-directory"] == str(here / "work")
+
+
+def test_a_directory_of_another_machine_is_said(here: Path) -> None:
+    (here / "t.py").write_text("import torch\n")
+    (here / "run.sh").write_text("cd /not/here\npython t.py\n")
+    done = init("--from", "run.sh")
+    assert done.exit_code == 0, done.output
+    assert "run.sh: /not/here is no directory of this machine: --workdir names another one" in done.stderr
+
+
+def test_a_script_that_another_one_starts_is_read(here: Path) -> None:
+    (here / "t.py").write_text("import torch\n")
+    (here / "inner.sh").write_text("torchrun --nnodes 3 t.py\n")
+    (here / "run.sh").write_text("bash inner.sh\n")
+    assert "paddock run --workers 3 -- torchrun t.py" in init("--from", "run.sh").stderr
+
+
+def test_standard_input_is_read(here: Path) -> None:
+    (here / "t.py").write_text("import torch\n")
+    done = CliRunner().invoke(cli, ["init", "--from", "-", "-o", "-"], prog_name="paddock", input="torchrun t.py\n")
+    assert done.exit_code == 0, done.output
+    assert yaml.safe_load(done.stdout)["kind"] == "PyTorchJob"
+
+
+def test_what_a_file_of_packages_would_need_is_a_command(here: Path) -> None:
+    (here / "t.py").write_text("import torch\n")
+    (here / "run.sh").write_text("pip install 'tqdm>4' einops\npython t.py\n")
+    done = init("--from", "run.sh")
+    told = next(line for line in done.stderr.splitlines() if "pip install" in line)
+    subprocess.run(["sh", "-c", told.split("`")[1]], check=True)
+    assert (here / "requirements.txt").read_text() == "tqdm>4\neinops\n"
+    assert init("--from", "run.sh", "-r", "requirements.txt", "--force").exit_code == 0
+
+
+ARENA = "arena submit pytorchjob --name=a --workers 2 --image=reg/x 'python t.py'\n"
+DSTACK = "type: task\nnodes: 2\ncommands: [python t.py]\n"
+
+
+@pytest.mark.parametrize("verb", ["validate", "run", "submit"])
+@pytest.mark.parametrize(
+    ("file", "text"), [("my sky.yaml", SKY), ("t.sbatch", BATCH), ("job.arena", ARENA), ("a.dstack.yml", DSTACK)]
+)
+def test_the_command_that_is_printed_for_a_file_of_another_tool_makes_a_job_of_it(
+    here: Path, verb: str, file: str, text: str
+) -> None:
+    (here / "t.py").write_text("import torch\n")
+    (here / file).write_text(text)
+    first = CliRunner().invoke(cli, [verb, file], prog_name="paddock")
+    told = (first.output + str(first.exception or "")).split("`")[1]
+    done = CliRunner().invoke(cli, shlex.split(told)[1:], prog_name="paddock")
+    assert done.exit_code == 0, done.output
+    job = yaml.safe_load((here / "job.yaml").read_text())
+    assert job["spec"]["pytorchReplicaSpecs"]["Worker"]["replicas"] == 1
+    next_one = done.stderr.split("`")[-2]
+    assert CliRunner().invoke(cli, [*shlex.split(next_one)[1:], "--print"], prog_name="paddock").exit_code == 0
+
+
+def test_the_typed_form_of_a_file_is_the_same_job(here: Path) -> None:
+    (here / "t.py").write_text("import torch\n")
+    (here / "run.sh").write_text("export A='b c'\ntorchrun --nnodes 2 --nproc_per_node 2 t.py --x 'y z' > log\n")
+    done = init("--from", "run.sh", "-o", "from.yaml")
+    words = shlex.split(done.stderr.splitlines()[0].partition(": ")[2])
+    assert init("-o", "typed.yaml", *words[2:]).exit_code == 0
+    assert (here / "from.yaml").read_text() == (here / "typed.yaml").read_text()
+
+
+@pytest.mark.parametrize(
+    ("command", "next_one"),
+    [
+        ("sbatch -N 2 t.sbatch", "paddock init --from t.sbatch"),
+        ("sky launch -c x sky.yaml", "paddock init --from sky.yaml"),
+        ("dstack apply -f a.dstack.yml", "paddock init --from a.dstack.yml"),
+        ("arena submit pytorchjob --name=a --workers 2 --image=reg/x 'python t.py'",
+         "paddock run --name a --workers 2 --image reg/x --framework pytorch -- python t.py"),
+    ],
+)  # fmt: skip
+def test_a_typed_command_of_another_tool_is_answered_with_that_of_paddock(
+    here: Path, monkeypatch: pytest.MonkeyPatch, command: str, next_one: str
+) -> None:
+    monkeypatch.setenv("PATH", "/nothing")
+    (here / "t.py").write_text("import torch\n")
+    for file, text in {"t.sbatch": BATCH, "sky.yaml": SKY, "a.dstack.yml": DSTACK}.items():
+        (here / file).write_text(text)
+    done = CliRunner().invoke(cli, ["run", "--print", "--", *shlex.split(command)], prog_name="paddock")
+    assert isinstance(done.exception, UserError)
+    assert f"`{next_one}`" in str(done.exception)
+    words = shlex.split(next_one)[1:]
+    typed = ["run", "--print", *words[1:]] if words[0] == "run" else words
+    assert CliRunner().invoke(cli, typed, prog_name="paddock").exit_code == 0

@@ -173,7 +173,7 @@ def test_a_file_that_is_no_manifest_by_its_size_is_refused(tmp_path: Path) -> No
 def test_files_that_cannot_be_read_say_why(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="No such file or directory; a manifest in YAML or JSON is wanted"):
         fetch_checked([str(tmp_path / "none.yaml")], "default")
-    with pytest.raises(UserError, match="Is a directory; a manifest in YAML or JSON is wanted"):
+    with pytest.raises(UserError, match="this is a directory, and no manifest is in it"):
         fetch_checked([str(tmp_path)], "default")
 
 

@@ -88,7 +88,23 @@ SCRIPTS = [
     "torchrun a # comment ' with quote\ntorchrun b",
     "A=1 # note\ntorchrun $A#b '#c'",
     "nohup torchrun x > /dev/null 2>&1 &\nwait",
+    'A=1; B=2; torchrun "$A $B" "x $A ${B} y"',
+    "N=7; A=$((2*N - 3)); torchrun $A $((A / 2)) $((-A / 2)) $((A % 4)) $(( (1+N)*2 ))",
+    "A=/data/models/net.v1.pt; torchrun ${A##*/} ${A#*/} ${A%.*} ${A%%.*} ${A%/*} ${A%x} ${A##*[0-9]}",
+    'A=a/b.py; torchrun $(basename $A .py) $(dirname $A) "$(dirname a)" $(dirname /x/) $(basename a/) `basename $A`',
+    "torchrun $(dirname a b) $(basename -s .py a.py) $(dirname a; echo x)",
+    "torchrun <path>\ntorchrun y",
 ]
+PLACES = [
+    'cd "$(dirname "$0")" && torchrun "$PWD" $(pwd) "$0"',
+    'DIR="$( cd "$( dirname "${BASH_SOURCE[0]}" )" >/dev/null 2>&1 && pwd )"\ncd "$DIR/.."; torchrun "$DIR/train.py"',
+    'torchrun ${0%/*}/train.py "$(realpath "$0")" "$(readlink -f -- "$0")" $(realpath .)',
+    "cd ${BASH_SOURCE%/*}; torchrun $(basename $0) $BASH_SOURCE ${BASH_SOURCE[0]}",
+    'HERE=$(dirname "$(readlink -f "$0")"); bash -c "torchrun $HERE $0"',
+    "cd ..; torchrun $PWD; cd -; cd /tmp; torchrun $PWD",
+    "echo 'torchrun $0 $BASH_SOURCE $(dirname $0)' > other.sh; bash other.sh; . ./other.sh",
+]
+"""Run as `bash sub/run.sh`."""
 
 
 @pytest.fixture(scope="module")
@@ -141,3 +157,21 @@ def test_what_is_read_is_what_bash_starts(script: str, programs: Path, tmp_path:
     assert not [each for each in started if not any(fits(launch, *each) for launch in read)], read
     sure = [launch for launch in read if not launch.command.may_run]
     assert not [launch for launch in sure if not any(fits(launch, *each) for each in started)], started
+
+
+@pytest.mark.skipif(not BASH, reason="there is no bash")
+@pytest.mark.parametrize("script", PLACES)
+def test_where_a_script_stands_is_what_bash_says(script: str, programs: Path, tmp_path: Path) -> None:
+    """All of it is known."""
+    place = tmp_path.resolve() / "w"
+    (place / "sub").mkdir(parents=True)
+    (place / "sub" / "run.sh").write_text(script)
+    started = run("bash sub/run.sh", programs, place)
+    reading = read_script(
+        script,
+        read_file=lambda path: (place / path).read_text() if (place / path).is_file() else None,
+        name="sub/run.sh",
+        start=str(place),
+    )
+    read = [each for each in reading.launches if each.words[0].text in PROGRAMS]
+    assert [[word.text for word in each.words] for each in read] == [words for words, _ in started]

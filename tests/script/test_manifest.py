@@ -27,7 +27,7 @@ from paddock.preflight import Document, check, find_api
 from paddock.script.escapes import escape, unescape
 from paddock.script.manifest import build_command, build_manifest
 from paddock.script.names import LONGEST, build_name
-from paddock.script.paddle_job import COLLECTIVE_IMAGE, SERVERS_IMAGE
+from paddock.script.paddle_job import COLLECTIVE_IMAGE, GPU_IMAGE, SERVERS_IMAGE
 from paddock.script.pytorch_job import IMAGE
 from paddock.script.request import ScriptRequest
 
@@ -106,7 +106,8 @@ def test_parameter_servers_run_the_same_command_in_an_environment_that_has_them(
 
 
 @pytest.mark.parametrize(
-    ("image", "name"), [(COLLECTIVE_IMAGE, "paddle"), (SERVERS_IMAGE, "paddle-ubuntu"), (IMAGE, "pytorch")]
+    ("image", "name"),
+    [(COLLECTIVE_IMAGE, "paddle"), (GPU_IMAGE, "paddle"), (SERVERS_IMAGE, "paddle-ubuntu"), (IMAGE, "pytorch")],
 )
 def test_the_default_images_stand_for_environments_without_a_program_of_ours(image: str, name: str) -> None:
     found = choose_definition(image, map(read_definition, build_defaults()))

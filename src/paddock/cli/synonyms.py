@@ -29,7 +29,11 @@ _ROWS: tuple[tuple[tuple[str, ...], Phrase], ...] = (
         phrase("`paddock queue` lists what runs and what waits for room, in order, and why"),
     ),
     (("stop", "kill", "rm", "remove", "abort", "scancel"), _ENDS),
-    (("apply", "create", "launch", "start", "train", "deploy", "sbatch", "srun"), _STARTS),
+    (("apply", "create", "launch", "start", "train", "deploy", "srun"), _STARTS),
+    (
+        ("sbatch",),
+        phrase("`paddock init --from {job}` writes the job of a batch script, and `paddock run job.yaml` trains it"),
+    ),
     (
         ("exec", "attach", "ssh", "shell"),
         phrase(

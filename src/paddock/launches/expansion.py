@@ -7,13 +7,14 @@ A node is one piece of a word; the letters between two nodes are read here, as t
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from paddock.launches.grammar import Source
 from paddock.launches.state import State, Value
-from paddock.launches.words import Piece, Unknown, Word, join_pieces, split_pieces
+from paddock.launches.substitutions import calculate, cut
+from paddock.launches.words import Piece, Unknown, Word, build_word, join_pieces, split_pieces
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -27,6 +28,7 @@ _VARIABLE = re.compile(
 _PATTERN = re.compile(r"(?<!\\)(?:[*?\[]|\{[^{}]*(?:,|\.\.)[^{}]*\})")
 _DEFAULTS = (":-", "-", ":=", "=")
 _REQUIRED = (":?", "?")
+_CUT = ("%", "%%", "#", "##")
 _ANSI = {"n": "\n", "t": "\t", "r": "\r", "e": "\x1b", "a": "\a", "b": "\b", "f": "\f", "v": "\v"}
 
 
@@ -65,9 +67,10 @@ class _Words:
 
 
 class Expander:
-    """Reads words in a state. `run_inside` reads the commands of a substitution."""
+    """Reads words in a state. `run_inside` reads the commands of a substitution; the answer is what they print, None
+    where that is not known."""
 
-    def __init__(self, run_inside: Callable[[Source, Node, State], None]) -> None:
+    def __init__(self, run_inside: Callable[[Source, Node, State], str | None]) -> None:
         self._run_inside = run_inside
 
     def read_words(self, source: Source, nodes: Sequence[Node], state: State, start: int, end: int) -> list[Word]:
@@ -107,7 +110,9 @@ class Expander:
             return self._expand_variable(source, node, state)
         if node.type == "string" and (several := self._expand_all(source, node, state)) is not None:
             return several
-        if node.type == "command_substitution" or _is_pattern(node, typed):
+        if node.type in ("command_substitution", "arithmetic_expansion"):
+            return list(split_pieces(self._read_pieces(source, node, state), line))
+        if _is_pattern(node, typed):
             self._read_pieces(source, node, state)
             return [Word((Unknown(typed),), line, splits=True)]
         return [Word(join_pieces(self._read_pieces(source, node, state)), line)]
@@ -168,9 +173,14 @@ class Expander:
             return [Unknown(home), slash + _unescape(rest, None)]
         if node.type in _PLAIN or node.type == "command_name":
             return self._read_inside(source, node, state, node.children, None)
+        found: str | None = None
         if node.type in _SUBSTITUTIONS:
-            self._run_inside(source, node, state)
-        return [Unknown(typed)]
+            found = self._run_inside(source, node, state)
+        if node.type == "process_substitution":
+            found = None  # the name of a pipe
+        elif node.type == "arithmetic_expansion" and typed.startswith("$(("):
+            found = calculate(typed[3:-2], lambda name: _read_text(name, "", state))
+        return [Unknown(typed) if found is None else found]
 
     def _read_inside(
         self, source: Source, node: Node, state: State, nodes: Sequence[Node], escapes: str | None, cut: int = 0
@@ -181,13 +191,16 @@ class Expander:
         place = node.start_byte + cut
         for each in nodes:
             if each.type in _EXPANDED or (escapes is None and each.is_named):
-                pieces += [_unescape(source.text(place, each.start_byte), escapes)]
+                # in `"$A $B"` the grammar takes the blank for a part of the second
+                typed = source.of(each) if each.type in _EXPANDED else ""
+                blank = typed[: len(typed) - len(typed.lstrip())]
+                pieces += [_unescape(source.text(place, each.start_byte), escapes), blank]
                 pieces += self._read_pieces(source, each, state)
                 place = each.end_byte
         return [*pieces, _unescape(source.text(place, node.end_byte - cut), escapes)]
 
     def _read_variable(self, source: Source, node: Node, state: State) -> list[Piece]:
-        typed = source.of(node)
+        typed = source.of(node).lstrip()
         name, index = read_name(typed)
         operator = next((each for each in node.children[1:] if not each.is_named and each.type not in "}[]"), None)
         value = _find_value(name, index, state)
@@ -204,6 +217,9 @@ class Expander:
             )
         if operator.type in _REQUIRED and value is not None:
             return list(value.pieces)
+        if operator.type in _CUT and value is not None and value.text is not None:
+            rest = cut(value.text, operator.type, source.text(operator.end_byte, node.end_byte - 1))
+            return [Unknown(typed) if rest is None else rest]
         return [Unknown(typed)]
 
     def _read_default(
@@ -235,11 +251,27 @@ def _find_value(name: str, index: str, state: State) -> Word | None:
         return state.arguments[place] if place < len(state.arguments) else Word()
     if not name:
         return None
+    if name in _OF_PLACE and name not in state.variables:
+        text = _OF_PLACE[name](state)
+        return build_word(text) if text and index in ("", "[0]") else None
     value = state.variables.get(name)
     if isinstance(value, tuple):
         number = index.strip("[]") or "0"
         return value[int(number)] if number.isdecimal() and int(number) < len(value) else None
     return None if index and index != "[0]" else value
+
+
+def _read_text(name: str, index: str, state: State) -> str | None:
+    value = _find_value(name, index, state)
+    return value.text if value is not None else None
+
+
+_OF_PLACE: Mapping[str, Callable[[State], str | None]] = {
+    "0": lambda state: state.name,
+    "BASH_SOURCE": lambda state: state.file,
+    "PWD": lambda state: state.place,
+}
+"""Variables by which a script finds where it stands."""
 
 
 def _list_arguments(typed: str, state: State, line: int) -> list[Word]:

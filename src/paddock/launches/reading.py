@@ -45,9 +45,23 @@ class Reading:
         return tuple(each for each in self.launches if each.launcher is not None)
 
 
-def read_script(text: str, arguments: Sequence[Word] | None = None, read_file: ReadFile | None = None) -> Reading:
-    """The text of a shell script. Never raises."""
-    return _Follower(read_file).read(lambda shell, state: shell.read(text, state), {}, arguments)
+def read_script(
+    text: str,
+    arguments: Sequence[Word] | None = None,
+    read_file: ReadFile | None = None,
+    *,
+    name: str = "",
+    start: str = "",
+    variables: Mapping[str, Word] | None = None,
+    line: int = 0,
+) -> Reading:
+    """The text of a shell script. `name`: its path, as typed; `start`: the directory where it is started, absolute;
+    `variables`: what is set for it; `line`: its first, in the file in which the text stands. Never raises."""
+    given = variables or {}
+    state = State({**given}, {*given}, arguments=tuple(arguments) if arguments is not None else None)
+    state.name, state.file, state.start = name, name, start
+    follower = _Follower(read_file, start=start)
+    return follower.read(text if line < 2 else "\n" * (line - 1) + text, state)
 
 
 def read_words(
@@ -129,8 +143,9 @@ def is_of_another_shell(name: str) -> bool:
 
 
 class _Follower:
-    def __init__(self, read_file: ReadFile | None, size: int = LARGEST) -> None:
+    def __init__(self, read_file: ReadFile | None, size: int = LARGEST, *, start: str = "") -> None:
         self._file = read_file
+        self._start = start
         self._shell = ShellReader(self._read_path, size)
         self._launches: list[Launch] = []
         self._seen: set[str] = set()
@@ -143,15 +158,8 @@ class _Follower:
         self._seen.add(text)
         return self._file(text)
 
-    def read(
-        self,
-        begin: Callable[[ShellReader, State], None],
-        variables: Mapping[str, Word],
-        arguments: Sequence[Word] | None,
-    ) -> Reading:
-        state = State(dict(variables), set(variables))
-        state.arguments = tuple(arguments) if arguments is not None else None
-        begin(self._shell, state)
+    def read(self, text: str, state: State) -> Reading:
+        self._shell.read(text, state)
         commands, self._shell.commands = self._shell.commands, []
         return self.follow(commands)
 
@@ -172,10 +180,11 @@ class _Follower:
     def _read_inside(self, launch: Launch) -> list[Command] | None:
         """The commands of a text that the command gives to a shell; None where it gives none."""
         program, state = launch.program, State(dict(launch.environment), set(launch.environment))
-        state.directory, state.may_run = launch.command.directory, launch.command.may_run
+        state.directory, state.may_run, state.start = launch.command.directory, launch.command.may_run, self._start
         if program.kind is Kind.SHELL and not launch.launcher:
             # the first word behind the text is $0
             state.arguments = launch.arguments[1:]
+            state.name = (launch.arguments[0].text or "") if launch.arguments else ""
             self._shell.read_inner(_place(program.word, launch.line), state)
         elif program.kind is Kind.STDIN and program.shell_name and launch.command.stdin is not None:
             self._shell.read_inner(_place(launch.command.stdin, launch.line), state)
@@ -184,6 +193,7 @@ class _Follower:
             if text is None:
                 return None
             state.arguments = launch.arguments
+            state.name = state.file = path.text or ""
             self._shell.read(text, state, launch.line)
         else:
             return None

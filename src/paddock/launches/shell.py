@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from paddock.launches.expansion import Expander
 from paddock.launches.grammar import Source
 from paddock.launches.state import State, join_values
+from paddock.launches.substitutions import find_printed
 from paddock.launches.words import Unknown, Word, build_word
 
 if TYPE_CHECKING:
@@ -73,6 +74,8 @@ class Unread:
     line: int
     text: str
     """At most 200 letters of it."""
+    is_file: bool = False
+    """A file that is not there; False for what the grammar does not know."""
 
 
 class _Spent(Exception):
@@ -102,7 +105,8 @@ class ShellReader:
         self._steps, self._bytes, self._depth = MOST_STEPS, size, 0
         self._functions: dict[str, tuple[Source, Node]] = {}
         self._called: set[str] = set()
-        self._words = Expander(self._run_apart)
+        self._echoes = 0
+        self._words = Expander(self._run_substitution)
 
     # Texts
 
@@ -200,6 +204,20 @@ class ShellReader:
         """A subshell: it changes nothing outside."""
         with self._deeper(), suppress(_Ended, _Returned):
             self._run_all(source, node, self._copy(state))
+
+    def _run_substitution(self, source: Source, node: Node, state: State) -> str | None:
+        """What the commands in it print; None where that is not known."""
+        begun, echoes = len(self.commands), self._echoes
+        self._run_apart(source, node, state)
+        if len(self.commands) != begun + 1 or self.commands[-1].may_run or self._echoes > echoes:
+            return None
+        command = self.commands[-1]
+        is_shown = all(each.operator.startswith("2") for each in command.redirections)
+        place = replace(state, directory=command.directory).place
+        found = find_printed(command.words, place) if is_shown else None
+        if found is not None:
+            self.commands.pop()
+        return found
 
     def _run_list(self, source: Source, node: Node, state: State) -> None:
         """`a && b`, `a || b`. What follows a command that does something is read as if it went well."""
@@ -307,6 +325,10 @@ class ShellReader:
     def _assign(self, source: Source, node: Node, state: State) -> str:
         """Sets a variable. Its name; empty for an element of an array, which then is unknown."""
         target = node.child_by_field_name("name")
+        if target is not None and _is_broken(node):
+            self._note(source, node)
+            state.forget(source.of(target))
+            return ""
         if target is None or target.type != "variable_name":
             if target is not None and target.children:
                 state.forget(source.of(target.children[0]))
@@ -400,6 +422,10 @@ class ShellReader:
     def _do_nothing(self, command: Command, state: State) -> bool:
         return True
 
+    def _echo(self, command: Command, state: State) -> bool:
+        self._echoes += 1
+        return True
+
     def _cd(self, command: Command, state: State) -> bool:
         named = [each for each in command.words[1:] if not each.beginning.startswith("-")]
         to = named[0] if named else Word((Unknown("~"),))
@@ -440,9 +466,11 @@ class ShellReader:
         path = command.words[1] if len(command.words) > 1 else Word()
         text = self._read_file(path)
         if text is None:
-            self.unread.append(Unread(command.line, f"{command.words[0].typed} {path.typed}"[:200]))
+            named = f"{command.words[0].typed} {path.typed}"[:200]
+            self.unread.append(Unread(command.line, named, is_file=True))
             return True
         inner = self._copy(state)
+        inner.file = path.text or ""
         inner.arguments = command.words[2:] or state.arguments
         with self._deeper(), suppress(_Returned):
             self._read_text(text, inner, command.line)
@@ -519,8 +547,12 @@ class _Redirected:
 
 
 def _is_broken(node: Node) -> bool:
-    """Whether the grammar has an error among the words of a command."""
-    return node.has_error and any(each.is_error or each.is_missing for each in node.children)
+    """Whether the grammar has an error in a command. One in a text within it, such as `$(…)`, is that text's."""
+    if node.type == "file_redirect" and node.children[0].end_point.row < node.children[-1].start_point.row:
+        return True  # `<path>` at the end of a line: a shell refuses it, and the grammar reads on
+    if not node.has_error:
+        return any(each.type == "file_redirect" and _is_broken(each) for each in node.children)
+    return node.is_error or node.is_missing or any(map(_is_broken, node.children))
 
 
 def _list_assigned(source: Source, node: Node) -> Iterator[str]:
@@ -567,5 +599,6 @@ _BUILTINS: Mapping[str, Callable[[ShellReader, Command, State], bool]] = {
     ".": ShellReader._source,
     "exit": ShellReader._exit,
     "return": ShellReader._return,
-    **dict.fromkeys((":", "true", "false", "wait", "trap", "sleep", "echo", "printf"), ShellReader._do_nothing),
+    **dict.fromkeys((":", "true", "false", "wait", "trap", "sleep"), ShellReader._do_nothing),
+    **dict.fromkeys(("echo", "printf"), ShellReader._echo),
 }

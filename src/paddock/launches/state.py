@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -23,6 +24,12 @@ class State:
     """Names that are surely not set."""
     arguments: tuple[Word, ...] | None = None
     """`$1`, `$2`, …; None where they are not known."""
+    name: str = ""
+    """`$0`: the script as it was started; empty where it is not known."""
+    file: str = ""
+    """`$BASH_SOURCE`: the file in which the text stands, as it was named."""
+    start: str = ""
+    """The absolute path of the directory where the script was started; empty where it is not known."""
     directory: Word | None = None
     """Where `cd` has led; None where the script was started."""
     may_run: bool = False
@@ -40,6 +47,14 @@ class State:
             unset=set(self.unset),
             may_run=self.may_run or may_run,
         )
+
+    @property
+    def place(self) -> str | None:
+        """The absolute path of its directory; None where it is not known."""
+        moved = self.directory.text if self.directory is not None else ""
+        if moved is None or not (self.start or moved.startswith("/")):
+            return None
+        return posixpath.normpath(posixpath.join(self.start, moved))
 
     def set(self, name: str, value: Value) -> None:
         """A value that is too large, as one that doubles itself becomes, is unknown."""

@@ -1,6 +1,7 @@
 """Placeholders of templates that are not rendered yet: the program and the command that render them.
 
-The content of braces shows the program: `.Values` is Helm's, `inputs.` Argo's, `{% %}` and all others Jinja's.
+The content of braces shows the program: `.Values` is Helm's, `inputs.` Argo's, `.Name` of other programs in Go, `{% %}`
+and all others Jinja's.
 `$(NAME)` is no placeholder: Kubernetes expands it.
 """
 
@@ -18,6 +19,8 @@ _OF_HELM = re.compile(
     r"\{\{-?\s*(?:[\w(].*[\s(])?"
     r"(?:\.(?:Values|Release|Chart|Capabilities|Files|Template)\b|(?:include|template|define|tpl|toYaml)\s)"
 )
+_OF_GO = re.compile(r"\{\{-?\s*(?:[.$]\w|(?:if|range|with|else|end|block|define|template)\b)|\{\{-?\s*\.\s*-?\}\}")
+"""Of Go's text/template: fields begin with a dot, variables with $, and words that Jinja has between {% and %}."""
 _OF_ARGO = re.compile(r"\{\{\s*(?:=|(?:inputs|outputs|workflow|tasks|steps|item|pod)\b)")
 _FORMS = (
     ("katib", re.compile(r"\$\{trialParameters\.[\w.-]+\}")),
@@ -37,6 +40,10 @@ _SENTENCES = {
     "jinja": phrase(
         "this is a template of Jinja that is not filled in yet ({names}): `{command}` fills it in (after "
         "`pip install jinja2-cli`)"
+    ),
+    "go": phrase(
+        "this is a template of Go that is not filled in yet ({names}): the program that it was written for fills it "
+        "in, or `gomplate -c .=values.yaml -f FILE | paddock run -`"
     ),
     "argo": phrase("Argo Workflows fills in {names}: write values in their place"),
     "katib": phrase("Katib fills in {names}, for each trial anew: write values in their place"),
@@ -78,7 +85,9 @@ def find_placeholders(value: str) -> Iterator[tuple[str, str]]:
 def _program_of_braces(names: tuple[str, ...]) -> str:
     if any(_OF_HELM.match(name) for name in names):
         return "helm"
-    return "argo" if any(_OF_ARGO.match(name) for name in names) else "jinja"
+    if any(_OF_ARGO.match(name) for name in names):
+        return "argo"
+    return "go" if any(_OF_GO.match(name) for name in names) else "jinja"
 
 
 def _without_comments(text: str) -> str:

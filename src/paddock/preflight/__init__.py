@@ -45,7 +45,6 @@ from paddock.preflight.kinds import BESIDE_JOBS, KNOWN, check_kind
 from paddock.preflight.quotes import check_quotes
 from paddock.preflight.servers import check_servers
 from paddock.preflight.spelling import correct_names, find_near_api
-from paddock.preflight.tools import check_tools
 from paddock.words.phrases import phrase, render
 from paddock.words.problems import InvalidJob, Problem
 from paddock.words.sentences import told
@@ -94,12 +93,11 @@ def examine(
     problems, job = list(document.problems), None
     if document.inside and not document.manifest and (problem := check_inside(document, known)):
         problems = [problem]  # a list of manifests
-    if document.manifest:
+    if document.manifest or not (problems or document.inside):  # `{}` is a manifest that lacks all
         inside = check_inside(document, known)
         wrong = any(each.severity == "error" for each in problems)
         replaced = inside is not None and inside.severity == "error"
-        others = list(check_tools(document.manifest))
-        problems += [] if wrong or replaced else others or check_kind(document.manifest, known, beside=beside)
+        problems += [] if wrong or replaced else check_kind(document.manifest, known, beside=beside)
         problems += [inside] if inside else []
         problems += [] if find_api(document) else check_owned(document.manifest)
         api = find_api(document) or find_near_api(document.manifest, known)

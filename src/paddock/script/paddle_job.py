@@ -20,9 +20,10 @@ from paddock.script.told_launchers import explain_refused as explain_refused_lau
 from paddock.words.phrases import Phrase
 
 COLLECTIVE_IMAGE = "paddlepaddle/paddle:3.3.1"
+GPU_IMAGE = "paddlepaddle/paddle:3.3.1-gpu-cuda12.6-cudnn9.5"
 SERVERS_IMAGE = "registry.baidubce.com/paddle-operator/paddle-ubuntu:2.0.0-18.04"
-"""Images that stand for the Environments `paddle` and `paddle-ubuntu` (`environments.defaults`): PaddlePaddle's newest
-wheels have no parameter servers."""
+"""Images that stand for the Environments `paddle`, `paddle` and `paddle-ubuntu` (`environments.defaults`): that without
+`-gpu` computes on CPUs alone, and PaddlePaddle's newest wheels have no parameter servers."""
 
 LAUNCHER = ("-m", "paddle.distributed.launch")
 
@@ -57,7 +58,7 @@ def explain_refused(request: ScriptRequest) -> Iterator[Phrase]:
 
 
 def _build_role(request: ScriptRequest, name: str, replicas: int, *, gpus: int) -> Manifest:
-    image = SERVERS_IMAGE if request.servers else COLLECTIVE_IMAGE
+    image = SERVERS_IMAGE if request.servers else GPU_IMAGE if request.gpus else COLLECTIVE_IMAGE
     return build_role(request, name, replicas, image, build_command(request), gpus=gpus)
 
 

@@ -14,6 +14,7 @@ from paddock.preflight import Document, check_together, find_api, read_bytes, re
 from paddock.preflight.datasets import examine_document
 from paddock.preflight.scripts import check_script
 from paddock.submission.documents import Checked, is_known, place_document
+from paddock.submission.other_files import explain_other_file, find_batch
 from paddock.words.phrases import phrase
 from paddock.words.problems import Problem
 from paddock.words.sentences import told
@@ -42,12 +43,18 @@ class Reading:
 
 def read_manifests(file: str, data: bytes, namespace: str) -> Reading:
     """A file of manifests. `namespace`: of documents that name none. Never raises."""
-    return _read(file, read_bytes(data), namespace)
+    documents = read_bytes(data)
+    if other := explain_other_file(file, data.decode("utf-8", "replace"), documents):
+        return Reading(file, documents, (other,))
+    return _read(file, documents, namespace)
 
 
 def read_text(text: str, namespace: str, bounds: Bounds) -> Reading:
     """A text of manifests within `bounds`. Never raises."""
-    return _read("", read_documents(text, bounds), namespace)
+    documents = read_documents(text, bounds)
+    if other := explain_other_file("", text, documents):
+        return Reading("", documents, (other,))
+    return _read("", documents, namespace)
 
 
 def read_script(file: str, data: bytes, read_file: ReadFile | None = None) -> Reading | None:
@@ -57,7 +64,9 @@ def read_script(file: str, data: bytes, read_file: ReadFile | None = None) -> Re
     if not is_script(file, text) or "\0" in text:
         return None
     read = check_script(text, read_file)
-    return Reading(file, problems=read.problems, launches=read.launches)
+    said = find_batch(file, text)
+    batch = (told("", said, severity="warning", line=1, column=1),) if said else ()
+    return Reading(file, problems=(*batch, *read.problems), launches=read.launches)
 
 
 def _read(file: str, documents: Sequence[Document], namespace: str) -> Reading:

@@ -9,6 +9,7 @@ from pathlib import Path
 from paddock.cli.cluster.errors import UserError
 from paddock.cli.output.language import readers_language
 from paddock.cli.output.terminal import stderr
+from paddock.cli.submit.manifest_directories import explain_directory
 from paddock.launches.reading import ReadFile, decode_script
 from paddock.preflight import format_problem
 from paddock.submission.documents import Checked
@@ -28,6 +29,8 @@ def fetch_reading(file: str, namespace: str) -> Reading:
     shown = _show(file)
     try:
         data = _fetch(file)
+    except IsADirectoryError:
+        return Reading(shown, problems=(told("", explain_directory(Path(file))),))
     except OSError as error:
         return Reading(shown, problems=(told("", phrase("cannot be read: {why}", why=explain_unreadable(error))),))
     if len(data) > LARGEST:
@@ -58,6 +61,8 @@ def _fetch_manifests(file: str, namespace: str) -> Reading:
     shown = _show(file)
     try:
         data = _fetch(file)
+    except IsADirectoryError:
+        raise UserError(phrase("{option}: {problem}", option=file, problem=explain_directory(Path(file)))) from None
     except OSError as error:
         said = phrase("{file}: {why}; a manifest in YAML or JSON is wanted", file=file, why=explain_unreadable(error))
         raise UserError(said) from error

@@ -7,7 +7,7 @@ import os
 import shlex
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -17,7 +17,7 @@ from paddock.cli.cluster.session import choose_place
 from paddock.cli.output.language import localized, readers_language
 from paddock.cli.output.streams import print_line
 from paddock.cli.output.terminal import stderr
-from paddock.cli.submit.script.imports import read_text
+from paddock.cli.submit.script.foreign_files import take_foreign
 from paddock.cli.submit.script.options import ScriptOptions, read_options, script_options
 from paddock.cli.submit.script.requests import build_documents, read_request, without_directory
 from paddock.cli.submit.script.typed_command import CommandVerb, read_typed
@@ -26,9 +26,6 @@ from paddock.cli.submit.workdir import workdir_option
 from paddock.script.request import ScriptRequest
 from paddock.words.os_errors import explain_unreadable
 from paddock.words.phrases import Phrase, phrase
-
-if TYPE_CHECKING:
-    from paddock.script.foreign.meant import Foreign
 
 
 @click.command(name="init", cls=CommandVerb)
@@ -39,8 +36,9 @@ if TYPE_CHECKING:
 )  # fmt: skip
 @click.option("--force", is_flag=True, help="Write over a file that is there.")
 @click.option(
-    "--from", "source", type=click.Path(exists=True, dir_okay=False), metavar="FILE",
-    help="The command of a run.sh, or a docker command in a file, in place of one behind --.",
+    "--from", "source", type=click.Path(exists=True, dir_okay=False, allow_dash=True), metavar="FILE",
+    help="The command of a run.sh, of docker, sbatch or arena, or a task of SkyPilot or dstack, in place of one "
+    "behind --.",
 )  # fmt: skip
 @workdir_option
 @namespace_option
@@ -51,19 +49,23 @@ def command(output: str, force: bool, source: str | None, workdir: str | None, n
     paddock init -- python train.py --lr 0.1
     paddock init --workers 2 -r requirements.txt -o mnist.yaml -- python train.py
     paddock init --from run.sh
+    paddock init --from train.sbatch
+    paddock init --from sky.yaml
+
+    --from lists on standard error what of the file is not carried.
 
     The options are those of `paddock run`, and the job is the same. Values of --env-file and --secret are not written:
     the file refers to the Secret that `paddock run` makes of them.
     """
-    words = read_typed()
+    words, place = read_typed(), choose_place()
     if source is not None:
         if words is not None:
             raise UserError(phrase("--from has the program, and another one stands behind --: leave one of them out"))
-        words = take_foreign(source, typed)
+        words, workdir = take_foreign(source, typed, workdir, os.environ, _notify, local=place.home is not None)
     if words is None:
         raise UserError(phrase("a program is wanted, as in `paddock init -- python train.py`"))
     options = read_options(typed, workdir, namespace)
-    request = read_request(words, options, choose_place(), os.environ, _notify)
+    request = read_request(words, options, place, os.environ, _notify, may_lack=source is not None)
     build_documents(request)  # refuses what `paddock run` refuses
     text = write_commented(build_portable(request, options, output), readers_language())
     if output == "-":
@@ -71,56 +73,6 @@ def command(output: str, force: bool, source: str | None, workdir: str | None, n
         return
     write_file(Path(output), text, force=force)
     _notify(phrase("{file} is written: `{command}` trains it", file=output, command=advise(options, output)))
-
-
-def take_foreign(source: str, typed: dict[str, Any]) -> tuple[str, ...]:
-    """The program of a script or of another tool's task; its numbers of ranks and cards become options. What is not
-    carried over is told, a line each. Raises `UserError`."""
-    found = _read_foreign(Path(source))
-    if not found:
-        said = phrase(
-            "{file}: no command in it starts a launcher or a Python program that can be read; type the program: "
-            "paddock init -- python train.py",
-            file=source,
-        )
-        raise UserError(said)
-    first = found[0]
-    for name, value in (("workers", first.workers), ("servers", first.servers), ("gpus", first.gpus)):
-        if typed.get(name) is None and value and (name != "workers" or value > 1 or first.servers):
-            typed[name] = value
-    for name, text in (("image", first.image), ("name", first.name)):
-        typed[name] = typed.get(name) or text or None
-    given = {each.partition("=")[0] for each in typed.get("env") or ()}
-    carried = [f"{name}={value}" for name, value in first.env if name not in given]
-    typed["env"] = (*carried, *(typed.get("env") or ()))
-    told = shlex.join(first.words)
-    place = f"{source}:{first.line}" if first.line else source
-    _notify(phrase("{place}: {command}", place=place, command=told))
-    for left in first.left:
-        _notify(phrase("{place}: {said}", place=f"{source}:{left.line}" if left.line else source, said=left.said))
-    for each in found[1:]:
-        _notify(phrase("{file}:{line} is left out: it is for fewer machines, or the same", file=source, line=each.line))
-    return first.words
-
-
-def _read_foreign(path: Path) -> tuple[Foreign, ...]:
-    from paddock.launches.reading import decode_script
-    from paddock.launches.reading import read_script as read_shell
-    from paddock.manifests.documents import read_documents
-    from paddock.preflight.tools import find_tool
-    from paddock.script.foreign.tools import read_script, read_task
-
-    try:
-        text = decode_script(path.read_bytes())
-    except OSError as error:
-        raise UserError(phrase("{file}: {why}", file=str(path), why=explain_unreadable(error))) from error
-    if path.suffix in (".yaml", ".yml"):
-        documents = read_documents(text)
-        tools = [(find_tool(each.manifest), each.manifest) for each in documents if each.manifest]
-        return next((read_task(tool, manifest) for tool, manifest in tools if tool), ())
-    if line := read_shell(text).open_quote:
-        raise UserError(phrase("{file}:{line}: a quote is not closed", file=str(path), line=line))
-    return read_script(text, lambda named: read_text(path.parent / named))
 
 
 def advise(options: ScriptOptions, output: str) -> str:

@@ -1,7 +1,19 @@
-"""Files of other tools -> what `paddock run` would be asked for: a run.sh, a batch file of Slurm, a task of SkyPilot or
-dstack. For `paddock init --from`. Pure.
+"""Files of other tools -> the job that they mean, for `paddock init --from`: what is carried, and what is not. Pure.
 
-    meant      the values
-    commands   the commands of a text, as jobs: what is carried, and what is left out
-    tools      which tool a file is of, and what its fields say
+What `paddock run` has an option for is carried; every other thing is a line of `Foreign.left`. A value that is filled
+in later is never carried as text: its default is taken where there is one, and that is said.
+
+    job         the value that all of them give
+    launched    a command that starts a program, whatever stands before it
+    carried     words, variables and directories of a command
+    elsewhere   what says in Paddock or a manifest what is not carried
+    setup       what stands around it: packages that are installed, other commands
+    shell       run.sh, a docker command in a file
+    slurm       sbatch: `#SBATCH` and srun
+    arena       `arena submit pytorchjob …`
+    tasks       YAML of a task, with the lines of its fields
+    skypilot    a task of SkyPilot
+    dstack      a task of dstack
+    ranks       the launcher of ranks that a tool started itself
+    tools       which tool a file is of, and its reader
 """

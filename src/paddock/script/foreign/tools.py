@@ -1,111 +1,73 @@
-"""What a file of another tool says beside its commands: Slurm's `#SBATCH`, the fields of SkyPilot and dstack. Pure.
-
-Sources, read on 2026-11-27: sbatch(1) of Slurm 25; SkyPilot 0.11, "Task YAML"; dstack 0.19, "task".
-"""
+"""Which tool a file is of, by its text, and the reader of each. Pure."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Mapping
-from dataclasses import replace
-from typing import Any
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
-from paddock.launches.reading import ReadFile
-from paddock.preflight.tools import DSTACK, SKYPILOT
-from paddock.script.foreign.commands import read_commands
-from paddock.script.foreign.meant import Foreign, Left
-from paddock.words.phrases import phrase
+from paddock.launches.reading import is_script, read_script
+from paddock.manifests.yaml_nodes import Document
+from paddock.script.foreign import arena, dstack, skypilot, slurm
+from paddock.script.foreign.job import NOWHERE, Foreign, Place
+from paddock.script.foreign.shell import read_shell
+from paddock.script.foreign.tasks import read_tasks
+from paddock.words.phrases import Phrase, phrase
 
-_SBATCH = re.compile(r"#SBATCH\s+(--[\w-]+|-\w)(?:[=\s]+(\S+))?")
-_SHORT = {"-N": "--nodes", "-J": "--job-name", "-G": "--gpus", "-n": "--ntasks"}
-_OF_SLURM = frozenset({"--nodes", "--job-name", "--gpus-per-node", "--gres", "--ntasks-per-node", "--ntasks"})
-_CARRIED = {
-    SKYPILOT: frozenset({"name", "num_nodes", "resources", "envs", "run"}),
-    DSTACK: frozenset({"type", "name", "nodes", "image", "env", "commands", "resources"}),
+LARGEST = 2**18
+"""Letters of a file that is read: more is no script or task."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """What a file is."""
+
+    key: str
+    title: Phrase
+    """As in "this is {title}"."""
+
+
+SKYPILOT = Tool("skypilot", phrase("a task of SkyPilot"))
+DSTACK = Tool("dstack", phrase("a configuration of dstack"))
+SLURM = Tool("slurm", phrase("a batch script of Slurm"))
+ARENA = Tool("arena", phrase("a command of arena"))
+SHELL = Tool("shell", phrase("a shell script"))
+
+
+def find_tool(name: str, text: str, documents: Sequence[Document] | None = None) -> Tool | None:
+    """The tool of a file; None for any other text. `name`: of the file, empty where it has none. `documents`: of the
+    text, where it has been read as YAML."""
+    if len(text) > LARGEST or "\0" in text:
+        return None
+    if slurm.is_batch(text):
+        return SLURM
+    if is_script(name, text):
+        return ARENA if "arena" in text and arena.find_submit(read_script(text)) is not None else SHELL
+    if text.lstrip().startswith("arena "):
+        return ARENA
+    return _find_task(read_tasks(text) if documents is None else documents)
+
+
+def _find_task(tasks: Sequence[Document]) -> Tool | None:
+    if any(skypilot.is_task(each.manifest) for each in tasks):
+        return SKYPILOT
+    return DSTACK if tasks and dstack.is_configuration(tasks[0].manifest) else None
+
+
+def read_foreign(text: str, place: Place = NOWHERE) -> Foreign:
+    """The job of a file of another tool, or of a file of commands. Raises `NoProgram`."""
+    tool = find_tool(place.name, text)
+    return read_shell(text, place) if tool is None else _READERS[tool.key](text, place)
+
+
+def _read_arena(text: str, place: Place) -> Foreign:
+    submit = arena.find_submit(read_script(text))
+    return arena.read_submit(submit, place) if submit is not None else read_shell(text, place)
+
+
+_READERS: dict[str, Callable[[str, Place], Foreign]] = {
+    "skypilot": lambda text, place: skypilot.read_task(read_tasks(text), place),
+    "dstack": lambda text, place: dstack.read_task(read_tasks(text), place),
+    "slurm": slurm.read_batch,
+    "arena": _read_arena,
+    "shell": read_shell,
 }
-
-
-def read_script(text: str, read_file: ReadFile | None = None) -> tuple[Foreign, ...]:
-    """The commands of a shell script, with what `#SBATCH` asks of Slurm."""
-    found, _ = read_commands(text, read_file)
-    asked = [(number, *pair) for number, line in enumerate(text.splitlines(), 1) for pair in _read_sbatch(line)]
-    if not asked or not found:
-        return found
-    options = {_SHORT.get(name, name): value for _, name, value in asked}
-    nodes = _read_number(options.get("--nodes", ""))
-    gpus = _read_number(options.get("--gpus-per-node", "") or options.get("--gres", "").rpartition(":")[2])
-    left = [
-        Left(line, phrase("{typed} is left out", typed=f"#SBATCH {name} {value}".rstrip()))
-        for line, name, value in asked
-        if _SHORT.get(name, name) not in _OF_SLURM
-    ]
-    first = found[0]
-    named = replace(
-        first, workers=max(nodes, first.workers), gpus=gpus or first.gpus, name=options.get("--job-name", ""),
-        left=(*left, *first.left),
-    )  # fmt: skip
-    return (named, *found[1:])
-
-
-def _read_sbatch(line: str) -> Iterator[tuple[str, str]]:
-    found = _SBATCH.match(line)
-    if found is not None:
-        yield found[1], found[2] or ""
-
-
-def read_task(tool: str, manifest: Mapping[str, Any]) -> tuple[Foreign, ...]:
-    """The command of a task, with what its fields say."""
-    commands = manifest.get("commands") if tool == DSTACK else [manifest.get("run")]
-    text = "\n".join(str(each) for each in (commands if isinstance(commands, list) else ()) if each)
-    found, _ = read_commands(text)
-    if not found:
-        return ()
-    resources = manifest.get("resources")
-    asked = resources if isinstance(resources, Mapping) else {}
-    gpus = _read_gpus(asked.get("accelerators") if tool == SKYPILOT else asked.get("gpu"))
-    nodes = _read_number(str(manifest.get("num_nodes" if tool == SKYPILOT else "nodes") or ""))
-    image = str((asked.get("image_id") if tool == SKYPILOT else manifest.get("image")) or "").removeprefix("docker:")
-    first = found[0]
-    left = [*_explain_fields(tool, manifest, asked), *(replace(each, line=0) for each in first.left)]
-    env = dict(_read_env(manifest.get("envs") if tool == SKYPILOT else manifest.get("env")))
-    return (
-        replace(
-            first, line=0, workers=max(nodes, first.workers), gpus=gpus or first.gpus, image=image or first.image,
-            name=str(manifest.get("name") or ""), env=(*env.items(), *first.env), left=tuple(left),
-        ),
-    )  # fmt: skip
-
-
-def _explain_fields(tool: str, manifest: Mapping[str, Any], resources: Mapping[str, Any]) -> Iterator[Left]:
-    for key in manifest:
-        if key == "setup":
-            said = phrase("setup is left out: -r names a file of the packages that the program needs")
-            yield Left(0, said)
-        elif key not in _CARRIED[tool]:
-            yield Left(0, phrase("{typed} is left out", typed=str(key)))
-    for key in resources:
-        if key not in ("accelerators", "gpu", "image_id"):
-            yield Left(0, phrase("{typed} is left out", typed=f"resources.{key}"))
-
-
-def _read_env(value: Any) -> Iterator[tuple[str, str]]:
-    if isinstance(value, Mapping):
-        yield from ((str(name), str(each)) for name, each in value.items() if each is not None)
-    for each in value if isinstance(value, list) else ():
-        name, equals, text = str(each).partition("=")
-        if equals:
-            yield name, text
-
-
-def _read_gpus(value: Any) -> int:
-    """The number in `A100:8`, `{A100: 8}`, `24GB:2`, and 1 of `A100`."""
-    if isinstance(value, Mapping):
-        value = next(iter(value.values()), None) if "count" not in value else value["count"]
-    if isinstance(value, int):
-        return value
-    text = str(value or "")
-    return _read_number(text.rpartition(":")[2]) or (1 if text else 0)
-
-
-def _read_number(text: str) -> int:
-    return int(text) if text.isdecimal() and len(text) < 6 else 0

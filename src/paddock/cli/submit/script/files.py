@@ -48,6 +48,8 @@ class Machine:
     """Pods have a /tmp of their own."""
     shown: tuple[Path, ...] = ()
     """What pods see of the /tmp of this machine, where they have their own."""
+    may_lack: bool = False
+    """A program that is not here is said, and not refused: it may be in the image."""
 
 
 def check_script(words: Sequence[str], machine: Machine, *, servers: bool, notify: Notify) -> None:
@@ -55,7 +57,7 @@ def check_script(words: Sequence[str], machine: Machine, *, servers: bool, notif
     launch = find_main(read_typed(words))
     program = launch.program
     if launch.elsewhere:
-        _check_program(words[0], machine)
+        _check_program(words, machine)
         return
     if program.kind is Kind.STDIN and launch.command.stdin is None:
         raise UserError(
@@ -66,10 +68,23 @@ def check_script(words: Sequence[str], machine: Machine, *, servers: bool, notif
             )
         )
     if program.script and launch.command.directory is None:
+        if machine.may_lack and not _exists(machine.directory / program.script):
+            notify(phrase("warning: {said}", said=explain_missing(program.script, machine.directory)))
+            return
         _check_file(launch, machine)
         _check_source(program, machine, servers=servers, notify=notify)
     if launch.wrappers or (program.kind is Kind.PROGRAM and not program.script):
-        _check_program(words[0], machine)
+        try:
+            _check_program(words, machine)
+        except UserError as error:
+            if not machine.may_lack:
+                raise
+            notify(phrase("warning: {said}", said=error.said[0]))
+
+
+def _exists(path: Path) -> bool:
+    """False also for what can be no name of a file, such as one of 300 letters."""
+    return os.path.exists(path)  # noqa: PTH110 - which raises no error
 
 
 def _check_file(launch: Launch, machine: Machine) -> None:
@@ -189,8 +204,9 @@ def _scan(directory: Path) -> list[os.DirEntry[str]]:
         return []
 
 
-def _check_program(word: str, machine: Machine) -> None:
+def _check_program(words: Sequence[str], machine: Machine) -> None:
     """A program that is looked for in PATH."""
+    word = words[0]
     here = machine.directory / word
     if machine.search is None or word in _OF_ENVIRONMENTS or is_python(word) or shutil.which(word, path=machine.search):
         return
@@ -200,6 +216,11 @@ def _check_program(word: str, machine: Machine) -> None:
             phrase("{word} is a file of {directory} and no program of PATH: `{command}`", word=word,
                    directory=str(machine.directory), command=command)
         )  # fmt: skip
+    # late: the readers of other tools' files, of which a program that is there needs none
+    from paddock.cli.submit.script.foreign_files import explain_other_command
+
+    if lines := explain_other_command(words):
+        raise UserError(*lines)
     near = nearest(word, _USUAL)
     hint = phrase("; did you mean {suggestion}?", suggestion=near) if near else NOTHING
     raise UserError(phrase("there is no program {word} in PATH{hint}", word=word or "''", hint=hint))

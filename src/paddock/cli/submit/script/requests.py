@@ -59,9 +59,16 @@ Notify = Callable[[Phrase], None]
 
 
 def read_request(
-    words: Sequence[str], options: ScriptOptions, place: ClusterChoice, environ: Mapping[str, str], notify: Notify
+    words: Sequence[str],
+    options: ScriptOptions,
+    place: ClusterChoice,
+    environ: Mapping[str, str],
+    notify: Notify,
+    *,
+    may_lack: bool = False,
 ) -> ScriptRequest:
-    """The request, checked. Raises `UserError`."""
+    """The request, checked. `may_lack`: whether a program that is not on this machine is said and not refused, as it
+    may be in the image. Raises `UserError`."""
     if not words:
         raise UserError(phrase("a command is wanted behind `--`, as in `paddock run -- python train.py --lr 0.1`"))
     for word in words:
@@ -72,7 +79,7 @@ def read_request(
     directory = find_directory(options.workdir)
     own_environment = options.requirements is not None or not local
     machine = Machine(directory, None if own_environment else environ.get("PATH", os.defpath), _hides_tmp(place),
-                      (place.home.cache,) if place.home is not None else ())  # fmt: skip
+                      (place.home.cache,) if place.home is not None else (), may_lack)  # fmt: skip
     check_script(words, machine, servers=bool(options.servers), notify=notify)
     launch = find_main(read_typed(words))
     program = launch.program

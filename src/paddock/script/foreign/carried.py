@@ -1,0 +1,175 @@
+"""What is carried of one command: its arguments, its variables, its directory. Pure.
+
+An unknown word is never carried as it was typed: it would reach the program as `$LR`. Its default is taken where there
+is one; else it is left out, with the option before it whose value it is.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Iterable, Mapping, Sequence
+
+from paddock.launches.launch import Launch
+from paddock.launches.words import Unknown, Word, show_words
+from paddock.script.foreign.elsewhere import UNKNOWN, say
+from paddock.script.foreign.job import Left
+from paddock.words.phrases import Phrase, phrase
+
+VISIBLE = re.compile(r"(CUDA|NVIDIA|HIP|ROCR|ASCEND(_RT)?|XPU|MUSA|MLU|FLAGS_selected)_?(VISIBLE_(DEVICES|CARDS)|gpus)")
+"""Variables that list the devices of a machine."""
+_TOLD = re.compile(
+    r"PADDLE_\w+|POD_IP|MASTER_(ADDR|PORT)|RANK|(LOCAL|NODE|GROUP)_RANK|(LOCAL_)?WORLD_SIZE|NNODES|NODE_RANK|PET_\w+"
+    r"|TRAINING_ROLE"
+)
+"""Variables by which a launcher or Paddock tells a rank its place."""
+_OF_TOOLS = re.compile(r"(SLURM|SBATCH|SKYPILOT|DSTACK|OMPI|PMI|PMIX)_\w+")
+_OF_MACHINES = frozenset({"PATH", "HOME", "USER", "SHELL", "PWD", "VIRTUAL_ENV", "CONDA_PREFIX", "PS1", "HOSTNAME"})
+_SECRET = re.compile(r"(?i)(^|_)(token|secret|password|passwd|credentials?)(_|$)|(api|access|secret)_?key")
+
+
+class Ledger:
+    """What is left out, as one command is read."""
+
+    def __init__(self) -> None:
+        self.left: list[Left] = []
+
+    def note(self, line: int, said: Phrase) -> None:
+        self.left.append(Left(line, said))
+
+    def take(self, word: Word) -> str | None:
+        """The text of a word, else its default, which is said; None where neither is known."""
+        if (text := word.text) is None and (text := word.usual) is not None:
+            said = phrase("{typed} is filled in by a shell: its default is taken, {text}", typed=word.typed, text=text)
+            self.note(word.line, said)
+        return text
+
+
+def carry_arguments(words: Sequence[Word], ledger: Ledger) -> tuple[str, ...]:
+    """The arguments of a program, without what is not known."""
+    found: list[Word | str] = []
+    for word in words:
+        text = ledger.take(word)
+        if text is not None:
+            found.append(text)
+            continue
+        option = found[-1] if found else None
+        takes = isinstance(option, str) and option.startswith("-") and "=" not in option and not _is_all(word)
+        if takes and isinstance(option, str):
+            found.pop()
+        shown = f"{option} {word.typed}" if takes else word.typed
+        ledger.note(word.line, _explain_unknown(word, shown))
+    return tuple(each for each in found if isinstance(each, str))
+
+
+def _is_all(word: Word) -> bool:
+    return word.typed.strip('"') in ("$@", "$*", "${@}", "${*}")
+
+
+def _explain_unknown(word: Word, shown: str) -> Phrase:
+    if _is_all(word):
+        return phrase("{typed} is left out: it is what is typed behind the script; add it to the command", typed=shown)
+    return say(UNKNOWN, shown)
+
+
+def carry_variables(environment: Mapping[str, Word], line: int, ledger: Ledger) -> tuple[tuple[str, str], ...]:
+    """The variables that are set for the program, without those that tell a rank its place."""
+    found: list[tuple[str, str]] = []
+    told: list[str] = []
+    for name, word in environment.items():
+        if VISIBLE.fullmatch(name) or _OF_TOOLS.fullmatch(name):
+            continue
+        if _TOLD.fullmatch(name):
+            told.append(name)
+        elif name in _OF_MACHINES:
+            said = phrase("{name} is left out: it is of the machine that the script was written for", name=name)
+            ledger.note(word.line or line, said)
+        elif is_secret(name):
+            ledger.note(word.line or line, explain_secret(name))
+        elif (text := ledger.take(_without_itself(name, word))) is not None:
+            found.append((name, text.strip(":") if name.endswith("PATH") else text))
+        else:
+            ledger.note(word.line or line, _explain_unknown(word, f"{name}={word.typed}"))
+    if told:
+        ledger.note(line, explain_told(told))
+    return tuple(found)
+
+
+def is_secret(name: str) -> bool:
+    """Whether a variable is called as secrets are: its value is not written into a file."""
+    return _SECRET.search(name) is not None
+
+
+def explain_secret(name: str) -> Phrase:
+    return phrase(
+        "{name} is left out, as the file would show it: `export {name}=…`, then add --secret {name} to `paddock run`",
+        name=name,
+    )
+
+
+def explain_told(names: Iterable[str]) -> Phrase:
+    return phrase("{names}: left out, as each rank is told its place", names=" ".join(names))
+
+
+def _without_itself(name: str, word: Word) -> Word:
+    """`$PYTHONPATH:.` without the value from outside, which a job does not have."""
+    itself = (f"${name}", f"${{{name}}}", f"${{{name}:-}}")
+    if not name.endswith("PATH") or not any(isinstance(each, Unknown) and each.typed in itself for each in word.pieces):
+        return word
+    kept = [each for each in word.pieces if not isinstance(each, Unknown) or each.typed not in itself]
+    return Word(tuple(kept), word.line) if kept else word
+
+
+def count_visible(environment: Mapping[str, Word]) -> int:
+    """The devices that a variable such as CUDA_VISIBLE_DEVICES lists; 0 where none does."""
+    found = [count_listed(word.usual or "") for name, word in environment.items() if VISIBLE.fullmatch(name)]
+    return max(found, default=0)
+
+
+def count_listed(text: str) -> int:
+    """The devices of `0,1,2,3`, of `0-3` and of DeepSpeed's `localhost:0,1`; 0 for any other text."""
+    parts = [part.strip() for part in text.rpartition(":")[2].split(",") if part.strip()]
+    ranges = [re.fullmatch(r"(\d{1,4})(?:-(\d{1,4}))?", part) for part in parts]
+    if not all(ranges):
+        return 0
+    return sum(max(int(each[2] or each[1]) - int(each[1]) + 1, 0) for each in ranges if each is not None)
+
+
+def count_hosts(text: str) -> int:
+    """The hosts of `a,b:8`; blanks may stand in it."""
+    return len([each for each in re.split(r"[,\s]+", text) if each])
+
+
+def read_number(text: str | None) -> int:
+    """The number in `2`, and the least of `2:4` and `2-4`; 0 for another text."""
+    found = re.match(r"\s*(\d{1,6})\s*(?:[:-]\s*\d+\s*)?$", text or "")
+    return int(found[1]) if found else 0
+
+
+def carry_directory(launch: Launch, ledger: Ledger) -> str:
+    """Where `cd` has led; empty where it has not, or nobody knows."""
+    place = launch.command.directory
+    if place is None:
+        return ""
+    text = ledger.take(place)
+    if text is None:
+        ledger.note(place.line or launch.line, _explain_unknown(place, f"cd {place.typed}"))
+        return ""
+    return posixpath.normpath(text)
+
+
+def join_directories(outer: str, inner: str) -> str:
+    """Where a program starts that goes to `inner` from `outer`; both may be empty."""
+    return posixpath.normpath(posixpath.join(outer, inner)) if outer or inner else ""
+
+
+def note_streams(launch: Launch, ledger: Ledger) -> None:
+    """Redirections and pipes, which are the shell's."""
+    shown = [f"{each.operator} {show_words((each.target,))}" if not each.operator.endswith("&")
+             else f"{each.operator}{each.target.typed}" for each in launch.redirections]  # fmt: skip
+    shown += [f"| {each}" for each in launch.command.piped]
+    if shown:
+        said = phrase(
+            "{typed} is left out: a job has no shell, and `paddock logs` keeps what it prints", typed=" ".join(shown)
+        )
+        ledger.note(launch.line, said)

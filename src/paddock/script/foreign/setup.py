@@ -1,0 +1,124 @@
+"""What stands around the command of a job: packages that are installed, and commands that do something else. Pure."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from paddock.launches.launch import Launch
+from paddock.launches.words import Word, show_words
+from paddock.script.foreign.job import Left
+from paddock.words.phrases import Phrase, phrase
+
+MOST_TOLD = 12
+"""Commands that are named one by one."""
+_SILENT = frozenset({
+    "head", "tail", "cut", "awk", "gawk", "sed", "grep", "egrep", "scontrol", "hostname", "tr", "wc", "sort",
+    "uniq", "seq", "shuf", "ip", "ifconfig", "cat", "dirname", "basename", "readlink", "realpath", "pwd",
+    "date", "whoami", "nproc", "ls", "nvidia-smi", "which", "type", "test", "[", "[[", "env", "printenv",
+    "ulimit", "uname", "id", "df", "free", "lscpu", "mkdir", "touch", "tee", "xargs", "getopts", "getopt",
+    "clear", "squeue", "sinfo", "ping", "nc", "expr", "bc", "let", "true", "false", "tput",
+})  # fmt: skip
+"""Programs that only look, print or make a directory."""
+_VALUES = frozenset({
+    "-r", "--requirement", "-c", "--constraint", "-i", "--index-url", "--extra-index-url", "-f", "--find-links",
+    "-t", "--target", "--trusted-host", "--proxy", "--timeout", "--retries", "--cache-dir", "--prefix",
+    "--root", "--python", "--platform", "--progress-bar", "-e", "--editable",
+})  # fmt: skip
+"""Options of pip whose value is the next word."""
+_PACKAGES = frozenset({
+    "conda", "mamba", "micromamba", "module", "ml", "spack", "uv", "virtualenv", "apt", "apt-get", "yum", "dnf", "apk",
+    "poetry", "pdm", "pipenv", "npm", "brew",
+})  # fmt: skip
+"""Programs that bring packages or choose among them."""
+_FRAMEWORKS = {"torch": "pytorch", "paddlepaddle": "paddle", "paddlepaddle-gpu": "paddle"}
+_NAME = re.compile(r"[A-Za-z0-9][\w.-]*")
+
+
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """What is done before a program starts."""
+
+    requirements: str = ""
+    """The first file of `pip install -r`."""
+    packages: tuple[str, ...] = ()
+    framework: str = ""
+    """That of which a package is installed."""
+    left: tuple[Left, ...] = ()
+
+
+def read_setup(launches: Sequence[Launch]) -> Setup:
+    """The commands of a file without the one that is the job."""
+    files: list[str] = []
+    packages: list[str] = []
+    left: list[Left] = []
+    others: list[Left] = []
+    for launch in launches:
+        words = _find_install(launch)
+        if words is not None:
+            _read_install(launch.line, words, files, packages, left)
+        elif not _is_silent(launch):
+            others.append(Left(launch.line, phrase(_explain(launch).text, command=_show(launch))))
+    named = [match[0].lower() for each in packages if (match := _NAME.match(each))]
+    framework = next((_FRAMEWORKS[name] for name in named if name in _FRAMEWORKS), "")
+    one = phrase("-r {file}: `paddock run` takes one such file: join them").text
+    left += [Left(0, phrase(one, file=file)) for file in files[1:]]
+    if len(others) > MOST_TOLD:
+        more = Left(others[MOST_TOLD].line, phrase("{count} more commands are left out", count=len(others) - MOST_TOLD))
+        others = [*others[:MOST_TOLD], more]
+    kept = tuple(dict.fromkeys(each for each in packages if each.lower() not in _FRAMEWORKS))
+    return Setup(files[0] if files else "", kept, framework, (*left, *others))
+
+
+def _find_install(launch: Launch) -> tuple[Word, ...] | None:
+    """The words behind `pip install`, `python -m pip install` and `uv pip install`; None for another command."""
+    words = launch.arguments
+    name = posixpath.basename(launch.program.word.text or "")
+    if name == "uv" and words and words[0].text == "pip":
+        words = words[1:]
+    elif not (re.fullmatch(r"pip[\d.]*", name) or launch.program.module == "pip"):
+        return None
+    return words[1:] if words and words[0].text == "install" else None
+
+
+def _read_install(line: int, words: Sequence[Word], files: list[str], packages: list[str], left: list[Left]) -> None:
+    rest = iter(words)
+    for word in rest:
+        typed = word.usual or word.typed
+        option, equals, joined = typed.partition("=")
+        if not typed.startswith("-"):
+            if word.usual is None or re.match(r"[./]|\w+\+|https?:", typed):
+                left.append(
+                    Left(line, phrase("`pip install {package}` is left out: no package of an index", package=typed))
+                )
+            else:
+                packages.append(typed)
+            continue
+        if option not in _VALUES:
+            continue
+        following = None if equals else next(rest, None)
+        value = joined if equals else (following.usual or following.typed if following is not None else "")
+        if option in ("-r", "--requirement"):
+            files.append(value)
+        elif option not in ("--timeout", "--retries", "--progress-bar", "--cache-dir"):
+            said = phrase("`{option} {value}` is left out: write it into the file of -r", option=option, value=value)
+            left.append(Left(line, said))
+
+
+def _is_silent(launch: Launch) -> bool:
+    return posixpath.basename(launch.program.word.text or "") in _SILENT or not launch.command.words
+
+
+def _explain(launch: Launch) -> Phrase:
+    """Why a command is left out; with {command}."""
+    name = posixpath.basename(launch.program.word.text or "")
+    if name in _PACKAGES or launch.program.module in ("venv", "virtualenv"):
+        return phrase("`{command}` is left out: packages come by a file of -r, or with the image")
+    return phrase("`{command}` is left out: do it before the job")
+
+
+def _show(launch: Launch) -> str:
+    shown = show_words(launch.command.words).replace("\n", " ")
+    return shown if len(shown) <= 80 else f"{shown[:77]}…"

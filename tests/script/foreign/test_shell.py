@@ -1,0 +1,171 @@
+"""Commands of a run.sh and of Docker, as the job that they mean; and what of them is not carried."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from paddock.script.foreign.job import Foreign, NoProgram, Place
+from paddock.script.foreign.shell import read_shell
+
+LAUNCH = ("python", "-m", "paddle.distributed.launch")
+DOCUMENT = Path(__file__).parents[2] / "preflight/run.sh"
+
+
+def mean(script: str) -> Foreign:
+    """The job without its list of what is left."""
+    return replace(read_shell(script), left=())
+
+
+def list_left(script: str) -> list[str]:
+    return [str(each.said) for each in read_shell(script).left]
+
+
+def test_the_documents_script_is_a_job_of_two_machines_with_four_cards() -> None:
+    read = read_shell(DOCUMENT.read_text())
+    assert replace(read, left=()) == Foreign(5, (*LAUNCH, "train_with_fleet.py"), 2, gpus=4, framework="paddle")
+    assert (3, "left out: it is for fewer machines, or the same") in [(each.line, str(each.said)) for each in read.left]
+
+
+@pytest.mark.parametrize(
+    ("script", "meant"),
+    [
+        ("fleetrun --nnodes=3 --devices 0,1 t.py --lr 1", Foreign(1, (*LAUNCH, "t.py", "--lr", "1"), 3, gpus=2)),
+        ("fleetrun --nnodes 2:4 t.py", Foreign(1, (*LAUNCH, "t.py"), 2)),
+        ("fleetrun --ips=a,b,c t.py", Foreign(1, (*LAUNCH, "t.py"), 3)),
+        ("fleetrun --servers=a:1,b:1 --workers=a:2,b:2,c:2 t.py", Foreign(1, ("python", "t.py"), 3, 2)),
+        ("fleetrun --server_num=1 --trainer_num=2 t.py", Foreign(1, ("python", "t.py"), 2, 1)),
+        ("fleetrun --selected_gpus 0,1 t.py", Foreign(1, (*LAUNCH, "t.py"), gpus=2)),
+        ('fleetrun --cluster_node_ips "a, b" --node_ip x t.py', Foreign(1, (*LAUNCH, "t.py"), 2)),
+        ("export CUDA_VISIBLE_DEVICES=0-3\nfleetrun t.py", Foreign(2, (*LAUNCH, "t.py"), gpus=4)),
+        ("fleetrun --nproc_per_node 4 t.py", Foreign(1, (*LAUNCH, "--nproc_per_node=4", "t.py"))),
+        ("export PADDLE_LOG_LEVEL=DEBUG\nfleetrun t.py", Foreign(2, (*LAUNCH, "--log_level=DEBUG", "t.py"))),
+        ("export PADDLE_NNODES=3\nfleetrun --nnodes 2 t.py", Foreign(2, (*LAUNCH, "t.py"), 3)),
+        ("python3.9 -u -m paddle.distributed.launch t.py", Foreign(1, (*LAUNCH, "t.py"))),
+    ],
+)  # fmt: skip
+def test_a_command_of_paddlepaddles_launcher_becomes_a_program_and_its_ranks(script: str, meant: Foreign) -> None:
+    assert mean(script) == replace(meant, framework="paddle")
+
+
+@pytest.mark.parametrize(
+    ("script", "meant"),
+    [
+        ("torchrun --nnodes=2 --nproc_per_node=4 --rdzv_endpoint=x:1 t.py --nnodes 9",
+         Foreign(1, ("torchrun", "--nproc_per_node=4", "t.py", "--nnodes", "9"), 2)),
+        ("torchrun --nproc_per_node ${GPUS:-2} -m pkg.train",
+         Foreign(1, ("torchrun", "--nproc_per_node=2", "-m", "pkg.train"))),
+        ("torchrun --max_restarts 3 t.py", Foreign(1, ("torchrun", "t.py"), restarts=3)),
+        ("/opt/conda/bin/python -m torch.distributed.launch --nproc_per_node 2 t.py",
+         Foreign(1, ("python", "-m", "torch.distributed.launch", "--nproc_per_node=2", "t.py"))),
+        ("accelerate launch --num_processes 2 t.py",
+         Foreign(1, ("accelerate", "launch", "--num_processes", "2", "t.py"))),
+        ("accelerate launch --num_machines 2 --num_processes 8 --machine_rank $R t.py",
+         Foreign(1, ("torchrun", "--nproc_per_node=4", "t.py"), 2)),
+        ("deepspeed --num_nodes 2 --num_gpus 8 t.py --deepspeed",
+         Foreign(1, ("torchrun", "--nproc_per_node=8", "t.py", "--deepspeed"), 2)),
+        ("deepspeed --include localhost:0,1 t.py", Foreign(1, ("deepspeed", "t.py"), gpus=2)),
+        ("docker run --gpus 4 --rm --shm-size 8g -e A=1 reg/x torchrun t.py",
+         Foreign(1, ("torchrun", "t.py"), gpus=4, image="reg/x", variables=(("A", "1"),))),
+    ],
+)  # fmt: skip
+def test_a_command_of_a_launcher_of_torch_becomes_one_that_is_told_the_places(script: str, meant: Foreign) -> None:
+    assert mean(script) == replace(meant, framework="pytorch")
+
+
+@pytest.mark.parametrize(
+    ("script", "meant"),
+    [
+        ("nohup python t.py > out.log 2>&1 &", Foreign(1, ("python", "t.py"))),
+        ("python t.py 2>&1 | tee log", Foreign(1, ("python", "t.py"))),
+        ("LR=0.1 python t.py --lr $LR --seed $SEED -v",
+         Foreign(1, ("python", "t.py", "-v"), variables=(("LR", "0.1"),))),
+        ("export PYTHONPATH=$PYTHONPATH:.\npython t.py",
+         Foreign(2, ("python", "t.py"), variables=(("PYTHONPATH", "."),))),
+        ("cd work\npython t.py", Foreign(2, ("python", "t.py"), workdir="work")),
+        ("pip install -r req.txt tqdm\npython t.py",
+         Foreign(2, ("python", "t.py"), requirements="req.txt", packages=("tqdm",))),
+        ("pip install torch==2.4\npython t.py",
+         Foreign(2, ("python", "t.py"), packages=("torch==2.4",), framework="pytorch")),
+        ("python prepare.py\npython t.py", Foreign(2, ("python", "t.py"))),
+        ("mpirun -np 16 -H a:8,b:8 python t.py", Foreign(1, ("python", "t.py"), 2, processes=8)),
+        ("${PYTHON:-python} ${SCRIPT:-t.py}", Foreign(1, ("python", "t.py"))),
+    ],
+)  # fmt: skip
+def test_what_a_shell_does_around_a_program_is_no_part_of_it(script: str, meant: Foreign) -> None:
+    assert mean(script) == meant
+
+
+@pytest.mark.parametrize(
+    ("script", "said"),
+    [
+        ("torchrun --nnodes 2:4 t.py", "--nnodes 2:4: the job has the least of the two"),
+        ("fleetrun --nnodes $N t.py", "--nnodes $N: the number is not known here: --workers N says it"),
+        ("fleetrun --master $A:$P t.py", "--master $A:$P: left out, as each rank is told its place"),
+        ("fleetrun --log_dir out t.py", "--log_dir out is left out: `paddock logs` keeps"),
+        ("python t.py --lr ${LR:-1}", "${LR:-1} is filled in by a shell: its default is taken, 1"),
+        ("python t.py --lr $LR", "--lr $LR is left out: a shell fills it in"),
+        ('python t.py "$@"', '"$@" is left out: it is what is typed behind the script'),
+        ("python t.py > a 2>&1 | tee b", "> a 2>&1 | tee is left out: a job has no shell"),
+        ("export HF_TOKEN=abc\npython t.py", "add --secret HF_TOKEN"),
+        ("export OUT=$HOME/x\npython t.py", "OUT=$HOME/x is left out"),
+        ("timeout 60 python t.py", "`timeout 60` is left out"),
+        ("ssh n1 python t.py", "`ssh n1` is left out"),
+        ("git clone https://example.com/a.git\npython t.py", "`git clone https://example.com/a.git` is left out"),
+        ("pip install -e .\npython t.py", "`-e .` is left out"),
+        ("source env.sh\npython t.py", "`source env.sh` is not read"),
+        ("cd $WORK\npython t.py", "cd $WORK is left out"),
+        ("docker run -v a:/b img python t.py", "-v a:/b"),
+        ("docker run --gpus all img python t.py", "--gpus all: --gpus N says how many"),
+        ("if [ $A ]; then python t.py; fi", "it stands in a condition or a loop"),
+        ("export PADDLE_NNODES=1\nfleetrun --nnodes 2 t.py", "PADDLE_NNODES=1 counts more for the launcher"),
+    ],
+)  # fmt: skip
+def test_what_is_not_carried_is_a_line(script: str, said: str) -> None:
+    assert [each for each in list_left(script) if said in each]
+
+
+@pytest.mark.parametrize(
+    "script",
+    ["fleetrun --master $A:$P --nnodes $N --log_dir $L t.py --x $X ${Y} > $Z", "A=$B python t.py $A $(date)"],
+)
+def test_no_word_of_a_job_is_text_that_a_shell_would_fill_in(script: str) -> None:
+    job = read_shell(script)
+    assert not [each for each in (*job.words, *(value for _, value in job.variables)) if "$" in each or ">" in each]
+
+
+@pytest.mark.parametrize("script", ["", "ls", "docker run -it img /bin/bash", "docker run", "pip install x", "echo 'a"])
+def test_what_starts_no_program_is_none(script: str) -> None:
+    with pytest.raises(NoProgram):
+        read_shell(script)
+
+
+def test_a_program_that_a_shell_fills_in_is_named() -> None:
+    with pytest.raises(NoProgram) as error:
+        read_shell("torchrun --nproc_per_node 2 $SCRIPT")
+    assert [(each.line, "$SCRIPT" in str(each.said)) for each in error.value.left] == [(1, True)]
+
+
+def test_another_script_is_read_where_it_is_there() -> None:
+    job = read_shell("bash inner.sh --lr 1", Place(read_file={"inner.sh": 'torchrun --nnodes 2 t.py "$@"'}.get))
+    assert (job.words, job.workers) == (("torchrun", "t.py", "--lr", "1"), 2)
+
+
+def test_many_other_commands_are_counted() -> None:
+    said = list_left("\n".join(f"wget {number}" for number in range(30)) + "\npython t.py")
+    assert len(said) == 13
+    assert said[-1] == "18 more commands are left out"
+
+
+def test_a_program_beside_its_script_is_found() -> None:
+    script = 'PYTHONPATH="$(dirname $0)/..":$PYTHONPATH \\\n  torchrun $(dirname "$0")/t.py\n'
+    job = read_shell(script, Place("tools/run.sh"))
+    assert (job.words, job.variables) == (("torchrun", "tools/t.py"), (("PYTHONPATH", "tools/.."),))
+
+
+def test_a_script_that_goes_to_its_own_directory_starts_there() -> None:
+    script = "HERE=$(cd $(dirname $0); pwd)\ncd $HERE/..\npython $HERE/t.py\n"
+    job = read_shell(script, Place("tools/run.sh", "/w"))
+    assert (job.workdir, job.words) == ("/w", ("python", "/w/tools/t.py"))

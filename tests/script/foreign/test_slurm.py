@@ -1,0 +1,80 @@
+"""Batch scripts of Slurm, as the job that they mean."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from paddock.script.foreign.job import Foreign
+from paddock.script.foreign.ranks import add_ranks
+from paddock.script.foreign.slurm import read_batch, read_directives
+
+
+def write(options: str, commands: str) -> str:
+    return "#!/bin/bash\n" + "".join(f"#SBATCH {each}\n" for each in options.split("\n")) + commands
+
+
+@pytest.mark.parametrize(
+    ("options", "commands", "meant"),
+    [
+        ("--job-name=a\n-N 2\n--gres=gpu:a100:4", "srun torchrun --nnodes=$SLURM_NNODES --nproc_per_node=4 t.py",
+         Foreign(5, ("torchrun", "--nproc_per_node=4", "t.py"), 2, gpus=4, name="a", framework="pytorch")),
+        ("--nodes=2 --ntasks-per-node=8\n--gpus-per-node=8", "srun python -u t.py",
+         Foreign(4, ("python", "-u", "t.py"), 2, gpus=8, processes=8)),
+        ("-N 2 -n 8\n--gpus-per-task=1", "srun python t.py", Foreign(4, ("python", "t.py"), 2, gpus=4, processes=4)),
+        ("-N2\n-G 8", "srun -n 2 python t.py", Foreign(4, ("python", "t.py"), 2, gpus=4)),
+        ("--nodes 2-4", "srun python t.py", Foreign(3, ("python", "t.py"), 2)),
+        ("--nodes 2", "python t.py --n $SLURM_NNODES", Foreign(3, ("python", "t.py", "--n", "2"))),
+        ("--chdir=/w", "srun --container-image=nvcr.io#nvidia/pytorch:24.01 python t.py",
+         Foreign(3, ("python", "t.py"), image="nvcr.io/nvidia/pytorch:24.01", workdir="/w")),
+        ("--export=ALL,A=1", "srun bash -c 'torchrun t.py'",
+         Foreign(3, ("torchrun", "t.py"), framework="pytorch", variables=(("A", "1"),))),
+        ("-N 2 --ntasks-per-node=4", "srun bash -lc '\ncd w\npython t.py'",
+         Foreign(3, ("python", "t.py"), 2, processes=4, workdir="w")),
+        ("-n 4", "python t.py", Foreign(3, ("python", "t.py"))),
+    ],
+)  # fmt: skip
+def test_a_batch_script_becomes_a_program_and_its_ranks(options: str, commands: str, meant: Foreign) -> None:
+    assert replace(read_batch(write(options, commands)), left=()) == meant
+
+
+@pytest.mark.parametrize(
+    ("option", "said"),
+    [
+        ("--time=1:00:00", "--timeout TIME"),
+        ("-o log.%j", "--output=log.%j is left out: `paddock logs`"),
+        ("--partition=gpu", "--partition=gpu is left out"),
+        ("--exclusive", "--exclusive is left out"),
+        ("--array=0-3", "start it once for each value"),
+        ("-c 8", "--cpus-per-task=8 is left out"),
+        ("--nodes=2", "no srun starts the program elsewhere; --workers 2 has more"),
+        ("-N 2-4", "the job has the least of the two"),
+    ],
+)
+def test_what_slurm_alone_knows_is_a_line(option: str, said: str) -> None:
+    assert [each.line for each in read_batch(write(option, "python t.py")).left if said in str(each.said)] == [2]
+
+
+def test_ranks_that_srun_started_are_told_otherwise() -> None:
+    said = [str(each.said) for each in read_batch(write("-N 2", "srun python t.py")).left]
+    assert "a rank has RANK, LOCAL_RANK and WORLD_SIZE, and no SLURM_PROCID, SLURM_LOCALID and SLURM_NTASKS" in said
+
+
+def test_directives_end_at_the_first_command() -> None:
+    text = "#!/bin/bash\n# text\n#SBATCH -N 2 # two\n##SBATCH -N 3\n\nls\n#SBATCH -N 4\n"
+    assert list(read_directives(text)) == [(3, "nodes", "2")]
+
+
+@pytest.mark.parametrize(
+    ("words", "framework", "meant"),
+    [
+        ("python -u t.py --a 1", "pytorch", "torchrun --nproc_per_node=4 t.py --a 1"),
+        ("python -m pkg", "pytorch", "torchrun --nproc_per_node=4 -m pkg"),
+        ("python t.py", "paddle", "python -m paddle.distributed.launch --nproc_per_node=4 t.py"),
+        ("torchrun t.py", "pytorch", "torchrun t.py"),
+        ("./run", "pytorch", "./run"),
+    ],
+)
+def test_a_launcher_starts_the_ranks_that_srun_did(words: str, framework: str, meant: str) -> None:
+    assert " ".join(add_ranks(words.split(), 4, framework)) == meant

@@ -1,0 +1,91 @@
+"""Files that are no manifests: what each is, and the command that makes a job of it."""
+
+from __future__ import annotations
+
+import pytest
+
+from paddock.submission.reading import read_manifests, read_script
+
+JOB = "apiVersion: kubeflow.org/v1\nkind: PyTorchJob\n"
+
+
+def tell(file: str, text: str) -> list[str]:
+    reading = read_script(file, text.encode()) or read_manifests(file, text.encode(), "default")
+    return [str(each.said) for each in reading.problems]
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "said"),
+    [
+        ("sky.yaml", "num_nodes: 2\nrun: python t.py\n", "a task of SkyPilot: `paddock init --from sky.yaml`"),
+        ("a b.yml", "type: task\ncommands: [python t.py]\n",
+         "a configuration of dstack: `paddock init --from 'a b.yml'`"),
+        ("t.sbatch", "#!/bin/sh\n#SBATCH -N 2\nsrun x\n", "a batch script of Slurm: `paddock init --from t.sbatch`"),
+        ("submit", "arena submit tfjob --name=a 'python t.py'\n", "a command of arena: `paddock init --from submit`"),
+        ("k/kustomization.yaml", "resources: [a.yaml]\n", "`kubectl kustomize k | paddock run -`"),
+        ("kustomization.yml", "", "`kubectl kustomize . | paddock run -`"),
+        ("k.yaml", "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\n", "name it kustomization.yaml"),
+        ("k.yaml", "resources: [a.yaml]\nnamePrefix: a-\n", "name it kustomization.yaml"),
+        ("a.jsonnet", "{a: 'v1'}\n", "`jsonnet a.jsonnet | paddock run -`"),
+        ("a.yaml", "local x = 1;\n{\n a: x }\n", "a program of Jsonnet"),
+        ("Dockerfile", "FROM x\nRUN y\n", "this is a Dockerfile"),
+        ("gpu.yaml", "FROM x\nRUN y\nCMD z\n", "`docker build -t IMAGE -f gpu.yaml .`"),
+        ("Makefile", "all: x\n\tls\ntrain:\n\tpython t.py\n", "`paddock run -- make train`"),
+        ("a.mk", "x:\n\tls\n", "`paddock run -- make -f a.mk x`"),
+        ("a.ipynb", '{"cells": [], "nbformat": 4}', "`jupyter nbconvert --to script a.ipynb`"),
+        ("requirements-dev.txt", "torch\n", "`paddock run -r requirements-dev.txt -- python train.py`"),
+        ("f.yaml", "pytorchReplicaSpecs: {Master: {replicas: 1}}\n",
+         "are missing: apiVersion: kubeflow.org/v1, kind: PyTorchJob, metadata.name, spec;"),
+        ("f.yaml", "spec: {jaxReplicaSpecs: {}}\n", "kind: JAXJob, metadata.name;"),
+        ("f.yaml", "metadata: {name: a}\nspec: {worker: {replicas: 1}}\n",
+         "batch.paddlepaddle.org/v1, kind: PaddleJob;"),
+        ("f.yaml", "worker: {replicas: 1, template: {}}\n", "kind: PaddleJob, metadata.name, spec;"),
+        ("f.yaml", "Master: {replicas: 1}\n", "kind: PyTorchJob, metadata.name, spec.pytorchReplicaSpecs;"),
+        ("f.yaml", "replicas: 2\ntemplate: {}\n", "spec.pytorchReplicaSpecs.Worker;"),
+        ("f.yaml", "containers: [{image: x}]\n", "spec.pytorchReplicaSpecs.Worker.template.spec;"),
+        ("g.yaml", JOB + "metadata: {name: {{ .Name }}}\n", "a template of Go"),
+        ("g.yaml", JOB + "{{- range .Items }}\nx: y\n{{- end }}\n", "a template of Go"),
+        ("g.yaml", JOB + "metadata: {name: {{ .Values.name }}}\n", "a template of Helm"),
+        ("g.yaml", JOB + "metadata: {name: {{ name }}}\n", "a template of Jinja"),
+    ],
+)  # fmt: skip
+def test_a_file_is_named_with_the_next_command(file: str, text: str, said: str) -> None:
+    assert [each for each in tell(file, text) if said in each]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a: b\n",
+        "spec: {replicas: 1}\n",
+        "resources: {limits: {}}\n",
+        "run: x\n",
+        "type: task\n",
+        "kind: PyTorchJob\nspec: {pytorchReplicaSpecs: {}}\n",
+        "x",
+        "key: value\n\tx\n",
+    ],
+)
+def test_nothing_is_said_of_a_text_that_nobody_knows(text: str) -> None:
+    assert not [each for each in tell("f.yaml", text) if "this is a" in each]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        JOB + "spec: {pytorchReplicaSpecs: {Worker: {}}}\n",
+        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {Makefile: 'a:\n\tls', run: x}\n",
+    ],
+)
+def test_a_manifest_is_a_manifest_whatever_it_holds(text: str) -> None:
+    assert not [each for each in tell("f.yaml", text) if "this is a" in each]
+
+
+def test_a_text_without_a_name_is_called_file() -> None:
+    assert "--from -`" in tell("stdin", "num_nodes: 2\nrun: x\n")[0]
+
+
+@pytest.mark.parametrize("text", ["{}", "{} x", "{}\n---\n{}\n"])
+def test_an_empty_mapping_lacks_what_every_manifest_has(text: str) -> None:
+    said = tell("f.yaml", text)
+    assert [each for each in said if "is missing" in each]
