@@ -143,3 +143,26 @@ def test_a_program_that_is_too_deep_to_follow_may_join() -> None:
     deep = "if 'RANK' in e:\n    pass\n" + "elif x:\n    pass\n" * 5000
     source = read_source(deep.encode())
     assert not source.is_read or judge([source.steps]) is Joins.ALWAYS
+
+
+@pytest.mark.parametrize(
+    ("text", "speaks"),
+    [
+        ("import torch\nmodel = torch.nn.DataParallel(torch.nn.Linear(1, 1))\nmodel.eval()", False),
+        ("import paddle\nnet = paddle.nn.Linear(1, 1)\n'trains a distributed system'", False),
+        ("import torch.distributed as dist", True),
+        ("from torch import distributed", True),
+        ("import torch\nif torch.distributed.is_initialized(): pass", True),
+        ("from torch.nn.parallel import DistributedDataParallel as DDP", True),
+        ("import paddle.distributed as dist", True),
+        ("import paddle\npaddle.Model(net).fit(data)", True),
+        ("from paddle.distributed import fleet", True),
+        ("import importlib\nimportlib.import_module(name)", True),
+        ("getattr(torch, 'distributed')", True),
+        ("exec(open('train.py').read())", True),
+        ("import os\nrank = int(os.environ.get('RANK', 0))", True),
+        ("import subprocess\nsubprocess.run(['torchrun', 'a.py'])", True),
+    ],
+)
+def test_a_program_speaks_of_groups(text: str, speaks: bool) -> None:
+    assert read_source(text.encode()).steps.speaks == speaks

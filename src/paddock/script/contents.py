@@ -25,6 +25,8 @@ class Contents:
     (`script.libraries`); each may bring a framework."""
     joins: Joins = Joins.NEVER
     """What they do about a process group of PyTorch, as far as they were read."""
+    alone: bool = False
+    """All of them was read, and nothing in it could make it one of a group of processes."""
     requirements: frozenset[str] = frozenset()
     """The modules of the packages that the user names: of -r, else of pyproject.toml or requirements.txt of the
     directory."""

@@ -26,6 +26,12 @@ _ABOUT_RANKS = re.compile(
     re.IGNORECASE,
 )
 """Words of a condition that decides by ranks; `is_initialized` and `is_available` are none."""
+_OF_GROUPS = re.compile(
+    r"distributed|init_parallel_env|fleet|hapi|spawn|rpc|horovod|hvd|subprocess|importlib|runpy|popen|^system$|^exec",
+    re.IGNORECASE,
+)
+"""Names of what makes a group or is in one, and of what starts a program or a module that is not read."""
+_RUNS = frozenset({"exec", "eval", "__import__"})
 _TOP = ""
 _JOIN = "<join>"
 """Stands for a call of `JOINS`, and for a read of RANK that fails without it."""
@@ -51,6 +57,8 @@ class Steps:
     """Those under one."""
     asks: bool = False
     """It looks whether one of the variables is set."""
+    speaks: bool = False
+    """It names something of a process group, or something by which one could be joined that is not read."""
 
 
 def read_steps(tree: ast.AST) -> Steps:
@@ -59,11 +67,12 @@ def read_steps(tree: ast.AST) -> Steps:
     try:
         reader.read_body(getattr(tree, "body", []), _TOP, guarded=False)
     except RecursionError:
-        return Steps({_TOP: frozenset({_JOIN})})
+        return Steps({_TOP: frozenset({_JOIN})}, speaks=True)
     return Steps(
         {name: frozenset(found) for name, found in reader.sure.items()},
         {name: frozenset(found) for name, found in reader.guarded.items()},
         reader.asks,
+        reader.speaks,
     )
 
 
@@ -97,6 +106,7 @@ class _Reader:
         self.guarded: dict[str, set[str]] = {}
         nodes = tuple(ast.walk(tree))
         self.asks = any(_asks(node) for node in nodes)
+        self.speaks = self.asks or any(_OF_GROUPS.search(name) for node in nodes for name in _list_names(node))
         self._sets = {name for node in nodes for name in _read_set(node)}
         self._from_asking = {
             _last(target)
@@ -195,6 +205,21 @@ class _Reader:
             if word and (word in self._from_asking or _ABOUT_RANKS.search(word)):
                 return True
         return False
+
+
+def _list_names(node: ast.AST) -> Iterator[str]:
+    """What a node names; a text may name a module. PaddlePaddle's `Model` joins by itself."""
+    if isinstance(node, ast.Import | ast.ImportFrom):
+        module = getattr(node, "module", None) or ""
+        yield from (module, *(each.name for each in node.names))
+        if module.partition(".")[0] == "paddle" and any(each.name == "Model" for each in node.names):
+            yield "hapi"
+    elif isinstance(node, ast.Name) and node.id in _RUNS:
+        yield "exec"
+    elif name := _last(node):
+        yield "hapi" if name == "Model" and isinstance(node, ast.Attribute) and _last(node.value) == "paddle" else name
+    elif " " not in (text := _text(node)):
+        yield text
 
 
 def _leaves(node: ast.If) -> bool:

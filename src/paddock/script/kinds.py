@@ -39,7 +39,7 @@ class ScriptKind:
     explain_refused: Callable[[ScriptRequest], Iterator[Phrase]]
     """What the framework cannot do of a request."""
     explain_workers: Callable[[ScriptRequest], Iterator[Phrase]]
-    """What several workers of it are told by, where nothing is put before the program that makes a group of them."""
+    """What is said of several workers that nothing makes one group of."""
     options: Mapping[str, str]
     """Field of the manifest -> the option that it was made of."""
 
@@ -57,7 +57,7 @@ PADDLE = ScriptKind(
     build_spec=paddle_job.build_spec,
     build_command=paddle_job.build_command,
     explain_refused=paddle_job.explain_refused,
-    explain_workers=lambda request: iter(()),
+    explain_workers=paddle_job.explain_workers,
     options={**_OPTIONS, "spec.worker.replicas": "--workers", "spec.ps.replicas": "--ps"},
 )
 PYTORCH = ScriptKind(
@@ -68,7 +68,7 @@ PYTORCH = ScriptKind(
     build_spec=pytorch_job.build_spec,
     build_command=pytorch_job.build_command,
     explain_refused=pytorch_job.explain_refused,
-    explain_workers=lambda request: iter(()),
+    explain_workers=pytorch_job.explain_workers,
     options={**_OPTIONS, "spec.pytorchReplicaSpecs.Worker.replicas": "--workers"},
 )
 JAX = ScriptKind(

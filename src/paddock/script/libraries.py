@@ -77,6 +77,9 @@ OF_NONE = _names(
 )
 """Modules that need none of the frameworks; some (datasets, einops, wandb) work with any."""
 
+_OF_GROUPS = _names("dask keras lightgbm mpi4py tensorflow xgboost")
+"""Of those, some make groups of their own."""
+
 
 @dataclass(frozen=True, slots=True)
 class Reads:
@@ -171,6 +174,13 @@ def is_known(module: str, requirements: Set[str]) -> bool:
     `write_plain`, the modules of the packages that the user names, which bring no framework that they do not name."""
     listed = any(module in each.own or module in each.built_on for each in MODULES.values())
     return module in _STANDARD or module in OF_NONE or listed or write_plain(module) in requirements
+
+
+def is_alone(module: str) -> bool:
+    """Whether it is known of a module that it makes no group of processes by itself. A library that is built on a
+    framework may: Lightning, accelerate, Hugging Face's Trainer."""
+    own = any(module in each.own for each in MODULES.values())
+    return module in _STANDARD or own or module in OF_NONE - _OF_GROUPS
 
 
 def find_frameworks(modules: Collection[str]) -> tuple[str, ...]:

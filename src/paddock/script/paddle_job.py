@@ -17,7 +17,7 @@ from paddock.preflight.replicas import Pods, explain_replicas
 from paddock.script.containers import build_container
 from paddock.script.request import ScriptRequest
 from paddock.script.told_launchers import explain_refused as explain_refused_launcher
-from paddock.words.phrases import Phrase
+from paddock.words.phrases import Phrase, phrase
 
 COLLECTIVE_IMAGE = "paddlepaddle/paddle:3.3.1"
 GPU_IMAGE = "paddlepaddle/paddle:3.3.1-gpu-cuda12.6-cudnn9.5"
@@ -55,6 +55,16 @@ def explain_refused(request: ScriptRequest) -> Iterator[Phrase]:
     if not request.servers:
         yield from explain_replicas(request.launch, Pods(request.workers, request.workers, is_typed=True))
     yield from explain_refused_launcher(request)
+
+
+def explain_workers(request: ScriptRequest) -> Iterator[Phrase]:
+    if request.workers > 1 and not request.servers and request.alone:
+        yield phrase(
+            "warning: nothing in {script} joins a process group, so each of the {count} workers trains all of it "
+            "alone: paddle.distributed.init_parallel_env() makes one group of them, and paddle.DataParallel(model) "
+            "trains in it",
+            script=request.launch.program.script or request.launch.program.name, count=request.workers,
+        )  # fmt: skip
 
 
 def _build_role(request: ScriptRequest, name: str, replicas: int, *, gpus: int) -> Manifest:

@@ -83,6 +83,16 @@ def explain_refused(request: ScriptRequest) -> Iterator[Phrase]:
     yield from explain_replicas(request.launch, Pods(request.workers, request.workers, is_typed=True))
 
 
+def explain_workers(request: ScriptRequest) -> Iterator[Phrase]:
+    if request.workers > 1 and request.alone:
+        yield phrase(
+            "warning: nothing in {script} joins a process group, so each of the {count} workers trains all of it "
+            "alone: torch.distributed.init_process_group() makes one group of them, and "
+            "DistributedDataParallel(model) trains in it",
+            script=request.launch.program.script or request.launch.program.name, count=request.workers,
+        )  # fmt: skip
+
+
 def _count_processes(launch: Launch, gpus: int) -> str:
     """`nprocPerNode` of a job of this torchrun. The field's default, `auto`, is a process for each CPU of a machine
     without GPUs, and torchrun's own is 1."""

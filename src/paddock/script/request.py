@@ -22,6 +22,8 @@ class ScriptRequest:
     rank_variables: bool = True
     """Whether the one worker of a PyTorchJob gets RANK, WORLD_SIZE and MASTER_ADDR
     (`script.pytorch_job.needs_variables`)."""
+    alone: bool = False
+    """All of its programs were read, and nothing in them could make it one of a group (`script.contents`)."""
     name: str = ""
     """--name; empty for the script's."""
     namespace: str = ""

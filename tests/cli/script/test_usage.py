@@ -397,6 +397,31 @@ def test_where_nothing_tells_the_framework_that_is_said_with_what_to_do(
         assert yaml.safe_load(printed.out)["kind"] == kind and printed.err == ""
 
 
+@pytest.mark.parametrize(("framework", "cure"), [("torch", "init_process_group()"), ("paddle", "init_parallel_env()")])
+def test_several_workers_that_never_join_a_group_are_told_to(
+    framework: str, cure: str, work: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Only where all of the program is read, and no library joins by itself."""
+    (work / "train.py").write_text(f"import {framework}, model, numpy\n")
+    said = "nothing in train.py joins a process group, so each of the 2 workers trains all of it alone: "
+    for text, is_told in (
+        ("import torch.nn", True),
+        ("", True),
+        ("import lightning", False),
+        ("import unheard_of", False),
+        (f"import {framework}.distributed", False),
+        ("from paddle import Model", False),
+        ("x = (", False),
+    ):
+        (work / "model.py").write_text(text)
+        assert call("run", "--print", "--workers", "2", "--", "python", "train.py") == 0
+        printed = capfd.readouterr()
+        assert (said in printed.err and cure in printed.err) == is_told, (text, printed.err)
+    (work / "model.py").write_text("")
+    assert call("run", "--print", "--", "python", "train.py") == 0
+    assert "process group" not in capfd.readouterr().err, "one worker is to be alone"
+
+
 def test_several_workers_without_a_framework_are_told_their_number_and_that_they_are_no_group(
     work: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:

@@ -13,7 +13,7 @@ from paddock.launches.reading import read_typed
 from paddock.script.contents import Contents
 from paddock.script.hiding import NAMES
 from paddock.script.joining import Steps, judge
-from paddock.script.libraries import BRING_NOTHING, COMMANDS, is_known, write_plain
+from paddock.script.libraries import BRING_NOTHING, COMMANDS, is_alone, is_known, write_plain
 from paddock.script.source import LARGEST, Source, read_source
 
 MOST_FILES = 100
@@ -29,8 +29,13 @@ def read_contents(words: Sequence[str], directory: Path, requirements: Set[str] 
         look.read(launch, directory)
     unread = [*look.unread, *(each.text for each in reading.unread), *([] if reading.whole else [words[0]])]
     return Contents(
-        frozenset(look.names), reading.launches, tuple(dict.fromkeys(unread)), judge(look.steps),
-        frozenset(requirements),
+        imports=frozenset(look.names),
+        launches=reading.launches,
+        unread=tuple(dict.fromkeys(unread)),
+        joins=judge(look.steps),
+        alone=not unread and bool(look.steps) and not any(each.speaks for each in look.steps)
+        and all(map(is_alone, look.brought)),
+        requirements=frozenset(requirements),
     )  # fmt: skip
 
 
@@ -40,6 +45,8 @@ class _Look:
     def __init__(self, requirements: Set[str]) -> None:
         self._requirements = frozenset(map(write_plain, requirements))
         self.names: set[str] = set()
+        self.brought: set[str] = set()
+        """Those of them that are no files of the user's."""
         self.unread: list[str] = []
         self.steps: list[Steps] = []
 
@@ -80,11 +87,14 @@ class _Look:
         name = program.word.text or ""
         if module := COMMANDS.get(name):
             self.names.add(module)
+            self.brought.add(module)
         elif name not in BRING_NOTHING:
             self.unread.append(program.script or program.name or program.word.typed)
 
     def _note(self, name: str, *, is_here: bool) -> None:
         self.names.add(name)
+        if not is_here:
+            self.brought.add(name)
         if not is_here and not is_known(name, self._requirements):
             self.unread.append(name)
 

@@ -103,6 +103,7 @@ def read_request(
         words=tuple(words),
         framework=framework,
         imports=contents.imports,
+        alone=contents.alone,
         rank_variables=framework != "pytorch" or (options.workers or 1) > 1 or needs_variables(contents),
         name=options.name or "",
         namespace=options.namespace,
