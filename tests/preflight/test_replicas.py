@@ -31,8 +31,8 @@ def test_its_own_options_end_at_the_script(typed: str, options: dict[str, str]) 
     [
         ("torchrun --standalone --nproc_per_node=2 train.py", 1, ""),
         ("torchrun --standalone train.py", 3, "torchrun's --standalone would keep the 3 workers apart"),
-        ("torchrun --node_rank=0 train.py", 2, "torchrun's --node-rank would keep the 2 workers apart"),
-        ("torchrun --rdzv_endpoint localhost:0 train.py", 2, "torchrun's --rdzv-endpoint would keep the 2 workers"),
+        ("torchrun --node_rank=0 train.py", 2, "torchrun's --node_rank would keep the 2 workers apart"),
+        ("torchrun --rdzv_endpoint localhost:0 train.py", 2, "torchrun's --rdzv_endpoint would keep the 2 workers"),
         ("torchrun --nnodes 2 train.py", 2, ""),
         ("torchrun --nnodes 2 train.py", 1, "torchrun's --nnodes 2 waits for 2 workers, and the job has 1: `--workers"),
         ("torchrun --nnodes 1:2 train.py", 2, "torchrun's --nnodes 1:2: a number of workers that changes is elastic"),

@@ -54,9 +54,9 @@ def _explain_torchrun(launch: Launch, pods: Pods) -> Iterator[Phrase]:
         option = launch.named(name)
         if option is not None and is_apart(option, pods):
             yield phrase(
-                "torchrun's --{option} would keep the {count} workers apart: leave it out, as each worker is told "
+                "{launcher}'s {option} would keep the {count} workers apart: leave it out, as each worker is told "
                 "where the others are",
-                option=name.replace("_", "-"), count=pods.count,
+                launcher="torchrun", option=option.words[0].partition("=")[0].typed, count=pods.count,
             )  # fmt: skip
 
 
