@@ -5,12 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from paddock.manifests.yaml_nodes import Document
 from paddock.preflight import check
 from paddock.preflight.scripts import check_script
+from paddock.script.kinds import find_kind
+from paddock.script.request import ScriptRequest
+from paddock.words.phrases import render
 
 PADDLE = "python -m paddle.distributed.launch"
 RIGHT = [
@@ -86,3 +89,35 @@ def test_so_may_kubernetes_variables(data: st.DataObject) -> None:
         words = replace_value(words, place, "$(MASTER_ADDR)")
     problems = check(build_job("batch.paddlepaddle.org/v1", "PaddleJob", {"command": words}))
     assert [each.message for each in problems if each.severity == "error"] == []
+
+
+TYPED = [
+    ("pytorch", "torchrun --nnodes 2 --nproc_per_node 4 --node_rank 1 --master_addr 10.0.0.1 --master_port 295 t.py"),
+    ("pytorch", "torchrun --nnodes=2 --rdzv_backend c10d --rdzv_id 7 --rdzv_endpoint 10.0.0.1:29400 t.py"),
+    (
+        "pytorch",
+        "accelerate launch --num_machines 2 --machine_rank 0 --main_process_ip 10.0.0.1 --num_processes 4 t.py",
+    ),
+    ("pytorch", "fabric run --num_nodes 2 --node_rank 0 --main_address 10.0.0.1 t.py"),
+    ("paddle", f"{PADDLE} --nnodes 2 --master 10.0.0.1:36000 --rank 0 t.py"),
+    ("paddle", f"{PADDLE} --ips 10.0.0.1,10.0.0.2 t.py"),
+]
+
+
+@pytest.mark.parametrize(("framework", "command"), TYPED)
+@settings(max_examples=20)
+@given(st.data())
+def test_a_shell_may_tell_each_worker_of_a_typed_command(framework: str, command: str, data: st.DataObject) -> None:
+    """`paddock run --workers 2 -- bash -c '… --node_rank $RANK …'`: where the workers meet, and which each is, is known
+    there alone; any of the other values may be, too."""
+    words = command.split()
+    places = list_places(words)
+    told = [place for place in places if any(name in " ".join(words[place - 1 : place + 1]) for name in PLACES)]
+    for place in {*told, *data.draw(st.sets(st.sampled_from(places)))}:
+        words = replace_value(words, place, data.draw(st.sampled_from(UNKNOWN[:-2])))  # its arguments are known
+    request = ScriptRequest(["bash", "-c", " ".join(words), "bash"], framework=framework, workers=2)
+    assert [render(each) for each in find_kind(request).explain_refused(request)] == []
+    assert list(find_kind(request).build_command(request)) == request.words
+
+
+PLACES = ("rank", "master", "endpoint", "main_", "ips")

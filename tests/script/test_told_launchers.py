@@ -11,7 +11,7 @@ from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.frameworks import pytorch
 from paddock.jobs.model import Rank
 from paddock.kube.downward import expand
-from paddock.launches.reading import read_script
+from paddock.launches.reading import read_script, read_typed
 from paddock.script.kinds import find_kind
 from paddock.script.libraries import READS, SET_FOR_SEVERAL
 from paddock.script.manifest import build_command, build_manifest
@@ -133,6 +133,30 @@ def test_a_launcher_in_a_script_is_not_changed_and_what_it_needs_is_said(line: s
     assert len(found) == len(said) and all(want in text for want, text in zip(said, found, strict=True))
     assert list(explain_inside(build("bash run.sh", workers=1), launches)) == []
     assert list(explain_inside(build("torchrun t.py"), launches)) == []
+
+
+@pytest.mark.parametrize(
+    ("framework", "text", "said"),
+    [
+        ("pytorch", "accelerate launch t.py > log", "`--num_machines 2 --machine_rank $RANK"),
+        (
+            "paddle",
+            "cd x && python -u t.py --lr 1 2>&1 | tee log",
+            "`python -u -m paddle.distributed.launch t.py --lr 1`",
+        ),
+        ("paddle", "python -m pkg.t", "`python -m paddle.distributed.launch python -m pkg.t`"),
+        ("paddle", "python -m paddle.distributed.launch t.py > log", ""),
+        ("paddle", "python prepare.py && ./start torchrun", ""),
+        ("pytorch", "python t.py > log", ""),
+    ],
+)
+def test_the_text_of_a_shell_stays_as_it_is_and_what_it_lacks_is_said(framework: str, text: str, said: str) -> None:
+    request = ScriptRequest(["bash", "-c", text], framework=framework, workers=2)
+    launches = read_typed(request.words).launches
+    kind = find_kind(request)
+    assert list(kind.build_command(request)) == ["bash", "-c", text]
+    found = [*kind.explain_workers(request, launches), *explain_inside(request, launches)]
+    assert [said in render(each) for each in found] == ([True] if said else [])
 
 
 @pytest.mark.parametrize(("gpus", "imports", "is_set"), [

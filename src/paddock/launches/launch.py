@@ -72,6 +72,8 @@ class Launch:
     the option. `options` and `program` are what was meant."""
     command: Command = field(default_factory=lambda: Command((), 0))
     """The simple command that it was read from: its line, environment and redirections."""
+    is_inner: bool = False
+    """It stands in a text that a command gives to a shell, or in a script that one runs: nobody changes its words."""
     starts: str = ""
     """A launcher that a command of an unknown program names in its words: it may start it."""
 

@@ -164,16 +164,16 @@ class _Follower:
         return self.follow(commands)
 
     def follow(self, commands: Sequence[Command]) -> Reading:
-        waiting: list[tuple[Command, tuple[Wrapper, ...]]] = [(command, ()) for command in reversed(commands)]
+        waiting: list[tuple[Command, tuple[Wrapper, ...], bool]] = [(each, (), False) for each in reversed(commands)]
         while waiting and len(self._launches) < MOST_LAUNCHES:
-            command, wrappers = waiting.pop()
+            command, wrappers, is_inner = waiting.pop()
             launch = read_command(command)
-            launch = replace(launch, wrappers=(*wrappers, *launch.wrappers))
+            launch = replace(launch, wrappers=(*wrappers, *launch.wrappers), is_inner=is_inner)
             inner = self._read_inside(launch)
             if inner is None:
                 self._launches.append(launch)
             else:
-                waiting += [(each, launch.wrappers) for each in reversed(inner)]
+                waiting += [(each, launch.wrappers, True) for each in reversed(inner)]
         whole = self._shell.whole and not waiting
         return Reading(tuple(self._launches), tuple(dict.fromkeys(self._shell.unread)), whole, self._shell.open_quote)
 

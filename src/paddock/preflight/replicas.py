@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from paddock.launches.launch import Launch, Option
 from paddock.launches.launchers import PADDLE, TORCH_LAUNCH, TORCHRUN, Means
@@ -45,6 +45,9 @@ def explain_replicas(launch: Launch, pods: Pods) -> Iterator[Phrase]:
 
 
 def _explain_torchrun(launch: Launch, pods: Pods) -> Iterator[Phrase]:
+    if any(option.text is None for option in _list_places(launch)):
+        # a shell, or Kubernetes, fills in what each pod is told
+        pods = replace(pods, is_typed=False)
     nodes = launch.text(Means.NODES)
     if nodes and nodes != str(pods.count) and not (pods.is_elastic or (":" in nodes and not pods.is_typed)):
         yield _explain_nodes(nodes, pods)
@@ -84,6 +87,12 @@ def _explain_nodes(nodes: str, pods: Pods) -> Phrase:
         "out, as each pod is told",
         nodes=nodes, count=pods.count,
     )  # fmt: skip
+
+
+def _list_places(launch: Launch) -> Iterator[Option]:
+    """The options by which a pod is told its number, or where the others are."""
+    found = (launch.find(each) for each in (Means.NODE_RANK, Means.MASTER_ADDRESS, Means.MASTER))
+    yield from (option for option in found if option is not None)
 
 
 def _is_given(option: Option, pods: Pods) -> bool:

@@ -7,9 +7,10 @@ and Paddock set (`jobs.frameworks.jax`). JAX itself is not added: which of its b
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from paddock.kube.meta import Manifest
+from paddock.launches.launch import Launch
 from paddock.script.containers import build_container
 from paddock.script.plain_job import IMAGE
 from paddock.script.request import ScriptRequest
@@ -39,7 +40,7 @@ def explain_refused(request: ScriptRequest) -> Iterator[Phrase]:
         yield phrase("--ps: JAX has no parameter servers: leave it out, and --workers says how many train together")
 
 
-def explain_workers(request: ScriptRequest) -> Iterator[Phrase]:
+def explain_workers(request: ScriptRequest, launches: Sequence[Launch]) -> Iterator[Phrase]:
     if request.workers > 1 and request.launch.launcher is None:
         yield phrase(
             "the {count} workers train together where the program hands COORDINATOR_ADDRESS:COORDINATOR_PORT, "

@@ -38,8 +38,8 @@ class ScriptKind:
     """What a container runs."""
     explain_refused: Callable[[ScriptRequest], Iterator[Phrase]]
     """What the framework cannot do of a request."""
-    explain_workers: Callable[[ScriptRequest], Iterator[Phrase]]
-    """What is said of several workers that nothing makes one group of."""
+    explain_workers: Callable[[ScriptRequest, Sequence[Launch]], Iterator[Phrase]]
+    """What is said of several workers that nothing makes one group of, by what the command starts."""
     options: Mapping[str, str]
     """Field of the manifest -> the option that it was made of."""
 

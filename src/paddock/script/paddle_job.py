@@ -7,12 +7,15 @@ Parameter servers and their workers run the plain command; PADDLE_TRAINING_ROLE 
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 from paddock.kube.meta import Manifest
 from paddock.launches.launch import Launch
 from paddock.launches.programs import Kind
+from paddock.launches.words import show_words
 from paddock.preflight.replicas import Pods, explain_replicas
 from paddock.script.containers import build_container
 from paddock.script.request import ScriptRequest
@@ -57,8 +60,19 @@ def explain_refused(request: ScriptRequest) -> Iterator[Phrase]:
     yield from explain_refused_launcher(request)
 
 
-def explain_workers(request: ScriptRequest) -> Iterator[Phrase]:
-    if request.workers > 1 and not request.servers and request.alone:
+def explain_workers(request: ScriptRequest, launches: Sequence[Launch]) -> Iterator[Phrase]:
+    if request.workers == 1 or request.servers:
+        return
+    inner = [each for each in launches if each.is_inner and each.program.kind in (Kind.SCRIPT, Kind.MODULE)]
+    if inner and inner[-1].program.python and not any(each.launcher or each.starts for each in launches):
+        program = inner[-1]
+        yield phrase(
+            "warning: `{typed}` in a shell starts without PaddlePaddle's launcher, so each of the {count} workers "
+            "trains all of it alone: write `{command}` there",
+            typed=show_words(program.words), command=shlex.join(add_launcher(replace(program, wrappers=()))),
+            count=request.workers,
+        )  # fmt: skip
+    elif request.alone:
         yield phrase(
             "warning: nothing in {script} joins a process group, so each of the {count} workers trains all of it "
             "alone: paddle.distributed.init_parallel_env() makes one group of them, and paddle.DataParallel(model) "
@@ -77,7 +91,8 @@ def build_command(request: ScriptRequest) -> list[str]:
     that starts others by itself."""
     launch = request.launch
     is_python = bool(launch.program.python) and launch.program.kind in (Kind.SCRIPT, Kind.MODULE)
-    if request.workers == 1 or request.servers or launch.launcher or launch.elsewhere or not is_python:
+    is_free = not (launch.launcher or launch.elsewhere or launch.is_inner)
+    if request.workers == 1 or request.servers or not is_python or not is_free:
         return list(request.words)
     return add_launcher(launch)
 

@@ -7,9 +7,10 @@ many there are in PADDLE_TRAINERS_NUM, as any worker of a PaddleJob.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from paddock.kube.meta import Manifest
+from paddock.launches.launch import Launch
 from paddock.script import paddle_job
 from paddock.script.request import ScriptRequest
 from paddock.script.told_launchers import explain_refused as explain_refused_launcher
@@ -35,7 +36,7 @@ def explain_refused(request: ScriptRequest) -> Iterator[Phrase]:
         yield phrase("--ps: parameter servers are PaddlePaddle's: leave --framework none out")
 
 
-def explain_workers(request: ScriptRequest) -> Iterator[Phrase]:
+def explain_workers(request: ScriptRequest, launches: Sequence[Launch]) -> Iterator[Phrase]:
     if request.workers > 1 and request.launch.launcher is None:
         yield phrase(
             "no framework makes one group of the {count} workers: each runs the whole program, with its number in "

@@ -10,7 +10,7 @@ LOCAL_RANK is set, which a launcher does and Kubeflow does not: several workers 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from paddock.kube.meta import Manifest
@@ -69,7 +69,7 @@ def needs_variables(contents: Contents) -> bool:
 
 def build_command(request: ScriptRequest) -> list[str | Variable]:
     """What was typed, with the options of a launcher that reads no variables of the operator."""
-    if request.workers > 1 and is_told(request.launch.launcher):
+    if request.workers > 1 and is_told(request.launch.launcher) and not request.launch.is_inner:
         return add_options(request)
     return list(request.words)
 
@@ -83,7 +83,7 @@ def explain_refused(request: ScriptRequest) -> Iterator[Phrase]:
     yield from explain_replicas(request.launch, Pods(request.workers, request.workers, is_typed=True))
 
 
-def explain_workers(request: ScriptRequest) -> Iterator[Phrase]:
+def explain_workers(request: ScriptRequest, launches: Sequence[Launch]) -> Iterator[Phrase]:
     if request.workers > 1 and request.alone:
         yield phrase(
             "warning: nothing in {script} joins a process group, so each of the {count} workers trains all of it "

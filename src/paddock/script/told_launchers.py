@@ -92,11 +92,13 @@ def _is_of_a_file(launch: Launch, name: str) -> bool:
 
 
 def explain_inside(request: ScriptRequest, launches: Iterable[Launch]) -> Iterator[Phrase]:
-    """What several workers of a shell script are to be told there, as nobody changes a script. `launches`: what it
-    starts. Composer's options have variables, which the operator sets."""
-    for launch in launches if request.workers > 1 and request.launch.launcher is None else ():
+    """What several workers of a shell script, or of `bash -c`, are to be told there, as nobody changes a script.
+    `launches`: what it starts. Composer's options have variables, which the operator sets."""
+    if request.workers == 1 or not (request.launch.is_inner or request.launch.launcher is None):
+        return
+    for launch in launches:
         launcher = launch.launcher
-        if launcher in _BY_ITSELF:
+        if launcher in _BY_ITSELF and launch != request.launch:
             yield phrase("warning: {said}", said=_explain_by_itself(launch, launcher, request.workers))
         elif launcher in (ACCELERATE, FABRIC) and not launch.is_open and launch.find(Means.NODE_RANK) is None:
             options = [
@@ -133,13 +135,15 @@ def explain_refused(request: ScriptRequest) -> Iterator[Phrase]:
     if not is_told(launcher):
         return
     nodes = launch.text(Means.NODES)
+    # what a shell fills in may be what each worker is told
+    is_told_there = any((option := launch.find(means)) is not None and option.text is None for means in _APART)
     if nodes and nodes != str(request.workers):
         yield phrase(
             "{launcher}'s {option} {nodes} is another number than that of the workers, {count}: leave it out, or "
             "--workers {nodes}",
             launcher=launcher.name, option=_typed(launch, Means.NODES), nodes=nodes, count=request.workers,
         )  # fmt: skip
-    for means in _APART:
+    for means in () if is_told_there else _APART:
         if launch.find(means) is not None:
             yield phrase(
                 "{launcher}'s {option} would keep the {count} workers apart: leave it out, as each worker is told "

@@ -123,7 +123,7 @@ def read_request(
     if problems := list(find_kind(request).explain_refused(request)):
         raise UserError(*problems)
     for said in (
-        *find_kind(request).explain_workers(request), *explain_unset(request),
+        *find_kind(request).explain_workers(request, contents.launches), *explain_unset(request),
         *explain_inside(request, contents.launches),
     ):  # fmt: skip
         notify(said)
