@@ -94,6 +94,8 @@ SCRIPTS = [
     'A=a/b.py; torchrun $(basename $A .py) $(dirname $A) "$(dirname a)" $(dirname /x/) $(basename a/) `basename $A`',
     "torchrun $(dirname a b) $(basename -s .py a.py) $(dirname a; echo x)",
     "torchrun <path>\ntorchrun y",
+    "for N in 0 1; do\nbash -s x <<END &\ntorchrun $N\nEND\ndone\nwait\ntorchrun y",
+    "bash <<'END' && torchrun z\ntorchrun $N\nEND",
 ]
 PLACES = [
     'cd "$(dirname "$0")" && torchrun "$PWD" $(pwd) "$0"',

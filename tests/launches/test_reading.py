@@ -22,6 +22,7 @@ BEHIND = [
     f"nohup {T} > out.log 2>&1 &",
     f"stdbuf -oL {T} 2>&1 | tee log",
     f'ssh -p 22 user@host "cd /w && {T}"',
+    f"ssh ${{HOSTS[$i]}} <<END &\ncd /w\n{T}\nEND",
     f"docker run --gpus all --rm -v /a:/b -e A=1 --shm-size 8g image:1 {T}",
     f'docker run image:1 bash -c "{T}"',
     f"docker exec -it name {T}",

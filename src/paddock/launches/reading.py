@@ -186,7 +186,7 @@ class _Follower:
             state.arguments = launch.arguments[1:]
             state.name = (launch.arguments[0].text or "") if launch.arguments else ""
             self._shell.read_inner(_place(program.word, launch.line), state)
-        elif program.kind is Kind.STDIN and program.shell_name and launch.command.stdin is not None:
+        elif _reads_commands(launch) and launch.command.stdin is not None:
             self._shell.read_inner(_place(launch.command.stdin, launch.line), state)
         elif (path := _find_script(launch)) is not None:
             text = self._read_path(path)
@@ -200,6 +200,12 @@ class _Follower:
         commands, self._shell.commands = self._shell.commands, []
         both = launch.redirections
         return [replace(each, redirections=(*each.redirections, *both)) if both else each for each in commands]
+
+
+def _reads_commands(launch: Launch) -> bool:
+    """Whether it is a shell that reads its standard input: `bash -s`, `ssh host`."""
+    is_remote = launch.program.kind is Kind.NONE and bool(launch.wrappers) and launch.wrappers[-1].spec.as_text
+    return is_remote or (launch.program.kind is Kind.STDIN and bool(launch.program.shell_name))
 
 
 def _find_script(launch: Launch) -> Word | None:

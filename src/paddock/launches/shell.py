@@ -541,7 +541,7 @@ class _Redirected:
                 words += self.read(each)
             elif each.type in ("pipeline", "list", "command", "redirected_statement", "subshell"):
                 self.behind.append(each)
-            elif each.type != "heredoc_end":
+            elif each.type != "heredoc_end" and not each.is_error:
                 words += self._words.read_words(self._source, [each], self._state, each.start_byte, each.end_byte)
         return words
 
@@ -552,7 +552,15 @@ def _is_broken(node: Node) -> bool:
         return True  # `<path>` at the end of a line: a shell refuses it, and the grammar reads on
     if not node.has_error:
         return any(each.type == "file_redirect" and _is_broken(each) for each in node.children)
-    return node.is_error or node.is_missing or any(map(_is_broken, node.children))
+    if node.is_error:
+        return not _is_background(node)
+    return node.is_missing or any(map(_is_broken, node.children))
+
+
+def _is_background(node: Node) -> bool:
+    """The `&` of `ssh host <<END &`, which the grammar does not know there."""
+    behind_mark = node.parent is not None and node.parent.type == "heredoc_redirect"
+    return behind_mark and [each.type for each in node.children] == ["&"]
 
 
 def _list_assigned(source: Source, node: Node) -> Iterator[str]:

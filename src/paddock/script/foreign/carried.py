@@ -89,10 +89,16 @@ def carry_variables(environment: Mapping[str, Word], line: int, ledger: Ledger) 
         elif (text := ledger.take(_without_itself(name, word))) is not None:
             found.append((name, text.strip(":") if name.endswith("PATH") else text))
         else:
-            ledger.note(word.line or line, _explain_unknown(word, f"{name}={word.typed}"))
+            ledger.note(word.line or line, _explain_unknown(word, cut(f"{name}={word.typed}")))
     if told:
         ledger.note(line, explain_told(told))
     return tuple(found)
+
+
+def cut(text: str) -> str:
+    """In one line, of at most 80 letters."""
+    plain = re.sub(r"\s+", " ", text).strip()
+    return plain if len(plain) <= 80 else f"{plain[:77]}…"
 
 
 def is_secret(name: str) -> bool:

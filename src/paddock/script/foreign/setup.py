@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from paddock.launches.launch import Launch
 from paddock.launches.words import Word, show_words
+from paddock.script.foreign.carried import cut
 from paddock.script.foreign.job import Left
 from paddock.words.phrases import Phrase, phrase
 
@@ -120,5 +121,4 @@ def _explain(launch: Launch) -> Phrase:
 
 
 def _show(launch: Launch) -> str:
-    shown = show_words(launch.command.words).replace("\n", " ")
-    return shown if len(shown) <= 80 else f"{shown[:77]}…"
+    return cut(show_words(launch.command.words))

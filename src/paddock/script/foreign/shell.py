@@ -6,7 +6,6 @@ beside it. Without any, it is the last program of Python.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -15,6 +14,7 @@ from paddock.launches.programs import Kind
 from paddock.launches.reading import Reading, read_script
 from paddock.launches.shell import Unread
 from paddock.launches.words import build_word
+from paddock.script.foreign.carried import cut
 from paddock.script.foreign.job import NOWHERE, Foreign, Left, NoProgram, Place
 from paddock.script.foreign.launched import Tasks, read_launch
 from paddock.script.foreign.setup import MOST_TOLD, read_setup
@@ -98,10 +98,5 @@ def _explain_unknown(launch: Launch) -> Left:
 
 def _explain_unread(unread: Unread) -> Phrase:
     if unread.is_file:
-        return phrase("`{text}` is not read: there is no such file here", text=_cut(unread.text))
-    return phrase("`{text}` is not read: a quote or a bracket may not be closed", text=_cut(unread.text))
-
-
-def _cut(text: str) -> str:
-    plain = re.sub(r"\s+", " ", text)
-    return plain if len(plain) <= 80 else f"{plain[:77]}…"
+        return phrase("`{text}` is not read: there is no such file here", text=cut(unread.text))
+    return phrase("`{text}` is not read: a quote or a bracket may not be closed", text=cut(unread.text))
