@@ -14,6 +14,7 @@ from paddock.script.contents import Contents
 from paddock.script.hiding import NAMES
 from paddock.script.joining import Steps, judge
 from paddock.script.libraries import BRING_NOTHING, COMMANDS, is_alone, is_known, write_plain
+from paddock.script.notebook import RUNNERS, SUFFIX, read_code
 from paddock.script.source import LARGEST, Source, read_source
 
 MOST_FILES = 100
@@ -65,6 +66,9 @@ class _Look:
         stdin = launch.command.stdin
         if program.kind is Kind.NONE:
             return
+        if _name_tool(program) in RUNNERS:
+            self._read_notebooks(launch, directory)
+            return
         if program.kind in (Kind.CODE, Kind.STDIN) and program.python:
             text = program.word.text if program.kind is Kind.CODE else (stdin.text if stdin is not None else None)
             source = Source(is_read=False) if text is None else read_source(text.encode(errors="replace"))
@@ -81,6 +85,16 @@ class _Look:
             self._follow([(path.parent, source)], roots, program.script)
         else:
             self._read_named(program)
+
+    def _read_notebooks(self, launch: Launch, directory: Path) -> None:
+        """Those that are named and are here; the one that is written may be there from an earlier run."""
+        named = [directory / each.text for each in launch.command.words if each.text and each.text.endswith(SUFFIX)]
+        found = [path for path in named if _is_file(path)]
+        if not found:
+            self.unread.append(launch.program.name or launch.command.words[0].typed)
+        for path in found:
+            # papermill's kernels start where it is called, nbconvert's where the notebook is.
+            self._follow([(path.parent, read_notebook(path))], [path.parent, directory], path.name)
 
     def _read_named(self, program: Program) -> None:
         """A program of which nothing but its name is known."""
@@ -124,6 +138,13 @@ class _Look:
                         waiting.append((path.parent, read_file(path)))
                     elif path not in seen:
                         self.unread.append(name)
+
+
+def _name_tool(program: Program) -> str:
+    """`papermill`, `python -m papermill`; empty of a file of the user's."""
+    if program.kind is Kind.MODULE:
+        return program.module.partition(".")[0]
+    return os.path.basename(program.word.text or "") if program.kind is Kind.PROGRAM else ""  # noqa: PTH119
 
 
 def read_text(path: Path) -> str | None:
@@ -205,3 +226,9 @@ def read_file(path: Path) -> Source:
             return read_source(stream.read(LARGEST + 1))
     except OSError:
         return Source(is_read=False)
+
+
+def read_notebook(path: Path) -> Source:
+    """The same of a notebook; one of another language than Python is not read."""
+    code = read_code(read_text(path) or "")
+    return Source(is_read=False) if code is None else read_source(code.encode(errors="replace"))
