@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.figures import Figure, build_table, describe_machine
+from benchmarks.figures import Row, build_table, describe_machine
 
 PAGE = Path(__file__).parents[1] / "docs" / "benchmarks.md"
 _HEAD = """# Benchmarks
@@ -56,6 +56,15 @@ SECTIONS = {
         "Commands, scripts and manifests of public reports, each rebuilt as a small input with the answer that is "
         "wanted (tests/field).\n\n",
     ),
+    "programs": Section(
+        "Programs of others",
+        ("alike",),
+        "Programs of common libraries (`benchmarks/programs`), as they are typed in a shell and behind "
+        "`paddock run -r FILE --`, in the same environment; a laptop's cluster that is up. Other numbers are a fault. "
+        "Build: what the first run took, which builds the environment; most packages lay in uv's cache. "
+        "`python -m benchmarks programs` takes a quarter of an hour, and `--only NAME` measures one program.\n\n",
+        usual=False,
+    ),
     "machines": Section(
         "On fresh machines",
         ("fresh",),
@@ -87,6 +96,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     choice = ", ".join(dict.fromkeys((*SECTIONS, *_ALL)))
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"only these: {choice}")
+    parser.add_argument("--only", action="append", metavar="NAME", help="of `programs`, this one; repeatable")
     parser.add_argument("--full", action="store_true", help="a fleet rests for ten minutes instead of one")
     parser.add_argument("--write", action="store_true", help=f"rewrite the sections of {PAGE.name} that are measured")
     chosen = parser.parse_args()
@@ -95,6 +105,8 @@ def main() -> int:
         parser.error(f"there is no figure {unknown[0]!r}; there are {choice}")
     if chosen.write and set(chosen.names) - set(SECTIONS):
         parser.error("--write needs whole sections, so name those, or none")
+    if chosen.only:
+        _choose_programs(parser, chosen)
     if chosen.full:
         os.environ.setdefault("PADDOCK_BENCH_IDLE_MINUTES", "10")
     measured = {}
@@ -108,15 +120,27 @@ def main() -> int:
     return 0
 
 
-def _measure(names: Sequence[str]) -> list[Figure]:
-    figures: list[Figure] = []
+def _choose_programs(parser: argparse.ArgumentParser, chosen: argparse.Namespace) -> None:
+    from benchmarks.alike import CASES
+
+    if unknown := sorted(set(chosen.only) - set(CASES)):
+        parser.error(f"there is no program {unknown[0]!r}; there are {', '.join(CASES)}")
+    if chosen.names != ["programs"] or chosen.write:
+        parser.error(
+            "--only measures a part of the section: `python -m benchmarks programs --only NAME`, without --write"
+        )
+    os.environ["PADDOCK_BENCH_ONLY"] = ",".join(chosen.only)
+
+
+def _measure(names: Sequence[str]) -> list[Row]:
+    figures: list[Row] = []
     for name in names:
         print(f"measuring: {name}", file=sys.stderr)
         figures += importlib.import_module(f"benchmarks.{name}").measure()
     return figures
 
 
-def _build_section(section: Section, figures: Sequence[Figure]) -> str:
+def _build_section(section: Section, figures: Sequence[Row]) -> str:
     machine = f"Measured on: {describe_machine()}."
     return f"## {section.title}\n\n{section.conditions}{machine}\n\n{build_table(figures)}\n"
 

@@ -22,6 +22,8 @@ class Cluster:
     def __init__(self, directory: Path) -> None:
         self.directory = directory
         self.home = directory / "home"
+        self.variables: dict[str, str] = {}
+        """Of its commands, beside those of this process."""
 
     def paddock(self, *words: str) -> str:
         """What it prints. A failure of what is measured ends the benchmark, with its words."""
@@ -36,7 +38,7 @@ class Cluster:
     def environment(self) -> dict[str, str]:
         """Byte code is kept, as of an installed Paddock: to compile it anew is half of the time of a short command."""
         kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
-        return {**kept, "PADDOCK_HOME": str(self.home)}
+        return {**kept, "PADDOCK_HOME": str(self.home), **self.variables}
 
     def _end(self, words: Sequence[str]) -> subprocess.CompletedProcess[str]:
         ended = subprocess.run(

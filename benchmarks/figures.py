@@ -12,20 +12,38 @@ import statistics
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import ClassVar, Protocol
 
 import psutil
+
+
+class Row(Protocol):
+    """One row of a section's table."""
+
+    HEADINGS: ClassVar[tuple[str, ...]]
+    """Of the columns."""
+
+    @property
+    def cells(self) -> tuple[str, ...]:
+        """As many as there are headings."""
 
 
 @dataclass(frozen=True, slots=True)
 class Figure:
     """One row. `plain`: what it is compared with; `limit`: what was promised, with its goal."""
 
+    HEADINGS: ClassVar[tuple[str, ...]] = ("What", "Paddock", "Plain", "Difference", "Promised (goal)", "")
     what: str
     ours: str
     plain: str
     difference: str
     limit: str
     kept: bool | None = None
+
+    @property
+    def cells(self) -> tuple[str, ...]:
+        mark = {True: "kept", False: "**missed**", None: ""}[self.kept]
+        return (self.what, self.ours, self.plain, self.difference, self.limit, mark)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,13 +91,11 @@ def describe_machine() -> str:
     )
 
 
-def build_table(figures: Sequence[Figure]) -> str:
-    """A Markdown table."""
-    marks = {True: "kept", False: "**missed**", None: ""}
-    rows = [("What", "Paddock", "Plain", "Difference", "Promised (goal)", "")]
-    rows += [(each.what, each.ours, each.plain, each.difference, each.limit, marks[each.kept]) for each in figures]
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+def build_table(rows: Sequence[Row]) -> str:
+    """A Markdown table of rows of one kind."""
+    cells = [rows[0].HEADINGS, *(row.cells for row in rows)]
+    widths = [max(len(row[column]) for row in cells) for column in range(len(cells[0]))]
     lines = [
-        "| " + " | ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) + " |" for row in rows
+        "| " + " | ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) + " |" for row in cells
     ]
     return "\n".join([lines[0], "|" + "|".join("-" * (width + 2) for width in widths) + "|", *lines[1:]])
