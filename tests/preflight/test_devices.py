@@ -12,8 +12,9 @@ from paddock.preflight import check, explain_problem, read_documents
 
 
 def told(resource: str, amount: Any = 1, *, servers: bool = False, pod: dict[str, Any] | None = None,
-         env: list[dict[str, str]] | None = None) -> list[str]:  # fmt: skip
+         env: list[dict[str, str]] | None = None, framework: str = "") -> list[str]:  # fmt: skip
     manifest = read_manifest("resnet")
+    manifest["metadata"]["annotations"] = {"paddock.dev/framework": framework} if framework else {}
     for key in ("uid", "generation"):
         manifest["metadata"].pop(key)
     spec = manifest["spec"]["worker"]["template"]["spec"]
@@ -48,6 +49,10 @@ def test_windows_trains_on_one_machine_alone(pod: dict[str, Any]) -> None:
     assert any(
         "PaddlePaddle trains on Windows on one machine, with CPU or GPU" in each for each in told("cpu", pod=pod)
     )
+
+
+def test_what_paddlepaddle_trains_on_is_nothing_to_a_program_of_no_framework() -> None:
+    assert told("cpu", pod={"os": {"name": "windows"}}, framework="none") == []
 
 
 def test_visible_devices_are_the_plug_in_s_to_set() -> None:

@@ -28,6 +28,7 @@ from paddock.script.escapes import escape, unescape
 from paddock.script.manifest import build_command, build_manifest
 from paddock.script.names import LONGEST, build_name
 from paddock.script.paddle_job import COLLECTIVE_IMAGE, GPU_IMAGE, SERVERS_IMAGE
+from paddock.script.plain_job import IMAGE as PLAIN_IMAGE
 from paddock.script.pytorch_job import IMAGE
 from paddock.script.request import ScriptRequest
 
@@ -120,6 +121,7 @@ def test_the_default_images_stand_for_environments_without_a_program_of_ours(ima
         (ScriptRequest(TRAIN, workers=2), COLLECTIVE_IMAGE),
         (ScriptRequest(TRAIN, workers=2, servers=1), SERVERS_IMAGE),
         (ScriptRequest(("python", "train.py"), framework="pytorch"), IMAGE),
+        (ScriptRequest(TRAIN, workers=2, framework="none"), PLAIN_IMAGE),
     ],
 )
 def test_a_manifest_with_an_image_of_no_environment_runs_where_a_typed_command_runs(
@@ -128,6 +130,12 @@ def test_a_manifest_with_an_image_of_no_environment_runs_where_a_typed_command_r
     job = read(request_)
     typed = choose_definition(image, map(read_definition, build_defaults()))
     assert typed is not None and FRAMEWORKS[job.framework].find_default_environment(job) == typed.name
+
+
+def test_a_program_of_no_framework_has_no_mode_of_paddlepaddle() -> None:
+    assert read(ScriptRequest(TRAIN, workers=2)).mode == "Collective"
+    assert read(ScriptRequest(TRAIN, workers=2, framework="none")).mode == "Distributed"
+    assert read(ScriptRequest(TRAIN, framework="none")).mode == "Single"
 
 
 def test_options_stand_where_they_belong() -> None:

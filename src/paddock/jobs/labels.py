@@ -61,8 +61,8 @@ REQUIREMENTS_ANNOTATION = "paddock.dev/requirements"
 """On a laptop: the requirements file of the job's environment, relative to the manifest's directory. `paddock run` and
 `paddock submit` make the Environment and name it (`ENVIRONMENT_ANNOTATION`); on a cluster it means nothing."""
 FRAMEWORK_ANNOTATION = "paddock.dev/framework"
-"""`none`: the program trains with no framework, whatever the kind of the job, so none is added to the packages of its
-requirements file on a laptop."""
+"""`none`: the program trains with no framework, whatever the kind of the job, so on a laptop none is added to
+the packages of its requirements file, and `host` is its default Environment (`Job.is_plain`)."""
 RANK_VARIABLES_ANNOTATION = "paddock.dev/rank-variables"
 """`"false"`: the one rank of a PyTorchJob gets none of RANK, WORLD_SIZE, MASTER_ADDR and the others, as in a shell
 (`jobs.frameworks.pytorch`). Of several ranks it does nothing."""

@@ -15,6 +15,7 @@ from enum import StrEnum
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
+from paddock.jobs.labels import FRAMEWORK_ANNOTATION
 from paddock.jobs.launch import NO_LAUNCH, Launch
 from paddock.kube.meta import Key, Manifest, Resource
 from paddock.kube.times import Moment
@@ -200,7 +201,7 @@ class Job:
     key: Key
     uid: str
     generation: int
-    mode: str  # the API's word: PS, Collective, Single
+    mode: str  # the API's word: PS, Collective, Single, Distributed
     roles: tuple[Role, ...]
     network: Network = Network()
     policies: Policies = Policies()
@@ -231,6 +232,11 @@ class Job:
     @property
     def size(self) -> int:
         return sum(role.replicas for role in self.roles)
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether its program trains with no framework, whatever the kind of the job (`FRAMEWORK_ANNOTATION`)."""
+        return self.annotations.get(FRAMEWORK_ANNOTATION) == "none"
 
     def owner(self) -> Manifest:
         """The part of the job's manifest that owner references and events point at."""

@@ -20,6 +20,7 @@ from itertools import islice
 
 from paddock.jobs.apis import JobApi
 from paddock.jobs.apis.registry import KINDS
+from paddock.jobs.labels import FRAMEWORK_ANNOTATION
 from paddock.jobs.model import Job
 from paddock.kube.meta import Key, Resource
 from paddock.kube.nearness import Suggestions
@@ -184,7 +185,7 @@ def _check_job(document: Document, api: JobApi, accounts: Collection[Key]) -> tu
         *check_pod_fields(parts, _find_restart(api)),
         *check_structure(schema, manifest, partial(Levels(schema, manifest).tell_unknown, nearest=nearest)),
         *check_labels(mapping(mapping(manifest.get("metadata")).get("labels")), "metadata.labels"),
-        *check_devices(parts, api.resource.kind),
+        *check_devices(parts, paddle=_trains_with_paddle(api, manifest)),
         *check_commands(parts, api.resource.kind, mapping(manifest.get("spec"))),
         *check_servers(parts, api.resource.kind),
         *check_accounts(parts, manifest, accounts),
@@ -199,6 +200,12 @@ def _check_job(document: Document, api: JobApi, accounts: Collection[Key]) -> tu
     placed = place_versions(drop_resolved(explain_foreign_fields(problems, api)), api)
     found = [*spelling.problems, *map(spelling.as_written, _join_roles(placed, parts))]
     return found, None if spelling.problems else job
+
+
+def _trains_with_paddle(api: JobApi, manifest: Mapping[str, object]) -> bool:
+    """Whether the kind is PaddlePaddle's, and its program is not one that trains with no framework."""
+    written = mapping(mapping(manifest.get("metadata")).get("annotations"))
+    return api.framework == "paddle" and written.get(FRAMEWORK_ANNOTATION) != "none"
 
 
 def _find_restart(api: JobApi) -> str:

@@ -20,14 +20,15 @@ _READ = ("CUDA_VISIBLE_DEVICES", "XPU_VISIBLE_DEVICES")
 """The variables of devices that PaddlePaddle's launcher reads (3.3.1)."""
 
 
-def check_devices(parts: Sequence[Part], kind: str) -> Iterator[Problem]:
-    if kind == "PaddleJob":
+def check_devices(parts: Sequence[Part], *, paddle: bool) -> Iterator[Problem]:
+    """`paddle`: whether the program trains with PaddlePaddle."""
+    if paddle:
         yield from _check_windows(parts)
     serves = [part for part in parts if part.name.casefold() in ("ps", "pserver") and part.replicas > 0]
     mode = PS if serves else COLLECTIVE
     for part in parts:
         for container in part.containers():
-            if kind == "PaddleJob":
+            if paddle:
                 yield from _check_mode(container, mode)
                 yield from _check_visible(container)
             if mode == COLLECTIVE:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -101,3 +102,12 @@ def test_words_and_values_reach_the_program_byte_for_byte(words: list[str], valu
     sent = "".join(f"{word}\0" for word in words).encode()
     assert (answer.stderr, answer.returncode) == (b"", 0)
     assert answer.stdout == sent + f"{name}={value}\0".encode() + sent
+
+
+def test_a_program_of_no_framework_is_asked_for_no_module() -> None:
+    manifest = build_manifest(command=("python", "train.py"))
+    (script,) = place.render(build_request(manifest, "10.0.0.1")).files
+    annotated = yaml.safe_load(manifest)
+    annotated["metadata"]["annotations"] = {"paddock.dev/framework": "none"}
+    (plain,) = place.render(build_request(yaml.safe_dump(annotated), "10.0.0.1")).files
+    assert "module=paddle #" in script.text and "module='' #" in plain.text and "packages=('')" in plain.text

@@ -174,6 +174,15 @@ def test_what_a_service_cannot_carry_is_refused_and_nothing_is_written(
     assert [path.name for path in tmp_path.iterdir()] == ["job.yaml"]
 
 
+def test_an_image_has_the_framework_of_its_job_and_none_for_a_program_of_none(tmp_path: Path) -> None:
+    manifest = build_paddle(worker=build_role(1, "python", "train.py"))
+    assert render(tmp_path / "paddle", manifest, "modelarts").exit_code == 0
+    assert "install --no-cache-dir paddlepaddle==" in (tmp_path / "paddle/Dockerfile").read_text()
+    manifest["metadata"]["annotations"] = {"paddock.dev/framework": "none"}
+    assert render(tmp_path / "none", manifest, "modelarts").exit_code == 0
+    assert "pip install" not in (tmp_path / "none/Dockerfile").read_text()
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("place", ["modelarts", "pai", "aihc", "bml"])
 def test_linters_find_nothing_in_the_files(tmp_path: Path, place: str) -> None:

@@ -67,8 +67,8 @@ YOURS: Mapping[str, Row] = {
     "paddock.dev/framework": Row(
         "jobs",
         ("none",),
-        "The program trains with no framework, so none is added to the packages of its requirements file on a laptop."
-        " `paddock run` writes it where nothing names one.",
+        "The program trains with no framework, so on a laptop none is added to the packages of its requirements file,"
+        " and its default Environment is `host`. `paddock run` writes it where nothing names one.",
     ),
     "paddock.dev/rank-variables": Row(
         "jobs",

@@ -56,7 +56,7 @@ def build_job(
         etcd = any(map(meets_at_etcd, roles))
         launch = replace(launch, etcd=etcd, survives_losses=etcd and any(map(survives_losses, roles)))
     success = read_success(metadata)
-    return Job(
+    job = Job(
         resource=api.resource,
         framework=api.framework,
         key=Key(metadata.text("namespace"), metadata.text("name")),
@@ -78,6 +78,8 @@ def build_job(
         created=read_time(metadata.text("creationTimestamp")),
         deleting=bool(metadata.text("deletionTimestamp")),
     )
+    # Collective is a word of PaddlePaddle's
+    return replace(job, mode="Distributed") if job.is_plain and job.mode == "Collective" else job
 
 
 def read_scope(metadata: Fields) -> RestartScope | None:

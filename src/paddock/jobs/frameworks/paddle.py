@@ -134,7 +134,10 @@ def find_mode(roles: Sequence[Role]) -> str:
 
 
 def find_default_environment(job: Job) -> str:
-    """Beside parameter servers the last PaddlePaddle that has them, in all roles: those that meet have one version."""
+    """Beside parameter servers the last PaddlePaddle that has them, in all roles: those that meet have one version.
+    What trains without a framework has the programs of the machine, as a typed command has."""
+    if job.is_plain:
+        return "host"
     return "paddle-ubuntu" if find_mode(job.roles) == "PS" else "paddle"
 
 
@@ -250,7 +253,7 @@ def build_substituting(job: Job) -> list[EnvVar]:
 def check_addresses(job: Job, addresses: Mapping[Rank, str]) -> str:
     """Refuses IPv6: PaddlePaddle's role maker splits endpoints at colons (fleet/base/role_maker.py)."""
     unread = [str(rank) for rank, address in sorted(addresses.items()) if ":" in address]
-    if not unread or _goes_by_name(job):
+    if not unread or _goes_by_name(job) or job.is_plain:
         return ""
     return (
         "PaddlePaddle reads no IPv6 addresses, and pods have some: give the nodes IPv4 addresses as the first family; "

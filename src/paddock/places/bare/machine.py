@@ -252,11 +252,13 @@ check_program() {
     fi
 }
 
-# Two lines: the version of Python, and that of the framework, or "missing".
+# Two lines: the version of Python, and that of the framework, or "missing". One where there is no framework.
 question='
 import importlib.util, platform, sys
 print("python " + platform.python_version())
 module, packages = sys.argv[1], sys.argv[2:]
+if not module:
+    sys.exit()
 if importlib.util.find_spec(module) is None:
     print("missing")
     sys.exit()

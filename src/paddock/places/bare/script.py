@@ -112,7 +112,7 @@ def _build_data(request: Request, host: Host, engine: Engine) -> str:
     stray = [name for name in STRAY if name not in asked]
     directories = {engine.directory(each) for each in programs}
     directory = directories.pop() if len(directories) == 1 else ""
-    module, *packages = _MODULES[request.job.framework]
+    module, *packages = ("", "") if request.job.is_plain else _MODULES[request.job.framework]
     return "\n".join((
         "\n# ---- the job ----\n",
         f"job={quote(request.name)}",
@@ -120,7 +120,7 @@ def _build_data(request: Request, host: Host, engine: Engine) -> str:
         f"index={host.index} # of this machine in hosts",
         f"ranks=({join(str(each.rank) for each in list_ranks(request, host))}) # of this machine",
         build_array("all_ranks", [str(each.rank) for each in programs]),
-        f"module={quote(module)} # of the framework, and the packages that bring it",
+        f"module={quote(module)} # of the framework, and the packages that bring it; empty without one",
         f"packages=({join(packages)})",
         "# Variables by which launchers and frameworks find their peers: left in a shell, they would change the run.",
         build_array("stray", stray),

@@ -39,8 +39,12 @@ def _read_amounts(container: Mapping[str, Any]) -> Any:
 
 
 def build_install(request: Request) -> str:
-    """What pip installs: `paddlepaddle-gpu==3.3.1 -i …`."""
+    """What pip installs: `paddlepaddle-gpu==3.3.1 -i …`; empty for a program that trains with no framework."""
     device = find_job_device(request)
+    if request.job.is_plain:
+        return ""
+    if request.job.framework == "jax":
+        return "jax" if device.name == "CPU" else "'jax[cuda12]'"
     if request.job.framework == "pytorch":
         extra = " --index-url https://download.pytorch.org/whl/cpu" if device.name == "CPU" else ""
         return f"torch=={TORCH}{extra}"
@@ -62,16 +66,17 @@ def build_dockerfile(request: Request, entry: str, *, source: str, run: str = _U
     said = " ".join((
         f"Dockerfile: {MARK} of Paddock {__version__}, from {request.file}, job {request.name}. {source}",
         f"In place of {', '.join(images)}.",
-        notes.get(device.name, ""),
+        notes.get(device.name, "") if not request.job.is_plain else "Add a RUN line with the program's packages.",
         "It copies the directory in which it lies: the program.",
     ))  # fmt: skip
+    install = build_install(request)
     lines = [
         f"FROM {BASE}",
         "# hadolint ignore=DL3008",
         "RUN apt-get update && apt-get install -y --no-install-recommends python3 python3-pip libgomp1 iproute2 \\",
         "    && ln -s /usr/bin/python3 /usr/local/bin/python && rm -rf /var/lib/apt/lists/* \\",
         f"    && {run}",
-        f"RUN python3 -m pip install --no-cache-dir {build_install(request)}",
+        *([f"RUN python3 -m pip install --no-cache-dir {install}"] if install else ()),
         "COPY --chown=1000:100 . /workspace/",
         "WORKDIR /workspace",
         "USER 1000:100",
