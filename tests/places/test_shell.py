@@ -8,8 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from jobs.samples import SAMPLES, read_sample
+from paddock.jobs.frameworks.registry import FRAMEWORKS
 from paddock.places.hosts import OWN_INDEX
-from paddock.places.shell import comment, fold, is_name, join, quote
+from paddock.places.shell import STRAY, comment, fold, is_name, join, quote
 
 PRINT = """
 import sys
@@ -66,3 +68,13 @@ def test_no_line_of_a_comment_is_a_command() -> None:
 )
 def test_which_names_a_shell_can_hold(name: str, is_one: bool) -> None:
     assert is_name(name) is is_one
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_what_a_rank_is_told_is_never_taken_from_the_shell_that_starts_it(name: str) -> None:
+    job = read_sample(name)
+    framework = FRAMEWORKS[job.framework]
+    told = {entry["name"] for rank in job.ranks() for entry in framework.build_environment(job, rank, None)}
+    told |= set(framework.build_endpoints(job, dict.fromkeys(job.ranks(), "10.0.0.1"), 1))
+    others = {"PYTHONUNBUFFERED", "TORCH_DISABLE_SHARE_RDZV_TCP_STORE", "FLAGS_enable_pir_api", "POD_IP_DUMMY"}
+    assert told - others <= set(STRAY)
