@@ -138,6 +138,16 @@ def test_a_program_of_no_framework_has_no_mode_of_paddlepaddle() -> None:
     assert read(ScriptRequest(TRAIN, framework="none")).mode == "Single"
 
 
+@pytest.mark.parametrize("framework", ["paddle", "pytorch", "jax", "none"])
+def test_a_job_with_gpus_has_the_memory_that_validate_asks_for(framework: str) -> None:
+    for role in read(ScriptRequest(TRAIN, workers=2, gpus=2, framework=framework)).roles:
+        spec = role.template["spec"]
+        assert spec["volumes"] == [{"name": "dshm", "emptyDir": {"medium": "Memory"}}]
+        assert spec["containers"][0]["volumeMounts"] == [{"name": "dshm", "mountPath": "/dev/shm"}]
+    (role,) = read(ScriptRequest(TRAIN, framework="none")).roles
+    assert "volumes" not in role.template["spec"] and "volumeMounts" not in role.template["spec"]["containers"][0]
+
+
 def test_options_stand_where_they_belong() -> None:
     request = ScriptRequest(
         TRAIN, name="mine", namespace="team", restarts=3, resume=True, image="me/train:1", environment="own",

@@ -1,4 +1,4 @@
-"""The container that a typed command trains in, whatever the framework. Pure."""
+"""The pod that a typed command trains in, whatever the framework. Pure."""
 
 from __future__ import annotations
 
@@ -13,12 +13,26 @@ from paddock.script.request import ScriptRequest
 from paddock.script.variables import build_variables
 
 GPU = "nvidia.com/gpu"
+_SHARED_MEMORY = "dshm"
+"""The name of the volume at /dev/shm, as PaddlePaddle's and Kubeflow's examples have it."""
 
 
-def build_container(
+def build_pod(
     request: ScriptRequest, container: str, job: str, image: str, words: Sequence[str | Variable], *, gpus: int
 ) -> Manifest:
-    """`container`: its name. `image`: of a request that names none. `words`: the command, as it is meant."""
+    """The spec of a pod. `container`: its name. `image`: of a request that names none. `words`: the command, as it is
+    meant. With GPUs all of the node's memory is at /dev/shm: a container has 64 MiB there, and NCCL and the workers of
+    a DataLoader transfer their data through it."""
+    trained = _build_container(request, container, job, image, words, gpus)
+    if not gpus:
+        return {"containers": [trained]}
+    trained["volumeMounts"] = [{"name": _SHARED_MEMORY, "mountPath": "/dev/shm"}]  # noqa: S108 - in a container
+    return {"containers": [trained], "volumes": [{"name": _SHARED_MEMORY, "emptyDir": {"medium": "Memory"}}]}
+
+
+def _build_container(
+    request: ScriptRequest, container: str, job: str, image: str, words: Sequence[str | Variable], gpus: int
+) -> Manifest:
     command = [write_word(word) for word in words]
     built: dict[str, Any] = {"name": container, "image": request.image or image, "command": command}
     if entries := build_variables(request.variables, build_secret_name(job), [key for key, _ in request.secrets]):

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 
 from paddock.kube.meta import Manifest
 from paddock.launches.launch import Launch
-from paddock.script.containers import build_container
+from paddock.script.containers import build_pod
 from paddock.script.plain_job import IMAGE
 from paddock.script.request import ScriptRequest
 from paddock.script.told_launchers import explain_refused as explain_refused_launcher
@@ -19,13 +19,9 @@ from paddock.words.phrases import Phrase, phrase
 
 
 def build_spec(request: ScriptRequest, name: str) -> Manifest:
-    container = build_container(request, "jax", name, IMAGE, build_command(request), gpus=request.gpus)
+    pod = build_pod(request, "jax", name, IMAGE, build_command(request), gpus=request.gpus)
     restart = "OnFailure" if request.restarts else "Never"
-    worker = {
-        "replicas": request.workers,
-        "restartPolicy": restart,
-        "template": {"spec": {"containers": [container]}},
-    }
+    worker = {"replicas": request.workers, "restartPolicy": restart, "template": {"spec": pod}}
     return {"runPolicy": {"backoffLimit": request.restarts}, "jaxReplicaSpecs": {"Worker": worker}}
 
 

@@ -17,7 +17,7 @@ from paddock.launches.launch import Launch
 from paddock.launches.programs import Kind
 from paddock.launches.words import show_words
 from paddock.preflight.replicas import Pods, explain_replicas
-from paddock.script.containers import build_container
+from paddock.script.containers import build_pod
 from paddock.script.request import ScriptRequest
 from paddock.script.told_launchers import explain_refused as explain_refused_launcher
 from paddock.words.phrases import Phrase, phrase
@@ -46,7 +46,7 @@ def build_role(
     request: ScriptRequest, name: str, replicas: int, image: str, words: Sequence[str], *, gpus: int
 ) -> Manifest:
     """A role of a PaddleJob. `image`: of a request that names none; `words`: the command."""
-    pod: dict[str, Any] = {"containers": [build_container(request, "paddle", name, image, words, gpus=gpus)]}
+    pod = build_pod(request, "paddle", name, image, words, gpus=gpus)
     if request.restarts:
         # batch/v1's default, Never, fails the job at the first failed rank, whatever the limit
         pod["restartPolicy"] = "OnFailure"

@@ -17,7 +17,7 @@ from paddock.kube.meta import Manifest
 from paddock.launches.launch import Launch
 from paddock.launches.launchers import ACCELERATE, TORCH_LAUNCH, TORCHRUN, Means
 from paddock.preflight.replicas import Pods, explain_replicas, is_torchrun
-from paddock.script.containers import build_container, with_defaults
+from paddock.script.containers import build_pod, with_defaults
 from paddock.script.contents import Contents
 from paddock.script.escapes import Variable
 from paddock.script.joining import Joins
@@ -100,7 +100,7 @@ def _count_processes(launch: Launch, gpus: int) -> str:
 
 
 def _build_role(request: ScriptRequest, name: str, replicas: int) -> Manifest:
-    container = build_container(request, "pytorch", name, IMAGE, build_command(request), gpus=request.gpus)
+    pod = build_pod(request, "pytorch", name, IMAGE, build_command(request), gpus=request.gpus)
     # Kubeflow's default is OnFailure: without restarts the first failed rank ends the job
     restart = "OnFailure" if request.restarts else "Never"
-    return {"replicas": replicas, "restartPolicy": restart, "template": {"spec": {"containers": [container]}}}
+    return {"replicas": replicas, "restartPolicy": restart, "template": {"spec": pod}}

@@ -6,7 +6,9 @@ from paddock.words.phrases import Phrase, phrase
 
 NO_OPTION = phrase("{option} is left out: no option of `paddock run` says it")
 REQUESTS = phrase("{option} is left out: resources.requests of the manifest's container says it")
-SHARED_MEMORY = phrase("{option} is left out: an emptyDir of medium Memory at /dev/shm says it")
+SHARED_MEMORY = phrase(
+    "{option} is left out: a job with GPUs has the node's memory at /dev/shm; sizeLimit of its emptyDir bounds it"
+)
 NODE_SELECTOR = phrase("{option} is left out: nodeSelector of the manifest's pods says it")
 VOLUMES = phrase("{option} is left out: volumes of the manifest's pods say it")
 TIMEOUT = phrase("{option} is left out: `paddock run --timeout TIME` suspends a job that takes longer")
