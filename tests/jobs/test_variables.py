@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from copy import deepcopy
 from typing import Any
 
 import pytest
@@ -80,7 +81,11 @@ RANK = "is overwritten: Paddock sets {} for each rank; remove the entry"
 SHARED = (
     "is overwritten: Paddock sets {} for all ranks, as it must agree with the endpoints of the job; remove the entry"
 )
-KEPT = "is kept: it takes the place of the {} that Paddock sets for all ranks; give every role the same"
+KEPT = "is kept: it takes the place of the {} that Paddock sets for all ranks"
+ITSELF = (
+    "is overwritten: localhost is each pod itself, and the ranks meet at one; remove the entry, as Paddock sets {} for "
+    "all"
+)
 Row = tuple[str, str, Mapping[str, Any], tuple[str, str], str]
 ROWS: list[Row] = [
     (FLEET, "PADDLE_TRAINER_ID", {"value": "7"}, ("0", "1"), RANK),
@@ -125,6 +130,10 @@ ROWS: list[Row] = [
     (TORCH, "PET_NODE_RANK", {"value": "7"}, ("0", "1"), RANK),
     (TORCH, "WORLD_SIZE", {"value": "8"}, ("8", "8"), KEPT),
     (TORCH, "WORLD_SIZE", {"value": "2"}, ("2", "2"), ""),
+    (TORCH, "WORLD_SIZE", {"value": "1"}, ("2", "2"),
+     "is overwritten: 1 is less than the 2 pods that train; remove the entry, as Paddock sets {} for all"),
+    (TORCH, "MASTER_ADDR", {"value": "localhost"}, ("demo-worker-0", "demo-worker-0"), ITSELF),
+    (TORCH, "PET_MASTER_ADDR", {"value": "localhost"}, ("demo-worker-0", "demo-worker-0"), ITSELF),
     (TORCH, "MASTER_ADDR", {"value": "far"}, ("far", "far"), KEPT),
     (TORCH, "MASTER_PORT", {"value": "29500"}, ("29500", "29500"), KEPT),
     (TORCH, "PET_NPROC_PER_NODE", {"value": "4"}, ("4", "4"), KEPT),
@@ -251,6 +260,22 @@ def test_a_side_car_has_the_users_variables_alone() -> None:
     pod = pods.build_pod(job, job.ranks()[0], 0, None, Settings())
     assert pod["spec"]["containers"][1] == side_car
     assert warnings_of(job) == {}
+
+
+def test_what_takes_the_place_of_paddocks_in_one_role_alone_is_told_with_the_advice() -> None:
+    manifest = build_manifest(TORCH, [])
+    roles = manifest["spec"]["pytorchReplicaSpecs"]
+    roles["Master"] = deepcopy(roles["Worker"]) | {"replicas": 1}
+    roles["Master"]["template"]["spec"]["containers"][0]["env"] = [{"name": "MASTER_PORT", "value": "29500"}]
+    ((path, said),) = warnings_of(read_any(manifest)).items()
+    assert path == TORCH_ENV.replace("Worker", "Master")
+    assert said == f"{KEPT.format('MASTER_PORT')}; give every role the same"
+
+
+def test_one_pod_may_meet_itself() -> None:
+    job = read_any(build_manifest(TORCH, [{"name": "MASTER_ADDR", "value": "localhost"}], replicas=1))
+    assert read_environments(job)["worker-0"]["MASTER_ADDR"] == "localhost"
+    assert warnings_of(job) == {TORCH_ENV: KEPT.format("MASTER_ADDR")}
 
 
 def test_validate_says_it_once_for_roles_that_set_the_same() -> None:

@@ -164,6 +164,30 @@ def test_a_master_of_the_environment_counts(before: str) -> None:
     assert "is ignored: no launcher of today knows it" in problem.message
 
 
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ("", True),
+        ("--master a:1 --my_option=1", True),
+        ("--elastic_server=e:2379", False),
+        ("--my_option=1", False),
+        ("$ARGUMENTS", False),
+    ],
+)
+def test_variables_of_the_old_launcher_s_elastic_training_are_nothing_to_today_s(options: str, said: bool) -> None:
+    problems = check_script(
+        f"export PADDLE_ELASTIC_SERVER=e:2379 PADDLE_ELASTIC_NP=2\n{LAUNCH} {options} t.py"
+    ).problems
+    found = [each.message for each in problems if "only the old launcher reads" in each.message]
+    assert bool(found) is said
+    assert all("PADDLE_ELASTIC_NP and PADDLE_ELASTIC_SERVER" in each for each in found)
+    assert all("--master etcd://e:2379 --nnodes 2" in each for each in found)
+
+
+def test_variables_that_today_s_launcher_reads_are_its_own() -> None:
+    assert not check_script(f"export PADDLE_ELASTIC_LEVEL=1 PADDLE_ELASTIC_TIMEOUT=9\n{LAUNCH} t.py").problems
+
+
 def test_a_manifest_is_told_the_same_and_to_leave_places_to_paddock() -> None:
     manifest = read_manifest("resnet")
     for key in ("uid", "generation"):

@@ -1,7 +1,8 @@
 """Whether PaddlePaddle's launchers meet at an etcd of the user's own, by which they change the number of ranks.
 
 Source: paddle/distributed/launch/controllers/master.py and collective.py (3.3.1): with any other master than `etcd://`
-the number is fixed, and without `--elastic_level 1` all end when one is lost.
+the number is fixed, and without `--elastic_level 1` all end when one is lost. PADDLE_ELASTIC_SERVER is read by the old
+launcher alone (fleet/elastic/__init__.py).
 """
 
 from __future__ import annotations
@@ -10,6 +11,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from paddock.jobs.model import Role
+from paddock.launches.launch import starts_old
+from paddock.launches.launchers import OLD_PADDLE, PADDLE
 from paddock.launches.reading import read_container
 
 _ETCD = "etcd://"
@@ -37,9 +40,17 @@ def _list_containers(role: Role) -> list[Mapping[str, Any]]:
 def _names_etcd(container: Mapping[str, Any]) -> bool:
     """`--master etcd://…` in what it starts, or a variable that says the same to one of PaddlePaddle's launchers."""
     variables = _read_variables(container)
-    if variables.get("PADDLE_MASTER", "").startswith(_ETCD) or variables.get("PADDLE_ELASTIC_SERVER"):
+    if variables.get("PADDLE_MASTER", "").startswith(_ETCD):
+        return True
+    if variables.get("PADDLE_ELASTIC_SERVER") and not _starts_todays(container):
         return True
     return any(master.startswith(_ETCD) for master in _read_options(container, "master"))
+
+
+def _starts_todays(container: Mapping[str, Any]) -> bool:
+    """Whether it starts PaddlePaddle's launcher, and not the old one; False where that is not known."""
+    launches = [each for each in read_container(container).launches if each.launcher in (PADDLE, OLD_PADDLE)]
+    return bool(launches) and not any(each.is_open or starts_old(each) for each in launches)
 
 
 def _read_variables(container: Mapping[str, Any]) -> dict[str, str]:

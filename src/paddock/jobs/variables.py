@@ -4,7 +4,8 @@
     set for all ranks  Paddock's replace the user's, as peers read the same endpoints: PADDLE_PORT, PADDLE_TRAINERS_NUM
     left out           the rank gets none, as it would fail with one: PADDLE_TRAINER_ID of a parameter server
     kept               the user's replaces ours where ranks need not agree, or may have another way to meet: PyTorch's,
-                       but for the number of a rank (`frameworks.OwnVariables.kept`)
+                       but for the number of a rank (`frameworks.OwnVariables.kept`), and for values with which ranks
+                       cannot meet (`replaced`)
 
 The shared ones come from a ConfigMap by `envFrom`, and in Kubernetes `env` wins over `envFrom`, so a pod has the user's
 entry only where it is to win (`objects.pods`). The user's own `envFrom` never wins: of two sources the last counts, and
@@ -36,7 +37,7 @@ def merge_variables(job: Job, rank: Rank, theirs: Sequence[EnvVar], ours: Sequen
     said = {entry["name"] for entry in theirs}
     corrected = FRAMEWORKS[job.framework].build_corrected(job, rank)
     own = FRAMEWORKS[job.framework].own_variables(job, rank.role)
-    kept = said & own.kept
+    kept = (said & own.kept) - own.replaced.keys()
     ours = [entry for entry in ours if entry["name"] not in kept]
     ours += [entry for entry in corrected if entry["name"] in said]
     shared = said.intersection(_shared_names(job)) if said else set()
@@ -70,13 +71,15 @@ def _judge(
         return None if _is_index(entry) or all(_same(entry, each) for each in ours) else said
     if ours:
         said = phrase("is overwritten: Paddock sets {name} for each rank; remove the entry", name=name)
-        return None if all(_same(entry, each) for each in ours) else _keep(name) if name in own.kept else said
+        if all(_same(entry, each) for each in ours):
+            return None
+        return own.replaced.get(name) or (_keep(job, name) if name in own.kept else said)
     if told_apart := own.left_out.get(name) or own.beside.get(name):
         return told_apart
     if name not in shared or entry.get("value") == shared[name]:
         return None
     if name in own.kept:
-        return _keep(name)
+        return _keep(job, name)
     return phrase(
         "is overwritten: Paddock sets {name} for all ranks, as it must agree with the endpoints of the job; remove the "
         "entry",
@@ -84,10 +87,13 @@ def _judge(
     )
 
 
-def _keep(name: str) -> Phrase:
-    return phrase(
-        "is kept: it takes the place of the {name} that Paddock sets for all ranks; give every role the same", name=name
-    )
+def _keep(job: Job, name: str) -> Phrase:
+    """What becomes of a variable of the template's that wins; advice where roles differ in it."""
+    said = phrase("is kept: it takes the place of the {name} that Paddock sets for all ranks", name=name)
+    given = [[each for each in _read_env(job, role) if each["name"] == name] for role in job.roles if role.replicas]
+    if all(each == given[0] for each in given):
+        return said
+    return phrase("{said}; give every role the same", said=said)
 
 
 def _read_env(job: Job, role: Role) -> Sequence[Mapping[str, Any]]:

@@ -330,6 +330,16 @@ def _is_program(word: Word) -> bool:
     return (word.usual or word.typed).endswith(".py") or is_python(word.text or "") or is_shell(word.text or "")
 
 
+def starts_old(launch: Launch) -> bool:
+    """Whether a launcher of PaddlePaddle is the old one, where no master is named."""
+    return launch.launcher is OLD_PADDLE or any(not is_of_today(option.name) for option in launch.options)
+
+
+def is_of_today(name: str) -> bool:
+    """Whether today's launcher of PaddlePaddle has an option of this name, or takes it for the beginning of one."""
+    return not name or bool(PADDLE.list_candidates(f"--{name}"))
+
+
 def list_variables(launch: Launch) -> Iterator[tuple[Option, str]]:
     """Options of the launcher for which a variable is set too, each with the variable's name."""
     for option in launch.options:

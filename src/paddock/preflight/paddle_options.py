@@ -11,8 +11,8 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from paddock.launches.launch import Launch, Option, list_variables
-from paddock.launches.launchers import GONE_PADDLE, OLD_PADDLE, PADDLE, Launcher
+from paddock.launches.launch import Launch, Option, is_of_today, list_variables, starts_old
+from paddock.launches.launchers import GONE_PADDLE, OLD_PADDLE, PADDLE, Launcher, Means
 from paddock.launches.words import show_words
 from paddock.words.phrases import Names, Phrase, phrase
 
@@ -32,16 +32,6 @@ class Told:
 def is_paddle(launch: Launch) -> bool:
     """Whether a command starts one of PaddlePaddle's launchers, also one that no longer exists."""
     return launch.launcher in (PADDLE, OLD_PADDLE, GONE_PADDLE)
-
-
-def starts_old(launch: Launch) -> bool:
-    """Whether it is the old launcher, where no master is named."""
-    return launch.launcher is OLD_PADDLE or any(not _knows(option.name) for option in launch.options)
-
-
-def _knows(name: str) -> bool:
-    """Whether today's launcher has an option of this name, or takes it for the beginning of one."""
-    return not name or bool(PADDLE.list_candidates(f"--{name}"))
 
 
 def _text(launch: Launch, name: str) -> str:
@@ -87,7 +77,7 @@ def explain_launch(launch: Launch, *, has_master: bool = False, in_job: bool = F
     yield from _explain_servers(launch, is_placed=is_placed)
     yield from _explain_placed(launch, is_placed=is_placed, in_job=in_job)
     for name in dict.fromkeys(option.name for option in launch.options):
-        if not _knows(name) and name not in _TOLD_APART:
+        if not is_of_today(name) and name not in _TOLD_APART:
             yield Told(_explain_ignored(name, _typed(launch, name), is_placed=is_placed))
     if launch.launcher is OLD_PADDLE:
         yield Told(phrase("{module} is the old launcher: write paddle.distributed.launch", module=module))
@@ -140,7 +130,7 @@ def _quote(option: Option) -> str:
 def _advise_all(launch: Launch, *, in_job: bool) -> Phrase:
     """What to write in place of all options that the launcher does not know: one after the other, each cure would be
     another wrong command."""
-    unknown = [option for option in launch.options if option.name and not _knows(option.name)]
+    unknown = [option for option in launch.options if option.name and not is_of_today(option.name)]
     placing = [option.name for option in unknown if option.name in _PLACING]
     others = [option for option in unknown if option.name not in _PLACING and option.name not in _DROPPED]
     written = tuple(_advise(option.name, _quote(option)) for option in others)
@@ -366,7 +356,27 @@ def _explain_variables(launch: Launch, *, in_job: bool) -> Iterator[Told]:
             options=Names(placed),
         )
         yield Told(said)
+    yield from _explain_elastic(launch)
     yield from _explain_visible(launch)
+
+
+def _explain_elastic(launch: Launch) -> Iterator[Told]:
+    """Variables of the old launcher's elastic training, which today's does not read (fleet/elastic, 3.3.1)."""
+    given = sorted(name for name in launch.environment if name.startswith("PADDLE_ELASTIC_") and name not in _ELASTIC)
+    if not given or launch.is_open or (starts_old(launch) and not _has(launch, "master")):
+        return
+    server, nodes = launch.environment.get("PADDLE_ELASTIC_SERVER"), launch.environment.get("PADDLE_ELASTIC_NP")
+    address = (server.text if server is not None else None) or "ADDRESS:2379"
+    count = (nodes.text if nodes is not None else None) or "N"
+    said = phrase(
+        "only the old launcher reads {variables}; today's meets at an etcd by --master etcd://{address} "
+        "--nnodes {count}, and goes on after a loss with --elastic_level 1",
+        variables=Names(tuple(given)), address=address, count=count,
+    )  # fmt: skip
+    yield Told(said)
+
+
+_ELASTIC = frozenset(spec.variable for spec in PADDLE.options.values() if spec.means is Means.ELASTIC)
 
 
 def _explain_visible(launch: Launch) -> Iterator[Told]:

@@ -183,6 +183,24 @@ def test_a_launcher_with_etcd_as_its_master_is_left_alone(container: dict[str, A
         assert any("the master of the launcher is etcd" in problem.message for problem in job.warnings)
 
 
+@pytest.mark.parametrize(
+    ("module", "words", "alone"),
+    [
+        ("paddle.distributed.launch", ["t.py"], False),
+        ("paddle.distributed.launch", ["--scale=1", "t.py"], True),
+        ("paddle.distributed.fleet.launch", ["t.py"], True),
+        ("paddle.distributed.launch", ["$(ARGUMENTS)", "t.py"], True),
+    ],
+)
+def test_only_the_old_launcher_reads_the_address_of_its_etcd_from_a_variable(
+    module: str, words: list[str], alone: bool
+) -> None:
+    container: dict[str, Any] = {"name": "paddle", "image": "paddle:3", "command": ["python", "-m", module, *words]}
+    container["env"] = [{"name": "PADDLE_ELASTIC_SERVER", "value": "etcd:2379"}]
+    job = read_paddle("1-4", worker={"template": {"spec": {"containers": [container]}}})
+    assert job.launch.etcd is alone
+
+
 @pytest.mark.parametrize("words", [["--master", "10.0.0.1:37777"], ["--nnodes", "1:4"], []])
 def test_any_other_master_is_none_of_that(words: list[str]) -> None:
     template = {"spec": {"containers": [{"name": "paddle", "image": "paddle:3", "command": [*LAUNCH, *words, "t.py"]}]}}

@@ -32,6 +32,8 @@ class OwnVariables:
 
     kept: frozenset[str] = frozenset()
     """Names of `build_environment` and `build_endpoints` for which the template's value wins."""
+    replaced: Mapping[str, Phrase] = field(default_factory=dict)
+    """Names of `kept` whose value in this template cannot work -> why Paddock's wins all the same."""
     beside: Mapping[str, Phrase] = field(default_factory=dict)
     """Names that Paddock does not set -> what becomes of them, as they say what others say that it sets."""
     left_out: Mapping[str, Phrase] = field(default_factory=dict)

@@ -8,6 +8,7 @@ of their own. A variable that the template sets itself wins, but for the number 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from paddock.jobs.frameworks import EnvVar, ExitCodes, Notice, OwnVariables, rendezvous
@@ -50,7 +51,8 @@ def build_environment(job: Job, rank: Rank, port: int | None) -> list[EnvVar]:
 
 
 def own_variables(job: Job, role: str) -> OwnVariables:
-    return _OWN
+    unmet = rendezvous.find_unmet(job, role, container, ("COORDINATOR_ADDRESS",), ("NUM_PROCESSES",))
+    return replace(_OWN, replaced=unmet) if unmet else _OWN
 
 
 def build_log_environment(directory: str) -> list[EnvVar]:

@@ -24,6 +24,7 @@ not work:
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from paddock.jobs.frameworks import EnvVar, ExitCodes, Notice, OwnVariables, rendezvous
@@ -163,7 +164,8 @@ def _port_of(job: Job, role: str) -> int:
 
 
 def own_variables(job: Job, role: str) -> OwnVariables:
-    return _OWN
+    unmet = rendezvous.find_unmet(job, role, container, ("MASTER_ADDR", "PET_MASTER_ADDR"), ("WORLD_SIZE",))
+    return replace(_OWN, replaced=unmet) if unmet else _OWN
 
 
 def build_log_environment(directory: str) -> list[EnvVar]:

@@ -6,12 +6,17 @@ that its container declares under the framework's name for it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from paddock.jobs.frameworks import EnvVar
 from paddock.jobs.model import Job, Rank, Role
 from paddock.kube.meta import Manifest
+from paddock.words.phrases import Phrase, phrase
+
+_ITSELF = re.compile(r"localhost|127\.\d+\.\d+\.\d+|\[?::1\]?|0\.0\.0\.0", re.IGNORECASE)
+_COUNT = re.compile(r"[0-9]{1,9}")
 
 
 def first_rank(job: Job) -> Rank:
@@ -45,6 +50,31 @@ def build_service_ports(role: Role | None, container: str, name: str, port: int)
 def find_names(role: Role | None, container: str) -> frozenset[str]:
     """The names of the variables that the container that trains in `role` sets itself."""
     return frozenset(entry["name"] for entry in _read_entries(role, container, "env"))
+
+
+def find_unmet(
+    job: Job, role: str, container: str, addresses: Collection[str], counts: Collection[str]
+) -> dict[str, Phrase]:
+    """Which of the template's variables keep the ranks of several pods apart for sure, and why: an address of the pod
+    itself in one of `addresses`, fewer processes than pods in one of `counts`. Kubeflow's operator overwrites any."""
+    if job.size == 1:
+        return {}
+    entries = _read_entries(job.role(role), container, "env")
+    found = {}
+    for name, value in ((each["name"], str(each.get("value") or "")) for each in entries):
+        if name in addresses and _ITSELF.fullmatch(value):
+            found[name] = phrase(
+                "is overwritten: {value} is each pod itself, and the ranks meet at one; remove the entry, as Paddock "
+                "sets {name} for all",
+                value=value, name=name,
+            )  # fmt: skip
+        elif name in counts and _COUNT.fullmatch(value) and int(value) < job.size:
+            found[name] = phrase(
+                "is overwritten: {value} is less than the {count} pods that train; remove the entry, as Paddock sets "
+                "{name} for all",
+                value=value, count=job.size, name=name,
+            )  # fmt: skip
+    return found
 
 
 def _ports(role: Role | None, container: str) -> list[Mapping[str, Any]]:

@@ -60,7 +60,7 @@ _COMMENTS: Mapping[str, Phrase] = {
     "image:": phrase("pulled by a cluster; on a laptop it stands for an environment (`paddock env list`)"),
     "- name: LOCAL_RANK": phrase("a pod is one process: what libraries take it from, as under torchrun"),
     "volumeMounts:": phrase(
-        "/dev/shm has 64 MiB without it; NCCL and the workers of a DataLoader transfer their data there"
+        "/dev/shm has 64 MiB without it; NCCL and the workers of a DataLoader transfer their data there"  # noqa: S108
     ),
     "command:": phrase("the program and its arguments, each a word of its own: there is no shell"),
     "restartPolicy:": phrase("with Never a failed rank ends the job, whatever backoffLimit is"),
