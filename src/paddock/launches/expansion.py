@@ -20,12 +20,20 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 _EXPANDED = frozenset({"simple_expansion", "expansion", "command_substitution", "arithmetic_expansion"})
+_VARIABLES = ("simple_expansion", "expansion")
 _SUBSTITUTIONS = ("command_substitution", "process_substitution")
 _PLAIN = frozenset({"word", "number", "variable_name", "file_descriptor", "test_operator", "special_variable_name"})
 _VARIABLE = re.compile(
     r"\$(?:\{(?P<mark>[#!]?)(?P<long>\w+|[@*?$!#-])(?P<index>\[[^\]]*\])?.*\}|(?P<short>\w+|.))", re.DOTALL
 )
+_NAME = re.compile(r"(?<![\w#])[A-Za-z_]\w*")
 _PATTERN = re.compile(r"(?<!\\)(?:[*?\[]|\{[^{}]*(?:,|\.\.)[^{}]*\})")
+_OF_SHELL = frozenset(
+    {"BASH", "BASHPID", "BASH_SOURCE", "BASH_VERSINFO", "BASH_VERSION", "DIRSTACK", "EPOCHREALTIME", "EPOCHSECONDS"}
+    | {"EUID", "FUNCNAME", "GROUPS", "HOSTNAME", "HOSTTYPE", "IFS", "LINENO", "MACHTYPE", "OLDPWD", "OPTARG", "OPTIND"}
+    | {"OSTYPE", "PIPESTATUS", "PPID", "PWD", "RANDOM", "REPLY", "SECONDS", "SHLVL", "SRANDOM", "UID", "_"}
+)
+"""Variables that the shell sets by itself (Bash Reference Manual 5.3, Bash Variables)."""
 _DEFAULTS = (":-", "-", ":=", "=")
 _REQUIRED = (":?", "?")
 _CUT = ("%", "%%", "#", "##")
@@ -72,6 +80,26 @@ class Expander:
 
     def __init__(self, run_inside: Callable[[Source, Node, State], str | None]) -> None:
         self._run_inside = run_inside
+        self.asked: set[str] = set()
+        """The variables that were read by name where the text had not set them, nor may have."""
+
+    def ask(self, source: Source, node: Node, state: State) -> int:
+        """Notes the variables that a text reads which is not followed otherwise: a test, the subject of a case. How
+        many nodes it has."""
+        waiting, count = [node], 0
+        while waiting:
+            each = waiting.pop()
+            count += 1
+            if each.type in _VARIABLES:
+                self.note(read_name(source.of(each).lstrip())[0], state)
+            waiting += each.children
+        return count
+
+    def note(self, name: str, state: State) -> None:
+        """A variable is read. It comes from outside unless the text has set it, or may have."""
+        is_named = _NAME.fullmatch(name) and name not in _OF_SHELL
+        if is_named and not state.is_open and name not in state.variables and name not in state.unset:
+            self.asked.add(name)
 
     def read_words(self, source: Source, nodes: Sequence[Node], state: State, start: int, end: int) -> list[Word]:
         """The words between two places, in bytes."""
@@ -106,7 +134,7 @@ class Expander:
             if inside == [node]:
                 return [Word(join_pieces(self._read_pieces(source, node, state)), line)]
             return self._expand_joined(source, inside, state, node)
-        if node.type in ("simple_expansion", "expansion"):
+        if node.type in _VARIABLES:
             return self._expand_variable(source, node, state)
         if node.type == "string" and (several := self._expand_all(source, node, state)) is not None:
             return several
@@ -119,6 +147,7 @@ class Expander:
 
     def _expand_joined(self, source: Source, nodes: Sequence[Node], state: State, whole: Node) -> list[Word]:
         if _PATTERN.search(_cover(source, nodes, whole)):
+            self.ask(source, whole, state)
             return [Word((Unknown(source.of(whole)),), source.line(whole), splits=True)]
         words = _Words(source.line(whole))
         start = whole.start_byte
@@ -139,7 +168,7 @@ class Expander:
 
     def _expand_all(self, source: Source, node: Node, state: State) -> list[Word] | None:
         """`"$@"` and `"${NAMES[@]}"`, which become a word for each; None for another text in quotes."""
-        inside = [each for each in node.children if each.type in ("simple_expansion", "expansion")]
+        inside = [each for each in node.children if each.type in _VARIABLES]
         if len(inside) != 1 or len(source.of(inside[0])) != len(source.of(node)) - 2:
             return None
         typed, line = source.of(node), source.line(node)
@@ -164,7 +193,7 @@ class Expander:
             return self._read_pieces(source, node.children[-1], state)
         if node.type == "string":
             return self._read_inside(source, node, state, node.children, '\\$`"', 1)
-        if node.type in ("simple_expansion", "expansion"):
+        if node.type in _VARIABLES:
             return self._read_variable(source, node, state)
         if node.type in ("concatenation", "command_name") and node.children:
             return self._read_inside(source, node, state, node.children, None)
@@ -179,6 +208,8 @@ class Expander:
         if node.type == "process_substitution":
             found = None  # the name of a pipe
         elif node.type == "arithmetic_expansion" and typed.startswith("$(("):
+            for name in _NAME.findall(typed[3:-2]):
+                self.note(name, state)
             found = calculate(typed[3:-2], lambda name: _read_text(name, "", state))
         return [Unknown(typed) if found is None else found]
 
@@ -202,6 +233,7 @@ class Expander:
     def _read_variable(self, source: Source, node: Node, state: State) -> list[Piece]:
         typed = source.of(node).lstrip()
         name, index = read_name(typed)
+        self.note(name, state)
         operator = next((each for each in node.children[1:] if not each.is_named and each.type not in "}[]"), None)
         value = _find_value(name, index, state)
         if operator is None:

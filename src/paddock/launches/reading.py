@@ -9,6 +9,7 @@ from __future__ import annotations
 import codecs
 import re
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -38,6 +39,9 @@ class Reading:
     """False where something was beyond the budget: nothing may be concluded from what is absent."""
     open_quote: int = 0
     """The line of a quote that is not closed, so that a shell reads to the end; 0 without one."""
+    asked: frozenset[str] = frozenset()
+    """The variables that shells read by name, or hand on, and that nothing before has set, nor may have set: what they
+    are comes from outside. Not those of texts for another machine."""
 
     @property
     def distributed(self) -> tuple[Launch, ...]:
@@ -169,17 +173,21 @@ class _Follower:
             command, wrappers, is_inner = waiting.pop()
             launch = read_command(command)
             launch = replace(launch, wrappers=(*wrappers, *launch.wrappers), is_inner=is_inner)
-            inner = self._read_inside(launch)
+            with self._shell.deaf() if launch.elsewhere else nullcontext():
+                inner = self._read_inside(launch)
             if inner is None:
                 self._launches.append(launch)
             else:
                 waiting += [(each, launch.wrappers, True) for each in reversed(inner)]
         whole = self._shell.whole and not waiting
-        return Reading(tuple(self._launches), tuple(dict.fromkeys(self._shell.unread)), whole, self._shell.open_quote)
+        shell = self._shell
+        unread = tuple(dict.fromkeys(shell.unread))
+        return Reading(tuple(self._launches), unread, whole, shell.open_quote, frozenset(shell.asked))
 
     def _read_inside(self, launch: Launch) -> list[Command] | None:
         """The commands of a text that the command gives to a shell; None where it gives none."""
         program, state = launch.program, State(dict(launch.environment), set(launch.environment))
+        state.unset = {*launch.command.unset} - launch.environment.keys()
         state.directory, state.may_run, state.start = launch.command.directory, launch.command.may_run, self._start
         if program.kind is Kind.SHELL and not launch.launcher:
             # the first word behind the text is $0

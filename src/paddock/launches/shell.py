@@ -108,6 +108,20 @@ class ShellReader:
         self._echoes = 0
         self._words = Expander(self._run_substitution)
 
+    @property
+    def asked(self) -> set[str]:
+        """The names of variables that the texts read and do not set first; at most as many as `size` has bytes."""
+        return self._words.asked
+
+    @contextmanager
+    def deaf(self) -> Iterator[None]:
+        """While a text is read that runs elsewhere: what it asks for, nobody asks here."""
+        kept, self._words.asked = self._words.asked, set()
+        try:
+            yield
+        finally:
+            self._words.asked = kept
+
     # Texts
 
     def read(self, text: str, state: State, line: int = 0) -> None:
@@ -195,6 +209,8 @@ class ShellReader:
         elif (does := _STATEMENTS.get(node.type)) is not None:
             with self._deeper():
                 does(self, source, node, state)
+        elif node.is_named:
+            self._spend(self._words.ask(source, node, state))
 
     def _note(self, source: Source, node: Node) -> None:
         if text := source.of(node).strip():
@@ -264,6 +280,9 @@ class ShellReader:
 
     def _run_case(self, source: Source, node: Node, state: State) -> None:
         items = [each for each in node.children if each.type == "case_item"]
+        for each in node.children:
+            if each.is_named and each.type != "case_item":
+                self._run(source, each, state)
         self._run_branches(source, [each.children for each in items], state, may_none=True)
 
     def _run_branches(
@@ -310,6 +329,7 @@ class ShellReader:
                 name = self._assign(source, child, state)
             if exports and name:
                 state.export(name)
+                self._words.note(name, state)  # one that is not set here is handed on
 
     def _run_unset(self, source: Source, node: Node, state: State) -> None:
         for child in node.children[1:]:
@@ -337,6 +357,7 @@ class ShellReader:
         value = self._words.read_value(source, node.child_by_field_name("value"), state)
         self._spend(len(value) if isinstance(value, tuple) else 1)
         if any(child.type == "+=" for child in node.children):
+            self._words.note(name, state)
             value = join_values(state.variables.get(name), value, name)
         state.set(name, value)
         return name
@@ -455,6 +476,13 @@ class ShellReader:
         state.arguments = state.arguments[int(count or 0) :] if known and state.arguments and not splits else None
         return True
 
+    def _read(self, command: Command, state: State) -> bool:
+        """`read A B`, `mapfile A`, `getopts abc A`: they set variables to what nobody knows. They stay programs."""
+        for word in command.words[1:]:
+            if word.beginning.isidentifier():
+                state.forget(word.beginning)
+        return False
+
     def _eval(self, command: Command, state: State) -> bool:
         pieces = [piece for word in command.words[1:] for piece in (*word.pieces, " ")]
         with self._deeper():
@@ -468,6 +496,7 @@ class ShellReader:
         if text is None:
             named = f"{command.words[0].typed} {path.typed}"[:200]
             self.unread.append(Unread(command.line, named, is_file=True))
+            state.is_open = state.is_open or not path.typed.endswith(_ACTIVATIONS)
             return True
         inner = self._copy(state)
         inner.file = path.text or ""
@@ -573,6 +602,8 @@ def _list_assigned(source: Source, node: Node) -> Iterator[str]:
         left.extend(each.children)
 
 
+_ACTIVATIONS = ("/activate", "conda.sh", "mamba.sh", "micromamba.sh")
+"""Files that are read to activate an environment: they set variables of their own alone."""
 _SETTING = ("variable_assignment", "for_statement", "declaration_command", "unset_command")
 
 _Does = Callable[[ShellReader, Source, "Node", State], None]
@@ -607,6 +638,7 @@ _BUILTINS: Mapping[str, Callable[[ShellReader, Command, State], bool]] = {
     ".": ShellReader._source,
     "exit": ShellReader._exit,
     "return": ShellReader._return,
+    **dict.fromkeys(("read", "mapfile", "readarray", "getopts"), ShellReader._read),
     **dict.fromkeys((":", "true", "false", "wait", "trap", "sleep"), ShellReader._do_nothing),
     **dict.fromkeys(("echo", "printf"), ShellReader._echo),
 }

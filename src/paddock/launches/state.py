@@ -36,6 +36,8 @@ class State:
     """Whether a condition decides if this place is reached, or how often."""
     exports_all: bool = False
     """`set -a`."""
+    is_open: bool = False
+    """Whether a file that was not read, `. env.sh`, may have set any variable."""
     _environment: Mapping[str, Word] | None = None
     """`read_environment`, until something changes."""
 
@@ -83,7 +85,7 @@ class State:
     def take(self, other: State) -> None:
         """What another state has come to, as a function leaves it: all but its arguments."""
         self.variables, self.exported, self.unset = other.variables, other.exported, other.unset
-        self.directory, self.exports_all = other.directory, other.exports_all
+        self.directory, self.exports_all, self.is_open = other.directory, other.exports_all, other.is_open
         self._environment = None
 
     def merge(self, ends: Sequence[State]) -> None:
@@ -98,6 +100,7 @@ class State:
         self._environment = None
         self.exported = set.union(*(end.exported for end in ends))
         self.unset = set.intersection(*(end.unset for end in ends))
+        self.is_open = any(end.is_open for end in ends)
         places = {end.directory for end in ends}
         self.directory = places.pop() if len(places) == 1 else Word((Unknown("$PWD"),))
 
