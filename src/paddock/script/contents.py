@@ -30,6 +30,11 @@ class Contents:
     requirements: frozenset[str] = frozenset()
     """The modules of the packages that the user names: of -r, else of pyproject.toml or requirements.txt of the
     directory."""
+    asked: frozenset[str] = frozenset()
+    """The variables that shells and programs read by name and that the command does not set for them."""
+    sets: frozenset[str] | None = None
+    """The variables that are set for every Python program, by the command or by the program itself; None where none
+    is started."""
 
     @property
     def launchers(self) -> tuple[Launcher, ...]:

@@ -17,6 +17,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from paddock.script.environ import find_read, is_environ, is_of_environ, last_of, list_set, text_of
+
 JOINS = frozenset({"init_process_group", "init_device_mesh", "init_rpc"})
 """Functions of torch.distributed that read the variables, where no group is there."""
 _NEEDED = frozenset({"RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT"})
@@ -107,9 +109,9 @@ class _Reader:
         nodes = tuple(ast.walk(tree))
         self.asks = any(_asks(node) for node in nodes)
         self.speaks = self.asks or any(_OF_GROUPS.search(name) for node in nodes for name in _list_names(node))
-        self._sets = {name for node in nodes for name in _read_set(node)}
+        self._sets = {name for node in nodes for name in list_set(node)}
         self._from_asking = {
-            _last(target)
+            last_of(target)
             for node in nodes
             if isinstance(node, ast.Assign | ast.AnnAssign | ast.NamedExpr) and node.value is not None
             if any(_asks(each) for each in ast.walk(node.value))
@@ -175,12 +177,12 @@ class _Reader:
                 inner = under or self._is_about_ranks(found.values[0])
                 waiting += [(found.values[0], under), *((each, inner) for each in found.values[1:])]
                 continue
-            if isinstance(found, ast.Call) and _last(found.func) in JOINS:
+            if isinstance(found, ast.Call) and last_of(found.func) in JOINS:
                 if not self._has_its_own(found):
                     self._add(_JOIN, scope, guarded=under)
             elif isinstance(found, ast.Name | ast.Attribute) and isinstance(found.ctx, ast.Load):
-                self._add(_last(found), scope, guarded=under)
-            elif _read_variable(found) in _NEEDED - self._sets:
+                self._add(last_of(found), scope, guarded=under)
+            elif find_read(found) in _NEEDED - self._sets:
                 self._add(_JOIN, scope, guarded=under)
             waiting += [(each, under) for each in ast.iter_child_nodes(found)]
 
@@ -191,17 +193,17 @@ class _Reader:
     def _has_its_own(self, call: ast.Call) -> bool:
         """Whether the call, or its file, says what the variables would."""
         given = {each.arg: each.value for each in call.keywords if each.arg}
-        if _last(call.func) == "init_process_group" and {"rank", "world_size"} <= given.keys():
-            place = _text(given["init_method"]) if "init_method" in given else ""
+        if last_of(call.func) == "init_process_group" and {"rank", "world_size"} <= given.keys():
+            place = text_of(given["init_method"]) if "init_method" in given else ""
             return "MASTER_ADDR" in self._sets or bool(place and not place.startswith("env:")) or "store" in given
         return "RANK" in self._sets
 
     def _is_about_ranks(self, test: ast.expr) -> bool:
         bases = {id(node.value) for node in ast.walk(test) if isinstance(node, ast.Attribute)}
         for node in ast.walk(test):
-            word = _text(node)
+            word = text_of(node)
             if isinstance(node, ast.Attribute) or (isinstance(node, ast.Name) and id(node) not in bases):
-                word = _last(node) if id(node) not in bases else ""
+                word = last_of(node) if id(node) not in bases else ""
             if word and (word in self._from_asking or _ABOUT_RANKS.search(word)):
                 return True
         return False
@@ -216,9 +218,11 @@ def _list_names(node: ast.AST) -> Iterator[str]:
             yield "hapi"
     elif isinstance(node, ast.Name) and node.id in _RUNS:
         yield "exec"
-    elif name := _last(node):
-        yield "hapi" if name == "Model" and isinstance(node, ast.Attribute) and _last(node.value) == "paddle" else name
-    elif " " not in (text := _text(node)):
+    elif name := last_of(node):
+        yield (
+            "hapi" if name == "Model" and isinstance(node, ast.Attribute) and last_of(node.value) == "paddle" else name
+        )
+    elif " " not in (text := text_of(node)):
         yield text
 
 
@@ -229,7 +233,7 @@ def _leaves(node: ast.If) -> bool:
         found = waiting.pop()
         if isinstance(found, ast.Return | ast.Raise):
             return True
-        if isinstance(found, ast.Call) and _last(found.func) in ("exit", "quit", "_exit"):
+        if isinstance(found, ast.Call) and last_of(found.func) in ("exit", "quit", "_exit"):
             return True
         if not isinstance(found, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda):
             waiting += ast.iter_child_nodes(found)
@@ -241,49 +245,13 @@ def _asks(node: ast.AST) -> bool:
     if isinstance(node, ast.Compare):
         return (
             isinstance(node.ops[0], ast.In | ast.NotIn)
-            and _text(node.left) in _ASKED
-            and (_is_environ(node.comparators[0]) or _last(getattr(node.comparators[0], "func", node)) == "keys")
+            and text_of(node.left) in _ASKED
+            and (is_environ(node.comparators[0]) or last_of(getattr(node.comparators[0], "func", node)) == "keys")
         )
     if not isinstance(node, ast.Call):
         return False
-    name = _last(node.func)
+    name = last_of(node.func)
     if name == "is_torchelastic_launched":
         return True
-    reads = name == "getenv" or _is_of_environ(node, "get")
-    return reads and bool(node.args) and _text(node.args[0]) in _ASKED
-
-
-def _read_set(node: ast.AST) -> Iterator[str]:
-    """The names of variables that a node sets: `os.environ["RANK"] = "0"`, `os.environ.setdefault("RANK", "0")`."""
-    if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store) and _is_environ(node.value):
-        yield _text(node.slice)
-    elif isinstance(node, ast.Call) and _last(node.func) in ("setdefault", "putenv") and node.args:
-        yield _text(node.args[0])
-    elif isinstance(node, ast.Call) and _is_of_environ(node, "update"):
-        yield from (each.arg or "" for each in node.keywords)
-        yield from (_text(key) for each in node.args if isinstance(each, ast.Dict) for key in each.keys if key)
-
-
-def _read_variable(node: ast.AST) -> str:
-    """The name of `os.environ["RANK"]` where it is read; empty for anything else."""
-    if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load) and _is_environ(node.value):
-        return _text(node.slice)
-    return ""
-
-
-def _is_of_environ(call: ast.Call, method: str) -> bool:
-    """`os.environ.get(…)`."""
-    return isinstance(call.func, ast.Attribute) and call.func.attr == method and _is_environ(call.func.value)
-
-
-def _is_environ(node: ast.AST) -> bool:
-    return _last(node) in ("environ", "env")
-
-
-def _text(node: ast.AST) -> str:
-    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
-
-
-def _last(node: ast.AST) -> str:
-    """The last part: `environ` of `os.environ`."""
-    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
+    reads = name == "getenv" or is_of_environ(node, "get")
+    return reads and bool(node.args) and text_of(node.args[0]) in _ASKED

@@ -11,6 +11,7 @@ import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from paddock.script.environ import Uses, read_uses
 from paddock.script.joining import Steps, read_steps
 
 _TRAINER_ID = "PADDLE_TRAINER_ID"
@@ -45,6 +46,8 @@ class Source:
     """The device that `device_guard` marks layers for, so that heter ranks compute them; empty without one."""
     steps: Steps = field(default_factory=Steps)
     """What it does about a process group of PyTorch."""
+    uses: Uses = field(default_factory=Uses)
+    """What it does with variables of its environment."""
     is_read: bool = True
     """False where nothing is known of it: it is too large or too deep, or cannot be read."""
 
@@ -79,6 +82,7 @@ def read_source(content: bytes) -> Source:
         trainer_id=_find_trainer_id(tree),
         second_stage=next(filter(None, map(_read_stage, nodes)), ""),
         steps=read_steps(tree),
+        uses=read_uses(nodes),
     )
 
 

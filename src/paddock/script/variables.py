@@ -6,6 +6,7 @@ them. `mask` is for showing a Secret itself.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -15,6 +16,14 @@ from paddock.jobs.model import Job
 from paddock.kube.meta import SECRETS, Manifest
 
 MASK = "***"
+_SECRET = re.compile(
+    r"(?i)(^|_)(token|secret|password|passwd|passphrase|credentials?)(_|$)|(api|access|secret|private)_?key"
+)
+
+
+def is_secret(name: str) -> bool:
+    """Whether a variable is called as secrets are: its value is not to stand in a file, or in a manifest."""
+    return _SECRET.search(name) is not None
 
 
 def build_secret(name: str, namespace: str, kind: str, values: Sequence[tuple[str, str]]) -> Manifest:

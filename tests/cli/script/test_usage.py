@@ -79,7 +79,12 @@ ROWS: list[tuple[list[str], str]] = [
     (["run", "-r", "none.txt", "--", "python", "train.py"], "File 'none.txt' does not exist"),
     (["run", "--workdir", "none", "--", "python", "train.py"], "Directory 'none' does not exist"),
     (["run", "--env", "=1", "--", "python", "train.py"], "--env: found '=1'; NAME=VALUE is wanted"),
-    (["run", "--env", "A", "--", "python", "train.py"], "--secret A takes the value from this shell"),
+    (
+        ["run", "--env", "TOKNE", "--", "python", "train.py"],
+        "--env TOKNE: this shell exports no such variable: `--env TOKNE=VALUE` gives a value, `export TOKNE` exports "
+        "one that is set; did you mean TOKEN?",
+    ),
+    (["run", "--env", "TOKNE", "job.yaml"], "--env TOKNE: this shell exports no such variable: "),
     (["run", "--secret", "TOKNE", "--", "python", "train.py"], "has no such variable; did you mean TOKEN?"),
     (["run", "--secret", "TOKEN=hidden", "--", "python", "train.py"], "`export TOKEN=…` and `--secret TOKEN`"),
     (["run", "--env-file", "none", "--", "python", "train.py"], "--env-file none: No such file or directory"),

@@ -11,10 +11,11 @@ from dataclasses import replace
 from paddock.launches.launch import Launch
 from paddock.launches.reading import Reading
 from paddock.launches.words import Word
-from paddock.script.foreign.carried import explain_secret, is_secret, read_number
+from paddock.script.foreign.carried import explain_secret, read_number
 from paddock.script.foreign.elsewhere import CODE, NO_OPTION, NODE_SELECTOR, REQUESTS, SHARED_MEMORY, say
 from paddock.script.foreign.job import NOWHERE, Foreign, Left, Place
 from paddock.script.foreign.shell import choose, read_text
+from paddock.script.variables import is_secret
 from paddock.words.phrases import phrase
 
 _FLAGS = frozenset({

@@ -14,6 +14,7 @@ from paddock.launches.launch import Launch
 from paddock.launches.words import Unknown, Word, show_words
 from paddock.script.foreign.elsewhere import UNKNOWN, say
 from paddock.script.foreign.job import Left
+from paddock.script.variables import is_secret
 from paddock.words.phrases import Phrase, phrase
 
 VISIBLE = re.compile(r"(CUDA|NVIDIA|HIP|ROCR|ASCEND(_RT)?|XPU|MUSA|MLU|FLAGS_selected)_?(VISIBLE_(DEVICES|CARDS)|gpus)")
@@ -25,7 +26,6 @@ _TOLD = re.compile(
 """Variables by which a launcher or Paddock tells a rank its place."""
 _OF_TOOLS = re.compile(r"(SLURM|SBATCH|SKYPILOT|DSTACK|OMPI|PMI|PMIX)_\w+")
 _OF_MACHINES = frozenset({"PATH", "HOME", "USER", "SHELL", "PWD", "VIRTUAL_ENV", "CONDA_PREFIX", "PS1", "HOSTNAME"})
-_SECRET = re.compile(r"(?i)(^|_)(token|secret|password|passwd|credentials?)(_|$)|(api|access|secret)_?key")
 
 
 class Ledger:
@@ -99,11 +99,6 @@ def cut(text: str) -> str:
     """In one line, of at most 80 letters."""
     plain = re.sub(r"\s+", " ", text).strip()
     return plain if len(plain) <= 80 else f"{plain[:77]}…"
-
-
-def is_secret(name: str) -> bool:
-    """Whether a variable is called as secrets are: its value is not written into a file."""
-    return _SECRET.search(name) is not None
 
 
 def explain_secret(name: str) -> Phrase:

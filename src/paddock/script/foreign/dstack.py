@@ -11,11 +11,12 @@ from dataclasses import replace
 from typing import Any
 
 from paddock.manifests.yaml_nodes import Document
-from paddock.script.foreign.carried import explain_secret, is_secret, read_number
+from paddock.script.foreign.carried import explain_secret, read_number
 from paddock.script.foreign.elsewhere import CODE, GPUS, REQUESTS, RESTARTS, SHARED_MEMORY, TIMEOUT, VOLUMES, say
 from paddock.script.foreign.job import NOWHERE, Foreign, Left, NoProgram, Place
 from paddock.script.foreign.shell import choose, read_text
 from paddock.script.foreign.tasks import line_of_text, list_left, read_mapping
+from paddock.script.variables import is_secret
 from paddock.words.phrases import phrase
 
 TYPES = frozenset({"task", "service", "dev-environment", "fleet", "volume", "gateway"})

@@ -27,12 +27,12 @@ from paddock.script.foreign.carried import (
     count_visible,
     explain_secret,
     explain_told,
-    is_secret,
     note_streams,
     read_number,
 )
 from paddock.script.foreign.elsewhere import LEAST, LOGS, NO_OPTION, UNKNOWN, say
 from paddock.script.foreign.job import Foreign
+from paddock.script.variables import is_secret
 from paddock.words.phrases import Phrase, phrase
 
 _PLACES = frozenset({

@@ -18,6 +18,7 @@ from paddock.cli.submit.script.requests import (
     read_request,
     with_environment,
 )
+from paddock.cli.submit.script.variables import explain_open_secrets
 from paddock.environments.needed import Needed
 from paddock.jobs.model import Job
 from paddock.submission.documents import Checked
@@ -66,6 +67,8 @@ def read_documents(
                 file=file, count=len(jobs),
             )
         )  # fmt: skip
+    for said in explain_open_secrets(options.env):
+        notify(said)
     checked = change_job(checked, words or (), options, os.environ)
     (job,) = (each for each in checked if each.is_job)
     needed = find_needed(job, options.requirements_path)

@@ -11,6 +11,7 @@ from paddock.launches.launch import Launch
 from paddock.launches.programs import Kind, Program
 from paddock.launches.reading import read_typed
 from paddock.script.contents import Contents
+from paddock.script.environ import Uses
 from paddock.script.hiding import NAMES
 from paddock.script.joining import Steps, judge
 from paddock.script.libraries import BRING_NOTHING, COMMANDS, is_alone, is_known, write_plain
@@ -37,6 +38,8 @@ def read_contents(words: Sequence[str], directory: Path, requirements: Set[str] 
         alone=not unread and bool(look.steps) and not any(each.speaks for each in look.steps)
         and all(map(is_alone, look.brought)),
         requirements=frozenset(requirements),
+        asked=reading.asked | look.asked,
+        sets=look.sets,
     )  # fmt: skip
 
 
@@ -50,6 +53,10 @@ class _Look:
         """Those of them that are no files of the user's."""
         self.unread: list[str] = []
         self.steps: list[Steps] = []
+        self.asked: frozenset[str] = frozenset()
+        self.sets: frozenset[str] | None = None
+        self._uses: list[Uses] = []
+        """Of the program that is read."""
 
     def read(self, launch: Launch, directory: Path) -> None:
         moved = launch.command.directory
@@ -59,7 +66,16 @@ class _Look:
         directory = directory / (moved.text or "") if moved is not None else directory
         path = launch.environment.get("PYTHONPATH")
         places = [directory / each for each in ((path and path.text) or "").split(":") if each]
+        self._uses = []
         self._read_program(launch, directory, places)
+        self._note_variables(launch)
+
+    def _note_variables(self, launch: Launch) -> None:
+        """What the program asks for and nobody sets. All files of a program count as one."""
+        told = launch.environment.keys() | launch.command.unset | {name for each in self._uses for name in each.sets}
+        self.asked |= frozenset(name for each in self._uses for name in each.asked) - told
+        if self._uses or launch.launcher is not None or launch.program.python or launch.program.name in COMMANDS:
+            self.sets = frozenset(told) if self.sets is None else self.sets & told
 
     def _read_program(self, launch: Launch, directory: Path, places: Sequence[Path]) -> None:
         program = launch.program
@@ -121,6 +137,7 @@ class _Look:
         while waiting:
             directory, source = waiting.pop()
             self.steps.append(source.steps)
+            self._uses.append(source.uses)
             if not source.is_read:
                 self.unread.append(called)
             for name in sorted(source.modules):

@@ -35,7 +35,10 @@ _OPTIONS = (
         "-r", "--requirements", type=click.Path(exists=True, dir_okay=False), default=None, metavar="FILE",
         help="Train in an environment with these packages, which is built and kept.",
     ),
-    click.option("--env", "env", multiple=True, metavar="NAME=VALUE", help="An environment variable. Repeatable."),
+    click.option(
+        "--env", "env", multiple=True, metavar="NAME[=VALUE]",
+        help="An environment variable; without a value, that of this shell. Repeatable.",
+    ),
     click.option(
         "--env-file", "env_files", multiple=True, type=click.Path(), metavar="FILE",
         help="Variables in lines NAME=VALUE. They go by a Secret and are never printed.",

@@ -22,7 +22,7 @@ from paddock.cli.submit.script.imports import find_hiding, read_contents
 from paddock.cli.submit.script.named_packages import read_named_modules
 from paddock.cli.submit.script.options import ScriptOptions
 from paddock.cli.submit.script.own_environments import explain_two, explain_unused, find_manager
-from paddock.cli.submit.script.variables import read_hidden, read_plain
+from paddock.cli.submit.script.variables import explain_open_secrets, read_hidden, read_plain
 from paddock.environments.needed import Needed
 from paddock.jobs.labels import (
     ENVIRONMENT_ANNOTATION,
@@ -47,6 +47,7 @@ from paddock.script.manifest import build_command, build_manifest, find_name
 from paddock.script.names import build_secret_name
 from paddock.script.pytorch_job import needs_variables
 from paddock.script.request import ScriptRequest
+from paddock.script.shell_variables import explain_left
 from paddock.script.told_launchers import explain_inside, explain_unset
 from paddock.script.variables import build_secret, build_variables, with_variables
 from paddock.submission.documents import Checked, build_checked, find_resource
@@ -117,14 +118,15 @@ def read_request(
         image=options.image or (plain_job.IMAGE if manager and not needed else ""),
         environment=needed.name if needed else "",
         directory=str(directory) if local and directory != Path("/") else "",
-        variables=tuple(read_plain(options.env)),
+        variables=tuple(read_plain(options.env, environ)),
         secrets=tuple(read_hidden(options.env_files, options.secrets, environ)),
     )
     if problems := list(find_kind(request).explain_refused(request)):
         raise UserError(*problems)
     for said in (
         *find_kind(request).explain_workers(request, contents.launches), *explain_unset(request),
-        *explain_inside(request, contents.launches),
+        *explain_inside(request, contents.launches), *explain_open_secrets(options.env),
+        *explain_left(request, contents, environ),
     ):  # fmt: skip
         notify(said)
     return request
@@ -218,7 +220,7 @@ def change_job(
     """The documents of a file, with arguments, variables, --data and --resume for its one job. Raises `UserError`."""
     for word in words:
         _check_word(word)
-    plain, hidden = read_plain(options.env), read_hidden(options.env_files, options.secrets, environ)
+    plain, hidden = read_plain(options.env, environ), read_hidden(options.env_files, options.secrets, environ)
     place, job = next((place, each) for place, each in enumerate(checked) if each.is_job)
     assert job.job is not None
     if words and (why := explain_no_place(job.job)):

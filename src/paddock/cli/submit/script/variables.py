@@ -8,33 +8,53 @@ from pathlib import Path
 from paddock.cli.cluster.errors import UserError
 from paddock.kube.nearness import nearest
 from paddock.script.env_file import NAME, read_env_file
+from paddock.script.variables import is_secret
 from paddock.words.os_errors import explain_unreadable
-from paddock.words.phrases import Phrase, phrase
+from paddock.words.phrases import NOTHING, Phrase, phrase
 
 Values = list[tuple[str, str]]
 LARGEST = 2**20
 """Bytes of a Secret (core/v1, MaxSecretSize)."""
 
 
-def read_plain(typed: Sequence[str]) -> Values:
-    """The values of --env. Raises `UserError`."""
+def read_plain(typed: Sequence[str], environ: Mapping[str, str]) -> Values:
+    """The values of --env: NAME=VALUE, or NAME, whose value this shell has. Raises `UserError`."""
     values: Values = []
     for text in typed:
         name, equals, value = text.partition("=")
-        if not equals or not NAME.fullmatch(name):
-            raise UserError(_explain_plain(text, name, has_value=bool(equals)))
-        values.append((name, value))
+        if not NAME.fullmatch(name):
+            raise UserError(
+                phrase(
+                    "--env: found {found}; NAME=VALUE is wanted, as in LEVEL=2, or NAME for the value in this shell",
+                    found=repr(text),
+                )
+            )
+        if not equals and name not in environ:
+            raise UserError(_explain_missing(name, environ))
+        values.append((name, value if equals else environ[name]))
     _check_text("--env", values)
     return values
 
 
-def _explain_plain(text: str, name: str, *, has_value: bool) -> Phrase:
-    if has_value or not NAME.fullmatch(name):
-        return phrase("--env: found {found}; NAME=VALUE is wanted, as in LEVEL=2", found=repr(text))
+def _explain_missing(name: str, environ: Mapping[str, str]) -> Phrase:
+    near = nearest(name, tuple(environ))
+    hint = phrase("; did you mean {suggestion}?", suggestion=near) if near else NOTHING
     return phrase(
-        "--env: found {found}; NAME=VALUE is wanted, and --secret {name} takes the value from this shell",
-        found=repr(text), name=name,
+        "--env {name}: this shell exports no such variable: `--env {name}=VALUE` gives a value, `export {name}` "
+        "exports one that is set{hint}",
+        name=name, hint=hint,
     )  # fmt: skip
+
+
+def explain_open_secrets(typed: Sequence[str]) -> Iterator[Phrase]:
+    """What is said of --env NAME where the name is one of a secret: the manifest would have its value."""
+    for name in typed:
+        if "=" not in name and is_secret(name):
+            yield phrase(
+                "warning: --env {name} writes its value into the manifest, where others read it: --secret {name} keeps "
+                "it out",
+                name=name,
+            )
 
 
 def read_hidden(files: Sequence[str], names: Sequence[str], environ: Mapping[str, str]) -> Values:
