@@ -198,7 +198,7 @@ class _Follower:
             self._shell.read_inner(_place(launch.command.stdin, launch.line), state)
         elif (path := _find_script(launch)) is not None:
             text = self._read_path(path)
-            if text is None:
+            if text is None or not (program.shell_name or is_script(path.text or "", text)):
                 return None
             state.arguments = launch.arguments
             state.name = state.file = path.text or ""
@@ -219,7 +219,8 @@ def _reads_commands(launch: Launch) -> bool:
 def _find_script(launch: Launch) -> Word | None:
     """The shell script that a command runs, which may be read."""
     program = launch.program
-    by_itself = program.kind is Kind.PROGRAM and program.script.endswith(".sh")
+    # of a path without an interpreter the first line says what reads it
+    by_itself = program.kind is Kind.PROGRAM and bool(program.script) and not program.script.endswith(".py")
     is_read = by_itself or (program.kind is Kind.SCRIPT and bool(program.shell_name))
     return program.word if is_read and launch.launcher is None else None
 

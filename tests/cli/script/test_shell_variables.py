@@ -83,11 +83,15 @@ def test_nothing_is_said_where_nothing_is_asked_for(work: Path, capfd: pytest.Ca
     assert capfd.readouterr().err == ""
 
 
-@pytest.mark.parametrize("command", ["env LR=1 ./run.sh", "sh -c 'export LR=2; ./run.sh'", "python train.py $LR"])
+@pytest.mark.parametrize(
+    "command",
+    ["env LR=1 SEED=1 ./run.sh", "sh -c 'export LR=2 SEED=2; ./run.sh'", "env SEED=1 python train.py $LR"],
+)
 def test_what_the_command_sets_or_does_not_read_is_not_named(
     command: str, work: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("LR", "0.1")
+    monkeypatch.setenv("SEED", "7")
     assert call("run", "--print", "--", *shlex.split(command)) == 0
     assert capfd.readouterr().err == ""
 
