@@ -61,6 +61,37 @@ def test_what_no_job_can_be_made_of_is_a_sentence(
     assert [path.name for path in tmp_path.iterdir()] == ["run.sh"]
 
 
+@pytest.mark.parametrize(
+    ("file", "data", "sentence"),
+    [
+        ("run.fish", b"echo it's\n", "run.fish: this is a script of fish"),
+        ("run.ps1", "# don't\r\npython t.py `\r\n  --lr 1\r\n".encode("utf-16"), "a script of PowerShell"),
+        ("run.sh", b"#!/usr/bin/env fish\nfleetrun t.py\n", "a script of fish"),
+        ("run.sh", "fleetrun t.py\n".encode("utf-16-le"), "run.sh: a zero byte stands in it"),
+    ],
+)
+def test_what_is_no_text_for_bash_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, file: str, data: bytes, sentence: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / file).write_bytes(data)
+    done = init("--from", file)
+    assert isinstance(done.exception, UserError)
+    assert sentence in str(done.exception) and "quote" not in str(done.exception)
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
+def test_a_script_that_an_editor_of_windows_has_written_becomes_a_job(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, encoding: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "t.py").write_text("import paddle\n")
+    (tmp_path / "run.sh").write_bytes("#!/bin/bash\r\nfleetrun --nnodes 2 \\\r\n t.py\r\n".encode(encoding))
+    worker = yaml.safe_load(init("--from", "run.sh", "-o", "-").stdout)["spec"]["worker"]
+    assert worker["replicas"] == 2
+    assert worker["template"]["spec"]["containers"][0]["command"][-1] == "t.py"
+
+
 SKY = """\
 name: Fine_Tune
 num_nodes: 2

@@ -48,6 +48,8 @@ TOLD = [
     (f"{LAUNCH} --http_port=1 t.py", "error", "write --gloo_port 1"),
     (f"{LAUNCH} --http_port=1 --servers=a:1 t.py", "warning", "write --gloo_port 1"),
     (f"{LAUNCH} --np=2 t.py", "error", "write --nnodes 2"),
+    (f"{LAUNCH} --np 2 t.py", "error", "write --nnodes 2"),
+    (f"{LAUNCH} --np 2 --my_option=1 t.py", "error", "write --nnodes 2"),
     (f"{LAUNCH} --tra=2 t.py", "error", "it could be --trainer_num or --trainers"),
     (f"{LAUNCH} --elastic_server=10.0.0.1:2379 t.py", "warning", "write --master etcd://10.0.0.1:2379"),
     (f"{LAUNCH} --heter_worker_num=1 t.py", "error", "add --heter_devices"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from paddock.cli.submit.report import build_lines
 from paddock.submission.reading import read_manifests, read_script
 
 JOB = "apiVersion: kubeflow.org/v1\nkind: PyTorchJob\n"
@@ -22,6 +23,13 @@ def tell(file: str, text: str) -> list[str]:
          "a configuration of dstack: `paddock init --from 'a b.yml'`"),
         ("t.sbatch", "#!/bin/sh\n#SBATCH -N 2\nsrun x\n", "a batch script of Slurm: `paddock init --from t.sbatch`"),
         ("submit", "arena submit tfjob --name=a 'python t.py'\n", "a command of arena: `paddock init --from submit`"),
+        ("run.fish", "set -x A 1\necho it's\n", "a script of fish, and only those of sh and bash are read"),
+        ("run.sh", "#!/usr/bin/env fish\npython t.py\n", "a script of fish"),
+        ("RUN.PS1", "$env:A = 1\n# don't\n", "a script of PowerShell"),
+        ("run", "#!/usr/bin/pwsh\n", "a script of PowerShell"),
+        ("run.bat", "@echo off\nREM don't\n", "a script of cmd"),
+        ("run.csh", "setenv A 1\nif ($?A) then\nendif\n", "a script of csh"),
+        ("run", "#!/bin/tcsh -f\n", "a script of tcsh"),
         ("k/kustomization.yaml", "resources: [a.yaml]\n", "`kubectl kustomize k | paddock run -`"),
         ("kustomization.yml", "", "`kubectl kustomize . | paddock run -`"),
         ("k.yaml", "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\n", "name it kustomization.yaml"),
@@ -89,3 +97,34 @@ def test_a_text_without_a_name_is_called_file() -> None:
 def test_an_empty_mapping_lacks_what_every_manifest_has(text: str) -> None:
     said = tell("f.yaml", text)
     assert [each for each in said if "is missing" in each]
+
+
+def test_the_first_line_says_more_than_the_name() -> None:
+    assert read_script("run.csh", b"#!/bin/bash\nfleetrun t.py\n") is not None
+
+
+def test_a_count_of_kinds_is_a_word() -> None:
+    priority = "apiVersion: scheduling.k8s.io/v1\nkind: PriorityClass\nmetadata: {name: %s}\nvalue: 1\n"
+    reading = read_manifests("p.yaml", "---\n".join(priority % name for name in "ab").encode(), "default")
+    assert build_lines([reading], "en") == ["p.yaml: 2 PriorityClass objects, no problems"]
+
+
+SCRIPT = "#!/bin/bash\npython -m paddle.distributed.launch --np=4 t.py\n"
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        (SCRIPT.encode("utf-16"), ["UTF-16, which no shell reads"]),
+        (SCRIPT.encode("utf-8-sig"), ["mark of its byte order"]),
+        (SCRIPT.replace("\n", "\r\n").encode("utf-8-sig"), ["mark of its byte order", "end with CRLF"]),
+        (SCRIPT.encode(), []),
+    ],
+)
+def test_a_script_of_another_system_is_read_and_told_what_a_shell_does_with_it(data: bytes, said: list[str]) -> None:
+    reading = read_script("run.sh", data)
+    assert reading is not None and reading.launches == 1
+    found = [str(each.said) for each in reading.problems]
+    assert [text for text in found if "--np is refused" in text]
+    others = [text for text in found if "--np" not in text]
+    assert len(others) == len(said) and all(words in text for words, text in zip(said, others, strict=True))

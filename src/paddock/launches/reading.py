@@ -22,7 +22,14 @@ from paddock.launches.words import Unknown, Word, build_word, read_argument
 MOST_LAUNCHES = 500
 """Commands of one reading."""
 _SHEBANG = re.compile(r"#!\s*\S*?/?(?:env\s+(?:-S\s+)?)?(?:ba|da|z|k|a)?sh\b")
-_OTHER_SHELLS = (".fish", ".ps1", ".bat", ".cmd", ".csh", ".tcsh")
+_OF_OTHER_SHELL = re.compile(r"#!\s*\S*?/?(?:env\s+(?:-S\s+)?)?(fish|pwsh|powershell|t?csh|nu|elvish|xonsh)\b")
+_OTHER_SHELLS = {
+    ".fish": "fish", ".ps1": "PowerShell", ".bat": "cmd", ".cmd": "cmd", ".csh": "csh", ".tcsh": "tcsh",
+    ".nu": "nu", ".elv": "elvish", ".xsh": "xonsh",
+}  # fmt: skip
+_TITLES = {"pwsh": "PowerShell", "powershell": "PowerShell"}
+OTHER_SHELLS = frozenset({*_OTHER_SHELLS.values(), *_TITLES}) - {"PowerShell"}
+"""Their programs."""
 
 ReadFile = Callable[[str], str | None]
 """The text of a file that a command names, by its path as typed; None where it is not there or not known."""
@@ -137,13 +144,20 @@ def decode_script(data: bytes) -> str:
 
 
 def is_script(name: str, text: str) -> bool:
-    """Whether a file is a shell script: by its name, or by its first line."""
+    """Whether a file is a shell script that is read here: by its first line, or by its name."""
+    if find_other_shell(name, text):
+        return False
     return name.endswith((".sh", ".bash")) or bool(_SHEBANG.match(text))
 
 
-def is_of_another_shell(name: str) -> bool:
-    """fish, PowerShell, csh, cmd: they read commands otherwise."""
-    return name.endswith(_OTHER_SHELLS)
+def find_other_shell(name: str, text: str) -> str:
+    """The shell of a script that sh and bash do not read: fish, PowerShell, csh, cmd; empty for any other file. The
+    first line counts more than the name."""
+    if found := _OF_OTHER_SHELL.match(text):
+        return _TITLES.get(found[1], found[1])
+    if _SHEBANG.match(text):
+        return ""
+    return next((shell for ending, shell in _OTHER_SHELLS.items() if name.lower().endswith(ending)), "")
 
 
 class _Follower:

@@ -112,11 +112,16 @@ def _explain_stray(launch: Launch, option: Option, *, in_job: bool) -> Told:
 def _find_stray(launch: Launch, *, is_placed: bool) -> Option | None:
     """The option whose value, behind a blank, is the program for the launcher that runs; None without one, and where
     the value is known to the shell alone."""
-    if launch.stray is not None:
+    if launch.stray is not None and not _is_ambiguous(launch.stray):
         return launch.stray
     known = PADDLE if is_placed or not starts_old(launch) else OLD_PADDLE
     spaced = (option for option in launch.options if len(option.words) > 1 and option.text)
-    return next((option for option in spaced if not _is_of(known, option)), None)
+    return next((option for option in spaced if not _is_of(known, option) and not _is_ambiguous(option)), None)
+
+
+def _is_ambiguous(option: Option) -> bool:
+    """Whether today's launcher, which reads them first, takes it for the beginning of several, and ends."""
+    return len(PADDLE.list_candidates(f"--{option.name}")) > 1
 
 
 def _is_of(launcher: Launcher, option: Option) -> bool:

@@ -5,6 +5,7 @@ A script is not run. What is not followed is said once for each place, and judge
 
 from __future__ import annotations
 
+import codecs
 import posixpath
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -30,6 +31,30 @@ class ScriptRead:
     """How many commands start a launcher of PaddlePaddle, PyTorch or another library."""
 
 
+def check_encoding(data: bytes) -> tuple[Problem, ...]:
+    """What a shell does with the beginning of a file that an editor or PowerShell has written."""
+    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return (_place(phrase("the file is written in UTF-16, which no shell reads: save it as UTF-8"), 1, "error"),)
+    if data.startswith(codecs.BOM_UTF8):
+        said = phrase(
+            "the file begins with a mark of its byte order, which a shell takes for a part of the first word: save it "
+            "as UTF-8 without it, or `sed -i '1s/^\\xEF\\xBB\\xBF//' FILE`"
+        )
+        return (_place(said, 1),)
+    return ()
+
+
+def check_lines(text: str) -> tuple[Problem, ...]:
+    """What a shell does with the ends of lines of another system."""
+    if "\r\n" not in text:
+        return ()
+    said = phrase(
+        "lines end with CRLF, and a shell takes the carriage return for a part of the last word: "
+        "`sed -i 's/\\r$//' FILE` takes them away"
+    )
+    return (_place(said, 1),)
+
+
 def check_script(text: str, read_file: ReadFile | None = None) -> ScriptRead:
     """`read_file`: the text of another script that this one runs."""
     reading = read_script(text, read_file=read_file)
@@ -40,12 +65,7 @@ def check_script(text: str, read_file: ReadFile | None = None) -> ScriptRead:
     if reading.open_quote:
         said = phrase("a quote is not closed: the shell reads to the end of the file")
         problems.append(_place(said, reading.open_quote, "error"))
-    if "\r\n" in text:
-        said = phrase(
-            "lines end with CRLF, and a shell takes the carriage return for a part of the last word: "
-            "`sed -i 's/\\r$//' FILE` takes them away"
-        )
-        problems.append(_place(said, 1))
+    problems += check_lines(text)
     ordered = sorted(problems, key=lambda each: each.line or 0)
     return ScriptRead(tuple(ordered), len(reading.distributed))
 

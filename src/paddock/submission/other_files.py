@@ -12,6 +12,7 @@ import shlex
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from paddock.launches.reading import find_other_shell
 from paddock.preflight import Document
 from paddock.words.phrases import Phrase, phrase
 from paddock.words.problems import Problem
@@ -79,6 +80,19 @@ def explain_tool(tool: Tool, file: str) -> Phrase:
         "this is {what}: `paddock init --from {file}` writes the job of it, and lists what it does not carry",
         what=tool.title, file=file,
     )  # fmt: skip
+
+
+def explain_other_shell(shell: str) -> Phrase:
+    return phrase(
+        "this is a script of {shell}, and only those of sh and bash are read: `paddock init -- python train.py` writes "
+        "the job of the program that it starts",
+        shell=shell,
+    )
+
+
+def _other_shell(file: str, text: str, manifest: Mapping[str, Any]) -> Phrase | None:
+    shell = find_other_shell(file, text)
+    return explain_other_shell(shell) if shell else None
 
 
 def _kustomization(file: str, text: str, manifest: Mapping[str, Any]) -> Phrase | None:
@@ -202,5 +216,5 @@ def _identity(kind: str, version: str = "kubeflow.org/v1") -> tuple[str, str]:
 
 
 _KINDS: tuple[Callable[[str, str, Mapping[str, Any]], Phrase | None], ...] = (
-    _kustomization, _jsonnet, _dockerfile, _makefile, _notebook, _requirements, _fragment,
+    _other_shell, _kustomization, _jsonnet, _dockerfile, _makefile, _notebook, _requirements, _fragment,
 )  # fmt: skip

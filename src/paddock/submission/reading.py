@@ -12,7 +12,7 @@ from paddock.launches.reading import ReadFile, decode_script, is_script
 from paddock.manifests.bounds import Bounds
 from paddock.preflight import Document, check_together, find_api, read_bytes, read_documents
 from paddock.preflight.datasets import examine_document
-from paddock.preflight.scripts import check_script
+from paddock.preflight.scripts import check_encoding, check_script
 from paddock.submission.documents import Checked, is_known, place_document
 from paddock.submission.other_files import explain_other_file, find_batch
 from paddock.words.phrases import phrase
@@ -44,7 +44,7 @@ class Reading:
 def read_manifests(file: str, data: bytes, namespace: str) -> Reading:
     """A file of manifests. `namespace`: of documents that name none. Never raises."""
     documents = read_bytes(data)
-    if other := explain_other_file(file, data.decode("utf-8", "replace"), documents):
+    if other := explain_other_file(file, decode_script(data), documents):
         return Reading(file, documents, (other,))
     return _read(file, documents, namespace)
 
@@ -66,7 +66,7 @@ def read_script(file: str, data: bytes, read_file: ReadFile | None = None) -> Re
     read = check_script(text, read_file)
     said = find_batch(file, text)
     batch = (told("", said, severity="warning", line=1, column=1),) if said else ()
-    return Reading(file, problems=(*batch, *read.problems), launches=read.launches)
+    return Reading(file, problems=(*check_encoding(data), *batch, *read.problems), launches=read.launches)
 
 
 def _read(file: str, documents: Sequence[Document], namespace: str) -> Reading:

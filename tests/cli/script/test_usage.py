@@ -48,6 +48,8 @@ ROWS: list[tuple[list[str], str]] = [
     (["run", "--", "python"], "python reads its program from standard input, and a pod has none"),
     (["run", "--", "bash", "-s"], "bash reads its program from standard input"),
     (["run", "--", "pyhton", "train.py"], "there is no program pyhton in PATH; did you mean python?"),
+    (["run", "--", "fish", "train.py"], "there is no program fish in PATH\n"),
+    (["run", "--", "bash", "wide.sh"], "wide.sh: the file is written in UTF-16, which no shell reads"),
     (["run", "--", ""], "there is no program '' in PATH"),
     (["run", "--", "train.py"], "train.py is a file of {here} and no program of PATH: `python train.py`"),
     (["run", "--", "./train.py"], "./train.py is not executable: `chmod +x ./train.py`, or `python ./train.py`"),
@@ -115,6 +117,7 @@ def test_what_is_wrong_exits_2_with_one_sentence(
     (work.parent / "other/beside.py").touch()
     (work / "broken.py").write_text("import paddle\nx = (\n")
     (work / "torches.py").write_text("import torch\n")
+    (work / "wide.sh").write_bytes("python train.py\n".encode("utf-16"))
     (work / "bad.env").write_text("A=1\nB='hidden\n")
     monkeypatch.setenv("TOKEN", "hidden")
     write_job(work / "job.yaml", "python3", "train.py")
@@ -131,6 +134,9 @@ def test_what_is_different_in_a_pod_is_said(work: Path, capfd: pytest.CaptureFix
     (work / "ask.py").write_text("x = input()\n")
     assert call("run", "--print", "--", "python", "ask.py") == 0
     assert "warning: ask.py reads standard input, and a pod has none" in capfd.readouterr().err
+    (work / "run.sh").write_bytes(b"python train.py\r\n")
+    assert call("run", "--print", "--", "bash", "run.sh") == 0
+    assert "warning: run.sh: lines end with CRLF" in capfd.readouterr().err
     (work / "ps.py").write_text("fleet.init_worker()\n")
     assert call("run", "--print", "--ps", "1", "--", "python", "ps.py") == 0
     assert "warning: ps.py calls init_worker(), and servers open their ports" in capfd.readouterr().err

@@ -33,17 +33,21 @@ def _summarize(reading: Reading, language: str) -> str:
     if reading.launches is not None:
         return f"{reading.file}: {render(_summarize_script(reading.launches, len(reading.problems)), language)}"
     kinds = Counter(str(document.manifest.get("kind")) for document in reading.documents)
-    each = (
-        render(counted("{count} {kind}", "{count} {kind}s", count=count, kind=kind), language)
-        for kind, count in kinds.items()
-    )
-    found = format_of(language).comma.join(each)
+    each = (_count_kind(kind, count) for kind, count in kinds.items())
+    found = format_of(language).comma.join(render(said, language) for said in each)
     said = phrase("{kinds}, no problems", kinds=found)
     if reading.problems:
         said = counted(
             "{kinds}, {count} warning", "{kinds}, {count} warnings", kinds=found, count=len(reading.problems)
         )
     return f"{reading.file}: {render(said, language)}"
+
+
+def _count_kind(kind: str, count: int) -> Phrase:
+    """`2 PaddleJobs`, `2 PriorityClass objects`."""
+    if kind.endswith(("s", "y")):
+        return counted("{count} {kind} object", "{count} {kind} objects", count=count, kind=kind)
+    return counted("{count} {kind}", "{count} {kind}s", count=count, kind=kind)
 
 
 def _summarize_script(launches: int, warnings: int) -> Phrase:

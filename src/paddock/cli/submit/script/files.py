@@ -22,8 +22,9 @@ from paddock.kube.nearness import nearest
 from paddock.launches.launch import Launch
 from paddock.launches.launchers import BY_PROGRAM
 from paddock.launches.programs import Kind, Program, is_python
-from paddock.launches.reading import find_main, read_typed
-from paddock.script.source import Source
+from paddock.launches.reading import OTHER_SHELLS, decode_script, find_main, read_typed
+from paddock.preflight.scripts import check_encoding, check_lines
+from paddock.script.source import LARGEST, Source
 from paddock.words.os_errors import explain_unreadable
 from paddock.words.phrases import NOTHING, Phrase, phrase
 
@@ -73,6 +74,7 @@ def check_script(words: Sequence[str], machine: Machine, *, servers: bool, notif
             return
         _check_file(launch, machine)
         _check_source(program, machine, servers=servers, notify=notify)
+        _check_shell_script(program, machine, notify)
     if launch.wrappers or (program.kind is Kind.PROGRAM and not program.script):
         try:
             _check_program(words, machine)
@@ -139,6 +141,20 @@ def _check_source(program: Program, machine: Machine, *, servers: bool, notify: 
         notify(phrase("warning: {said}", said=said))
     for said in explain_differences(program.script, source, servers=servers):
         notify(said)
+
+
+def _check_shell_script(program: Program, machine: Machine, notify: Notify) -> None:
+    """What keeps a shell from reading the file, whatever stands in it."""
+    path = machine.directory / program.script
+    if not (program.shell_name or program.script.endswith((".sh", ".bash"))) or not path.is_file():
+        return
+    with path.open("rb") as stream:
+        data = stream.read(LARGEST)
+    for each in (*check_encoding(data), *check_lines(decode_script(data))):
+        said = phrase("{script}: {said}", script=program.script, said=each.said or each.message)
+        if each.severity == "error":
+            raise UserError(said)
+        notify(phrase("warning: {said}", said=said))
 
 
 def explain_differences(
@@ -221,6 +237,6 @@ def _check_program(words: Sequence[str], machine: Machine) -> None:
 
     if lines := explain_other_command(words):
         raise UserError(*lines)
-    near = nearest(word, _USUAL)
+    near = "" if word in OTHER_SHELLS else nearest(word, _USUAL)
     hint = phrase("; did you mean {suggestion}?", suggestion=near) if near else NOTHING
     raise UserError(phrase("there is no program {word} in PATH{hint}", word=word or "''", hint=hint))

@@ -17,12 +17,13 @@ from typing import Any
 
 from paddock.cli.cluster.errors import UserError
 from paddock.cli.submit.script.imports import read_contents
-from paddock.launches.reading import decode_script, find_main, read_typed
+from paddock.launches.reading import decode_script, find_main, find_other_shell, read_typed
 from paddock.script.foreign.job import Foreign, Left, NoProgram, Place
 from paddock.script.foreign.ranks import add_ranks, explain_no_gpus, explain_no_ranks
 from paddock.script.foreign.tools import LARGEST, find_tool, read_foreign
 from paddock.script.kinds import NONE, SCRIPT_KINDS, choose_framework
 from paddock.script.names import build_name
+from paddock.submission.other_files import explain_other_shell
 from paddock.words.os_errors import explain_unreadable
 from paddock.words.phrases import Phrase, phrase
 
@@ -133,7 +134,13 @@ def _read(source: str) -> str:
         raise UserError(phrase("{file}: {why}", file=source, why=explain_unreadable(error))) from error
     if len(data) > LARGEST:
         raise UserError(phrase("{file}: larger than {most} KiB: this is no script", file=source, most=LARGEST >> 10))
-    return decode_script(data)
+    text = decode_script(data)
+    if shell := find_other_shell(source, text):
+        raise UserError(phrase("{file}: {said}", file=source, said=explain_other_shell(shell)))
+    if "\0" in text:
+        said = phrase("a zero byte stands in it: this is no text file, or a damaged one")
+        raise UserError(phrase("{file}: {said}", file=source, said=said))
+    return text
 
 
 def _read_beside(source: str, path: str) -> str | None:

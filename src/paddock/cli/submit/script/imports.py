@@ -9,7 +9,7 @@ from pathlib import Path
 
 from paddock.launches.launch import Launch
 from paddock.launches.programs import Kind, Program
-from paddock.launches.reading import read_typed
+from paddock.launches.reading import decode_script, read_typed
 from paddock.script.contents import Contents
 from paddock.script.environ import Uses
 from paddock.script.hiding import NAMES
@@ -20,6 +20,8 @@ from paddock.script.source import LARGEST, Source, read_source
 
 MOST_FILES = 100
 """Files that are read of one program."""
+_SHOWN = 60
+"""Letters of a text that is named in a sentence."""
 
 
 def read_contents(words: Sequence[str], directory: Path, requirements: Set[str] = frozenset()) -> Contents:
@@ -29,7 +31,7 @@ def read_contents(words: Sequence[str], directory: Path, requirements: Set[str] 
     look = _Look(requirements)
     for launch in reading.launches:
         look.read(launch, directory)
-    unread = [*look.unread, *(each.text for each in reading.unread), *([] if reading.whole else [words[0]])]
+    unread = [*look.unread, *(_cut(each.text) for each in reading.unread), *([] if reading.whole else [words[0]])]
     return Contents(
         imports=frozenset(look.names),
         launches=reading.launches,
@@ -41,6 +43,12 @@ def read_contents(words: Sequence[str], directory: Path, requirements: Set[str] 
         asked=reading.asked | look.asked,
         sets=look.sets,
     )  # fmt: skip
+
+
+def _cut(text: str) -> str:
+    """The beginning of a text that was not read, for a sentence."""
+    first = " ".join(text[:_SHOWN].split())
+    return first if len(text) <= _SHOWN else f"{first}…"
 
 
 class _Look:
@@ -168,7 +176,7 @@ def read_text(path: Path) -> str | None:
     """The text of a shell script; None where it cannot be read."""
     try:
         with path.open("rb") as stream:
-            return stream.read(LARGEST).decode(errors="replace")
+            return decode_script(stream.read(LARGEST))
     except OSError:
         return None
 
