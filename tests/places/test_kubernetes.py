@@ -34,6 +34,22 @@ def test_elsewhere_the_files_of_a_dataset_must_be_on_each_machine(tmp_path: Path
     assert "its files must be at /data on each machine" in done.output
 
 
+def test_what_is_not_rendered_is_named(tmp_path: Path) -> None:
+    manifest = build_paddle(worker=build_role(1, "python", "train.py"))
+    namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "team-a"}}
+    config = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "settings"}, "data": {"a": "b"}}
+    other = build_paddle("other", worker=build_role(1, "python", "train.py"))
+    file = write_manifest(tmp_path, manifest, namespace, config, other)
+    for place, lost in (("bare --hosts 127.0.0.1", ["Namespace team-a", "PaddleJob other"]), ("kubernetes", ["Pa"])):
+        typed = ["render", str(file), "--job", "demo", "--to", *place.split(), "-o", str(tmp_path / place)]
+        done = CliRunner().invoke(cli, typed, prog_name="paddock")
+        assert done.exit_code == 0, done.output
+        said = [line for line in done.stderr.splitlines() if "is not rendered" in line]
+        assert len(said) == len(lost)
+        assert all(line.startswith(f"warning: {name}") for name, line in zip(lost, said, strict=True))
+    assert said == ["warning: PaddleJob other is not rendered: --job other does it"]
+
+
 def test_a_job_brings_its_kind_and_its_operator(tmp_path: Path) -> None:
     manifest = build_paddle(worker=build_role(2, "python", "train.py"))
     config = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "settings"}, "data": {"a": "b"}}

@@ -38,6 +38,7 @@ class Ability(StrEnum):
     COMPANIONS = "companions"  # init containers and side-cars
     PROBES = "probes"
     ACCOUNT = "account"  # service account, pull secrets
+    OBJECTS = "objects"  # what stands beside the job in its file, of any kind
 
 
 class Hosts(StrEnum):

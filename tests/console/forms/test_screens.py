@@ -124,6 +124,33 @@ async def test_what_run_would_refuse_is_said_and_not_created(browser: Browser, o
     assert (await browser.api.list(JOBS)).items == []
 
 
+NAMESPACE = "apiVersion: v1\nkind: Namespace\nmetadata: {name: team-x}\n"
+DEPLOYMENT = """\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: board, namespace: team-x}
+spec:
+  selector: {matchLabels: {a: b}}
+  template:
+    metadata: {labels: {a: b}}
+    spec: {containers: [{name: c, image: i}]}
+"""
+
+
+async def test_a_namespace_of_the_text_is_made_first_and_what_a_laptop_does_not_run_is_left_out(
+    browser: Browser,
+) -> None:
+    job = TEXT.replace("name: pytorch-single\n", "name: pytorch-single\n  namespace: team-x\n", 1)
+    _, page = await browser.post("/new", {"text": job, "do": "check"})
+    assert "the server refuses it" in page and "team-x" in page
+    text = "---\n".join([job, DEPLOYMENT, NAMESPACE])
+    _, page = await browser.post("/new", {"text": text, "do": "check"})
+    assert "the server takes it" in page and "the server refuses it" not in page
+    assert "Deployment team-x/board is left out: a laptop runs no Deployment" in page
+    status, address = await browser.post("/new", {"text": text, "do": "create"})
+    assert (status, address) == (303, "/jobs/team-x/pytorchjobs/pytorch-single")
+
+
 async def test_a_name_that_is_taken_is_said_with_what_can_be_done(browser: Browser) -> None:
     await browser.post("/new", {"text": TEXT, "do": "create"})
     _, page = await browser.post("/new", {"text": TEXT, "do": "create"})

@@ -3,7 +3,7 @@ file; all else is pure."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from paddock.cli.cluster.errors import UserError
@@ -13,11 +13,11 @@ from paddock.cli.submit.manifest_files import fetch_reading
 from paddock.cli.submit.report import build_lines
 from paddock.jobs.model import PORTS_IN_BLOCK
 from paddock.jobs.objects.mounted import write_volumes
-from paddock.kube.meta import Manifest
+from paddock.kube.meta import CONFIG_MAPS, SECRETS, Manifest, metadata
 from paddock.places.hosts import Host, WrongHosts, read_hosts
 from paddock.places.programs import build_programs
 from paddock.places.registry import PLACES
-from paddock.places.rendering import Hosts, Platform, Request, Unplaceable
+from paddock.places.rendering import Ability, Hosts, Platform, Request, Unplaceable
 from paddock.preflight import format_problem
 from paddock.submission.documents import Checked
 from paddock.submission.reading import Reading
@@ -39,6 +39,8 @@ def read_request(file: str, place: Platform, hosts: str | None, port: int | None
     chosen = _choose_job(reading, name)
     job = chosen.job
     assert job is not None
+    for said in explain_rest(reading, chosen, place):
+        stderr().print(localized(phrase("warning: {said}", said=said)))
     others = tuple(each.manifest for each in reading.placed if each.job is None)
     request = Request(write_volumes(job), chosen.manifest, reading.file, others=others)
     machines = _read_machines(place, hosts)
@@ -68,9 +70,25 @@ def _choose_job(reading: Reading, name: str) -> Checked:
     return wanted[0]
 
 
+def explain_rest(reading: Reading, chosen: Checked, place: Platform) -> Iterator[Phrase]:
+    """A sentence for each document of the file that is not rendered. Values of ConfigMaps and Secrets are read where
+    the job names them. Pure."""
+    placed = {id(each.document): each for each in reading.placed}
+    for document in reading.documents:
+        each = placed.get(id(document))
+        manifest = document.manifest
+        if each is chosen or not manifest:
+            continue
+        name = f"{manifest.get('kind')} {_name_of(manifest)}".rstrip()
+        if each is not None and each.job is not None:
+            yield phrase("{object} is not rendered: --job {name} does it", object=name, name=_name_of(manifest))
+        elif each is None or not (Ability.OBJECTS in place.has or each.resource in (CONFIG_MAPS, SECRETS)):
+            yield phrase("{object} is not rendered: {place} gets the job alone", object=name, place=place.title)
+
+
 def _name_of(manifest: Manifest) -> str:
-    metadata = manifest["metadata"]
-    return str(metadata.get("name") or str(metadata.get("generateName") or "").rstrip("-."))
+    told = metadata(manifest)
+    return str(told.get("name") or str(told.get("generateName") or "").rstrip("-."))
 
 
 def _read_machines(place: Platform, text: str | None) -> tuple[Host, ...]:

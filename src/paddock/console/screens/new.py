@@ -8,7 +8,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -28,11 +28,11 @@ from paddock.console.page_context import Missing, PageContext, Redirect, Screen
 from paddock.console.reader_locks import work_to_the_end
 from paddock.jobs.sentences.explain import explain
 from paddock.kube.errors import AlreadyExists, ApiError, NotFound
-from paddock.kube.meta import Key, Resource, name_of, namespace_of
+from paddock.kube.meta import NAMESPACES, Key, Resource, name_of, namespace_of
 from paddock.kube.validation.names import DNS_LABEL, DNS_SUBDOMAIN
 from paddock.manifests.edits import write_document
 from paddock.submission.documents import Checked
-from paddock.submission.dry_run import fetch_refusal
+from paddock.submission.dry_run import explain_left_out, fetch_refusal, is_awaited
 from paddock.submission.local_only import find_place_reasons
 from paddock.submission.missing_secrets import explain_missing, find_missing_secrets, read_brought
 from paddock.views.clones import build_clone, name_clone
@@ -113,17 +113,41 @@ async def _ask(page: PageContext, draft: Draft) -> list[Note]:
     """What refuses a draft without errors: the place, or the server (a dry run). Then whether it would start now."""
     if not draft.ready:
         return []
-    notes = await _refuse_ahead(page, draft.objects)
-    for each in draft.objects:
+    asked = await _ask_server(page, draft.objects)
+    if refused := [*await _refuse_ahead(page, draft.objects), *asked.refused]:
+        return [*refused, *asked.left_out]
+    notes = [*asked.left_out, {"good": True, "said": page.say(phrase("the server takes it (dry run)"))}]
+    return notes + [note for each in asked.taken for note in await _foresee(page, each)]
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What a server says of the objects of a text that it is shown."""
+
+    taken: Sequence[Checked]
+    """What is to be created, in this order: a namespace before all that lies in it."""
+    refused: Sequence[Note]
+    left_out: Sequence[Note]
+    """What a laptop does not run, and is not created there."""
+
+
+async def _ask_server(page: PageContext, objects: Sequence[Checked]) -> _Asked:
+    brought = read_brought(objects, NAMESPACES)
+    taken: list[Checked] = []
+    refused: list[Note] = []
+    left_out: list[Note] = []
+    for each in objects:
         try:
             error = await fetch_refusal(page.api, each)
         except ApiError as raised:
             error = raised
-        notes += await _refuse(page, each, error) if error is not None else []
-    if notes:
-        return notes
-    notes.append({"good": True, "said": page.say(phrase("the server takes it (dry run)"))})
-    return notes + [note for each in draft.objects for note in await _foresee(page, each)]
+        if said := explain_left_out(each, error, is_local=page.backend.local):
+            left_out.append({"good": False, "said": page.say(said)})
+            continue
+        taken.append(each)
+        if error is not None and not is_awaited(error, brought):
+            refused += await _refuse(page, each, error)
+    return _Asked(sorted(taken, key=lambda each: each.resource != NAMESPACES), refused, left_out)
 
 
 async def _refuse_ahead(page: PageContext, objects: Sequence[Checked]) -> list[Note]:
@@ -164,19 +188,20 @@ async def _foresee(page: PageContext, each: Checked) -> list[Note]:
 
 
 async def _create(page: PageContext, objects: Sequence[Checked]) -> list[Note] | Redirect:
-    """Creates in the order of the text, after a dry run of all; what refuses is said."""
+    """Creates namespaces, then the others in the order of the text, after a dry run of all; what refuses is said."""
+    asked = await _ask_server(page, objects)
+    if asked.refused:
+        return [*asked.refused, *asked.left_out]
     made: list[str] = []
     address = "/"
-    for dry_run in (True, False):
-        for each in objects:
-            try:
-                stored = await page.api.create(each.resource, each.manifest, strict=True, dry_run=dry_run)
-            except ApiError as error:
-                return [*await _refuse(page, each, error), *_count_made(page, made)]
-            if not dry_run:
-                made.append(each.label)
-                if each.job is not None:
-                    address = address_of_job(each.resource, namespace_of(stored), name_of(stored))
+    for each in asked.taken:
+        try:
+            stored = await page.api.create(each.resource, each.manifest, strict=True)
+        except ApiError as error:
+            return [*await _refuse(page, each, error), *_count_made(page, made)]
+        made.append(each.label)
+        if each.job is not None:
+            address = address_of_job(each.resource, namespace_of(stored), name_of(stored))
     return Redirect(address)
 
 
