@@ -22,13 +22,13 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar
 
 from benchmarks.clusters import PADDOCK, Cluster, open_directory
-from benchmarks.figures import timed
 
 PROGRAMS = Path(__file__).parent / "programs"
 TIMES = 3
@@ -127,6 +127,8 @@ class Built:
 
     seconds: float = 0.0
     """From the command that asks for it until it is ready."""
+    name: str = ""
+    """Of the Environment."""
     path: Path = field(default_factory=Path)
     error: str = ""
     """Why there is none."""
@@ -180,7 +182,13 @@ def compare(plain: Sequence[Ended], ours: Sequence[Ended]) -> str:
     return "yes: " + ", ".join(f"{name} {value}" for name, value in list(wanted.items())[-2:])
 
 
-def build_row(case: Program, built: Built, became: str, plain: Sequence[Ended], ours: Sequence[Ended]) -> Row:
+def find_kind(printed: str, environment: str) -> str:
+    """`PyTorchJob`, of what `paddock run` prints; with its environment, where that is another one than was built."""
+    kind, other = re.search(r"^(\w+Job) ", printed, re.MULTILINE), _find_environment(printed)
+    return f"{kind[1] if kind else 'no job'}{f', in {other}' if other != environment else ''}"
+
+
+def build_row(case: Program, built: Built, plain: Sequence[Ended], ours: Sequence[Ended]) -> Row:
     """Of a program that was run; both sides have at least one run."""
     version = built.versions.get(re.split("[=<>]", case.packages[0])[0], "")
     first, second = (statistics.median(each.seconds for each in runs) for runs in (plain, ours))
@@ -189,7 +197,7 @@ def build_row(case: Program, built: Built, became: str, plain: Sequence[Ended], 
             f"{case.library} {version}".strip(),
             f"`{' '.join(case.plain)}`",
             "the same" if case.typed == f"-- {' '.join(case.plain)}" else f"`{case.typed}`",
-            became,
+            find_kind(ours[0].printed, built.name),
             compare(plain, ours),
             f"{first:.1f} s",
             f"{second:.1f} s",
@@ -232,14 +240,21 @@ def _build(cluster: Cluster, case: Program) -> Built:
     ended = _end(cluster, (*PADDOCK, *words), cluster.directory, patience=4)
     if ended.code:
         return Built(ended.seconds, error=find_cause(ended.printed))
-    name = re.search(r", environment (\S+)$", ended.printed, re.MULTILINE)
+    name = _find_environment(ended.printed)
     listed = json.loads(cluster.paddock("env", "list", "-o", "json"))["items"]
-    path = next(each["status"]["path"] for each in listed if name and each["metadata"]["name"] == name[1])
-    return Built(ended.seconds, Path(path))
+    path = next(each["status"]["path"] for each in listed if each["metadata"]["name"] == name)
+    return Built(ended.seconds, name, Path(path))
+
+
+def _find_environment(printed: str) -> str:
+    """Of the line `runs python x.py, environment NAME`."""
+    found = re.search(r", environment (\S+)$", printed, re.MULTILINE)
+    return found[1] if found else ""
 
 
 def _write(cluster: Cluster, case: Program) -> str:
-    path = cluster.directory / f"{case.packages[0].partition('=')[0]}-{len(case.packages)}.txt"
+    names = (each.partition("=")[0] for each in case.packages)
+    path = cluster.directory / f"{'-'.join(names)}.txt"
     path.write_text("".join(f"{package}\n" for package in case.packages))
     return str(path)
 
@@ -254,41 +269,34 @@ def _run(cluster: Cluster, case: Program, built: Built) -> Row:
         (_start(cluster, ours), _start(cluster, case.plain, PATH=path))
         for _ in range(int(os.environ.get("PADDOCK_BENCH_TIMES", TIMES)))
     ]
-    became = re.search(r"^(\w+Job) ", rounds[0][0].printed, re.MULTILINE)
-    return build_row(
-        case, built, became[1] if became else "", [each for _, each in rounds], [each for each, _ in rounds]
-    )
+    return build_row(case, built, [each for _, each in rounds], [each for each, _ in rounds])
 
 
 def _start(cluster: Cluster, command: Sequence[str], **variables: str) -> Ended:
     """In a directory with the programs and nothing else: nobody finds what an earlier run has saved."""
     with tempfile.TemporaryDirectory(dir=cluster.directory) as directory:
-        place = Path(
-            shutil.copytree(PROGRAMS, Path(directory) / "programs", ignore=shutil.ignore_patterns("__pycache__"))
-        )
+        place = Path(directory) / "programs"
+        shutil.copytree(PROGRAMS, place, ignore=shutil.ignore_patterns("__pycache__"))
         return _end(cluster, command, place, **variables)
 
 
 def _end(cluster: Cluster, command: Sequence[str], place: Path, patience: float = 1, **variables: str) -> Ended:
-    began: list[subprocess.CompletedProcess[str]] = []
-
-    def run() -> None:
-        began.append(
-            subprocess.run(
-                command,
-                cwd=place,
-                env={**cluster.environment, **variables},
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                text=True,
-                errors="replace",
-                timeout=_PATIENCE * patience,
-            )
+    began = time.perf_counter()
+    try:
+        ended = subprocess.run(
+            command,
+            cwd=place,
+            env={**cluster.environment, **variables},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+            timeout=_PATIENCE * patience,
         )
-
-    took = timed(run)
-    return Ended(began[0].returncode, began[0].stdout, took)
+    except subprocess.TimeoutExpired as late:
+        return Ended(124, f"not done in {late.timeout:.0f} s", late.timeout)
+    return Ended(ended.returncode, ended.stdout, time.perf_counter() - began)
 
 
 def _keep_caches_apart(cluster: Cluster) -> None:

@@ -16,12 +16,13 @@ from benchmarks.alike import (
     build_row,
     compare,
     find_cause,
+    find_kind,
     read_numbers,
 )
 from benchmarks.figures import Figure, build_table
 
 PROGRAM = Program("Trees", ("my-trees==1.0", "numpy"), ("python", "trees.py"))
-BUILT = Built(4.4)
+BUILT = Built(4.4, "mnist-1")
 
 
 def ended(printed: str, code: int = 0, seconds: float = 2.0) -> Ended:
@@ -76,12 +77,18 @@ def test_a_side_that_fails_is_named_with_its_last_line() -> None:
 
 def test_a_row_has_the_medians_of_both_sides() -> None:
     plain = [ended("loss 0.25", seconds=seconds) for seconds in (2.0, 2.5, 9.0)]
-    ours = [ended("loss 0.25", seconds=seconds) for seconds in (3.0, 1.0, 3.5)]
-    row = build_row(PROGRAM, BUILT, "PaddleJob", plain, ours)
+    printed = "PaddleJob default/trees: Single mode\nruns python trees.py, environment mnist-1\nloss 0.25"
+    ours = [ended(printed, seconds=seconds) for seconds in (3.0, 1.0, 3.5)]
+    row = build_row(PROGRAM, BUILT, plain, ours)
     assert row.cells == (
         "Trees", "`python trees.py`", "the same", "PaddleJob", "yes: loss 0.25", "2.5 s", "3.0 s",
         "+0.5 s, 1.20 times", "4 s",
     )  # fmt: skip
+
+
+def test_another_environment_than_that_of_the_plain_side_is_told() -> None:
+    printed = "PaddleJob default/trees: Single mode\nruns python trees.py, environment mnist-2\n"
+    assert find_kind(printed, "mnist-1") == "PaddleJob, in mnist-2"
 
 
 def test_a_library_that_is_not_to_be_had_has_a_row() -> None:
