@@ -21,12 +21,15 @@ class Uses:
     """Those that it sets or deletes, and does not read before."""
 
 
+_USING = (ast.Call, ast.Subscript, ast.Assign, ast.AugAssign, ast.Compare, ast.Delete)
+
+
 def read_uses(nodes: Iterable[ast.AST]) -> Uses:
     """What the nodes of a file do. Lines stand for the order of time; a condition around them is not looked at."""
     asked: dict[str, int] = {}
     replaced: dict[str, int] = {}
     for node in nodes:
-        if not isinstance(node, ast.expr | ast.stmt):
+        if not isinstance(node, _USING):
             continue
         for name in list_asked(node):
             asked[name] = min(node.lineno, asked.get(name, node.lineno))

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -63,9 +63,9 @@ class Steps:
     """It names something of a process group, or something by which one could be joined that is not read."""
 
 
-def read_steps(tree: ast.AST) -> Steps:
-    """The steps of a file. Of one that is too deep it is taken that it may join."""
-    reader = _Reader(tree)
+def read_steps(tree: ast.AST, nodes: Sequence[ast.AST]) -> Steps:
+    """The steps of a file. `nodes`: all of its tree. Of one that is too deep it is taken that it may join."""
+    reader = _Reader(nodes)
     try:
         reader.read_body(getattr(tree, "body", []), _TOP, guarded=False)
     except RecursionError:
@@ -103,10 +103,9 @@ def judge(steps: Iterable[Steps]) -> Joins:
 class _Reader:
     """Walks the statements of a file once."""
 
-    def __init__(self, tree: ast.AST) -> None:
+    def __init__(self, nodes: Sequence[ast.AST]) -> None:
         self.sure: dict[str, set[str]] = {}
         self.guarded: dict[str, set[str]] = {}
-        nodes = tuple(ast.walk(tree))
         self.asks = any(_asks(node) for node in nodes)
         self.speaks = self.asks or any(_OF_GROUPS.search(name) for node in nodes for name in _list_names(node))
         self._sets = {name for node in nodes for name in list_set(node)}

@@ -81,7 +81,7 @@ def read_source(content: bytes) -> Source:
         waits=bool({"server_endpoints", "create_connection"} & (attributes | names)),
         trainer_id=_find_trainer_id(tree),
         second_stage=next(filter(None, map(_read_stage, nodes)), ""),
-        steps=read_steps(tree),
+        steps=read_steps(tree, nodes),
         uses=read_uses(nodes),
     )
 

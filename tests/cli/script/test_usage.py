@@ -21,7 +21,9 @@ def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     directory.mkdir()
     monkeypatch.setenv("PADDOCK_HOME", str(tmp_path / "paddock"))
     monkeypatch.setenv("COLUMNS", "500")
-    for name in ("KUBECONFIG", "PADDOCK_CONTEXT"):
+    # the last four are named in a line of their own where a shell has them
+    named = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "PYTHONPATH", "CUDA_VISIBLE_DEVICES")
+    for name in ("KUBECONFIG", "PADDOCK_CONTEXT", *named):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.chdir(directory)
     (directory / "train.py").write_text("import paddle\n")
