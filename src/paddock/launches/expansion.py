@@ -37,6 +37,7 @@ _OF_SHELL = frozenset(
 _DEFAULTS = (":-", "-", ":=", "=")
 _REQUIRED = (":?", "?")
 _CUT = ("%", "%%", "#", "##")
+_ANSI_ESCAPE = re.compile(r"\\([0-7]{1,3}|x[0-9a-fA-F]{1,2}|u[0-9a-fA-F]{1,4}|U[0-9a-fA-F]{1,8}|.)", re.DOTALL)
 _ANSI = {"n": "\n", "t": "\t", "r": "\r", "e": "\x1b", "a": "\a", "b": "\b", "f": "\f", "v": "\v"}
 
 
@@ -162,7 +163,9 @@ class Expander:
         typed, line = source.of(node), source.line(node)
         name, index = read_name(typed)
         value = state.arguments if name in ("@", "*") else state.variables.get(name)
-        if isinstance(value, tuple) and (name in ("@", "*") or index in ("[@]", "[*]")):
+        if name in ("@", "*") or index in ("[@]", "[*]"):
+            if not isinstance(value, tuple) or _find_operator(node) is not None:
+                return [Word((Unknown(typed),), line, splits=True)]
             return [word for each in value for word in split_pieces(each.pieces, line)]
         return list(split_pieces(self._read_variable(source, node, state), line))
 
@@ -173,12 +176,13 @@ class Expander:
             return None
         typed, line = source.of(node), source.line(node)
         name, index = read_name(source.of(inside[0]))
-        if name == "@":
-            return _list_arguments(typed, state, line)
-        if index != "[@]":
+        if name != "@" and index != "[@]":
             return None
+        is_changed = _find_operator(inside[0]) is not None
+        if name == "@" and not is_changed:
+            return _list_arguments(typed, state, line)
         value = state.variables.get(name)
-        if isinstance(value, tuple):
+        if isinstance(value, tuple) and not is_changed:
             return [replace(each, line=line) for each in value]
         return [Word((Unknown(typed),), line, splits=True)]
 
@@ -188,7 +192,7 @@ class Expander:
         if node.type == "raw_string":
             return [typed[1:-1]]
         if node.type == "ansi_c_string":
-            return [re.sub(r"\\(.)", lambda found: _ANSI.get(found[1], found[1]), typed[2:-1], flags=re.DOTALL)]
+            return [_ANSI_ESCAPE.sub(_read_escape, typed[2:-1])]
         if node.type == "translated_string":
             return self._read_pieces(source, node.children[-1], state)
         if node.type == "string":
@@ -234,13 +238,15 @@ class Expander:
         typed = source.of(node).lstrip()
         name, index = read_name(typed)
         self.note(name, state)
-        operator = next((each for each in node.children[1:] if not each.is_named and each.type not in "}[]"), None)
+        operator = _find_operator(node)
         value = _find_value(name, index, state)
         if operator is None:
             return list(value.pieces) if value is not None else [Unknown(typed)]
         behind = [each for each in node.children if each.start_byte >= operator.end_byte and each.is_named]
         default = Word(join_pieces(self._read_default(source, node, operator, behind, state)))
         if operator.type in _DEFAULTS:
+            if operator.type in (":=", "=") and name and (value is None or not value.text):
+                state.set(name, default if name in state.unset else Word((Unknown(f"${name}", default.usual),)))
             is_empty = name in state.unset or (value is not None and value.text == "" and operator.type[0] == ":")
             if is_empty:
                 return list(default.pieces)
@@ -266,6 +272,11 @@ class Expander:
         return [*pieces, _unescape(source.text(place, node.end_byte - 1), None)]
 
 
+def _find_operator(node: Node) -> Node | None:
+    """The `:-` of `${x:-y}`; None of `${x}`."""
+    return next((each for each in node.children[1:] if not each.is_named and each.type not in "}[]"), None)
+
+
 def read_name(typed: str) -> tuple[str, str]:
     """`${HOSTS[0]}` -> HOSTS and [0]."""
     found = _VARIABLE.fullmatch(typed)
@@ -279,8 +290,7 @@ def read_name(typed: str) -> tuple[str, str]:
 def _find_value(name: str, index: str, state: State) -> Word | None:
     """What is known of a variable or an argument; None where nothing is."""
     if name.isdecimal() and name != "0" and state.arguments is not None:
-        place = int(name) - 1
-        return state.arguments[place] if place < len(state.arguments) else Word()
+        return _find_element(state.arguments, int(name) - 1, Word())
     if not name:
         return None
     if name in _OF_PLACE and name not in state.variables:
@@ -289,8 +299,15 @@ def _find_value(name: str, index: str, state: State) -> Word | None:
     value = state.variables.get(name)
     if isinstance(value, tuple):
         number = index.strip("[]") or "0"
-        return value[int(number)] if number.isdecimal() and int(number) < len(value) else None
+        return _find_element(value, int(number), None) if number.isdecimal() else None
     return None if index and index != "[0]" else value
+
+
+def _find_element(words: Sequence[Word], place: int, other: Word | None) -> Word | None:
+    """One of several words; none is known behind one that may be several, or none. `other`: of a place behind all."""
+    if any(word.splits for word in words[: place + 1]):
+        return None
+    return words[place] if place < len(words) else other
 
 
 def _read_text(name: str, index: str, state: State) -> str | None:
@@ -323,6 +340,14 @@ def _cover(source: Source, nodes: Sequence[Node], whole: Node) -> str:
     """The text of joined nodes, without what stands in quotes."""
     plain: Iterator[str] = (source.of(each) for each in nodes if each.type in ("word", "brace_expression"))
     return "".join(plain)
+
+
+def _read_escape(found: re.Match[str]) -> str:
+    """A letter of `$'…'` (Bash Reference Manual, ANSI-C Quoting)."""
+    code = found[1]
+    if code[0] in "xuU" and len(code) > 1:
+        return chr(min(int(code[1:], 16), 0x10FFFF))
+    return chr(int(code, 8) & 0xFF) if code[0] in "01234567" else _ANSI.get(code, code)
 
 
 def _unescape(text: str, escapes: str | None) -> str:

@@ -165,7 +165,12 @@ def _cut(
         if typed == "--":
             place += 1
             break
-        if spec.as_python and typed in ("-m", "-c") and typed not in spec.values:
+        if typed in spec.asks:
+            return Wrapper(spec, tuple(words)), (), {}
+        if typed in spec.text_options:
+            text = words[place + 1 :]
+            return Wrapper(replace(spec, as_text=True), tuple(words[: place + 1])), text, assigned
+        if (spec.as_python or spec.runs_files) and typed in ("-m", "-c") and typed not in spec.values:
             break
         if typed.startswith("-") and len(typed) > 1:
             place += 2 if typed in spec.values else 1
@@ -173,20 +178,31 @@ def _cut(
             name, _, value = word.partition("=")
             assigned[name.typed] = value
             place += 1
-        elif operands and word.text is not None:
+        elif operands:
             operands, place = operands - 1, place + 1
             if spec.image:
                 break
-        elif operands:
-            operands, place = operands - 1, place + 1
         else:
             break
     rest: Sequence[Word] = words[place:]
     if spec.elsewhere and rest and rest[0].text == "--":
         rest = rest[1:]
-    if spec.as_python or (spec.runs_files and rest and (rest[0].text or "").endswith(".py")):
+    if spec.image and (entry := _find_entry(words[:place], rest)) is not None:
+        rest = [entry, *rest]
+    is_file = bool(rest) and ((rest[0].text or "").endswith(".py") or rest[0].text == "-m")
+    if spec.as_python or (spec.runs_files and is_file):
         rest = [python or build_word("python"), *rest] if rest else rest
     return Wrapper(spec, tuple(words[:place])), rest, assigned
+
+
+def _find_entry(words: Sequence[Word], behind: Sequence[Word]) -> Word | None:
+    """The program of `docker run --entrypoint python`, to which the words behind the image are passed. Options there
+    are for what the image starts, which nobody knows."""
+    for word, following in zip(words, [*words[1:], None], strict=True):
+        name, joined, value = word.partition("=")
+        if name.text == "--entrypoint":
+            return value if joined else following
+    return Word((Unknown("ENTRYPOINT"),)) if behind and behind[0].beginning.startswith("-") else None
 
 
 def _is_assignment(word: Word) -> bool:
@@ -327,7 +343,10 @@ def _find_spec(launcher: Launcher, typed: str) -> OptionSpec | None:
 
 
 def _is_program(word: Word) -> bool:
-    return (word.usual or word.typed).endswith(".py") or is_python(word.text or "") or is_shell(word.text or "")
+    text = word.usual or word.typed
+    if text.endswith(".py") or text.startswith(("./", "../")):
+        return True
+    return is_python(text) or is_shell(text) or posixpath.basename(text) in (BY_PROGRAM.keys() | BY_NAME.keys())
 
 
 def starts_old(launch: Launch) -> bool:

@@ -337,10 +337,12 @@ MPIRUN = Launcher(
         OptionSpec("wdir", others=("-wdir", "-wd")),
         OptionSpec("x", others=("-x", "-env", "-genvlist")),
         *_values("prefix rank_by output_filename timeout"),
+        *_flags("allow_run_as_root oversubscribe nooversubscribe use_hwthread_cpus report_bindings display_map quiet"),
+        *_flags("display_allocation tag_output timestamp_output verbose nolocal"),
     ),
     takes_command=True,
 )
-"""Options with one value; `--mca KEY VALUE` and `-genv KEY VALUE` have two (`launch.TWO_VALUES`)."""
+"""Options with one value; `--mca KEY VALUE` and `-genv KEY VALUE` have two (`launch`)."""
 SRUN = Launcher(
     "srun",
     "",
@@ -362,7 +364,23 @@ SRUN = Launcher(
         OptionSpec("qos", others=("-q",)),
         OptionSpec("constraint", others=("-C",)),
         *_values("gres mem container_image container_mounts container_workdir cpu_bind mpi export jobid chdir exclude"),
-        *_values("gpus_per_task gpu_bind mem_per_cpu threads_per_core distribution reservation container_name"),
+        *_values("gpus_per_task gpu_bind mem_per_cpu threads_per_core distribution reservation container_name wait"),
+        *_values("input kill_on_bad_exit"),
+        *(
+            OptionSpec(name, is_flag=True, others=(short,))
+            for name, short in (
+                ("label", "-l"),
+                ("unbuffered", "-u"),
+                ("overcommit", "-O"),
+                ("oversubscribe", "-s"),
+                ("quiet", "-Q"),
+                ("verbose", "-v"),
+                ("preserve_env", "-E"),
+                ("disable_status", "-X"),
+                ("immediate", "-I"),
+            )
+        ),
+        *_flags("exclusive exact overlap pty multi_prog no_kill container_writable container_readonly"),
     ),
     takes_command=True,
 )

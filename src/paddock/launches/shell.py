@@ -290,26 +290,47 @@ class ShellReader:
     ) -> None:
         """`may_none`: whether it may be that none of them runs."""
         ends = [self._copy(state)] if may_none else []
+        may_return = False
         for branch in branches:
             inner = self._copy(state, may_run=True)
             try:
                 for each in branch:
                     self._run(source, each, inner)
-            except (_Ended, _Returned):
+            except (_Ended, _Returned) as left:
+                may_return = may_return or isinstance(left, _Returned)
                 continue  # what is behind was not reached from here
             ends.append(inner)
         if not ends:
-            raise _Ended
+            raise _Returned if may_return else _Ended
         state.merge(ends)
 
     def _run_loop(self, source: Source, node: Node, state: State) -> None:
         """Once, with what it changes unknown, as it is from the second round on."""
         inner = self._copy(state, may_run=True)
-        for name in {*_list_assigned(source, node)}:
+        for name in {*self._list_assigned(source, node)}:
             inner.forget(name)
+            if name == _ARGUMENTS:
+                inner.arguments = None
         with suppress(_Ended, _Returned):
             self._run_all(source, node, inner)
         state.merge([self._copy(state), inner])
+
+    def _list_assigned(self, source: Source, node: Node) -> Iterator[str]:
+        """The variables that something in a loop sets, also in functions that it calls; `_ARGUMENTS` for those."""
+        called: set[str] = set()
+        left = [(source, node)]
+        while left:
+            text, each = left.pop()
+            self._spend(1)
+            if each.type in ("variable_name", "word") and each.parent is not None and _is_set(each, each.parent):
+                yield text.of(each)
+            name = text.of(each) if each.type == "command_name" else ""
+            if name in ("shift", "set"):
+                yield _ARGUMENTS
+            elif name in self._functions and name not in called:
+                called.add(name)
+                left.append(self._functions[name])
+            left.extend((text, child) for child in each.children)
 
     def _run_function(self, source: Source, node: Node, state: State) -> None:
         name, body = node.child_by_field_name("name"), node.child_by_field_name("body")
@@ -322,11 +343,16 @@ class ShellReader:
     def _run_declaration(self, source: Source, node: Node, state: State) -> None:
         """`export A=1 B`, `declare -x`, `local`."""
         options = [source.of(each) for each in node.children if each.type == "word"]
+        is_local = node.children[0].type in ("local", "declare", "typeset") and "-g" not in options
         exports = node.children[0].type == "export" or any(re.fullmatch(r"-\w*x\w*", each) for each in options)
         for child in node.children[1:]:
             name = source.of(child) if child.type == "variable_name" else ""
             if child.type == "variable_assignment":
                 name = self._assign(source, child, state)
+            if name and any(re.fullmatch(r"-\w*[in]\w*", each) for each in options):
+                state.forget(name)  # a number to be calculated, a name for another variable
+            if is_local and state.local_names is not None:
+                state.local_names.add(name)
             if exports and name:
                 state.export(name)
                 self._words.note(name, state)  # one that is not set here is handed on
@@ -418,7 +444,7 @@ class ShellReader:
                 state.directory,
                 state.may_run,
             )
-            self._run_made(made, state)
+            self._run_made(made, state, assigned)
         elif assigns:
             state.take(own)
         self._run_behind(source, redirected, state)
@@ -428,14 +454,23 @@ class ShellReader:
         for node in redirected.behind:
             self._run_apart(source, node, state)
 
-    def _run_made(self, command: Command, state: State) -> None:
+    def _run_made(self, command: Command, state: State, assigned: Mapping[str, Word]) -> None:
+        """`assigned`: what stands before the command, and is its own."""
         name = command.words[0].text or ""
         if name in self._functions:
             inner = self._copy(state)
+            inner.local_names = {*assigned}
+            for each, value in assigned.items():
+                inner.set(each, value)
+                inner.export(each)
             inner.arguments = command.words[1:]
             self._call(name, inner)
+            inner.restore(inner.local_names, state)
+            inner.arguments = state.arguments
             state.take(inner)
         elif name not in _BUILTINS or not _BUILTINS[name](self, command, state):
+            if name == "exec" and len(command.words) == 1:
+                return  # `exec > log`: the redirections of all that follows
             self.commands.append(command)
             if name == "exec" and not state.may_run:
                 raise _Ended
@@ -447,7 +482,33 @@ class ShellReader:
         self._echoes += 1
         return True
 
+    def _printf(self, command: Command, state: State) -> bool:
+        """`printf -v NAME …` sets a variable, and prints nothing."""
+        if len(command.words) > 2 and command.words[1].text == "-v":
+            state.forget(command.words[2].beginning.partition("[")[0])
+            return True
+        return self._echo(command, state)
+
+    def _let(self, command: Command, state: State) -> bool:
+        """`let i=1 j++`, `wait -p NAME`."""
+        for word in command.words[1:]:
+            for name in re.findall(r"[A-Za-z_]\w*", word.typed):
+                state.forget(name)
+        return True
+
+    def _run_compound(self, source: Source, node: Node, state: State) -> None:
+        """`{ …; }`, and `((i++))`, of which only the names count."""
+        if node.children and node.children[0].type == "((":
+            self._spend(self._words.ask(source, node, state))
+            for name in {*self._list_assigned(source, node)}:
+                state.forget(name)
+        else:
+            self._run_all(source, node, state)
+
     def _cd(self, command: Command, state: State) -> bool:
+        if len(command.words) > 1 and command.words[1].text == "-":
+            state.directory = Word((Unknown("$OLDPWD"),), command.line)
+            return True
         named = [each for each in command.words[1:] if not each.beginning.startswith("-")]
         to = named[0] if named else Word((Unknown("~"),))
         place = state.directory
@@ -457,14 +518,22 @@ class ShellReader:
             state.directory = Word((*place.pieces, "/", *to.pieces), to.line)
         return True
 
+    def _pushd(self, command: Command, state: State) -> bool:
+        state.stack = (*state.stack, state.directory)
+        return self._cd(command, state)
+
+    def _popd(self, command: Command, state: State) -> bool:
+        state.directory = state.stack[-1] if state.stack else Word((Unknown("$PWD"),), command.line)
+        state.stack = state.stack[:-1]
+        return True
+
     def _set(self, command: Command, state: State) -> bool:
         words = list(command.words[1:])
         while words and re.match(r"[-+]\w", words[0].beginning):
             flag = words.pop(0).beginning
-            if "a" in flag:
+            named = words.pop(0).text if flag.endswith("o") and words else ""
+            if "a" in flag or named == "allexport":
                 state.exports_all = flag[0] == "-"
-            if flag.endswith("o"):
-                words = words[1:]
         if words and words[0].text in ("--", "-"):
             state.arguments = tuple(words[1:])
         return True
@@ -503,6 +572,8 @@ class ShellReader:
         inner.arguments = command.words[2:] or state.arguments
         with self._deeper(), suppress(_Returned):
             self._read_text(text, inner, command.line)
+        if command.words[2:]:
+            inner.arguments = state.arguments
         state.take(inner)
         return True
 
@@ -592,19 +663,22 @@ def _is_background(node: Node) -> bool:
     return behind_mark and [each.type for each in node.children] == ["&"]
 
 
-def _list_assigned(source: Source, node: Node) -> Iterator[str]:
-    """The variables that something in a loop sets."""
-    left = [node]
-    while left:
-        each = left.pop()
-        if each.type == "variable_name" and each.parent is not None and each.parent.type in _SETTING:
-            yield source.of(each)
-        left.extend(each.children)
+def _is_set(node: Node, parent: Node) -> bool:
+    """Whether a variable's name stands where it is set: `i=1`, `for i in`, `((i++))`, `((i += 1))`."""
+    if parent.type in _SETTING:
+        return node.type == "variable_name"
+    if parent.type in ("postfix_expression", "unary_expression"):
+        return any(each.type in ("++", "--") for each in parent.children)
+    if parent.type != "binary_expression" or parent.children[0] != node:
+        return False
+    operator = parent.children[1].type
+    return operator.endswith("=") and operator not in ("==", "!=", "<=", ">=")
 
 
 _ACTIVATIONS = ("/activate", "conda.sh", "mamba.sh", "micromamba.sh")
 """Files that are read to activate an environment: they set variables of their own alone."""
 _SETTING = ("variable_assignment", "for_statement", "declaration_command", "unset_command")
+_ARGUMENTS = "@"
 
 _Does = Callable[[ShellReader, Source, "Node", State], None]
 _STATEMENTS: Mapping[str, _Does] = {
@@ -619,7 +693,7 @@ _STATEMENTS: Mapping[str, _Does] = {
     "pipeline": ShellReader._run_pipeline,
     "negated_command": ShellReader._run_all,
     "subshell": ShellReader._run_apart,
-    "compound_statement": ShellReader._run_all,
+    "compound_statement": ShellReader._run_compound,
     "do_group": ShellReader._run_all,
     "if_statement": ShellReader._run_if,
     "case_statement": ShellReader._run_case,
@@ -630,7 +704,9 @@ _STATEMENTS: Mapping[str, _Does] = {
 }
 _BUILTINS: Mapping[str, Callable[[ShellReader, Command, State], bool]] = {
     "cd": ShellReader._cd,
-    "pushd": ShellReader._cd,
+    "pushd": ShellReader._pushd,
+    "popd": ShellReader._popd,
+    "let": ShellReader._let,
     "set": ShellReader._set,
     "shift": ShellReader._shift,
     "eval": ShellReader._eval,
@@ -639,6 +715,8 @@ _BUILTINS: Mapping[str, Callable[[ShellReader, Command, State], bool]] = {
     "exit": ShellReader._exit,
     "return": ShellReader._return,
     **dict.fromkeys(("read", "mapfile", "readarray", "getopts"), ShellReader._read),
-    **dict.fromkeys((":", "true", "false", "wait", "trap", "sleep"), ShellReader._do_nothing),
-    **dict.fromkeys(("echo", "printf"), ShellReader._echo),
+    **dict.fromkeys((":", "true", "false", "trap", "sleep"), ShellReader._do_nothing),
+    "echo": ShellReader._echo,
+    "printf": ShellReader._printf,
+    "wait": ShellReader._let,
 }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from paddock.launches.words import Unknown, Word, join_pieces
@@ -32,6 +32,10 @@ class State:
     """The absolute path of the directory where the script was started; empty where it is not known."""
     directory: Word | None = None
     """Where `cd` has led; None where the script was started."""
+    stack: tuple[Word | None, ...] = ()
+    """The directories to which `popd` leads back, the last first."""
+    local_names: set[str] | None = None
+    """Names that are the running function's own; None outside of one."""
     may_run: bool = False
     """Whether a condition decides if this place is reached, or how often."""
     exports_all: bool = False
@@ -82,8 +86,21 @@ class State:
         self.unset.add(name)
         self._environment = None
 
+    def restore(self, names: Iterable[str], before: State) -> None:
+        """What these names were before a function made them its own."""
+        for name in names:
+            if name in before.variables:
+                self.variables[name] = before.variables[name]
+            else:
+                self.variables.pop(name, None)
+            for own, others in ((self.exported, before.exported), (self.unset, before.unset)):
+                own.discard(name)
+                own |= {name} & others
+        self._environment = None
+
     def take(self, other: State) -> None:
-        """What another state has come to, as a function leaves it: all but its arguments."""
+        """What another state has come to."""
+        self.arguments, self.stack = other.arguments, other.stack
         self.variables, self.exported, self.unset = other.variables, other.exported, other.unset
         self.directory, self.exports_all, self.is_open = other.directory, other.exports_all, other.is_open
         self._environment = None
@@ -103,6 +120,8 @@ class State:
         self.is_open = any(end.is_open for end in ends)
         places = {end.directory for end in ends}
         self.directory = places.pop() if len(places) == 1 else Word((Unknown("$PWD"),))
+        self.arguments = ends[0].arguments if all(end.arguments == ends[0].arguments for end in ends) else None
+        self.stack = ends[0].stack if all(end.stack == ends[0].stack for end in ends) else ()
 
     def read_environment(self) -> Mapping[str, Word]:
         """What a program gets; an array is never exported. The same mapping until something changes."""

@@ -17,6 +17,12 @@ from paddock.launches.words import Word
 _LONGEST = 200
 """Letters of an expression, and of a text from which a pattern is cut: the cost grows with their square."""
 _LARGEST = 2**63
+_PLAIN_OPTIONS = {
+    "pwd": frozenset({"-L", "-P", "-LP"}),
+    "realpath": frozenset({"--", "-e", "-m", "-q", "-s"}),
+    "readlink": frozenset({"--", "-f", "-e", "-m", "-n"}),
+}
+"""Options that change nothing of what is printed, where no link is followed."""
 _NUMBERS: Mapping[type[ast.operator], Callable[[int, int], int]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
@@ -36,6 +42,8 @@ def find_printed(words: Sequence[Word], place: str | None) -> str | None:
         return None
     name, *rest = typed
     operands = [each for each in rest if not each.startswith("-")]
+    if not _PLAIN_OPTIONS.get(name, frozenset({"--"})).issuperset(set(rest) - set(operands)):
+        return None
     if name == "pwd":
         return place
     if name == "dirname" and len(operands) == 1:

@@ -30,6 +30,10 @@ class WrapperSpec:
     """Whether the command is what follows `python`: a file, or `-m` and a module."""
     runs_files: bool = False
     """Whether a Python file may stand in the place of a program."""
+    text_options: frozenset[str] = frozenset()
+    """Options behind which a text for a shell follows: `flock FILE -c TEXT`, `env -S TEXT`."""
+    asks: frozenset[str] = frozenset()
+    """Options with which nothing is run: `command -v torchrun`."""
     elsewhere: bool = False
     """Whether it runs on another machine or in a container."""
     image: bool = False
@@ -59,9 +63,9 @@ _UV = (
 )
 _CONDA = "-n --name -p --prefix --cwd"
 SPECS = (
-    _spec("numactl", "-N --cpunodebind -C --physcpubind -m --membind -i --interleave -p --preferred -l"),
+    _spec("numactl", "-N --cpunodebind -C --physcpubind -m --membind -i --interleave -p --preferred"),
     _spec("sudo", "-u --user -g --group -C -h --host -p --prompt -D --chdir -T -U -R", assigns=True),
-    _spec("env", "-u --unset -C --chdir", assigns=True),
+    _spec("env", "-u --unset -C --chdir", assigns=True, text_options=frozenset({"-S", "--split-string"})),
     _spec("timeout", "-s --signal -k --kill-after", operands=1),
     _spec("time", "-f --format -o --output"),
     _spec("nice", "-n --adjustment"),
@@ -70,21 +74,24 @@ SPECS = (
     _spec("taskset", operands=1),
     _spec("stdbuf", "-i -o -e --input --output --error"),
     _spec("prlimit"),
-    _spec("flock", "-w --timeout -E", operands=1),
+    _spec("flock", "-w --timeout -E", operands=1, text_options=frozenset({"-c", "--command"})),
     _spec("setarch", operands=1),
     _spec("unshare"),
     _spec("xvfb-run", "-n -s -e -f -p -w --server-args"),
     _spec("gosu", operands=1),
     _spec("su-exec", operands=1),
-    *(_spec(name) for name in ("nohup", "exec", "command", "builtin", "setsid", "caffeinate", "catchsegv", "tini",
+    _spec("exec", "-a"),
+    _spec("command", asks=frozenset({"-v", "-V"})),
+    *(_spec(name) for name in ("nohup", "builtin", "setsid", "caffeinate", "catchsegv", "tini",
                                "dumb-init", "ddtrace-run", "opentelemetry-instrument", "unbuffer", "chronic")),
     _spec("strace", "-e -o -p -s -u -E -P -a -O -S"),
     _spec("ltrace", "-e -o -p -s"),
     _spec("valgrind"),
     _spec("ncu", "-o --export -k --kernel-name --section --set --metrics -c --launch-count -s --launch-skip"),
     _spec("gdb", "-ex -x -iex"),
-    _spec("perf", "-o -e -F -p -g --call-graph", ("record", "stat")),
-    _spec("nsys", "-o --output -t --trace -s --sample -c -d -y -w", ("profile", "launch")),
+    _spec("perf", "-o --output -e --event -F --freq -p --pid --call-graph", ("record", "stat")),
+    _spec("nsys", "-o --output -t --trace -s --sample -c --capture-range -d --duration -y --delay -w --show-output -f "
+          "--force-overwrite -e --env-var -x --stop-on-exit", ("profile", "launch")),
     _spec("py-spy", "-o --output -r --rate -f --format -d --duration", ("record", "top")),
     _spec("dvc", verbs=("repro",)),
     _spec(
@@ -108,7 +115,7 @@ SPECS = (
     _spec("coverage", "--source --include --omit --rcfile --data-file --context", _RUN,
                 as_python=True),
     _spec("memray", "-o --output", _RUN, as_python=True),
-    *(_spec(name, "-o --output -o --output_file --outfile", as_python=True)
+    *(_spec(name, "-o --output --output_file --outfile -r --renderer", as_python=True)
       for name in ("viztracer", "scalene", "kernprof", "ipython", "pyinstrument", "debugpy-run")),
 )  # fmt: skip
 """A name may stand several times, each with other verbs."""
