@@ -21,6 +21,12 @@ BEHIND = [
     f"nice -n 5 ionice -c 2 {T}",
     f"nohup {T} > out.log 2>&1 &",
     f"numactl -l {T}",
+    f"su me -c '{T}'",
+    f"tmux new-session -d -s t '{T}'",
+    f"screen -dmS t bash -c '{T}'",
+    f"xargs -n 1 {T}",
+    f"jsrun -n 2 {T}",
+    f"ray job submit --working-dir . -- {T}",
     f"env -S '{T}'",
     f"flock /tmp/lock -c '{T}'",
     f"exec -a name {T}",
@@ -76,6 +82,17 @@ def test_a_launcher_is_found_behind_what_stands_before_it(text: str) -> None:
 
 
 @pytest.mark.parametrize(
+    "start",
+    ["$(which torchrun)", "$(command -v python3) -m torch.distributed.run", "${PY:-python} -u -m torch.distributed.run",
+     "PYTHON=${PYTHON:-python3}; $PYTHON -m torch.distributed.run", "/opt/bin/torchrun", "parallel torchrun"],
+)  # fmt: skip
+def test_a_launcher_is_found_by_another_name(start: str) -> None:
+    (launch,) = read_line(f"{start} --nproc_per_node 2 t.py").distributed
+    assert launch.launcher is not None and launch.launcher.name == "torchrun"
+    assert launch.text(Means.PROCESSES) == "2" and launch.program.script == "t.py"
+
+
+@pytest.mark.parametrize(
     ("text", "script"),
     [
         ("uv run t.py --a", "t.py"),
@@ -96,6 +113,9 @@ def test_a_launcher_is_found_behind_what_stands_before_it(text: str) -> None:
         ("docker run $IMAGE -m x", ""),
         ("srun -u ./run.sh", "./run.sh"),
         ("command -v torchrun", ""),
+        ("${PYTHON:-python3} -u t.py", "t.py"),
+        ("$PYTHON t.py", ""),
+        ("${SHELL:-bash} run.sh", "run.sh"),
         ("torchrun $ARGS t.py", "t.py"),
         ("torchrun ${SCRIPT:-t.py} $@", ""),
         ("make train", ""),

@@ -79,7 +79,7 @@ class Expander:
     """Reads words in a state. `run_inside` reads the commands of a substitution; the answer is what they print, None
     where that is not known."""
 
-    def __init__(self, run_inside: Callable[[Source, Node, State], str | None]) -> None:
+    def __init__(self, run_inside: Callable[[Source, Node, State], Piece | None]) -> None:
         self._run_inside = run_inside
         self.asked: set[str] = set()
         """The variables that were read by name where the text had not set them, nor may have."""
@@ -206,7 +206,7 @@ class Expander:
             return [Unknown(home), slash + _unescape(rest, None)]
         if node.type in _PLAIN or node.type == "command_name":
             return self._read_inside(source, node, state, node.children, None)
-        found: str | None = None
+        found: Piece | None = None
         if node.type in _SUBSTITUTIONS:
             found = self._run_inside(source, node, state)
         if node.type == "process_substitution":

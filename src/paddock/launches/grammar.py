@@ -45,7 +45,8 @@ class Source:
             if node.is_missing and node.type == '"' and node.parent is not None:
                 return self.line(node.parent)
             text = self.of(node) if node.is_error and node.end_byte >= len(self._data.rstrip()) else ""
-            if text.strip().startswith("'") and text.count("'") == 1:
+            quote = text.strip()[:1]
+            if quote in ("'", '"') and text.count(quote) == 1:
                 return self.line_at(node.start_byte + len(text) - len(text.lstrip()) + 1)
             left += [child for child in node.children if child.has_error or child.is_error or child.is_missing]
         return 0

@@ -144,7 +144,7 @@ def _unwrap(words: Sequence[Word]) -> tuple[Wrapper, Sequence[Word], dict[str, W
         if verbs and (len(words) < 2 or words[1].text not in spec.verbs):
             continue
         return _cut(spec, words, 1 + verbs)
-    if words and is_python(words[0].text or ""):
+    if words and is_python(words[0].usual or ""):
         program = read_program(words)
         if program.module in MODULES:
             spec = MODULES[program.module]
@@ -223,7 +223,7 @@ def _read_launched(words: Sequence[Word], command: Command) -> Launch:
 
 def _find_launcher(words: Sequence[Word]) -> tuple[Launcher, int] | None:
     """The launcher that the first words start, and how many they are."""
-    first = words[0].text or ""
+    first = words[0].usual or ""
     launcher = BY_PROGRAM.get(posixpath.basename(first))
     if launcher is not None:
         place = 1
@@ -231,7 +231,7 @@ def _find_launcher(words: Sequence[Word]) -> tuple[Launcher, int] | None:
             place += 1
         return (launcher, place) if place > 1 or not launcher.verbs else None
     if is_python(first):
-        program = read_program(words)
+        program = read_program([build_word(first), *words[1:]])
         launcher = find_by_module(program.module)
         if launcher is not None:
             place = program.length

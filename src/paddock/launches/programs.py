@@ -92,17 +92,17 @@ def is_shell(word: str) -> bool:
 def read_program(words: Sequence[Word]) -> Program:
     """The program of a command without wrappers and launchers. `words` has at least one word."""
     first = words[0].text
-    if first is None:
-        return Program(Kind.UNKNOWN, words[0], length=1)
-    if is_python(first):
+    # `${PYTHON:-python} train.py` is a Python program, whichever interpreter it names
+    usual = words[0].usual or ""
+    if is_python(usual):
         return _read_python(words)
-    if is_shell(first):
+    if is_shell(usual):
         return _read_shell(words)
-    return Program(Kind.PROGRAM, words[0], length=1)
+    return Program(Kind.UNKNOWN if first is None else Kind.PROGRAM, words[0], length=1)
 
 
 def _read_python(words: Sequence[Word]) -> Program:
-    python, place = words[0].text or "", 1
+    python, place = words[0].usual or "", 1
     while place < len(words):
         text, flags = words[place].text, tuple(word.typed for word in words[1:place])
         if text is None and not words[place].beginning.startswith("-"):
@@ -136,7 +136,7 @@ def split_option(word: str) -> tuple[str, str]:
 
 
 def _read_shell(words: Sequence[Word]) -> Program:
-    shell, place = words[0].text or "", 1
+    shell, place = words[0].usual or "", 1
     while place < len(words):
         typed = words[place].typed
         if words[place].text is None and not typed.startswith(("-", "+")):

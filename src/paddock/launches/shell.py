@@ -17,7 +17,7 @@ from paddock.launches.expansion import Expander
 from paddock.launches.grammar import Source
 from paddock.launches.state import State, join_values
 from paddock.launches.substitutions import find_printed
-from paddock.launches.words import Unknown, Word, build_word
+from paddock.launches.words import Piece, Unknown, Word, build_word
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -221,7 +221,7 @@ class ShellReader:
         with self._deeper(), suppress(_Ended, _Returned):
             self._run_all(source, node, self._copy(state))
 
-    def _run_substitution(self, source: Source, node: Node, state: State) -> str | None:
+    def _run_substitution(self, source: Source, node: Node, state: State) -> Piece | None:
         """What the commands in it print; None where that is not known."""
         begun, echoes = len(self.commands), self._echoes
         self._run_apart(source, node, state)
@@ -230,7 +230,7 @@ class ShellReader:
         command = self.commands[-1]
         is_shown = all(each.operator.startswith("2") for each in command.redirections)
         place = replace(state, directory=command.directory).place
-        found = find_printed(command.words, place) if is_shown else None
+        found = find_printed(command.words, place, source.of(node)) if is_shown else None
         if found is not None:
             self.commands.pop()
         return found

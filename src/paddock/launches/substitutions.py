@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from fnmatch import fnmatchcase
 
-from paddock.launches.words import Word
+from paddock.launches.words import Piece, Unknown, Word
 
 _LONGEST = 200
 """Letters of an expression, and of a text from which a pattern is cut: the cost grows with their square."""
@@ -33,10 +33,18 @@ _NUMBERS: Mapping[type[ast.operator], Callable[[int, int], int]] = {
 """A shell's division cuts towards zero."""
 
 
-def find_printed(words: Sequence[Word], place: str | None) -> str | None:
-    """What a program prints: dirname, basename, pwd, realpath, readlink -f. None where it is not known. `place`: the
-    absolute path of the directory in which it runs; None where nobody knows that. No link is followed."""
+def find_printed(words: Sequence[Word], place: str | None, typed: str) -> Piece | None:
+    """What a program prints: dirname, basename, pwd, realpath, readlink -f; of `which NAME`, whose path is not known,
+    the program. None where it is not known. `place`: the absolute path of the directory in which it runs; None where
+    nobody knows that; `typed`: the whole substitution. No link is followed."""
     texts = [word.text for word in words]
+    if texts[0] in ("which", "command", "type") and len(words) > 1 and texts[-1] is not None:
+        is_asked = texts[0] == "which" or texts[1] in ("-v", "-P")
+        return Unknown(typed, texts[-1]) if is_asked else None
+    return _find_path(texts, place)
+
+
+def _find_path(texts: Sequence[str | None], place: str | None) -> str | None:
     typed = [text for text in texts if text is not None]
     if len(typed) != len(texts):
         return None

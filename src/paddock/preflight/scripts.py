@@ -84,6 +84,12 @@ def _explain_unread(reading: Reading) -> Iterator[tuple[int, Phrase]]:
             )  # fmt: skip
         elif not reading.distributed and (named := _name_unread(launch)):
             yield launch.line, phrase("{program} is named here, and not read", program=named)
+        if launch.program.word.beginning.startswith("-") and launch.program.kind is Kind.PROGRAM:
+            yield launch.line, phrase(
+                "`{word}` begins a command of its own: at the end of the line before, no backslash stands, or a blank "
+                "behind it",
+                word=launch.program.word.typed,
+            )  # fmt: skip
     for each in reading.unread if not reading.open_quote else ():
         if launcher := _find_launcher(each.text):
             yield each.line, phrase("{launcher} is named here, and not read", launcher=launcher)

@@ -77,7 +77,7 @@ def explain_workers(request: ScriptRequest, launches: Sequence[Launch]) -> Itera
             "warning: nothing in {script} joins a process group, so each of the {count} workers trains all of it "
             "alone: paddle.distributed.init_parallel_env() makes one group of them, and paddle.DataParallel(model) "
             "trains in it",
-            script=request.launch.program.script or request.launch.program.name, count=request.workers,
+            script=request.launch.program.word.typed, count=request.workers,
         )  # fmt: skip
 
 

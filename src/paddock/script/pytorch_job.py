@@ -89,7 +89,7 @@ def explain_workers(request: ScriptRequest, launches: Sequence[Launch]) -> Itera
             "warning: nothing in {script} joins a process group, so each of the {count} workers trains all of it "
             "alone: torch.distributed.init_process_group() makes one group of them, and "
             "DistributedDataParallel(model) trains in it",
-            script=request.launch.program.script or request.launch.program.name, count=request.workers,
+            script=request.launch.program.word.typed, count=request.workers,
         )  # fmt: skip
 
 

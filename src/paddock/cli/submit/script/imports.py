@@ -69,7 +69,7 @@ class _Look:
     def read(self, launch: Launch, directory: Path) -> None:
         moved = launch.command.directory
         if launch.elsewhere or (moved is not None and moved.text is None):
-            self.unread.append(launch.program.name or launch.command.words[0].typed)
+            self.unread.append(launch.command.words[0].typed)
             return
         directory = directory / (moved.text or "") if moved is not None else directory
         path = launch.environment.get("PYTHONPATH")
