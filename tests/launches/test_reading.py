@@ -254,3 +254,35 @@ WORDS = (
 @given(st.lists(st.sampled_from(WORDS.split())))
 def test_any_words_are_read(words: list[str]) -> None:
     find_main(read_typed(words))
+
+
+NESTED = [
+    ("${a:-", "}"),
+    ('"${a:-$(', ')}"'),
+    ("A=$(", ")"),
+    ("ls > $(", ")"),
+    ("mpirun ", ""),
+    ("accelerate launch ", ""),
+    ("bash -c ", ""),
+    ("{ ", "; }"),
+]
+
+
+@pytest.mark.parametrize("inside", ["ls", "ls $(", "if", ")", "'"])
+@pytest.mark.parametrize(("opens", "closes"), NESTED)
+def test_nothing_is_too_deep(opens: str, closes: str, inside: str) -> None:
+    for levels in (70, 400, 4000):
+        read_script(f"{opens * levels}{inside}{closes * levels}\n{T}\n")
+
+
+@pytest.mark.parametrize("opens", ["$[", "${a%", "A=(", "f() "])
+def test_what_the_grammar_looks_for_to_the_end_of_a_text_is_given_up(opens: str) -> None:
+    """Of 64 KiB of `$[` its scanner reads 1.5 GB."""
+    reading = read_script(opens * (60_000 // len(opens)))
+    assert not reading.whole and reading.launches == ()
+    assert read_script(f"{opens * 20}\n").whole
+
+
+def test_a_long_list_of_arguments_is_not_shifted_without_end() -> None:
+    assert not read_script("set -- " + "x " * 20_000 + "\n" + "shift\n" * 3000).whole
+    assert read_script(f"set -- a b {T}\nshift 2\n$@\n").distributed

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -51,7 +52,8 @@ class _Words:
         self._splits = False
 
     def add(self, word: Word) -> None:
-        self._pieces = [*(self._pieces or ()), *word.pieces]
+        self._pieces = self._pieces or []
+        self._pieces += word.pieces
         self._splits = self._splits or word.splits
 
     def add_several(self, words: Sequence[Word]) -> None:
@@ -77,10 +79,14 @@ class _Words:
 
 class Expander:
     """Reads words in a state. `run_inside` reads the commands of a substitution; the answer is what they print, None
-    where that is not known."""
+    where that is not known. `deeper`: counts a level, and raises beyond the last one."""
 
-    def __init__(self, run_inside: Callable[[Source, Node, State], Piece | None]) -> None:
-        self._run_inside = run_inside
+    def __init__(
+        self,
+        run_inside: Callable[[Source, Node, State], Piece | None],
+        deeper: Callable[[], AbstractContextManager[None]],
+    ) -> None:
+        self._run_inside, self._deeper = run_inside, deeper
         self.asked: set[str] = set()
         """The variables that were read by name where the text had not set them, nor may have."""
 
@@ -243,7 +249,8 @@ class Expander:
         if operator is None:
             return list(value.pieces) if value is not None else [Unknown(typed)]
         behind = [each for each in node.children if each.start_byte >= operator.end_byte and each.is_named]
-        default = Word(join_pieces(self._read_default(source, node, operator, behind, state)))
+        with self._deeper():
+            default = Word(join_pieces(self._read_default(source, node, operator, behind, state)))
         if operator.type in _DEFAULTS:
             if operator.type in (":=", "=") and name and (value is None or not value.text):
                 state.set(name, default if name in state.unset else Word((Unknown(f"${name}", default.usual),)))

@@ -12,17 +12,25 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 
+class TooLong(Exception):
+    """A text that the grammar needs too long for."""
+
+
 class Source:
-    """A text that is parsed. `line`: of a text in a word, whose own lines say nothing; 0 for a text by itself."""
+    """A text that is parsed. `line`: of a text in a word, whose own lines say nothing; 0 for a text by itself. Raises
+    `TooLong`."""
 
     def __init__(self, text: str, line: int = 0) -> None:
         self._data = text.encode("utf-8", "replace")
         self._line = line
         self._ends = [place for place, letter in enumerate(self._data) if letter == 10]
         # late, as most commands of Paddock read no text of a shell
-        from paddock.launches.parser import PARSER
+        from paddock.launches.parser import parse
 
-        self.root = PARSER.parse(self._data).root_node
+        root = parse(self._data)
+        if root is None:
+            raise TooLong
+        self.root = root
 
     def text(self, start: int, end: int) -> str:
         return self._data[start:end].decode("utf-8", "replace")
@@ -39,12 +47,12 @@ class Source:
     def find_open_quote(self) -> int:
         """The line of a quote that is open to the end of the text; 0 where there is none. Then a shell, too, reads on
         to the end. Other errors may be the grammar's."""
-        left = [self.root]
+        left, end = [self.root], len(self._data.rstrip())
         while left:
             node = left.pop()
             if node.is_missing and node.type == '"' and node.parent is not None:
                 return self.line(node.parent)
-            text = self.of(node) if node.is_error and node.end_byte >= len(self._data.rstrip()) else ""
+            text = self.of(node) if node.is_error and node.end_byte >= end else ""
             quote = text.strip()[:1]
             if quote in ("'", '"') and text.count(quote) == 1:
                 return self.line_at(node.start_byte + len(text) - len(text.lstrip()) + 1)

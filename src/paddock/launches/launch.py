@@ -114,8 +114,13 @@ class Launch:
         return any(each.spec.elsewhere for each in self.wrappers)
 
 
-def read_command(command: Command) -> Launch:
-    """What a simple command starts. Texts for a shell are not read here (`reading`)."""
+_MOST_LAUNCHERS = 8
+"""Launchers that start one another: of those behind them the program is not known."""
+
+
+def read_command(command: Command, launchers: int = 0) -> Launch:
+    """What a simple command starts. Texts for a shell are not read here (`reading`). `launchers`: how many stand before
+    it."""
     wrappers: list[Wrapper] = []
     words: Sequence[Word] = command.words
     assigned: dict[str, Word] = {}
@@ -132,7 +137,7 @@ def read_command(command: Command) -> Launch:
     if wrappers and wrappers[-1].spec.as_text:
         text = Word(tuple(piece for word in words for piece in (*word.pieces, " ")), words[0].line)
         return Launch(Program(Kind.SHELL, text, shell_name="sh"), wrappers=tuple(wrappers), command=command)
-    launch = _read_launched(words, command)
+    launch = _read_launched(words, command, launchers)
     return replace(launch, wrappers=(*wrappers, *launch.wrappers))
 
 
@@ -210,12 +215,12 @@ def _is_assignment(word: Word) -> bool:
     return found and (name.text or "").isidentifier()
 
 
-def _read_launched(words: Sequence[Word], command: Command) -> Launch:
+def _read_launched(words: Sequence[Word], command: Command, launchers: int) -> Launch:
     """A command without wrappers."""
     found = _find_launcher(words)
     if found is not None:
         launcher, place = found
-        return _read_launcher(launcher, words, place, command)
+        return _read_launcher(launcher, words, place, command, launchers)
     program = read_program(words)
     starts = "" if program.kind is not Kind.PROGRAM and program.kind is not Kind.UNKNOWN else _find_named(words)
     return Launch(program, tuple(words[program.length :]), tuple(words), command=command, starts=starts)
@@ -253,7 +258,7 @@ def _find_named(words: Sequence[Word]) -> str:
     return ""
 
 
-def _read_launcher(launcher: Launcher, words: Sequence[Word], place: int, command: Command) -> Launch:
+def _read_launcher(launcher: Launcher, words: Sequence[Word], place: int, command: Command, launchers: int) -> Launch:
     before, rest = tuple(words[:place]), words[place:]
     options, taken, stray = _read_options(launcher, rest)
     made = Launch(
@@ -262,8 +267,10 @@ def _read_launcher(launcher: Launcher, words: Sequence[Word], place: int, comman
     left = rest[taken:]
     if not left:
         return made
+    if launcher.takes_command and launchers >= _MOST_LAUNCHERS:
+        return replace(made, program=Program(Kind.UNKNOWN, left[0], length=1), arguments=tuple(left[1:]))
     if launcher.takes_command:
-        inner = read_command(replace(command, words=tuple(left)))
+        inner = read_command(replace(command, words=tuple(left)), launchers + 1)
         if inner.launcher is not None or inner.program.kind is Kind.SHELL:
             own = Wrapper(WrapperSpec(launcher.name), tuple(words[: place + taken]))
             return replace(inner, wrappers=(own, *inner.wrappers))

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from paddock.launches.expansion import Expander
-from paddock.launches.grammar import Source
+from paddock.launches.grammar import Source, TooLong
 from paddock.launches.state import State, join_values
 from paddock.launches.substitutions import find_printed
 from paddock.launches.words import Piece, Unknown, Word, build_word
@@ -29,6 +29,8 @@ LARGEST_COMMAND = 2**14
 """Bytes of the text in a container's command, which an operator and a webhook read while others wait."""
 MOST_STEPS = 60_000
 """Nodes that are visited for one reading; those of a function at each of its calls."""
+_ARGUMENTS_IN_A_STEP = 64
+"""Of `shift`, which passes over all arguments."""
 MOST_DEPTH = 60
 """Levels of statements, functions, substitutions and texts in texts."""
 
@@ -106,7 +108,7 @@ class ShellReader:
         self._functions: dict[str, tuple[Source, Node]] = {}
         self._called: set[str] = set()
         self._echoes = 0
-        self._words = Expander(self._run_substitution)
+        self._words = Expander(self._run_substitution, self._deeper)
 
     @property
     def asked(self) -> set[str]:
@@ -157,7 +159,10 @@ class ShellReader:
         # NULs take the grammar's scanner a time that grows with their square
         if self._bytes < 0 or "\0" in text:
             raise _Spent
-        source = Source(text.replace("\r\n", "\n").removeprefix("\ufeff"), line)
+        try:
+            source = Source(text.replace("\r\n", "\n").removeprefix("\ufeff"), line)
+        except TooLong:
+            raise _Spent from None
         if source.root.has_error:
             self.open_quote = self.open_quote or source.find_open_quote()
         with self._deeper():
@@ -539,6 +544,7 @@ class ShellReader:
         return True
 
     def _shift(self, command: Command, state: State) -> bool:
+        self._spend(len(state.arguments or ()) // _ARGUMENTS_IN_A_STEP)
         count = command.words[1].text if len(command.words) > 1 else "1"
         known = state.arguments is not None and count is not None and count.isdecimal()
         splits = any(each.splits for each in state.arguments or ())
@@ -648,13 +654,15 @@ class _Redirected:
 
 def _is_broken(node: Node) -> bool:
     """Whether the grammar has an error in a command. One in a text within it, such as `$(…)`, is that text's."""
-    if node.type == "file_redirect" and node.children[0].end_point.row < node.children[-1].start_point.row:
-        return True  # `<path>` at the end of a line: a shell refuses it, and the grammar reads on
-    if not node.has_error:
-        return any(each.type == "file_redirect" and _is_broken(each) for each in node.children)
-    if node.is_error:
-        return not _is_background(node)
-    return node.is_missing or any(map(_is_broken, node.children))
+    left = [node]
+    while left:
+        each = left.pop()
+        if each.type == "file_redirect" and each.children[0].end_point.row < each.children[-1].start_point.row:
+            return True  # `<path>` at the end of a line: a shell refuses it, and the grammar reads on
+        if each.is_missing or (each.is_error and not _is_background(each)):
+            return True
+        left += [child for child in each.children if each.has_error or child.type == "file_redirect"]
+    return False
 
 
 def _is_background(node: Node) -> bool:

@@ -76,9 +76,10 @@ def explain_launch(launch: Launch, *, has_master: bool = False, in_job: bool = F
     yield from _explain_refused(launch, is_placed=is_placed)
     yield from _explain_servers(launch, is_placed=is_placed)
     yield from _explain_placed(launch, is_placed=is_placed, in_job=in_job)
-    for name in dict.fromkeys(option.name for option in launch.options):
+    for name, option in {each.name: each for each in launch.options}.items():
         if not is_of_today(name) and name not in _TOLD_APART:
-            yield Told(_explain_ignored(name, _typed(launch, name), is_placed=is_placed))
+            value = option.value.typed if option.value is not None else ""
+            yield Told(_explain_ignored(name, value, is_placed=is_placed))
     if launch.launcher is OLD_PADDLE:
         yield Told(phrase("{module} is the old launcher: write paddle.distributed.launch", module=module))
 
