@@ -23,8 +23,6 @@ def test_what_a_script_has_that_is_not_read_or_not_meant_is_told_with_its_line(t
     assert [each.line for each in found if said in each.message] == [line], found
 
 
-@pytest.mark.parametrize("text", ["torchrun t.py \\\n  --lr 0.1", "$A $B $C", "'-x' y | cat", ""])
+@pytest.mark.parametrize("text", ["torchrun t.py \\\n  --lr 0.1", "$A $B $C", "", "echo --lr"])
 def test_of_a_script_in_which_nothing_is_wrong_nothing_is_said(text: str) -> None:
-    found = [each.message for each in check_script(text).problems if "begins a command" in each.message]
-    assert found == (["`-x` begins a command of its own: at the end of the line before, no backslash stands, or a blank "
-                      "behind it"] if text.startswith("'-x'") else [])  # fmt: skip
+    assert [each.message for each in check_script(text).problems if "begins a command" in each.message] == []

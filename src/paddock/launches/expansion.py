@@ -15,7 +15,16 @@ from typing import TYPE_CHECKING
 from paddock.launches.grammar import Source
 from paddock.launches.state import State, Value
 from paddock.launches.substitutions import calculate, cut
-from paddock.launches.words import Piece, Unknown, Word, build_word, join_pieces, split_pieces
+from paddock.launches.words import (
+    Piece,
+    Unknown,
+    Word,
+    build_word,
+    count_letters,
+    join_pieces,
+    read_number,
+    split_pieces,
+)
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -28,7 +37,8 @@ _VARIABLE = re.compile(
     r"\$(?:\{(?P<mark>[#!]?)(?P<long>\w+|[@*?$!#-])(?P<index>\[[^\]]*\])?.*\}|(?P<short>\w+|.))", re.DOTALL
 )
 _NAME = re.compile(r"(?<![\w#])[A-Za-z_]\w*")
-_PATTERN = re.compile(r"(?<!\\)(?:[*?\[]|\{[^{}]*(?:,|\.\.)[^{}]*\})")
+_PATTERN = re.compile(r"(?<!\\)(?:[*?\[]|\{[^{}]*\})")
+_LETTERS_OF_A_STEP = 20
 _OF_SHELL = frozenset(
     {"BASH", "BASHPID", "BASH_SOURCE", "BASH_VERSINFO", "BASH_VERSION", "DIRSTACK", "EPOCHREALTIME", "EPOCHSECONDS"}
     | {"EUID", "FUNCNAME", "GROUPS", "HOSTNAME", "HOSTTYPE", "IFS", "LINENO", "MACHTYPE", "OLDPWD", "OPTARG", "OPTIND"}
@@ -79,14 +89,16 @@ class _Words:
 
 class Expander:
     """Reads words in a state. `run_inside` reads the commands of a substitution; the answer is what they print, None
-    where that is not known. `deeper`: counts a level, and raises beyond the last one."""
+    where that is not known. `deeper`: counts a level, and raises beyond the last one. `spend`: takes steps from the
+    budget; what a variable becomes costs steps too, as a text may have it many times."""
 
     def __init__(
         self,
         run_inside: Callable[[Source, Node, State], Piece | None],
         deeper: Callable[[], AbstractContextManager[None]],
+        spend: Callable[[int], None],
     ) -> None:
-        self._run_inside, self._deeper = run_inside, deeper
+        self._run_inside, self._deeper, self._spend = run_inside, deeper, spend
         self.asked: set[str] = set()
         """The variables that were read by name where the text had not set them, nor may have."""
 
@@ -146,14 +158,14 @@ class Expander:
         if node.type == "string" and (several := self._expand_all(source, node, state)) is not None:
             return several
         if node.type in ("command_substitution", "arithmetic_expansion"):
-            return list(split_pieces(self._read_pieces(source, node, state), line))
+            return self._split([self._read_pieces(source, node, state)], line)
         if _is_pattern(node, typed):
             self._read_pieces(source, node, state)
             return [Word((Unknown(typed),), line, splits=True)]
         return [Word(join_pieces(self._read_pieces(source, node, state)), line)]
 
     def _expand_joined(self, source: Source, nodes: Sequence[Node], state: State, whole: Node) -> list[Word]:
-        if _PATTERN.search(_cover(source, nodes, whole)):
+        if _has_pattern(_cover(source, nodes, whole)):
             self.ask(source, whole, state)
             return [Word((Unknown(source.of(whole)),), source.line(whole), splits=True)]
         words = _Words(source.line(whole))
@@ -172,8 +184,17 @@ class Expander:
         if name in ("@", "*") or index in ("[@]", "[*]"):
             if not isinstance(value, tuple) or _find_operator(node) is not None:
                 return [Word((Unknown(typed),), line, splits=True)]
-            return [word for each in value for word in split_pieces(each.pieces, line)]
-        return list(split_pieces(self._read_variable(source, node, state), line))
+            return self._split([each.pieces for each in value], line)
+        return self._split([self._read_variable(source, node, state)], line)
+
+    def _split(self, values: Sequence[Sequence[Piece]], line: int) -> list[Word]:
+        """The words of texts that a shell splits."""
+        found: list[Word] = []
+        for pieces in values:
+            self._spend(1 + count_letters(pieces) // _LETTERS_OF_A_STEP)
+            found += split_pieces(pieces, line)
+        self._spend(len(found))
+        return found
 
     def _expand_all(self, source: Source, node: Node, state: State) -> list[Word] | None:
         """`"$@"` and `"${NAMES[@]}"`, which become a word for each; None for another text in quotes."""
@@ -189,6 +210,7 @@ class Expander:
             return _list_arguments(typed, state, line)
         value = state.variables.get(name)
         if isinstance(value, tuple) and not is_changed:
+            self._spend(len(value))
             return [replace(each, line=line) for each in value]
         return [Word((Unknown(typed),), line, splits=True)]
 
@@ -246,6 +268,8 @@ class Expander:
         self.note(name, state)
         operator = _find_operator(node)
         value = _find_value(name, index, state)
+        if value is not None:
+            self._spend(1 + count_letters(value.pieces) // _LETTERS_OF_A_STEP)
         if operator is None:
             return list(value.pieces) if value is not None else [Unknown(typed)]
         behind = [each for each in node.children if each.start_byte >= operator.end_byte and each.is_named]
@@ -263,6 +287,7 @@ class Expander:
         if operator.type in _REQUIRED and value is not None:
             return list(value.pieces)
         if operator.type in _CUT and value is not None and value.text is not None:
+            self._spend(20)
             rest = cut(value.text, operator.type, source.text(operator.end_byte, node.end_byte - 1))
             return [Unknown(typed) if rest is None else rest]
         return [Unknown(typed)]
@@ -296,8 +321,8 @@ def read_name(typed: str) -> tuple[str, str]:
 
 def _find_value(name: str, index: str, state: State) -> Word | None:
     """What is known of a variable or an argument; None where nothing is."""
-    if name.isdecimal() and name != "0" and state.arguments is not None:
-        return _find_element(state.arguments, int(name) - 1, Word())
+    if (number := read_number(name)) and state.arguments is not None:
+        return _find_element(state.arguments, number - 1, Word())
     if not name:
         return None
     if name in _OF_PLACE and name not in state.variables:
@@ -305,8 +330,8 @@ def _find_value(name: str, index: str, state: State) -> Word | None:
         return build_word(text) if text and index in ("", "[0]") else None
     value = state.variables.get(name)
     if isinstance(value, tuple):
-        number = index.strip("[]") or "0"
-        return _find_element(value, int(number), None) if number.isdecimal() else None
+        place = read_number(index.strip("[]") or "0")
+        return _find_element(value, place, None) if place is not None else None
     return None if index and index != "[0]" else value
 
 
@@ -338,9 +363,12 @@ def _list_arguments(typed: str, state: State, line: int) -> list[Word]:
 
 def _is_pattern(node: Node, typed: str) -> bool:
     """Whether files may take its place, or `{0..3}` becomes several words."""
-    return node.type in ("brace_expression", "extglob_pattern") or (
-        node.type == "word" and _PATTERN.search(typed) is not None
-    )
+    return node.type in ("brace_expression", "extglob_pattern") or (node.type == "word" and _has_pattern(typed))
+
+
+def _has_pattern(text: str) -> bool:
+    """Whether files, or several words, may take its place: `*.py`, `{a,b}`, `{0..3}`. In one pass."""
+    return any(found[0][0] != "{" or "," in found[0] or ".." in found[0] for found in _PATTERN.finditer(text))
 
 
 def _cover(source: Source, nodes: Sequence[Node], whole: Node) -> str:

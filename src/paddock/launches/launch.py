@@ -294,11 +294,11 @@ def _read_options(launcher: Launcher, words: Sequence[Word]) -> tuple[tuple[Opti
     """The options before the program, how many words they take, and a stray one."""
     found: list[Option] = []
     first_stray: Option | None = None
-    place = 0
+    place, last = 0, _find_last(launcher, words)
     while place < len(words):
         word = words[place]
         if not word.beginning.startswith("-"):
-            if word.beginning or not _may_be_options(launcher, word, words[place + 1 :]):
+            if word.beginning or place >= last or not _may_be_options(word):
                 break
             found.append(Option("", None, (word,)))
             place += 1
@@ -310,15 +310,18 @@ def _read_options(launcher: Launcher, words: Sequence[Word]) -> tuple[tuple[Opti
     return tuple(found), place, first_stray
 
 
-def _may_be_options(launcher: Launcher, word: Word, later: Sequence[Word]) -> bool:
-    """Whether a word of which nothing is known stands before the program: an option or a Python file comes later."""
-    if (word.usual or "").endswith(".py"):
-        return False
-    if not any(isinstance(piece, Unknown) for piece in word.pieces):
-        return False
-    return any(
-        each.beginning.endswith(".py") or launcher.find(each.beginning.partition("=")[0]) is not None for each in later
-    )
+def _may_be_options(word: Word) -> bool:
+    return not (word.usual or "").endswith(".py") and any(isinstance(piece, Unknown) for piece in word.pieces)
+
+
+def _find_last(launcher: Launcher, words: Sequence[Word]) -> int:
+    """The place of the last word that is an option or a Python file: what is unknown before it may be options; -1
+    without one."""
+    for place in range(len(words) - 1, -1, -1):
+        text = words[place].beginning
+        if text.endswith(".py") or launcher.find(text.partition("=")[0]) is not None:
+            return place
+    return -1
 
 
 def _read_option(launcher: Launcher, word: Word, later: Sequence[Word]) -> tuple[Option, bool]:

@@ -15,12 +15,14 @@ from typing import Any
 
 from paddock.launches.launch import Launch, Wrapper, read_command
 from paddock.launches.programs import Kind, Program
-from paddock.launches.shell import LARGEST, LARGEST_COMMAND, Command, ShellReader, Unread
+from paddock.launches.shell import LARGEST, LARGEST_COMMAND, MOST_REDIRECTIONS, Command, ShellReader, Unread
 from paddock.launches.state import State
-from paddock.launches.words import Unknown, Word, build_word, read_argument
+from paddock.launches.words import Letters, Unknown, Word, build_word, read_argument
 
 MOST_LAUNCHES = 500
 """Commands of one reading."""
+MOST_WORDS = 4_000
+"""Of one command: a wrapper, and an option that nobody knows, look at all behind them."""
 _SHEBANG = re.compile(r"#!\s*\S*?/?(?:env\s+(?:-S\s+)?)?(?:ba|da|z|k|a)?sh\b")
 _OF_OTHER_SHELL = re.compile(r"#!\s*\S*?/?(?:env\s+(?:-S\s+)?)?(fish|pwsh|powershell|t?csh|nu|elvish|xonsh)\b")
 _OTHER_SHELLS = {
@@ -105,13 +107,16 @@ def find_main(reading: Reading) -> Launch:
 def read_container(container: Mapping[str, Any], read_file: ReadFile | None = None) -> Reading:
     """What a container starts. `$(NAME)` is replaced by the variables of its template; those that come from elsewhere,
     and those that Paddock sets, are unknown. Values of a wrong type are ignored: others refuse them."""
-    variables = read_variables(container)
+    letters = Letters(LARGEST_COMMAND)
+    variables = read_variables(container, letters)
     words = [word for key in ("command", "args") for word in _list_words(container.get(key))]
-    return read_words(_read_arguments(words, variables), variables, read_file, LARGEST_COMMAND)
+    return read_words(_read_arguments(words, variables, letters), variables, read_file, LARGEST_COMMAND)
 
 
-def read_variables(container: Mapping[str, Any]) -> dict[str, Word]:
-    """The variables of a container's template: texts, and unknown ones from elsewhere."""
+def read_variables(container: Mapping[str, Any], letters: Letters | None = None) -> dict[str, Word]:
+    """The variables of a container's template: texts, and unknown ones from elsewhere. `letters`: what its words may
+    still become longer."""
+    letters = letters or Letters(LARGEST_COMMAND)
     found: dict[str, Word] = {}
     entries = container.get("env")
     for entry in entries if isinstance(entries, list) else ():
@@ -122,7 +127,7 @@ def read_variables(container: Mapping[str, Any]) -> dict[str, Word]:
         if entry.get("valueFrom") is not None:
             found[name] = Word((Unknown(f"$({name})"),))
         elif value is None or isinstance(value, str | int | float):
-            found[name] = read_argument(str(value if value is not None else ""), found)
+            found[name] = read_argument(str(value if value is not None else ""), found, letters)
     return found
 
 
@@ -130,10 +135,11 @@ def _list_words(value: Any) -> list[str]:
     return [str(each) for each in value] if isinstance(value, list) else []
 
 
-def _read_arguments(words: Sequence[str], variables: Mapping[str, Word]) -> list[Word]:
+def _read_arguments(words: Sequence[str], variables: Mapping[str, Word], letters: Letters) -> list[Word]:
     """A text for a shell keeps what Kubernetes does not replace, as it is the shell's."""
     is_shell_text = [bool(re.search(r"[\s;&|]", word)) for word in words]
-    return [read_argument(word, variables, is_script=each) for word, each in zip(words, is_shell_text, strict=True)]
+    pairs = zip(words, is_shell_text, strict=True)
+    return [read_argument(word, variables, letters, is_script=each) for word, each in pairs]
 
 
 def decode_script(data: bytes) -> str:
@@ -185,6 +191,9 @@ class _Follower:
         waiting: list[tuple[Command, tuple[Wrapper, ...], bool]] = [(each, (), False) for each in reversed(commands)]
         while waiting and len(self._launches) < MOST_LAUNCHES:
             command, wrappers, is_inner = waiting.pop()
+            if len(command.words) > MOST_WORDS:
+                self._shell.whole = False
+                command = replace(command, words=command.words[:MOST_WORDS])
             launch = read_command(command)
             launch = replace(launch, wrappers=(*wrappers, *launch.wrappers), is_inner=is_inner)
             with self._shell.deaf() if launch.elsewhere else nullcontext():
@@ -221,7 +230,9 @@ class _Follower:
             return None
         commands, self._shell.commands = self._shell.commands, []
         both = launch.redirections
-        return [replace(each, redirections=(*each.redirections, *both)) if both else each for each in commands]
+        if not both:
+            return commands
+        return [replace(each, redirections=(*each.redirections, *both)[:MOST_REDIRECTIONS]) for each in commands]
 
 
 def _reads_commands(launch: Launch) -> bool:

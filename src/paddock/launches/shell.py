@@ -17,7 +17,7 @@ from paddock.launches.expansion import Expander
 from paddock.launches.grammar import Source, TooLong
 from paddock.launches.state import State, join_values
 from paddock.launches.substitutions import find_printed
-from paddock.launches.words import Piece, Unknown, Word, build_word
+from paddock.launches.words import Piece, Unknown, Word, build_word, read_number
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -31,6 +31,9 @@ MOST_STEPS = 60_000
 """Nodes that are visited for one reading; those of a function at each of its calls."""
 _ARGUMENTS_IN_A_STEP = 64
 """Of `shift`, which passes over all arguments."""
+MOST_REDIRECTIONS = 50
+"""Of one command, with those of the groups around it."""
+_MOST_PIPED = 5
 MOST_DEPTH = 60
 """Levels of statements, functions, substitutions and texts in texts."""
 
@@ -64,7 +67,7 @@ class Command:
     may_run: bool = False
     """Whether a condition decides if it runs, or how often."""
     piped: tuple[str, ...] = ()
-    """The programs behind its `|`, as typed."""
+    """The next programs behind its `|`, as typed."""
     is_filter: bool = False
     """It stands behind a `|` itself."""
 
@@ -108,7 +111,7 @@ class ShellReader:
         self._functions: dict[str, tuple[Source, Node]] = {}
         self._called: set[str] = set()
         self._echoes = 0
-        self._words = Expander(self._run_substitution, self._deeper)
+        self._words = Expander(self._run_substitution, self._deeper, self._spend)
 
     @property
     def asked(self) -> set[str]:
@@ -195,7 +198,7 @@ class ShellReader:
 
     def _copy(self, state: State, *, may_run: bool = False) -> State:
         """A copy costs as many steps as variables: of two numbers that a script chooses, the product is bounded."""
-        self._spend(1 + len(state.variables) // 4)
+        self._spend(1 + (len(state.variables) + len(state.exported) + len(state.unset)) // 4)
         return state.copy(may_run=may_run)
 
     def _run_all(self, source: Source, node: Node, state: State) -> None:
@@ -265,7 +268,7 @@ class ShellReader:
         programs = [self.commands[begun].words[0].typed for begun, ended in parts if ended > begun]
         for number, (begun, ended) in enumerate(parts):
             for place in range(begun, ended):
-                behind = tuple(programs[number + 1 :])
+                behind = tuple(programs[number + 1 : number + 1 + _MOST_PIPED])
                 self.commands[place] = replace(self.commands[place], piped=behind, is_filter=number > 0)
 
     def _run_if(self, source: Source, node: Node, state: State) -> None:
@@ -367,6 +370,7 @@ class ShellReader:
             if child.type in ("variable_name", "word"):
                 state.remove(source.of(child))
             elif child.is_named:  # `unset ${name}`: it may be any
+                self._spend(len(state.variables))
                 for name in list(state.variables):
                     state.forget(name)
 
@@ -406,15 +410,19 @@ class ShellReader:
             return
         begun = len(self.commands)
         self._run(source, body, state)
+        ended = len(self.commands)
+        redirected = _Redirected(self._words, source, state)
         for each in node.children:
             if each != body:
-                redirection = _Redirected(self._words, source, state)
-                redirection.read(each)
-                for place in range(begun, len(self.commands)):
-                    command = self.commands[place]
-                    both = (*command.redirections, *redirection.found)
-                    self.commands[place] = replace(command, redirections=both)
-                self._run_behind(source, redirection, state)
+                self._spend(1)
+                redirected.read(each)
+        found = tuple(redirected.found[:MOST_REDIRECTIONS])
+        self._spend((ended - begun) * len(found))
+        for place in range(begun, ended):
+            command = self.commands[place]
+            both = (*command.redirections, *found)[:MOST_REDIRECTIONS]
+            self.commands[place] = replace(command, redirections=both)
+        self._run_behind(source, redirected, state)
 
     def _add(self, source: Source, nodes: Sequence[Node], state: State) -> None:
         """`nodes`: a command, and redirections behind it."""
@@ -438,7 +446,7 @@ class ShellReader:
         words = redirected.read_around(parts[before:])
         if words:
             environment = state.read_environment()
-            self._spend(len(words))
+            self._spend(len(words) + len(state.unset) // 8)
             made = Command(
                 tuple(words),
                 source.line(nodes[0]),
@@ -546,9 +554,9 @@ class ShellReader:
     def _shift(self, command: Command, state: State) -> bool:
         self._spend(len(state.arguments or ()) // _ARGUMENTS_IN_A_STEP)
         count = command.words[1].text if len(command.words) > 1 else "1"
-        known = state.arguments is not None and count is not None and count.isdecimal()
+        number = read_number(count)
         splits = any(each.splits for each in state.arguments or ())
-        state.arguments = state.arguments[int(count or 0) :] if known and state.arguments and not splits else None
+        state.arguments = state.arguments[number:] if number is not None and state.arguments and not splits else None
         return True
 
     def _read(self, command: Command, state: State) -> bool:

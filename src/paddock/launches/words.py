@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -19,6 +20,8 @@ class Unknown:
 
 
 Piece = str | Unknown
+_SHOWN = 200
+"""Letters of a word that is not read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,25 +88,49 @@ def build_word(text: str, line: int = 0) -> Word:
 
 def join_pieces(pieces: Iterable[Piece]) -> tuple[Piece, ...]:
     found: list[Piece] = []
-    for piece in pieces:
-        if isinstance(piece, str) and found and isinstance(found[-1], str):
-            found[-1] += piece
-        elif piece != "":
-            found.append(piece)
+    for is_text, run in itertools.groupby(pieces, lambda piece: isinstance(piece, str)):
+        if not is_text:
+            found += run
+        elif text := "".join(map(str, run)):
+            found.append(text)
     return tuple(found)
 
 
-def read_argument(text: str, variables: Mapping[str, Word], *, is_script: bool = False) -> Word:
+def count_letters(pieces: Iterable[Piece]) -> int:
+    return sum(len(piece if isinstance(piece, str) else piece.typed) for piece in pieces)
+
+
+def read_number(text: str | None) -> int | None:
+    """The number of a text in digits; None for another text, and for one that no program takes."""
+    return int(text) if text is not None and re.fullmatch("[0-9]{1,9}", text) else None
+
+
+@dataclass(slots=True)
+class Letters:
+    """What may still be put in the place of `$(NAME)` in the words of one container: each of two variables may have the
+    other twice."""
+
+    left: int
+
+    def take(self, count: int) -> bool:
+        self.left -= count
+        return self.left >= 0
+
+
+def read_argument(text: str, variables: Mapping[str, Word], letters: Letters, *, is_script: bool = False) -> Word:
     """A word of a container's `command` or `args`: Kubernetes puts the values of the container's variables in the place
     of `$(NAME)`, and `$` in that of `$$`. A name that the template does not set may be Paddock's, so it is unknown; in
-    a text that a shell reads it is left, as it is a substitution there."""
+    a text that a shell reads it is left, as it is a substitution there. Beyond `letters`, all of it is unknown."""
     pieces: list[Piece] = []
     place = 0
     for start, end, name in _find_references(text):
         if is_script and name is not None and name not in variables:
             continue
+        value = ("$",) if name is None else variables[name].pieces if name in variables else (Unknown(text[start:end]),)
+        if not letters.take(count_letters(value)):
+            return Word((Unknown(text[:_SHOWN]),))
         pieces.append(text[place:start])
-        pieces += ["$"] if name is None else variables[name].pieces if name in variables else [Unknown(text[start:end])]
+        pieces += value
         place = end
     return Word(join_pieces([*pieces, text[place:]]))
 

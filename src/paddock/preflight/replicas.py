@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 
 from paddock.launches.launch import Launch, Option
 from paddock.launches.launchers import PADDLE, TORCH_LAUNCH, TORCHRUN, Means
+from paddock.launches.words import read_number
 from paddock.words.phrases import Phrase, phrase
 
 _LOOPBACK = re.compile(r"(localhost|127\.\d+\.\d+\.\d+|\[?::1\]?)(:\d+)?")
@@ -64,7 +65,7 @@ def _explain_torchrun(launch: Launch, pods: Pods) -> Iterator[Phrase]:
 
 
 def _explain_nodes(nodes: str, pods: Pods) -> Phrase:
-    if not nodes.isdecimal() or not int(nodes):
+    if not read_number(nodes):
         return phrase(
             "torchrun's --nnodes {nodes}: a number of workers that changes is elasticPolicy of a manifest (`paddock "
             "init` writes one); leave --nnodes out, and --workers says how many",
@@ -76,7 +77,7 @@ def _explain_nodes(nodes: str, pods: Pods) -> Phrase:
             "leave --nnodes out",
             nodes=nodes, count=pods.count,
         )  # fmt: skip
-    if int(nodes) > pods.count:
+    if (read_number(nodes) or 0) > pods.count:
         return phrase(
             "torchrun's --nnodes {nodes} waits for {nodes} pods, and the job has {count}: ask for {nodes}, or leave "
             "--nnodes out, as each pod is told",
@@ -129,10 +130,11 @@ def _explain_paddle(launch: Launch, pods: Pods) -> Iterator[Phrase]:
     if master is not None and (master.value is None or "etcd" in master.value.beginning or master.text is None):
         return  # the ranks meet at an etcd of the user's own, or nobody knows where
     nodes, hosts = launch.text(Means.NODES) or "", launch.text(Means.HOSTS) or ""
-    asked = int(nodes) if nodes.isdecimal() else len([each for each in hosts.split(",") if each.strip()])
+    number = read_number(nodes)
+    asked = number if number is not None else len([each for each in hosts.split(",") if each.strip()])
     if asked in (0, pods.count):
         return
-    option = f"--nnodes {nodes}" if nodes.isdecimal() else "--ips"
+    option = f"--nnodes {nodes}" if number is not None else "--ips"
     if pods.is_typed:
         yield phrase(
             "{option} asks for {asked} workers, and the job has {count}: `--workers {asked}`, or leave it out",

@@ -24,6 +24,7 @@ from paddock.launches.launchers import (
     Means,
 )
 from paddock.launches.programs import Kind
+from paddock.launches.words import read_number
 from paddock.script.escapes import Variable
 from paddock.script.libraries import READS, SET_FOR_SEVERAL
 from paddock.script.request import ScriptRequest
@@ -62,7 +63,7 @@ _APART = (Means.NODE_RANK, Means.MASTER_ADDRESS, Means.HOSTS)
 def _count(request: ScriptRequest, means: Means) -> int:
     """The processes of a worker, as typed; else one for each GPU."""
     typed = request.launch.text(means) or ""
-    return int(typed) if typed.isdecimal() else max(request.gpus, 1)
+    return read_number(typed) or max(request.gpus, 1)
 
 
 def is_told(launcher: Launcher | None) -> bool:
@@ -151,7 +152,8 @@ def explain_refused(request: ScriptRequest) -> Iterator[Phrase]:
                 launcher=launcher.name, option=_typed(launch, means), count=request.workers,
             )  # fmt: skip
     processes = launch.text(Means.ALL_PROCESSES) or ""
-    if processes.isdecimal() and (int(processes) % request.workers or not int(processes)):
+    count = read_number(processes)
+    if count is not None and (count % request.workers or not count):
         yield phrase(
             "{launcher}'s {option} {processes} counts the processes of all {count} workers: a multiple of {count} is "
             "wanted",
