@@ -35,6 +35,8 @@ PURE_CACHES: Mapping[str, str] = {
     "paddock.cli.help._example": "compiles its text",
     "paddock.cli.help._unit": "compiles its text",
     "paddock.jobs.frameworks.python_source.is_python": "parses its text",
+    "paddock.launches.containers._read_text": "parses its text",
+    "paddock.launches.containers._simplify": "parses its words",
     "paddock.logs.chatter._forms": "compiles its forms",
     "paddock.logs.chatter._nccl": "compiles its form",
     "paddock.words.catalogues.find_catalogue": "reads a file of the package",

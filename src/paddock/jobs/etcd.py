@@ -11,9 +11,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from paddock.jobs.model import Role
+from paddock.launches.containers import read_kept
 from paddock.launches.launch import starts_old
 from paddock.launches.launchers import OLD_PADDLE, PADDLE
-from paddock.launches.reading import read_container
 
 _ETCD = "etcd://"
 
@@ -32,9 +32,11 @@ def survives_losses(role: Role) -> bool:
 
 
 def _list_containers(role: Role) -> list[Mapping[str, Any]]:
+    """The container that trains: of a role with many, an operator reads one."""
     spec = role.template.get("spec")
     containers = spec.get("containers") if isinstance(spec, Mapping) else None
-    return [each for each in (containers if isinstance(containers, list) else ()) if isinstance(each, Mapping)]
+    found = [each for each in (containers if isinstance(containers, list) else ()) if isinstance(each, Mapping)]
+    return [*(each for each in found if each.get("name") == "paddle"), *found][:1]
 
 
 def _names_etcd(container: Mapping[str, Any]) -> bool:
@@ -49,7 +51,7 @@ def _names_etcd(container: Mapping[str, Any]) -> bool:
 
 def _starts_todays(container: Mapping[str, Any]) -> bool:
     """Whether it starts PaddlePaddle's launcher, and not the old one; False where that is not known."""
-    launches = [each for each in read_container(container).launches if each.launcher in (PADDLE, OLD_PADDLE)]
+    launches = [each for each in read_kept(container).launches if each.launcher in (PADDLE, OLD_PADDLE)]
     return bool(launches) and not any(each.is_open or starts_old(each) for each in launches)
 
 
@@ -64,5 +66,5 @@ def _read_options(container: Mapping[str, Any], name: str) -> list[str]:
     texts = [container.get("command"), container.get("args")]
     if "etcd" not in str(texts) and "elastic" not in str(texts):
         return []  # few jobs have it, and an operator asks at each pass
-    options = (launch.named(name) for launch in read_container(container).launches)
+    options = (launch.named(name) for launch in read_kept(container).launches)
     return [option.value.beginning for option in options if option is not None and option.value is not None]

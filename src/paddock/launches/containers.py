@@ -3,27 +3,44 @@ it is one process. Pure."""
 
 from __future__ import annotations
 
+import json
 import posixpath
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
 from paddock.launches.launch import Launch
 from paddock.launches.programs import Kind, is_shell, read_program
-from paddock.launches.reading import read_container, read_script
+from paddock.launches.reading import Reading, read_container, read_script
+from paddock.launches.shell import LARGEST_COMMAND
 from paddock.launches.words import build_word
 
 _PROCESSES = (Kind.SCRIPT, Kind.CODE)
+
+
+def read_kept(container: Mapping[str, Any]) -> Reading:
+    """What a container starts, of one whose command and variables are no larger than what is read of a command; of a
+    larger one nothing is known. The pods of a job have one command, and an operator asks for it at each pass: the last
+    readings are kept."""
+    parts = {key: container[key] for key in ("command", "args", "env") if container.get(key)}
+    text = json.dumps(parts, default=str)
+    return _read_text(text) if len(text) <= 2 * LARGEST_COMMAND else Reading(whole=False)
+
+
+@lru_cache(maxsize=128)
+def _read_text(text: str) -> Reading:
+    return read_container(json.loads(text))
 
 
 def read_command(container: Mapping[str, Any]) -> tuple[str, ...]:
     """The program and its arguments, without a shell that only starts it (`sh -c "python train.py"`)."""
     lists = [container.get(key) for key in ("command", "args")]
     words = tuple(str(word) for each in lists if isinstance(each, list) for word in each)
-    return _simplify(words) if words and is_shell(words[0]) else words
+    is_small = sum(map(len, words)) <= LARGEST_COMMAND
+    return _simplify(words) if words and is_small and is_shell(words[0]) else words
 
 
-@lru_cache(maxsize=256)  # the pods of a job have one command, and each is built from it
+@lru_cache(maxsize=128)
 def _simplify(words: tuple[str, ...]) -> tuple[str, ...]:
     program = read_program([build_word(word) for word in words])
     if program.kind is not Kind.SHELL or program.length != len(words):
@@ -40,7 +57,7 @@ def _simplify(words: tuple[str, ...]) -> tuple[str, ...]:
 
 def find_launch(container: Mapping[str, Any]) -> Launch | None:
     """What a container starts, where that is one command; None where it is not known, or several."""
-    reading = read_container(container)
+    reading = read_kept(container)
     return reading.launches[0] if len(reading.launches) == 1 and reading.whole and not reading.unread else None
 
 
@@ -67,8 +84,3 @@ def starts_one_process(container: Mapping[str, Any]) -> bool:
     program = launch.program
     is_file = program.kind is Kind.SCRIPT and program.script.endswith(".py")
     return bool(program.python) and (is_file or program.kind is Kind.CODE)
-
-
-def list_words(launches: Sequence[Launch]) -> list[tuple[str, ...]]:
-    """The commands as texts, with unknown pieces as they were typed."""
-    return [tuple(word.typed for word in launch.words) for launch in launches]
