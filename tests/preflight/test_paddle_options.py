@@ -21,7 +21,16 @@ DOCUMENT = Path(__file__).parent / "run.sh"
 OLD = "python -m paddle.distributed.fleet.launch"
 TOLD = [
     (f"{LAUNCH} --selected_gpus=0,1 t.py", "warning", "write --devices 0,1"),
-    (f"{LAUNCH} --selected_gpus 0,1 t.py", "error", "takes 0,1 for the program: it ends with exit code 1"),
+    (f"{LAUNCH} --selected_gpus 0,1 t.py", "warning", "with a wheel for CPUs takes 0,1 for the program: write --dev"),
+    (f"{LAUNCH} --dcus 0,1 t.py", "error", "takes 0,1 for the program: it ends with exit code 1; write --devices 0,1"),
+    (f"{OLD} --gpus 0,1 t.py", "warning", "write python -m paddle.distributed.launch --devices 0,1"),
+    (f"{OLD} --master a:1 t.py", "error", "write python -m paddle.distributed.launch in place of paddle"),
+    (f"{LAUNCH} --nproc-per-node 2 t.py", "error", "write --nproc_per_node 2"),
+    (f"{LAUNCH} --log-dir l --max-restart 3 --node_rank 0 --batch-size 2 t.py", "error",
+     "write --rank 0 --log_dir l --max_restart 3; no launcher knows --batch-size: write an option of the program"),
+    (f"{LAUNCH} --gpus 0,1 -m pkg.train -c x.yml", "error", "write python -m pkg.train in place of -m pkg.train"),
+    (f"{LAUNCH} --master_addr=A --master_port=P --node_rank=R t.py", "warning", "write --master A:P --rank R"),
+    (f"{LAUNCH} --use_paddlecloud x t.py", "error", "leave --use_paddlecloud out"),
     (f"{LAUNCH} --master a:1 --selected_gpus=0,1 t.py", "warning", "is ignored, and all devices are used"),
     (f"{LAUNCH} --dcus=0 t.py", "warning", "write --devices 0"),
     (f"{LAUNCH} --cluster_node_ips=a,b --node_ip=b --started_port=6170 t.py", "warning",

@@ -48,7 +48,9 @@ SERVED = ("ran 0 1", "ran None 1")
 ROWS = (
     Row("", 0),
     Row("--selected_gpus=0,1", 0, old=True),
-    Row("--selected_gpus 0,1", 1, (), old=True, words="0,1"),
+    Row("--dcus 0,1", 1, (), old=True, words="0,1"),
+    Row("--nproc-per-node 2", 1, (), old=True, words="'/"),
+    Row("--master_addr=127.0.0.1 --master_port=1 --node_rank=0", 0, old=True),
     Row(
         "--cluster_node_ips=192.0.2.2,192.0.2.3 --node_ip=192.0.2.3 --started_port=6170 --selected_gpus=0", 0, old=True
     ),

@@ -53,6 +53,11 @@ class Option:
     def typed(self) -> str:
         return " ".join(word.typed for word in self.words)
 
+    @property
+    def mark(self) -> str:
+        """The option as typed, without its value: `--nnodes`, `-m`."""
+        return self.words[0].typed.partition("=")[0]
+
 
 @dataclass(frozen=True, slots=True)
 class Launch:
@@ -361,12 +366,12 @@ def _is_program(word: Word) -> bool:
 
 def starts_old(launch: Launch) -> bool:
     """Whether a launcher of PaddlePaddle is the old one, where no master is named."""
-    return launch.launcher is OLD_PADDLE or any(not is_of_today(option.name) for option in launch.options)
+    return launch.launcher is OLD_PADDLE or any(not is_of_today(option) for option in launch.options)
 
 
-def is_of_today(name: str) -> bool:
-    """Whether today's launcher of PaddlePaddle has an option of this name, or takes it for the beginning of one."""
-    return not name or bool(PADDLE.list_candidates(f"--{name}"))
+def is_of_today(option: Option) -> bool:
+    """Whether today's launcher of PaddlePaddle has an option, or takes it for the beginning of one or several."""
+    return not option.name or bool(PADDLE.list_candidates(option.mark))
 
 
 def list_variables(launch: Launch) -> Iterator[tuple[Option, str]]:

@@ -11,11 +11,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from paddock.launches.launch import Launch, Option
-from paddock.launches.launchers import PADDLE, Means
+from paddock.launches.launchers import Means
 from paddock.launches.programs import is_python
 from paddock.launches.reading import read_typed
 from paddock.launches.words import Word
-from paddock.preflight.paddle_options import OLD_DEVICES
+from paddock.preflight.paddle_cures import OLD_DEVICES
 
 _PLACING = frozenset({
     Means.NODES, Means.NODE_RANK, Means.MASTER, Means.MASTER_ADDRESS, Means.MASTER_PORT, Means.BACKEND, Means.HOSTS,
@@ -75,7 +75,7 @@ def without_launcher(launch: Launch) -> tuple[str, ...]:
 
 def _rename(option: Option) -> list[str]:
     words = _list(option.words)
-    is_device = option.name in OLD_DEVICES or option.spec is PADDLE.options["devices"]
+    is_device = option.name in OLD_DEVICES or (option.spec is not None and option.spec.means is Means.DEVICES)
     _, equals, value = words[0].partition("=")
     return ["--devices" + equals + value, *words[1:]] if is_device else words
 

@@ -11,9 +11,21 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from paddock.launches.launch import Launch, Option, is_of_today, list_variables, starts_old
+from paddock.launches.launch import Launch, Option, list_variables, starts_old
 from paddock.launches.launchers import GONE_PADDLE, OLD_PADDLE, PADDLE, Launcher, Means
-from paddock.launches.words import show_words
+from paddock.preflight.paddle_cures import (
+    DROPPED,
+    OLD_DEVICES,
+    advise,
+    advise_all,
+    find_today,
+    find_unknown,
+    is_nothing,
+    is_placing,
+    name_options,
+    place,
+    quote,
+)
 from paddock.words.phrases import Names, Phrase, phrase
 
 _ADDRESS = re.compile(r"\d+\.\d+\.\d+\.\d+")
@@ -64,7 +76,8 @@ def explain_launch(launch: Launch, *, has_master: bool = False, in_job: bool = F
         return
     yield from _explain_values(launch)
     yield from _explain_variables(launch, in_job=in_job)
-    is_placed = has_master or _has(launch, "master")
+    # the old launcher knows no master, and reads no variable of one
+    is_placed = launch.launcher is PADDLE and (has_master or _has(launch, "master"))
     if launch.is_open and not is_placed:
         return  # `$ARGS` may name the master, by which all else is decided
     stray = _find_stray(launch, is_placed=is_placed)
@@ -76,12 +89,20 @@ def explain_launch(launch: Launch, *, has_master: bool = False, in_job: bool = F
     yield from _explain_refused(launch, is_placed=is_placed)
     yield from _explain_servers(launch, is_placed=is_placed)
     yield from _explain_placed(launch, is_placed=is_placed, in_job=in_job)
-    for name, option in {each.name: each for each in launch.options}.items():
-        if not is_of_today(name) and name not in _TOLD_APART:
-            value = option.value.typed if option.value is not None else ""
-            yield Told(_explain_ignored(name, value, is_placed=is_placed))
+    yield from _explain_unknown(launch, is_placed=is_placed)
     if launch.launcher is OLD_PADDLE:
-        yield Told(phrase("{module} is the old launcher: write paddle.distributed.launch", module=module))
+        yield Told(_explain_old(launch))
+
+
+def _explain_old(launch: Launch) -> Phrase:
+    named = [each for each in launch.options if each.mark in ("--gpus", "--xpus")]
+    if not named:
+        return phrase("{module} is the old launcher: write paddle.distributed.launch", module=_name_module(launch))
+    return phrase(
+        "{module} is the old launcher, which knows {option} only with a wheel for such devices: write python -m "
+        "paddle.distributed.launch {advice}",
+        module=_name_module(launch), option=named[-1].mark, advice=f"--devices {quote(named[-1])}",
+    )  # fmt: skip
 
 
 def _name_module(launch: Launch) -> str:
@@ -89,23 +110,19 @@ def _name_module(launch: Launch) -> str:
     return launch.before[-1].typed if len(launch.before) > 1 else "fleetrun"
 
 
-_PLACING = frozenset({"cluster_node_ips", "node_ip", "started_port"})
 _REFUSED = frozenset({"np"})
 _HETER = frozenset({"heter_workers", "heter_worker_num", "heter_devices"})
-OLD_DEVICES = frozenset({"selected_gpus", "selected_npus", "selected_xpus", "dcus"})
-"""Options of other years that name devices."""
-_DROPPED = frozenset({"use_paddlecloud", "print_config", "worker_endpoints", "endpoints"})
 _SERVERS = ("servers", "trainers", "server_num", "trainer_num")
 _WORKERS = {"workers": "trainers", "worker_num": "trainer_num"}
 _OF_SERVERS = _HETER | {"server_num", "servers", "worker_num", "workers", "trainer_num", "trainers"}
-_TOLD_APART = _PLACING | _REFUSED | _HETER | frozenset(_WORKERS)
+_TOLD_APART = _REFUSED | _HETER | frozenset(_WORKERS)
 """Options that have sentences of their own."""
 
 
 def _explain_stray(launch: Launch, option: Option, *, in_job: bool) -> Told:
     said = phrase(
-        "the launcher does not know --{name} and takes {value} for the program: it ends with exit code 1; {advice}",
-        name=option.name, value=_quote(option), advice=_advise_all(launch, in_job=in_job),
+        "the launcher does not know {option} and takes {value} for the program: it ends with exit code 1; {advice}",
+        option=option.mark, value=quote(option), advice=advise_all(launch, in_job=in_job),
     )  # fmt: skip
     return Told(said, "error")
 
@@ -122,31 +139,11 @@ def _find_stray(launch: Launch, *, is_placed: bool) -> Option | None:
 
 def _is_ambiguous(option: Option) -> bool:
     """Whether today's launcher, which reads them first, takes it for the beginning of several, and ends."""
-    return len(PADDLE.list_candidates(f"--{option.name}")) > 1
+    return len(PADDLE.list_candidates(option.mark)) > 1
 
 
 def _is_of(launcher: Launcher, option: Option) -> bool:
-    return option.name in launcher.options or launcher.find(option.words[0].beginning.partition("=")[0]) is not None
-
-
-def _quote(option: Option) -> str:
-    return show_words([option.value]) if option.value is not None else ""
-
-
-def _advise_all(launch: Launch, *, in_job: bool) -> Phrase:
-    """What to write in place of all options that the launcher does not know: one after the other, each cure would be
-    another wrong command."""
-    unknown = [option for option in launch.options if option.name and not is_of_today(option.name)]
-    placing = [option.name for option in unknown if option.name in _PLACING]
-    others = [option for option in unknown if option.name not in _PLACING and option.name not in _DROPPED]
-    written = tuple(_advise(option.name, _quote(option)) for option in others)
-    if placing:
-        left = phrase("leave {options} out: Paddock tells each rank where the others are", options=_name(placing))
-        advice = (
-            left if in_job else phrase("in place of {options} {advice}", options=_name(placing), advice=_place(launch))
-        )
-        return phrase("{first}; write {words}", first=advice, words=" ".join(written)) if written else advice
-    return phrase("write {words}", words=" ".join(written))
+    return option.name in launcher.options or launcher.find(option.mark) is not None
 
 
 def _explain_asserted(launch: Launch) -> Iterator[Phrase]:
@@ -188,10 +185,11 @@ def _explain_refused(launch: Launch, *, is_placed: bool) -> Iterator[Told]:
         )
         yield Told(said, "error")
     given = [option.name for option in launch.options]
-    for name in given:
-        found = PADDLE.list_candidates(f"--{name}") if name else []
-        if len(found) > 1 and name != "np":
-            said = phrase("--{name} is refused with exit code 2: it could be {names}", name=name, names=tuple(found))
+    for option in launch.options:
+        found = PADDLE.list_candidates(option.mark) if option.name else []
+        if len(found) > 1 and option.name != "np":
+            said = phrase("{option} is refused with exit code 2: it could be {names}", option=option.mark,
+                          names=tuple(found))  # fmt: skip
             yield Told(said, "error")
     if "http_port" in given and not is_placed and not {*_SERVERS, *_WORKERS}.intersection(given):
         said = phrase(
@@ -219,75 +217,87 @@ def _explain_refused(launch: Launch, *, is_placed: bool) -> Iterator[Told]:
 
 
 def _explain_placed(launch: Launch, *, is_placed: bool, in_job: bool) -> Iterator[Told]:
-    """The options of 2019 by which nodes found each other."""
-    used = [option.name for option in launch.options if option.name in _PLACING]
+    """The options of 2019, and of other launchers, by which nodes find each other."""
+    used = [option for option in launch.options if is_placing(option)]
     if not used:
         return
-    advice = phrase("leave them out: Paddock tells each rank where the others are") if in_job else _place(launch)
+    advice = (
+        phrase("leave them out: Paddock tells each rank where the others are")
+        if in_job
+        else phrase("write {words}", words=place(launch))
+    )
     if is_placed:
         said = phrase(
-            "{options} are ignored, as the launcher has a master: {advice}", options=_name(used), advice=advice
+            "{options} are ignored, as the launcher has a master: {advice}", options=name_options(used), advice=advice
         )
         yield Told(said)
         return
     said = phrase(
         "{options} are ignored: each machine trains alone, as a job of one machine, and ends with exit code 0; "
         "{advice}",
-        options=_name(used), advice=advice,
+        options=name_options(used), advice=advice,
     )  # fmt: skip
     yield Told(said)
 
 
-def _place(launch: Launch) -> Phrase:
-    """Today's options, from the values of the old ones."""
-    nodes = [each.strip() for each in _text(launch, "cluster_node_ips").split(",") if each.strip()]
-    own, port = _text(launch, "node_ip"), _text(launch, "started_port") or "6170"
-    if not nodes:
-        return phrase("write --master IP:{port} --nnodes N --rank R", port=port)
-    rank = str(nodes.index(own)) if own in nodes else "R"
+def _explain_unknown(launch: Launch, *, is_placed: bool) -> Iterator[Told]:
+    """Options that today's launcher does not know, and their values behind a `=`."""
+    # each name once, however often it stands there
+    found = {each.name: each for each in find_unknown(launch)}
+    unknown = [each for name, each in found.items() if name not in _TOLD_APART and not is_placing(each)]
+    devices = [each for each in unknown if each.name in OLD_DEVICES]
+    today = {each.name: find_today(each.name) for each in unknown}
+    renamed = [each for each in unknown if each.name not in OLD_DEVICES and today[each.name]]
+    yield from (Told(_explain_devices(each, is_placed=is_placed)) for each in devices)
+    if renamed:
+        names, words = name_options(renamed), " ".join(map(advise, renamed))
+        yield Told(
+            phrase("the launcher has a master, and ignores {options}: write {advice}", options=names, advice=words)
+            if is_placed
+            else phrase("because of {options} the old launcher starts: write {advice}", options=names, advice=words)
+        )
+    for option in unknown:
+        if option.name not in OLD_DEVICES and not today[option.name]:
+            yield Told(_explain_nothing(option, is_placed=is_placed))
+
+
+def _explain_devices(option: Option, *, is_placed: bool) -> Phrase:
+    if is_placed:
+        return phrase("{option} is ignored, and all devices are used: write {advice}", option=option.typed,
+                      advice=advise(option))  # fmt: skip
+    if len(option.words) > 1:
+        return phrase(
+            "{option} makes it the old launcher, which takes it for --gpus, and with a wheel for CPUs takes {value} "
+            "for the program: write {advice}",
+            option=option.typed, value=quote(option), advice=advise(option),
+        )  # fmt: skip
     return phrase(
-        "write --master {first}:{port} --nnodes {count} --rank {rank}",
-        first=nodes[0], port=port, count=str(len(nodes)), rank=rank,
+        "{option} makes it the old launcher, which takes it for --gpus, and with a wheel for CPUs ignores it and "
+        "starts one process: write {advice}",
+        option=option.typed, advice=advise(option),
     )  # fmt: skip
 
 
-def _advise(name: str, value: str) -> str:
-    """Today's option for an old one, as it is typed."""
-    if name in OLD_DEVICES:
-        return f"--devices {value}"
-    renamed = {
-        "http_port": "--gloo_port",
-        "elastic_server": "--master", "scale": "--nnodes",
-    }.get(name)  # fmt: skip
-    if name == "elastic_server":
-        return f"--master etcd://{value.removeprefix('etcd://')}"
-    return f"{renamed} {value}" if renamed else f"--{name}={value}"
-
-
-def _explain_ignored(name: str, value: str, *, is_placed: bool) -> Phrase:
-    option = f"--{name}={value}" if value else f"--{name}"
-    if name in OLD_DEVICES:
-        if is_placed:
-            return phrase("{option} is ignored, and all devices are used: write {advice}", option=option,
-                          advice=_advise(name, value))  # fmt: skip
-        return phrase(
-            "{option} makes it the old launcher, which takes it for --gpus, and with a wheel for CPUs ignores it and "
-            "starts one process: write {advice}",
-            option=option, advice=_advise(name, value),
-        )  # fmt: skip
-    if name in _DROPPED:
-        return phrase("{option} does nothing: leave it out", option=option)
-    if _advise(name, value) != f"--{name}={value}":
-        if is_placed:
-            return phrase("{option} is ignored, as the launcher has a master: write {advice}", option=option,
-                          advice=_advise(name, value))  # fmt: skip
-        return phrase("{option} makes it the old launcher: write {advice}", option=option, advice=_advise(name, value))
+def _explain_nothing(option: Option, *, is_placed: bool) -> Phrase:
+    if option.name in DROPPED:
+        return phrase("{option} does nothing: leave it out", option=option.typed)
+    if is_nothing(option.name):
+        return (
+            phrase("{option} is ignored: no launcher of today knows it; leave it out", option=option.typed)
+            if is_placed
+            else phrase(
+                "{option} makes it the old launcher (paddle.distributed.fleet.launch), as today's does not know it: "
+                "leave it out",
+                option=option.typed,
+            )
+        )
     if is_placed:
-        return phrase("{option} is ignored: no launcher of today knows it; leave it out", option=option)
+        return phrase("{option} is ignored: no launcher of today knows it; write an option of the program behind it",
+                      option=option.typed)  # fmt: skip
     return phrase(
-        "{option} makes it the old launcher (paddle.distributed.fleet.launch), as today's does not know it: leave it "
-        "out",
-        option=option,
+        "{option} makes it the old launcher (paddle.distributed.fleet.launch), as today's does not know it: write an "
+        "option of the program behind it",
+        option=option.typed,
     )
 
 
