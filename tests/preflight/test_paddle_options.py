@@ -152,7 +152,7 @@ def test_the_documents_script_is_told_line_by_line() -> None:
         ("# python -m paddle.distributed.launch --np=2 t.py\n", []),
         ("cat <<EOF\nfleetrun --np=2 t.py\nEOF\nfleetrun --np=2 t.py", [4]),
         ('A="--np=2"\nB="$A t.py"\nfleetrun $B', [3]),
-        ("for i in 1 2; do\n  CUDA=1 exec fleetrun --np=2 t.py &\ndone", [2]),
+        ("for i in 1 2; do\n  CUDA=1 exec fleetrun --np=2 t.py &\ndone\nwait", [2]),
         ("x=$(date --utc)\nfleetrun --np=${N} t.py", [2]),
         ("fleetrun \\\n  --np=2 \\\n  t.py", [1]),
         ('echo "two\nlines"; fleetrun --np=2 t.py', [2]),

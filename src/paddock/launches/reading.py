@@ -51,6 +51,9 @@ class Reading:
     asked: frozenset[str] = frozenset()
     """The variables that shells read by name, or hand on, and that nothing before has set, nor may have set: what they
     are comes from outside. Not those of texts for another machine."""
+    background: int = 0
+    """The line of the last statement of the text, or of the text that the command gives to a shell, where it runs in
+    the background: the shell ends without it. 0 for any other."""
 
     @property
     def distributed(self) -> tuple[Launch, ...]:
@@ -109,8 +112,18 @@ def read_container(container: Mapping[str, Any], read_file: ReadFile | None = No
     and those that Paddock sets, are unknown. Values of a wrong type are ignored: others refuse them."""
     letters = Letters(LARGEST_COMMAND)
     variables = read_variables(container, letters)
+    return read_words(_list_arguments(container, variables, letters), variables, read_file, LARGEST_COMMAND)
+
+
+def list_arguments(container: Mapping[str, Any]) -> list[Word]:
+    """The words of a container's `command` and `args`, as its program gets them."""
+    letters = Letters(LARGEST_COMMAND)
+    return _list_arguments(container, read_variables(container, letters), letters)
+
+
+def _list_arguments(container: Mapping[str, Any], variables: Mapping[str, Word], letters: Letters) -> list[Word]:
     words = [word for key in ("command", "args") for word in _list_words(container.get(key))]
-    return read_words(_read_arguments(words, variables, letters), variables, read_file, LARGEST_COMMAND)
+    return _read_arguments(words, variables, letters)
 
 
 def read_variables(container: Mapping[str, Any], letters: Letters | None = None) -> dict[str, Word]:
@@ -184,10 +197,12 @@ class _Follower:
 
     def read(self, text: str, state: State) -> Reading:
         self._shell.read(text, state)
+        background = self._shell.background
         commands, self._shell.commands = self._shell.commands, []
-        return self.follow(commands)
+        return replace(self.follow(commands), background=background)
 
     def follow(self, commands: Sequence[Command]) -> Reading:
+        background = 0
         waiting: list[tuple[Command, tuple[Wrapper, ...], bool]] = [(each, (), False) for each in reversed(commands)]
         while waiting and len(self._launches) < MOST_LAUNCHES:
             command, wrappers, is_inner = waiting.pop()
@@ -201,11 +216,12 @@ class _Follower:
             if inner is None:
                 self._launches.append(launch)
             else:
+                background = background if is_inner or launch.elsewhere else self._shell.background
                 waiting += [(each, launch.wrappers, True) for each in reversed(inner)]
         whole = self._shell.whole and not waiting
         shell = self._shell
         unread = tuple(dict.fromkeys(shell.unread))
-        return Reading(tuple(self._launches), unread, whole, shell.open_quote, frozenset(shell.asked))
+        return Reading(tuple(self._launches), unread, whole, shell.open_quote, frozenset(shell.asked), background)
 
     def _read_inside(self, launch: Launch) -> list[Command] | None:
         """The commands of a text that the command gives to a shell; None where it gives none."""

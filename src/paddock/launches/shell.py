@@ -106,6 +106,8 @@ class ShellReader:
         """False where something was beyond the budget."""
         self.open_quote = 0
         """The line of a quote that is not closed; 0 without one."""
+        self.background = 0
+        """The line of the last statement of the text that was read last, where it runs in the background; else 0."""
         self._read_file = read_file
         self._steps, self._bytes, self._depth = MOST_STEPS, size, 0
         self._functions: dict[str, tuple[Source, Node]] = {}
@@ -166,6 +168,8 @@ class ShellReader:
             source = Source(text.replace("\r\n", "\n").removeprefix("\ufeff"), line)
         except TooLong:
             raise _Spent from None
+        if not self._depth:
+            self.background = source.find_background()
         if source.root.has_error:
             self.open_quote = self.open_quote or source.find_open_quote()
         with self._deeper():

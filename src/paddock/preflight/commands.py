@@ -13,8 +13,9 @@ from typing import Any
 
 from paddock.launches.launch import Launch
 from paddock.launches.launchers import Means
-from paddock.launches.reading import Reading, read_container
+from paddock.launches.reading import Reading, list_arguments, read_container
 from paddock.manifests.parts import Container, Part
+from paddock.preflight.command_words import explain_words
 from paddock.preflight.launchers import explain_launcher
 from paddock.preflight.paddle_options import Told, explain_launch, is_paddle
 from paddock.preflight.replicas import Pods, explain_replicas, is_torchrun
@@ -46,13 +47,16 @@ def check_commands(parts: Sequence[Part], kind: str, spec: Mapping[str, Any]) ->
     commands = list(_read_commands(parts, kind))
     has_master = any(part.name == "Master" for part in parts)
     for command in commands:
+        found = [Told(said) for said in explain_words(list_arguments(command.container.value), command.reading)]
         for launch in command.reading.launches:
             pods = _count_pods(launch, commands, kind, has_master=has_master, spec=spec)
-            found = [*_explain(launch, command, kind, pods, spec), *_explain_literal(launch)]
-            if found:
-                worst = "error" if any(each.severity == "error" for each in found) else "warning"
-                yield told(command.path, _join(found), severity=worst, about_key=True)
+            of_launch = [*_explain(launch, command, kind, pods, spec), *_explain_literal(launch)]
+            found += of_launch
+            if of_launch:
                 break
+        if found:
+            worst = "error" if any(each.severity == "error" for each in found) else "warning"
+            yield told(command.path, _join(found), severity=worst, about_key=True)
 
 
 def _read_commands(parts: Sequence[Part], kind: str) -> Iterator[Command]:

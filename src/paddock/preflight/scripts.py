@@ -15,6 +15,7 @@ from paddock.launches.launchers import BY_PROGRAM, find_by_module
 from paddock.launches.programs import Kind
 from paddock.launches.reading import ReadFile, Reading, read_script
 from paddock.launches.shell import LARGEST
+from paddock.preflight.command_words import explain_background
 from paddock.preflight.paddle_options import explain_launch, is_paddle
 from paddock.words.phrases import Phrase, phrase
 from paddock.words.problems import Problem
@@ -62,6 +63,8 @@ def check_script(text: str, read_file: ReadFile | None = None) -> ScriptRead:
     for launch in filter(is_paddle, reading.launches):
         found = explain_launch(launch, has_master="PADDLE_MASTER" in launch.environment)
         problems += [_place(each.said, launch.line, each.severity) for each in found]
+    if reading.background and not any(each.elsewhere for each in reading.launches[-1:]):
+        problems.append(_place(explain_background(), reading.background))
     if reading.open_quote:
         said = phrase("a quote is not closed: the shell reads to the end of the file")
         problems.append(_place(said, reading.open_quote, "error"))

@@ -38,6 +38,7 @@ from paddock.launches.containers import find_script
 from paddock.launches.launch import Launch
 from paddock.launches.reading import find_main, read_typed
 from paddock.preflight import Document, check, explain_problem
+from paddock.preflight.command_words import explain_typed
 from paddock.script import plain_job
 from paddock.script.arguments import explain_no_place, with_arguments
 from paddock.script.contents import Contents
@@ -123,6 +124,8 @@ def read_request(
     )
     if problems := list(find_kind(request).explain_refused(request)):
         raise UserError(*problems)
+    for said in explain_typed(words):
+        notify(phrase("warning: {said}", said=said))
     for said in (
         *find_kind(request).explain_workers(request, contents.launches), *explain_unset(request),
         *explain_inside(request, contents.launches), *explain_open_secrets(options.env),
