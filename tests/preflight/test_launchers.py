@@ -8,13 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from paddock.launches.reading import read_typed
+from paddock.launches.reading import read_script
 from paddock.preflight import Document, check
 from paddock.preflight.launchers import explain_launcher
 from paddock.words.phrases import render
 
 SSH = "{} {} starts processes in other pods by SSH, which no pod serves: start the program in each pod with torchrun"
 APART = "deepspeed without a hostfile starts processes in its own pod alone, and each of the 3 pods trains apart: start"
+
+ALONE = "{} reaches no other pod and starts processes in its own, and each of the 3 pods trains apart: start"
 
 
 @pytest.mark.parametrize(
@@ -29,12 +31,19 @@ APART = "deepspeed without a hostfile starts processes in its own pod alone, and
         ("mpirun --allow-run-as-root -H a:1,b:1 python train.py", 3, SSH.format("mpirun", "-H")),
         ("mpiexec -f hosts -n 4 ./train", 3, SSH.format("mpiexec", "-f")),
         ("horovodrun -np 4 -H server1:2,server2:2 python train.py", 3, SSH.format("horovodrun", "-H")),
+        ("mpirun -np 4 python train.py", 3, ALONE.format("mpirun")),
+        ("mpirun -np 4 -H localhost:4 python train.py", 3, ALONE.format("mpirun")),
+        ("srun --ntasks 2 python train.py", 3, ALONE.format("srun")),
+        ("horovodrun -np 2 python train.py", 3, ALONE.format("horovodrun")),
         # what works in one pod, and what is none of theirs
         ("deepspeed train.py", 1, ""),
         ("deepspeed --num_gpus 2 train.py --hostfile data.txt", 1, ""),
         ("deepspeed --no_ssh --node_rank 1 --hostfile hosts train.py", 3, ""),
         ("deepspeed --help", 3, ""),
-        ("mpirun -np 2 python train.py -H 4", 3, ""),
+        ("mpirun -np 2 python train.py -H 4", 1, ""),
+        ("mpirun -np 2 $ARGS python train.py", 3, ""),
+        ("mpirun --hostfile $HOSTS python train.py", 3, ""),
+        ("srun torchrun train.py", 3, ""),
         ("mpirun -np 2 -H localhost:2 python train.py", 1, ""),
         ("horovodrun -np 2 -H localhost:1,127.0.0.1:1 python train.py", 1, ""),
         ("torchrun train.py --hostfile x", 3, ""),
@@ -44,7 +53,7 @@ APART = "deepspeed without a hostfile starts processes in its own pod alone, and
     ],
 )
 def test_a_launcher_that_reaches_no_other_pod_is_told(command: str, pods: int, said: str) -> None:
-    found = next(filter(None, (explain_launcher(each, pods) for each in read_typed(command.split()).launches)), None)
+    found = next(filter(None, (explain_launcher(each, pods) for each in read_script(command).launches)), None)
     text = render(found) if found else ""
     assert text.startswith(said) if said else not text
 
@@ -107,6 +116,32 @@ def test_the_name_of_a_launcher_alone_is_none(text: str) -> None:
 def test_other_kinds_and_containers_are_not_asked() -> None:
     assert warnings(job("deepspeed", "train.py", kind="PaddleJob", container="paddle")) == []
     assert warnings(job("python", "train.py", args=["deepspeed"])) == []
+
+
+def test_launchers_of_no_framework_are_told_of_paddlepaddle_s_in_its_jobs() -> None:
+    document = job("mpirun", "-np", "2", "python", "train.py", kind="PaddleJob", container="paddle")
+    assert any("in each pod with paddle.distributed.launch" in each.message for each in check(document))
+
+
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        ("accelerate launch --num_machines 3 --machine_rank 0 t.py", "--machine_rank 0 is the same in 3 pods"),
+        ("accelerate launch --num_machines 3 --main_process_ip 127.0.0.1 t.py", "--main_process_ip 127.0.0.1 is each"),
+        ("accelerate launch --num_machines 2 t.py", "--num_machines 2 is another number than that of the pods, 3"),
+        ("fabric run --num_nodes=3 --node_rank=0 t.py", "--node_rank=0 is the same in 3 pods"),
+        ("python -m lightning fabric run --node_rank=0 t.py", "--node_rank=0 is the same in 3 pods"),
+        ("composer --node_rank 0 t.py", "--node_rank 0 is the same in 3 pods"),
+        ("accelerate launch --num_machines 3 --machine_rank $RANK --main_process_ip $MASTER_ADDR t.py", ""),
+        ("accelerate launch --num_machines $N --machine_rank $(hostname | cut -d- -f3) t.py", ""),
+        ("accelerate launch --num_machines 3 --main_process_ip a-master-0 t.py", ""),
+        ("accelerate launch t.py --num_machines 2", ""),
+        ("lightning something --node_rank=0", ""),
+    ],
+)
+def test_options_that_each_pod_needs_of_its_own_are_told(command: str, said: str) -> None:
+    found = [each.message for each in check(job("bash", "-c", command)) if each.path.endswith(".command")]
+    assert any(said in each for each in found) if said else not found
 
 
 def test_arguments_alone_are_a_command_too() -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from paddock.launches.reading import find_main, read_typed
-from paddock.script.pytorch_job import explain_refused
+from paddock.script import paddle_job
+from paddock.script.pytorch_job import build_command, explain_refused
 from paddock.script.request import ScriptRequest
 
 
@@ -43,3 +44,22 @@ def test_its_own_options_end_at_the_script(typed: str, options: dict[str, str]) 
 def test_options_that_would_keep_the_workers_apart_are_refused(typed: str, workers: int, said: str) -> None:
     found = [str(each) for each in explain_refused(ScriptRequest(typed.split(), "pytorch", workers=workers))]
     assert "".join(found).startswith(said) and len(found) == bool(said)
+
+
+def test_machines_of_accelerate_are_the_workers_of_one_too() -> None:
+    request = ScriptRequest(["accelerate", "launch", "--num_machines", "2", "t.py"], "pytorch")
+    (said,) = map(str, explain_refused(request))
+    assert said.endswith("than that of the workers, 1: leave it out, or --workers 2")
+
+
+def test_fabric_as_a_module_gets_the_options_of_fabric() -> None:
+    request = ScriptRequest(["python", "-m", "lightning", "fabric", "run", "t.py"], "pytorch", workers=2)
+    assert [str(each) for each in build_command(request)][4:8] == ["run", "--num_nodes", "2", "--node_rank"]
+
+
+def test_servers_of_the_launcher_are_refused_beside_those_of_the_job() -> None:
+    words = ["fleetrun", "--worker_num", "2", "--server_num", "2", "x.py", "--lr", "1"]
+    (said,) = map(str, paddle_job.explain_refused(ScriptRequest(words, "paddle", workers=2, servers=2)))
+    assert "in each of the 4 pods" in said
+    assert said.endswith("`paddock run --ps 2 --workers 2 -- python x.py --lr 1`")
+    assert not list(paddle_job.explain_refused(ScriptRequest(["fleetrun", "x.py"], "paddle", workers=2, servers=2)))

@@ -88,7 +88,8 @@ def test_what_would_train_alone_is_refused_with_what_to_do(typed: str, said: str
     request = build(typed, framework=framework)
     assert said in " ".join(map(render, find_kind(request).explain_refused(request)))
     alone = build(typed, workers=1, framework=framework)
-    assert list(find_kind(alone).explain_refused(alone)) == []
+    is_of_several = "is another number" in said  # one worker is not several either
+    assert bool(list(find_kind(alone).explain_refused(alone))) is is_of_several
 
 
 def test_several_workers_have_all_names_that_the_libraries_of_torch_read() -> None:

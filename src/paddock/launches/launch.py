@@ -247,7 +247,9 @@ def _find_launcher(words: Sequence[Word]) -> tuple[Launcher, int] | None:
             place = program.length
             while launcher.verbs and place < len(words) and words[place].text in launcher.verbs:
                 place += 1
-            return launcher, place
+            # a module of the program's name does other things, too
+            needs_verb = program.module in launcher.programs
+            return (launcher, place) if place > program.length or not needs_verb else None
     return None
 
 

@@ -278,8 +278,8 @@ FABRIC = Launcher(
     "fabric run",
     "pytorch",
     frozenset({"fabric", "lightning"}),
-    frozenset({"lightning_fabric.cli", "lightning.fabric.cli"}),
-    frozenset({"run", "model"}),
+    frozenset({"lightning", "lightning_fabric.cli", "lightning.fabric.cli"}),
+    frozenset({"fabric", "run", "model"}),
     _table(
         OptionSpec("num_nodes", Means.NODES),
         OptionSpec("devices", Means.PROCESSES),

@@ -12,13 +12,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from paddock.launches.launch import Launch
-from paddock.launches.launchers import Means
+from paddock.launches.launchers import PADDLE, TORCHRUN, Means
 from paddock.launches.reading import Reading, list_arguments, read_container
 from paddock.manifests.parts import Container, Part
 from paddock.preflight.command_words import explain_words
 from paddock.preflight.launchers import explain_launcher
 from paddock.preflight.paddle_options import Told, explain_launch, is_paddle
-from paddock.preflight.replicas import Pods, explain_replicas, is_torchrun
+from paddock.preflight.replicas import Pods, explain_replicas, explain_told, is_torchrun
 from paddock.words.phrases import Phrase, phrase
 from paddock.words.problems import Problem
 from paddock.words.sentences import told
@@ -100,10 +100,13 @@ def _explain_literal(launch: Launch) -> Iterator[Told]:
 def _explain(launch: Launch, command: Command, kind: str, pods: Pods, spec: Mapping[str, Any]) -> Iterator[Told]:
     if kind == "PaddleJob" and is_paddle(launch):
         yield from explain_launch(launch, has_master="PADDLE_MASTER" in launch.environment, in_job=True)
-    if kind == "PyTorchJob" and (said := explain_launcher(launch, pods.count)) is not None:
+    told = TORCHRUN if kind == "PyTorchJob" else PADDLE
+    is_ours = launch.launcher is not None and launch.launcher.family in ("", told.family)
+    if is_ours and (said := explain_launcher(launch, pods.count, told)) is not None:
         yield Told(said)
     if launch.elsewhere or not pods.count:
         return
+    yield from (Told(said) for said in explain_told(launch, pods))
     yield from (Told(said) for said in explain_replicas(launch, pods))
     if is_torchrun(launch) and (said := _explain_processes(launch, command, spec)) is not None:
         yield Told(said)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 from paddock.launches.launch import Launch, Option
-from paddock.launches.launchers import PADDLE, TORCH_LAUNCH, TORCHRUN, Means
+from paddock.launches.launchers import ACCELERATE, COMPOSER, FABRIC, PADDLE, TORCH_LAUNCH, TORCHRUN, Launcher, Means
 from paddock.launches.words import read_number
 from paddock.words.phrases import Phrase, phrase
 
@@ -35,6 +35,82 @@ class Pods:
 
 def is_torchrun(launch: Launch) -> bool:
     return launch.launcher in (TORCHRUN, TORCH_LAUNCH)
+
+
+TOLD = (ACCELERATE, FABRIC, COMPOSER)
+"""Launchers that are told of other machines by their own options alone."""
+_OF_EACH = (Means.NODE_RANK, Means.MASTER_ADDRESS, Means.HOSTS)
+"""What differs between machines, or says where they meet: of a typed command all workers have the same."""
+
+
+def explain_told(launch: Launch, pods: Pods) -> Iterator[Phrase]:
+    """Why the pods of a launcher of `TOLD` would not train together."""
+    launcher = launch.launcher
+    if launcher not in TOLD or launcher is None:
+        return
+    nodes = launch.text(Means.NODES)
+    if nodes and read_number(nodes) not in (None, pods.count):
+        yield _explain_machines(launch, launcher, nodes, pods)
+    if pods.count == 1:
+        return
+    yield from _explain_typed_places(launch, launcher, pods) if pods.is_typed else _explain_places(launch, pods)
+    processes = launch.text(Means.ALL_PROCESSES) or ""
+    number = read_number(processes)
+    if pods.is_typed and number is not None and (number % pods.count or not number):
+        yield phrase(
+            "{launcher}'s {option} {processes} counts the processes of all {count} workers: a multiple of {count} is "
+            "wanted",
+            launcher=launcher.name, option=_mark(launch, Means.ALL_PROCESSES), processes=processes, count=pods.count,
+        )  # fmt: skip
+
+
+def _explain_machines(launch: Launch, launcher: Launcher, nodes: str, pods: Pods) -> Phrase:
+    option = _mark(launch, Means.NODES)
+    if pods.is_typed:
+        return phrase(
+            "{launcher}'s {option} {nodes} is another number than that of the workers, {count}: leave it out, or "
+            "--workers {nodes}",
+            launcher=launcher.name, option=option, nodes=nodes, count=pods.count,
+        )  # fmt: skip
+    return phrase(
+        "{launcher}'s {option} {nodes} is another number than that of the pods, {count}: write {count}, or ask for "
+        "{nodes} replicas",
+        launcher=launcher.name, option=option, nodes=nodes, count=pods.count,
+    )  # fmt: skip
+
+
+def _explain_typed_places(launch: Launch, launcher: Launcher, pods: Pods) -> Iterator[Phrase]:
+    given = [option for means in _OF_EACH if (option := launch.find(means)) is not None]
+    if any(option.text is None for option in given):
+        return  # what a shell fills in may be what each worker is told
+    for option in given:
+        yield phrase(
+            "{launcher}'s {option} would keep the {count} workers apart: leave it out, as each worker is told "
+            "where the others are",
+            launcher=launcher.name, option=option.mark, count=pods.count,
+        )  # fmt: skip
+
+
+def _explain_places(launch: Launch, pods: Pods) -> Iterator[Phrase]:
+    """A manifest may tell each pod in its own way; one number for several pods, or their own address, is none."""
+    rank, address = launch.find(Means.NODE_RANK), launch.find(Means.MASTER_ADDRESS)
+    if rank is not None and pods.same > 1 and (rank.text or "").isdecimal():
+        yield phrase(
+            "{option} is the same in {count} pods, which then do not meet: write {option_name} $(RANK), or $RANK in a "
+            "text for a shell, as the operator tells each pod its number",
+            option=rank.typed, count=pods.same, option_name=rank.mark,
+        )  # fmt: skip
+    if address is not None and _LOOPBACK.fullmatch(address.text or ""):
+        yield phrase(
+            "{option} is each pod itself, and the {count} pods do not meet: write {option_name} $(MASTER_ADDR), or "
+            "$MASTER_ADDR in a text for a shell",
+            option=address.typed, count=pods.count, option_name=address.mark,
+        )  # fmt: skip
+
+
+def _mark(launch: Launch, means: Means) -> str:
+    option = launch.find(means)
+    return option.mark if option is not None else ""
 
 
 def explain_replicas(launch: Launch, pods: Pods) -> Iterator[Phrase]:

@@ -14,13 +14,16 @@ from typing import Any
 
 from paddock.kube.meta import Manifest
 from paddock.launches.launch import Launch
+from paddock.launches.launchers import Means
 from paddock.launches.programs import Kind
 from paddock.launches.words import show_words
+from paddock.preflight.paddle_options import is_paddle
 from paddock.preflight.replicas import Pods, explain_replicas
 from paddock.script.containers import build_pod
 from paddock.script.request import ScriptRequest
 from paddock.script.told_launchers import explain_refused as explain_refused_launcher
-from paddock.words.phrases import Phrase, phrase
+from paddock.script.told_launchers import type_alone
+from paddock.words.phrases import Names, Phrase, phrase
 
 COLLECTIVE_IMAGE = "paddlepaddle/paddle:3.3.1"
 GPU_IMAGE = "paddlepaddle/paddle:3.3.1-gpu-cuda12.6-cudnn9.5"
@@ -57,7 +60,22 @@ def explain_refused(request: ScriptRequest) -> Iterator[Phrase]:
     """Fewer workers than the command asks for; the checks of manifests know what else a PaddleJob cannot have."""
     if not request.servers:
         yield from explain_replicas(request.launch, Pods(request.workers, request.workers, is_typed=True))
+    elif is_paddle(request.launch) and (names := _list_serving(request.launch)):
+        yield phrase(
+            "{options}: the launcher would start its servers and workers in each of the {count} pods, as --ps and "
+            "--workers start a pod for each: leave the launcher out, `{command}`",
+            options=Names(names), count=request.servers + request.workers,
+            command=shlex.join(["paddock", "run", "--ps", str(request.servers), "--workers", str(request.workers), "--",
+                                *type_alone(request.launch)]),
+        )  # fmt: skip
     yield from explain_refused_launcher(request)
+
+
+_SERVING = (Means.SERVERS, Means.SERVER_COUNT, Means.TRAINERS, Means.TRAINER_COUNT, Means.HETER)
+
+
+def _list_serving(launch: Launch) -> tuple[str, ...]:
+    return tuple(each.mark for each in launch.options if each.spec is not None and each.spec.means in _SERVING)
 
 
 def explain_workers(request: ScriptRequest, launches: Sequence[Launch]) -> Iterator[Phrase]:

@@ -12,19 +12,11 @@ import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from paddock.launches.launch import Launch
-from paddock.launches.launchers import (
-    ACCELERATE,
-    COMPOSER,
-    DEEPSPEED,
-    FABRIC,
-    HOROVODRUN,
-    MPIRUN,
-    SRUN,
-    Launcher,
-    Means,
-)
+from paddock.launches.launchers import ACCELERATE, COMPOSER, FABRIC, Launcher, Means
 from paddock.launches.programs import Kind
 from paddock.launches.words import read_number
+from paddock.preflight.launchers import BY_ITSELF
+from paddock.preflight.replicas import Pods, explain_told
 from paddock.script.escapes import Variable
 from paddock.script.libraries import READS, SET_FOR_SEVERAL
 from paddock.script.request import ScriptRequest
@@ -55,9 +47,6 @@ _OPTIONS: Mapping[str, tuple[tuple[str, Value], ...]] = {
     ),
 }
 """Launcher -> its options for one of several machines, by the names of its table."""
-_BY_ITSELF = (DEEPSPEED, HOROVODRUN, MPIRUN, SRUN)
-_APART = (Means.NODE_RANK, Means.MASTER_ADDRESS, Means.HOSTS)
-"""What differs between workers, or says where they meet: of a typed command all workers have the same."""
 
 
 def _count(request: ScriptRequest, means: Means) -> int:
@@ -99,7 +88,7 @@ def explain_inside(request: ScriptRequest, launches: Iterable[Launch]) -> Iterat
         return
     for launch in launches:
         launcher = launch.launcher
-        if launcher in _BY_ITSELF and launch != request.launch:
+        if launcher in BY_ITSELF and launch != request.launch:
             yield phrase("warning: {said}", said=_explain_by_itself(launch, launcher, request.workers))
         elif launcher in (ACCELERATE, FABRIC) and not launch.is_open and launch.find(Means.NODE_RANK) is None:
             options = [
@@ -129,53 +118,24 @@ def explain_unset(request: ScriptRequest) -> Iterator[Phrase]:
 def explain_refused(request: ScriptRequest) -> Iterator[Phrase]:
     """Why several workers of a typed launcher would not train together."""
     launch, launcher = request.launch, request.launch.launcher
-    if launcher is None or request.workers == 1:
-        return
-    if launcher in _BY_ITSELF:
+    if launcher in BY_ITSELF and launcher is not None and request.workers > 1:
         yield _explain_by_itself(launch, launcher, request.workers)
-    if not is_told(launcher):
-        return
-    nodes = launch.text(Means.NODES)
-    # what a shell fills in may be what each worker is told
-    is_told_there = any((option := launch.find(means)) is not None and option.text is None for means in _APART)
-    if nodes and nodes != str(request.workers):
-        yield phrase(
-            "{launcher}'s {option} {nodes} is another number than that of the workers, {count}: leave it out, or "
-            "--workers {nodes}",
-            launcher=launcher.name, option=_typed(launch, Means.NODES), nodes=nodes, count=request.workers,
-        )  # fmt: skip
-    for means in () if is_told_there else _APART:
-        if launch.find(means) is not None:
-            yield phrase(
-                "{launcher}'s {option} would keep the {count} workers apart: leave it out, as each worker is told "
-                "where the others are",
-                launcher=launcher.name, option=_typed(launch, means), count=request.workers,
-            )  # fmt: skip
-    processes = launch.text(Means.ALL_PROCESSES) or ""
-    count = read_number(processes)
-    if count is not None and (count % request.workers or not count):
-        yield phrase(
-            "{launcher}'s {option} {processes} counts the processes of all {count} workers: a multiple of {count} is "
-            "wanted",
-            launcher=launcher.name, option=_typed(launch, Means.ALL_PROCESSES), processes=processes,
-            count=request.workers,
-        )  # fmt: skip
-
-
-def _typed(launch: Launch, means: Means) -> str:
-    option = launch.find(means)
-    return option.words[0].typed.partition("=")[0] if option is not None else ""
+    yield from explain_told(launch, Pods(request.workers, request.workers, is_typed=True))
 
 
 def _explain_by_itself(launch: Launch, launcher: Launcher, workers: int) -> Phrase:
-    program = launch.program
-    starter = program.shell_name or ("" if program.kind is Kind.PROGRAM else "python")
-    words = [starter, "-m" if program.kind is Kind.MODULE else "", program.word.typed or "train.py"]
-    typed = ["paddock", "run", "--workers", str(workers), "--", *filter(None, words)]
-    typed += [each.typed for each in launch.arguments]
+    typed = ["paddock", "run", "--workers", str(workers), "--", *type_alone(launch)]
     return phrase(
         "{launcher} starts the processes of all machines by itself, by ssh, a host file or Slurm, which pods do not "
         "have: each of the {count} workers would train alone. Leave it out, as each worker is one process and is told "
         "of the others: `{command}`",
         launcher=launcher.name, count=workers, command=shlex.join(typed),
     )  # fmt: skip
+
+
+def type_alone(launch: Launch) -> list[str]:
+    """The program of a launcher, as one types it without the launcher."""
+    program = launch.program
+    starter = program.shell_name or ("" if program.kind is Kind.PROGRAM else "python")
+    words = [starter, "-m" if program.kind is Kind.MODULE else "", program.word.typed or "train.py"]
+    return [*filter(None, words), *(each.typed for each in launch.arguments)]
