@@ -152,3 +152,26 @@ def test_arguments_alone_are_a_command_too() -> None:
 def test_any_words_are_read(words: list[str]) -> None:
     for document in (job(*words), job("bash", "-c", " ".join(words))):
         check(document)
+
+
+PADDLE = "python -m paddle.distributed.launch"
+
+
+@pytest.mark.parametrize(
+    ("kind", "command", "is_told"),
+    [
+        ("PaddleJob", "torchrun t.py", True),
+        ("PaddleJob", "accelerate launch t.py", True),
+        ("PyTorchJob", f"{PADDLE} t.py", True),
+        ("PyTorchJob", "fleetrun --devices 0 t.py", True),
+        ("PaddleJob", "torchrun --nnodes 3 --master_addr $ADDRESS t.py", False),
+        ("PaddleJob", "torchrun $ARGS t.py", False),
+        ("PyTorchJob", f"PADDLE_MASTER=$MASTER_ADDR:1 {PADDLE} t.py", False),
+        ("PyTorchJob", "torchrun t.py", False),
+        ("PaddleJob", f"{PADDLE} t.py", False),
+        ("PaddleJob", "python t.py", False),
+    ],
+)
+def test_the_launcher_of_the_other_framework_is_told_in_several_pods(kind: str, command: str, is_told: bool) -> None:
+    problems = check(job("bash", "-c", command, kind=kind, container="a"))
+    assert any("each pod would train apart; write" in each.message for each in problems) is is_told

@@ -13,13 +13,17 @@ from paddock.launches.programs import Kind
 from paddock.launches.reading import Reading, read_words
 from paddock.launches.shell import Command
 from paddock.launches.words import Word, build_word, show_words
+from paddock.preflight.pod_devices import explain_devices
 from paddock.words.phrases import Phrase, phrase
 
 
-def explain_typed(words: Sequence[str]) -> Iterator[Phrase]:
-    """What is wrong with the words of `paddock run -- …`."""
+def explain_typed(words: Sequence[str], gpus: int = 0) -> Iterator[Phrase]:
+    """What is wrong with the words of `paddock run -- …`. `gpus`: of each worker; 0 where that is not known."""
     read = [build_word(word) for word in words]
-    yield from explain_words(read, read_words(read))
+    reading = read_words(read)
+    yield from explain_words(read, reading)
+    for launch in reading.launches:
+        yield from explain_devices(launch, gpus)
 
 
 def explain_words(words: Sequence[Word], reading: Reading) -> Iterator[Phrase]:

@@ -16,8 +16,9 @@ from paddock.launches.launchers import PADDLE, TORCHRUN, Means
 from paddock.launches.reading import Reading, list_arguments, read_container
 from paddock.manifests.parts import Container, Part
 from paddock.preflight.command_words import explain_words
-from paddock.preflight.launchers import explain_launcher
+from paddock.preflight.launchers import explain_foreign, explain_launcher
 from paddock.preflight.paddle_options import Told, explain_launch, is_paddle
+from paddock.preflight.pod_devices import count_devices, explain_devices
 from paddock.preflight.replicas import Pods, explain_replicas, explain_told, is_torchrun
 from paddock.words.phrases import Phrase, phrase
 from paddock.words.problems import Problem
@@ -106,20 +107,26 @@ def _explain(launch: Launch, command: Command, kind: str, pods: Pods, spec: Mapp
         yield Told(said)
     if launch.elsewhere or not pods.count:
         return
+    if launch.launcher is not None and not is_ours and pods.count > 1:
+        yield from (Told(said) for said in explain_foreign(launch, kind, told))
     yield from (Told(said) for said in explain_told(launch, pods))
+    yield from (Told(said) for said in explain_devices(launch, count_devices(command.container)))
     yield from (Told(said) for said in explain_replicas(launch, pods))
-    if is_torchrun(launch) and (said := _explain_processes(launch, command, spec)) is not None:
-        yield Told(said)
+    if is_torchrun(launch):
+        yield from (Told(said) for said in _explain_processes(launch, command, spec))
 
 
-def _explain_processes(launch: Launch, command: Command, spec: Mapping[str, Any]) -> Phrase | None:
+def _explain_processes(launch: Launch, command: Command, spec: Mapping[str, Any]) -> Iterator[Phrase]:
     """`auto` counts the CPUs of the machine, not those of the container (torch/distributed/run.py)."""
-    option = launch.find(Means.PROCESSES)
-    asked = option.text if option is not None else str(spec.get("nprocPerNode") or "auto")
+    option, field = launch.find(Means.PROCESSES), spec.get("nprocPerNode")
+    if option is not None and option.text and field is not None and str(field) != option.text:
+        yield phrase("{option} counts more than nprocPerNode, which is {field}: leave one of them out",
+                     option=option.typed, field=str(field))  # fmt: skip
+    asked = option.text if option is not None else str(field or "auto")
     limits = command.container.amounts("limits")
     if asked not in ("auto", "cpu") or not limits.get("cpu") or any("/" in str(name) for name in limits):
-        return None  # of devices like nvidia.com/gpu, `auto` counts these
-    return phrase(
+        return  # of devices like nvidia.com/gpu, `auto` counts these
+    yield phrase(
         "torchrun starts a process for each CPU of the machine, as {field} is {asked}, and limits.cpu is {cpus}: say "
         'how many processes there are, as in nprocPerNode: "1"',
         field="--nproc-per-node" if option is not None else "nprocPerNode", asked=asked, cpus=str(limits["cpu"]),

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import posixpath
 import re
+from collections.abc import Iterator
 
 from paddock.launches.launch import Launch
 from paddock.launches.launchers import ACCELERATE, DEEPSPEED, HOROVODRUN, MPIRUN, SRUN, TORCHRUN, Launcher, Means
@@ -52,4 +53,25 @@ def explain_launcher(launch: Launch, pods: int, told: Launcher = TORCHRUN) -> Ph
         "{launcher} reaches no other pod and starts processes in its own, and each of the {count} pods trains apart: "
         "start the program in each pod with {told}, which is told of the others",
         launcher=name, count=pods, told=told.name,
+    )  # fmt: skip
+
+
+_NODES = (Means.NODES, Means.MASTER, Means.MASTER_ADDRESS, Means.HOSTS, Means.BACKEND)
+_NAMES = {"paddle": "PaddlePaddle", "pytorch": "PyTorch"}
+
+
+def explain_foreign(launch: Launch, kind: str, told: Launcher) -> Iterator[Phrase]:
+    """Of a launcher of another framework than the job's, in several pods. `told`: the job's own. Nothing is said where
+    the command says by itself where the others are, or may."""
+    launcher = launch.launcher
+    if launcher is None or launch.is_open or any(launch.find(means) is not None for means in _NODES):
+        return
+    variables = {spec.variable for spec in launcher.options.values() if spec.means in _NODES}
+    if not variables.isdisjoint(launch.environment):
+        return
+    yield phrase(
+        "{launcher} is of {other}, and a {kind} tells its pods by variables of {own}: each pod would train apart; "
+        "write {told}, or the job as a {right}",
+        launcher=launcher.name, other=_NAMES[launcher.family], kind=kind, own=_NAMES[told.family], told=told.name,
+        right="PaddleJob" if launcher.family == "paddle" else "PyTorchJob",
     )  # fmt: skip
