@@ -61,3 +61,53 @@ def test_only_one_word_is_the_text_of_a_shell() -> None:
                                    ("python t.py",)])  # fmt: skip
 def test_arguments_of_a_text_that_reads_them_are_its_own(words: tuple[str, ...]) -> None:
     assert explain_job("bash", "-c", args=list(words)) == []
+
+
+LAUNCH = ("python", "-m", "paddle.distributed.launch")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (LAUNCH, "no program stands behind paddle.distributed.launch: it ends with exit code 2"),
+        (("torchrun", "--nproc_per_node", "t.py"), "as t.py is the value of --nproc_per_node"),
+        (("accelerate", "launch", "--num_processes", "2"), "no program stands behind accelerate launch"),
+        (("python", "-m", "paddle.distributed.launch t.py"), "two words, paddle.distributed.launch and t.py"),
+        (("python", "paddle.distributed.launch", "t.py"), "write python -m paddle.distributed.launch"),
+        (("cd", "/w", "&&", "python", "t.py"), '&& is a word like any other, as no shell reads this command: write one '
+         'text for a shell, bash -c "cd /w && python t.py"'),
+        (("python", "t.py", ">", "my log"), """bash -c "python t.py > 'my log'\""""),
+        (("bash", "run.sh", ">", "log"), "> is a word like any other"),
+        ((*LAUNCH, "--gpus 0,1", "t.py"), "write two words, --gpus and 0,1"),
+        (("torchrun", "--nproc_per_node 2", "t.py"), "write two words, --nproc_per_node and 2"),
+        (("python", "t.py", "--lr 0.1"), "write two words, --lr and 0.1"),
+    ],
+)  # fmt: skip
+def test_a_word_that_no_program_reads_as_it_is_meant_is_told_once(words: tuple[str, ...], said: str) -> None:
+    (found,) = explain_typing(*words)
+    assert said in found
+    assert [each for each in explain_job(*words) if said in each]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("torchrun", "--help"),
+        ("torchrun", "--nproc_per_node", "2", "t.py", "--args", "--lr 0.1"),
+        ("find", ".", "-exec", "rm", "{}", ";"),
+        ("ssh", "host", "cd", "/w", "&&", "python", "t.py"),
+        ("bash", "-c", "cd /w && python t.py > log"),
+        ("python", "t.py", "--text", "a > b"),
+        ("python", "t.py", "--title=two words"),
+        ("bash", "-c", "torchrun $ARGS"),
+        ("bash", "-c", "torchrun --nproc_per_node $X"),
+        ("bash", "-c", "torchrun $ARGS $PROGRAM --lr 1 --data x.py"),
+    ],
+)
+def test_a_word_that_may_be_meant_so_is_not(words: tuple[str, ...]) -> None:
+    assert explain_typing(*words) == []
+
+
+def test_a_script_is_told_of_them_line_by_line() -> None:
+    read = check_script('cd /w\ntorchrun "--nproc_per_node 2" t.py\ntorchrun --nprocs_per_node=2 t.py')
+    assert [each.line for each in read.problems] == [2, 3]

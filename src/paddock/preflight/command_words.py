@@ -6,15 +6,23 @@ No shell reads these words, unless the first one is a shell. What a later word i
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 from paddock.launches.launch import Launch, read_command
+from paddock.launches.launchers import find_by_module
 from paddock.launches.programs import Kind
 from paddock.launches.reading import Reading, read_words
 from paddock.launches.shell import Command
 from paddock.launches.words import Word, build_word, show_words
 from paddock.preflight.pod_devices import explain_devices
-from paddock.words.phrases import Phrase, phrase
+from paddock.preflight.torchrun_options import explain_no_program, explain_unknown
+from paddock.words.phrases import Names, Phrase, phrase
+
+_JOINED = re.compile(r"--[A-Za-z][\w-]* +[^\s-]\S*")
+_OPERATORS = frozenset({"&&", "||", "|", ">", ">>", "2>", "2>&1", "&>", "&"})
+"""Words of a shell. Not `;`, which ends the words of `find -exec`, and not `<`."""
 
 
 def explain_typed(words: Sequence[str], gpus: int = 0) -> Iterator[Phrase]:
@@ -23,6 +31,7 @@ def explain_typed(words: Sequence[str], gpus: int = 0) -> Iterator[Phrase]:
     reading = read_words(read)
     yield from explain_words(read, reading)
     for launch in reading.launches:
+        yield from explain_launch_words(launch)
         yield from explain_devices(launch, gpus)
 
 
@@ -31,10 +40,59 @@ def explain_words(words: Sequence[Word], reading: Reading) -> Iterator[Phrase]:
     if not words:
         return
     launch = read_command(Command(tuple(words), words[0].line))
-    if launch.program.kind is Kind.SHELL and not launch.elsewhere:
-        yield from _explain_text(launch)
+    if not launch.elsewhere:
+        if launch.program.kind is Kind.SHELL:
+            yield from _explain_text(launch)
+        elif not any(wrapper.spec.as_text for wrapper in launch.wrappers):
+            yield from _explain_operators(words)
     if reading.background:
         yield explain_background()
+
+
+def explain_launch_words(launch: Launch) -> Iterator[Phrase]:
+    """What is wrong with the words of one command, also of one in a text for a shell."""
+    program = launch.program
+    joined = [word for before, word in pairwise(launch.words) if _is_joined(before, word)]
+    for word in joined:
+        yield phrase(
+            "{word} is one word, and no option with a value for a program: write two words, {words}",
+            word=_quote(word.typed), words=" and ".join(word.typed.split()),
+        )  # fmt: skip
+    if " " in program.module and find_by_module(program.module.split()[0]) is not None:
+        yield phrase(
+            "{word} is one word, and no module's name: write two words, {words}",
+            word=_quote(program.module), words=" and ".join(program.module.split()),
+        )  # fmt: skip
+    if program.python and program.kind is Kind.SCRIPT and find_by_module(program.script) is not None:
+        yield phrase("{module} is a module, and {python} looks for a file of this name: write {python} -m {module}",
+                     module=program.script, python=program.python)  # fmt: skip
+    if not joined:
+        yield from explain_unknown(launch)
+        if (said := explain_no_program(launch)) is not None:
+            yield said
+
+
+def _is_joined(before: Word, word: Word) -> bool:
+    """Whether a word is an option and its value. Behind another option it may be that one's value."""
+    return not before.beginning.startswith("-") and _JOINED.fullmatch(word.text or "") is not None
+
+
+def _explain_operators(words: Sequence[Word]) -> Iterator[Phrase]:
+    found = tuple(dict.fromkeys(word.typed for word in words[1:] if word.text in _OPERATORS))
+    if found:
+        yield phrase(
+            "{operators} is a word like any other, as no shell reads this command: write one text for a shell, "
+            "bash -c {text}",
+            operators=Names(found), text=_quote(" ".join(map(_show, words))),
+        )  # fmt: skip
+
+
+def _quote(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False)
+
+
+def _show(word: Word) -> str:
+    return word.typed if word.text in _OPERATORS else show_words([word])
 
 
 def explain_background() -> Phrase:
@@ -54,7 +112,7 @@ def _explain_text(launch: Launch) -> Iterator[Phrase]:
         whole = f"{text.text} {show_words(behind)}"
         yield phrase(
             "{shell} -c runs {text} alone, as only the word behind -c is its text: write one text, {whole}",
-            shell=shell, text=text.text, whole=json.dumps(whole, ensure_ascii=False),
+            shell=shell, text=text.text, whole=_quote(whole),
         )  # fmt: skip
     elif len(behind) > 1 or behind[0].beginning.startswith("-"):
         yield phrase(

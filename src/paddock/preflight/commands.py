@@ -15,7 +15,7 @@ from paddock.launches.launch import Launch
 from paddock.launches.launchers import PADDLE, TORCHRUN, Means
 from paddock.launches.reading import Reading, list_arguments, read_container
 from paddock.manifests.parts import Container, Part
-from paddock.preflight.command_words import explain_words
+from paddock.preflight.command_words import explain_launch_words, explain_words
 from paddock.preflight.launchers import explain_foreign, explain_launcher
 from paddock.preflight.paddle_options import Told, explain_launch, is_paddle
 from paddock.preflight.pod_devices import count_devices, explain_devices
@@ -51,7 +51,8 @@ def check_commands(parts: Sequence[Part], kind: str, spec: Mapping[str, Any]) ->
         found = [Told(said) for said in explain_words(list_arguments(command.container.value), command.reading)]
         for launch in command.reading.launches:
             pods = _count_pods(launch, commands, kind, has_master=has_master, spec=spec)
-            of_launch = [*_explain(launch, command, kind, pods, spec), *_explain_literal(launch)]
+            of_launch = [Told(said) for said in explain_launch_words(launch)]
+            of_launch += [*_explain(launch, command, kind, pods, spec), *_explain_literal(launch)]
             found += of_launch
             if of_launch:
                 break

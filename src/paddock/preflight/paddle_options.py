@@ -74,6 +74,8 @@ def explain_launch(launch: Launch, *, has_master: bool = False, in_job: bool = F
         )
         yield Told(said, "error")
         return
+    if any(" " in option.words[0].beginning.partition("=")[0] for option in launch.options):
+        return  # an option and its value in one word are told by `command_words`
     yield from _explain_values(launch)
     yield from _explain_variables(launch, in_job=in_job)
     # the old launcher knows no master, and reads no variable of one

@@ -15,7 +15,7 @@ from paddock.launches.launchers import BY_PROGRAM, find_by_module
 from paddock.launches.programs import Kind
 from paddock.launches.reading import ReadFile, Reading, read_script
 from paddock.launches.shell import LARGEST
-from paddock.preflight.command_words import explain_background
+from paddock.preflight.command_words import explain_background, explain_launch_words
 from paddock.preflight.paddle_options import explain_launch, is_paddle
 from paddock.words.phrases import Phrase, phrase
 from paddock.words.problems import Problem
@@ -60,6 +60,8 @@ def check_script(text: str, read_file: ReadFile | None = None) -> ScriptRead:
     """`read_file`: the text of another script that this one runs."""
     reading = read_script(text, read_file=read_file)
     problems = [_place(said, line) for line, said in _explain_unread(reading)]
+    for launch in reading.launches:
+        problems += [_place(said, launch.line) for said in explain_launch_words(launch)]
     for launch in filter(is_paddle, reading.launches):
         found = explain_launch(launch, has_master="PADDLE_MASTER" in launch.environment)
         problems += [_place(each.said, launch.line, each.severity) for each in found]
