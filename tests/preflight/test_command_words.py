@@ -111,3 +111,31 @@ def test_a_word_that_may_be_meant_so_is_not(words: tuple[str, ...]) -> None:
 def test_a_script_is_told_of_them_line_by_line() -> None:
     read = check_script('cd /w\ntorchrun "--nproc_per_node 2" t.py\ntorchrun --nprocs_per_node=2 t.py')
     assert [each.line for each in read.problems] == [2, 3]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("torchrun —-nproc_per_node 2 t.py", "—-nproc_per_node begins with a dash of a printed text, and is no option: "
+         "write --nproc_per_node"),
+        ("python –m pkg.train", "–m begins with a dash of a printed text, and is no option: write -m"),
+        ("python t.py −-lr=0.1", "write --lr=0.1"),
+        ("fleetrun --devices “0,1” t.py", "“0,1” has quotes of a printed text"),
+        ("fleetrun --devices=“0,1” t.py", "--devices=“0,1” has quotes of a printed text"),
+    ],
+)  # fmt: skip
+def test_dashes_and_quotes_of_a_printed_text_are_told(text: str, said: str) -> None:
+    assert any(said in each for each in explain_typing(*text.split()))
+    assert any(said in each for each in explain_job("bash", "-c", text))
+    assert any(said in each.message for each in check_script(text).problems)
+
+
+@pytest.mark.parametrize("text", ["python t.py --prompt “你好”", "python t.py a–b – --", "python t.py -—"])
+def test_such_letters_in_a_value_are_its_own(text: str) -> None:
+    assert explain_typing(*text.split()) == explain_job("bash", "-c", text) == []
+
+
+def test_all_words_that_wait_for_a_shell_are_named_in_one_sentence() -> None:
+    (said,) = explain_job("torchrun", "--nnodes=$NNODES", "--node_rank=${RANK}", "t.py")
+    assert said.startswith("--nnodes=$NNODES and --node_rank=${RANK}: no shell reads this command")
+    assert "elasticPolicy" not in said

@@ -91,6 +91,40 @@ def test_so_may_kubernetes_variables(data: st.DataObject) -> None:
     assert [each.message for each in problems if each.severity == "error"] == []
 
 
+def find_said(text: str) -> list[str]:
+    """All that is said of a command, of any severity, in a script and in jobs of both frameworks."""
+    found = [each.message for each in check_script(text).problems]
+    for api, kind in (("batch.paddlepaddle.org/v1", "PaddleJob"), ("kubeflow.org/v1", "PyTorchJob")):
+        container = {"command": ["bash", "-c", text], "resources": {"limits": {"nvidia.com/gpu": 4}}}
+        problems = check(build_job(api, kind, container))
+        found += [f"{kind}: {each.message}" for each in problems if each.path.endswith(".command")]
+    return found
+
+
+@given(st.data())
+def test_unknown_values_say_nothing_new_of_any_severity(data: st.DataObject) -> None:
+    """Of a command of which nothing is said: more processes than devices, the other framework, one rank for all."""
+    command = data.draw(st.sampled_from(QUIET))
+    words = command.split()
+    for place in data.draw(st.sets(st.sampled_from(list_places(words)), min_size=1)):
+        words = replace_value(words, place, data.draw(st.sampled_from(UNKNOWN[:-2])))
+    assert find_said(" ".join(words)) == []
+
+
+QUIET = [
+    "torchrun --nnodes=3 --nproc_per_node=2 --rdzv_backend=c10d --rdzv_endpoint=a:29400 --max_restarts=3 t.py --lr=0.1",
+    "torchrun --nnodes 3 --nproc_per_node 4 --master_addr 10.0.0.1 --master_port 29500 -m pkg.train --lr 0.1",
+    "accelerate launch --num_machines 3 --main_process_ip 10.0.0.1 --mixed_precision bf16 t.py",
+    "python t.py --lr 0.1 --data /data",
+    "RANK=$RANK MASTER_ADDR=$HOST python t.py --lr 0.1",
+]
+
+
+@pytest.mark.parametrize("command", QUIET)
+def test_the_commands_of_which_nothing_is_said(command: str) -> None:
+    assert find_said(command) == []
+
+
 TYPED = [
     ("pytorch", "torchrun --nnodes 2 --nproc_per_node 4 --node_rank 1 --master_addr 10.0.0.1 --master_port 295 t.py"),
     ("pytorch", "torchrun --nnodes=2 --rdzv_backend c10d --rdzv_id 7 --rdzv_endpoint 10.0.0.1:29400 t.py"),

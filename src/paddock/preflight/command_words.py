@@ -16,16 +16,21 @@ from paddock.launches.programs import Kind
 from paddock.launches.reading import Reading, read_words
 from paddock.launches.shell import Command
 from paddock.launches.words import Word, build_word, show_words
+from paddock.preflight.group_variables import explain_variables
 from paddock.preflight.pod_devices import explain_devices
 from paddock.preflight.torchrun_options import explain_no_program, explain_unknown
 from paddock.words.phrases import Names, Phrase, phrase
 
 _JOINED = re.compile(r"--[A-Za-z][\w-]* +[^\s-]\S*")
+_DASHED = re.compile(r"-?[\u2010-\u2015\u2212\ufe63\uff0d][-\u2010-\u2015\u2212\ufe63\uff0d]*([A-Za-z].*)", re.DOTALL)
+_QUOTES = "\u201c\u201d\u201e\u2018\u2019\u300c\u300d"
+_QUOTED = re.compile(rf"([\w-]+=)?[{_QUOTES}][ -~]+[{_QUOTES}]?", re.ASCII)
+"""A value in quotes of a printed text. Of other letters than ASCII they may be a part."""
 _OPERATORS = frozenset({"&&", "||", "|", ">", ">>", "2>", "2>&1", "&>", "&"})
 """Words of a shell. Not `;`, which ends the words of `find -exec`, and not `<`."""
 
 
-def explain_typed(words: Sequence[str], gpus: int = 0) -> Iterator[Phrase]:
+def explain_typed(words: Sequence[str], gpus: int = 0, workers: int = 1) -> Iterator[Phrase]:
     """What is wrong with the words of `paddock run -- …`. `gpus`: of each worker; 0 where that is not known."""
     read = [build_word(word) for word in words]
     reading = read_words(read)
@@ -33,6 +38,7 @@ def explain_typed(words: Sequence[str], gpus: int = 0) -> Iterator[Phrase]:
     for launch in reading.launches:
         yield from explain_launch_words(launch)
         yield from explain_devices(launch, gpus)
+        yield from explain_variables(launch, {}, workers, workers)
 
 
 def explain_words(words: Sequence[Word], reading: Reading) -> Iterator[Phrase]:
@@ -49,9 +55,11 @@ def explain_words(words: Sequence[Word], reading: Reading) -> Iterator[Phrase]:
         yield explain_background()
 
 
-def explain_launch_words(launch: Launch) -> Iterator[Phrase]:
-    """What is wrong with the words of one command, also of one in a text for a shell."""
+def explain_launch_words(launch: Launch, *, in_list: bool = False) -> Iterator[Phrase]:
+    """What is wrong with the words of one command, also of one in a text for a shell. `in_list`: of a manifest, where
+    `quotes` tells of a whole word in quotes of a printed text."""
     program = launch.program
+    yield from _explain_printed(launch, in_list=in_list)
     joined = [word for before, word in pairwise(launch.words) if _is_joined(before, word)]
     for word in joined:
         yield phrase(
@@ -70,6 +78,21 @@ def explain_launch_words(launch: Launch) -> Iterator[Phrase]:
         yield from explain_unknown(launch)
         if (said := explain_no_program(launch)) is not None:
             yield said
+
+
+def _explain_printed(launch: Launch, *, in_list: bool) -> Iterator[Phrase]:
+    """Dashes and quotes that a word processor or a web page has put in the place of what is typed."""
+    for word in launch.words:
+        dashed = _DASHED.fullmatch(word.beginning)
+        if dashed is not None:
+            name = dashed[1].partition("=")[0]
+            plain = ("--" if len(name) > 1 else "-") + dashed[1]
+            yield phrase("{word} begins with a dash of a printed text, and is no option: write {plain}",
+                         word=word.typed, plain=plain)  # fmt: skip
+    quoted = (word.text for word in launch.words if _QUOTED.fullmatch(word.text or ""))
+    found = [text for text in quoted if text and not (in_list and text[0] in _QUOTES)]
+    if found:
+        yield phrase("{word} has quotes of a printed text, which are letters for a shell: write \" or '", word=found[0])
 
 
 def _is_joined(before: Word, word: Word) -> bool:

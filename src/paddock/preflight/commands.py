@@ -13,14 +13,15 @@ from typing import Any
 
 from paddock.launches.launch import Launch
 from paddock.launches.launchers import PADDLE, TORCHRUN, Means
-from paddock.launches.reading import Reading, list_arguments, read_container
+from paddock.launches.reading import Reading, list_arguments, read_container, read_variables
 from paddock.manifests.parts import Container, Part
 from paddock.preflight.command_words import explain_launch_words, explain_words
+from paddock.preflight.group_variables import explain_variables, list_set
 from paddock.preflight.launchers import explain_foreign, explain_launcher
 from paddock.preflight.paddle_options import Told, explain_launch, is_paddle
 from paddock.preflight.pod_devices import count_devices, explain_devices
 from paddock.preflight.replicas import Pods, explain_replicas, explain_told, is_torchrun
-from paddock.words.phrases import Phrase, phrase
+from paddock.words.phrases import Names, Phrase, phrase
 from paddock.words.problems import Problem
 from paddock.words.sentences import told
 
@@ -28,6 +29,8 @@ _TRAINERS = {"PaddleJob": "paddle", "PyTorchJob": "pytorch"}
 """The name of the container that trains; without one of this name it is the first."""
 _OF_SHELL = re.compile(r"\$\{?[A-Za-z_]\w*|`")
 _SERVING = frozenset({"ps", "heter"})
+_Settings = tuple[int, set[frozenset[tuple[str, str | None]]]]
+"""The pods of a role, and what its commands set of the variables of a group."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,12 +49,14 @@ class Command:
 def check_commands(parts: Sequence[Part], kind: str, spec: Mapping[str, Any]) -> Iterator[Problem]:
     """`spec`: of the job."""
     commands = list(_read_commands(parts, kind))
+    settings = [(each.part.replicas, {list_set(launch) for launch in each.reading.launches}) for each in commands]
     has_master = any(part.name == "Master" for part in parts)
     for command in commands:
         found = [Told(said) for said in explain_words(list_arguments(command.container.value), command.reading)]
         for launch in command.reading.launches:
             pods = _count_pods(launch, commands, kind, has_master=has_master, spec=spec)
-            of_launch = [Told(said) for said in explain_launch_words(launch)]
+            of_launch = [Told(said) for said in explain_launch_words(launch, in_list=not launch.line)]
+            of_launch += _explain_variables(launch, command, settings, pods)
             of_launch += [*_explain(launch, command, kind, pods, spec), *_explain_literal(launch)]
             found += of_launch
             if of_launch:
@@ -85,16 +90,23 @@ def _count_pods(
     )
 
 
+def _explain_variables(launch: Launch, command: Command, settings: Sequence[_Settings], pods: Pods) -> Iterator[Told]:
+    own = list_set(launch)
+    same = sum(replicas for replicas, found in settings if own in found) if own else 0
+    given = read_variables(command.container.value)
+    yield from (Told(said) for said in explain_variables(launch, given, pods.count, same))
+
+
 def _explain_literal(launch: Launch) -> Iterator[Told]:
     """`$NAME` in words that no shell reads: Kubernetes replaces `$(NAME)` alone."""
     if launch.line or launch.launcher is None:
         return
-    literal = next((word.text for word in launch.words if _OF_SHELL.search(word.text or "")), None)
-    if literal is not None:
+    literal = tuple(dict.fromkeys(word.typed for word in launch.words if _OF_SHELL.search(word.text or "")))
+    if literal:
         said = phrase(
-            "{word} stays as it is, as no shell reads this command: write $(NAME), which Kubernetes replaces by the "
-            "container's variable, or start it by a shell, as in [bash, -c, TEXT]",
-            word=literal,
+            "{words}: no shell reads this command, and $ stays as it is; write $(NAME), which Kubernetes replaces by "
+            "the container's variable, or start it by a shell, as in [bash, -c, TEXT]",
+            words=Names(literal),
         )
         yield Told(said)
 

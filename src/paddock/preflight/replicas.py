@@ -126,7 +126,13 @@ def _explain_torchrun(launch: Launch, pods: Pods) -> Iterator[Phrase]:
         # a shell, or Kubernetes, fills in what each pod is told
         pods = replace(pods, is_typed=False)
     nodes = launch.text(Means.NODES)
-    if nodes and nodes != str(pods.count) and not (pods.is_elastic or (":" in nodes and not pods.is_typed)):
+    # `$NNODES` that no shell reads is told where it stands (`commands`)
+    if (
+        nodes
+        and "$" not in nodes
+        and nodes != str(pods.count)
+        and not (pods.is_elastic or (":" in nodes and not pods.is_typed))
+    ):
         yield _explain_nodes(nodes, pods)
     if pods.count == 1:
         return

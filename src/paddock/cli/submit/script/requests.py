@@ -124,7 +124,7 @@ def read_request(
     )
     if problems := list(find_kind(request).explain_refused(request)):
         raise UserError(*problems)
-    for said in explain_typed(words, options.gpus or 0):
+    for said in explain_typed(words, options.gpus or 0, options.workers or 1):
         notify(phrase("warning: {said}", said=said))
     for said in (
         *find_kind(request).explain_workers(request, contents.launches), *explain_unset(request),
