@@ -9,6 +9,7 @@ import pytest
 from paddock.launches.launch import Launch
 from paddock.launches.launchers import ACCELERATE, DEEPSPEED, OLD_PADDLE, PADDLE, TORCH_LAUNCH
 from paddock.launches.reading import read_script
+from paddock.preflight.command_words import explain_typed
 from paddock.preflight.paddle_cures import DROPPED, OF_2019, OLD_DEVICES
 from paddock.preflight.paddle_options import explain_launch, is_paddle
 
@@ -50,3 +51,9 @@ def test_a_module_is_a_program_with_words_behind_it() -> None:
     assert explain("fleetrun --gpus 0,1 python -m pkg.train -c x.yml") == []
     (said,) = explain("fleetrun --gpus 0,1 -m pkg.train -c x.yml")
     assert "-c " not in said
+
+
+def test_what_is_typed_is_told_as_a_manifest_is() -> None:
+    words = ["fleetrun", "--selected_gpus=0,1", "t.py"]
+    assert any("write --devices 0,1" in str(said) for said in explain_typed(words))
+    assert list(explain_typed(["fleetrun", "--devices", "0,1", "t.py"])) == []

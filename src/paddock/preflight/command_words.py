@@ -17,6 +17,7 @@ from paddock.launches.reading import Reading, read_words
 from paddock.launches.shell import Command
 from paddock.launches.words import Word, build_word, show_words
 from paddock.preflight.group_variables import explain_variables
+from paddock.preflight.paddle_options import explain_launch, is_paddle
 from paddock.preflight.pod_devices import explain_devices
 from paddock.preflight.torchrun_options import explain_no_program, explain_unknown
 from paddock.words.phrases import Names, Phrase, phrase
@@ -37,6 +38,9 @@ def explain_typed(words: Sequence[str], gpus: int = 0, workers: int = 1) -> Iter
     yield from explain_words(read, reading)
     for launch in reading.launches:
         yield from explain_launch_words(launch)
+        if is_paddle(launch):  # what is an error is refused with the manifest
+            found = explain_launch(launch, has_master="PADDLE_MASTER" in launch.environment, in_job=True)
+            yield from (each.said for each in found if each.severity == "warning")
         yield from explain_devices(launch, gpus)
         yield from explain_variables(launch, {}, workers, workers)
 

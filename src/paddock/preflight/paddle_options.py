@@ -235,8 +235,8 @@ def _explain_placed(launch: Launch, *, is_placed: bool, in_job: bool) -> Iterato
         yield Told(said)
         return
     said = phrase(
-        "{options} are ignored: each machine trains alone, as a job of one machine, and ends with exit code 0; "
-        "{advice}",
+        "the launcher ignores {options}: each machine trains alone, as a job of one machine, and ends with exit "
+        "code 0; {advice}",
         options=name_options(used), advice=advice,
     )  # fmt: skip
     yield Told(said)
