@@ -269,3 +269,13 @@ def test_a_typed_command_of_another_tool_is_answered_with_that_of_paddock(
     words = shlex.split(next_one)[1:]
     typed = ["run", "--print", *words[1:]] if words[0] == "run" else words
     assert CliRunner().invoke(cli, typed, prog_name="paddock").exit_code == 0
+
+
+def test_accelerate_of_several_machines_stays_and_is_told_of_them_in_the_job(here: Path) -> None:
+    (here / "t.py").write_text("import accelerate\n")
+    (here / "run.sh").write_text("accelerate launch --mixed_precision bf16 --num_machines 2 --machine_rank $R t.py\n")
+    done = init("--from", "run.sh", "--gpus", "8", "-o", "-")
+    specs = yaml.safe_load(done.stdout)["spec"]["pytorchReplicaSpecs"]
+    command = " ".join(specs["Worker"]["template"]["spec"]["containers"][0]["command"])
+    assert command.startswith("accelerate launch --num_machines 2 --machine_rank $(RANK) --main_process_ip $(MASTER_")
+    assert command.endswith("--num_processes 16 --mixed_precision bf16 t.py")

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from paddock.script.foreign.job import Foreign
-from paddock.script.foreign.ranks import add_ranks
+from paddock.script.foreign.ranks import add_ranks, explain_no_gpus
 from paddock.script.foreign.slurm import read_batch, read_directives
 
 
@@ -78,3 +78,26 @@ def test_directives_end_at_the_first_command() -> None:
 )
 def test_a_launcher_starts_the_ranks_that_srun_did(words: str, framework: str, meant: str) -> None:
     assert " ".join(add_ranks(words.split(), 4, framework)) == meant
+
+
+@pytest.mark.parametrize(
+    ("words", "workers", "option"),
+    [
+        ("torchrun --nproc_per_node=8 t.py", 1, "--nproc_per_node=8"),
+        ("torchrun --nproc_per_node=gpu t.py", 1, "--nproc_per_node=gpu"),
+        ("torchrun --nproc_per_node=1 t.py", 1, ""),
+        ("deepspeed --num_gpus 1 t.py", 1, "--num_gpus 1"),
+        ("accelerate launch --num_processes 8 t.py", 1, "--num_processes 8"),
+        ("accelerate launch --num_processes 2 t.py", 2, ""),
+        ("accelerate launch --cpu --num_processes 8 t.py", 1, ""),
+        ("accelerate launch --multi_gpu t.py", 1, "--multi_gpu"),
+        ("fabric run --accelerator cpu --devices 8 t.py", 1, ""),
+        ("composer -n 8 t.py", 1, "-n 8"),
+        ("python t.py --num_gpus 8", 1, ""),
+    ],
+)
+def test_processes_of_a_launcher_without_gpus_are_said(words: str, workers: int, option: str) -> None:
+    said = explain_no_gpus(words.split(), workers)
+    assert str(said or "") == (
+        f"{option}: nothing says how many GPUs a worker has; --gpus N asks for them" * bool(option)
+    )

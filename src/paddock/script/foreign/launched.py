@@ -1,8 +1,8 @@
 """A command that starts a program -> the job that it means. Pure.
 
 Places of machines, ports and ranks are left out, as Paddock tells each rank its own; listed devices become a number.
-Launchers of torch that have to be told the place of each machine (accelerate, deepspeed) become torchrun where there
-are several: their pages say that the same programs run under it, and torchrun is told by variables.
+Launchers of torch with options of their own (accelerate, Fabric, Composer) stay, as these options are part of how a
+program trains. DeepSpeed's becomes torchrun where there are several machines: it cannot be told where they are.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from paddock.launches.launch import Launch, Option, Wrapper
-from paddock.launches.launchers import TORCH_LAUNCH, TORCHRUN, Means
+from paddock.launches.launchers import ACCELERATE, COMPOSER, DEEPSPEED, FABRIC, TORCH_LAUNCH, TORCHRUN, Means
 from paddock.launches.programs import Kind, is_python
 from paddock.launches.reading import read_words
 from paddock.launches.words import Word, build_word, join_pieces, show_words
@@ -51,6 +51,7 @@ _SILENT = frozenset({
 """What stands before a program and changes nothing in a job."""
 _TASKS = frozenset({"srun", "mpirun", "horovodrun"})
 _PADDLE = ("python", "-m", "paddle.distributed.launch")
+_STARTER = "deepspeed_multinode_launcher"
 _DOCKER_SILENT = re.compile(r"-[itdP]+|--(rm|init|interactive|tty|detach|name|hostname|restart|pull|gpus|env|workdir)")
 
 
@@ -277,36 +278,70 @@ def _take_paddle(made: _Made) -> None:
 
 
 def _take_torch(made: _Made) -> None:
-    """torchrun, and launchers of torch that become it where there are several machines."""
+    """torchrun, and launchers of torch with options of their own: these stay, as `script.told_launchers` puts the
+    places of the machines into the command."""
     launch, launcher = made.launch, made.launch.launcher
     assert launcher is not None
     made.framework = "pytorch"
     kept, counting, total = _sort_options(made)
     if launcher in (TORCHRUN, TORCH_LAUNCH):
-        made.before = (
-            *_name_launcher(made),
-            *(each for option in counting for each in _keep_processes(made, option)),
-            *kept,
-        )
-        return
-    if made.workers < 2:
-        made.before = (
-            *_name_launcher(made),
-            *(each for option in (*counting, *total) for each in _keep(made, option)),
-            *kept,
-        )
-        return
-    processes = sum(_read_count(made, option) for option in counting[-1:])
-    processes = processes or sum(_read_count(made, option) for option in total[-1:]) // made.workers or made.gpus
+        counted = [each for option in counting for each in _keep_processes(made, option)]
+        made.before = (*_name_launcher(made), *counted, *_keep_all(made, kept))
+    elif launcher is DEEPSPEED and made.workers > 1:
+        _take_deepspeed(made, kept, counting)
+    else:
+        stay = [each for each in launch.options if each in (*kept, *counting, *total)]
+        made.before = (*_name_launcher(made), *_keep_all(made, stay))
+        _count_told(made)
+
+
+def _take_deepspeed(made: _Made, kept: Sequence[Option], counting: Sequence[Option]) -> None:
+    """torchrun in place of DeepSpeed's launcher, whose variables the same programs read (deepspeed 0.17,
+    `comm.init_distributed`)."""
+    launch = made.launch
+    processes = sum(_read_count(made, option) for option in counting[-1:]) or made.gpus
     counted = (f"--nproc_per_node={processes}",) if processes else ()
     program = ("--no_python",) if launch.find(Means.PROGRAM) else ()
     made.before = ("torchrun", *counted, *program, *(("-m",) if launch.find(Means.MODULE) else ()))
-    said = phrase("{launcher} becomes torchrun, which is told where the other workers are", launcher=launcher.name)
+    said = phrase(
+        "{launcher} starts the processes of all machines by itself, by ssh or a host file, which pods do not have: it "
+        "becomes torchrun, and the program finds its place in RANK, LOCAL_RANK and WORLD_SIZE, and no --local_rank",
+        launcher=DEEPSPEED.name,
+    )
     made.ledger.note(launch.line, said)
-    flags = [each for each in kept if each not in ("--module", "-m", "--no_python")]
-    if flags:
-        said = phrase("{options}: left out, as torchrun has no such option", options=" ".join(flags))
+    lost = [each.typed for each in kept if each.spec is None or each.spec.means is Means.OTHER]
+    if lost := [each for each in lost if each != "--no_local_rank"]:
+        said = phrase("{options}: left out, as torchrun has no such option", options=" ".join(lost))
         made.ledger.note(launch.line, said)
+
+
+def _count_told(made: _Made) -> None:
+    """What launchers that stay say of their machines, beside the options that count them."""
+    launch = made.launch
+    if launch.launcher is COMPOSER and not made.workers:
+        each, total = launch.text(Means.PROCESSES) or "", launch.text(Means.ALL_PROCESSES) or ""
+        made.workers = read_number(total) // read_number(each) if read_number(each) else 0
+    devices = launch.find(Means.PROCESSES)
+    if launch.launcher is FABRIC and devices is not None and "," in (devices.text or ""):
+        made.gpus = count_listed(devices.text or "") or made.gpus
+    if launch.launcher is ACCELERATE:
+        _explain_accelerate(made)
+
+
+def _explain_accelerate(made: _Made) -> None:
+    """Of several machines it starts DeepSpeed by pdsh, unless it is told not to (accelerate 1.15, utils/launch.py)."""
+    launch, configuration = made.launch, made.launch.named("config_file")
+    if configuration is not None and launch.find(Means.NODES) is None:
+        said = phrase("{option}: it is not read, and --workers N says how many machines", option=configuration.typed)
+        made.ledger.note(_line(made, configuration), said)
+    if made.workers < 2 or launch.named("use_deepspeed") is None or launch.named(_STARTER) is not None:
+        return
+    made.before = (*made.before, f"--{_STARTER}", "standard")
+    said = phrase(
+        "{option} is added: without it, accelerate starts DeepSpeed of other machines by ssh, which pods do not have",
+        option=f"--{_STARTER} standard",
+    )
+    made.ledger.note(launch.line, said)
 
 
 def _name_launcher(made: _Made) -> tuple[str, ...]:
@@ -316,9 +351,9 @@ def _name_launcher(made: _Made) -> tuple[str, ...]:
     return (posixpath.basename(before[0]), *before[1:])
 
 
-def _sort_options(made: _Made) -> tuple[list[str], list[Option], list[Option]]:
-    """The options that stay, as typed; those that count the processes of a machine; those that count all of them."""
-    kept: list[str] = []
+def _sort_options(made: _Made) -> tuple[list[Option], list[Option], list[Option]]:
+    """The options that stay; those that count the processes of a machine; those that count all of them."""
+    kept: list[Option] = []
     counting: list[Option] = []
     total: list[Option] = []
     for option in made.launch.options:
@@ -330,7 +365,7 @@ def _sort_options(made: _Made) -> tuple[list[str], list[Option], list[Option]]:
         elif means is Means.DEVICES:
             made.gpus = _count_devices(made, option) or made.gpus
         elif means in (None, Means.OTHER, Means.MODULE, Means.PROGRAM):
-            kept += _keep(made, option)
+            kept.append(option)
         elif means is Means.LOGS:
             _leave(made, option, LOGS)
         else:
@@ -450,6 +485,10 @@ def _keep(made: _Made, option: Option) -> Sequence[str]:
         _leave(made, option, UNKNOWN)
         return ()
     return tuple(word.usual or "" for word in option.words)
+
+
+def _keep_all(made: _Made, options: Sequence[Option]) -> tuple[str, ...]:
+    return tuple(word for option in options for word in _keep(made, option))
 
 
 def _leave(made: _Made, option: Option, sentence: Phrase = NO_OPTION) -> None:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
+from paddock.launches.launch import Launch, Option
+from paddock.launches.launchers import Means
 from paddock.launches.programs import Kind
 from paddock.launches.reading import find_main, read_typed
+from paddock.script.foreign.carried import count_listed, read_number
 from paddock.script.paddle_job import LAUNCHER, add_launcher
 from paddock.words.phrases import Phrase, phrase
 
-_SEVERAL = re.compile(r"--nproc[_-]per[_-]node=([2-9]|\d\d+|gpu|auto)")
+_EACH_GPU = frozenset({"gpu", "auto", "-1"})
+"""One process for each GPU that is there."""
 
 
 def add_ranks(words: Sequence[str], processes: int, framework: str) -> tuple[str, ...]:
@@ -38,9 +41,31 @@ def explain_no_ranks(before: Sequence[str], words: Sequence[str], processes: int
     )
 
 
-def explain_no_gpus(words: Sequence[str]) -> Phrase | None:
-    """For a job without GPUs: processes of a launcher mostly have one each, and nothing said so."""
-    counted = next((each for each in words if _SEVERAL.fullmatch(each)), "")
-    if not counted:
+def explain_no_gpus(words: Sequence[str], workers: int = 1) -> Phrase | None:
+    """For a job without GPUs: processes of a launcher mostly have one each, and nothing said so. `workers`: among
+    which an option that counts all processes divides them."""
+    launch = find_main(read_typed(words))
+    option = _find_count(launch, max(workers, 1)) if launch.launcher is not None and not _is_for_cpu(launch) else None
+    if option is None:
         return None
-    return phrase("{option}: nothing says how many GPUs a worker has; --gpus N asks for them", option=counted)
+    return phrase("{option}: nothing says how many GPUs a worker has; --gpus N asks for them", option=option.typed)
+
+
+def _find_count(launch: Launch, workers: int) -> Option | None:
+    """The option by which a worker has several processes, or GPUs."""
+    each, total = launch.find(Means.PROCESSES), launch.find(Means.ALL_PROCESSES)
+    if each is not None and (each.name == "num_gpus" or each.text in _EACH_GPU or _is_several(each.text or "", 1)):
+        return each
+    if total is not None and _is_several(total.text or "", workers):
+        return total
+    return launch.named("multi_gpu")
+
+
+def _is_several(text: str, workers: int) -> bool:
+    return count_listed(text) > 1 if "," in text else read_number(text) > workers
+
+
+def _is_for_cpu(launch: Launch) -> bool:
+    """Whether accelerate or Fabric is told to train without GPUs."""
+    accelerator = launch.named("accelerator")
+    return launch.named("cpu") is not None or (accelerator is not None and accelerator.text == "cpu")

@@ -58,7 +58,7 @@ def take_foreign(
     for name, value in _list_options(foreign, typed):
         if not typed.get(name):
             typed[name] = value
-    if not typed.get("gpus") and (said := explain_no_gpus(words)):
+    if not typed.get("gpus") and (said := explain_no_gpus(words, typed.get("workers") or 1)):
         left.append(Left(foreign.line, said))
     command = shlex.join(["paddock", "run", *_write_options(typed, directory), "--", *words])
     notify(phrase("{file}:{line}: {command}", file=source, line=foreign.line, command=command))
