@@ -74,6 +74,9 @@ def test_a_command_of_paddlepaddles_launcher_becomes_a_program_and_its_ranks(scr
          Foreign(1, ("composer", "-n", "8", "--world_size", "16", "t.py"), 2)),
         ("deepspeed --num_nodes 2 --num_gpus 8 t.py --deepspeed",
          Foreign(1, ("torchrun", "--nproc_per_node=8", "t.py", "--deepspeed"), 2)),
+        ("cat > hosts <<END\na slots=8\nb slots=8\nEND\ndeepspeed --hostfile=hosts t.py",
+         Foreign(5, ("torchrun", "--nproc_per_node=8", "t.py"), 2)),
+        ("tee hosts <<END\na slots=8\nEND\ndeepspeed --hostfile=hosts t.py", Foreign(4, ("deepspeed", "t.py"), 1)),
         ("deepspeed --include localhost:0,1 t.py", Foreign(1, ("deepspeed", "t.py"), gpus=2)),
         ("docker run --gpus 4 --rm --shm-size 8g -e A=1 reg/x torchrun t.py",
          Foreign(1, ("torchrun", "t.py"), gpus=4, image="reg/x", variables=(("A", "1"),))),
@@ -99,6 +102,13 @@ def test_a_command_of_a_launcher_of_torch_becomes_one_that_is_told_the_places(sc
          Foreign(2, ("python", "t.py"), packages=("torch==2.4",), framework="pytorch")),
         ("python prepare.py\npython t.py", Foreign(2, ("python", "t.py"))),
         ("mpirun -np 16 -H a:8,b:8 python t.py", Foreign(1, ("python", "t.py"), 2, processes=8)),
+        ("srun --ntasks=16 --ntasks-per-node=8 python t.py", Foreign(1, ("python", "t.py"), 2, processes=8)),
+        ("mpirun -np 16 -npernode 8 python t.py", Foreign(1, ("python", "t.py"), 2, processes=8)),
+        ("srun --gres=gpu:${GPN:-8} python t.py", Foreign(1, ("python", "t.py"), gpus=8)),
+        ("cat > hosts <<END\na slots=8\nb slots=8\nEND\nmpirun -np 16 -hostfile hosts python t.py",
+         Foreign(5, ("python", "t.py"), 2, processes=8)),
+        ("cat <<END >./hosts\na slots=4\n# c\nb slots=4\nEND\nhorovodrun --hostfile hosts python t.py",
+         Foreign(6, ("python", "t.py"), 2, processes=4)),
         ("${PYTHON:-python} ${SCRIPT:-t.py}", Foreign(1, ("python", "t.py"))),
     ],
 )  # fmt: skip
@@ -111,6 +121,14 @@ def test_what_a_shell_does_around_a_program_is_no_part_of_it(script: str, meant:
     [
         ("torchrun --nnodes 2:4 t.py", "--nnodes 2:4: the job has the least of the two"),
         ("fleetrun --nnodes $N t.py", "--nnodes $N: the number is not known here: --workers N says it"),
+        ("fleetrun --ips $IPS t.py", "--ips $IPS: the number is not known here: --workers N says it"),
+        ('fleetrun --ips "$(cat hosts)" t.py', "--ips $(cat hosts): the number is not known here: --workers N"),
+        ("fleetrun --servers=$S t.py", "--servers=$S: the number is not known here: --ps N says it"),
+        ("fleetrun --max_restart $R t.py", "--max_restart $R: the number is not known here: --restarts N says it"),
+        ("srun --gpus-per-node=$G python t.py", "--gpus-per-node=$G: the number is not known here: --gpus N says it"),
+        ("deepspeed --hostfile hosts t.py", "--hostfile hosts: the number is not known here: --workers N says it"),
+        ("cat > h <<END\n$A\nEND\nmpirun --hostfile h python t.py", "--hostfile h: the number is not known here"),
+        ("cat >> h <<END\na\nEND\nmpirun --hostfile h python t.py", "--hostfile h: the number is not known here"),
         ("fleetrun --master $A:$P t.py", "--master $A:$P: left out, as each rank is told its place"),
         ("fleetrun --log_dir out t.py", "--log_dir out is left out: `paddock logs` keeps"),
         ("python t.py --lr ${LR:-1}", "${LR:-1} is filled in by a shell: its default is taken, 1"),
@@ -136,6 +154,10 @@ def test_what_a_shell_does_around_a_program_is_no_part_of_it(script: str, meant:
 )  # fmt: skip
 def test_what_is_not_carried_is_a_line(script: str, said: str) -> None:
     assert [each for each in list_left(script) if said in each]
+
+
+def test_a_number_that_something_else_says_is_no_unknown_one() -> None:
+    assert not [each for each in list_left("srun -N 2 fleetrun --ips $IPS t.py") if "not known" in each]
 
 
 @pytest.mark.parametrize(

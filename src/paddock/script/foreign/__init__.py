@@ -8,8 +8,10 @@ in later is never carried as text: its default is taken where there is one, and 
     carried     words, variables and directories of a command
     elsewhere   what says in Paddock or a manifest what is not carried
     setup       what stands around it: packages that are installed, other commands
+    hostfiles   files of hosts that a script writes itself
     shell       run.sh, a docker command in a file
     slurm       sbatch: `#SBATCH` and srun
+    queues      batch scripts of PBS and LSF: `#PBS`, `#BSUB` and mpirun
     arena       `arena submit pytorchjob …`
     tasks       YAML of a task, with the lines of its fields
     skypilot    a task of SkyPilot

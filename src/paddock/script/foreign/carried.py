@@ -24,7 +24,7 @@ _TOLD = re.compile(
     r"|TRAINING_ROLE"
 )
 """Variables by which a launcher or Paddock tells a rank its place."""
-_OF_TOOLS = re.compile(r"(SLURM|SBATCH|SKYPILOT|DSTACK|OMPI|PMI|PMIX)_\w+")
+_OF_TOOLS = re.compile(r"(SLURM|SBATCH|SKYPILOT|DSTACK|OMPI|PMI|PMIX|PBS|LSB|LS)_\w+")
 _OF_MACHINES = frozenset({"PATH", "HOME", "USER", "SHELL", "PWD", "VIRTUAL_ENV", "CONDA_PREFIX", "PS1", "HOSTNAME"})
 
 

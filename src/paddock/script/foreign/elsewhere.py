@@ -22,3 +22,11 @@ GPUS = phrase("{option} becomes --gpus {count}: a cluster gives the GPUs that it
 
 def say(sentence: Phrase, option: str, **args: int) -> Phrase:
     return phrase(sentence.text, option=option, **args)
+
+
+def explain_alone(option: str, starter: str, count: int) -> Phrase:
+    """For a batch job of several machines whose script starts its program on the first one alone."""
+    return phrase(
+        "{option}: the job has one worker, as no {starter} starts the program elsewhere; --workers {count} has more",
+        option=option, starter=starter, count=count,
+    )  # fmt: skip

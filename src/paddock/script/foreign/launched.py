@@ -11,6 +11,7 @@ import posixpath
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 
 from paddock.launches.launch import Launch, Option, Wrapper
 from paddock.launches.launchers import ACCELERATE, COMPOSER, DEEPSPEED, FABRIC, TORCH_LAUNCH, TORCHRUN, Means
@@ -31,6 +32,7 @@ from paddock.script.foreign.carried import (
     read_number,
 )
 from paddock.script.foreign.elsewhere import LEAST, LOGS, NO_OPTION, UNKNOWN, say
+from paddock.script.foreign.hostfiles import Hosts
 from paddock.script.foreign.job import Foreign
 from paddock.script.variables import is_secret
 from paddock.words.phrases import Phrase, phrase
@@ -55,6 +57,13 @@ _STARTER = "deepspeed_multinode_launcher"
 _DOCKER_SILENT = re.compile(r"-[itdP]+|--(rm|init|interactive|tty|detach|name|hostname|restart|pull|gpus|env|workdir)")
 
 
+NO_FILES: Mapping[str, Hosts] = MappingProxyType({})
+_FLAG_OF = {
+    Means.RESTARTS: "--restarts N", Means.SERVERS: "--ps N", Means.SERVER_COUNT: "--ps N", Means.DEVICES: "--gpus N",
+}  # fmt: skip
+"""The option of `paddock run` that says the same number; --workers for any other."""
+
+
 @dataclass(frozen=True, slots=True)
 class Tasks:
     """What a batch system says of the tasks that srun starts; 0 where it does not."""
@@ -77,19 +86,24 @@ class _Made:
     servers: int = 0
     gpus: int = 0
     processes: int = 0
+    slots: int = 0
+    """Processes of each host, as a file of hosts says."""
     restarts: int = 0
     image: str = ""
     framework: str = ""
     variables: dict[str, str] = field(default_factory=dict)
     tasks: Tasks = Tasks()
+    files: Mapping[str, Hosts] = field(default_factory=dict)
+    """Files of hosts that the script writes."""
     places: list[str] = field(default_factory=list)
     """Options that say the place of a rank."""
 
 
-def read_launch(launch: Launch, tasks: Tasks = Tasks()) -> Foreign | None:
-    """The job of a command; None where its program is not known. `tasks`: of the batch job that it is in."""
+def read_launch(launch: Launch, tasks: Tasks = Tasks(), files: Mapping[str, Hosts] = NO_FILES) -> Foreign | None:
+    """The job of a command; None where its program is not known. `tasks`: of the batch job that it is in; `files`: of
+    hosts, which the script writes."""
     ledger = Ledger()
-    made = _Made(launch, ledger, tasks=tasks)
+    made = _Made(launch, ledger, tasks=tasks, files=files)
     launch = made.launch = _with_variables(made, _join_old_options(launch))
     for wrapper in launch.wrappers:
         _take_wrapper(made, wrapper)
@@ -248,9 +262,9 @@ def _name_python(made: _Made, word: str) -> str:
 
 def _take_paddle(made: _Made) -> None:
     launch, made.framework = made.launch, "paddle"
-    made.servers = max(_count_hosts(launch, Means.SERVERS), _count(made, Means.SERVER_COUNT))
-    trainers = max(_count_hosts(launch, Means.TRAINERS), _count(made, Means.TRAINER_COUNT))
-    hosts = _count_hosts(launch, Means.HOSTS)
+    made.servers = max(_count_hosts(made, Means.SERVERS), _count(made, Means.SERVER_COUNT))
+    trainers = max(_count_hosts(made, Means.TRAINERS), _count(made, Means.TRAINER_COUNT))
+    hosts = _count_hosts(made, Means.HOSTS)
     kept: list[str] = []
     for option in launch.options:
         means = option.spec.means if option.spec is not None else None
@@ -270,7 +284,7 @@ def _take_paddle(made: _Made) -> None:
             kept += _keep(made, option)
         else:
             _take_usual(made, option)
-    if made.servers:
+    if made.servers or any(launch.find(means) is not None for means in (Means.SERVERS, Means.SERVER_COUNT)):
         made.workers, made.before = max(trainers, 1), ("python",)
         return
     made.workers = max(hosts, made.workers)
@@ -299,7 +313,7 @@ def _take_deepspeed(made: _Made, kept: Sequence[Option], counting: Sequence[Opti
     """torchrun in place of DeepSpeed's launcher, whose variables the same programs read (deepspeed 0.17,
     `comm.init_distributed`)."""
     launch = made.launch
-    processes = sum(_read_count(made, option) for option in counting[-1:]) or made.gpus
+    processes = sum(_read_count(made, option) for option in counting[-1:]) or made.gpus or made.slots
     counted = (f"--nproc_per_node={processes}",) if processes else ()
     program = ("--no_python",) if launch.find(Means.PROGRAM) else ()
     made.before = ("torchrun", *counted, *program, *(("-m",) if launch.find(Means.MODULE) else ()))
@@ -379,35 +393,51 @@ def _take_mpi(made: _Made) -> None:
 
 def _take_tasks(made: _Made, launch: Launch, *, starts_ranks: bool) -> None:
     """What srun and mpirun say. `starts_ranks`: whether each of their tasks is a rank, as no launcher stands behind."""
-    nodes, total, each_node = 0, 0, 0
+    counts: dict[Means, int] = {}
+    hosts = Hosts(0)
     left: list[str] = []
     for option in launch.options:
         means = option.spec.means if option.spec is not None else None
-        if means is Means.NODES:
-            nodes = _read_count(made, option)
-        elif means is Means.ALL_PROCESSES:
-            total = _read_count(made, option)
-        elif means is Means.PROCESSES:
-            each_node = _read_count(made, option)
-        elif means is Means.HOSTS and option.name in ("host", "hosts"):
-            nodes = count_hosts(option.text or "")
-        elif means is Means.DEVICES or option.name in ("gres", "gpus"):
-            made.gpus = read_gpus(option.text or "") or made.gpus
-        elif option.name == "x" and "=" in (option.text or ""):
-            name, _, text = (option.text or "").partition("=")
-            made.variables[name] = text
-        elif option.name == "container_image" and option.text:
-            made.image = option.text.replace("#", "/")
-        else:
+        if means in (Means.NODES, Means.ALL_PROCESSES, Means.PROCESSES):
+            counts[means] = _read_count(made, option)
+        elif means is Means.HOSTS:
+            hosts = _read_hosts(made, option)
+            left += [option.typed] if _is_file(option) and hosts.count else []
+        elif not _take_of_task(made, option):
             left.append(option.typed)
     if left:
         said = phrase("{options}: left out, as Paddock starts the ranks", options=" ".join(left))
         made.ledger.note(launch.line or made.launch.line, said)
+    _count_tasks(made, counts, hosts, starts_ranks=starts_ranks)
+
+
+def _take_of_task(made: _Made, option: Option) -> bool:
+    """What one option of srun or mpirun says beside numbers of machines and ranks; False where that is nothing here."""
+    if (option.spec is not None and option.spec.means is Means.DEVICES) or option.name in ("gres", "gpus"):
+        if option.value is not None and option.value.usual is None:
+            made.ledger.note(_line(made, option), _explain_number(option, "--gpus N"))
+        elif option.value is not None:
+            made.gpus = read_gpus(made.ledger.take(option.value) or "") or made.gpus
+    elif option.name == "x" and "=" in (option.text or ""):
+        name, _, text = (option.text or "").partition("=")
+        made.variables[name] = text
+    elif option.name == "container_image" and option.value is not None and option.value.usual:
+        made.image = (made.ledger.take(option.value) or "").replace("#", "/")
+    else:
+        return False
+    return True
+
+
+def _count_tasks(made: _Made, counts: Mapping[Means, int], hosts: Hosts, *, starts_ranks: bool) -> None:
+    """Machines, and the ranks of each, of what the command says and of its batch job."""
     given = made.tasks
-    nodes = nodes or given.nodes
+    total, each_node = counts.get(Means.ALL_PROCESSES, 0), counts.get(Means.PROCESSES, 0)
+    nodes = counts.get(Means.NODES, 0) or hosts.count or given.nodes
+    all_tasks, of_each = total or given.total, each_node or given.each_node
+    nodes = nodes or (all_tasks // of_each if of_each else 0)
     made.workers = max(made.workers, nodes)
     if starts_ranks:
-        of_node = each_node or (total // max(nodes, 1)) or given.each_node or given.total // max(nodes, 1)
+        of_node = each_node or (total // max(nodes, 1)) or hosts.slots or of_each or all_tasks // max(nodes, 1)
         made.processes = of_node if of_node > 1 else 0
 
 
@@ -424,6 +454,9 @@ def read_gpus(text: str) -> int:
 def _take_usual(made: _Made, option: Option) -> None:
     """Numbers of machines and of restarts, and what tells a rank its place."""
     means = option.spec.means if option.spec is not None else None
+    if _is_file(option):
+        hosts = _read_hosts(made, option)
+        made.workers, made.slots = max(made.workers, hosts.count), hosts.slots
     if means in _PLACES:
         made.places.append(option.typed)
     elif means is Means.NODES:
@@ -440,17 +473,38 @@ def _count(made: _Made, means: Means) -> int:
 
 
 def _read_count(made: _Made, option: Option) -> int:
+    means = option.spec.means if option.spec is not None else Means.OTHER
     text = made.ledger.take(option.value) if option.value is not None else None
     found = read_number(text)
-    if not found and text != "0":
-        said = phrase("{option}: the number is not known here: --workers N says it", option=option.typed)
-        made.ledger.note(_line(made, option), said)
+    if not found and text != "0" and not (means is Means.NODES and made.workers):
+        made.ledger.note(_line(made, option), _explain_number(option, _FLAG_OF.get(means, "--workers N")))
     return found
 
 
-def _count_hosts(launch: Launch, means: Means) -> int:
-    option = launch.find(means)
-    return count_hosts(option.value.usual or "") if option is not None and option.value is not None else 0
+def _explain_number(option: Option, flag: str) -> Phrase:
+    return phrase("{option}: the number is not known here: {flag} says it", option=option.typed, flag=flag)
+
+
+def _count_hosts(made: _Made, means: Means) -> int:
+    option = made.launch.find(means)
+    return _read_hosts(made, option).count if option is not None else 0
+
+
+def _read_hosts(made: _Made, option: Option) -> Hosts:
+    """The hosts of a list, and of a file that the script writes."""
+    text = option.value.usual if option.value is not None else ""
+    if text is not None and _is_file(option):
+        found = made.files.get(posixpath.normpath(text), Hosts(0))
+    else:
+        found = Hosts(count_hosts(text or ""))
+    if not found.count and not made.workers and made.launch.find(Means.NODES) is None:
+        means = option.spec.means if option.spec is not None else Means.HOSTS
+        made.ledger.note(_line(made, option), _explain_number(option, _FLAG_OF.get(means, "--workers N")))
+    return found
+
+
+def _is_file(option: Option) -> bool:
+    return option.name.endswith("hostfile")
 
 
 def _count_devices(made: _Made, option: Option) -> int:

@@ -15,6 +15,7 @@ from paddock.launches.reading import Reading, read_script
 from paddock.launches.shell import Unread
 from paddock.launches.words import build_word
 from paddock.script.foreign.carried import cut
+from paddock.script.foreign.hostfiles import find_hostfiles
 from paddock.script.foreign.job import NOWHERE, Foreign, Left, NoProgram, Place
 from paddock.script.foreign.launched import Tasks, read_launch
 from paddock.script.foreign.setup import MOST_TOLD, read_setup
@@ -45,7 +46,8 @@ def choose(reading: Reading, tasks: Tasks = Tasks(), around: Sequence[Launch] = 
     """The job among the commands of a reading. `tasks`: of its batch job; `around`: commands that stand elsewhere, and
     set up what it needs. Raises `NoProgram`."""
     distributed = [each for each in reading.launches if _is_distributed(each)]
-    found = [(each, made) for each in distributed[:_MOST_READ] if (made := read_launch(each, tasks)) is not None]
+    files = find_hostfiles(reading.launches)
+    found = [(each, made) for each in distributed[:_MOST_READ] if (made := read_launch(each, tasks, files)) is not None]
     found.sort(key=lambda pair: -(pair[1].workers + pair[1].servers))
     if not found:
         programs = [each for each in reading.launches if _is_program(each)]

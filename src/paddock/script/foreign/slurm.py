@@ -14,7 +14,17 @@ from dataclasses import replace
 from paddock.launches.launch import Launch
 from paddock.launches.launchers import SRUN
 from paddock.script.foreign.carried import join_directories, read_number
-from paddock.script.foreign.elsewhere import LEAST, LOGS, NO_OPTION, NODE_SELECTOR, REQUESTS, RESTARTS, TIMEOUT, say
+from paddock.script.foreign.elsewhere import (
+    LEAST,
+    LOGS,
+    NO_OPTION,
+    NODE_SELECTOR,
+    REQUESTS,
+    RESTARTS,
+    TIMEOUT,
+    explain_alone,
+    say,
+)
 from paddock.script.foreign.job import NOWHERE, Foreign, Left, Place
 from paddock.script.foreign.launched import Tasks, read_gpus
 from paddock.script.foreign.shell import choose, read_text
@@ -79,7 +89,8 @@ def read_batch(text: str, place: Place = NOWHERE) -> Foreign:
     nodes = read_number(values.get("nodes"))
     tasks = Tasks(nodes, read_number(values.get("ntasks-per-node")), read_number(values.get("ntasks")))
     gpus = _count_gpus(values, tasks)
-    reading = read_text(text, place, variables=_list_variables(values, tasks, gpus))
+    variables = {"SLURM_SUBMIT_DIR": place.start or "."} | _list_variables(values, tasks, gpus)
+    reading = read_text(text, place, variables=variables)
     made = choose(reading, tasks)
     launch = next((each for each in reading.launches if each.line == made.line), None)
     return replace(
@@ -152,11 +163,7 @@ def _explain_alone(
     options: Mapping[str, tuple[int, str]], launch: Launch | None, nodes: int, workers: int
 ) -> Iterator[Left]:
     if nodes > 1 and not workers:
-        said = phrase(
-            "{option}: the job has one worker, as no srun starts the program elsewhere; --workers {count} has more",
-            option=f"--nodes={options['nodes'][1]}", count=nodes,
-        )  # fmt: skip
-        yield Left(options["nodes"][0], said)
+        yield Left(options["nodes"][0], explain_alone(f"--nodes={options['nodes'][1]}", SRUN.name, nodes))
     names = [each.spec.name for each in launch.wrappers] if launch is not None and launch.launcher is None else []
     if launch is not None and (launch.launcher is SRUN or SRUN.name in names):
         said = phrase("a rank has RANK, LOCAL_RANK and WORLD_SIZE, and no SLURM_PROCID, SLURM_LOCALID and SLURM_NTASKS")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from paddock.launches.reading import is_script, read_script
 from paddock.manifests.yaml_nodes import Document
-from paddock.script.foreign import arena, dstack, skypilot, slurm
+from paddock.script.foreign import arena, dstack, queues, skypilot, slurm
 from paddock.script.foreign.job import NOWHERE, Foreign, Place
 from paddock.script.foreign.shell import read_shell
 from paddock.script.foreign.tasks import read_tasks
@@ -29,6 +29,8 @@ class Tool:
 SKYPILOT = Tool("skypilot", phrase("a task of SkyPilot"))
 DSTACK = Tool("dstack", phrase("a configuration of dstack"))
 SLURM = Tool("slurm", phrase("a batch script of Slurm"))
+PBS = Tool("pbs", phrase("a batch script of PBS"))
+LSF = Tool("lsf", phrase("a batch script of LSF"))
 ARENA = Tool("arena", phrase("a command of arena"))
 SHELL = Tool("shell", phrase("a shell script"))
 
@@ -40,6 +42,8 @@ def find_tool(name: str, text: str, documents: Sequence[Document] | None = None)
         return None
     if slurm.is_batch(text):
         return SLURM
+    if queues.is_pbs(text) or queues.is_lsf(text):
+        return PBS if queues.is_pbs(text) else LSF
     if is_script(name, text):
         return ARENA if "arena" in text and arena.find_submit(read_script(text)) is not None else SHELL
     if text.lstrip().startswith("arena "):
@@ -68,6 +72,8 @@ _READERS: dict[str, Callable[[str, Place], Foreign]] = {
     "skypilot": lambda text, place: skypilot.read_task(read_tasks(text), place),
     "dstack": lambda text, place: dstack.read_task(read_tasks(text), place),
     "slurm": slurm.read_batch,
+    "pbs": queues.read_pbs,
+    "lsf": queues.read_lsf,
     "arena": _read_arena,
     "shell": read_shell,
 }

@@ -31,7 +31,8 @@ Notify = Callable[[Phrase], None]
 _OPTIONS = ("name", "workers", "servers", "gpus", "restarts", "image", "framework", "requirements")
 """Of `cli.submit.script.options`, as a file of another tool may say them."""
 _SUBMITTERS = {
-    "sbatch": (".sh", ".sbatch", ".slurm", ".bash", ".job"), "sky": (".yaml", ".yml"), "dstack": (".yaml", ".yml"),
+    "sbatch": (".sh", ".sbatch", ".slurm", ".bash", ".job"), "qsub": (".sh", ".pbs", ".bash", ".job"),
+    "sky": (".yaml", ".yml"), "dstack": (".yaml", ".yml"),
 }  # fmt: skip
 """Programs of other tools that submit a file, and how such a file ends."""
 
