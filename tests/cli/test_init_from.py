@@ -30,7 +30,7 @@ def test_the_documents_script_becomes_a_job_of_today(tmp_path: Path, monkeypatch
     assert worker["replicas"] == 2
     assert container["command"] == ["python", "-m", "paddle.distributed.launch", "train_with_fleet.py"]
     assert container["resources"]["limits"] == {"nvidia.com/gpu": 4}
-    assert "run.sh:3: left out" in done.stderr
+    assert "is another training, which is not in this job: write its own" in done.stderr
 
 
 def test_options_that_are_typed_count_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

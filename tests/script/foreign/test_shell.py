@@ -26,7 +26,7 @@ def list_left(script: str) -> list[str]:
 def test_the_documents_script_is_a_job_of_two_machines_with_four_cards() -> None:
     read = read_shell(DOCUMENT.read_text())
     assert replace(read, left=()) == Foreign(5, (*LAUNCH, "train_with_fleet.py"), 2, gpus=4, framework="paddle")
-    assert (3, "left out: it is for fewer machines, or the same") in [(each.line, str(each.said)) for each in read.left]
+    assert [each.line for each in read.left if "is another training, which is not in this job" in str(each.said)] == [3]
 
 
 @pytest.mark.parametrize(
@@ -154,6 +154,30 @@ def test_what_a_shell_does_around_a_program_is_no_part_of_it(script: str, meant:
 )  # fmt: skip
 def test_what_is_not_carried_is_a_line(script: str, said: str) -> None:
     assert [each for each in list_left(script) if said in each]
+
+
+@pytest.mark.parametrize(
+    ("script", "said"),
+    [
+        ("python a.py\nfleetrun t.py", "`python a.py` is left out: do it before the job"),
+        ("fleetrun t.py\npython a.py", "`python a.py` is another program, and is not in this job"),
+        ("srun -N 2 python t.py\nsrun python a.py", "`srun python a.py` is another program, and is not in this job"),
+        ("fleetrun t.py\naws s3 cp a b", "`aws s3 cp a b` is left out: do it after the job"),
+        ("srun -N 4 tar xf a\nsrun -N 2 python t.py", "`srun -N 4 tar xf a` is left out: do it before the job"),
+        ("fleetrun --nnodes 2 t.py\nfleetrun t.py", "`fleetrun t.py` is left out: it starts the same program on fewer"),
+        ("python t.py\nfleetrun --nnodes 2 t.py", "`python t.py` is left out: it starts the same program on fewer"),
+        ("fleetrun --nnodes 2 t.py\nfleetrun a.py", "`fleetrun a.py` is another training, which is not in this job"),
+        ("python t.py --a 1\npython t.py --a 2", "`python t.py --a 1` is another training, which is not in this job"),
+        ("torchrun t.py --a 1\ntorchrun t.py", "`torchrun t.py` is another training, which is not in this job"),
+    ],
+)
+def test_a_command_beside_the_training_is_told_by_what_it_is_and_where_it_stands(script: str, said: str) -> None:
+    assert len([each for each in list_left(script) if each.startswith(said)]) == 1
+
+
+def test_what_only_asks_machines_for_their_names_is_no_training() -> None:
+    job = read_shell("H=$(srun hostname)\nsrun hostname\nsrun -N 2 fleetrun t.py")
+    assert (job.line, job.workers, job.left) == (3, 2, ())
 
 
 def test_a_number_that_something_else_says_is_no_unknown_one() -> None:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from paddock.launches.launch import Launch
+from paddock.launches.programs import Kind
 from paddock.launches.words import Word, show_words
 from paddock.script.foreign.carried import cut
 from paddock.script.foreign.job import Left
@@ -38,6 +39,11 @@ _FRAMEWORKS = {"torch": "pytorch", "paddlepaddle": "paddle", "paddlepaddle-gpu":
 _NAME = re.compile(r"[A-Za-z0-9][\w.-]*")
 
 
+_PROGRAMS = frozenset({Kind.SCRIPT, Kind.MODULE, Kind.CODE, Kind.UNKNOWN})
+_NO_JOBS = frozenset({"pip", "venv", "ensurepip", "virtualenv", "http.server", "json.tool"})
+"""Modules of `python -m` that train nothing."""
+
+
 @dataclass(frozen=True, slots=True)
 class Setup:
     """What is done before a program starts."""
@@ -50,18 +56,19 @@ class Setup:
     left: tuple[Left, ...] = ()
 
 
-def read_setup(launches: Sequence[Launch]) -> Setup:
-    """The commands of a file without the one that is the job."""
+def read_setup(before: Sequence[Launch], chosen: Launch, behind: Sequence[Launch]) -> Setup:
+    """The commands of a file around the one that is the job, `chosen`."""
     files: list[str] = []
     packages: list[str] = []
     left: list[Left] = []
     others: list[Left] = []
-    for launch in launches:
+    for place, launch in enumerate((*before, *behind)):
         words = _find_install(launch)
         if words is not None:
             _read_install(launch.line, words, files, packages, left)
-        elif not _is_silent(launch):
-            others.append(Left(launch.line, phrase(_explain(launch).text, command=_show(launch))))
+        elif not is_silent(launch):
+            said = _explain(launch, chosen, is_behind=place >= len(before))
+            others.append(Left(launch.line, phrase(said.text, command=cut(show_words(launch.command.words)))))
     named = [match[0].lower() for each in packages if (match := _NAME.match(each))]
     framework = next((_FRAMEWORKS[name] for name in named if name in _FRAMEWORKS), "")
     one = phrase("-r {file}: `paddock run` takes one such file: join them").text
@@ -108,17 +115,35 @@ def _read_install(line: int, words: Sequence[Word], files: list[str], packages: 
             left.append(Left(line, said))
 
 
-def _is_silent(launch: Launch) -> bool:
+def is_silent(launch: Launch) -> bool:
+    """Whether it only looks, prints or makes a directory, also on other machines: `srun hostname`."""
     return posixpath.basename(launch.program.word.text or "") in _SILENT or not launch.command.words
 
 
-def _explain(launch: Launch) -> Phrase:
+def is_program(launch: Launch) -> bool:
+    """Whether it may train: a program of Python, or a script."""
+    program = launch.program
+    if program.kind is Kind.PROGRAM:
+        return (program.word.usual or "").endswith((".py", ".sh"))
+    return program.kind in _PROGRAMS and _NO_JOBS.isdisjoint((program.module, program.module.partition(".")[0]))
+
+
+def _explain(launch: Launch, chosen: Launch, *, is_behind: bool) -> Phrase:
     """Why a command is left out; with {command}."""
     name = posixpath.basename(launch.program.word.text or "")
     if name in _PACKAGES or launch.program.module in ("venv", "virtualenv"):
         return phrase("`{command}` is left out: packages come by a file of -r, or with the image")
+    is_same = bool(name) and launch.program.word.typed == chosen.program.word.typed
+    if is_same and _type_arguments(launch) == _type_arguments(chosen):
+        return phrase("`{command}` is left out: it starts the same program on fewer machines, or on as many")
+    if is_same or (launch.launcher is not None and launch.launcher.family):
+        return phrase("`{command}` is another training, which is not in this job: write its own")
+    if is_behind and (launch.launcher is not None or is_program(launch)):
+        return phrase("`{command}` is another program, and is not in this job")
+    if is_behind:
+        return phrase("`{command}` is left out: do it after the job")
     return phrase("`{command}` is left out: do it before the job")
 
 
-def _show(launch: Launch) -> str:
-    return cut(show_words(launch.command.words))
+def _type_arguments(launch: Launch) -> list[str]:
+    return [word.typed for word in launch.arguments]

@@ -10,7 +10,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from paddock.launches.launch import Launch
-from paddock.launches.programs import Kind
 from paddock.launches.reading import Reading, read_script
 from paddock.launches.shell import Unread
 from paddock.launches.words import build_word
@@ -18,14 +17,11 @@ from paddock.script.foreign.carried import cut
 from paddock.script.foreign.hostfiles import find_hostfiles
 from paddock.script.foreign.job import NOWHERE, Foreign, Left, NoProgram, Place
 from paddock.script.foreign.launched import Tasks, read_launch
-from paddock.script.foreign.setup import MOST_TOLD, read_setup
+from paddock.script.foreign.setup import is_program, is_silent, read_setup
 from paddock.words.phrases import Phrase, phrase
 
-_PROGRAMS = frozenset({Kind.SCRIPT, Kind.MODULE, Kind.CODE, Kind.UNKNOWN})
 _MOST_READ = 20
 """Commands that are read as jobs: each is read with all variables that the script has set."""
-_NO_JOBS = frozenset({"pip", "venv", "ensurepip", "virtualenv", "http.server", "json.tool"})
-"""Modules of `python -m` that train nothing."""
 
 
 def read_shell(text: str, place: Place = NOWHERE) -> Foreign:
@@ -48,9 +44,9 @@ def choose(reading: Reading, tasks: Tasks = Tasks(), around: Sequence[Launch] = 
     distributed = [each for each in reading.launches if _is_distributed(each)]
     files = find_hostfiles(reading.launches)
     found = [(each, made) for each in distributed[:_MOST_READ] if (made := read_launch(each, tasks, files)) is not None]
-    found.sort(key=lambda pair: -(pair[1].workers + pair[1].servers))
+    found.sort(key=lambda pair: (not _may_train(pair[0]), -(pair[1].workers + pair[1].servers)))
     if not found:
-        programs = [each for each in reading.launches if _is_program(each)]
+        programs = [each for each in reading.launches if is_program(each)]
         found = [
             (each, made) for each in programs[: -_MOST_READ - 1 : -1] if (made := read_launch(each, tasks)) is not None
         ]
@@ -58,38 +54,29 @@ def choose(reading: Reading, tasks: Tasks = Tasks(), around: Sequence[Launch] = 
     if not reading.whole:
         unread.append(Left(0, phrase("the text is too long: its end is not read")))
     if not found:
-        unknown = [each for each in reading.launches if _is_distributed(each) or _is_program(each)]
+        unknown = [each for each in reading.launches if _is_distributed(each) or is_program(each)]
         raise NoProgram([*(_explain_unknown(each) for each in unknown), *unread])
     launch, made = found[0]
-    others = [each for each in distributed if each is not launch] if launch in distributed else []
-    apart = {id(each) for each in (launch, *others)}
-    rest = [each for each in reading.launches if id(each) not in apart]
-    setup = read_setup([*around, *rest])
-    said = phrase("left out: it is for fewer machines, or the same")
-    left = (*made.left, *(Left(each.line, said) for each in others[:MOST_TOLD]), *setup.left, *unread)
+    place = next(index for index, each in enumerate(reading.launches) if each is launch)
+    setup = read_setup([*around, *reading.launches[:place]], launch, reading.launches[place + 1 :])
     return replace(
         made,
         requirements=setup.requirements,
         packages=setup.packages,
         framework=made.framework or setup.framework,
-        left=left,
+        left=(*made.left, *setup.left, *unread),
     )
 
 
 def _is_distributed(launch: Launch) -> bool:
     """Whether ranks are started: by a launcher, or by tasks of a batch system."""
-    return launch.launcher is not None or any(each.spec.name in ("srun", "mpirun") for each in launch.wrappers)
+    has_tasks = any(each.spec.name in ("srun", "mpirun") for each in launch.wrappers)
+    return (launch.launcher is not None or has_tasks) and not is_silent(launch)
 
 
-def _is_program(launch: Launch) -> bool:
-    program = launch.program
-    if program.kind is Kind.PROGRAM:
-        return (program.word.usual or "").endswith((".py", ".sh"))
-    return (
-        program.kind in _PROGRAMS
-        and program.module.partition(".")[0] not in _NO_JOBS
-        and program.module not in _NO_JOBS
-    )
+def _may_train(launch: Launch) -> bool:
+    """Whether it is surely no `srun tar`."""
+    return is_program(launch) or (launch.launcher is not None and bool(launch.launcher.family))
 
 
 def _explain_unknown(launch: Launch) -> Left:
