@@ -226,3 +226,36 @@ def test_a_script_that_goes_to_its_own_directory_starts_there() -> None:
     script = "HERE=$(cd $(dirname $0); pwd)\ncd $HERE/..\npython $HERE/t.py\n"
     job = read_shell(script, Place("tools/run.sh", "/w"))
     assert (job.workdir, job.words) == ("/w", ("python", "/w/tools/t.py"))
+
+
+SERVERS = """\
+export PADDLE_PSERVERS_IP_PORT_LIST=127.0.0.1:1,127.0.0.1:2 PADDLE_TRAINERS_NUM=3
+export TRAINING_ROLE=PSERVER
+for i in 1 2; do PADDLE_PORT=$i python t.py --lr 1 & done
+export TRAINING_ROLE=TRAINER
+for i in 0 1 2; do PADDLE_TRAINER_ID=$i python t.py --lr 1 & done
+python a.py
+"""
+
+
+@pytest.mark.parametrize(
+    ("script", "servers", "workers"),
+    [
+        (SERVERS, 2, 3),
+        ("TRAINING_ROLE=PSERVER python t.py --lr 1 &\nTRAINING_ROLE=TRAINER python t.py --lr 1", 1, 1),
+        ("export TRAINING_ROLE=$1 PADDLE_PSERVERS_IP_PORT_LIST=a:1,b:1\npython a.py\npython t.py --lr 1", 2, 0),
+        ("for i in $A; do TRAINING_ROLE=PSERVER python t.py --lr 1 & done\n"
+         "for i in $B; do TRAINING_ROLE=TRAINER python t.py --lr 1 & done", 0, 0),
+    ],
+)  # fmt: skip
+def test_servers_that_a_script_starts_by_hand_are_those_of_the_job(script: str, servers: int, workers: int) -> None:
+    job, left = read_shell(script), list_left(script)
+    assert (job.words, job.servers, job.workers) == (("python", "t.py", "--lr", "1"), servers, workers)
+    assert job.framework == "paddle"
+    assert any("--ps N says it" in each for each in left) == (not servers)
+    assert any("--workers N says it" in each for each in left) == (not workers)
+    assert not [each for each in left if "t.py" in each]
+
+
+def test_a_launcher_counts_more_than_variables_of_servers() -> None:
+    assert mean("export PADDLE_PSERVERS_IP_PORT_LIST=a:1\npython a.py\nfleetrun t.py").words == (*LAUNCH, "t.py")

@@ -9,6 +9,7 @@ in later is never carried as text: its default is taken where there is one, and 
     elsewhere   what says in Paddock or a manifest what is not carried
     setup       what stands around it: packages that are installed, other commands
     hostfiles   files of hosts that a script writes itself
+    servers     parameter servers that a script starts by hand
     shell       run.sh, a docker command in a file
     slurm       sbatch: `#SBATCH` and srun
     queues      batch scripts of PBS and LSF: `#PBS`, `#BSUB` and mpirun

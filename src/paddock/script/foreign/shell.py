@@ -14,10 +14,11 @@ from paddock.launches.reading import Reading, read_script
 from paddock.launches.shell import Unread
 from paddock.launches.words import build_word
 from paddock.script.foreign.carried import cut
-from paddock.script.foreign.hostfiles import find_hostfiles
+from paddock.script.foreign.hostfiles import Hosts, find_hostfiles
 from paddock.script.foreign.job import NOWHERE, Foreign, Left, NoProgram, Place
-from paddock.script.foreign.launched import Tasks, read_launch
-from paddock.script.foreign.setup import is_program, is_silent, read_setup
+from paddock.script.foreign.launched import NO_FILES, Tasks, read_launch
+from paddock.script.foreign.servers import Groups, count_groups, find_groups
+from paddock.script.foreign.setup import Setup, is_program, is_silent, read_setup
 from paddock.words.phrases import Phrase, phrase
 
 _MOST_READ = 20
@@ -41,15 +42,8 @@ def read_text(text: str, place: Place, *, variables: Mapping[str, str] | None = 
 def choose(reading: Reading, tasks: Tasks = Tasks(), around: Sequence[Launch] = ()) -> Foreign:  # noqa: B008
     """The job among the commands of a reading. `tasks`: of its batch job; `around`: commands that stand elsewhere, and
     set up what it needs. Raises `NoProgram`."""
-    distributed = [each for each in reading.launches if _is_distributed(each)]
-    files = find_hostfiles(reading.launches)
-    found = [(each, made) for each in distributed[:_MOST_READ] if (made := read_launch(each, tasks, files)) is not None]
-    found.sort(key=lambda pair: (not _may_train(pair[0]), -(pair[1].workers + pair[1].servers)))
-    if not found:
-        programs = [each for each in reading.launches if is_program(each)]
-        found = [
-            (each, made) for each in programs[: -_MOST_READ - 1 : -1] if (made := read_launch(each, tasks)) is not None
-        ]
+    groups = _find_groups(reading)
+    found = _list_jobs(reading, tasks) if groups is None else _read_jobs([groups.chosen], tasks, NO_FILES)
     unread = [Left(each.line, _explain_unread(each)) for each in reading.unread]
     if not reading.whole:
         unread.append(Left(0, phrase("the text is too long: its end is not read")))
@@ -57,8 +51,10 @@ def choose(reading: Reading, tasks: Tasks = Tasks(), around: Sequence[Launch] = 
         unknown = [each for each in reading.launches if _is_distributed(each) or is_program(each)]
         raise NoProgram([*(_explain_unknown(each) for each in unknown), *unread])
     launch, made = found[0]
-    place = next(index for index, each in enumerate(reading.launches) if each is launch)
-    setup = read_setup([*around, *reading.launches[:place]], launch, reading.launches[place + 1 :])
+    if groups is not None:
+        made = count_groups(made, groups)
+    apart = (*groups.servers, *groups.workers) if groups is not None else ()
+    setup = _read_around(reading, launch, apart, around)
     return replace(
         made,
         requirements=setup.requirements,
@@ -66,6 +62,34 @@ def choose(reading: Reading, tasks: Tasks = Tasks(), around: Sequence[Launch] = 
         framework=made.framework or setup.framework,
         left=(*made.left, *setup.left, *unread),
     )
+
+
+def _find_groups(reading: Reading) -> Groups | None:
+    """Servers and workers that are started by hand; a launcher beside them counts more than exported variables."""
+    found = find_groups([each for each in reading.launches if each.launcher is None and is_program(each)])
+    return found if found is None or found.servers or not any(map(_is_distributed, reading.launches)) else None
+
+
+def _read_around(reading: Reading, launch: Launch, apart: Sequence[Launch], around: Sequence[Launch]) -> Setup:
+    """What stands before and behind the command of the job. `apart`: others that the job starts."""
+    place = next(index for index, each in enumerate(reading.launches) if each is launch)
+    started = {id(each) for each in apart}
+    before = [each for each in reading.launches[:place] if id(each) not in started]
+    behind = [each for each in reading.launches[place + 1 :] if id(each) not in started]
+    return read_setup([*around, *before], launch, behind)
+
+
+def _list_jobs(reading: Reading, tasks: Tasks) -> list[tuple[Launch, Foreign]]:
+    """The commands that may be the job, each with that job; the best first."""
+    distributed = [each for each in reading.launches if _is_distributed(each)]
+    found = _read_jobs(distributed[:_MOST_READ], tasks, find_hostfiles(reading.launches))
+    found.sort(key=lambda pair: (not _may_train(pair[0]), -(pair[1].workers + pair[1].servers)))
+    programs = [each for each in reading.launches if is_program(each)]
+    return found or _read_jobs(programs[: -_MOST_READ - 1 : -1], tasks, NO_FILES)
+
+
+def _read_jobs(launches: Sequence[Launch], tasks: Tasks, files: Mapping[str, Hosts]) -> list[tuple[Launch, Foreign]]:
+    return [(each, made) for each in launches if (made := read_launch(each, tasks, files)) is not None]
 
 
 def _is_distributed(launch: Launch) -> bool:
