@@ -279,3 +279,45 @@ def test_accelerate_of_several_machines_stays_and_is_told_of_them_in_the_job(her
     command = " ".join(specs["Worker"]["template"]["spec"]["containers"][0]["command"])
     assert command.startswith("accelerate launch --num_machines 2 --machine_rank $(RANK) --main_process_ip $(MASTER_")
     assert command.endswith("--num_processes 16 --mixed_precision bf16 t.py")
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "sentence"),
+    [
+        ("t.py", "import paddle\n", "t.py: this is a Python program: `paddock init -- python t.py` writes its job"),
+        ("a.ipynb", '{"nbformat": 4}', "this is a notebook: `jupyter nbconvert --to script a.ipynb`"),
+        ("Dockerfile", "FROM python\nRUN ls\n", "`paddock init --image IMAGE -- python train.py` writes a job"),
+        ("Makefile", "all:\n\tpython t.py\n", "this is a Makefile: `paddock run -- make all` runs a target"),
+        ("c.yml", "services:\n  a:\n    command: python t.py\n", "this is a file of docker-compose"),
+        ("m.yaml", "apiVersion: kubeflow.org/v2beta1\nkind: MPIJob\n", "m.yaml: MPIJob is not served"),
+        ("m.yaml", "apiVersion: ray.io/v1\nkind: RayJob\n", "`paddock init -- python train.py` writes the job of"),
+        ("m.yaml", "apiVersion: jobset.x-k8s.io/v1alpha2\nkind: JobSet\n", "JobSet of jobset.x-k8s.io is not served"),
+        ("m.yaml", "apiVersion: batch.volcano.sh/v1alpha1\nkind: Job\n", "Job of batch.volcano.sh is not served"),
+        ("m.yaml", "apiVersion: kubeflow.org/v1\nkind: PyTorchJob\n", "this is a manifest: `paddock run m.yaml`"),
+        ("run.bat", "python t.py\r\n", "run.bat: this is a script of cmd"),
+        ("a.sh", "tmux new -d 'torchrun t.py'\n", "a.sh:1: `tmux new -d 'torchrun t.py'` may start torchrun, and is"),
+        ("a.sh", "llamafactory-cli train a.yaml\n", "type the program that trains: `paddock init -- python train.py`"),
+    ],
+)
+def test_a_file_of_which_no_job_is_made_is_told_by_what_it_is(here: Path, file: str, text: str, sentence: str) -> None:
+    (here / file).write_text(text)
+    done = init("--from", file)
+    assert isinstance(done.exception, UserError)
+    assert sentence in str(done.exception)
+    assert "no command in it starts" not in str(done.exception)
+
+
+@pytest.mark.parametrize("command", ["llamafactory-cli train a.yaml", "tmux new 'python train.py'"])
+def test_the_command_that_is_printed_for_such_a_file_writes_a_job(
+    here: Path, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    program = here / "llamafactory-cli"
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(here), prepend=":")
+    (here / "train.py").write_text("import torch\n")
+    (here / "a.sh").write_text(f"{command}\n")
+    typed = str(init("--from", "a.sh").exception).rpartition("`paddock init ")[2].rstrip("`")
+    assert ("llamafactory" in typed) == ("llamafactory" in command)
+    assert init(*shlex.split(typed), "-o", "job.yaml").exit_code == 0
+    assert (here / "job.yaml").is_file()

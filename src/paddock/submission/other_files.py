@@ -13,7 +13,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from paddock.launches.reading import find_other_shell
-from paddock.preflight import Document
+from paddock.preflight import Document, read_bytes
+from paddock.preflight.kinds import check_kind
 from paddock.words.phrases import Phrase, phrase
 from paddock.words.problems import Problem
 from paddock.words.sentences import told
@@ -58,6 +59,27 @@ def explain_other_file(file: str, text: str, documents: Sequence[Document]) -> P
 
     tool = find_tool(file, text, documents)
     return told("", explain_tool(tool, named), line=1, column=1) if tool is not None else None
+
+
+def explain_no_script(file: str, text: str) -> Phrase | None:
+    """What a file is that is neither a script nor one of another tool, where that is known by itself: a manifest, a
+    program of Python, a Dockerfile. `file`: as typed, `-` for standard input."""
+    if file.endswith(".py"):
+        return phrase(
+            "this is a Python program: `paddock init -- python {file}` writes its job, and "
+            "`paddock run -- python {file}` trains it",
+            file=shlex.quote(file),
+        )
+    documents = read_bytes(text.encode())
+    if problem := explain_other_file("stdin" if file == "-" else file, text, documents):
+        return problem.said
+    manifest = next((each.manifest for each in documents if {"apiVersion", "kind"} <= each.manifest.keys()), None)
+    if manifest is None:
+        return None
+    return next((each.said for each in check_kind(manifest)), None) or phrase(
+        "this is a manifest: `paddock run {file}` runs it, and `paddock validate {file}` checks it",
+        file=shlex.quote(file),
+    )
 
 
 def find_batch(file: str, text: str) -> Phrase | None:

@@ -259,3 +259,28 @@ def test_servers_that_a_script_starts_by_hand_are_those_of_the_job(script: str, 
 
 def test_a_launcher_counts_more_than_variables_of_servers() -> None:
     assert mean("export PADDLE_PSERVERS_IP_PORT_LIST=a:1\npython a.py\nfleetrun t.py").words == (*LAUNCH, "t.py")
+
+
+@pytest.mark.parametrize(
+    ("command", "name"),
+    [
+        ("tmux send-keys -t a 'torchrun t.py' Enter", "torchrun"),
+        ("screen -dmS x python -m torch.distributed.run t.py", "python"),
+        ("parallel -j 2 python3 t.py ::: 1 2", "python3"),
+        ("xargs -n1 python t.py", "python"),
+        ("jsrun -n 2 -a 1 python t.py", "python"),
+        ("ray job submit --working-dir . -- python t.py", "python"),
+        ("llamafactory-cli train a.yaml", "torchrun"),
+        ("paddlex -c a.yaml", "paddle.distributed.launch"),
+        ("apt install python3", ""),
+        ("pkill -f 'python t.py'", ""),
+        ("chmod +x t.py", ""),
+        ("xargs rm", ""),
+    ],
+)
+def test_what_another_program_may_start_is_named_and_not_read(command: str, name: str) -> None:
+    with pytest.raises(NoProgram) as error:
+        read_shell(command)
+    said = [str(each.said) for each in error.value.left]
+    assert [each.endswith(f"may start {name}, and is not read") for each in said] == [True] * bool(name)
+    assert [each for each in list_left(f"{command}\nfleetrun a.py") if "may start" in each] == said

@@ -10,6 +10,7 @@ in later is never carried as text: its default is taken where there is one, and 
     setup       what stands around it: packages that are installed, other commands
     hostfiles   files of hosts that a script writes itself
     servers     parameter servers that a script starts by hand
+    started     what another program may start, and is not read
     shell       run.sh, a docker command in a file
     slurm       sbatch: `#SBATCH` and srun
     queues      batch scripts of PBS and LSF: `#PBS`, `#BSUB` and mpirun

@@ -67,8 +67,10 @@ class Foreign:
 
 
 class NoProgram(Exception):
-    """A file in which no program is found that a job could be made of; `left` says why."""
+    """A file in which no program is found that a job could be made of; `left` says why.
+    `starts`: the words of a command that may train, to be typed; empty where none does."""
 
-    def __init__(self, left: Sequence[Left] = ()) -> None:
+    def __init__(self, left: Sequence[Left] = (), starts: Sequence[str] = ()) -> None:
         super().__init__("no program")
         self.left = tuple(left)
+        self.starts = tuple(starts)

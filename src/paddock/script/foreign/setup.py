@@ -12,6 +12,7 @@ from paddock.launches.programs import Kind
 from paddock.launches.words import Word, show_words
 from paddock.script.foreign.carried import cut
 from paddock.script.foreign.job import Left
+from paddock.script.foreign.started import explain_started, find_started
 from paddock.words.phrases import Phrase, phrase
 
 MOST_TOLD = 12
@@ -67,8 +68,7 @@ def read_setup(before: Sequence[Launch], chosen: Launch, behind: Sequence[Launch
         if words is not None:
             _read_install(launch.line, words, files, packages, left)
         elif not is_silent(launch):
-            said = _explain(launch, chosen, is_behind=place >= len(before))
-            others.append(Left(launch.line, phrase(said.text, command=cut(show_words(launch.command.words)))))
+            others.append(Left(launch.line, _explain(launch, chosen, is_behind=place >= len(before))))
     named = [match[0].lower() for each in packages if (match := _NAME.match(each))]
     framework = next((_FRAMEWORKS[name] for name in named if name in _FRAMEWORKS), "")
     one = phrase("-r {file}: `paddock run` takes one such file: join them").text
@@ -117,7 +117,8 @@ def _read_install(line: int, words: Sequence[Word], files: list[str], packages: 
 
 def is_silent(launch: Launch) -> bool:
     """Whether it only looks, prints or makes a directory, also on other machines: `srun hostname`."""
-    return posixpath.basename(launch.program.word.text or "") in _SILENT or not launch.command.words
+    name = posixpath.basename(launch.program.word.text or "")
+    return not launch.command.words or (name in _SILENT and not find_started(launch))
 
 
 def is_program(launch: Launch) -> bool:
@@ -129,20 +130,25 @@ def is_program(launch: Launch) -> bool:
 
 
 def _explain(launch: Launch, chosen: Launch, *, is_behind: bool) -> Phrase:
-    """Why a command is left out; with {command}."""
+    """Why a command is left out."""
+    command = cut(show_words(launch.command.words))
+    if started := find_started(launch):
+        return explain_started(launch, started)
     name = posixpath.basename(launch.program.word.text or "")
     if name in _PACKAGES or launch.program.module in ("venv", "virtualenv"):
-        return phrase("`{command}` is left out: packages come by a file of -r, or with the image")
+        return phrase("`{command}` is left out: packages come by a file of -r, or with the image", command=command)
     is_same = bool(name) and launch.program.word.typed == chosen.program.word.typed
     if is_same and _type_arguments(launch) == _type_arguments(chosen):
-        return phrase("`{command}` is left out: it starts the same program on fewer machines, or on as many")
+        return phrase(
+            "`{command}` is left out: it starts the same program on fewer machines, or on as many", command=command
+        )
     if is_same or (launch.launcher is not None and launch.launcher.family):
-        return phrase("`{command}` is another training, which is not in this job: write its own")
+        return phrase("`{command}` is another training, which is not in this job: write its own", command=command)
     if is_behind and (launch.launcher is not None or is_program(launch)):
-        return phrase("`{command}` is another program, and is not in this job")
+        return phrase("`{command}` is another program, and is not in this job", command=command)
     if is_behind:
-        return phrase("`{command}` is left out: do it after the job")
-    return phrase("`{command}` is left out: do it before the job")
+        return phrase("`{command}` is left out: do it after the job", command=command)
+    return phrase("`{command}` is left out: do it before the job", command=command)
 
 
 def _type_arguments(launch: Launch) -> list[str]:

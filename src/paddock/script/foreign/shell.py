@@ -19,6 +19,7 @@ from paddock.script.foreign.job import NOWHERE, Foreign, Left, NoProgram, Place
 from paddock.script.foreign.launched import NO_FILES, Tasks, read_launch
 from paddock.script.foreign.servers import Groups, count_groups, find_groups
 from paddock.script.foreign.setup import Setup, is_program, is_silent, read_setup
+from paddock.script.foreign.started import explain_started, find_started, find_typed
 from paddock.words.phrases import Phrase, phrase
 
 _MOST_READ = 20
@@ -49,7 +50,9 @@ def choose(reading: Reading, tasks: Tasks = Tasks(), around: Sequence[Launch] = 
         unread.append(Left(0, phrase("the text is too long: its end is not read")))
     if not found:
         unknown = [each for each in reading.launches if _is_distributed(each) or is_program(each)]
-        raise NoProgram([*(_explain_unknown(each) for each in unknown), *unread])
+        named = [(each, name) for each in reading.launches if (name := find_started(each))]
+        told = [Left(each.line, explain_started(each, name)) for each, name in named]
+        raise NoProgram([*(_explain_unknown(each) for each in unknown), *told, *unread], find_typed(named))
     launch, made = found[0]
     if groups is not None:
         made = count_groups(made, groups)

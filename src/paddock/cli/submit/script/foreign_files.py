@@ -9,6 +9,7 @@ import os
 import posixpath
 import re
 import shlex
+import shutil
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -18,16 +19,19 @@ from typing import Any
 from paddock.cli.cluster.errors import UserError
 from paddock.cli.submit.script.imports import read_contents
 from paddock.launches.reading import decode_script, find_main, find_other_shell, read_typed
+from paddock.manifests.pasted import recognise
 from paddock.script.foreign.job import Foreign, Left, NoProgram, Place
 from paddock.script.foreign.ranks import add_ranks, explain_no_gpus, explain_no_ranks
 from paddock.script.foreign.tools import LARGEST, find_tool, read_foreign
 from paddock.script.kinds import NONE, SCRIPT_KINDS, choose_framework
 from paddock.script.names import build_name
-from paddock.submission.other_files import explain_other_shell
+from paddock.submission.other_files import explain_no_script, explain_other_shell
 from paddock.words.os_errors import explain_unreadable
 from paddock.words.phrases import Phrase, phrase
 
 Notify = Callable[[Phrase], None]
+_TYPE_IT = phrase("`paddock init -- python train.py` writes the job of a program")
+_EXAMPLE = ("python", "train.py")
 _OPTIONS = ("name", "workers", "servers", "gpus", "restarts", "image", "framework", "requirements")
 """Of `cli.submit.script.options`, as a file of another tool may say them."""
 _SUBMITTERS = {
@@ -43,10 +47,12 @@ def take_foreign(
     """The program of a file, and its directory (None: this one); all else that it says is put into `typed`, where the
     user has not said it. `local`: whether the job is for this machine. Raises `UserError`."""
     text = _read(source)
+    if find_tool(source, text) is None and (other := explain_no_script(source, text)):
+        raise UserError(*_explain_other(source, other))
     try:
         foreign = read_foreign(text, Place(source, str(Path.cwd()), lambda path: _read_beside(source, path)))
     except NoProgram as error:
-        raise UserError(*_explain_none(source, text, error.left)) from None
+        raise UserError(*_explain_none(source, text, error.left, error.starts)) from None
     left = list(foreign.left)
     directory = _take_directory(foreign, workdir, left)
     foreign = show_relative(foreign, Path(directory or "").resolve())
@@ -113,9 +119,27 @@ def explain_left(source: str, left: Left) -> Phrase:
     return phrase("{file}: {said}", file=source, said=left.said)
 
 
-def _explain_none(source: str, text: str, left: tuple[Left, ...]) -> Iterator[Phrase]:
+def _explain_other(source: str, said: Phrase) -> Iterator[Phrase]:
+    """What a file is, and where that does not say what makes a job of it, this too."""
+    yield phrase("{file}: {said}", file=source, said=said)
+    if "`paddock " not in said.text:
+        yield _TYPE_IT
+
+
+def _explain_none(source: str, text: str, left: tuple[Left, ...], starts: Sequence[str]) -> Iterator[Phrase]:
+    """`starts`: a command that trains, as words; empty where none is known."""
+    found = recognise(text) if find_tool(source, text) is None else None
+    if found is not None and found.problem.said is not None:
+        yield from _explain_other(source, found.problem.said)
+        return
     yield from (explain_left(source, each) for each in left)
-    if find_tool(source, text) is not None or not left:
+    if starts:
+        words = starts if shutil.which(starts[0]) else _EXAMPLE  # what is not here, init refuses
+        command = shlex.join(["paddock", "init", "--", *words])
+        yield phrase(
+            "{file}: no job is made of it: type the program that trains: `{command}`", file=source, command=command
+        )
+    elif find_tool(source, text) is not None or not left:
         yield phrase(
             "{file}: no command in it starts a program of Python, paddle.distributed.launch or torchrun; type the "
             "program: paddock init -- python train.py",
