@@ -321,3 +321,20 @@ def test_the_command_that_is_printed_for_such_a_file_writes_a_job(
     assert ("llamafactory" in typed) == ("llamafactory" in command)
     assert init(*shlex.split(typed), "-o", "job.yaml").exit_code == 0
     assert (here / "job.yaml").is_file()
+
+
+@pytest.mark.parametrize("program", ["uv", "poetry"])
+def test_what_chooses_the_environment_stays_where_this_machine_has_it(
+    here: Path, monkeypatch: pytest.MonkeyPatch, program: str
+) -> None:
+    monkeypatch.setenv("PATH", str(here))
+    (here / "uv").write_text("#!/bin/sh\n")
+    (here / "uv").chmod(0o755)
+    (here / "t.py").write_text("import torch\n")
+    (here / "run.sh").write_text(f"{program} run torchrun --nproc_per_node 2 t.py\n")
+    done = init("--from", "run.sh", "-o", "-")
+    specs = yaml.safe_load(done.stdout)["spec"]["pytorchReplicaSpecs"]
+    runner = ["uv", "run"] if program == "uv" else []
+    command = specs["Master"]["template"]["spec"]["containers"][0]["command"]
+    assert command == [*runner, "torchrun", "--nproc_per_node=2", "t.py"]
+    assert ("there is no program poetry in PATH" in done.stderr) == (program == "poetry")

@@ -76,6 +76,7 @@ def carry_variables(environment: Mapping[str, Word], line: int, ledger: Ledger) 
     """The variables that are set for the program, without those that tell a rank its place."""
     found: list[tuple[str, str]] = []
     told: list[str] = []
+    added: list[str] = []
     for name, word in environment.items():
         if VISIBLE.fullmatch(name) or _OF_TOOLS.fullmatch(name):
             continue
@@ -86,12 +87,19 @@ def carry_variables(environment: Mapping[str, Word], line: int, ledger: Ledger) 
             ledger.note(word.line or line, said)
         elif is_secret(name):
             ledger.note(word.line or line, explain_secret(name))
-        elif (text := ledger.take(_without_itself(name, word))) is not None:
-            found.append((name, text.strip(":") if name.endswith("PATH") else text))
+        elif (text := ledger.take(own := _without_itself(name, word))) is not None:
+            found.append((name, text if own is word else text.strip(": ")))
+            added += [] if own is word else [name]
         else:
             ledger.note(word.line or line, _explain_unknown(word, cut(f"{name}={word.typed}")))
     if told:
         ledger.note(line, explain_told(told))
+    if added:
+        said = phrase(
+            "{names}: only what the script adds is kept, as its value from outside is not known here",
+            names=" ".join(added),
+        )
+        ledger.note(line, said)
     return tuple(found)
 
 
@@ -114,11 +122,9 @@ def explain_told(names: Iterable[str]) -> Phrase:
 
 def _without_itself(name: str, word: Word) -> Word:
     """`$PYTHONPATH:.` without the value from outside, which a job does not have."""
-    itself = (f"${name}", f"${{{name}}}", f"${{{name}:-}}")
-    if not name.endswith("PATH") or not any(isinstance(each, Unknown) and each.typed in itself for each in word.pieces):
-        return word
-    kept = [each for each in word.pieces if not isinstance(each, Unknown) or each.typed not in itself]
-    return Word(tuple(kept), word.line) if kept else word
+    itself = re.compile(rf"\$({name}|\{{{name}(:-|:?\+[^}}]*)?\}})")
+    kept = [each for each in word.pieces if not (isinstance(each, Unknown) and itself.fullmatch(each.typed))]
+    return Word(tuple(kept), word.line) if kept and len(kept) < len(word.pieces) else word
 
 
 def count_visible(environment: Mapping[str, Word]) -> int:

@@ -63,6 +63,8 @@ class Foreign:
     variables: tuple[tuple[str, str], ...] = ()
     secrets: tuple[str, ...] = ()
     """Names of variables whose values stand in no file."""
+    runner: tuple[str, ...] = ()
+    """What stands before the words and chooses their environment: `uv run`, `conda run -n env`."""
     left: tuple[Left, ...] = ()
 
 

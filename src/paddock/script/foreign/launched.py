@@ -14,8 +14,8 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
 from paddock.launches.launch import Launch, Option, Wrapper
-from paddock.launches.launchers import ACCELERATE, COMPOSER, DEEPSPEED, FABRIC, TORCH_LAUNCH, TORCHRUN, Means
-from paddock.launches.programs import Kind, is_python
+from paddock.launches.launchers import ACCELERATE, COMPOSER, DEEPSPEED, FABRIC, PADDLE, TORCH_LAUNCH, TORCHRUN, Means
+from paddock.launches.programs import Kind, is_python, read_program
 from paddock.launches.reading import read_words
 from paddock.launches.words import Word, build_word, join_pieces, show_words
 from paddock.script.foreign.carried import (
@@ -51,8 +51,9 @@ _SILENT = frozenset({
     "nohup", "exec", "env", "command", "builtin", "setsid", "time", "tini", "dumb-init", "stdbuf", "unbuffer",
 })  # fmt: skip
 """What stands before a program and changes nothing in a job."""
+_RUNNERS = frozenset({"conda", "mamba", "micromamba", "uv", "poetry", "pdm", "pipenv", "hatch", "rye", "pixi"})
+"""What chooses the environment of the program behind it."""
 _TASKS = frozenset({"srun", "mpirun", "horovodrun"})
-_PADDLE = ("python", "-m", "paddle.distributed.launch")
 _STARTER = "deepspeed_multinode_launcher"
 _DOCKER_SILENT = re.compile(r"-[itdP]+|--(rm|init|interactive|tty|detach|name|hostname|restart|pull|gpus|env|workdir)")
 
@@ -82,6 +83,8 @@ class _Made:
     ledger: Ledger
     before: tuple[str, ...] = ()
     """What stands before the program."""
+    runner: tuple[str, ...] = ()
+    """What stands before all of it and chooses its environment."""
     workers: int = 0
     servers: int = 0
     gpus: int = 0
@@ -126,7 +129,7 @@ def read_launch(launch: Launch, tasks: Tasks = Tasks(), files: Mapping[str, Host
     return Foreign(
         launch.line, (*made.before, *program, *arguments), made.workers, made.servers, made.gpus,
         processes=made.processes, image=made.image, framework=made.framework, restarts=made.restarts, workdir=workdir,
-        variables=tuple(variables.items()), left=tuple(ledger.left),
+        variables=tuple(variables.items()), runner=made.runner, left=tuple(ledger.left),
     )  # fmt: skip
 
 
@@ -183,6 +186,8 @@ def _take_wrapper(made: _Made, wrapper: Wrapper) -> None:
     elif wrapper.spec.elsewhere:
         said = phrase("`{command}` is left out: a job is started on its machines", command=show_words(wrapper.words))
         made.ledger.note(line, said)
+    elif name in _RUNNERS and all(each.usual is not None for each in wrapper.words):
+        made.runner = (*made.runner, *(made.ledger.take(each) or "" for each in wrapper.words))
     elif name == "env" or name not in _SILENT:
         words = [each for each in wrapper.words if name != "env" or each.beginning.startswith("-")]
         if words:
@@ -247,14 +252,16 @@ def _carry_program(made: _Made) -> tuple[str, ...] | None:
 def _name_python(made: _Made, word: str) -> str:
     """`python`, as the environment or the image has one of its own."""
     name = posixpath.basename(word)
-    if name in ("python", "python3"):
-        return "python" if "/" in word else name
-    if not is_python(word) or "ipython" in name:
+    if not is_python(word) or "ipython" in name or word in ("python", "python3"):
         return word
-    made.ledger.note(
-        made.launch.line, phrase("{typed} becomes python: that of the environment or the image", typed=word)
-    )
-    return "python"
+    return _rename(made, word, "python")
+
+
+def _rename(made: _Made, word: str, name: str) -> str:
+    if word != name:
+        said = phrase("{typed} becomes {name}: that of the environment or the image", typed=word, name=name)
+        made.ledger.note(made.launch.line, said)
+    return name
 
 
 # Launchers
@@ -285,10 +292,16 @@ def _take_paddle(made: _Made) -> None:
         else:
             _take_usual(made, option)
     if made.servers or any(launch.find(means) is not None for means in (Means.SERVERS, Means.SERVER_COUNT)):
-        made.workers, made.before = max(trainers, 1), ("python",)
+        made.workers, made.before = max(trainers, 1), _find_python(made)
         return
     made.workers = max(hosts, made.workers)
-    made.before = (*_PADDLE, *kept)
+    made.before = (*_find_python(made), "-m", PADDLE.name, *kept)
+
+
+def _find_python(made: _Made) -> tuple[str, ...]:
+    """The Python before PaddlePaddle's launcher, with its options; `python` of fleetrun."""
+    typed = read_program(made.launch.before)
+    return (_name_python(made, typed.python), *typed.flags) if typed.python else ("python",)
 
 
 def _take_torch(made: _Made) -> None:
@@ -362,7 +375,7 @@ def _name_launcher(made: _Made) -> tuple[str, ...]:
     before = [word.usual or word.typed for word in made.launch.before]
     if is_python(before[0]):
         return (_name_python(made, before[0]), *before[1:])
-    return (posixpath.basename(before[0]), *before[1:])
+    return (_rename(made, before[0], posixpath.basename(before[0])), *before[1:])
 
 
 def _sort_options(made: _Made) -> tuple[list[Option], list[Option], list[Option]]:

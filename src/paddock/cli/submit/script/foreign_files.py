@@ -60,6 +60,7 @@ def take_foreign(
     words = add_ranks(foreign.words, foreign.processes, framework)
     if said := explain_no_ranks(foreign.words, words, foreign.processes):
         left.append(Left(foreign.line, said))
+    words = (*_take_runner(foreign, left, local=local), *words)
     _take_packages(foreign, Path(directory or ""), typed, left, local=local)
     _take_variables(foreign, typed, environ, left)
     for name, value in _list_options(foreign, typed):
@@ -178,6 +179,19 @@ def _read_beside(source: str, path: str) -> str | None:
         except (OSError, ValueError):
             return None
     return None
+
+
+def _take_runner(foreign: Foreign, left: list[Left], *, local: bool) -> tuple[str, ...]:
+    """`uv run`, where this machine has it; an image may have it."""
+    runner = foreign.runner
+    if not runner or not local or shutil.which(runner[0]):
+        return runner
+    said = phrase(
+        "`{command}` is left out: there is no program {program} in PATH; packages come by a file of -r",
+        command=shlex.join(runner), program=runner[0],
+    )  # fmt: skip
+    left.append(Left(foreign.line, said))
+    return ()
 
 
 def _take_directory(foreign: Foreign, workdir: str | None, left: list[Left]) -> str | None:
