@@ -34,7 +34,7 @@ def write(mark: str, options: str, commands: str) -> str:
     ],
 )  # fmt: skip
 def test_a_batch_script_becomes_a_program_and_its_ranks(mark: str, options: str, commands: str, meant: Foreign) -> None:
-    assert replace(read_foreign(write(mark, options, commands)), left=()) == meant
+    assert replace(read_foreign(write(mark, options, commands)), left=(), starter="") == meant
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ DOCUMENT = Path(__file__).parents[2] / "preflight/run.sh"
 
 def mean(script: str) -> Foreign:
     """The job without its list of what is left."""
-    return replace(read_shell(script), left=())
+    return replace(read_shell(script), left=(), starter="")
 
 
 def list_left(script: str) -> list[str]:

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from paddock.script.foreign.job import Foreign
-from paddock.script.foreign.ranks import add_ranks, explain_no_gpus
+from paddock.script.foreign.ranks import add_ranks, explain_no_gpus, explain_no_ranks, explain_places
 from paddock.script.foreign.slurm import read_batch, read_directives
 
 
@@ -36,7 +36,7 @@ def write(options: str, commands: str) -> str:
     ],
 )  # fmt: skip
 def test_a_batch_script_becomes_a_program_and_its_ranks(options: str, commands: str, meant: Foreign) -> None:
-    assert replace(read_batch(write(options, commands)), left=()) == meant
+    assert replace(read_batch(write(options, commands)), left=(), starter="") == meant
 
 
 @pytest.mark.parametrize(
@@ -56,9 +56,45 @@ def test_what_slurm_alone_knows_is_a_line(option: str, said: str) -> None:
     assert [each.line for each in read_batch(write(option, "python t.py")).left if said in str(each.said)] == [2]
 
 
-def test_ranks_that_srun_started_are_told_otherwise() -> None:
-    said = [str(each.said) for each in read_batch(write("-N 2", "srun python t.py")).left]
-    assert "a rank has RANK, LOCAL_RANK and WORLD_SIZE, and no SLURM_PROCID, SLURM_LOCALID and SLURM_NTASKS" in said
+@pytest.mark.parametrize(
+    ("framework", "names"),
+    [
+        ("pytorch", "RANK, LOCAL_RANK and WORLD_SIZE"),
+        ("paddle", "PADDLE_TRAINER_ID and PADDLE_TRAINERS_NUM"),
+        ("jax", "PROCESS_ID and NUM_PROCESSES"),
+        ("", "PADDLE_TRAINER_ID and PADDLE_TRAINERS_NUM"),
+    ],
+)
+def test_ranks_that_srun_started_are_told_otherwise(framework: str, names: str) -> None:
+    job = read_batch(write("-N 2", "srun python t.py"))
+    (said,) = explain_places(job.words, job.starter, framework)
+    assert str(said) == f"a rank has {names}, and no SLURM_PROCID, SLURM_LOCALID and SLURM_NTASKS"
+
+
+@pytest.mark.parametrize("commands", ["python t.py", "srun torchrun t.py"])
+def test_ranks_that_srun_did_not_start_are_not_told_of_it(commands: str) -> None:
+    job = read_batch(write("-N 2", commands))
+    assert list(explain_places(job.words, job.starter, "pytorch")) == []
+
+
+@pytest.mark.parametrize("option", ["--launcher slurm", "--launcher=slurm"])
+def test_a_program_that_is_told_to_read_slurms_variables_has_another_option(option: str) -> None:
+    (said,) = explain_places(f"python t.py {option}".split(), "", "pytorch")
+    assert "reads SLURM_PROCID, which no rank has here; with --launcher pytorch it reads RANK" in str(said)
+
+
+@pytest.mark.parametrize(
+    ("words", "is_said"),
+    [
+        ("./run", True),
+        ("colossalai run --nproc_per_node 8 t.py", False),
+        ("python launch.py --num_gpus=8 t.py", False),
+        ("python launch.py --devices 1 t.py", True),
+        ("torchrun --nproc_per_node=8 t.py", False),
+    ],
+)
+def test_ranks_become_one_of_each_worker_where_nothing_in_the_command_starts_several(words: str, is_said: bool) -> None:
+    assert (explain_no_ranks(words.split(), words.split(), 8) is not None) == is_said
 
 
 def test_directives_end_at_the_first_command() -> None:

@@ -49,6 +49,8 @@ class Foreign:
     """Of each worker; 0 where nothing says how many."""
     processes: int = 0
     """Ranks in each worker that the tool itself starts, as srun does; 0 where it does not."""
+    starter: str = ""
+    """What starts each rank there, where no launcher does: `srun`, `mpirun`."""
     image: str = ""
     name: str = ""
     framework: str = ""

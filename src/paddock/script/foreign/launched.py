@@ -89,6 +89,7 @@ class _Made:
     servers: int = 0
     gpus: int = 0
     processes: int = 0
+    starter: str = ""
     slots: int = 0
     """Processes of each host, as a file of hosts says."""
     restarts: int = 0
@@ -128,7 +129,8 @@ def read_launch(launch: Launch, tasks: Tasks = Tasks(), files: Mapping[str, Host
         ledger.note(launch.line, phrase("it stands in a condition or a loop, which is left out"))
     return Foreign(
         launch.line, (*made.before, *program, *arguments), made.workers, made.servers, made.gpus,
-        processes=made.processes, image=made.image, framework=made.framework, restarts=made.restarts, workdir=workdir,
+        processes=made.processes, starter=made.starter, image=made.image,
+        framework=made.framework, restarts=made.restarts, workdir=workdir,
         variables=tuple(variables.items()), runner=made.runner, left=tuple(ledger.left),
     )  # fmt: skip
 
@@ -422,6 +424,7 @@ def _take_tasks(made: _Made, launch: Launch, *, starts_ranks: bool) -> None:
         said = phrase("{options}: left out, as Paddock starts the ranks", options=" ".join(left))
         made.ledger.note(launch.line or made.launch.line, said)
     _count_tasks(made, counts, hosts, starts_ranks=starts_ranks)
+    made.starter = launch.launcher.name if starts_ranks and launch.launcher is not None else ""
 
 
 def _take_of_task(made: _Made, option: Option) -> bool:

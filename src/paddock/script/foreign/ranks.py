@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 from paddock.launches.launch import Launch, Option
-from paddock.launches.launchers import Means
+from paddock.launches.launchers import SRUN, Means
 from paddock.launches.programs import Kind
 from paddock.launches.reading import find_main, read_typed
 from paddock.script.foreign.carried import count_listed, read_number
 from paddock.script.paddle_job import LAUNCHER, add_launcher
-from paddock.words.phrases import Phrase, phrase
+from paddock.words.phrases import Names, Phrase, phrase
 
+_PLACES = {
+    "paddle": ("PADDLE_TRAINER_ID", "PADDLE_TRAINERS_NUM"),
+    "pytorch": ("RANK", "LOCAL_RANK", "WORLD_SIZE"),
+    "jax": ("PROCESS_ID", "NUM_PROCESSES"),
+}
+"""Framework -> the variables that tell a rank its place."""
+_COUNTED = re.compile(r"(?:^| )--?[\w.-]*(?:nproc|gpus?|devices?|processes)[\w.-]*[ =](?:[2-9]|\d\d+|auto|gpu)(?: |$)")
+"""An option by which a program that nobody knows starts several ranks itself, as launchers have it."""
 _EACH_GPU = frozenset({"gpu", "auto", "-1"})
 """One process for each GPU that is there."""
 
@@ -32,9 +42,26 @@ def add_ranks(words: Sequence[str], processes: int, framework: str) -> tuple[str
     return ("torchrun", counted, *words[1 + len(program.flags) :]) if framework == "pytorch" else tuple(words)
 
 
+def explain_places(words: Sequence[str], starter: str, framework: str) -> Iterator[Phrase]:
+    """What ranks that srun started read of Slurm, and do not have. `framework`: empty where nothing tells it, as then
+    PaddlePaddle is taken."""
+    if starter == SRUN.name:
+        yield phrase(
+            "a rank has {names}, and no SLURM_PROCID, SLURM_LOCALID and SLURM_NTASKS",
+            names=Names(_PLACES.get(framework, _PLACES["paddle"])),
+        )
+    if "--launcher=slurm" in words or ("--launcher", "slurm") in pairwise(words):
+        yield phrase(
+            "--launcher slurm: the program reads SLURM_PROCID, which no rank has here; with --launcher pytorch it "
+            "reads RANK"
+        )
+
+
 def explain_no_ranks(before: Sequence[str], words: Sequence[str], processes: int) -> Phrase | None:
     """For ranks that no launcher was added for, and that are to be more than one of each worker."""
     if processes < 2 or tuple(before) != tuple(words) or find_main(read_typed(words)).launcher is not None:
+        return None
+    if _COUNTED.search(" ".join(words)):
         return None
     return phrase(
         "{count} ranks of each machine become one of each worker: no launcher is known for the program", count=processes

@@ -11,7 +11,6 @@ import shlex
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from paddock.launches.launch import Launch
 from paddock.launches.launchers import SRUN
 from paddock.script.foreign.carried import join_directories, read_number
 from paddock.script.foreign.elsewhere import (
@@ -90,9 +89,7 @@ def read_batch(text: str, place: Place = NOWHERE) -> Foreign:
     tasks = Tasks(nodes, read_number(values.get("ntasks-per-node")), read_number(values.get("ntasks")))
     gpus = _count_gpus(values, tasks)
     variables = {"SLURM_SUBMIT_DIR": place.start or "."} | _list_variables(values, tasks, gpus)
-    reading = read_text(text, place, variables=variables)
-    made = choose(reading, tasks)
-    launch = next((each for each in reading.launches if each.line == made.line), None)
+    made = choose(read_text(text, place, variables=variables), tasks)
     return replace(
         made,
         workers=made.workers,
@@ -100,7 +97,7 @@ def read_batch(text: str, place: Place = NOWHERE) -> Foreign:
         name=values.get("job-name", ""),
         workdir=join_directories(values.get("chdir", ""), made.workdir),
         variables=(*_read_export(values.get("export", "")), *made.variables),
-        left=(*_list_left(options), *_explain_alone(options, launch, nodes, made.workers), *made.left),
+        left=(*_list_left(options), *_explain_alone(options, nodes, made.workers), *made.left),
     )
 
 
@@ -159,12 +156,6 @@ def _list_left(options: Mapping[str, tuple[int, str]]) -> Iterator[Left]:
             yield Left(line, say(_SAID.get(name, NO_OPTION), shown))
 
 
-def _explain_alone(
-    options: Mapping[str, tuple[int, str]], launch: Launch | None, nodes: int, workers: int
-) -> Iterator[Left]:
+def _explain_alone(options: Mapping[str, tuple[int, str]], nodes: int, workers: int) -> Iterator[Left]:
     if nodes > 1 and not workers:
         yield Left(options["nodes"][0], explain_alone(f"--nodes={options['nodes'][1]}", SRUN.name, nodes))
-    names = [each.spec.name for each in launch.wrappers] if launch is not None and launch.launcher is None else []
-    if launch is not None and (launch.launcher is SRUN or SRUN.name in names):
-        said = phrase("a rank has RANK, LOCAL_RANK and WORLD_SIZE, and no SLURM_PROCID, SLURM_LOCALID and SLURM_NTASKS")
-        yield Left(launch.line, said)

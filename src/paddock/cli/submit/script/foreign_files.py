@@ -21,7 +21,7 @@ from paddock.cli.submit.script.imports import read_contents
 from paddock.launches.reading import decode_script, find_main, find_other_shell, read_typed
 from paddock.manifests.pasted import recognise
 from paddock.script.foreign.job import Foreign, Left, NoProgram, Place
-from paddock.script.foreign.ranks import add_ranks, explain_no_gpus, explain_no_ranks
+from paddock.script.foreign.ranks import add_ranks, explain_no_gpus, explain_no_ranks, explain_places
 from paddock.script.foreign.tools import LARGEST, find_tool, read_foreign
 from paddock.script.kinds import NONE, SCRIPT_KINDS, choose_framework
 from paddock.script.names import build_name
@@ -60,6 +60,7 @@ def take_foreign(
     words = add_ranks(foreign.words, foreign.processes, framework)
     if said := explain_no_ranks(foreign.words, words, foreign.processes):
         left.append(Left(foreign.line, said))
+    left += [Left(foreign.line, said) for said in explain_places(words, foreign.starter, framework)]
     words = (*_take_runner(foreign, left, local=local), *words)
     _take_packages(foreign, Path(directory or ""), typed, left, local=local)
     _take_variables(foreign, typed, environ, left)
