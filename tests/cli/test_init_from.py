@@ -338,3 +338,12 @@ def test_what_chooses_the_environment_stays_where_this_machine_has_it(
     command = specs["Master"]["template"]["spec"]["containers"][0]["command"]
     assert command == [*runner, "torchrun", "--nproc_per_node=2", "t.py"]
     assert ("there is no program poetry in PATH" in done.stderr) == (program == "poetry")
+
+
+def test_the_number_of_machines_of_deepspeed_is_taken_from_the_option_that_its_line_names(here: Path) -> None:
+    (here / "t.py").write_text("import deepspeed\n")
+    (here / "run.sh").write_text("deepspeed --hostfile hosts --num_gpus 4 t.py\n")
+    assert "--workers N says it" in init("--from", "run.sh", "-o", "-").stderr
+    done = init("--from", "run.sh", "--workers", "2", "-o", "-")
+    specs = yaml.safe_load(done.stdout)["spec"]["pytorchReplicaSpecs"]
+    assert specs["Worker"]["template"]["spec"]["containers"][0]["command"] == ["torchrun", "--nproc_per_node=4", "t.py"]

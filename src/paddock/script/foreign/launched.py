@@ -316,7 +316,7 @@ def _take_torch(made: _Made) -> None:
     if launcher in (TORCHRUN, TORCH_LAUNCH):
         counted = [each for option in counting for each in _keep_processes(made, option)]
         made.before = (*_name_launcher(made), *counted, *_keep_all(made, kept))
-    elif launcher is DEEPSPEED and made.workers > 1:
+    elif launcher is DEEPSPEED and made.workers != 1 and (launch.find(Means.NODES) or launch.find(Means.HOSTS)):
         _take_deepspeed(made, kept, counting)
     else:
         stay = [each for each in launch.options if each in (*kept, *counting, *total)]
@@ -329,9 +329,9 @@ def _take_deepspeed(made: _Made, kept: Sequence[Option], counting: Sequence[Opti
     `comm.init_distributed`)."""
     launch = made.launch
     processes = sum(_read_count(made, option) for option in counting[-1:]) or made.gpus or made.slots
-    counted = (f"--nproc_per_node={processes}",) if processes else ()
+    counted = f"--nproc_per_node={processes or 'gpu'}"  # without a number, one for each GPU
     program = ("--no_python",) if launch.find(Means.PROGRAM) else ()
-    made.before = ("torchrun", *counted, *program, *(("-m",) if launch.find(Means.MODULE) else ()))
+    made.before = ("torchrun", counted, *program, *(("-m",) if launch.find(Means.MODULE) else ()))
     said = phrase(
         "{launcher} starts the processes of all machines by itself, by ssh or a host file, which pods do not have: it "
         "becomes torchrun, and the program finds its place in RANK, LOCAL_RANK and WORLD_SIZE, and no --local_rank",
@@ -363,11 +363,14 @@ def _explain_accelerate(made: _Made) -> None:
     if configuration is not None and launch.find(Means.NODES) is None:
         said = phrase("{option}: it is not read, and --workers N says how many machines", option=configuration.typed)
         made.ledger.note(_line(made, configuration), said)
-    if made.workers < 2 or launch.named("use_deepspeed") is None or launch.named(_STARTER) is not None:
+    starter = launch.named(_STARTER)
+    if made.workers < 2 or launch.named("use_deepspeed") is None or (starter and starter.text == "standard"):
         return
-    made.before = (*made.before, f"--{_STARTER}", "standard")
+    kept = [word for each in ((starter,) if starter else ()) for word in _keep(made, each)]
+    made.before = (*(each for each in made.before if each not in kept), f"--{_STARTER}", "standard")
     said = phrase(
-        "{option} is added: without it, accelerate starts DeepSpeed of other machines by ssh, which pods do not have",
+        "{option} is put into the command: otherwise accelerate starts DeepSpeed of other machines by ssh, which pods "
+        "do not have",
         option=f"--{_STARTER} standard",
     )
     made.ledger.note(launch.line, said)

@@ -108,7 +108,7 @@ def _explain_arena(words: Sequence[str]) -> list[Phrase]:
     if foreign.framework:
         typed["framework"] = foreign.framework
     made = add_ranks(foreign.words, foreign.processes, foreign.framework)
-    command = shlex.join(["paddock", "run", *_write_options(typed, None), "--", *made])
+    command = shlex.join(["paddock", "run", *_write_options(typed, None), "--", *foreign.runner, *made])
     return [
         *(each.said for each in foreign.left),
         phrase("arena is not in PATH: `{command}` is its job", command=command),
