@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import posixpath
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from paddock.launches.launch import Launch
-
-_SLOTS = re.compile(r"(?:\s+(?:slots|max_slots|max-slots)\s*=\s*|:)(\d{1,4})")
+from paddock.script.foreign.carried import read_number
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,10 +34,15 @@ def find_hostfiles(launches: Sequence[Launch]) -> Mapping[str, Hosts]:
 
 def read_hosts(text: str) -> Hosts:
     """`a slots=8`, `a:8` or `a` in each line, as OpenMPI, MPICH and DeepSpeed have it."""
-    lines = [line.partition("#")[0].strip() for line in text.splitlines()]
-    names = {re.split(r"[\s:]", line)[0] for line in lines if line}
-    slots = {found[1] if (found := _SLOTS.search(line)) else "0" for line in lines if line}
-    return Hosts(len(names), int(*slots) if len(slots) == 1 else 0)
+    lines = [line.partition("#")[0].replace("=", " ").replace(":", " ").split() for line in text.splitlines()]
+    slots = {_read_slots(words) for words in lines if words}
+    return Hosts(len({words[0] for words in lines if words}), slots.pop() if len(slots) == 1 else 0)
+
+
+def _read_slots(words: Sequence[str]) -> int:
+    """Of `a slots 8`, `a 8` and `a`."""
+    counts = words[2:3] if words[1:2] in (["slots"], ["max_slots"], ["max-slots"]) else words[1:2]
+    return read_number(*counts) if counts else 0
 
 
 def _find_printed(launch: Launch) -> str | None:

@@ -319,7 +319,8 @@ def _take_torch(made: _Made) -> None:
     elif launcher is DEEPSPEED and made.workers != 1 and (launch.find(Means.NODES) or launch.find(Means.HOSTS)):
         _take_deepspeed(made, kept, counting)
     else:
-        stay = [each for each in launch.options if each in (*kept, *counting, *total)]
+        stays = {id(each) for each in (*kept, *counting, *total)}
+        stay = [each for each in launch.options if id(each) in stays]
         made.before = (*_name_launcher(made), *_keep_all(made, stay))
         _count_told(made)
 

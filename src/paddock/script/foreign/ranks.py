@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
@@ -20,8 +19,8 @@ _PLACES = {
     "jax": ("PROCESS_ID", "NUM_PROCESSES"),
 }
 """Framework -> the variables that tell a rank its place."""
-_COUNTED = re.compile(r"(?:^| )--?[\w.-]*(?:nproc|gpus?|devices?|processes)[\w.-]*[ =](?:[2-9]|\d\d+|auto|gpu)(?: |$)")
-"""An option by which a program that nobody knows starts several ranks itself, as launchers have it."""
+_COUNTED = ("nproc", "gpu", "device", "processes")
+"""What stands in the names of options by which a program that nobody knows starts several ranks itself."""
 _EACH_GPU = frozenset({"gpu", "auto", "-1"})
 """One process for each GPU that is there."""
 
@@ -61,11 +60,19 @@ def explain_no_ranks(before: Sequence[str], words: Sequence[str], processes: int
     """For ranks that no launcher was added for, and that are to be more than one of each worker."""
     if processes < 2 or tuple(before) != tuple(words) or find_main(read_typed(words)).launcher is not None:
         return None
-    if _COUNTED.search(" ".join(words)):
+    if any(map(_counts_ranks, words, (*words[1:], ""))):
         return None
     return phrase(
         "{count} ranks of each machine become one of each worker: no launcher is known for the program", count=processes
     )
+
+
+def _counts_ranks(word: str, following: str) -> bool:
+    """Of `--nproc_per_node=8`, and of `--gpus` before a word `8`."""
+    name, equals, value = word.partition("=")
+    value = value if equals else following
+    is_several = value in _EACH_GPU or read_number(value) > 1
+    return name.startswith("-") and is_several and any(each in name for each in _COUNTED)
 
 
 def explain_no_gpus(words: Sequence[str], workers: int = 1) -> Phrase | None:
