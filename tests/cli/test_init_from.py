@@ -220,7 +220,15 @@ DSTACK = "type: task\nnodes: 2\ncommands: [python t.py]\n"
 
 @pytest.mark.parametrize("verb", ["validate", "run", "submit"])
 @pytest.mark.parametrize(
-    ("file", "text"), [("my sky.yaml", SKY), ("t.sbatch", BATCH), ("job.arena", ARENA), ("a.dstack.yml", DSTACK)]
+    ("file", "text"),
+    [
+        ("my sky.yaml", SKY),
+        ("t.sbatch", BATCH),
+        ("job.arena", ARENA),
+        ("a.dstack.yml", DSTACK),
+        ("t.pbs", "#PBS -l nodes=2\nmpirun python t.py\n"),
+        ("t.lsf", "#!/bin/sh\n#BSUB -nnodes 2\nmpirun python t.py\n"),
+    ],
 )
 def test_the_command_that_is_printed_for_a_file_of_another_tool_makes_a_job_of_it(
     here: Path, verb: str, file: str, text: str
@@ -250,6 +258,7 @@ def test_the_typed_form_of_a_file_is_the_same_job(here: Path) -> None:
     ("command", "next_one"),
     [
         ("sbatch -N 2 t.sbatch", "paddock init --from t.sbatch"),
+        ("qsub -q gpu t.pbs", "paddock init --from t.pbs"),
         ("sky launch -c x sky.yaml", "paddock init --from sky.yaml"),
         ("dstack apply -f a.dstack.yml", "paddock init --from a.dstack.yml"),
         ("arena submit pytorchjob --name=a --workers 2 --image=reg/x 'python t.py'",
@@ -261,7 +270,12 @@ def test_a_typed_command_of_another_tool_is_answered_with_that_of_paddock(
 ) -> None:
     monkeypatch.setenv("PATH", "/nothing")
     (here / "t.py").write_text("import torch\n")
-    for file, text in {"t.sbatch": BATCH, "sky.yaml": SKY, "a.dstack.yml": DSTACK}.items():
+    for file, text in {
+        "t.sbatch": BATCH,
+        "t.pbs": "#PBS -N a\npython t.py\n",
+        "sky.yaml": SKY,
+        "a.dstack.yml": DSTACK,
+    }.items():
         (here / file).write_text(text)
     done = CliRunner().invoke(cli, ["run", "--print", "--", *shlex.split(command)], prog_name="paddock")
     assert isinstance(done.exception, UserError)
