@@ -160,10 +160,9 @@ class ShellReader:
             self._depth -= 1
 
     def _read_text(self, text: str, state: State, line: int) -> None:
-        self._bytes -= len(text)
-        # NULs take the grammar's scanner a time that grows with their square
-        if self._bytes < 0 or "\0" in text:
+        if not self._takes(text):
             raise _Spent
+        self._bytes -= len(text)
         try:
             source = Source(text.replace("\r\n", "\n").removeprefix("\ufeff"), line)
         except TooLong:
@@ -174,6 +173,10 @@ class ShellReader:
             self.open_quote = self.open_quote or source.find_open_quote()
         with self._deeper():
             self._run_all(source, source.root, state)
+
+    def _takes(self, text: str) -> bool:
+        """Whether a text is within the budget. NULs take the grammar's scanner a time that grows with their square."""
+        return len(text) <= self._bytes and "\0" not in text
 
     def _read_put_together(self, text: Word, state: State) -> None:
         """A text with unknown pieces, which become variables of which nothing is known."""
@@ -584,6 +587,9 @@ class ShellReader:
             named = f"{command.words[0].typed} {path.typed}"[:200]
             self.unread.append(Unread(command.line, named, is_file=True))
             state.is_open = state.is_open or not path.typed.endswith(_ACTIVATIONS)
+            return True
+        if not self._takes(text):  # the script goes on behind it
+            self.whole, state.is_open = False, True
             return True
         inner = self._copy(state)
         inner.file = path.text or ""

@@ -10,7 +10,7 @@ from paddock.cli.cluster.errors import UserError
 from paddock.cli.output.language import readers_language
 from paddock.cli.output.terminal import stderr
 from paddock.cli.submit.manifest_directories import explain_directory
-from paddock.launches.reading import ReadFile, decode_script
+from paddock.cli.submit.named_files import find_scripts, list_places
 from paddock.preflight import format_problem
 from paddock.submission.documents import Checked
 from paddock.submission.reading import Reading, find_repeated, read_manifests, read_script
@@ -35,7 +35,7 @@ def fetch_reading(file: str, namespace: str) -> Reading:
         return Reading(shown, problems=(told("", phrase("cannot be read: {why}", why=explain_unreadable(error))),))
     if len(data) > LARGEST:
         return Reading(shown, problems=(told("", _LARGE),))
-    return read_script(shown, data, _read_beside(file)) or read_manifests(shown, data, namespace)
+    return read_script(shown, data, find_scripts(list_places(file))) or read_manifests(shown, data, namespace)
 
 
 def fetch_checked(files: Sequence[str], namespace: str) -> list[Checked]:
@@ -69,21 +69,6 @@ def _fetch_manifests(file: str, namespace: str) -> Reading:
     if len(data) > LARGEST:
         raise UserError(phrase("{option}: {problem}", option=file, problem=_LARGE))
     return read_manifests(shown, data, namespace)
-
-
-def _read_beside(file: str) -> ReadFile:
-    """Reads the scripts that a script runs, where it lies; a larger one, as one that is not there."""
-    directory = Path.cwd() if file == "-" else Path(file).parent
-
-    def read(path: str) -> str | None:
-        try:
-            with (directory / path).open("rb") as stream:
-                data = stream.read(LARGEST + 1)
-        except (OSError, ValueError):
-            return None
-        return decode_script(data) if len(data) <= LARGEST else None
-
-    return read
 
 
 def _show(file: str) -> str:

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from paddock.cli.cluster.errors import UserError
+from paddock.cli.submit.named_files import find_scripts, list_places
 from paddock.cli.submit.script.imports import read_contents
 from paddock.launches.reading import decode_script, find_main, find_other_shell, read_typed
 from paddock.manifests.pasted import recognise
@@ -50,7 +51,7 @@ def take_foreign(
     if find_tool(source, text) is None and (other := explain_no_script(source, text)):
         raise UserError(*_explain_other(source, other))
     try:
-        foreign = read_foreign(text, Place(source, str(Path.cwd()), lambda path: _read_beside(source, path)))
+        foreign = read_foreign(text, Place(source, str(Path.cwd()), find_scripts(list_places(source))))
     except NoProgram as error:
         raise UserError(*_explain_none(source, text, error.left, error.starts)) from None
     left = list(foreign.left)
@@ -168,18 +169,6 @@ def _read(source: str) -> str:
         said = phrase("a zero byte stands in it: this is no text file, or a damaged one")
         raise UserError(phrase("{file}: {said}", file=source, said=said))
     return text
-
-
-def _read_beside(source: str, path: str) -> str | None:
-    """Another script that this one names, seen from here or from its own directory; None where it is not there."""
-    for place in (Path(path), Path(source).parent / path):
-        try:
-            if place.is_file():
-                with place.open("rb") as stream:
-                    return decode_script(stream.read(LARGEST))
-        except (OSError, ValueError):
-            return None
-    return None
 
 
 def _take_runner(foreign: Foreign, left: list[Left], *, local: bool) -> tuple[str, ...]:

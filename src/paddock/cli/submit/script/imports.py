@@ -7,9 +7,10 @@ import os
 from collections.abc import Iterable, Sequence, Set
 from pathlib import Path
 
+from paddock.cli.submit.named_files import find_scripts, is_file, read_named
 from paddock.launches.launch import Launch
 from paddock.launches.programs import Kind, Program
-from paddock.launches.reading import decode_script, read_typed
+from paddock.launches.reading import read_typed
 from paddock.script.contents import Contents
 from paddock.script.environ import Uses
 from paddock.script.hiding import NAMES
@@ -27,7 +28,7 @@ _SHOWN = 60
 def read_contents(words: Sequence[str], directory: Path, requirements: Set[str] = frozenset()) -> Contents:
     """What the programs of a command tell, those of its shell scripts too. `directory`: where the command starts;
     `requirements`: the modules of the packages that the user names."""
-    reading = read_typed(words, lambda path: read_text(directory / path))
+    reading = read_typed(words, find_scripts([directory]))
     look = _Look(requirements)
     for launch in reading.launches:
         look.read(launch, directory)
@@ -103,7 +104,7 @@ class _Look:
             self._follow(found, [directory, *places], program.module)
         elif program.script and not program.shell_name:
             path = directory / program.script
-            path = path / "__main__.py" if program.python and _is_file(path / "__main__.py") else path
+            path = path / "__main__.py" if program.python and is_file(path / "__main__.py") else path
             source = read_file(path) if program.python or path.suffix == ".py" else Source(is_read=False)
             roots = [path.parent, *places, *dict.fromkeys((directory, directory / "src"))]
             self._follow([(path.parent, source)], roots, program.script)
@@ -113,7 +114,7 @@ class _Look:
     def _read_notebooks(self, launch: Launch, directory: Path) -> None:
         """Those that are named and are here; the one that is written may be there from an earlier run."""
         named = [directory / each.text for each in launch.command.words if each.text and each.text.endswith(SUFFIX)]
-        found = [path for path in named if _is_file(path)]
+        found = [path for path in named if is_file(path)]
         if not found:
             self.unread.append(launch.program.name or launch.command.words[0].typed)
         for path in found:
@@ -172,15 +173,6 @@ def _name_tool(program: Program) -> str:
     return os.path.basename(program.word.text or "") if program.kind is Kind.PROGRAM else ""  # noqa: PTH119
 
 
-def read_text(path: Path) -> str | None:
-    """The text of a shell script; None where it cannot be read."""
-    try:
-        with path.open("rb") as stream:
-            return decode_script(stream.read(LARGEST))
-    except OSError:
-        return None
-
-
 def find_hiding(program: Program, directory: Path) -> dict[str, str]:
     """Modules of `script.hiding.NAMES` -> their files in the directory where Python looks first, as typed."""
     place = _find_first_place(program, directory)
@@ -192,7 +184,7 @@ def find_hiding(program: Program, directory: Path) -> dict[str, str]:
     found = {}
     for module in sorted(NAMES & names):
         for file in (f"{module}.py", f"{module}/__init__.py"):
-            if _is_file(directory / typed / file):
+            if is_file(directory / typed / file):
                 found[module] = os.path.join(typed, file.removesuffix("__init__.py"))  # noqa: PTH118 - as typed
     return found
 
@@ -213,7 +205,7 @@ def _find_first(roots: Sequence[Path], name: str) -> list[Path]:
     """The files of a module in the first directory that has its first part, as Python looks."""
     first = name.partition(".")[0]
     for root in roots:
-        if _is_file(root / f"{first}.py") or _is_directory(root / first):
+        if is_file(root / f"{first}.py") or _is_directory(root / first):
             parts = name.split(".")
             return [path for end in range(1, len(parts) + 1) for path in find_files(root, ".".join(parts[:end]))]
     return []
@@ -232,28 +224,20 @@ def find_files(directory: Path, module: str) -> list[Path]:
     """The files of `pkg.train`: pkg/train.py, or pkg/train/__init__.py and its __main__.py."""
     place = directory.joinpath(*module.split("."))
     looked = (place.parent / f"{place.name}.py", place / "__init__.py", place / "__main__.py")
-    return [path for path in looked if _is_file(path)]
+    return [path for path in looked if is_file(path)]
 
 
 def _is_directory(path: Path) -> bool:
     return os.path.isdir(path)  # noqa: PTH112 - which raises no error
 
 
-def _is_file(path: Path) -> bool:
-    """False also for what can be no name of a file, such as one of 300 letters."""
-    return os.path.isfile(path)  # noqa: PTH113 - which raises no error
-
-
 def read_file(path: Path) -> Source:
     """What a look into this file tells. Nothing is known of a file that cannot be read."""
-    try:
-        with path.open("rb") as stream:
-            return read_source(stream.read(LARGEST + 1))
-    except OSError:
-        return Source(is_read=False)
+    content = read_named(path, LARGEST + 1)
+    return Source(is_read=False) if content is None else read_source(content)
 
 
 def read_notebook(path: Path) -> Source:
     """The same of a notebook; one of another language than Python is not read."""
-    code = read_code(read_text(path) or "")
+    code = read_code((read_named(path, LARGEST) or b"").decode("utf-8-sig", "replace"))
     return Source(is_read=False) if code is None else read_source(code.encode(errors="replace"))
