@@ -57,7 +57,7 @@ def test_what_a_file_sets_is_not_asked_for_and_one_that_is_not_here_may_set_anyt
 
 
 def test_a_script_without_an_ending_is_read_where_its_first_line_names_a_shell() -> None:
-    files = {"./go": "#!/usr/bin/env bash\necho $LR", "./prog": "\x7fELF $LR", "make": "#!/bin/sh\necho $LR"}
+    files = {"go": "#!/usr/bin/env bash\necho $LR", "prog": "\x7fELF $LR", "make": "#!/bin/sh\necho $LR"}
     assert read_typed(["./go"], files.get).asked == {"LR"}
     assert read_typed(["./prog"], files.get).asked == set()
     assert read_typed(["make"], files.get).asked == set(), "a program of PATH"

@@ -34,7 +34,8 @@ OTHER_SHELLS = frozenset({*_OTHER_SHELLS.values(), *_TITLES}) - {"PowerShell"}
 """Their programs."""
 
 ReadFile = Callable[[str], str | None]
-"""The text of a file that a command names, by its path as typed; None where it is not there or not known."""
+"""The text of a file that a command names, by its path from where the command is started, normalised; None where it is
+not there or not known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,21 +180,31 @@ def find_other_shell(name: str, text: str) -> str:
     return next((shell for ending, shell in _OTHER_SHELLS.items() if name.lower().endswith(ending)), "")
 
 
+@dataclass(frozen=True, slots=True)
+class _Waiting:
+    """A command whose program is to be looked at."""
+
+    command: Command
+    wrappers: tuple[Wrapper, ...] = ()
+    """Those before the text or the script in which it stands."""
+    is_inner: bool = False
+    files: tuple[str, ...] = ()
+    """The scripts in which it stands, by their paths."""
+
+
 class _Follower:
     def __init__(self, read_file: ReadFile | None, size: int = LARGEST, *, start: str = "") -> None:
         self._file = read_file
         self._start = start
         self._shell = ShellReader(self._read_path, size)
         self._launches: list[Launch] = []
-        self._seen: set[str] = set()
+        self._texts: dict[str, str | None] = {}
 
-    def _read_path(self, path: Word) -> str | None:
-        """Each file once: one that starts itself would have no end."""
-        text = path.text
-        if text is None or self._file is None or text in self._seen:
-            return None
-        self._seen.add(text)
-        return self._file(text)
+    def _read_path(self, path: str) -> str | None:
+        """The text of a file, which is opened once."""
+        if path not in self._texts:
+            self._texts[path] = self._file(path) if self._file is not None else None
+        return self._texts[path]
 
     def read(self, text: str, state: State) -> Reading:
         self._shell.read(text, state)
@@ -203,31 +214,39 @@ class _Follower:
 
     def follow(self, commands: Sequence[Command]) -> Reading:
         background = 0
-        waiting: list[tuple[Command, tuple[Wrapper, ...], bool]] = [(each, (), False) for each in reversed(commands)]
+        waiting = [_Waiting(each) for each in reversed(commands)]
         while waiting and len(self._launches) < MOST_LAUNCHES:
-            command, wrappers, is_inner = waiting.pop()
+            next_one = waiting.pop()
+            command, is_inner = next_one.command, next_one.is_inner
             if len(command.words) > MOST_WORDS:
                 self._shell.whole = False
                 command = replace(command, words=command.words[:MOST_WORDS])
             launch = read_command(command)
-            launch = replace(launch, wrappers=(*wrappers, *launch.wrappers), is_inner=is_inner)
+            launch = replace(launch, wrappers=(*next_one.wrappers, *launch.wrappers), is_inner=is_inner)
+            state = self._begin(launch, next_one.files)
             with self._shell.deaf() if launch.elsewhere else nullcontext():
-                inner = self._read_inside(launch)
+                inner = self._read_inside(launch, state)
             if inner is None:
                 self._launches.append(launch)
             else:
                 background = background if is_inner or launch.elsewhere else self._shell.background
-                waiting += [(each, launch.wrappers, True) for each in reversed(inner)]
+                waiting += [_Waiting(each, launch.wrappers, True, state.files) for each in reversed(inner)]
         whole = self._shell.whole and not waiting
         shell = self._shell
         unread = tuple(dict.fromkeys(shell.unread))
         return Reading(tuple(self._launches), unread, whole, shell.open_quote, frozenset(shell.asked), background)
 
-    def _read_inside(self, launch: Launch) -> list[Command] | None:
-        """The commands of a text that the command gives to a shell; None where it gives none."""
-        program, state = launch.program, State(dict(launch.environment), set(launch.environment))
+    def _begin(self, launch: Launch, files: tuple[str, ...]) -> State:
+        """What a shell knows that the command starts. `files`: those in which the command stands."""
+        state = State(dict(launch.environment), set(launch.environment), files=files, start=self._start)
         state.unset = {*launch.command.unset} - launch.environment.keys()
-        state.directory, state.may_run, state.start = launch.command.directory, launch.command.may_run, self._start
+        state.directory, state.may_run = launch.command.directory, launch.command.may_run
+        return state
+
+    def _read_inside(self, launch: Launch, state: State) -> list[Command] | None:
+        """The commands of a text that the command gives to a shell; None where it gives none. Puts the file of the text
+        into `state.files`."""
+        program = launch.program
         if program.kind is Kind.SHELL and not launch.launcher:
             # the first word behind the text is $0
             state.arguments = launch.arguments[1:]
@@ -235,12 +254,15 @@ class _Follower:
             self._shell.read_inner(_place(program.word, launch.line), state)
         elif _reads_commands(launch) and launch.command.stdin is not None:
             self._shell.read_inner(_place(launch.command.stdin, launch.line), state)
-        elif (path := _find_script(launch)) is not None:
-            text = self._read_path(path)
-            if text is None or not (program.shell_name or is_script(path.text or "", text)):
+        elif (word := _find_script(launch)) is not None:
+            path = state.locate(word)
+            if path in state.files:
+                return []  # it starts itself, and is being read
+            text = self._read_path(path) if path is not None else None
+            if path is None or text is None or not (program.shell_name or is_script(path, text)):
                 return None
-            state.arguments = launch.arguments
-            state.name = state.file = path.text or ""
+            state.arguments, state.files = launch.arguments, (*state.files, path)
+            state.name = state.file = word.text or ""
             self._shell.read(text, state, launch.line)
         else:
             return None

@@ -81,6 +81,8 @@ class Unread:
     """At most 200 letters of it."""
     is_file: bool = False
     """A file that is not there; False for what the grammar does not know."""
+    is_filled_in: bool = False
+    """A file of which nobody knows which one it is: a shell fills in its path, or where `cd` leads."""
 
 
 class _Spent(Exception):
@@ -97,9 +99,9 @@ class _Returned(Exception):
 
 class ShellReader:
     """Reads texts into `commands`, within one budget of `size` bytes and `MOST_STEPS`. `read_file`: the text of another
-    script, by its path as typed; None where it is not there."""
+    script, by its path from where the first one is started; None where it is not there."""
 
-    def __init__(self, read_file: Callable[[Word], str | None] = lambda path: None, size: int = LARGEST) -> None:
+    def __init__(self, read_file: Callable[[str], str | None] = lambda path: None, size: int = LARGEST) -> None:
         self.commands: list[Command] = []
         self.unread: list[Unread] = []
         self.whole = True
@@ -530,12 +532,7 @@ class ShellReader:
             state.directory = Word((Unknown("$OLDPWD"),), command.line)
             return True
         named = [each for each in command.words[1:] if not each.beginning.startswith("-")]
-        to = named[0] if named else Word((Unknown("~"),))
-        place = state.directory
-        if place is None or (to.beginning or "/").startswith("/"):
-            state.directory = to
-        else:
-            state.directory = Word((*place.pieces, "/", *to.pieces), to.line)
+        state.move(named[0] if named else Word((Unknown("~"),)))
         return True
 
     def _pushd(self, command: Command, state: State) -> bool:
@@ -581,18 +578,21 @@ class ShellReader:
 
     def _source(self, command: Command, state: State) -> bool:
         """`. env.sh`: what it sets is set here."""
-        path = command.words[1] if len(command.words) > 1 else Word()
-        text = self._read_file(path)
-        if text is None:
-            named = f"{command.words[0].typed} {path.typed}"[:200]
-            self.unread.append(Unread(command.line, named, is_file=True))
-            state.is_open = state.is_open or not path.typed.endswith(_ACTIVATIONS)
+        named = command.words[1] if len(command.words) > 1 else Word()
+        path = state.locate(named)
+        if path in state.files:
+            return True
+        text = self._read_file(path) if path is not None else None
+        if path is None or text is None:
+            typed = f"{command.words[0].typed} {named.typed}"[:200]
+            self.unread.append(Unread(command.line, typed, is_file=path is not None, is_filled_in=path is None))
+            state.is_open = state.is_open or not named.typed.endswith(_ACTIVATIONS)
             return True
         if not self._takes(text):  # the script goes on behind it
             self.whole, state.is_open = False, True
             return True
         inner = self._copy(state)
-        inner.file = path.text or ""
+        inner.file, inner.files = named.text or "", (*state.files, path)
         inner.arguments = command.words[2:] or state.arguments
         with self._deeper(), suppress(_Returned):
             self._read_text(text, inner, command.line)

@@ -28,6 +28,9 @@ class State:
     """`$0`: the script as it was started; empty where it is not known."""
     file: str = ""
     """`$BASH_SOURCE`: the file in which the text stands, as it was named."""
+    files: tuple[str, ...] = ()
+    """The paths of the files that are being read here, as `locate` gives them: one of them that is named again would be
+    read without an end."""
     start: str = ""
     """The absolute path of the directory where the script was started; empty where it is not known."""
     directory: Word | None = None
@@ -61,6 +64,20 @@ class State:
         if moved is None or not (self.start or moved.startswith("/")):
             return None
         return posixpath.normpath(posixpath.join(self.start, moved))
+
+    def move(self, to: Word) -> None:
+        """`cd`. A path that is too long, as many of them make, is unknown."""
+        place = self.directory
+        if place is not None and not (to.beginning or "/").startswith("/"):
+            to = replace(to, pieces=join_pieces([*place.pieces, "/", *to.pieces]))
+        self.directory = to if _measure(to) <= MOST_LETTERS else Word((Unknown("$PWD"),), to.line)
+
+    def locate(self, path: Word) -> str | None:
+        """A path as it is seen from where the script was started, normalised; None where nobody knows it."""
+        moved = self.directory.text if self.directory is not None else ""
+        if not path.text or not (moved is not None or path.text.startswith("/")):
+            return None
+        return posixpath.normpath(posixpath.join(moved or "", path.text))
 
     def set(self, name: str, value: Value) -> None:
         """A value that is too large, as one that doubles itself becomes, is unknown."""

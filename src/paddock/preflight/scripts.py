@@ -56,9 +56,10 @@ def check_lines(text: str) -> tuple[Problem, ...]:
     return (_place(said, 1),)
 
 
-def check_script(text: str, read_file: ReadFile | None = None) -> ScriptRead:
-    """`read_file`: the text of another script that this one runs."""
-    reading = read_script(text, read_file=read_file)
+def check_script(text: str, read_file: ReadFile | None = None, *, name: str = "", start: str = "") -> ScriptRead:
+    """`read_file`: the text of another script that this one runs; `name`, `start`: its path, and the directory from
+    which it is seen, as in `read_script`."""
+    reading = read_script(text, read_file=read_file, name=name, start=start)
     problems = [_place(said, line) for line, said in _explain_unread(reading)]
     for launch in reading.launches:
         problems += [_place(said, launch.line) for said in explain_launch_words(launch)]

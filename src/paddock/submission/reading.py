@@ -57,13 +57,13 @@ def read_text(text: str, namespace: str, bounds: Bounds) -> Reading:
     return _read("", documents, namespace)
 
 
-def read_script(file: str, data: bytes, read_file: ReadFile | None = None) -> Reading | None:
+def read_script(file: str, data: bytes, read_file: ReadFile | None = None, start: str = "") -> Reading | None:
     """A shell script, whose commands of launchers are checked; None for a file that is none. `read_file`: the text of
-    another script that it runs."""
+    another script that it runs; `start`: the directory from which `file` is seen, empty where it is no path."""
     text = decode_script(data)
     if not is_script(file, text) or "\0" in text:
         return None
-    read = check_script(text, read_file)
+    read = check_script(text, read_file, name=file if start else "", start=start)
     said = find_batch(file, text)
     batch = (told("", said, severity="warning", line=1, column=1),) if said else ()
     return Reading(file, problems=(*check_encoding(data), *batch, *read.problems), launches=read.launches)

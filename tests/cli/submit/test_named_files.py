@@ -75,3 +75,20 @@ def test_names_in_a_file_are_seen_from_here_and_then_from_where_it_lies(place: P
     (place / "folder/file").write_text("another")
     read = find_scripts(list_places("folder/run.sh"))
     assert (read("own.sh"), read("file"), find_scripts(list_places("-"))("own.sh")) == ("own", "export A=1\n", None)
+
+
+def test_a_script_that_goes_to_its_own_directory_runs_what_lies_there(place: Path) -> None:
+    (place / "inner.sh").write_text("torchrun t.py\n")
+    (place / "folder/inner.sh").write_text("fleetrun --nnodess=2 own.py\n")
+    (place / "folder/run.sh").write_text('cd "$(dirname "$0")" && bash inner.sh\n')
+    done = CliRunner().invoke(cli, ["validate", "folder/run.sh"], prog_name="paddock")
+    assert "--nnodess=2 makes it the old launcher" in done.output
+    done = CliRunner().invoke(cli, ["init", "--from", "folder/run.sh", "-o", "job.yaml"], prog_name="paddock")
+    assert "paddock run --workdir folder -- python -m paddle.distributed.launch own.py" in done.stderr
+
+
+def test_a_file_that_a_shell_fills_in_is_not_said_to_be_absent(place: Path) -> None:
+    (place / "run.sh").write_text('. "$HERE/env.sh"\n. gone.sh\npython t.py\n')
+    done = CliRunner().invoke(cli, ["init", "--from", "run.sh", "-o", "job.yaml"], prog_name="paddock")
+    assert "run.sh:1: `. $HERE/env.sh` is not read: a shell fills in which file it is" in done.stderr
+    assert "run.sh:2: `. gone.sh` is not read: there is no such file here" in done.stderr

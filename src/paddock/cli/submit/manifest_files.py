@@ -35,7 +35,8 @@ def fetch_reading(file: str, namespace: str) -> Reading:
         return Reading(shown, problems=(told("", phrase("cannot be read: {why}", why=explain_unreadable(error))),))
     if len(data) > LARGEST:
         return Reading(shown, problems=(told("", _LARGE),))
-    return read_script(shown, data, find_scripts(list_places(file))) or read_manifests(shown, data, namespace)
+    start = "" if file == "-" else str(Path.cwd())
+    return read_script(shown, data, find_scripts(list_places(file)), start) or read_manifests(shown, data, namespace)
 
 
 def fetch_checked(files: Sequence[str], namespace: str) -> list[Checked]:

@@ -63,7 +63,7 @@ def choose(reading: Reading, tasks: Tasks = Tasks(), around: Sequence[Launch] = 
         requirements=setup.requirements,
         packages=setup.packages,
         framework=made.framework or setup.framework,
-        left=(*made.left, *setup.left, *unread),
+        left=tuple(dict.fromkeys((*made.left, *setup.left, *unread))),
     )
 
 
@@ -115,4 +115,6 @@ def _explain_unknown(launch: Launch) -> Left:
 def _explain_unread(unread: Unread) -> Phrase:
     if unread.is_file:
         return phrase("`{text}` is not read: there is no such file here", text=cut(unread.text))
+    if unread.is_filled_in:
+        return phrase("`{text}` is not read: a shell fills in which file it is", text=cut(unread.text))
     return phrase("`{text}` is not read: a quote or a bracket may not be closed", text=cut(unread.text))
