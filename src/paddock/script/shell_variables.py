@@ -21,7 +21,7 @@ from paddock.script.contents import Contents
 from paddock.script.env_file import NAME
 from paddock.script.libraries import MODULES, READS, SET_FOR_SEVERAL
 from paddock.script.request import ScriptRequest
-from paddock.script.variables import is_secret
+from paddock.script.secrets import is_secret
 from paddock.words.phrases import Names, Phrase, phrase
 
 MOST = 6
@@ -103,7 +103,8 @@ def explain_left(request: ScriptRequest, contents: Contents, shell: Mapping[str,
         more = (phrase("{count} more", count=len(found) - MOST),) if len(found) > MOST else ()
         yield phrase(
             "the command reads {names} of this shell, which a job does not get by itself: add `{options}`",
-            names=Names((*found[:MOST], *more), most=0), options=" ".join(map(_write_option, found[:MOST])),
+            names=Names((*found[:MOST], *more), most=0),
+            options=" ".join(_write_option(each, shell[each]) for each in found[:MOST]),
         )  # fmt: skip
     if not request.gpus and _chooses_devices(shell) and _DEVICES not in _list_given(request):
         reads = contents.sets is not None and _DEVICES not in contents.sets
@@ -157,5 +158,5 @@ def _acts(family: _Family, request: ScriptRequest, contents: Contents) -> bool:
     return not family.modules or not family.modules.isdisjoint(contents.imports | contents.requirements | own)
 
 
-def _write_option(name: str) -> str:
-    return f"--secret {name}" if is_secret(name) else f"--env {name}"
+def _write_option(name: str, value: str) -> str:
+    return f"--secret {name}" if is_secret(name, value) else f"--env {name}"

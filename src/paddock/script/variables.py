@@ -6,7 +6,6 @@ them. `mask` is for showing a Secret itself.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -14,16 +13,7 @@ from paddock.jobs.frameworks.registry import main_container
 from paddock.jobs.labels import KIND_LABEL
 from paddock.jobs.model import Job
 from paddock.kube.meta import SECRETS, Manifest
-
-MASK = "***"
-_SECRET = re.compile(
-    r"(?i)(^|_)(token|secret|password|passwd|passphrase|credentials?)(_|$)|(api|access|secret|private)_?key"
-)
-
-
-def is_secret(name: str) -> bool:
-    """Whether a variable is called as secrets are: its value is not to stand in a file, or in a manifest."""
-    return _SECRET.search(name) is not None
+from paddock.script.secrets import MASK
 
 
 def build_secret(name: str, namespace: str, kind: str, values: Sequence[tuple[str, str]]) -> Manifest:

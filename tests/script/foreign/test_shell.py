@@ -9,6 +9,7 @@ import pytest
 
 from paddock.script.foreign.job import Foreign, NoProgram, Place
 from paddock.script.foreign.shell import read_shell
+from paddock.script.foreign.tools import read_foreign
 
 LAUNCH = ("python", "-m", "paddle.distributed.launch")
 DOCUMENT = Path(__file__).parents[2] / "preflight/run.sh"
@@ -20,7 +21,7 @@ def mean(script: str) -> Foreign:
 
 
 def list_left(script: str) -> list[str]:
-    return [str(each.said) for each in read_shell(script).left]
+    return [str(each.said) for each in read_foreign(script).left]
 
 
 def test_the_documents_script_is_a_job_of_two_machines_with_four_cards() -> None:

@@ -11,6 +11,7 @@ in later is never carried as text: its default is taken where there is one, and 
     hostfiles   files of hosts that a script writes itself
     servers     parameter servers that a script starts by hand
     started     what another program may start, and is not read
+    kept_back   secrets, of which no value is carried or shown
     shell       run.sh, a docker command in a file
     slurm       sbatch: `#SBATCH` and srun
     queues      batch scripts of PBS and LSF: `#PBS`, `#BSUB` and mpirun

@@ -11,11 +11,11 @@ from dataclasses import replace
 from paddock.launches.launch import Launch
 from paddock.launches.reading import Reading
 from paddock.launches.words import Word
-from paddock.script.foreign.carried import explain_secret, read_number
+from paddock.script.foreign.carried import read_number
 from paddock.script.foreign.elsewhere import CODE, NO_OPTION, NODE_SELECTOR, REQUESTS, SHARED_MEMORY, say
 from paddock.script.foreign.job import NOWHERE, Foreign, Left, Place
+from paddock.script.foreign.kept_back import divide
 from paddock.script.foreign.shell import choose, read_text
-from paddock.script.variables import is_secret
 from paddock.words.phrases import phrase
 
 _FLAGS = frozenset({
@@ -65,10 +65,11 @@ def read_submit(launch: Launch, place: Place = NOWHERE) -> Foreign:
     options, taken = _read_options(words[1:])
     rest = words[1 + taken :]
     line = rest[0].line if rest else launch.line
-    made = choose(read_text(" ".join(word.typed for word in rest), replace(place, name=""), line=max(line, 1)))
+    plain, secret = divide(_read_variables(options))
+    text = " ".join(word.typed for word in rest)
+    made = choose(read_text(text, replace(place, name=""), variables=plain, line=max(line, 1)))
     values = {name: value for _, name, value in options}
-    variables, left = _read_variables(options)
-    left += [Left(at, say(_SAID.get(name, NO_OPTION), _show(name, value)))
+    left = [Left(at, say(_SAID.get(name, NO_OPTION), _show(name, value)))
              for at, name, value in options if name not in _CARRIED]  # fmt: skip
     if kind in ("tfjob", "tf", "tensorflow"):
         left.append(Left(launch.line, phrase("a TFJob of TensorFlow becomes the job of what the program imports")))
@@ -82,7 +83,7 @@ def read_submit(launch: Launch, place: Place = NOWHERE) -> Foreign:
         name=values.get("name", ""),
         framework=made.framework or _FRAMEWORKS.get(kind, ""),
         restarts=made.restarts or read_number(values.get("retry")),
-        variables=(*variables, *made.variables),
+        variables=(*secret.items(), *made.variables),
         left=(*left, *made.left),
     )
 
@@ -105,10 +106,9 @@ def _read_options(words: tuple[Word, ...]) -> tuple[list[tuple[int, str, str]], 
     return found, place
 
 
-def _read_variables(options: list[tuple[int, str, str]]) -> tuple[list[tuple[str, str]], list[Left]]:
-    pairs = [(line, *value.partition("=")[::2]) for line, name, value in options if name == "env"]
-    left = [Left(line, explain_secret(name)) for line, name, _ in pairs if is_secret(name)]
-    return [(name, text) for _, name, text in pairs if not is_secret(name)], left
+def _read_variables(options: list[tuple[int, str, str]]) -> dict[str, str]:
+    pairs = (value.partition("=") for _, name, value in options if name == "env")
+    return {name: text for name, _, text in pairs}
 
 
 def _show(name: str, value: str) -> str:

@@ -14,7 +14,7 @@ from paddock.launches.launch import Launch
 from paddock.launches.words import Unknown, Word, show_words
 from paddock.script.foreign.elsewhere import UNKNOWN, say
 from paddock.script.foreign.job import Left
-from paddock.script.variables import is_secret
+from paddock.script.secrets import is_secret
 from paddock.words.phrases import Phrase, phrase
 
 VISIBLE = re.compile(r"(CUDA|NVIDIA|HIP|ROCR|ASCEND(_RT)?|XPU|MUSA|MLU|FLAGS_selected)_?(VISIBLE_(DEVICES|CARDS)|gpus)")
@@ -86,7 +86,7 @@ def carry_variables(environment: Mapping[str, Word], line: int, ledger: Ledger) 
             said = phrase("{name} is left out: it is of the machine that the script was written for", name=name)
             ledger.note(word.line or line, said)
         elif is_secret(name):
-            ledger.note(word.line or line, explain_secret(name))
+            found.append((name, word.usual or ""))  # which `kept_back` takes out
         elif (text := ledger.take(own := _without_itself(name, word))) is not None:
             found.append((name, text if own is word else text.strip(": ")))
             added += [] if own is word else [name]
@@ -107,13 +107,6 @@ def cut(text: str) -> str:
     """In one line, of at most 80 letters."""
     plain = re.sub(r"\s+", " ", text).strip()
     return plain if len(plain) <= 80 else f"{plain[:77]}…"
-
-
-def explain_secret(name: str) -> Phrase:
-    return phrase(
-        "{name} is left out, as the file would show it: `export {name}=…`, then add --secret {name} to `paddock run`",
-        name=name,
-    )
 
 
 def explain_told(names: Iterable[str]) -> Phrase:

@@ -11,12 +11,12 @@ from dataclasses import replace
 from typing import Any
 
 from paddock.manifests.yaml_nodes import Document
-from paddock.script.foreign.carried import explain_secret, read_number
+from paddock.script.foreign.carried import read_number
 from paddock.script.foreign.elsewhere import CODE, GPUS, REQUESTS, RESTARTS, SHARED_MEMORY, TIMEOUT, VOLUMES, say
 from paddock.script.foreign.job import NOWHERE, Foreign, Left, NoProgram, Place
+from paddock.script.foreign.kept_back import divide
 from paddock.script.foreign.shell import choose, read_text
 from paddock.script.foreign.tasks import line_of_text, list_left, read_mapping
-from paddock.script.variables import is_secret
 from paddock.words.phrases import phrase
 
 TYPES = frozenset({"task", "service", "dev-environment", "fleet", "volume", "gateway"})
@@ -54,16 +54,14 @@ def read_task(tasks: list[Document], place: Place = NOWHERE) -> Foreign:
     gpu = resources.get("gpu") if isinstance(resources, Mapping) else None
     gpus = count_gpus(gpu)
     envs = read_mapping(values.get("env"))
-    variables = {name: text for name, text in envs.items() if text is not None and not is_secret(name)}
+    plain, secret = divide({name: text for name, text in envs.items() if text is not None})
     numbers = {
         "DSTACK_NODES_NUM": nodes or 1, "DSTACK_GPUS_PER_NODE": gpus, "DSTACK_GPUS_NUM": gpus * (nodes or 1),
     }  # fmt: skip
-    given = variables | {name: str(number) for name, number in numbers.items() if number}
+    given = plain | {name: str(number) for name, number in numbers.items() if number}
     made = choose(read_text(_join(task), replace(place, name=""), variables=given))
     left = list(list_left(task, values, "", _CARRIED, _SAID))
     left += list_left(task, resources, "resources", frozenset({"gpu"}), _OF_RESOURCES)
-    hidden = [name for name, text in envs.items() if text is not None and is_secret(name)]
-    left += [Left(task.line_of("env"), explain_secret(name)) for name in hidden]
     if gpus:
         left.append(Left(task.line_of("resources.gpu"), say(GPUS, _show(gpu), count=gpus)))
     return replace(
@@ -72,6 +70,7 @@ def read_task(tasks: list[Document], place: Place = NOWHERE) -> Foreign:
         gpus=made.gpus or gpus,
         image=made.image or str(values.get("image") or ""),
         name=str(values.get("name") or ""),
+        variables=(*secret.items(), *made.variables),
         secrets=tuple(name for name, text in envs.items() if text is None),
         left=(*left, *made.left),
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from paddock.launches.reading import ReadFile
@@ -74,7 +74,7 @@ class NoProgram(Exception):
     """A file in which no program is found that a job could be made of; `left` says why.
     `starts`: the words of a command that may train, to be typed; empty where none does."""
 
-    def __init__(self, left: Sequence[Left] = (), starts: Sequence[str] = ()) -> None:
+    def __init__(self, left: Iterable[Left] = (), starts: Sequence[str] = ()) -> None:
         super().__init__("no program")
         self.left = tuple(left)
         self.starts = tuple(starts)

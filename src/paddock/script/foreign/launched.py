@@ -26,7 +26,6 @@ from paddock.script.foreign.carried import (
     count_hosts,
     count_listed,
     count_visible,
-    explain_secret,
     explain_told,
     note_streams,
     read_number,
@@ -34,7 +33,6 @@ from paddock.script.foreign.carried import (
 from paddock.script.foreign.elsewhere import LEAST, LOGS, NO_OPTION, UNKNOWN, say
 from paddock.script.foreign.hostfiles import Hosts
 from paddock.script.foreign.job import Foreign
-from paddock.script.variables import is_secret
 from paddock.words.phrases import Phrase, phrase
 
 _PLACES = frozenset({
@@ -204,10 +202,7 @@ def _take_docker(made: _Made, wrapper: Wrapper, line: int) -> None:
     for option, value in _pair(wrapper):
         if option in ("-e", "--env") and value is not None and "=" in value:
             name, _, text = value.partition("=")
-            if is_secret(name):
-                made.ledger.note(line, explain_secret(name))
-            else:
-                made.variables[name] = text
+            made.variables[name] = text
         elif option == "--gpus" and value is not None and value != "all":
             made.gpus = read_number(value) or count_listed(value.strip("'\"").removeprefix("device="))
         elif option == "--gpus":

@@ -11,13 +11,13 @@ from dataclasses import replace
 from typing import Any
 
 from paddock.manifests.yaml_nodes import Document
-from paddock.script.foreign.carried import explain_secret, join_directories, read_number
+from paddock.script.foreign.carried import join_directories, read_number
 from paddock.script.foreign.elsewhere import CODE, GPUS, REQUESTS, VOLUMES, say
 from paddock.script.foreign.job import NOWHERE, Foreign, Left, NoProgram, Place
+from paddock.script.foreign.kept_back import divide
 from paddock.script.foreign.shell import choose, read_text
 from paddock.script.foreign.tasks import line_of_text, list_left, read_mapping
-from paddock.script.variables import is_secret
-from paddock.words.phrases import Phrase, phrase
+from paddock.words.phrases import phrase
 
 FIELDS = frozenset({
     "name", "num_nodes", "resources", "setup", "run", "envs", "secrets", "workdir", "file_mounts", "service", "config",
@@ -58,15 +58,15 @@ def read_task(tasks: list[Document], place: Place = NOWHERE) -> Foreign:
     nodes, resources = read_number(str(values.get("num_nodes", ""))), values.get("resources")
     gpus = _count_gpus(resources.get("accelerators")) if isinstance(resources, Mapping) else 0
     envs, secrets = read_mapping(values.get("envs")), read_mapping(values.get("secrets"))
-    variables = {name: text for name, text in envs.items() if text and not is_secret(name)}
+    plain, secret = divide({name: text for name, text in envs.items() if text})
     numbers = {"SKYPILOT_NUM_NODES": nodes or 1, "SKYPILOT_NUM_GPUS_PER_NODE": gpus}
-    given = variables | {name: str(number) for name, number in numbers.items() if number}
+    given = plain | {name: str(number) for name, number in numbers.items() if number}
     run, setup = str(values.get("run") or ""), str(values.get("setup") or "")
     place = replace(place, name="")
     before = read_text(setup, place, variables=given, line=line_of_text(task, "setup", setup))
     reading = read_text(run, place, variables=given, line=line_of_text(task, "run", run))
     made = choose(reading, around=before.launches)
-    left = [*_list_left(task, resources, gpus, [name for name in envs if name not in variables])]
+    left = [*_list_left(task, resources, gpus, [name for name, text in envs.items() if not text])]
     left += [Left(each.line, phrase("a second task, which is left out")) for each in found[1:]]
     return replace(
         made,
@@ -76,26 +76,22 @@ def read_task(tasks: list[Document], place: Place = NOWHERE) -> Foreign:
         name=_read_text(values.get("name")),
         restarts=made.restarts or _read_restarts(resources),
         workdir=join_directories(_read_text(values.get("workdir")), made.workdir),
-        variables=tuple((name, text) for name, text in made.variables if name not in secrets),
+        variables=tuple(each for each in (*secret.items(), *made.variables) if each[0] not in secrets),
         secrets=tuple(secrets),
         left=(*left, *made.left),
     )
 
 
-def _list_left(task: Document, resources: Any, gpus: int, kept_back: Sequence[str]) -> Iterator[Left]:
-    """`kept_back`: variables without a value, and those whose value is a secret."""
+def _list_left(task: Document, resources: Any, gpus: int, valueless: Sequence[str]) -> Iterator[Left]:
+    """`valueless`: variables without a value."""
     yield from list_left(task, task.manifest, "", _CARRIED, _SAID)
     if isinstance(resources, Mapping):
         yield from _list_resources(task, resources, gpus)
-    yield from (Left(task.line_of(f"envs.{name}"), _explain_kept_back(name)) for name in kept_back)
+    for name in valueless:
+        said = phrase("{name} has no value here: add --env {name}=VALUE to `paddock init`", name=name)
+        yield Left(task.line_of(f"envs.{name}"), said)
     if isinstance(task.manifest.get("workdir"), Mapping):
         yield Left(task.line_of("workdir"), say(CODE, "workdir"))
-
-
-def _explain_kept_back(name: str) -> Phrase:
-    if is_secret(name):
-        return explain_secret(name)
-    return phrase("{name} has no value here: add --env {name}=VALUE to `paddock init`", name=name)
 
 
 def _count_gpus(value: Any) -> int:

@@ -25,6 +25,7 @@ from paddock.script.foreign.elsewhere import (
     say,
 )
 from paddock.script.foreign.job import NOWHERE, Foreign, Left, Place
+from paddock.script.foreign.kept_back import divide
 from paddock.script.foreign.launched import Tasks, read_gpus
 from paddock.script.foreign.shell import choose, read_text
 from paddock.words.phrases import Phrase, phrase
@@ -88,7 +89,8 @@ def read_batch(text: str, place: Place = NOWHERE) -> Foreign:
     nodes = read_number(values.get("nodes"))
     tasks = Tasks(nodes, read_number(values.get("ntasks-per-node")), read_number(values.get("ntasks")))
     gpus = _count_gpus(values, tasks)
-    variables = {"SLURM_SUBMIT_DIR": place.start or "."} | _list_variables(values, tasks, gpus)
+    plain, secret = divide(dict(_read_export(values.get("export", ""))))
+    variables = {"SLURM_SUBMIT_DIR": place.start or "."} | _list_variables(values, tasks, gpus) | plain
     made = choose(read_text(text, place, variables=variables), tasks)
     return replace(
         made,
@@ -96,7 +98,7 @@ def read_batch(text: str, place: Place = NOWHERE) -> Foreign:
         gpus=made.gpus or gpus,
         name=values.get("job-name", ""),
         workdir=join_directories(values.get("chdir", ""), made.workdir),
-        variables=(*_read_export(values.get("export", "")), *made.variables),
+        variables=(*secret.items(), *made.variables),
         left=(*_list_left(options), *_explain_alone(options, nodes, made.workers), *made.left),
     )
 

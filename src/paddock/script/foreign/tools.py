@@ -8,9 +8,11 @@ from dataclasses import dataclass
 from paddock.launches.reading import is_script, read_script
 from paddock.manifests.yaml_nodes import Document
 from paddock.script.foreign import arena, dstack, queues, skypilot, slurm
-from paddock.script.foreign.job import NOWHERE, Foreign, Place
+from paddock.script.foreign.job import NOWHERE, Foreign, NoProgram, Place
+from paddock.script.foreign.kept_back import hide, keep_back
 from paddock.script.foreign.shell import read_shell
 from paddock.script.foreign.tasks import read_tasks
+from paddock.script.secrets import hide_secrets
 from paddock.words.phrases import Phrase, phrase
 
 LARGEST = 2**18
@@ -60,7 +62,12 @@ def _find_task(tasks: Sequence[Document]) -> Tool | None:
 def read_foreign(text: str, place: Place = NOWHERE) -> Foreign:
     """The job of a file of another tool, or of a file of commands. Raises `NoProgram`."""
     tool = find_tool(place.name, text)
-    return read_shell(text, place) if tool is None else _READERS[tool.key](text, place)
+    try:
+        made = read_shell(text, place) if tool is None else _READERS[tool.key](text, place)
+    except NoProgram as error:
+        shown = " ".join(error.starts)
+        raise NoProgram(map(hide, error.left), error.starts if hide_secrets(shown) == shown else ()) from None
+    return keep_back(made, text)
 
 
 def _read_arena(text: str, place: Place) -> Foreign:

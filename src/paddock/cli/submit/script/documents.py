@@ -67,7 +67,7 @@ def read_documents(
                 file=file, count=len(jobs),
             )
         )  # fmt: skip
-    for said in explain_open_secrets(options.env):
+    for said in explain_open_secrets(options.env, os.environ):
         notify(said)
     checked = change_job(checked, words or (), options, os.environ)
     (job,) = (each for each in checked if each.is_job)

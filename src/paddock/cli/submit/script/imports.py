@@ -17,6 +17,7 @@ from paddock.script.hiding import NAMES
 from paddock.script.joining import Steps, judge
 from paddock.script.libraries import BRING_NOTHING, COMMANDS, is_alone, is_known, write_plain
 from paddock.script.notebook import RUNNERS, SUFFIX, read_code
+from paddock.script.secrets import hide_secrets
 from paddock.script.source import LARGEST, Source, read_source
 
 MOST_FILES = 100
@@ -48,7 +49,7 @@ def read_contents(words: Sequence[str], directory: Path, requirements: Set[str] 
 
 def _cut(text: str) -> str:
     """The beginning of a text that was not read, for a sentence."""
-    first = " ".join(text[:_SHOWN].split())
+    first = hide_secrets(" ".join(text[:_SHOWN].split()))
     return first if len(text) <= _SHOWN else f"{first}…"
 
 

@@ -128,7 +128,7 @@ def read_request(
         notify(phrase("warning: {said}", said=said))
     for said in (
         *find_kind(request).explain_workers(request, contents.launches), *explain_unset(request),
-        *explain_inside(request, contents.launches), *explain_open_secrets(options.env),
+        *explain_inside(request, contents.launches), *explain_open_secrets(options.env, environ),
         *explain_left(request, contents, environ),
     ):  # fmt: skip
         notify(said)

@@ -8,7 +8,7 @@ from pathlib import Path
 from paddock.cli.cluster.errors import UserError
 from paddock.kube.nearness import nearest
 from paddock.script.env_file import NAME, read_env_file
-from paddock.script.variables import is_secret
+from paddock.script.secrets import is_secret
 from paddock.words.os_errors import explain_unreadable
 from paddock.words.phrases import NOTHING, Phrase, phrase
 
@@ -46,10 +46,10 @@ def _explain_missing(name: str, environ: Mapping[str, str]) -> Phrase:
     )  # fmt: skip
 
 
-def explain_open_secrets(typed: Sequence[str]) -> Iterator[Phrase]:
-    """What is said of --env NAME where the name is one of a secret: the manifest would have its value."""
+def explain_open_secrets(typed: Sequence[str], environ: Mapping[str, str]) -> Iterator[Phrase]:
+    """What is said of --env NAME where the name or the value is one of a secret: the manifest would have it."""
     for name in typed:
-        if "=" not in name and is_secret(name):
+        if "=" not in name and is_secret(name, environ.get(name, "")):
             yield phrase(
                 "warning: --env {name} writes its value into the manifest, where others read it: --secret {name} keeps "
                 "it out",
