@@ -165,7 +165,7 @@ class Expander:
         return [Word(join_pieces(self._read_pieces(source, node, state)), line)]
 
     def _expand_joined(self, source: Source, nodes: Sequence[Node], state: State, whole: Node) -> list[Word]:
-        if _has_pattern(_cover(source, nodes, whole)):
+        if _has_pattern(_cover(source, nodes)):
             self.ask(source, whole, state)
             return [Word((Unknown(source.of(whole)),), source.line(whole), splits=True)]
         words = _Words(source.line(whole))
@@ -371,7 +371,7 @@ def _has_pattern(text: str) -> bool:
     return any(found[0][0] != "{" or "," in found[0] or ".." in found[0] for found in _PATTERN.finditer(text))
 
 
-def _cover(source: Source, nodes: Sequence[Node], whole: Node) -> str:
+def _cover(source: Source, nodes: Sequence[Node]) -> str:
     """The text of joined nodes, without what stands in quotes."""
     plain: Iterator[str] = (source.of(each) for each in nodes if each.type in ("word", "brace_expression"))
     return "".join(plain)

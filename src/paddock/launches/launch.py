@@ -14,7 +14,6 @@ from paddock.launches.wrappers import BY_NAME, MODULES, WrapperSpec
 
 _TWO_VALUES = frozenset({"--mca", "-mca", "--gmca", "-genv", "-env", "--prtemca"})
 """Options of mpirun with two values."""
-_MODULE_FLAGS = (Means.MODULE, Means.PROGRAM)
 
 
 @dataclass(frozen=True, slots=True)

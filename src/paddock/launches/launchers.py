@@ -63,8 +63,6 @@ class OptionSpec:
     is_flag: bool = False
     others: tuple[str, ...] = ()
     """Other names of it, as typed: `-m`, `--gpus`."""
-    old: bool = False
-    """Of a launcher of other years alone."""
 
 
 @dataclass(frozen=True)
@@ -180,11 +178,11 @@ OLD_PADDLE = Launcher(
         OptionSpec("host", Means.OWN_ADDRESS),
         OptionSpec("servers", Means.SERVERS),
         OptionSpec("server_num", Means.SERVER_COUNT),
-        OptionSpec("workers", Means.TRAINERS, old=True),
-        OptionSpec("worker_num", Means.TRAINER_COUNT, old=True),
-        OptionSpec("elastic_server", Means.MASTER, old=True),
-        *(OptionSpec(name, old=True) for name in ("coordinators", "coordinator_num")),
-        *(OptionSpec(name, Means.HETER, old=True) for name in ("heter_workers", "heter_worker_num", "heter_devices")),
+        OptionSpec("workers", Means.TRAINERS),
+        OptionSpec("worker_num", Means.TRAINER_COUNT),
+        OptionSpec("elastic_server", Means.MASTER),
+        *_values("coordinators coordinator_num"),
+        *(OptionSpec(name, Means.HETER) for name in ("heter_workers", "heter_worker_num", "heter_devices")),
     ),
     by_dashes=False,
 )
