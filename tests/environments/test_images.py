@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from paddock.environments.defaults import build_defaults
 from paddock.environments.definition import Definition, read_definition
 from paddock.environments.images import (
-    ANNOTATION,
     Choice,
     choose,
     choose_definition,
@@ -19,7 +18,7 @@ from paddock.environments.images import (
     match_image,
     read_used,
 )
-from paddock.kube.environments import DEFAULT_ANNOTATION, write_default
+from paddock.kube.environments import DEFAULT_ANNOTATION, ENVIRONMENT_ANNOTATION, write_default
 
 DEFAULTS = [read_definition(manifest) for manifest in build_defaults()]
 
@@ -100,8 +99,8 @@ TRAINS = {"name": "paddle", "image": "team.example/strange:v1", "command": ["pyt
         ({**TRAINS, "command": []}, {}, None),
         ({"name": "paddle", "image": TRAINS["image"], "args": ["train.py"]}, {}, None),
         ({**TRAINS, "name": "sidecar"}, {}, None),
-        (TRAINS, {ANNOTATION: "paddle-resnet"}, "paddle-resnet"),
-        (TRAINS, {ANNOTATION: "absent"}, None),
+        (TRAINS, {ENVIRONMENT_ANNOTATION: "paddle-resnet"}, "paddle-resnet"),
+        (TRAINS, {ENVIRONMENT_ANNOTATION: "absent"}, None),
         (TRAINS, {DEFAULT_ANNOTATION: write_default("paddle", "absent")}, None),
         (TRAINS, {DEFAULT_ANNOTATION: ""}, None),
         (TRAINS, {DEFAULT_ANNOTATION: "paddle"}, None),

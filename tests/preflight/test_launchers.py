@@ -46,6 +46,7 @@ ALONE = "{} reaches no other pod and starts processes in its own, and each of th
         ("srun torchrun train.py", 3, ""),
         ("mpirun -np 2 -H localhost:2 python train.py", 1, ""),
         ("horovodrun -np 2 -H localhost:1,127.0.0.1:1 python train.py", 1, ""),
+        ("horovodrun -np 2 -H 127.0.1.1:1,LOCALHOST:1 python train.py", 1, ""),
         ("torchrun train.py --hostfile x", 3, ""),
         ("python train.py --deepspeed ds.json", 3, ""),
         ("python -m mpirun -H a", 3, ""),

@@ -14,14 +14,10 @@ from paddock.environments.definition import read_definition
 from paddock.environments.images import choose_definition
 from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.frameworks.registry import FRAMEWORKS
-from paddock.jobs.labels import (
-    ENVIRONMENT_ANNOTATION,
-    RESUME_ANNOTATION,
-    SUCCESS_ANNOTATION,
-    WORKING_DIRECTORY_ANNOTATION,
-)
+from paddock.jobs.labels import RESUME_ANNOTATION, SUCCESS_ANNOTATION, WORKING_DIRECTORY_ANNOTATION
 from paddock.jobs.model import Job
 from paddock.kube.downward import expand
+from paddock.kube.environments import ENVIRONMENT_ANNOTATION
 from paddock.kube.validation.names import DNS1035_LABEL
 from paddock.preflight import Document, check, find_api
 from paddock.script.escapes import escape, unescape

@@ -14,7 +14,7 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 from paddock.environments.definition import Definition, read_definition
-from paddock.kube.environments import read_default
+from paddock.kube.environments import ENVIRONMENT_ANNOTATION, PATH_ANNOTATION, read_default
 from paddock.kube.meta import annotations_of, controller_of
 from paddock.kube.nearness import nearest, rank
 from paddock.words.phrases import Phrase, phrase
@@ -27,7 +27,7 @@ def match_image(pattern: str, image: str) -> bool:
 def read_named(image: str, pod: Mapping[str, Any]) -> str:
     """The Environment in the pod's annotation; `host` (the machine's programs) for a pod without an image; empty if
     the image decides."""
-    return annotations_of(pod).get(ANNOTATION, "") or ("" if image else "host")
+    return annotations_of(pod).get(ENVIRONMENT_ANNOTATION, "") or ("" if image else "host")
 
 
 def read_path(pod: Mapping[str, Any]) -> str:
@@ -139,18 +139,12 @@ def explain_no_name(wanted: str, definitions: Iterable[Definition]) -> Phrase:
     if near := nearest(wanted, names):
         return phrase(
             'annotation {name}: no Environment "{wanted}" exists; did you mean {near}?',
-            name=ANNOTATION, wanted=wanted, near=near,
+            name=ENVIRONMENT_ANNOTATION, wanted=wanted, near=near,
         )  # fmt: skip
     return phrase(
         'annotation {name}: no Environment "{wanted}" exists; there are: {names}',
-        name=ANNOTATION, wanted=wanted, names=", ".join(names) or phrase("none"),
+        name=ENVIRONMENT_ANNOTATION, wanted=wanted, names=", ".join(names) or phrase("none"),
     )  # fmt: skip
-
-
-ANNOTATION = "paddock.dev/environment"
-"""On a pod: the name of the Environment to use, whatever the image."""
-PATH_ANNOTATION = "paddock.dev/path"
-"""On a pod: where programs are looked for, behind those of its Environment."""
 
 
 def _weight(pattern: str) -> int:

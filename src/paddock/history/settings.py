@@ -15,8 +15,9 @@ import msgspec
 
 from paddock.history.changes import find_changes
 from paddock.history.records import RunRecord
+from paddock.kube.environments import ENVIRONMENT_ANNOTATION
 
-_SHOWN = {"paddock.dev/environment": "environment", "paddock.dev/requirements": "requirements"}
+_SHOWN = {ENVIRONMENT_ANNOTATION: "environment", "paddock.dev/requirements": "requirements"}
 _DIGESTS = "paddock.dev/requirements-digest"
 """See `jobs.labels`. Runs of an earlier version have none."""
 _ADDED = "--add"

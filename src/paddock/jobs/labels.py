@@ -59,16 +59,13 @@ RESUME_ANNOTATION = "paddock.dev/resume"
 """`"true"`: on a laptop the job begins with the checkpoints of the last run of its name (`app.outputs`)."""
 REQUIREMENTS_ANNOTATION = "paddock.dev/requirements"
 """On a laptop: the requirements file of the job's environment, relative to the manifest's directory. `paddock run` and
-`paddock submit` make the Environment and name it (`ENVIRONMENT_ANNOTATION`); on a cluster it means nothing."""
+`paddock submit` make the Environment and name it (`kube.environments`); on a cluster it means nothing."""
 FRAMEWORK_ANNOTATION = "paddock.dev/framework"
 """`none`: the program trains with no framework, whatever the kind of the job, so on a laptop none is added to
 the packages of its requirements file, and `host` is its default Environment (`Job.is_plain`)."""
 RANK_VARIABLES_ANNOTATION = "paddock.dev/rank-variables"
 """`"false"`: the one rank of a PyTorchJob gets none of RANK, WORLD_SIZE, MASTER_ADDR and the others, as in a shell
 (`jobs.frameworks.pytorch`). Of several ranks it does nothing."""
-PATH_ANNOTATION = "paddock.dev/path"
-"""On a laptop, written when the job is submitted: PATH of the shell that submitted it. The job's pods look for programs
-there, behind those of their environment (`environments.library`)."""
 REQUIREMENTS_DIGEST_ANNOTATION = "paddock.dev/requirements-digest"
 """On a laptop, written when the job is submitted: what the requirements files of its Environments said then, JSON:
 `{"requirements.txt": DIGEST, "--add": "six, tqdm"}`. `history.settings` reads it: the path of a file stays the same
@@ -81,7 +78,3 @@ SHARDS_LABEL = "paddock.dev/shards"
 VERSION_ANNOTATION = "paddock.dev/version"
 SETTINGS_ANNOTATION = "paddock.dev/settings"
 """JSON: the settings of the leader (`app.cluster.build_lease_annotations`)."""
-
-ENVIRONMENT_ANNOTATION = "paddock.dev/environment"
-"""On a laptop: the Environment in which the job's pods run, whatever their images. The same annotation in a pod
-template takes precedence for its role (`jobs.objects.pods`)."""

@@ -1,8 +1,8 @@
-"""What the operator and the node must agree on about Environments: the default of a pod's container. Pure.
+"""What the operator and the node must agree on about Environments: the annotations of a pod that choose one. Pure.
 
 On a laptop an image stands for an Environment (`paddock.environments`). The operator knows which framework a pod trains
-with and which of its containers trains, the node which Environments there are; this annotation tells the one what the
-other knows.
+with and which of its containers trains, the node which Environments there are; `DEFAULT_ANNOTATION` tells the one what
+the other knows.
 """
 
 from __future__ import annotations
@@ -12,6 +12,12 @@ from typing import Any
 
 from paddock.kube.meta import annotations_of
 
+ENVIRONMENT_ANNOTATION = "paddock.dev/environment"
+"""On a laptop: the Environment in which a job's pods run, whatever their images. The same annotation in a pod template
+takes precedence for its role (`jobs.objects.pods`)."""
+PATH_ANNOTATION = "paddock.dev/path"
+"""On a laptop, written when a job is submitted: PATH of the shell that submitted it. The job's pods look for programs
+there, behind those of their environment (`environments.library`)."""
 DEFAULT_ANNOTATION = "paddock.dev/default-environment"
 """On pods of a laptop: `CONTAINER=ENVIRONMENT`. The container runs in that Environment where it has a command and its
 image stands for none."""

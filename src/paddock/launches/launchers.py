@@ -7,6 +7,7 @@ launcher/runner.py; lightning-fabric 2.6 cli.py; horovod 0.28 runner/launch.py; 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -49,6 +50,14 @@ class Means(StrEnum):
     """Heterogeneous workers of parameter servers."""
     ELASTIC = "elastic"
     OTHER = "other"
+
+
+_LOOPBACK = re.compile(r"(localhost|127\.\d+\.\d+\.\d+|\[?::1\]?)(:\d+)?", re.IGNORECASE)
+
+
+def is_loopback(text: str) -> bool:
+    """Whether the address in an option is the machine itself, with a port or without one."""
+    return _LOOPBACK.fullmatch(text) is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,6 +196,10 @@ OLD_PADDLE = Launcher(
     by_dashes=False,
 )
 """The launcher of other years, which today's becomes where it meets an option that it does not know."""
+OLD_DEVICES = frozenset({"selected_gpus", "selected_npus", "selected_xpus", "dcus"})
+"""Options of launchers before 2.0 that name devices."""
+OLD_PLACES = frozenset({"cluster_node_ips", "node_ip", "started_port"})
+"""Options of launchers before 2.0 that say where a node stands. Each of both had a value."""
 
 _OF_TORCH = (
     OptionSpec("nnodes", Means.NODES, "PET_NNODES"),

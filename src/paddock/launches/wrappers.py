@@ -38,6 +38,8 @@ class WrapperSpec:
     """Whether it runs on another machine or in a container."""
     image: bool = False
     """Whether its operand is an image."""
+    manages: bool = False
+    """Whether the command runs in an environment of its own, with the packages that this program keeps."""
 
 
 def _spec(name: str, values: str = "", verbs: tuple[str, ...] = (), **kinds: Any) -> WrapperSpec:
@@ -112,14 +114,12 @@ SPECS = (
     _spec("kubectl", _KUBECTL, ("exec",), operands=1, elsewhere=True),
     *(_spec(name, "-B --bind --env --pwd -H --home --overlay", ("exec", "run"), operands=1, elsewhere=True)
       for name in ("singularity", "apptainer")),
-    *(_spec(name, _CONDA, _RUN) for name in ("conda", "mamba", "micromamba")),
-    _spec("uv", _UV, _RUN, runs_files=True),
-    _spec("poetry", "-C --directory -P --project", _RUN),
-    _spec("pdm", "-p --project -g", _RUN, runs_files=True),
-    _spec("pipenv", verbs=_RUN),
-    _spec("hatch", verbs=_RUN),
-    _spec("rye", verbs=_RUN),
-    _spec("pixi", "-e --environment --manifest-path", _RUN),
+    *(_spec(name, _CONDA, _RUN, manages=True) for name in ("conda", "mamba", "micromamba")),
+    _spec("uv", _UV, _RUN, runs_files=True, manages=True),
+    _spec("poetry", "-C --directory -P --project", _RUN, manages=True),
+    _spec("pdm", "-p --project -g", _RUN, runs_files=True, manages=True),
+    *(_spec(name, verbs=_RUN, manages=True) for name in ("pipenv", "hatch", "rye")),
+    _spec("pixi", "-e --environment --manifest-path", _RUN, manages=True),
     _spec("coverage", "--source --include --omit --rcfile --data-file --context", _RUN,
                 as_python=True),
     _spec("memray", "-o --output", _RUN, as_python=True),

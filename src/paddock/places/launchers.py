@@ -11,11 +11,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from paddock.launches.launch import Launch, Option
-from paddock.launches.launchers import Means
+from paddock.launches.launchers import OLD_DEVICES, OLD_PLACES, Means
 from paddock.launches.programs import is_python
 from paddock.launches.reading import read_typed
 from paddock.launches.words import Word
-from paddock.preflight.paddle_cures import OLD_DEVICES
 
 _PLACING = frozenset({
     Means.NODES, Means.NODE_RANK, Means.MASTER, Means.MASTER_ADDRESS, Means.MASTER_PORT, Means.BACKEND, Means.HOSTS,
@@ -23,10 +22,7 @@ _PLACING = frozenset({
     Means.MODE,
 })  # fmt: skip
 """What says where a node stands among the others."""
-_PLACING_TOO = frozenset({
-    "cluster_node_ips", "node_ip", "started_port", "gloo_port", "with_gloo", "http_port", "use_paddlecloud", "np",
-    "rdzv_id", "rdzv_conf",
-})  # fmt: skip
+_PLACING_TOO = OLD_PLACES | {"gloo_port", "with_gloo", "http_port", "use_paddlecloud", "np", "rdzv_id", "rdzv_conf"}
 """Options by their names, of any version of a launcher."""
 
 

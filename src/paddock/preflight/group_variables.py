@@ -9,11 +9,10 @@ import re
 from collections.abc import Iterator, Mapping
 
 from paddock.launches.launch import Launch
-from paddock.launches.launchers import PADDLE, TORCH_LAUNCH, TORCHRUN
+from paddock.launches.launchers import PADDLE, TORCH_LAUNCH, TORCHRUN, is_loopback
 from paddock.launches.words import Word
 from paddock.words.phrases import Names, Phrase, phrase
 
-_LOOPBACK = re.compile(r"(localhost|127\.\d+\.\d+\.\d+|\[?::1\]?)(:\d+)?")
 _NUMBER = re.compile(r"[0-9]{1,6}")
 _OF_TORCHRUN = {"PET_NODE_RANK": "rank", "PET_MASTER_ADDR": "address", "PET_RDZV_ENDPOINT": "address",
                 "PET_NNODES": "count"}  # fmt: skip
@@ -55,7 +54,7 @@ def list_set(launch: Launch) -> frozenset[tuple[str, str | None]]:
 
 def _is_apart(says: str, value: str, pods: int, same: int) -> bool:
     if says == "address":
-        return _LOOPBACK.fullmatch(value) is not None
+        return is_loopback(value)
     if not _NUMBER.fullmatch(value):
         return False
     return same > 1 if says == "rank" else int(value) < pods

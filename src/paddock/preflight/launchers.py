@@ -7,11 +7,20 @@ mpirun, mpiexec and horovodrun sign in to the hosts that they are given; DeepSpe
 from __future__ import annotations
 
 import posixpath
-import re
 from collections.abc import Iterator
 
 from paddock.launches.launch import Launch
-from paddock.launches.launchers import ACCELERATE, DEEPSPEED, HOROVODRUN, MPIRUN, SRUN, TORCHRUN, Launcher, Means
+from paddock.launches.launchers import (
+    ACCELERATE,
+    DEEPSPEED,
+    HOROVODRUN,
+    MPIRUN,
+    SRUN,
+    TORCHRUN,
+    Launcher,
+    Means,
+    is_loopback,
+)
 from paddock.launches.programs import Kind
 from paddock.words.phrases import Phrase, phrase
 
@@ -20,7 +29,6 @@ BY_ITSELF = (DEEPSPEED, HOROVODRUN, MPIRUN, SRUN)
 """Launchers that start the processes of all machines by themselves: nobody tells them of other pods."""
 _ALONE = frozenset({"no_ssh", "node_rank"})
 """Options of DeepSpeed by which each pod starts its own processes."""
-_LOCAL = re.compile(r"(localhost|127\.0\.0\.1)(:\d+)?")
 
 
 def explain_launcher(launch: Launch, pods: int, told: Launcher = TORCHRUN) -> Phrase | None:
@@ -34,7 +42,7 @@ def explain_launcher(launch: Launch, pods: int, told: Launcher = TORCHRUN) -> Ph
     name = posixpath.basename(launch.before[-1].typed)
     hosts = launch.find(Means.HOSTS)
     is_known = hosts is None or hosts.text is not None
-    is_local = hosts is None or all(map(_LOCAL.fullmatch, (hosts.text or "").split(",")))
+    is_local = hosts is None or all(map(is_loopback, (hosts.text or "").split(",")))
     if launcher in _SIGNING_IN and hosts is not None and is_known and not is_local:
         return phrase(
             "{launcher} {option} starts processes in other pods by SSH, which no pod serves: start the program in "

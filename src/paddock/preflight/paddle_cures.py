@@ -10,14 +10,20 @@ from collections.abc import Iterator, Sequence
 
 from paddock.kube.nearness import nearest
 from paddock.launches.launch import Launch, Option, is_of_today
-from paddock.launches.launchers import ACCELERATE, DEEPSPEED, FABRIC, OLD_PADDLE, PADDLE, TORCH_LAUNCH, Means
+from paddock.launches.launchers import (
+    ACCELERATE,
+    DEEPSPEED,
+    FABRIC,
+    OLD_DEVICES,
+    OLD_PADDLE,
+    OLD_PLACES,
+    PADDLE,
+    TORCH_LAUNCH,
+    Means,
+)
 from paddock.launches.words import show_words
 from paddock.words.phrases import Names, Phrase, phrase
 
-OLD_DEVICES = frozenset({"selected_gpus", "selected_npus", "selected_xpus", "dcus"})
-"""Options of other years that name devices."""
-OF_2019 = frozenset({"cluster_node_ips", "node_ip", "started_port"})
-"""Options of 2019 by which nodes found each other."""
 DROPPED = frozenset({"use_paddlecloud", "print_config", "worker_endpoints", "endpoints"})
 """Options of other years that do nothing."""
 _RENAMED = {
@@ -41,7 +47,7 @@ def find_unknown(launch: Launch) -> list[Option]:
 
 def is_placing(option: Option) -> bool:
     """Whether another launcher, or one of other years, is told by it where the other nodes are."""
-    return option.name in OF_2019 or (not is_of_today(option) and read_means(option.name) in _MEETING)
+    return option.name in OLD_PLACES or (not is_of_today(option) and read_means(option.name) in _MEETING)
 
 
 def read_means(name: str) -> Means | None:
@@ -62,7 +68,7 @@ def find_today(name: str) -> str:
     found = PADDLE.find(f"--{plain}")
     if found is not None:
         return found.name
-    if plain in OLD_PADDLE.options.keys() | OF_2019 | DROPPED or len(plain) == 1:
+    if plain in OLD_PADDLE.options.keys() | OLD_PLACES | DROPPED or len(plain) == 1:
         return ""
     means = read_means(name)
     if means is not None:
@@ -143,7 +149,7 @@ def advise_module(option: Option) -> Phrase:
 
 def place(launch: Launch) -> str:
     """Today's options by which nodes meet, from the values of those of 2019, or of another launcher."""
-    if not any(option.name in OF_2019 for option in launch.options):
+    if not any(option.name in OLD_PLACES for option in launch.options):
         return _place_as_torch(launch)
     nodes = [each.strip() for each in _text(launch, "cluster_node_ips").split(",") if each.strip()]
     own, port = _text(launch, "node_ip"), _text(launch, "started_port") or "6170"

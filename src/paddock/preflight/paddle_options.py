@@ -12,10 +12,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from paddock.launches.launch import Launch, Option, list_variables, starts_old
-from paddock.launches.launchers import GONE_PADDLE, OLD_PADDLE, PADDLE, Launcher, Means
+from paddock.launches.launchers import GONE_PADDLE, OLD_DEVICES, OLD_PADDLE, PADDLE, Launcher, Means
 from paddock.preflight.paddle_cures import (
     DROPPED,
-    OLD_DEVICES,
     advise,
     advise_all,
     find_today,

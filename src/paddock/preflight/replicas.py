@@ -7,16 +7,23 @@ problem.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 from paddock.launches.launch import Launch, Option
-from paddock.launches.launchers import ACCELERATE, COMPOSER, FABRIC, PADDLE, TORCH_LAUNCH, TORCHRUN, Launcher, Means
+from paddock.launches.launchers import (
+    ACCELERATE,
+    COMPOSER,
+    FABRIC,
+    PADDLE,
+    TORCH_LAUNCH,
+    TORCHRUN,
+    Launcher,
+    Means,
+    is_loopback,
+)
 from paddock.launches.words import read_number
 from paddock.words.phrases import Phrase, phrase
-
-_LOOPBACK = re.compile(r"(localhost|127\.\d+\.\d+\.\d+|\[?::1\]?)(:\d+)?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +107,7 @@ def _explain_places(launch: Launch, pods: Pods) -> Iterator[Phrase]:
             "text for a shell, as the operator tells each pod its number",
             option=rank.typed, count=pods.same, option_name=rank.mark,
         )  # fmt: skip
-    if address is not None and _LOOPBACK.fullmatch(address.text or ""):
+    if address is not None and is_loopback(address.text or ""):
         yield phrase(
             "{option} is each pod itself, and the {count} pods do not meet: write {option_name} $(MASTER_ADDR), or "
             "$MASTER_ADDR in a text for a shell",
@@ -192,7 +199,7 @@ def _is_one_number(option: Option, pods: Pods) -> bool:
 
 
 def _is_loopback(option: Option, pods: Pods) -> bool:
-    return pods.is_typed or _LOOPBACK.fullmatch(option.text or "") is not None
+    return pods.is_typed or is_loopback(option.text or "")
 
 
 _APART: dict[str, Callable[[Option, Pods], bool]] = {

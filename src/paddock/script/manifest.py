@@ -10,7 +10,6 @@ from typing import Any
 
 from paddock.jobs.apis.success import write_success
 from paddock.jobs.labels import (
-    ENVIRONMENT_ANNOTATION,
     FRAMEWORK_ANNOTATION,
     RANK_VARIABLES_ANNOTATION,
     REQUIREMENTS_ANNOTATION,
@@ -19,6 +18,7 @@ from paddock.jobs.labels import (
     WORKING_DIRECTORY_ANNOTATION,
 )
 from paddock.kube.datasets import MOUNTS_ANNOTATION
+from paddock.kube.environments import ENVIRONMENT_ANNOTATION
 from paddock.kube.meta import Manifest
 from paddock.script.escapes import write_word
 from paddock.script.kinds import find_kind

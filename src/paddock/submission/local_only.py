@@ -13,8 +13,9 @@ from dataclasses import replace
 from typing import Any
 
 from paddock.datasets.manifests import find_unreachable
-from paddock.jobs.labels import ENVIRONMENT_ANNOTATION, RESUME_ANNOTATION, WORKING_DIRECTORY_ANNOTATION
+from paddock.jobs.labels import RESUME_ANNOTATION, WORKING_DIRECTORY_ANNOTATION
 from paddock.jobs.model import Job
+from paddock.kube.environments import ENVIRONMENT_ANNOTATION
 from paddock.kube.meta import DATASETS, ENVIRONMENTS, annotations_of
 from paddock.submission.devices import read_devices
 from paddock.submission.documents import Checked

@@ -14,8 +14,9 @@ from paddock.cli.submit.local_directories import Script, add_working_directories
 from paddock.cli.submit.nearby import find_nearby
 from paddock.environments.defaults import build_defaults
 from paddock.jobs.apis.registry import KINDS
-from paddock.jobs.labels import PATH_ANNOTATION, WORKING_DIRECTORY_ANNOTATION
+from paddock.jobs.labels import WORKING_DIRECTORY_ANNOTATION
 from paddock.kube.calls import Listing
+from paddock.kube.environments import PATH_ANNOTATION
 from paddock.kube.meta import ENVIRONMENTS, Resource
 from paddock.preflight import Document
 from paddock.submission.documents import Checked, build_checked

@@ -39,6 +39,7 @@ def test_the_documents_script_is_a_job_of_two_machines_with_four_cards() -> None
         ("fleetrun --servers=a:1,b:1 --workers=a:2,b:2,c:2 t.py", Foreign(1, ("python", "t.py"), 3, 2)),
         ("fleetrun --server_num=1 --trainer_num=2 t.py", Foreign(1, ("python", "t.py"), 2, 1)),
         ("fleetrun --selected_gpus 0,1 t.py", Foreign(1, (*LAUNCH, "t.py"), gpus=2)),
+        ("fleetrun --dcus 0,1 t.py", Foreign(1, (*LAUNCH, "t.py"), gpus=2)),
         ('fleetrun --cluster_node_ips "a, b" --node_ip x t.py', Foreign(1, (*LAUNCH, "t.py"), 2)),
         ("export CUDA_VISIBLE_DEVICES=0-3\nfleetrun t.py", Foreign(2, (*LAUNCH, "t.py"), gpus=4)),
         ("fleetrun --nproc_per_node 4 t.py", Foreign(1, (*LAUNCH, "--nproc_per_node=4", "t.py"))),

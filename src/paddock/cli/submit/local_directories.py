@@ -18,9 +18,10 @@ from typing import TYPE_CHECKING
 
 from paddock.cli.cluster.errors import UserError
 from paddock.cli.submit.nearby import find_nearby
-from paddock.jobs.labels import PATH_ANNOTATION, WORKING_DIRECTORY_ANNOTATION
+from paddock.jobs.labels import WORKING_DIRECTORY_ANNOTATION
 from paddock.jobs.model import Job, Rank, Settings
 from paddock.jobs.objects.pods import build_pod, main_container
+from paddock.kube.environments import PATH_ANNOTATION
 from paddock.kube.meta import ENVIRONMENTS, Manifest, annotations_of
 from paddock.launches.containers import find_script
 from paddock.submission.documents import Checked

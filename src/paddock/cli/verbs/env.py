@@ -47,7 +47,7 @@ from paddock.environments.requirements import requirement_name
 from paddock.environments.seeding import SEED, is_as_seeded
 from paddock.environments.sources import Source, read_source
 from paddock.jobs.apis.registry import KINDS
-from paddock.jobs.labels import ENVIRONMENT_ANNOTATION
+from paddock.kube.environments import ENVIRONMENT_ANNOTATION
 from paddock.kube.errors import AlreadyExists, NotFound
 from paddock.kube.meta import ENVIRONMENTS, PODS, Manifest, annotations_of, name_of
 from paddock.kube.nearness import nearest

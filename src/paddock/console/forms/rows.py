@@ -12,7 +12,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 from paddock.console.forms import values
 from paddock.console.forms.values import Form, choose
-from paddock.jobs.labels import ENVIRONMENT_ANNOTATION
+from paddock.kube.environments import ENVIRONMENT_ANNOTATION
 from paddock.manifests.edits import Path
 from paddock.manifests.parts import mapping
 from paddock.words.phrases import Phrase, phrase

@@ -13,10 +13,9 @@ from paddock.console.feed import Cache, Topic
 from paddock.console.heads import build_head, find_job, list_job_topics, list_pod_topics, tell_missing
 from paddock.console.page_context import PageContext, Screen
 from paddock.console.screens.listed import link_to
-from paddock.jobs.labels import ENVIRONMENT_ANNOTATION
 from paddock.jobs.model import Job
 from paddock.jobs.substitutions import SUBSTITUTED_ANNOTATION, WITHOUT_ANNOTATION, read_original
-from paddock.kube.environments import read_notice
+from paddock.kube.environments import ENVIRONMENT_ANNOTATION, read_notice
 from paddock.kube.errors import ApiError, Forbidden
 from paddock.kube.meta import (
     DATASETS,

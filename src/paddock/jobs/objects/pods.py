@@ -23,10 +23,8 @@ from paddock.jobs.frameworks.registry import FRAMEWORKS, main_container
 from paddock.jobs.labels import (
     ATTEMPT_LABEL,
     CONFIG_MAP_ANNOTATION,
-    ENVIRONMENT_ANNOTATION,
     INDEX_LABEL,
     JOB_LABEL,
-    PATH_ANNOTATION,
     PORT_ANNOTATION,
     RENEWAL_LABEL,
     RESUME_ANNOTATION,
@@ -60,7 +58,7 @@ from paddock.jobs.objects.schedulers import find_pod_groups, find_scheduler, is_
 from paddock.jobs.queued import mark_pod
 from paddock.jobs.substitutions import SUBSTITUTED_ANNOTATION, is_substituting, substitute, write_original
 from paddock.jobs.variables import ATTEMPT, CHECKPOINTS, OUTPUTS, merge_variables
-from paddock.kube.environments import DEFAULT_ANNOTATION, write_default
+from paddock.kube.environments import DEFAULT_ANNOTATION, ENVIRONMENT_ANNOTATION, PATH_ANNOTATION, write_default
 from paddock.kube.meta import KUBERNETES_POD_GROUPS, POD_GROUPS, Key, Manifest, owner_reference
 
 __all__ = [

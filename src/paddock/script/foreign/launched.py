@@ -14,7 +14,18 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
 from paddock.launches.launch import Launch, Option, Wrapper
-from paddock.launches.launchers import ACCELERATE, COMPOSER, DEEPSPEED, FABRIC, PADDLE, TORCH_LAUNCH, TORCHRUN, Means
+from paddock.launches.launchers import (
+    ACCELERATE,
+    COMPOSER,
+    DEEPSPEED,
+    FABRIC,
+    OLD_DEVICES,
+    OLD_PLACES,
+    PADDLE,
+    TORCH_LAUNCH,
+    TORCHRUN,
+    Means,
+)
 from paddock.launches.programs import Kind, is_python, read_program
 from paddock.launches.reading import read_words
 from paddock.launches.words import Word, build_word, join_pieces, show_words
@@ -40,11 +51,7 @@ _PLACES = frozenset({
     Means.BACKEND, Means.STANDALONE,
 })  # fmt: skip
 """What an option says that Paddock tells each rank itself."""
-_OLD_VALUES = frozenset({
-    "cluster_node_ips", "node_ip", "started_port", "selected_gpus", "selected_xpus", "selected_npus", "use_paddlecloud",
-})  # fmt: skip
-"""Options of PaddlePaddle's launcher before 2.0, which today's does not know: each had a value."""
-_OLD_PLACES = frozenset({"node_ip", "started_port", "use_paddlecloud"})
+_OLD_PLACES = OLD_PLACES | {"use_paddlecloud"}
 _SILENT = frozenset({
     "nohup", "exec", "env", "command", "builtin", "setsid", "time", "tini", "dumb-init", "stdbuf", "unbuffer",
 })  # fmt: skip
@@ -166,7 +173,7 @@ def _join_old_options(launch: Launch) -> Launch:
     joined: list[Word] = []
     rest = iter(launch.command.words)
     for word in rest:
-        value = next(rest, None) if (word.text or "").lstrip("-") in _OLD_VALUES else None
+        value = next(rest, None) if (word.text or "").lstrip("-") in OLD_DEVICES | _OLD_PLACES else None
         joined.append(word if value is None else replace(word, pieces=(f"{word.text}=", *value.pieces)))
     again = read_words([replace(each, splits=False) for each in joined], launch.environment).launches[:1]
     return replace(again[0], command=replace(launch.command, words=tuple(joined))) if again else launch
@@ -274,7 +281,7 @@ def _take_paddle(made: _Made) -> None:
         means = option.spec.means if option.spec is not None else None
         if option.name == "cluster_node_ips":
             hosts = max(hosts, count_hosts((option.value or build_word("")).usual or ""))
-        elif option.name.startswith("selected_") or means is Means.DEVICES:
+        elif option.name in OLD_DEVICES or means is Means.DEVICES:
             made.gpus = _count_devices(made, option) or made.gpus
         elif option.name in _OLD_PLACES:
             made.places.append(option.typed)

@@ -13,8 +13,6 @@ from pathlib import Path
 from paddock.launches.launch import Launch
 from paddock.words.phrases import Phrase, phrase
 
-_MANAGERS = frozenset({"conda", "hatch", "mamba", "micromamba", "pdm", "pipenv", "pixi", "poetry", "rye", "uv"})
-"""Wrappers that run what is behind them in an environment of their own (`launches.wrappers`)."""
 _LOCKS = {"uv.lock": "uv run", "poetry.lock": "poetry run", "pdm.lock": "pdm run", "Pipfile.lock": "pipenv run",
           "pixi.lock": "pixi run"}  # fmt: skip
 """The file of a manager -> the command that runs a program in what it names."""
@@ -26,7 +24,7 @@ def find_manager(launches: Iterable[Launch]) -> str:
     """The manager in whose environment all Python programs of a command run; empty without one."""
     found = []
     for launch in launches:
-        managers = [each.spec.name for each in launch.wrappers if each.spec.name in _MANAGERS]
+        managers = [each.spec.name for each in launch.wrappers if each.spec.manages]
         if managers or launch.program.python or launch.launcher is not None:
             found.append(managers[0] if managers else "")
     return found[0] if found and all(found) else ""

@@ -24,14 +24,10 @@ from paddock.cli.submit.script.options import ScriptOptions
 from paddock.cli.submit.script.own_environments import explain_two, explain_unused, find_manager
 from paddock.cli.submit.script.variables import explain_open_secrets, read_hidden, read_plain
 from paddock.environments.needed import Needed
-from paddock.jobs.labels import (
-    ENVIRONMENT_ANNOTATION,
-    FRAMEWORK_ANNOTATION,
-    REQUIREMENTS_ANNOTATION,
-    RESUME_ANNOTATION,
-)
+from paddock.jobs.labels import FRAMEWORK_ANNOTATION, REQUIREMENTS_ANNOTATION, RESUME_ANNOTATION
 from paddock.jobs.model import Job
 from paddock.kube.datasets import MOUNTS_ANNOTATION
+from paddock.kube.environments import ENVIRONMENT_ANNOTATION
 from paddock.kube.errors import NotFound
 from paddock.kube.meta import SECRETS, Manifest, annotations_of, labels_of
 from paddock.launches.containers import find_script
