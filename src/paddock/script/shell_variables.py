@@ -19,7 +19,8 @@ from dataclasses import dataclass
 
 from paddock.script.contents import Contents
 from paddock.script.env_file import NAME
-from paddock.script.libraries import MODULES, READS, SET_FOR_SEVERAL
+from paddock.script.libraries import MODULES
+from paddock.script.rank_variables import is_of_tool, tells_place
 from paddock.script.request import ScriptRequest
 from paddock.script.secrets import is_secret
 from paddock.words.phrases import Names, Phrase, phrase
@@ -32,15 +33,9 @@ _HIDES_DEVICES = ("", "-1")
 
 _OF_PODS = re.compile(
     r"HOME|USER|LOGNAME|PATH|HOSTNAME|LANG|LANGUAGE|LC_\w+|TZ|TMPDIR|PYTHONUNBUFFERED|SSL_CERT_FILE|REQUESTS_CA_BUNDLE"
-    r"|(?i:https?_proxy|no_proxy)|KUBERNETES_\w+|PADDOCK_\w+|KUBECONFIG"
+    r"|(?i:https?_proxy|no_proxy)|KUBERNETES_\w+|PADDOCK_\w+|KUBECONFIG|ACCELERATE_USE_CPU"
 )
 """What pods have anyway, and what is Paddock's own (`node.runtime.container_env`, `apiserver`)."""
-_OF_RANKS = re.compile(
-    r"PADDLE_\w+|FLAGS_selected_\w+|TRAINING_ROLE|POD_IP|PET_\w+|TORCHELASTIC_\w+|NNODES|ACCELERATE_USE_CPU"
-    r"|COORDINATOR_(ADDRESS|PORT)|NUM_PROCESSES|PROCESS_ID|(SLURM|SBATCH|OMPI|PMI|PMIX|MPI|SKYPILOT|DSTACK)_\w+"
-)
-"""What tells a rank its place: Paddock's, and that of another tool, which is true for no rank of this job."""
-_RANKS = SET_FOR_SEVERAL.union(*(each.names for each in READS.values()))
 _OF_SESSIONS = re.compile(
     r"_|PWD|OLDPWD|SHLVL|SHELL|TERM|COLORTERM|COLUMNS|LINES|PS\d|IFS|EDITOR|VISUAL|PAGER|MAIL|DISPLAY|WAYLAND_DISPLAY"
     r"|XAUTHORITY|(XDG_(SESSION|RUNTIME|CURRENT|SEAT)|SSH|DBUS|TMUX|VSCODE)_\w+|VIRTUAL_ENV\w*|_?CONDA_\w+|PYENV_\w+"
@@ -139,9 +134,9 @@ def _list_given(request: ScriptRequest) -> frozenset[str]:
 
 def _may_be_given(name: str) -> bool:
     """Whether it is a variable that a user gives to a program."""
-    if not NAME.fullmatch(name) or name in _RANKS:
+    if not NAME.fullmatch(name) or tells_place(name) or is_of_tool(name):
         return False
-    return not any(each.fullmatch(name) for each in (_OF_PODS, _OF_RANKS, _OF_SESSIONS))
+    return not any(each.fullmatch(name) for each in (_OF_PODS, _OF_SESSIONS))
 
 
 def _is_read(name: str, families: Iterable[_Family]) -> bool:

@@ -229,6 +229,20 @@ def test_another_script_is_read_where_it_is_there() -> None:
     assert (job.words, job.workers) == (("torchrun", "t.py", "--lr", "1"), 2)
 
 
+def test_a_package_of_a_framework_names_it_and_is_brought_by_its_environment() -> None:
+    made = read_foreign("pip install torchvision paddlepaddle-xpu tqdm\npython t.py")
+    assert (made.framework, made.packages) == ("paddle", ("torchvision", "tqdm"))
+    assert read_foreign("pip install torchvision torch\npython t.py").framework == "pytorch"
+
+
+def test_what_tells_a_rank_its_place_is_not_carried() -> None:
+    made = read_foreign("export COORDINATOR_ADDRESS=a:1 RANK=0 TF_CONFIG={} MPI_X=1 LR=1\npython t.py")
+    assert made.variables == (("LR", "1"),)
+    assert [str(each.said) for each in made.left] == [
+        "COORDINATOR_ADDRESS RANK TF_CONFIG: left out, as each rank is told its place"
+    ]
+
+
 def test_many_other_commands_are_counted() -> None:
     said = list_left("\n".join(f"wget {number}" for number in range(30)) + "\npython t.py")
     assert len(said) == 13

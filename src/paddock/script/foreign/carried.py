@@ -14,17 +14,12 @@ from paddock.launches.launch import Launch
 from paddock.launches.words import Unknown, Word, show_words
 from paddock.script.foreign.elsewhere import UNKNOWN, say
 from paddock.script.foreign.job import Left
+from paddock.script.rank_variables import is_of_tool, tells_place
 from paddock.script.secrets import is_secret
 from paddock.words.phrases import Phrase, phrase
 
 VISIBLE = re.compile(r"(CUDA|NVIDIA|HIP|ROCR|ASCEND(_RT)?|XPU|MUSA|MLU|FLAGS_selected)_?(VISIBLE_(DEVICES|CARDS)|gpus)")
 """Variables that list the devices of a machine."""
-_TOLD = re.compile(
-    r"PADDLE_\w+|POD_IP|MASTER_(ADDR|PORT)|RANK|(LOCAL|NODE|GROUP)_RANK|(LOCAL_)?WORLD_SIZE|NNODES|NODE_RANK|PET_\w+"
-    r"|TRAINING_ROLE"
-)
-"""Variables by which a launcher or Paddock tells a rank its place."""
-_OF_TOOLS = re.compile(r"(SLURM|SBATCH|SKYPILOT|DSTACK|OMPI|PMI|PMIX|PBS|LSB|LS)_\w+")
 _OF_MACHINES = frozenset({"PATH", "HOME", "USER", "SHELL", "PWD", "VIRTUAL_ENV", "CONDA_PREFIX", "PS1", "HOSTNAME"})
 
 
@@ -78,9 +73,9 @@ def carry_variables(environment: Mapping[str, Word], line: int, ledger: Ledger) 
     told: list[str] = []
     added: list[str] = []
     for name, word in environment.items():
-        if VISIBLE.fullmatch(name) or _OF_TOOLS.fullmatch(name):
+        if VISIBLE.fullmatch(name) or is_of_tool(name):
             continue
-        if _TOLD.fullmatch(name):
+        if tells_place(name):
             told.append(name)
         elif name in _OF_MACHINES:
             said = phrase("{name} is left out: it is of the machine that the script was written for", name=name)

@@ -56,9 +56,8 @@ _SILENT = frozenset({
     "nohup", "exec", "env", "command", "builtin", "setsid", "time", "tini", "dumb-init", "stdbuf", "unbuffer",
 })  # fmt: skip
 """What stands before a program and changes nothing in a job."""
-_RUNNERS = frozenset({"conda", "mamba", "micromamba", "uv", "poetry", "pdm", "pipenv", "hatch", "rye", "pixi"})
-"""What chooses the environment of the program behind it."""
-_TASKS = frozenset({"srun", "mpirun", "horovodrun"})
+TASKS = frozenset({"srun", "mpirun", "horovodrun"})
+"""Launchers whose tasks run a whole command: each task is a rank where that has no launcher itself."""
 _STARTER = "deepspeed_multinode_launcher"
 _DOCKER_SILENT = re.compile(r"-[itdP]+|--(rm|init|interactive|tty|detach|name|hostname|restart|pull|gpus|env|workdir)")
 
@@ -185,7 +184,7 @@ def _join_old_options(launch: Launch) -> Launch:
 def _take_wrapper(made: _Made, wrapper: Wrapper) -> None:
     name = wrapper.spec.name
     line = wrapper.words[0].line or made.launch.line
-    if name in _TASKS:
+    if name in TASKS:
         outer = read_words((*wrapper.words, build_word("true", line))).launches[0]
         _take_tasks(made, outer, starts_ranks=made.launch.launcher is None)
     elif wrapper.spec.image:
@@ -193,7 +192,7 @@ def _take_wrapper(made: _Made, wrapper: Wrapper) -> None:
     elif wrapper.spec.elsewhere:
         said = phrase("`{command}` is left out: a job is started on its machines", command=show_words(wrapper.words))
         made.ledger.note(line, said)
-    elif name in _RUNNERS and all(each.usual is not None for each in wrapper.words):
+    elif wrapper.spec.manages and all(each.usual is not None for each in wrapper.words):
         made.runner = (*made.runner, *(made.ledger.take(each) or "" for each in wrapper.words))
     elif name == "env" or name not in _SILENT:
         words = [each for each in wrapper.words if name != "env" or each.beginning.startswith("-")]
@@ -408,10 +407,6 @@ def _sort_options(made: _Made) -> tuple[list[Option], list[Option], list[Option]
     return kept, counting, total
 
 
-def _take_mpi(made: _Made) -> None:
-    _take_tasks(made, made.launch, starts_ranks=True)
-
-
 def _take_tasks(made: _Made, launch: Launch, *, starts_ranks: bool) -> None:
     """What srun and mpirun say. `starts_ranks`: whether each of their tasks is a rank, as no launcher stands behind."""
     counts: dict[Means, int] = {}
@@ -578,7 +573,5 @@ def _line(made: _Made, option: Option) -> int:
 _LAUNCHERS: Mapping[str, Callable[[_Made], None]] = {
     "paddle.distributed.launch": _take_paddle,
     "paddle.distributed.fleet.launch": _take_paddle,
-    "srun": _take_mpi,
-    "mpirun": _take_mpi,
-    "horovodrun": _take_mpi,
+    **dict.fromkeys(TASKS, lambda made: _take_tasks(made, made.launch, starts_ranks=True)),
 }

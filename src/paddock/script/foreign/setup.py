@@ -10,9 +10,11 @@ from dataclasses import dataclass
 from paddock.launches.launch import Launch
 from paddock.launches.programs import Kind
 from paddock.launches.words import Word, show_words
+from paddock.launches.wrappers import SPECS
 from paddock.script.foreign.carried import cut
 from paddock.script.foreign.job import Left
 from paddock.script.foreign.started import explain_started, find_started
+from paddock.script.libraries import MODULES, find_module
 from paddock.words.phrases import Phrase, phrase
 
 MOST_TOLD = 12
@@ -31,12 +33,12 @@ _VALUES = frozenset({
     "--root", "--python", "--platform", "--progress-bar", "-e", "--editable",
 })  # fmt: skip
 """Options of pip whose value is the next word."""
-_PACKAGES = frozenset({
-    "conda", "mamba", "micromamba", "module", "ml", "spack", "uv", "virtualenv", "apt", "apt-get", "yum", "dnf", "apk",
-    "poetry", "pdm", "pipenv", "npm", "brew",
-})  # fmt: skip
+_PACKAGES = frozenset(each.name for each in SPECS if each.manages) | {
+    "module", "ml", "spack", "virtualenv", "apt", "apt-get", "yum", "dnf", "apk", "npm", "brew",
+}  # fmt: skip
 """Programs that bring packages or choose among them."""
-_FRAMEWORKS = {"torch": "pytorch", "paddlepaddle": "paddle", "paddlepaddle-gpu": "paddle"}
+_BROUGHT = frozenset({"torch", "paddle"})
+"""Modules of packages that each environment of their framework has."""
 _NAME = re.compile(r"[A-Za-z0-9][\w.-]*")
 
 
@@ -53,7 +55,7 @@ class Setup:
     """The first file of `pip install -r`."""
     packages: tuple[str, ...] = ()
     framework: str = ""
-    """That of which a package is installed."""
+    """That of which a package is installed; empty without one."""
     left: tuple[Left, ...] = ()
 
 
@@ -69,14 +71,14 @@ def read_setup(before: Sequence[Launch], chosen: Launch, behind: Sequence[Launch
             _read_install(launch.line, words, files, packages, left)
         elif not is_silent(launch):
             others.append(Left(launch.line, _explain(launch, chosen, is_behind=place >= len(before))))
-    named = [match[0].lower() for each in packages if (match := _NAME.match(each))]
-    framework = next((_FRAMEWORKS[name] for name in named if name in _FRAMEWORKS), "")
+    modules = {find_module(match[0].lower()) for each in packages if (match := _NAME.match(each))}
+    framework = next((name for name, each in MODULES.items() if not each.own.isdisjoint(modules)), "")
     one = phrase("-r {file}: `paddock run` takes one such file: join them").text
     left += [Left(0, phrase(one, file=file)) for file in files[1:]]
     if len(others) > MOST_TOLD:
         more = Left(others[MOST_TOLD].line, phrase("{count} more commands are left out", count=len(others) - MOST_TOLD))
         others = [*others[:MOST_TOLD], more]
-    kept = tuple(dict.fromkeys(each for each in packages if each.lower() not in _FRAMEWORKS))
+    kept = tuple(dict.fromkeys(each for each in packages if find_module(each.lower()) not in _BROUGHT))
     return Setup(files[0] if files else "", kept, framework, (*left, *others))
 
 

@@ -16,7 +16,7 @@ from paddock.launches.words import build_word
 from paddock.script.foreign.carried import cut
 from paddock.script.foreign.hostfiles import Hosts, find_hostfiles
 from paddock.script.foreign.job import NOWHERE, Foreign, Left, NoProgram, Place
-from paddock.script.foreign.launched import NO_FILES, Tasks, read_launch
+from paddock.script.foreign.launched import NO_FILES, TASKS, Tasks, read_launch
 from paddock.script.foreign.servers import Groups, count_groups, find_groups
 from paddock.script.foreign.setup import Setup, is_program, is_silent, read_setup
 from paddock.script.foreign.started import explain_started, find_started, find_typed
@@ -97,7 +97,7 @@ def _read_jobs(launches: Sequence[Launch], tasks: Tasks, files: Mapping[str, Hos
 
 def _is_distributed(launch: Launch) -> bool:
     """Whether ranks are started: by a launcher, or by tasks of a batch system."""
-    has_tasks = any(each.spec.name in ("srun", "mpirun") for each in launch.wrappers)
+    has_tasks = any(each.spec.name in TASKS for each in launch.wrappers)
     return (launch.launcher is not None or has_tasks) and not is_silent(launch)
 
 
