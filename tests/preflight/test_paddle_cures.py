@@ -10,13 +10,13 @@ from paddock.launches.launch import Launch
 from paddock.launches.launchers import ACCELERATE, DEEPSPEED, OLD_PADDLE, PADDLE, TORCH_LAUNCH
 from paddock.launches.reading import read_script
 from paddock.preflight.command_words import explain_typed
-from paddock.preflight.paddle_cures import DROPPED, OF_2019, OLD_DEVICES
+from paddock.preflight.paddle_cures import DROPPED, OLD_DEVICES, OLD_PLACES
 from paddock.preflight.paddle_options import explain_launch, is_paddle
 
 STARTS = ("python -m paddle.distributed.launch", "python -m paddle.distributed.launch --master 10.0.0.1:6170",
           "python -m paddle.distributed.fleet.launch")  # fmt: skip
 LAUNCHERS = (OLD_PADDLE, TORCH_LAUNCH, ACCELERATE, DEEPSPEED, PADDLE)
-NAMES = sorted({*OLD_DEVICES, *OF_2019, *DROPPED, *(name for each in LAUNCHERS for name in each.options)} - {"help"})
+NAMES = sorted({*OLD_DEVICES, *OLD_PLACES, *DROPPED, *(name for each in LAUNCHERS for name in each.options)} - {"help"})
 WRITTEN = re.compile(r"write ((?:--\w+ [\w.:/,]+ ?)+)")
 
 

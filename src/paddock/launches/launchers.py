@@ -181,8 +181,7 @@ OLD_PADDLE = Launcher(
         *_values("http_port elastic_pre_hook job_id scale force"),
         OptionSpec("nproc_per_node", Means.PROCESSES),
         # those of GPUs are there with a wheel for CUDA, those of XPUs with one for XPUs
-        *(OptionSpec(name, Means.DEVICES) for name in ("gpus", "xpus")),
-        *(OptionSpec(name, Means.DEVICES, old=True) for name in ("selected_gpus", "selected_xpus")),
+        *(OptionSpec(name, Means.DEVICES) for name in ("gpus", "xpus", "selected_gpus", "selected_xpus")),
         OptionSpec("ips", Means.HOSTS),
         OptionSpec("host", Means.OWN_ADDRESS),
         OptionSpec("servers", Means.SERVERS),

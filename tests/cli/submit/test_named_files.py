@@ -82,7 +82,7 @@ def test_a_script_that_goes_to_its_own_directory_runs_what_lies_there(place: Pat
     (place / "folder/inner.sh").write_text("fleetrun --nnodess=2 own.py\n")
     (place / "folder/run.sh").write_text('cd "$(dirname "$0")" && bash inner.sh\n')
     done = CliRunner().invoke(cli, ["validate", "folder/run.sh"], prog_name="paddock")
-    assert "--nnodess=2 makes it the old launcher" in done.output
+    assert "because of --nnodess the old launcher starts" in done.output
     done = CliRunner().invoke(cli, ["init", "--from", "folder/run.sh", "-o", "job.yaml"], prog_name="paddock")
     assert "paddock run --workdir folder -- python -m paddle.distributed.launch own.py" in done.stderr
 
