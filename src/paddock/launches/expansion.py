@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 _EXPANDED = frozenset({"simple_expansion", "expansion", "command_substitution", "arithmetic_expansion"})
 _VARIABLES = ("simple_expansion", "expansion")
 _SUBSTITUTIONS = ("command_substitution", "process_substitution")
+_NEIGHBOURS = re.compile(r"(?<=`)\s+(?=`)")
+"""Between two substitutions in backticks, which the grammar takes for one."""
 _PLAIN = frozenset({"word", "number", "variable_name", "file_descriptor", "test_operator", "special_variable_name"})
 _VARIABLE = re.compile(
     r"\$(?:\{(?P<mark>[#!]?)(?P<long>\w+|[@*?$!#-])(?P<index>\[[^\]]*\])?.*\}|(?P<short>\w+|.))", re.DOTALL
@@ -157,6 +159,8 @@ class Expander:
             return self._expand_variable(source, node, state)
         if node.type == "string" and (several := self._expand_all(source, node, state)) is not None:
             return several
+        if node.type == "command_substitution" and len(several := _NEIGHBOURS.split(typed)) > 1:
+            return [Word((Unknown(each),), line, splits=True) for each in several]
         if node.type in ("command_substitution", "arithmetic_expansion"):
             return self._split([self._read_pieces(source, node, state)], line)
         if _is_pattern(node, typed):
