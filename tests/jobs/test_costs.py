@@ -137,3 +137,21 @@ def test_the_number_of_a_rank_is_no_scan_of_all_ranks() -> None:
 def _read_env(job: Job, rank: Rank) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = build_pod(job, rank, 0, None, Settings())["spec"]["containers"][0]["env"]
     return found
+
+
+@pytest.mark.parametrize("kind", ["PaddleJob", "PyTorchJob"])
+def test_a_pass_reads_the_command_of_the_container_that_trains_once(kind: str) -> None:
+    """An operator reads the manifest at each pass: 20 containers of 16 KiB held the loop for four seconds."""
+    api = PADDLEPADDLE if kind == "PaddleJob" else KUBEFLOW_PYTORCH
+    manifest = build_manifest(kind, 2, 0)
+    spec = manifest["spec"]["worker" if kind == "PaddleJob" else "pytorchReplicaSpecs"]
+    pod = spec["template" if kind == "PaddleJob" else "Worker"]
+    pod = pod["spec"] if kind == "PaddleJob" else pod["template"]["spec"]
+    text = f"# etcd elastic max-restarts {kind}\n" + "x a b c d\n" * 1_600
+    pod["containers"] = [
+        {"name": f"c{each}", "image": "x", "command": ["bash", "-c", text[: 8_000 + each * 400]]} for each in range(20)
+    ]
+    plain = count_steps(lambda: api.read_job(build_manifest(kind, 2, 0)))
+    first, second = (count_steps(lambda: api.read_job(manifest)) for _ in range(2))
+    assert first < plain + 600_000
+    assert second < plain + 10_000

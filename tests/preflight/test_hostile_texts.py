@@ -18,6 +18,8 @@ from paddock.jobs.apis.registry import PADDLEPADDLE
 from paddock.jobs.datasets import plan_gate
 from paddock.jobs.model import Datasets
 from paddock.kube.nearness import MOST_ASKED, Suggestions
+from paddock.launches.budget import LARGEST_COMMAND
+from paddock.launches.reading import read_container
 from paddock.manifests.yaml_nodes import Document, Position
 from paddock.preflight import check, read_documents
 
@@ -111,13 +113,23 @@ KINDS: dict[str, tuple[Callable[[int], Manifest], int]] = {
         12,
     ),
     "values of the wrong type": (lambda count: job([trainer(env=[{"name": 1, "value": 2}] * count)]), 500),
-    "a script": (
-        lambda count: job([trainer(command=["bash", "-c", "\n".join(f"python a{n}.py $A" for n in range(count))])]),
-        600,
-    ),
-    "substitutions within each other": (lambda count: job([trainer(command=["bash", "-c", "$(" * count])]), 900),
     "deep and wide": (deep, 250),
 }
+
+
+def of_shell(text: str) -> dict[str, Any]:
+    return job([trainer(command=["bash", "-c", text])])
+
+
+SCRIPTS: dict[str, tuple[Callable[[int], str], int]] = {
+    "a script": (lambda count: "\n".join(f"python a{n}.py $A" for n in range(count)), 900),
+    "launchers": (lambda count: "torchrun -t 3 a.py\n" * count, 900),
+    "substitutions within each other": (lambda count: "x; $(" * count, 900),
+    "defaults within defaults": (lambda count: "x; y " + "${a:-" * count + "}" * count, 300),
+    "a launcher within itself": (lambda count: "mpirun " * count, 900),
+    "a number of many digits": (lambda count: f"torchrun --nnodes {'9' * count} t.py", 100),
+}
+"""Texts of a shell, of which more than LARGEST_COMMAND is not read at all."""
 
 
 def fill(make: Callable[[int], Manifest]) -> str:
@@ -144,6 +156,21 @@ def test_a_text_of_64_kib_costs_what_its_length_costs(kind: str) -> None:
     text = fill(make)
     assert SIZE * 0.7 < len(text) < SIZE * 1.3
     assert is_cheap(lambda: [problem for document in read_documents(text) for problem in check(document)], bound)
+
+
+@pytest.mark.parametrize("kind", SCRIPTS)
+def test_the_largest_text_of_a_shell_that_is_read_costs_what_its_length_costs(kind: str) -> None:
+    make, bound = SCRIPTS[kind]
+    count = LARGEST_COMMAND // len(make(1))
+    while len(make(count)) > LARGEST_COMMAND:
+        count -= 1 + count // 100
+    while len(make(count + 1)) <= LARGEST_COMMAND:
+        count += 1
+    text = make(count)
+    assert LARGEST_COMMAND * 0.99 < len(text) <= LARGEST_COMMAND
+    assert read_container(of_shell(text)["spec"]["worker"]["template"]["spec"]["containers"][0]).launches
+    document = Document(of_shell(text))
+    assert is_cheap(lambda: list(check(document)), bound)
 
 
 @pytest.mark.parametrize("count", [20, 250])

@@ -4,6 +4,7 @@ What a variable, a substitution or Kubernetes fills in later is `Unknown`, a val
 it, and it is printed as it was typed. `reading` is the door: a text, a command line or a container -> `Reading`, the
 `Launch`es in it and what was named and not read. Nothing else in Paddock reads commands.
 
+    budget      what one reading may cost, in one object that all parts charge
     words       one word as the program gets it, with its unknown pieces
     grammar     a text -> tree-sitter's tree
     shell       a text -> simple commands, with what the script has set by then

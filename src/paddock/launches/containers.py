@@ -9,27 +9,26 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
+from paddock.launches.budget import LARGEST_COMMAND, LARGEST_WATCHED, MOST_STEPS_WATCHED, Budget
 from paddock.launches.launch import Launch
 from paddock.launches.programs import Kind, is_shell, read_program
 from paddock.launches.reading import Reading, read_container, read_script
-from paddock.launches.shell import LARGEST_COMMAND
 from paddock.launches.words import build_word
 
 _PROCESSES = (Kind.SCRIPT, Kind.CODE)
 
 
 def read_kept(container: Mapping[str, Any]) -> Reading:
-    """What a container starts, of one whose command and variables are no larger than what is read of a command; of a
-    larger one nothing is known. The pods of a job have one command, and an operator asks for it at each pass: the last
-    readings are kept."""
+    """What a container starts, as far as an operator reads it, which asks at each pass: within a budget of its own, and
+    once, as the last readings are kept. Of a container whose command and variables are longer nothing is known."""
     parts = {key: container[key] for key in ("command", "args", "env") if container.get(key)}
     text = json.dumps(parts, default=str)
-    return _read_text(text) if len(text) <= 2 * LARGEST_COMMAND else Reading(whole=False)
+    return _read_text(text) if len(text) <= LARGEST_COMMAND else Reading(whole=False)
 
 
 @lru_cache(maxsize=128)
 def _read_text(text: str) -> Reading:
-    return read_container(json.loads(text))
+    return read_container(json.loads(text), budget=Budget(LARGEST_WATCHED, MOST_STEPS_WATCHED))
 
 
 def read_command(container: Mapping[str, Any]) -> tuple[str, ...]:

@@ -7,11 +7,11 @@ A node is one piece of a word; the letters between two nodes are read here, as t
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from paddock.launches.budget import Budget
 from paddock.launches.grammar import Source
 from paddock.launches.state import State, Value
 from paddock.launches.substitutions import calculate, cut
@@ -20,8 +20,8 @@ from paddock.launches.words import (
     Unknown,
     Word,
     build_word,
-    count_letters,
-    join_pieces,
+    charge_pieces,
+    join_within,
     read_number,
     split_pieces,
 )
@@ -40,7 +40,6 @@ _VARIABLE = re.compile(
 )
 _NAME = re.compile(r"(?<![\w#])[A-Za-z_]\w*")
 _PATTERN = re.compile(r"(?<!\\)(?:[*?\[]|\{[^{}]*\})")
-_LETTERS_OF_A_STEP = 20
 _OF_SHELL = frozenset(
     {"BASH", "BASHPID", "BASH_SOURCE", "BASH_VERSINFO", "BASH_VERSION", "DIRSTACK", "EPOCHREALTIME", "EPOCHSECONDS"}
     | {"EUID", "FUNCNAME", "GROUPS", "HOSTNAME", "HOSTTYPE", "IFS", "LINENO", "MACHTYPE", "OLDPWD", "OPTARG", "OPTIND"}
@@ -55,66 +54,61 @@ _ANSI = {"n": "\n", "t": "\t", "r": "\r", "e": "\x1b", "a": "\a", "b": "\b", "f"
 
 
 class _Words:
-    """Words as they are put together."""
+    """Words as they are put together. `typed`: how many letters were typed for all of them."""
 
-    def __init__(self, line: int) -> None:
+    def __init__(self, line: int, typed: int, budget: Budget) -> None:
         self.found: list[Word] = []
         self.line = line
+        self._typed, self._budget = typed, budget
         self._pieces: list[Piece] | None = None
         self._splits = False
 
-    def add(self, word: Word) -> None:
-        self._pieces = self._pieces or []
-        self._pieces += word.pieces
-        self._splits = self._splits or word.splits
+    def add(self, pieces: Iterable[Piece], *, splits: bool = False) -> None:
+        self._pieces = self._pieces if self._pieces is not None else []
+        self._pieces += pieces
+        self._splits = self._splits or splits
 
     def add_several(self, words: Sequence[Word]) -> None:
         """What a shell splits: the first belongs to the word before it, the last to the one behind it."""
         for place, word in enumerate(words):
             if place:
                 self.close()
-            self.add(word)
+            self.add(word.pieces, splits=word.splits)
 
     def close(self) -> None:
         if self._pieces is not None:
-            self.found.append(Word(join_pieces(self._pieces), self.line, self._splits))
+            joined = join_within(self._pieces, self._typed, self._budget)
+            self.found.append(Word(joined, self.line, self._splits))
         self._pieces, self._splits = None, False
 
     def add_gap(self, text: str) -> None:
         """What stands between two nodes."""
-        for found in re.finditer(r"\\\n|\\(.)|([ \t\r\n]+)|(.)", text, re.DOTALL):
+        for found in re.finditer(r"\\\n|\\(.)|([ \t\r\n]+)|([^\\ \t\r\n]+|\\)", text, re.DOTALL):
+            self._budget.spend(1)
             if found[2]:
                 self.close()
-            elif letter := found[1] or found[3]:
-                self.add(Word((letter,)))
+            elif letters := found[1] or found[3]:
+                self.add([letters])
 
 
 class Expander:
     """Reads words in a state. `run_inside` reads the commands of a substitution; the answer is what they print, None
-    where that is not known. `deeper`: counts a level, and raises beyond the last one. `spend`: takes steps from the
-    budget; what a variable becomes costs steps too, as a text may have it many times."""
+    where that is not known."""
 
-    def __init__(
-        self,
-        run_inside: Callable[[Source, Node, State], Piece | None],
-        deeper: Callable[[], AbstractContextManager[None]],
-        spend: Callable[[int], None],
-    ) -> None:
-        self._run_inside, self._deeper, self._spend = run_inside, deeper, spend
+    def __init__(self, run_inside: Callable[[Source, Node, State], Piece | None], budget: Budget) -> None:
+        self._run_inside, self._budget = run_inside, budget
         self.asked: set[str] = set()
         """The variables that were read by name where the text had not set them, nor may have."""
 
-    def ask(self, source: Source, node: Node, state: State) -> int:
-        """Notes the variables that a text reads which is not followed otherwise: a test, the subject of a case. How
-        many nodes it has."""
-        waiting, count = [node], 0
+    def ask(self, source: Source, node: Node, state: State) -> None:
+        """Notes the variables that a text reads which is not followed otherwise: a test, the subject of a case."""
+        waiting = [node]
         while waiting:
             each = waiting.pop()
-            count += 1
+            self._budget.spend(1)
             if each.type in _VARIABLES:
                 self.note(read_name(source.of(each).lstrip())[0], state)
             waiting += each.children
-        return count
 
     def note(self, name: str, state: State) -> None:
         """A variable is read. It comes from outside unless the text has set it, or may have."""
@@ -124,7 +118,7 @@ class Expander:
 
     def read_words(self, source: Source, nodes: Sequence[Node], state: State, start: int, end: int) -> list[Word]:
         """The words between two places, in bytes."""
-        words = _Words(source.line_at(start))
+        words = _Words(source.line_at(start), end - start, self._budget)
         for node in nodes:
             words.add_gap(source.text(start, node.start_byte))
             words.line = source.line(node)
@@ -141,38 +135,45 @@ class Expander:
         if node.type == "array":
             inside = [each for each in node.children if each.is_named and each.type != "comment"]
             return tuple(self.read_words(source, inside, state, node.start_byte + 1, node.end_byte - 1))
-        return Word(join_pieces(self._read_pieces(source, node, state)), source.line(node))
+        return self._read_word(source, node, state)
 
     def read_text(self, source: Source, node: Node, state: State) -> Word:
         """The text of a here-document."""
-        return Word(join_pieces(self._read_inside(source, node, state, node.children, "\\$`")), source.line(node))
+        return self._join(self._read_inside(source, node, state, node.children, "\\$`"), source, node)
+
+    def _read_word(self, source: Source, node: Node, state: State) -> Word:
+        return self._join(self._read_pieces(source, node, state), source, node)
+
+    def _join(self, pieces: Sequence[Piece], source: Source, node: Node) -> Word:
+        return Word(join_within(pieces, node.end_byte - node.start_byte, self._budget), source.line(node))
 
     def _expand(self, source: Source, node: Node, state: State) -> list[Word]:
         """What a node becomes, as a word or several, or none."""
         typed, line = source.of(node), source.line(node)
+        self._budget.spend(1)
         if node.type in ("concatenation", "command_name"):
-            inside = node.children or [node]
-            if inside == [node]:
-                return [Word(join_pieces(self._read_pieces(source, node, state)), line)]
-            return self._expand_joined(source, inside, state, node)
+            if not node.children:
+                return [self._read_word(source, node, state)]
+            with self._budget.deeper():
+                return self._expand_joined(source, node.children, state, node)
         if node.type in _VARIABLES:
             return self._expand_variable(source, node, state)
         if node.type == "string" and (several := self._expand_all(source, node, state)) is not None:
             return several
-        if node.type == "command_substitution" and len(several := _NEIGHBOURS.split(typed)) > 1:
-            return [Word((Unknown(each),), line, splits=True) for each in several]
+        if node.type == "command_substitution" and len(texts := _NEIGHBOURS.split(typed)) > 1:
+            return [Word((Unknown(each),), line, splits=True) for each in texts]
         if node.type in ("command_substitution", "arithmetic_expansion"):
             return self._split([self._read_pieces(source, node, state)], line)
         if _is_pattern(node, typed):
             self._read_pieces(source, node, state)
             return [Word((Unknown(typed),), line, splits=True)]
-        return [Word(join_pieces(self._read_pieces(source, node, state)), line)]
+        return [self._read_word(source, node, state)]
 
     def _expand_joined(self, source: Source, nodes: Sequence[Node], state: State, whole: Node) -> list[Word]:
         if _has_pattern(_cover(source, nodes)):
             self.ask(source, whole, state)
             return [Word((Unknown(source.of(whole)),), source.line(whole), splits=True)]
-        words = _Words(source.line(whole))
+        words = _Words(source.line(whole), whole.end_byte - whole.start_byte, self._budget)
         start = whole.start_byte
         for node in nodes:
             words.add_gap(source.text(start, node.start_byte))
@@ -195,9 +196,9 @@ class Expander:
         """The words of texts that a shell splits."""
         found: list[Word] = []
         for pieces in values:
-            self._spend(1 + count_letters(pieces) // _LETTERS_OF_A_STEP)
-            found += split_pieces(pieces, line)
-        self._spend(len(found))
+            for word in split_pieces(charge_pieces(pieces, self._budget), line):
+                self._budget.spend(1)
+                found.append(word)
         return found
 
     def _expand_all(self, source: Source, node: Node, state: State) -> list[Word] | None:
@@ -210,16 +211,19 @@ class Expander:
         if name != "@" and index != "[@]":
             return None
         is_changed = _find_operator(inside[0]) is not None
-        if name == "@" and not is_changed:
-            return _list_arguments(typed, state, line)
-        value = state.variables.get(name)
+        value = state.arguments if name == "@" else state.variables.get(name)
         if isinstance(value, tuple) and not is_changed:
-            self._spend(len(value))
+            self._budget.spend(len(value))
             return [replace(each, line=line) for each in value]
         return [Word((Unknown(typed),), line, splits=True)]
 
     def _read_pieces(self, source: Source, node: Node, state: State) -> list[Piece]:
         """The pieces of a node that stays one word."""
+        self._budget.spend(1)
+        with self._budget.deeper():
+            return self._read_node(source, node, state)
+
+    def _read_node(self, source: Source, node: Node, state: State) -> list[Piece]:
         typed = source.of(node)
         if node.type == "raw_string":
             return [typed[1:-1]]
@@ -246,6 +250,7 @@ class Expander:
         elif node.type == "arithmetic_expansion" and typed.startswith("$(("):
             for name in _NAME.findall(typed[3:-2]):
                 self.note(name, state)
+            self._budget.spend(min(len(typed), 200) // 4)
             found = calculate(typed[3:-2], lambda name: _read_text(name, "", state))
         return [Unknown(typed) if found is None else found]
 
@@ -272,13 +277,11 @@ class Expander:
         self.note(name, state)
         operator = _find_operator(node)
         value = _find_value(name, index, state)
-        if value is not None:
-            self._spend(1 + count_letters(value.pieces) // _LETTERS_OF_A_STEP)
+        charge_pieces(value.pieces if value is not None else (), self._budget)
         if operator is None:
             return list(value.pieces) if value is not None else [Unknown(typed)]
         behind = [each for each in node.children if each.start_byte >= operator.end_byte and each.is_named]
-        with self._deeper():
-            default = Word(join_pieces(self._read_default(source, node, operator, behind, state)))
+        default = self._join(self._read_default(source, node, operator, behind, state), source, node)
         if operator.type in _DEFAULTS:
             if operator.type in (":=", "=") and name and (value is None or not value.text):
                 state.set(name, default if name in state.unset else Word((Unknown(f"${name}", default.usual),)))
@@ -291,7 +294,7 @@ class Expander:
         if operator.type in _REQUIRED and value is not None:
             return list(value.pieces)
         if operator.type in _CUT and value is not None and value.text is not None:
-            self._spend(20)
+            self._budget.spend(min(len(value.text), 200))  # a match of the pattern for each place
             rest = cut(value.text, operator.type, source.text(operator.end_byte, node.end_byte - 1))
             return [Unknown(typed) if rest is None else rest]
         return [Unknown(typed)]
@@ -357,12 +360,6 @@ _OF_PLACE: Mapping[str, Callable[[State], str | None]] = {
     "PWD": lambda state: state.place,
 }
 """Variables by which a script finds where it stands."""
-
-
-def _list_arguments(typed: str, state: State, line: int) -> list[Word]:
-    if state.arguments is None:
-        return [Word((Unknown(typed),), line, splits=True)]
-    return [replace(each, line=line) for each in state.arguments]
 
 
 def _is_pattern(node: Node, typed: str) -> bool:

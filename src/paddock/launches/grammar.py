@@ -1,6 +1,6 @@
 """The text of a shell script as a tree: tree-sitter's grammar of bash. Pure.
 
-A text is read within the budget of `shell`, which bounds its bytes.
+A text is read within a budget, which bounds its bytes.
 """
 
 from __future__ import annotations
@@ -8,20 +8,20 @@ from __future__ import annotations
 from bisect import bisect_left
 from typing import TYPE_CHECKING
 
+from paddock.launches.budget import Budget, Spent
+
 if TYPE_CHECKING:
     from tree_sitter import Node
 
 
-class TooLong(Exception):
-    """A text that the grammar needs too long for."""
-
-
 class Source:
-    """A text that is parsed. `line`: of a text in a word, whose own lines say nothing; 0 for a text by itself. Raises
-    `TooLong`."""
+    """A text that is parsed. `line`: of a text in a word, whose own lines say nothing; 0 for a text by itself. What is
+    read of it is charged to `budget`. Raises `Spent`, also where the grammar needs too long."""
 
-    def __init__(self, text: str, line: int = 0) -> None:
+    def __init__(self, text: str, line: int, budget: Budget) -> None:
+        budget.parse(text)
         self._data = text.encode("utf-8", "replace")
+        self._budget = budget
         self._line = line
         self._ends = [place for place, letter in enumerate(self._data) if letter == 10]
         # late, as most commands of Paddock read no text of a shell
@@ -29,10 +29,11 @@ class Source:
 
         root = parse(self._data)
         if root is None:
-            raise TooLong
+            raise Spent
         self.root = root
 
     def text(self, start: int, end: int) -> str:
+        self._budget.copy(end - start)
         return self._data[start:end].decode("utf-8", "replace")
 
     def of(self, node: Node) -> str:
@@ -50,6 +51,7 @@ class Source:
         left, end = [self.root], len(self._data.rstrip())
         while left:
             node = left.pop()
+            self._budget.spend(1)
             if node.is_missing and node.type == '"' and node.parent is not None:
                 return self.line(node.parent)
             text = self.of(node) if node.is_error and node.end_byte >= end else ""

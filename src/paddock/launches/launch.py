@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import posixpath
+from collections import ChainMap
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import cast
 
+from paddock.launches.budget import MOST_WORDS
 from paddock.launches.launchers import BY_PROGRAM, OLD_PADDLE, PADDLE, Launcher, Means, OptionSpec, find_by_module
 from paddock.launches.programs import Kind, Program, is_python, is_shell, read_program
 from paddock.launches.shell import Command, Redirection
@@ -118,30 +121,44 @@ class Launch:
         return any(each.spec.elsewhere for each in self.wrappers)
 
 
-_MOST_LAUNCHERS = 8
-"""Launchers that start one another: of those behind them the program is not known."""
+_MOST_AROUND = 40
+"""Wrappers and launchers around one program: of those behind them the program is not known."""
 
 
-def read_command(command: Command, launchers: int = 0) -> Launch:
-    """What a simple command starts. Texts for a shell are not read here (`reading`). `launchers`: how many stand before
-    it."""
+def is_too_long(command: Command) -> bool:
+    """Whether a command has more words than are read."""
+    return len(command.words) > MOST_WORDS
+
+
+def read_command(command: Command, around: int = 0) -> Launch:
+    """What a simple command starts; of one that is too long, or has more around its program than is read, a program
+    that nobody knows. `around`: wrappers and launchers that stand before it. Texts for a shell are not read here
+    (`reading`)."""
     wrappers: list[Wrapper] = []
     words: Sequence[Word] = command.words
     assigned: dict[str, Word] = {}
-    while (found := _unwrap(words)) is not None:
+    while around + len(wrappers) < _MOST_AROUND and not is_too_long(command):
+        if (found := _unwrap(words)) is None:
+            break
         wrapper, words, more = found
         wrappers.append(wrapper)
         assigned |= more
         if wrapper.spec.as_text:
             break
     if assigned:
-        command = replace(command, environment={**command.environment, **assigned})
+        # a view, as many commands may stand beside many variables
+        environment = cast("dict[str, Word]", command.environment)
+        command = replace(command, environment=ChainMap(assigned, environment))
     if not words:
         return Launch(Program(), wrappers=tuple(wrappers), command=command)
     if wrappers and wrappers[-1].spec.as_text:
         text = Word(tuple(piece for word in words for piece in (*word.pieces, " ")), words[0].line)
         return Launch(Program(Kind.SHELL, text, shell_name="sh"), wrappers=tuple(wrappers), command=command)
-    launch = _read_launched(words, command, launchers)
+    around += len(wrappers)
+    if is_too_long(command) or around >= _MOST_AROUND:
+        launch = Launch(Program(Kind.UNKNOWN, words[0], length=1), words=tuple(words), command=command)
+    else:
+        launch = _read_launched(words, command, around)
     return replace(launch, wrappers=(*wrappers, *launch.wrappers))
 
 
@@ -219,12 +236,12 @@ def _is_assignment(word: Word) -> bool:
     return found and (name.text or "").isidentifier()
 
 
-def _read_launched(words: Sequence[Word], command: Command, launchers: int) -> Launch:
+def _read_launched(words: Sequence[Word], command: Command, around: int) -> Launch:
     """A command without wrappers."""
     found = _find_launcher(words)
     if found is not None:
         launcher, place = found
-        return _read_launcher(launcher, words, place, command, launchers)
+        return _read_launcher(launcher, words, place, command, around)
     program = read_program(words)
     starts = "" if program.kind is not Kind.PROGRAM and program.kind is not Kind.UNKNOWN else _find_named(words)
     return Launch(program, tuple(words[program.length :]), tuple(words), command=command, starts=starts)
@@ -264,7 +281,7 @@ def _find_named(words: Sequence[Word]) -> str:
     return ""
 
 
-def _read_launcher(launcher: Launcher, words: Sequence[Word], place: int, command: Command, launchers: int) -> Launch:
+def _read_launcher(launcher: Launcher, words: Sequence[Word], place: int, command: Command, around: int) -> Launch:
     before, rest = tuple(words[:place]), words[place:]
     options, taken, stray = _read_options(launcher, rest)
     made = Launch(
@@ -273,10 +290,8 @@ def _read_launcher(launcher: Launcher, words: Sequence[Word], place: int, comman
     left = rest[taken:]
     if not left:
         return made
-    if launcher.takes_command and launchers >= _MOST_LAUNCHERS:
-        return replace(made, program=Program(Kind.UNKNOWN, left[0], length=1), arguments=tuple(left[1:]))
     if launcher.takes_command:
-        inner = read_command(replace(command, words=tuple(left)), launchers + 1)
+        inner = read_command(replace(command, words=tuple(left)), around + 1)
         if inner.launcher is not None or inner.program.kind is Kind.SHELL:
             own = Wrapper(WrapperSpec(launcher.name), tuple(words[: place + taken]))
             return replace(inner, wrappers=(own, *inner.wrappers))

@@ -104,24 +104,27 @@ def read_program(words: Sequence[Word]) -> Program:
 def _read_python(words: Sequence[Word]) -> Program:
     python, place = words[0].usual or "", 1
     while place < len(words):
-        text, flags = words[place].text, tuple(word.typed for word in words[1:place])
-        if text is None and not words[place].beginning.startswith("-"):
-            return Program(Kind.UNKNOWN, words[place], python, flags, length=place + 1)
-        typed = words[place].typed
+        word, typed = words[place], words[place].typed
+        if word.text is None and not word.beginning.startswith("-"):
+            return Program(Kind.UNKNOWN, word, python, _list_flags(words, place), length=place + 1)
         if typed == "-":
-            return Program(Kind.STDIN, python=python, flags=flags, length=place + 1)
+            return Program(Kind.STDIN, python=python, flags=_list_flags(words, place), length=place + 1)
         if not typed.startswith("-"):
-            return Program(Kind.SCRIPT, words[place], python, flags, length=place + 1)
+            return Program(Kind.SCRIPT, word, python, _list_flags(words, place), length=place + 1)
         letter, value = split_option(typed)
         if letter in ("c", "m"):
             behind = words[place + 1] if place + 1 < len(words) else Word()
             named = build_word(value, words[place].line) if value else behind
             kind = Kind.MODULE if letter == "m" else Kind.CODE
-            return Program(kind, named, python, flags, length=place + (1 if value else 2))
+            return Program(kind, named, python, _list_flags(words, place), length=place + (1 if value else 2))
         place += 2 if (letter and not value) or typed in _PYTHON_VALUES else 1
-    flags = tuple(word.typed for word in words[1:])
+    flags = _list_flags(words, len(words))
     kind = Kind.STDIN if _ASKS.isdisjoint(flags) else Kind.NONE
     return Program(kind, python=python, flags=flags, length=len(words))
+
+
+def _list_flags(words: Sequence[Word], place: int) -> tuple[str, ...]:
+    return tuple(word.typed for word in words[1:place])
 
 
 def split_option(word: str) -> tuple[str, str]:

@@ -1,7 +1,7 @@
 """A text, a command line or a container -> the launches in it, and what is named and was not read. Pure.
 
 Texts within the command are followed: `bash -c "…"`, `ssh host "…"`, a here-document for a shell, `bash run.sh` where
-the caller can read the file. All of one reading has one budget (`shell`): beyond it, what is left is unknown.
+the caller can read the file. All of one reading has one budget (`budget`): beyond it, what is left is unknown.
 """
 
 from __future__ import annotations
@@ -13,16 +13,13 @@ from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import Any
 
-from paddock.launches.launch import Launch, Wrapper, read_command
+from paddock.launches.budget import LARGEST_COMMAND, MOST_LAUNCHES, Budget
+from paddock.launches.launch import Launch, Wrapper, is_too_long, read_command
 from paddock.launches.programs import Kind, Program
-from paddock.launches.shell import LARGEST, LARGEST_COMMAND, MOST_REDIRECTIONS, Command, ShellReader, Unread
+from paddock.launches.shell import Command, ShellReader, Unread
 from paddock.launches.state import State
-from paddock.launches.words import Letters, Unknown, Word, build_word, read_argument
+from paddock.launches.words import Unknown, Word, build_word, read_argument
 
-MOST_LAUNCHES = 500
-"""Commands of one reading."""
-MOST_WORDS = 4_000
-"""Of one command: a wrapper, and an option that nobody knows, look at all behind them."""
 _SHEBANG = re.compile(r"#!\s*\S*?/?(?:env\s+(?:-S\s+)?)?(?:ba|da|z|k|a)?sh\b")
 _OF_OTHER_SHELL = re.compile(r"#!\s*\S*?/?(?:env\s+(?:-S\s+)?)?(fish|pwsh|powershell|t?csh|nu|elvish|xonsh)\b")
 _OTHER_SHELLS = {
@@ -77,7 +74,7 @@ def read_script(
     given = variables or {}
     state = State({**given}, {*given}, arguments=tuple(arguments) if arguments is not None else None)
     state.name, state.file, state.start = name, name, start
-    follower = _Follower(read_file, start=start)
+    follower = _Follower(read_file, Budget(), start=start)
     return follower.read(text if line < 2 else "\n" * (line - 1) + text, state)
 
 
@@ -85,14 +82,13 @@ def read_words(
     words: Sequence[Word],
     variables: Mapping[str, Word] | None = None,
     read_file: ReadFile | None = None,
-    size: int = LARGEST,
+    budget: Budget | None = None,
 ) -> Reading:
-    """A command line, as words that no shell reads any more. `variables`: what is set for it. `size`: bytes of the
-    texts in it that are read."""
+    """A command line, as words that no shell reads any more. `variables`: what is set for it."""
     if not words:
         return Reading()
     command = Command(tuple(words), words[0].line, dict(variables or {}))
-    return _Follower(read_file, size).follow([command])
+    return _Follower(read_file, budget or Budget()).follow([command])
 
 
 def read_typed(words: Sequence[str], read_file: ReadFile | None = None) -> Reading:
@@ -108,29 +104,30 @@ def find_main(reading: Reading) -> Launch:
     return next(reversed([*reading.launches[:1], *programs, *python, *reading.distributed]), Launch(Program()))
 
 
-def read_container(container: Mapping[str, Any], read_file: ReadFile | None = None) -> Reading:
+def read_container(
+    container: Mapping[str, Any], read_file: ReadFile | None = None, budget: Budget | None = None
+) -> Reading:
     """What a container starts. `$(NAME)` is replaced by the variables of its template; those that come from elsewhere,
     and those that Paddock sets, are unknown. Values of a wrong type are ignored: others refuse them."""
-    letters = Letters(LARGEST_COMMAND)
-    variables = read_variables(container, letters)
-    return read_words(_list_arguments(container, variables, letters), variables, read_file, LARGEST_COMMAND)
+    budget = budget or Budget(LARGEST_COMMAND)
+    variables = read_variables(container, budget)
+    return read_words(_list_arguments(container, variables, budget), variables, read_file, budget)
 
 
 def list_arguments(container: Mapping[str, Any]) -> list[Word]:
     """The words of a container's `command` and `args`, as its program gets them."""
-    letters = Letters(LARGEST_COMMAND)
-    return _list_arguments(container, read_variables(container, letters), letters)
+    budget = Budget(LARGEST_COMMAND)
+    return _list_arguments(container, read_variables(container, budget), budget)
 
 
-def _list_arguments(container: Mapping[str, Any], variables: Mapping[str, Word], letters: Letters) -> list[Word]:
+def _list_arguments(container: Mapping[str, Any], variables: Mapping[str, Word], budget: Budget) -> list[Word]:
     words = [word for key in ("command", "args") for word in _list_words(container.get(key))]
-    return _read_arguments(words, variables, letters)
+    return _read_arguments(words, variables, budget)
 
 
-def read_variables(container: Mapping[str, Any], letters: Letters | None = None) -> dict[str, Word]:
-    """The variables of a container's template: texts, and unknown ones from elsewhere. `letters`: what its words may
-    still become longer."""
-    letters = letters or Letters(LARGEST_COMMAND)
+def read_variables(container: Mapping[str, Any], budget: Budget | None = None) -> dict[str, Word]:
+    """The variables of a container's template: texts, and unknown ones from elsewhere."""
+    budget = budget or Budget(LARGEST_COMMAND)
     found: dict[str, Word] = {}
     entries = container.get("env")
     for entry in entries if isinstance(entries, list) else ():
@@ -141,7 +138,7 @@ def read_variables(container: Mapping[str, Any], letters: Letters | None = None)
         if entry.get("valueFrom") is not None:
             found[name] = Word((Unknown(f"$({name})"),))
         elif value is None or isinstance(value, str | int | float):
-            found[name] = read_argument(str(value if value is not None else ""), found, letters)
+            found[name] = read_argument(str(value if value is not None else ""), found, budget)
     return found
 
 
@@ -149,11 +146,11 @@ def _list_words(value: Any) -> list[str]:
     return [str(each) for each in value] if isinstance(value, list) else []
 
 
-def _read_arguments(words: Sequence[str], variables: Mapping[str, Word], letters: Letters) -> list[Word]:
+def _read_arguments(words: Sequence[str], variables: Mapping[str, Word], budget: Budget) -> list[Word]:
     """A text for a shell keeps what Kubernetes does not replace, as it is the shell's."""
     is_shell_text = [bool(re.search(r"[\s;&|]", word)) for word in words]
     pairs = zip(words, is_shell_text, strict=True)
-    return [read_argument(word, variables, letters, is_script=each) for word, each in pairs]
+    return [read_argument(word, variables, budget, is_script=each) for word, each in pairs]
 
 
 def decode_script(data: bytes) -> str:
@@ -193,10 +190,11 @@ class _Waiting:
 
 
 class _Follower:
-    def __init__(self, read_file: ReadFile | None, size: int = LARGEST, *, start: str = "") -> None:
+    def __init__(self, read_file: ReadFile | None, budget: Budget, *, start: str = "") -> None:
         self._file = read_file
         self._start = start
-        self._shell = ShellReader(self._read_path, size)
+        self._budget = budget
+        self._shell = ShellReader(self._read_path, budget)
         self._launches: list[Launch] = []
         self._texts: dict[str, str | None] = {}
 
@@ -217,60 +215,60 @@ class _Follower:
         waiting = [_Waiting(each) for each in reversed(commands)]
         while waiting and len(self._launches) < MOST_LAUNCHES:
             next_one = waiting.pop()
-            command, is_inner = next_one.command, next_one.is_inner
-            if len(command.words) > MOST_WORDS:
-                self._shell.whole = False
-                command = replace(command, words=command.words[:MOST_WORDS])
-            launch = read_command(command)
-            launch = replace(launch, wrappers=(*next_one.wrappers, *launch.wrappers), is_inner=is_inner)
-            state = self._begin(launch, next_one.files)
-            with self._shell.deaf() if launch.elsewhere else nullcontext():
-                inner = self._read_inside(launch, state)
+            launch = read_command(next_one.command)
+            self._budget.whole = self._budget.whole and not is_too_long(next_one.command)
+            launch = replace(launch, wrappers=(*next_one.wrappers, *launch.wrappers), is_inner=next_one.is_inner)
+            inner: list[_Waiting] | None = []  # of a text beyond the budget nothing is known
+            with self._budget.bounded(), self._shell.deaf() if launch.elsewhere else nullcontext():
+                inner = self._read_inside(launch, next_one.files)
             if inner is None:
                 self._launches.append(launch)
             else:
-                background = background if is_inner or launch.elsewhere else self._shell.background
-                waiting += [_Waiting(each, launch.wrappers, True, state.files) for each in reversed(inner)]
-        whole = self._shell.whole and not waiting
+                background = background if next_one.is_inner or launch.elsewhere else self._shell.background
+                waiting += reversed(inner)
+        whole = self._budget.whole and not waiting
         shell = self._shell
         unread = tuple(dict.fromkeys(shell.unread))
         return Reading(tuple(self._launches), unread, whole, shell.open_quote, frozenset(shell.asked), background)
 
-    def _begin(self, launch: Launch, files: tuple[str, ...]) -> State:
-        """What a shell knows that the command starts. `files`: those in which the command stands."""
-        state = State(dict(launch.environment), set(launch.environment), files=files, start=self._start)
-        state.unset = {*launch.command.unset} - launch.environment.keys()
-        state.directory, state.may_run = launch.command.directory, launch.command.may_run
-        return state
-
-    def _read_inside(self, launch: Launch, state: State) -> list[Command] | None:
-        """The commands of a text that the command gives to a shell; None where it gives none. Puts the file of the text
-        into `state.files`."""
-        program = launch.program
+    def _read_inside(self, launch: Launch, files: tuple[str, ...]) -> list[_Waiting] | None:
+        """The commands of a text that the command gives to a shell; None where it gives none. `files`: as in
+        `_Waiting`."""
+        program, state = launch.program, State(directory=launch.command.directory)
         if program.kind is Kind.SHELL and not launch.launcher:
+            state = self._begin(launch, files)
             # the first word behind the text is $0
             state.arguments = launch.arguments[1:]
             state.name = (launch.arguments[0].text or "") if launch.arguments else ""
             self._shell.read_inner(_place(program.word, launch.line), state)
         elif _reads_commands(launch) and launch.command.stdin is not None:
-            self._shell.read_inner(_place(launch.command.stdin, launch.line), state)
+            self._shell.read_inner(_place(launch.command.stdin, launch.line), self._begin(launch, files))
         elif (word := _find_script(launch)) is not None:
             path = state.locate(word)
-            if path in state.files:
+            if path in files:
                 return []  # it starts itself, and is being read
             text = self._read_path(path) if path is not None else None
             if path is None or text is None or not (program.shell_name or is_script(path, text)):
                 return None
-            state.arguments, state.files = launch.arguments, (*state.files, path)
+            files = (*files, path)
+            state = self._begin(launch, files)
+            state.arguments = launch.arguments
             state.name = state.file = word.text or ""
             self._shell.read(text, state, launch.line)
         else:
             return None
         commands, self._shell.commands = self._shell.commands, []
-        both = launch.redirections
-        if not both:
-            return commands
-        return [replace(each, redirections=(*each.redirections, *both)[:MOST_REDIRECTIONS]) for each in commands]
+        commands = self._shell.redirect(commands, launch.redirections)
+        return [_Waiting(each, launch.wrappers, True, files) for each in commands]
+
+    def _begin(self, launch: Launch, files: tuple[str, ...]) -> State:
+        """What a shell knows that the command starts. `files`: those in which the command stands."""
+        command = launch.command
+        self._budget.spend((len(launch.environment) + len(command.unset)) // 4)
+        state = State(dict(launch.environment), set(launch.environment), files=files, start=self._start)
+        state.unset = {*command.unset} - launch.environment.keys()
+        state.directory, state.may_run = command.directory, command.may_run
+        return state
 
 
 def _reads_commands(launch: Launch) -> bool:

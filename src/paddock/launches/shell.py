@@ -13,8 +13,9 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from paddock.launches.budget import Budget
 from paddock.launches.expansion import Expander
-from paddock.launches.grammar import Source, TooLong
+from paddock.launches.grammar import Source
 from paddock.launches.state import State, join_values
 from paddock.launches.substitutions import find_printed
 from paddock.launches.words import Piece, Unknown, Word, build_word, read_number
@@ -22,20 +23,8 @@ from paddock.launches.words import Piece, Unknown, Word, build_word, read_number
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-LARGEST = 2**16
-"""Bytes of the texts that are read for one reading: 64 KiB are 2,000 lines. Of a megabyte, the parser alone takes 1.4 s
-of a core."""
-LARGEST_COMMAND = 2**14
-"""Bytes of the text in a container's command, which an operator and a webhook read while others wait."""
-MOST_STEPS = 60_000
-"""Nodes that are visited for one reading; those of a function at each of its calls."""
-_ARGUMENTS_IN_A_STEP = 64
-"""Of `shift`, which passes over all arguments."""
-MOST_REDIRECTIONS = 50
-"""Of one command, with those of the groups around it."""
 _MOST_PIPED = 5
-MOST_DEPTH = 60
-"""Levels of statements, functions, substitutions and texts in texts."""
+"""Programs behind a `|` that are named."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,10 +74,6 @@ class Unread:
     """A file of which nobody knows which one it is: a shell fills in its path, or where `cd` leads."""
 
 
-class _Spent(Exception):
-    """The budget is used up."""
-
-
 class _Ended(Exception):
     """The script has ended: by `exit`, or by `exec` of a program."""
 
@@ -98,28 +83,26 @@ class _Returned(Exception):
 
 
 class ShellReader:
-    """Reads texts into `commands`, within one budget of `size` bytes and `MOST_STEPS`. `read_file`: the text of another
-    script, by its path from where the first one is started; None where it is not there."""
+    """Reads texts into `commands`, within a budget. `read_file`: the text of another script, by its path from where the
+    first one is started; None where it is not there."""
 
-    def __init__(self, read_file: Callable[[str], str | None] = lambda path: None, size: int = LARGEST) -> None:
+    def __init__(self, read_file: Callable[[str], str | None], budget: Budget) -> None:
         self.commands: list[Command] = []
         self.unread: list[Unread] = []
-        self.whole = True
-        """False where something was beyond the budget."""
         self.open_quote = 0
         """The line of a quote that is not closed; 0 without one."""
         self.background = 0
         """The line of the last statement of the text that was read last, where it runs in the background; else 0."""
         self._read_file = read_file
-        self._steps, self._bytes, self._depth = MOST_STEPS, size, 0
+        self._budget = budget
         self._functions: dict[str, tuple[Source, Node]] = {}
         self._called: set[str] = set()
         self._echoes = 0
-        self._words = Expander(self._run_substitution, self._deeper, self._spend)
+        self._words = Expander(self._run_substitution, budget)
 
     @property
     def asked(self) -> set[str]:
-        """The names of variables that the texts read and do not set first; at most as many as `size` has bytes."""
+        """The names of variables that the texts read and do not set first; at most as many as they have bytes."""
         return self._words.asked
 
     @contextmanager
@@ -135,50 +118,23 @@ class ShellReader:
 
     def read(self, text: str, state: State, line: int = 0) -> None:
         """A script. Never raises."""
-        with self._within_budget(), suppress(_Ended, _Returned):
+        with self._budget.bounded(), suppress(_Ended, _Returned):
             self._read_text(text, state, line)
             self._read_uncalled(state)
 
     def read_inner(self, text: Word, state: State) -> None:
         """A text that a command passes to a shell. Never raises."""
-        with self._within_budget(), suppress(_Ended, _Returned):
+        with self._budget.bounded(), suppress(_Ended, _Returned):
             self._read_put_together(text, state)
 
-    @contextmanager
-    def _within_budget(self) -> Iterator[None]:
-        try:
-            yield
-        except _Spent:
-            self.whole = False
-
-    @contextmanager
-    def _deeper(self) -> Iterator[None]:
-        if self._depth >= MOST_DEPTH:
-            raise _Spent
-        self._depth += 1
-        try:
-            yield
-        finally:
-            self._depth -= 1
-
     def _read_text(self, text: str, state: State, line: int) -> None:
-        if not self._takes(text):
-            raise _Spent
-        self._bytes -= len(text)
-        try:
-            source = Source(text.replace("\r\n", "\n").removeprefix("\ufeff"), line)
-        except TooLong:
-            raise _Spent from None
-        if not self._depth:
+        source = Source(text.replace("\r\n", "\n").removeprefix("\ufeff"), line, self._budget)
+        if self._budget.is_outermost:
             self.background = source.find_background()
         if source.root.has_error:
             self.open_quote = self.open_quote or source.find_open_quote()
-        with self._deeper():
+        with self._budget.deeper():
             self._run_all(source, source.root, state)
-
-    def _takes(self, text: str) -> bool:
-        """Whether a text is within the budget. NULs take the grammar's scanner a time that grows with their square."""
-        return len(text) <= self._bytes and "\0" not in text
 
     def _read_put_together(self, text: Word, state: State) -> None:
         """A text with unknown pieces, which become variables of which nothing is known."""
@@ -200,34 +156,36 @@ class ShellReader:
     def _call(self, name: str, state: State) -> None:
         self._called.add(name)
         source, body = self._functions[name]
-        with self._deeper(), suppress(_Returned):
+        with self._budget.deeper(), suppress(_Returned):
             self._run(source, body, state)
 
     # Statements
 
     def _copy(self, state: State, *, may_run: bool = False) -> State:
         """A copy costs as many steps as variables: of two numbers that a script chooses, the product is bounded."""
-        self._spend(1 + (len(state.variables) + len(state.exported) + len(state.unset)) // 4)
+        self._spend(1 + state.size // 4)
         return state.copy(may_run=may_run)
+
+    def _merge(self, state: State, ends: Sequence[State]) -> None:
+        self._spend(sum(each.size for each in ends) // 4)
+        state.merge(ends)
 
     def _run_all(self, source: Source, node: Node, state: State) -> None:
         for child in node.children:
             self._run(source, child, state)
 
     def _spend(self, steps: int) -> None:
-        self._steps -= steps
-        if self._steps < 0:
-            raise _Spent
+        self._budget.spend(steps)
 
     def _run(self, source: Source, node: Node, state: State) -> None:
         self._spend(1)
         if node.is_error or node.is_missing:
             self._note(source, node)
         elif (does := _STATEMENTS.get(node.type)) is not None:
-            with self._deeper():
+            with self._budget.deeper():
                 does(self, source, node, state)
         elif node.is_named:
-            self._spend(self._words.ask(source, node, state))
+            self._words.ask(source, node, state)
 
     def _note(self, source: Source, node: Node) -> None:
         if text := source.of(node).strip():
@@ -235,7 +193,7 @@ class ShellReader:
 
     def _run_apart(self, source: Source, node: Node, state: State) -> None:
         """A subshell: it changes nothing outside."""
-        with self._deeper(), suppress(_Ended, _Returned):
+        with self._budget.deeper(), suppress(_Ended, _Returned):
             self._run_all(source, node, self._copy(state))
 
     def _run_substitution(self, source: Source, node: Node, state: State) -> Piece | None:
@@ -262,7 +220,7 @@ class ShellReader:
             with suppress(_Ended, _Returned):
                 self._run(source, each, inner)
             if decides:
-                state.merge([self._copy(state), inner])
+                self._merge(state, [self._copy(state), inner])
             else:
                 state.take(inner)
 
@@ -276,8 +234,9 @@ class ShellReader:
                 parts.append((begun, len(self.commands)))
         programs = [self.commands[begun].words[0].typed for begun, ended in parts if ended > begun]
         for number, (begun, ended) in enumerate(parts):
+            self._spend(ended - begun)
+            behind = tuple(programs[number + 1 : number + 1 + _MOST_PIPED])
             for place in range(begun, ended):
-                behind = tuple(programs[number + 1 : number + 1 + _MOST_PIPED])
                 self.commands[place] = replace(self.commands[place], piped=behind, is_filter=number > 0)
 
     def _run_if(self, source: Source, node: Node, state: State) -> None:
@@ -319,7 +278,7 @@ class ShellReader:
             ends.append(inner)
         if not ends:
             raise _Returned if may_return else _Ended
-        state.merge(ends)
+        self._merge(state, ends)
 
     def _run_loop(self, source: Source, node: Node, state: State) -> None:
         """Once, with what it changes unknown, as it is from the second round on."""
@@ -330,7 +289,7 @@ class ShellReader:
                 inner.arguments = None
         with suppress(_Ended, _Returned):
             self._run_all(source, node, inner)
-        state.merge([self._copy(state), inner])
+        self._merge(state, [self._copy(state), inner])
 
     def _list_assigned(self, source: Source, node: Node) -> Iterator[str]:
         """The variables that something in a loop sets, also in functions that it calls; `_ARGUMENTS` for those."""
@@ -389,7 +348,7 @@ class ShellReader:
     def _assign(self, source: Source, node: Node, state: State) -> str:
         """Sets a variable. Its name; empty for an element of an array, which then is unknown."""
         target = node.child_by_field_name("name")
-        if target is not None and _is_broken(node):
+        if target is not None and self._is_broken(node):
             self._note(source, node)
             state.forget(source.of(target))
             return ""
@@ -399,10 +358,10 @@ class ShellReader:
             return ""
         name = source.of(target)
         value = self._words.read_value(source, node.child_by_field_name("value"), state)
-        self._spend(len(value) if isinstance(value, tuple) else 1)
         if any(child.type == "+=" for child in node.children):
             self._words.note(name, state)
             value = join_values(state.variables.get(name), value, name)
+        self._spend(1 + len(value if isinstance(value, tuple) else value.pieces))
         state.set(name, value)
         return name
 
@@ -423,19 +382,31 @@ class ShellReader:
         redirected = _Redirected(self._words, source, state)
         for each in node.children:
             if each != body:
-                self._spend(1)
                 redirected.read(each)
-        found = tuple(redirected.found[:MOST_REDIRECTIONS])
-        self._spend((ended - begun) * len(found))
-        for place in range(begun, ended):
-            command = self.commands[place]
-            both = (*command.redirections, *found)[:MOST_REDIRECTIONS]
-            self.commands[place] = replace(command, redirections=both)
+        self.commands[begun:ended] = self.redirect(self.commands[begun:ended], redirected.found)
         self._run_behind(source, redirected, state)
+
+    def redirect(self, commands: Sequence[Command], more: Sequence[Redirection]) -> list[Command]:
+        """With the redirections of what stands around them."""
+        if not more:
+            return [*commands]
+        self._spend(len(commands) * len(more))
+        return [replace(each, redirections=(*each.redirections, *more)) for each in commands]
+
+    def _is_broken(self, node: Node) -> bool:
+        """Whether the grammar has an error in a command. One in a text within it, such as `$(…)`, is that text's."""
+        left = [node]
+        while left:
+            each = left.pop()
+            self._spend(1)
+            if _ends_early(each) or each.is_missing or (each.is_error and not _is_background(each)):
+                return True
+            left += [child for child in each.children if each.has_error or child.type == "file_redirect"]
+        return False
 
     def _add(self, source: Source, nodes: Sequence[Node], state: State) -> None:
         """`nodes`: a command, and redirections behind it."""
-        if any(node.is_error or node.is_missing or _is_broken(node) for node in nodes):
+        if any(node.is_error or node.is_missing or self._is_broken(node) for node in nodes):
             for node in nodes:
                 self._note(source, node)
             return
@@ -454,13 +425,14 @@ class ShellReader:
         redirected = _Redirected(self._words, source, state)
         words = redirected.read_around(parts[before:])
         if words:
+            self._spend(len(words) + state.changed)
             environment = state.read_environment()
-            self._spend(len(words) + len(state.unset) // 8)
+            self._spend(len(environment) // 4 if assigned else 0)
             made = Command(
                 tuple(words),
                 source.line(nodes[0]),
                 {**environment, **assigned} if assigned else environment,
-                frozenset(state.unset),
+                state.read_unset(),
                 tuple(redirected.found),
                 redirected.stdin,
                 state.directory,
@@ -521,7 +493,7 @@ class ShellReader:
     def _run_compound(self, source: Source, node: Node, state: State) -> None:
         """`{ …; }`, and `((i++))`, of which only the names count."""
         if node.children and node.children[0].type == "((":
-            self._spend(self._words.ask(source, node, state))
+            self._words.ask(source, node, state)
             for name in {*self._list_assigned(source, node)}:
                 state.forget(name)
         else:
@@ -532,7 +504,7 @@ class ShellReader:
             state.directory = Word((Unknown("$OLDPWD"),), command.line)
             return True
         named = [each for each in command.words[1:] if not each.beginning.startswith("-")]
-        state.move(named[0] if named else Word((Unknown("~"),)))
+        state.move(named[0] if named else Word((Unknown("~"),)), self._budget)
         return True
 
     def _pushd(self, command: Command, state: State) -> bool:
@@ -556,7 +528,7 @@ class ShellReader:
         return True
 
     def _shift(self, command: Command, state: State) -> bool:
-        self._spend(len(state.arguments or ()) // _ARGUMENTS_IN_A_STEP)
+        self._spend(len(state.arguments or ()) // 8)
         count = command.words[1].text if len(command.words) > 1 else "1"
         number = read_number(count)
         splits = any(each.splits for each in state.arguments or ())
@@ -572,7 +544,7 @@ class ShellReader:
 
     def _eval(self, command: Command, state: State) -> bool:
         pieces = [piece for word in command.words[1:] for piece in (*word.pieces, " ")]
-        with self._deeper():
+        with self._budget.deeper():
             self._read_put_together(Word(tuple(pieces), command.line), state)
         return True
 
@@ -588,13 +560,13 @@ class ShellReader:
             self.unread.append(Unread(command.line, typed, is_file=path is not None, is_filled_in=path is None))
             state.is_open = state.is_open or not named.typed.endswith(_ACTIVATIONS)
             return True
-        if not self._takes(text):  # the script goes on behind it
-            self.whole, state.is_open = False, True
+        if not self._budget.takes(text):  # the script goes on behind it
+            self._budget.whole, state.is_open = False, True
             return True
         inner = self._copy(state)
         inner.file, inner.files = named.text or "", (*state.files, path)
         inner.arguments = command.words[2:] or state.arguments
-        with self._deeper(), suppress(_Returned):
+        with self._budget.deeper(), suppress(_Returned):
             self._read_text(text, inner, command.line)
         if command.words[2:]:
             inner.arguments = state.arguments
@@ -670,17 +642,9 @@ class _Redirected:
         return words
 
 
-def _is_broken(node: Node) -> bool:
-    """Whether the grammar has an error in a command. One in a text within it, such as `$(…)`, is that text's."""
-    left = [node]
-    while left:
-        each = left.pop()
-        if each.type == "file_redirect" and each.children[0].end_point.row < each.children[-1].start_point.row:
-            return True  # `<path>` at the end of a line: a shell refuses it, and the grammar reads on
-        if each.is_missing or (each.is_error and not _is_background(each)):
-            return True
-        left += [child for child in each.children if each.has_error or child.type == "file_redirect"]
-    return False
+def _ends_early(node: Node) -> bool:
+    """`<path>` at the end of a line: a shell refuses it, and the grammar reads on."""
+    return node.type == "file_redirect" and node.children[0].end_point.row < node.children[-1].start_point.row
 
 
 def _is_background(node: Node) -> bool:

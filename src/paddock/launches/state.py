@@ -6,10 +6,8 @@ import posixpath
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from paddock.launches.words import Unknown, Word, join_pieces
-
-MOST_LETTERS = 8_000
-"""Of the value of a variable."""
+from paddock.launches.budget import MOST_LETTERS, Budget
+from paddock.launches.words import Unknown, Word, count_letters, join_pieces, join_within
 
 Value = Word | tuple[Word, ...]
 """A variable's text, or the words of an array."""
@@ -47,6 +45,8 @@ class State:
     """Whether a file that was not read, `. env.sh`, may have set any variable."""
     _environment: Mapping[str, Word] | None = None
     """`read_environment`, until something changes."""
+    _unset: frozenset[str] | None = None
+    """`read_unset`, until something changes."""
 
     def copy(self, *, may_run: bool = False) -> State:
         return replace(
@@ -58,6 +58,17 @@ class State:
         )
 
     @property
+    def size(self) -> int:
+        """What a copy of it costs: its names."""
+        return len(self.variables) + len(self.exported) + len(self.unset)
+
+    @property
+    def changed(self) -> int:
+        """What `read_environment` and `read_unset` cost: nothing until something changes."""
+        exported = len(self.exported) if self._environment is None else 0
+        return exported + (len(self.unset) if self._unset is None else 0)
+
+    @property
     def place(self) -> str | None:
         """The absolute path of its directory; None where it is not known."""
         moved = self.directory.text if self.directory is not None else ""
@@ -65,12 +76,12 @@ class State:
             return None
         return posixpath.normpath(posixpath.join(self.start, moved))
 
-    def move(self, to: Word) -> None:
+    def move(self, to: Word, budget: Budget) -> None:
         """`cd`. A path that is too long, as many of them make, is unknown."""
         place = self.directory
         if place is not None and not (to.beginning or "/").startswith("/"):
-            to = replace(to, pieces=join_pieces([*place.pieces, "/", *to.pieces]))
-        self.directory = to if _measure(to) <= MOST_LETTERS else Word((Unknown("$PWD"),), to.line)
+            to = replace(to, pieces=join_within([*place.pieces, "/", *to.pieces], 0, budget))
+        self.directory = to
 
     def locate(self, path: Word) -> str | None:
         """A path as it is seen from where the script was started, normalised; None where nobody knows it."""
@@ -83,25 +94,25 @@ class State:
         """A value that is too large, as one that doubles itself becomes, is unknown."""
         self.variables[name] = value if _measure(value) <= MOST_LETTERS else Word((Unknown(f"${name}"),))
         self.unset.discard(name)
-        self._environment = None
+        self._environment = self._unset = None
         if self.exports_all:
             self.exported.add(name)
 
     def export(self, name: str) -> None:
         self.exported.add(name)
-        self._environment = None
+        self._environment = self._unset = None
 
     def forget(self, name: str) -> None:
         """It is set, or not, to a text that nobody knows."""
         self.variables[name] = Word((Unknown(f"${name}"),))
         self.unset.discard(name)
-        self._environment = None
+        self._environment = self._unset = None
 
     def remove(self, name: str) -> None:
         self.variables.pop(name, None)
         self.exported.discard(name)
         self.unset.add(name)
-        self._environment = None
+        self._environment = self._unset = None
 
     def restore(self, names: Iterable[str], before: State) -> None:
         """What these names were before a function made them its own."""
@@ -113,14 +124,14 @@ class State:
             for own, others in ((self.exported, before.exported), (self.unset, before.unset)):
                 own.discard(name)
                 own |= {name} & others
-        self._environment = None
+        self._environment = self._unset = None
 
     def take(self, other: State) -> None:
         """What another state has come to."""
         self.arguments, self.stack = other.arguments, other.stack
         self.variables, self.exported, self.unset = other.variables, other.exported, other.unset
         self.directory, self.exports_all, self.is_open = other.directory, other.exports_all, other.is_open
-        self._environment = None
+        self._environment = self._unset = None
 
     def merge(self, ends: Sequence[State]) -> None:
         """What holds behind branches of which one has run: what they do not agree on is unknown. At least one."""
@@ -131,7 +142,7 @@ class State:
                 self.forget(name)
             else:
                 self.variables[name] = values[0]
-        self._environment = None
+        self._environment = self._unset = None
         self.exported = set.union(*(end.exported for end in ends))
         self.unset = set.intersection(*(end.unset for end in ends))
         self.is_open = any(end.is_open for end in ends)
@@ -139,6 +150,12 @@ class State:
         self.directory = places.pop() if len(places) == 1 else Word((Unknown("$PWD"),))
         self.arguments = ends[0].arguments if all(end.arguments == ends[0].arguments for end in ends) else None
         self.stack = ends[0].stack if all(end.stack == ends[0].stack for end in ends) else ()
+
+    def read_unset(self) -> frozenset[str]:
+        """The names that are surely not set. The same set until something changes."""
+        if self._unset is None:
+            self._unset = frozenset(self.unset)
+        return self._unset
 
     def read_environment(self) -> Mapping[str, Word]:
         """What a program gets; an array is never exported. The same mapping until something changes."""
@@ -150,7 +167,7 @@ class State:
 
 def _measure(value: Value) -> int:
     words = (value,) if isinstance(value, Word) else value
-    return sum(len(piece if isinstance(piece, str) else piece.typed) + 1 for word in words for piece in word.pieces)
+    return sum(1 + count_letters(word.pieces) for word in words)
 
 
 def join_values(first: Value | None, more: Value, name: str) -> Value:

@@ -8,6 +8,8 @@ import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from paddock.launches.budget import MOST_LETTERS, Budget, Spent
+
 
 @dataclass(frozen=True, slots=True)
 class Unknown:
@@ -20,8 +22,8 @@ class Unknown:
 
 
 Piece = str | Unknown
-_SHOWN = 200
-"""Letters of a word that is not read."""
+_SHOWN = 60
+"""Letters of a word that is too long to be read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +89,7 @@ def build_word(text: str, line: int = 0) -> Word:
 
 
 def join_pieces(pieces: Iterable[Piece]) -> tuple[Piece, ...]:
+    """Without empty texts, and with one for texts beside each other."""
     found: list[Piece] = []
     for is_text, run in itertools.groupby(pieces, lambda piece: isinstance(piece, str)):
         if not is_text:
@@ -96,8 +99,25 @@ def join_pieces(pieces: Iterable[Piece]) -> tuple[Piece, ...]:
     return tuple(found)
 
 
+def join_within(pieces: Sequence[Piece], typed: int, budget: Budget) -> tuple[Piece, ...]:
+    """As `join_pieces`. `typed`: letters of what was typed; what is longer than twice that and MOST_LETTERS is
+    unknown."""
+    letters = count_letters(pieces)
+    if letters > max(MOST_LETTERS, 2 * typed):
+        return (Unknown(f"{Word(tuple(pieces[:9])).typed[:_SHOWN]}…"),)
+    budget.copy(letters, len(pieces))
+    return join_pieces(pieces)
+
+
 def count_letters(pieces: Iterable[Piece]) -> int:
-    return sum(len(piece if isinstance(piece, str) else piece.typed) for piece in pieces)
+    """The letters, and one for each piece."""
+    return sum(len(piece if isinstance(piece, str) else piece.typed) + 1 for piece in pieces)
+
+
+def charge_pieces(pieces: Sequence[Piece], budget: Budget) -> Sequence[Piece]:
+    """The same, charged as a copy of them is."""
+    budget.copy(count_letters(pieces), len(pieces))
+    return pieces
 
 
 def read_number(text: str | None) -> int | None:
@@ -105,34 +125,27 @@ def read_number(text: str | None) -> int | None:
     return int(text) if text is not None and re.fullmatch("[0-9]{1,9}", text) else None
 
 
-@dataclass(slots=True)
-class Letters:
-    """What may still be put in the place of `$(NAME)` in the words of one container: each of two variables may have the
-    other twice."""
-
-    left: int
-
-    def take(self, count: int) -> bool:
-        self.left -= count
-        return self.left >= 0
-
-
-def read_argument(text: str, variables: Mapping[str, Word], letters: Letters, *, is_script: bool = False) -> Word:
+def read_argument(text: str, variables: Mapping[str, Word], budget: Budget, *, is_script: bool = False) -> Word:
     """A word of a container's `command` or `args`: Kubernetes puts the values of the container's variables in the place
     of `$(NAME)`, and `$` in that of `$$`. A name that the template does not set may be Paddock's, so it is unknown; in
-    a text that a shell reads it is left, as it is a substitution there. Beyond `letters`, all of it is unknown."""
+    a text that a shell reads it is left, as it is a substitution there. Beyond the budget the word is unknown."""
+    try:
+        return _read_argument(text, variables, budget, is_script)
+    except Spent:
+        return Word((Unknown(text[:_SHOWN]),))
+
+
+def _read_argument(text: str, variables: Mapping[str, Word], budget: Budget, is_script: bool) -> Word:
     pieces: list[Piece] = []
     place = 0
     for start, end, name in _find_references(text):
         if is_script and name is not None and name not in variables:
             continue
         value = ("$",) if name is None else variables[name].pieces if name in variables else (Unknown(text[start:end]),)
-        if not letters.take(count_letters(value)):
-            return Word((Unknown(text[:_SHOWN]),))
-        pieces.append(text[place:start])
-        pieces += value
+        budget.spend(1)
+        pieces += [text[place:start], *charge_pieces(value, budget)]
         place = end
-    return Word(join_pieces([*pieces, text[place:]]))
+    return Word(join_within([*pieces, text[place:]], len(text), budget)) if place else build_word(text)
 
 
 def _find_references(text: str) -> Iterator[tuple[int, int, str | None]]:
@@ -159,10 +172,10 @@ def split_pieces(pieces: Sequence[Piece], line: int) -> Iterator[Word]:
         if isinstance(piece, Unknown):
             current.append(piece)
             continue
-        for part in re.split(r"([ \t\n]+)", piece):
-            if part.strip(" \t\n"):
-                current.append(part)
-            elif part and current:
+        for found in re.finditer(r"([ \t\n]+)|[^ \t\n]+", piece):
+            if not found[1]:
+                current.append(found[0])
+            elif current:
                 yield _build_split(current, line)
                 current = []
     if current:

@@ -10,11 +10,11 @@ import posixpath
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from paddock.launches.budget import LARGEST
 from paddock.launches.launch import Launch
 from paddock.launches.launchers import BY_PROGRAM, find_by_module
 from paddock.launches.programs import Kind
 from paddock.launches.reading import ReadFile, Reading, read_script
-from paddock.launches.shell import LARGEST
 from paddock.preflight.command_words import explain_background, explain_launch_words
 from paddock.preflight.paddle_options import explain_launch, is_paddle
 from paddock.words.phrases import Phrase, phrase

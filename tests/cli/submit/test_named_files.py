@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from paddock.cli.main import cli
 from paddock.cli.submit.named_files import find_scripts, list_places, read_named
 from paddock.cli.submit.script.imports import read_contents
-from paddock.launches.shell import LARGEST
+from paddock.launches.budget import LARGEST
 
 LONG = "n" * 300
 ODD = ["pipe", "folder", "/dev/zero", "/dev/tty", "loop", LONG, "gone.sh", "a\0b", "file/under"]

@@ -10,8 +10,8 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
+from paddock.launches.budget import LARGEST
 from paddock.launches.reading import ReadFile, decode_script
-from paddock.launches.shell import LARGEST
 
 _MOST = 4 * (LARGEST + 2)
 """Bytes of a script. A letter has at most four: of a text that is cut here more letters stay than one reading takes, so
