@@ -18,8 +18,8 @@ LARGEST_WATCHED = 2**13
 """Bytes of the text in a container's command that an operator reads while others wait."""
 MOST_STEPS = 60_000
 """Of one reading. The nodes of a function count at each of its calls."""
-MOST_STEPS_WATCHED = 3_000
-"""Of a reading by an operator: 30 ms at most."""
+MOST_STEPS_WATCHED = 5_000
+"""Of a reading by an operator: some 50 ms, and enough for 200 lines."""
 MOST_DEPTH = 100
 """Levels of statements, functions, texts in texts, and of what is expanded within each other. One is four calls of
 Python at most, which ends a thread at a thousand."""
