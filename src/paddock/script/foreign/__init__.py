@@ -5,6 +5,11 @@ in later is never carried as text: its default is taken where there is one, and 
 
     job         the value that all of them give
     launched    a command that starts a program, whatever stands before it
+    draft       its job, while it is read
+    paddle_launchers, torch_launchers, task_launchers
+                what its launcher says
+    launcher_options
+                what an option of a launcher says
     carried     words, variables and directories of a command
     elsewhere   what says in Paddock or a manifest what is not carried
     setup       what stands around it: packages that are installed, other commands

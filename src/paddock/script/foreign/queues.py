@@ -13,9 +13,9 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from paddock.script.foreign.carried import join_directories, read_number
+from paddock.script.foreign.draft import Tasks
 from paddock.script.foreign.elsewhere import LOGS, NO_OPTION, REQUESTS, TIMEOUT, explain_alone, say
 from paddock.script.foreign.job import NOWHERE, Foreign, Left, Place
-from paddock.script.foreign.launched import Tasks
 from paddock.script.foreign.shell import choose, read_text
 from paddock.words.phrases import Phrase
 

@@ -14,12 +14,14 @@ from paddock.launches.reading import Reading, read_script
 from paddock.launches.shell import Unread
 from paddock.launches.words import build_word
 from paddock.script.foreign.carried import cut
+from paddock.script.foreign.draft import NO_TASKS, Tasks
 from paddock.script.foreign.hostfiles import Hosts, find_hostfiles
 from paddock.script.foreign.job import NOWHERE, Foreign, Left, NoProgram, Place
-from paddock.script.foreign.launched import NO_FILES, TASKS, Tasks, read_launch
+from paddock.script.foreign.launched import NO_FILES, read_launch
 from paddock.script.foreign.servers import Groups, count_groups, find_groups
 from paddock.script.foreign.setup import Setup, is_program, is_silent, read_setup
 from paddock.script.foreign.started import explain_started, find_started, find_typed
+from paddock.script.foreign.task_launchers import TASKS
 from paddock.words.phrases import Phrase, phrase
 
 _MOST_READ = 20
@@ -40,7 +42,7 @@ def read_text(text: str, place: Place, *, variables: Mapping[str, str] | None = 
     )  # fmt: skip
 
 
-def choose(reading: Reading, tasks: Tasks = Tasks(), around: Sequence[Launch] = ()) -> Foreign:  # noqa: B008
+def choose(reading: Reading, tasks: Tasks = NO_TASKS, around: Sequence[Launch] = ()) -> Foreign:
     """The job among the commands of a reading. `tasks`: of its batch job; `around`: commands that stand elsewhere, and
     set up what it needs. Raises `NoProgram`."""
     groups = _find_groups(reading)

@@ -13,6 +13,7 @@ from dataclasses import replace
 
 from paddock.launches.launchers import SRUN
 from paddock.script.foreign.carried import join_directories, read_number
+from paddock.script.foreign.draft import Tasks
 from paddock.script.foreign.elsewhere import (
     LEAST,
     LOGS,
@@ -26,8 +27,8 @@ from paddock.script.foreign.elsewhere import (
 )
 from paddock.script.foreign.job import NOWHERE, Foreign, Left, Place
 from paddock.script.foreign.kept_back import divide
-from paddock.script.foreign.launched import Tasks, read_gpus
 from paddock.script.foreign.shell import choose, read_text
+from paddock.script.foreign.task_launchers import read_gpus
 from paddock.words.phrases import Phrase, phrase
 
 _DIRECTIVE = re.compile(r"#SBATCH\b(.*)")

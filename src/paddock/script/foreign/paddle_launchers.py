@@ -1,0 +1,85 @@
+"""Commands behind PaddlePaddle's launcher, also of an older one -> the job that they mean. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from paddock.launches.launch import Launch
+from paddock.launches.launchers import OLD_DEVICES, OLD_PLACES, PADDLE, Means
+from paddock.launches.programs import read_program
+from paddock.launches.reading import read_words
+from paddock.launches.words import Word, build_word
+from paddock.script.foreign.carried import count_hosts
+from paddock.script.foreign.draft import Draft, name_python
+from paddock.script.foreign.elsewhere import LOGS
+from paddock.script.foreign.launcher_options import (
+    count_devices,
+    keep,
+    keep_processes,
+    leave,
+    read_count,
+    read_hosts,
+    take_usual,
+)
+
+_OLD_PLACES = OLD_PLACES | {"use_paddlecloud"}
+
+
+def join_old_options(launch: Launch) -> Launch:
+    """`--cluster_node_ips "a, b"` as one word: as two, today's launcher takes the value for the program."""
+    if launch.stray is None:
+        return launch
+    joined: list[Word] = []
+    rest = iter(launch.command.words)
+    for word in rest:
+        value = next(rest, None) if (word.text or "").lstrip("-") in OLD_DEVICES | _OLD_PLACES else None
+        joined.append(word if value is None else replace(word, pieces=(f"{word.text}=", *value.pieces)))
+    again = read_words([replace(each, splits=False) for each in joined], launch.environment).launches[:1]
+    return replace(again[0], command=replace(launch.command, words=tuple(joined))) if again else launch
+
+
+def take_paddle(draft: Draft) -> None:
+    launch, draft.framework = draft.launch, "paddle"
+    draft.servers = max(_count_hosts(draft, Means.SERVERS), _count(draft, Means.SERVER_COUNT))
+    trainers = max(_count_hosts(draft, Means.TRAINERS), _count(draft, Means.TRAINER_COUNT))
+    hosts = _count_hosts(draft, Means.HOSTS)
+    kept: list[str] = []
+    for option in launch.options:
+        means = option.spec.means if option.spec is not None else None
+        if option.name == "cluster_node_ips":
+            hosts = max(hosts, count_hosts((option.value or build_word("")).usual or ""))
+        elif option.name in OLD_DEVICES or means is Means.DEVICES:
+            draft.gpus = count_devices(draft, option) or draft.gpus
+        elif option.name in _OLD_PLACES:
+            draft.places.append(option.typed)
+        elif means is Means.PROCESSES:
+            kept += keep_processes(draft, option)
+        elif means is Means.LOGS:
+            leave(draft, option, LOGS)
+        elif means in (Means.HETER, Means.ELASTIC) or option.spec is None:
+            leave(draft, option)
+        elif means is Means.OTHER or (means is Means.MODE and option.text != "collective"):
+            kept += keep(draft, option)
+        else:
+            take_usual(draft, option)
+    if draft.servers or any(launch.find(means) is not None for means in (Means.SERVERS, Means.SERVER_COUNT)):
+        draft.workers, draft.before = max(trainers, 1), _find_python(draft)
+        return
+    draft.workers = max(hosts, draft.workers)
+    draft.before = (*_find_python(draft), "-m", PADDLE.name, *kept)
+
+
+def _find_python(draft: Draft) -> tuple[str, ...]:
+    """The Python before PaddlePaddle's launcher, with its options; `python` of fleetrun."""
+    typed = read_program(draft.launch.before)
+    return (name_python(draft, typed.python), *typed.flags) if typed.python else ("python",)
+
+
+def _count(draft: Draft, means: Means) -> int:
+    option = draft.launch.find(means)
+    return read_count(draft, option) if option is not None else 0
+
+
+def _count_hosts(draft: Draft, means: Means) -> int:
+    option = draft.launch.find(means)
+    return read_hosts(draft, option).count if option is not None else 0

@@ -1,0 +1,74 @@
+"""Tasks that srun, mpirun and horovodrun start -> the machines and ranks of a job. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from paddock.launches.launch import Launch, Option
+from paddock.launches.launchers import Means
+from paddock.script.foreign.draft import Draft
+from paddock.script.foreign.hostfiles import Hosts
+from paddock.script.foreign.launcher_options import explain_number, is_file, line_of, read_count, read_hosts
+from paddock.words.phrases import phrase
+
+TASKS = frozenset({"srun", "mpirun", "horovodrun"})
+"""Launchers whose tasks run a whole command: each task is a rank where that has no launcher itself."""
+
+
+def take_tasks(draft: Draft, launch: Launch, *, starts_ranks: bool) -> None:
+    """What srun and mpirun say. `starts_ranks`: whether each of their tasks is a rank, as no launcher stands behind."""
+    counts: dict[Means, int] = {}
+    hosts = Hosts(0)
+    left: list[str] = []
+    for option in launch.options:
+        means = option.spec.means if option.spec is not None else None
+        if means in (Means.NODES, Means.ALL_PROCESSES, Means.PROCESSES):
+            counts[means] = read_count(draft, option)
+        elif means is Means.HOSTS:
+            hosts = read_hosts(draft, option)
+            left += [option.typed] if is_file(option) and hosts.count else []
+        elif not _take_of_task(draft, option):
+            left.append(option.typed)
+    if left:
+        said = phrase("{options}: left out, as Paddock starts the ranks", options=" ".join(left))
+        draft.ledger.note(launch.line or draft.launch.line, said)
+    _count_tasks(draft, counts, hosts, starts_ranks=starts_ranks)
+    draft.starter = launch.launcher.name if starts_ranks and launch.launcher is not None else ""
+
+
+def _take_of_task(draft: Draft, option: Option) -> bool:
+    """What one option of srun or mpirun says beside numbers of machines and ranks; False where that is nothing here."""
+    if (option.spec is not None and option.spec.means is Means.DEVICES) or option.name in ("gres", "gpus"):
+        if option.value is not None and option.value.usual is None:
+            draft.ledger.note(line_of(draft, option), explain_number(option, "--gpus N"))
+        elif option.value is not None:
+            draft.gpus = read_gpus(draft.ledger.take(option.value) or "") or draft.gpus
+    elif option.name == "x" and "=" in (option.text or ""):
+        name, _, text = (option.text or "").partition("=")
+        draft.variables[name] = text
+    elif option.name == "container_image" and option.value is not None and option.value.usual:
+        draft.image = (draft.ledger.take(option.value) or "").replace("#", "/")
+    else:
+        return False
+    return True
+
+
+def _count_tasks(draft: Draft, counts: Mapping[Means, int], hosts: Hosts, *, starts_ranks: bool) -> None:
+    """Machines, and the ranks of each, of what the command says and of its batch job."""
+    given = draft.tasks
+    total, each_node = counts.get(Means.ALL_PROCESSES, 0), counts.get(Means.PROCESSES, 0)
+    nodes = counts.get(Means.NODES, 0) or hosts.count or given.nodes
+    all_tasks, of_each = total or given.total, each_node or given.each_node
+    nodes = nodes or (all_tasks // of_each if of_each else 0)
+    draft.workers = max(draft.workers, nodes)
+    if starts_ranks:
+        of_node = each_node or (total // max(nodes, 1)) or hosts.slots or of_each or all_tasks // max(nodes, 1)
+        draft.processes = of_node if of_node > 1 else 0
+
+
+def read_gpus(text: str) -> int:
+    """The GPUs of Slurm's `gpu:8`, `gpu:a100:8`, `a100:8` and `8`; of a name alone, one."""
+    last = text.partition(",")[0].rpartition(":")[2]
+    found = re.match(r"(\d{1,4})(\(.*)?$", last)
+    return int(found[1]) if found else 1 if last else 0
