@@ -10,7 +10,7 @@ from paddock.preflight.scripts import check_script
 @pytest.mark.parametrize(
     ("text", "line", "said"),
     [
-        ("torchrun t.py \\ \n  --lr 0.1", 2, "`--lr` begins a command of its own"),
+        ("torchrun t.py \\ \n  --lr 0.1", 1, "the backslash in line 1 is not the last letter of the line"),
         ("torchrun t.py\n--lr 0.1", 2, "`--lr` begins a command of its own"),
         ("mystery --flag torchrun t.py", 1, "mystery may start torchrun: it is not read"),
         ("echo a\n. ./env.sh\nbash train.sh", 3, "train.sh is named here, and not read"),

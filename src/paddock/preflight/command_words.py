@@ -8,14 +8,15 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
+from itertools import islice, pairwise
 
 from paddock.launches.launch import Launch, read_command
 from paddock.launches.launchers import find_by_module
-from paddock.launches.programs import Kind
+from paddock.launches.programs import Kind, Program
 from paddock.launches.reading import Reading, read_words
 from paddock.launches.shell import Command
 from paddock.launches.words import Word, build_word, show_words
+from paddock.preflight.continuations import Ending, find_endings
 from paddock.preflight.group_variables import explain_variables
 from paddock.preflight.paddle_options import explain_launch, is_paddle
 from paddock.preflight.pod_devices import explain_devices
@@ -29,6 +30,8 @@ _QUOTED = re.compile(rf"([\w-]+=)?[{_QUOTES}][ -~]+[{_QUOTES}]?", re.ASCII)
 """A value in quotes of a printed text. Of other letters than ASCII they may be a part."""
 _OPERATORS = frozenset({"&&", "||", "|", ">", ">>", "2>", "2>&1", "&>", "&"})
 """Words of a shell. Not `;`, which ends the words of `find -exec`, and not `<`."""
+_MOST_ENDINGS = 3
+"""Of a text in a command, which are told in one sentence."""
 
 
 def explain_typed(words: Sequence[str], gpus: int = 0, workers: int = 1) -> Iterator[Phrase]:
@@ -36,8 +39,9 @@ def explain_typed(words: Sequence[str], gpus: int = 0, workers: int = 1) -> Iter
     read = [build_word(word) for word in words]
     reading = read_words(read)
     yield from explain_words(read, reading)
+    is_cut = bool(list_endings(read))
     for launch in reading.launches:
-        yield from explain_launch_words(launch)
+        yield from explain_launch_words(launch, is_cut=is_cut)
         if is_paddle(launch):  # what is an error is refused with the manifest
             found = explain_launch(launch, has_master="PADDLE_MASTER" in launch.environment, in_job=True)
             yield from (each.said for each in found if each.severity == "warning")
@@ -53,15 +57,24 @@ def explain_words(words: Sequence[Word], reading: Reading) -> Iterator[Phrase]:
     if not launch.elsewhere:
         if launch.program.kind is Kind.SHELL:
             yield from _explain_text(launch)
+            yield from (each.said for each in list_endings(words))
         elif not any(wrapper.spec.as_text for wrapper in launch.wrappers):
             yield from _explain_operators(words)
     if reading.background:
         yield explain_background()
 
 
-def explain_launch_words(launch: Launch, *, in_list: bool = False) -> Iterator[Phrase]:
+def list_endings(words: Sequence[Word]) -> list[Ending]:
+    """The first commands that end too early in the text that a command gives to a shell here; none for any other."""
+    launch = read_command(Command(tuple(words), words[0].line)) if words else Launch(Program())
+    is_text = launch.program.kind is Kind.SHELL and not launch.elsewhere
+    return list(islice(find_endings(launch.program.word.typed), _MOST_ENDINGS)) if is_text else []
+
+
+def explain_launch_words(launch: Launch, *, in_list: bool = False, is_cut: bool = False) -> Iterator[Phrase]:
     """What is wrong with the words of one command, also of one in a text for a shell. `in_list`: of a manifest, where
-    `quotes` tells of a whole word in quotes of a printed text."""
+    `quotes` tells of a whole word in quotes of a printed text. `is_cut`: the command ends before its last line
+    (`continuations`), and its program may stand behind it."""
     program = launch.program
     yield from _explain_printed(launch, in_list=in_list)
     joined = [word for before, word in pairwise(launch.words) if _is_joined(before, word)]
@@ -80,7 +93,7 @@ def explain_launch_words(launch: Launch, *, in_list: bool = False) -> Iterator[P
                      module=program.script, python=program.python)  # fmt: skip
     if not joined:
         yield from explain_unknown(launch)
-        if (said := explain_no_program(launch)) is not None:
+        if not is_cut and (said := explain_no_program(launch)) is not None:
             yield said
 
 

@@ -15,7 +15,7 @@ from paddock.launches.launch import Launch
 from paddock.launches.launchers import PADDLE, TORCHRUN, Means
 from paddock.launches.reading import Reading, list_arguments, read_container, read_variables
 from paddock.manifests.parts import Container, Part
-from paddock.preflight.command_words import explain_launch_words, explain_words
+from paddock.preflight.command_words import explain_launch_words, explain_words, list_endings
 from paddock.preflight.group_variables import explain_variables, list_set
 from paddock.preflight.launchers import explain_foreign, explain_launcher
 from paddock.preflight.paddle_options import Told, explain_launch, is_paddle
@@ -52,10 +52,12 @@ def check_commands(parts: Sequence[Part], kind: str, spec: Mapping[str, Any]) ->
     settings = [(each.part.replicas, {list_set(launch) for launch in each.reading.launches}) for each in commands]
     has_master = any(part.name == "Master" for part in parts)
     for command in commands:
-        found = [Told(said) for said in explain_words(list_arguments(command.container.value), command.reading)]
+        words = list_arguments(command.container.value)
+        found = [Told(said) for said in explain_words(words, command.reading)]
+        is_cut = bool(list_endings(words))
         for launch in command.reading.launches:
             pods = _count_pods(launch, commands, kind, has_master=has_master, spec=spec)
-            of_launch = [Told(said) for said in explain_launch_words(launch, in_list=not launch.line)]
+            of_launch = [Told(said) for said in explain_launch_words(launch, in_list=not launch.line, is_cut=is_cut)]
             of_launch += _explain_variables(launch, command, settings, pods)
             of_launch += [*_explain(launch, command, kind, pods, spec), *_explain_literal(launch)]
             found += of_launch

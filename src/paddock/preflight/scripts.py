@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import codecs
 import posixpath
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from dataclasses import dataclass, replace
 
 from paddock.launches.budget import LARGEST
@@ -16,6 +16,7 @@ from paddock.launches.launchers import BY_PROGRAM, find_by_module
 from paddock.launches.programs import Kind
 from paddock.launches.reading import ReadFile, Reading, read_script
 from paddock.preflight.command_words import explain_background, explain_launch_words
+from paddock.preflight.continuations import Ending, find_endings
 from paddock.preflight.paddle_options import explain_launch, is_paddle
 from paddock.words.phrases import Phrase, phrase
 from paddock.words.problems import Problem
@@ -56,13 +57,24 @@ def check_lines(text: str) -> tuple[Problem, ...]:
     return (_place(said, 1),)
 
 
+def check_continuations(text: str) -> tuple[Problem, ...]:
+    """Commands of several lines that end before their last one."""
+    return tuple(map(_place_ending, find_endings(text)))
+
+
+def _place_ending(ending: Ending) -> Problem:
+    return _place(ending.said, ending.line)
+
+
 def check_script(text: str, read_file: ReadFile | None = None, *, name: str = "", start: str = "") -> ScriptRead:
     """`read_file`: the text of another script that this one runs; `name`, `start`: its path, and the directory from
     which it is seen, as in `read_script`."""
     reading = read_script(text, read_file=read_file, name=name, start=start)
-    problems = [_place(said, line) for line, said in _explain_unread(reading)]
+    endings = [] if reading.open_quote else list(find_endings(text))
+    problems = [_place(said, line) for line, said in _explain_unread(reading, {each.following for each in endings})]
     for launch in reading.launches:
-        problems += [_place(said, launch.line) for said in explain_launch_words(launch)]
+        is_cut = any(each.first == launch.line for each in endings)
+        problems += [_place(said, launch.line) for said in explain_launch_words(launch, is_cut=is_cut)]
     for launch in filter(is_paddle, reading.launches):
         found = explain_launch(launch, has_master="PADDLE_MASTER" in launch.environment)
         problems += [_place(each.said, launch.line, each.severity) for each in found]
@@ -71,7 +83,7 @@ def check_script(text: str, read_file: ReadFile | None = None, *, name: str = ""
     if reading.open_quote:
         said = phrase("a quote is not closed: the shell reads to the end of the file")
         problems.append(_place(said, reading.open_quote, "error"))
-    problems += check_lines(text)
+    problems += [*check_lines(text), *map(_place_ending, endings)]
     ordered = sorted(problems, key=lambda each: each.line or 0)
     return ScriptRead(tuple(ordered), len(reading.distributed))
 
@@ -80,8 +92,9 @@ def _place(said: Phrase, line: int, severity: str = "warning") -> Problem:
     return replace(told("", said, severity=severity), line=line, column=1)
 
 
-def _explain_unread(reading: Reading) -> Iterator[tuple[int, Phrase]]:
-    """Lines, and what is there that may start a launcher and was not followed."""
+def _explain_unread(reading: Reading, behind: Container[int]) -> Iterator[tuple[int, Phrase]]:
+    """Lines, and what is there that may start a launcher and was not followed. `behind`: lines behind a command that
+    ends too early, of which `continuations` tells."""
     for launch in reading.launches:
         if launch.starts:
             yield launch.line, phrase(
@@ -90,7 +103,8 @@ def _explain_unread(reading: Reading) -> Iterator[tuple[int, Phrase]]:
             )  # fmt: skip
         elif not reading.distributed and (named := _name_unread(launch)):
             yield launch.line, phrase("{program} is named here, and not read", program=named)
-        if launch.program.word.beginning.startswith("-") and launch.program.kind is Kind.PROGRAM:
+        begins_with_option = launch.program.word.beginning.startswith("-") and launch.program.kind is Kind.PROGRAM
+        if begins_with_option and launch.line not in behind:
             yield launch.line, phrase(
                 "`{word}` begins a command of its own: at the end of the line before, no backslash stands, or a blank "
                 "behind it",

@@ -314,3 +314,13 @@ def test_what_another_program_may_start_is_named_and_not_read(command: str, name
     said = [str(each.said) for each in error.value.left]
     assert [each.endswith(f"may start {name}, and is not read") for each in said] == [True] * bool(name)
     assert [each for each in list_left(f"{command}\nfleetrun a.py") if "may start" in each] == said
+
+
+@pytest.mark.parametrize("program", ["  t.py", "  --nproc_per_node 2 t.py"])
+def test_a_command_that_ends_before_its_last_line_is_told(program: str) -> None:
+    """Also where no job is found."""
+    try:
+        left = read_foreign(f"torchrun \\\n  --nnodes 2 \\   # two\n{program}\n").left
+    except NoProgram as error:
+        left = error.left
+    assert [each.line for each in left if "is not the last letter of the line" in str(each.said)] == [2]

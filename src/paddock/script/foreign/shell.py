@@ -7,12 +7,14 @@ beside it. Without any, it is the last program of Python.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from itertools import islice
 
 from paddock.launches.launch import Launch
 from paddock.launches.reading import Reading, read_script
 from paddock.launches.shell import Unread
 from paddock.launches.words import build_word
+from paddock.preflight.continuations import find_endings
 from paddock.script.foreign.carried import cut
 from paddock.script.foreign.draft import NO_TASKS, Tasks
 from paddock.script.foreign.hostfiles import Hosts, find_hostfiles
@@ -26,6 +28,17 @@ from paddock.words.phrases import Phrase, phrase
 
 _MOST_READ = 20
 """Commands that are read as jobs: each is read with all variables that the script has set."""
+_MOST_ENDINGS = 10
+"""Commands that end too early, of which one line each is told."""
+
+
+@dataclass(frozen=True, slots=True)
+class Script:
+    """A text of commands that was read."""
+
+    reading: Reading
+    left: tuple[Left, ...] = ()
+    """Lines of commands that end too early."""
 
 
 def read_shell(text: str, place: Place = NOWHERE) -> Foreign:
@@ -33,21 +46,24 @@ def read_shell(text: str, place: Place = NOWHERE) -> Foreign:
     return choose(read_text(text, place))
 
 
-def read_text(text: str, place: Place, *, variables: Mapping[str, str] | None = None, line: int = 1) -> Reading:
+def read_text(text: str, place: Place, *, variables: Mapping[str, str] | None = None, line: int = 1) -> Script:
     """The commands of a script, or of a text that stands in another file. `line`: its first, there; `variables`: what
     is set for it."""
     given = {name: build_word(value) for name, value in (variables or {}).items()}
-    return read_script(
+    reading = read_script(
         text, read_file=place.read_file, name=place.name, start=place.start, variables=given, line=line
     )  # fmt: skip
+    endings = islice(find_endings("\n" * (line - 1) + text), 0 if reading.open_quote else _MOST_ENDINGS)
+    return Script(reading, tuple(Left(each.line, each.said) for each in endings))
 
 
-def choose(reading: Reading, tasks: Tasks = NO_TASKS, around: Sequence[Launch] = ()) -> Foreign:
-    """The job among the commands of a reading. `tasks`: of its batch job; `around`: commands that stand elsewhere, and
+def choose(script: Script, tasks: Tasks = NO_TASKS, around: Sequence[Launch] = ()) -> Foreign:
+    """The job among the commands of a script. `tasks`: of its batch job; `around`: commands that stand elsewhere, and
     set up what it needs. Raises `NoProgram`."""
+    reading = script.reading
     groups = _find_groups(reading)
     found = _list_jobs(reading, tasks) if groups is None else _read_jobs([groups.chosen], tasks, NO_FILES)
-    unread = [Left(each.line, _explain_unread(each)) for each in reading.unread]
+    unread = [*script.left, *(Left(each.line, _explain_unread(each)) for each in reading.unread)]
     if not reading.whole:
         unread.append(Left(0, phrase("the text is too long: its end is not read")))
     if not found:

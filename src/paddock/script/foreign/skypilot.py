@@ -64,8 +64,8 @@ def read_task(tasks: list[Document], place: Place = NOWHERE) -> Foreign:
     run, setup = str(values.get("run") or ""), str(values.get("setup") or "")
     place = replace(place, name="")
     before = read_text(setup, place, variables=given, line=line_of_text(task, "setup", setup))
-    reading = read_text(run, place, variables=given, line=line_of_text(task, "run", run))
-    made = choose(reading, around=before.launches)
+    script = read_text(run, place, variables=given, line=line_of_text(task, "run", run))
+    made = choose(script, around=before.reading.launches)
     left = [*_list_left(task, resources, gpus, [name for name, text in envs.items() if not text])]
     left += [Left(each.line, phrase("a second task, which is left out")) for each in found[1:]]
     return replace(

@@ -23,7 +23,7 @@ from paddock.launches.launch import Launch
 from paddock.launches.launchers import BY_PROGRAM
 from paddock.launches.programs import Kind, Program, is_python
 from paddock.launches.reading import OTHER_SHELLS, decode_script, find_main, read_typed
-from paddock.preflight.scripts import check_encoding, check_lines
+from paddock.preflight.scripts import check_continuations, check_encoding, check_lines
 from paddock.script.source import LARGEST, Source
 from paddock.words.os_errors import explain_unreadable
 from paddock.words.phrases import NOTHING, Phrase, phrase
@@ -144,13 +144,14 @@ def _check_source(program: Program, machine: Machine, *, servers: bool, notify: 
 
 
 def _check_shell_script(program: Program, machine: Machine, notify: Notify) -> None:
-    """What keeps a shell from reading the file, whatever stands in it."""
+    """What a shell reads otherwise than the file looks, whatever stands in it."""
     path = machine.directory / program.script
     if not (program.shell_name or program.script.endswith((".sh", ".bash"))) or not path.is_file():
         return
     with path.open("rb") as stream:
         data = stream.read(LARGEST)
-    for each in (*check_encoding(data), *check_lines(decode_script(data))):
+    text = decode_script(data)
+    for each in (*check_encoding(data), *check_lines(text), *check_continuations(text)):
         said = phrase("{script}: {said}", script=program.script, said=each.said or each.message)
         if each.severity == "error":
             raise UserError(said)
