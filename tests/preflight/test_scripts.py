@@ -15,6 +15,7 @@ from paddock.preflight.scripts import check_script
         ("mystery --flag torchrun t.py", 1, "mystery may start torchrun: it is not read"),
         ("echo a\n. ./env.sh\nbash train.sh", 3, "train.sh is named here, and not read"),
         ("true\r\ntorchrun t.py\r\n", 1, "lines end with CRLF"),
+        ("f(){ f; f; }; f\ntorchrun t.py", 1, "or has more commands and calls than are read"),
         ('torchrun "t.py', 1, "a quote is not closed"),
     ],
 )

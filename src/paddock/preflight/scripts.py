@@ -114,8 +114,8 @@ def _explain_unread(reading: Reading, behind: Container[int]) -> Iterator[tuple[
         if launcher := _find_launcher(each.text):
             yield each.line, phrase("{launcher} is named here, and not read", launcher=launcher)
     if not reading.whole:
-        yield 1, phrase("not all of it is read: of a script {most} KiB are, and of what runs in it so much as that "
-                        "takes", most=LARGEST // 1024)  # fmt: skip
+        yield 1, phrase("not all of it is read: it is longer than {most} KiB, or has more commands and calls than are "
+                        "read", most=LARGEST // 1024)  # fmt: skip
 
 
 def _name_unread(launch: Launch) -> str:

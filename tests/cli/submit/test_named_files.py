@@ -66,7 +66,7 @@ def test_a_typed_program_that_is_no_file_tells_nothing(place: Path, name: str) -
 def test_a_script_that_is_too_large_is_said_to_be_too_long(place: Path) -> None:
     (place / "run.sh").write_text("python t.py\n. ./large.sh\n")
     done = CliRunner().invoke(cli, ["init", "--from", "run.sh", "-o", "job.yaml"], prog_name="paddock")
-    assert "the text is too long" in done.stderr and "no such file" not in done.stderr
+    assert "the script is too long" in done.stderr and "no such file" not in done.stderr
 
 
 def test_names_in_a_file_are_seen_from_here_and_then_from_where_it_lies(place: Path) -> None:

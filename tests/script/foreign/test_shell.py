@@ -324,3 +324,11 @@ def test_a_command_that_ends_before_its_last_line_is_told(program: str) -> None:
     except NoProgram as error:
         left = error.left
     assert [each.line for each in left if "is not the last letter of the line" in str(each.said)] == [2]
+
+
+def test_a_function_that_calls_itself_is_no_text_that_is_too_long() -> None:
+    with pytest.raises(NoProgram) as error:
+        read_foreign("f(){ f; f; }; f\ntorchrun t.py\n")
+    assert [str(each.said) for each in error.value.left] == [
+        "the script is too long, or calls itself too often: what is behind is not read"
+    ]

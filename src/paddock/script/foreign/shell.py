@@ -65,7 +65,7 @@ def choose(script: Script, tasks: Tasks = NO_TASKS, around: Sequence[Launch] = (
     found = _list_jobs(reading, tasks) if groups is None else _read_jobs([groups.chosen], tasks, NO_FILES)
     unread = [*script.left, *(Left(each.line, _explain_unread(each)) for each in reading.unread)]
     if not reading.whole:
-        unread.append(Left(0, phrase("the text is too long: its end is not read")))
+        unread.append(Left(0, phrase("the script is too long, or calls itself too often: what is behind is not read")))
     if not found:
         unknown = [each for each in reading.launches if _is_distributed(each) or is_program(each)]
         named = [(each, name) for each in reading.launches if (name := find_started(each))]
