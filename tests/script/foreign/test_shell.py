@@ -332,3 +332,26 @@ def test_a_function_that_calls_itself_is_no_text_that_is_too_long() -> None:
     assert [str(each.said) for each in error.value.left] == [
         "the script is too long, or calls itself too often: what is behind is not read"
     ]
+
+
+@pytest.mark.parametrize(
+    ("script", "program"),
+    [
+        ("python train.py; python test.py", "train.py"),
+        ("python tools/train.py\npython tools/eval.py\npython tools/export_model.py", "tools/train.py"),
+        ("python main.py; python -m pkg.infer", "main.py"),
+        ("python main.py; python train_and_eval.py", "train_and_eval.py"),
+        ("python prepare_data.py; python run.py; python predict.py", "run.py"),
+        ("python prepare.py; python test.py", "test.py"),  # none of them trains by its name
+        ("python download.py; python latest.py", "latest.py"),
+        ("torchrun --nnodes 2 eval.py; torchrun main.py", "main.py"),
+    ],
+)
+def test_a_program_that_tests_or_exports_by_its_name_is_no_job_beside_another(script: str, program: str) -> None:
+    assert read_foreign(script).words[-1] == program
+
+
+def test_what_uses_the_model_is_told_by_its_name() -> None:
+    assert list_left("python train.py\npython test.py --last") == [
+        "`python test.py --last` is left out: by its name it uses what the job has trained; do it after the job"
+    ]

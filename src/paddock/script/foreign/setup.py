@@ -40,11 +40,15 @@ _PACKAGES = frozenset(each.name for each in SPECS if each.manages) | {
 _BROUGHT = frozenset({"torch", "paddle"})
 """Modules of packages that each environment of their framework has."""
 _NAME = re.compile(r"[A-Za-z0-9][\w.-]*")
-
-
 _PROGRAMS = frozenset({Kind.SCRIPT, Kind.MODULE, Kind.CODE, Kind.UNKNOWN})
 _NO_JOBS = frozenset({"pip", "venv", "ensurepip", "virtualenv", "http.server", "json.tool"})
 """Modules of `python -m` that train nothing."""
+_USING = frozenset({
+    "test", "tests", "eval", "evaluate", "evaluation", "infer", "inference", "predict", "prediction", "export",
+})  # fmt: skip
+"""Words in the name of a program that uses what another one has trained."""
+_PREPARING = frozenset({"download", "prepare", "preprocess"})
+"""Words in the name of a program that makes what another one trains with."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +135,23 @@ def is_program(launch: Launch) -> bool:
     return program.kind in _PROGRAMS and _NO_JOBS.isdisjoint((program.module, program.module.partition(".")[0]))
 
 
+def is_beside(launch: Launch) -> bool:
+    """Whether a program by its name prepares a training, or uses what it has made: `tools/eval.py`, `export_model.py`.
+    A name with the word train in it may do both."""
+    return uses_result(launch) or _has_word(launch, _PREPARING)
+
+
+def uses_result(launch: Launch) -> bool:
+    """Whether a program by its name uses what a training has made."""
+    return _has_word(launch, _USING)
+
+
+def _has_word(launch: Launch, words: frozenset[str]) -> bool:
+    program = launch.program
+    name = program.module.rpartition(".")[2] or posixpath.splitext(posixpath.basename(program.script))[0]
+    return "train" not in name and not words.isdisjoint(re.split(r"[_-]", name.lower()))
+
+
 def _explain(launch: Launch, chosen: Launch, *, is_behind: bool) -> Phrase:
     """Why a command is left out."""
     command = cut(show_words(launch.command.words))
@@ -144,6 +165,11 @@ def _explain(launch: Launch, chosen: Launch, *, is_behind: bool) -> Phrase:
         return phrase(
             "`{command}` is left out: it starts the same program on fewer machines, or on as many", command=command
         )
+    if is_behind and uses_result(launch) and not is_beside(chosen):
+        return phrase(
+            "`{command}` is left out: by its name it uses what the job has trained; do it after the job",
+            command=command,
+        )  # fmt: skip
     if is_same or (launch.launcher is not None and launch.launcher.family):
         return phrase("`{command}` is another training, which is not in this job: write its own", command=command)
     if is_behind and (launch.launcher is not None or is_program(launch)):

@@ -1,7 +1,8 @@
 """A run.sh, or a docker command, that starts a program -> the job that it means. Pure.
 
 Of several commands with a launcher the one with the most machines counts: a script often has one for a single machine
-beside it. Without any, it is the last program of Python.
+beside it. Without any, it is the last program of Python; one that by its name prepares or tests is the job where there
+is no other.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from paddock.script.foreign.hostfiles import Hosts, find_hostfiles
 from paddock.script.foreign.job import NOWHERE, Foreign, Left, NoProgram, Place
 from paddock.script.foreign.launched import NO_FILES, read_launch
 from paddock.script.foreign.servers import Groups, count_groups, find_groups
-from paddock.script.foreign.setup import Setup, is_program, is_silent, read_setup
+from paddock.script.foreign.setup import Setup, is_beside, is_program, is_silent, read_setup
 from paddock.script.foreign.started import explain_started, find_started, find_typed
 from paddock.script.foreign.task_launchers import TASKS
 from paddock.words.phrases import Phrase, phrase
@@ -104,8 +105,9 @@ def _list_jobs(reading: Reading, tasks: Tasks) -> list[tuple[Launch, Foreign]]:
     """The commands that may be the job, each with that job; the best first."""
     distributed = [each for each in reading.launches if _is_distributed(each)]
     found = _read_jobs(distributed[:_MOST_READ], tasks, find_hostfiles(reading.launches))
-    found.sort(key=lambda pair: (not _may_train(pair[0]), -(pair[1].workers + pair[1].servers)))
+    found.sort(key=lambda pair: (not _may_train(pair[0]), is_beside(pair[0]), -(pair[1].workers + pair[1].servers)))
     programs = [each for each in reading.launches if is_program(each)]
+    programs.sort(key=lambda each: not is_beside(each))
     return found or _read_jobs(programs[: -_MOST_READ - 1 : -1], tasks, NO_FILES)
 
 
