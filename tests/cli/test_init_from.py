@@ -309,7 +309,7 @@ def test_accelerate_of_several_machines_stays_and_is_told_of_them_in_the_job(her
         ("m.yaml", "apiVersion: batch.volcano.sh/v1alpha1\nkind: Job\n", "Job of batch.volcano.sh is not served"),
         ("m.yaml", "apiVersion: kubeflow.org/v1\nkind: PyTorchJob\n", "this is a manifest: `paddock run m.yaml`"),
         ("run.bat", "python t.py\r\n", "run.bat: this is a script of cmd"),
-        ("a.sh", "lsrun 'torchrun t.py'\n", "a.sh:1: `lsrun 'torchrun t.py'` may start torchrun, and is"),
+        ("a.sh", "pueue add 'torchrun t.py'\n", "a.sh:1: `pueue add 'torchrun t.py'` may start torchrun, and is"),
         ("a.sh", "llamafactory-cli train a.yaml\n", "type the program that trains: `paddock init -- python train.py`"),
     ],
 )
@@ -321,7 +321,7 @@ def test_a_file_of_which_no_job_is_made_is_told_by_what_it_is(here: Path, file: 
     assert "no command in it starts" not in str(done.exception)
 
 
-@pytest.mark.parametrize("command", ["llamafactory-cli train a.yaml", "lsrun 'python train.py'"])
+@pytest.mark.parametrize("command", ["llamafactory-cli train a.yaml", "pueue add 'python train.py'"])
 def test_the_command_that_is_printed_for_such_a_file_writes_a_job(
     here: Path, monkeypatch: pytest.MonkeyPatch, command: str
 ) -> None:
