@@ -10,6 +10,7 @@ in later is never carried as text: its default is taken where there is one, and 
                 what its launcher says
     launcher_options
                 what an option of a launcher says
+    containers  docker and apptainer before the program
     carried     words, variables and directories of a command
     elsewhere   what says in Paddock or a manifest what is not carried
     setup       what stands around it: packages that are installed, other commands

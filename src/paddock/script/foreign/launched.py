@@ -6,7 +6,6 @@ What a launcher says is read in `paddle_launchers`, `torch_launchers` and `task_
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
@@ -19,12 +18,11 @@ from paddock.script.foreign.carried import (
     carry_arguments,
     carry_directory,
     carry_variables,
-    count_listed,
     count_visible,
     explain_told,
     note_streams,
-    read_number,
 )
+from paddock.script.foreign.containers import take_container
 from paddock.script.foreign.draft import NO_TASKS, Draft, Tasks, name_python
 from paddock.script.foreign.hostfiles import Hosts
 from paddock.script.foreign.job import Foreign
@@ -38,7 +36,6 @@ _SILENT = frozenset({
     "nohup", "exec", "env", "command", "builtin", "setsid", "time", "tini", "dumb-init", "stdbuf", "unbuffer",
 })  # fmt: skip
 """What stands before a program and changes nothing in a job."""
-_DOCKER_SILENT = re.compile(r"-[itdP]+|--(rm|init|interactive|tty|detach|name|hostname|restart|pull|gpus|env|workdir)")
 NO_FILES: Mapping[str, Hosts] = MappingProxyType({})
 
 
@@ -80,8 +77,8 @@ def _take_wrapper(draft: Draft, wrapper: Wrapper) -> None:
     if name in TASKS:
         outer = read_words((*wrapper.words, build_word("true", line))).launches[0]
         take_tasks(draft, outer, starts_ranks=draft.launch.launcher is None)
-    elif wrapper.spec.image:
-        _take_docker(draft, wrapper, line)
+    elif take_container(draft, wrapper, line):
+        return
     elif wrapper.spec.elsewhere:
         said = phrase("`{command}` is left out: a job is started on its machines", command=show_words(wrapper.words))
         draft.ledger.note(line, said)
@@ -92,41 +89,6 @@ def _take_wrapper(draft: Draft, wrapper: Wrapper) -> None:
         if words:
             said = phrase("`{command}` is left out: the program is started without it", command=show_words(words))
             draft.ledger.note(line, said)
-
-
-def _take_docker(draft: Draft, wrapper: Wrapper, line: int) -> None:
-    """The image, the variables and the GPUs of `docker run`; other options are listed."""
-    draft.image = draft.ledger.take(wrapper.words[-1]) or ""
-    left: list[str] = []
-    for option, value in _pair(wrapper):
-        if option in ("-e", "--env") and value is not None and "=" in value:
-            name, _, text = value.partition("=")
-            draft.variables[name] = text
-        elif option == "--gpus" and value is not None and value != "all":
-            draft.gpus = read_number(value) or count_listed(value.strip("'\"").removeprefix("device="))
-        elif option == "--gpus":
-            draft.ledger.note(line, phrase("{option}: --gpus N says how many", option=f"{option} {value}"))
-        elif option in ("-e", "--env", "-w", "--workdir") or not _DOCKER_SILENT.fullmatch(option):
-            left.append(option if value is None else f"{option} {value}")
-    if left:
-        said = phrase("of `docker run`, {options} is left out: fields of a manifest say it", options=" ".join(left))
-        draft.ledger.note(line, said)
-
-
-def _pair(wrapper: Wrapper) -> list[tuple[str, str | None]]:
-    """The options of a wrapper, each with its value."""
-    found: list[tuple[str, str | None]] = []
-    words = iter(wrapper.words[1:-1])
-    for word in words:
-        name, equals, joined = word.partition("=")
-        if not word.beginning.startswith("-"):
-            continue
-        if equals:
-            found.append((name.typed, joined.typed))
-        else:
-            following = next(words, None) if word.typed in wrapper.spec.values else None
-            found.append((word.typed, None if following is None else following.typed))
-    return found
 
 
 def _carry_program(draft: Draft) -> tuple[str, ...] | None:

@@ -1,0 +1,108 @@
+"""`docker run`, `singularity exec` before a program -> the image, the variables and the GPUs of a job. Pure.
+
+Options are those of docker-run(1) of Docker 28 and of `apptainer exec` of Apptainer 1.4.
+"""
+
+from __future__ import annotations
+
+import re
+
+from paddock.launches.launch import Wrapper
+from paddock.launches.words import Word, show_words
+from paddock.script.foreign.carried import count_listed, read_number
+from paddock.script.foreign.draft import Draft
+from paddock.script.foreign.elsewhere import UNKNOWN, say
+from paddock.words.phrases import phrase
+
+_OF_FILES = frozenset({"singularity", "apptainer"})
+"""Programs whose image is mostly a file of the machine."""
+_REGISTRY = "docker://"
+"""Before an image of a registry, for them."""
+_SILENT = re.compile(r"-[itdP]+|--(rm|init|interactive|tty|detach|name|hostname|restart|pull|gpus|env|workdir)")
+_SILENT_OF_FILES = re.compile(r"-[ceC]+|--(compat|contain|containall|cleanenv|no-home|writable-tmpfs)")
+"""Of apptainer `-e` says that no variable comes from outside."""
+_ALL_GPUS = frozenset({"--nv", "--nvccli", "--rocm"})
+
+
+def take_container(draft: Draft, wrapper: Wrapper, line: int) -> bool:
+    """What of a container a job has too; other options are listed. False for what makes none, such as `docker exec`."""
+    verb = next((each.text or "" for each in wrapper.words if each.text in wrapper.spec.verbs), "")
+    command = f"{wrapper.words[0].typed} {verb}"
+    if wrapper.spec.name in _OF_FILES:
+        _take_file(draft, wrapper.words[-1], command, line)
+    elif wrapper.spec.image:
+        draft.image = _take(draft, wrapper.words[-1], "", line) or ""
+    else:
+        return False
+    left: list[str] = []
+    for option, value in _pair(wrapper):
+        if not _take_option(draft, wrapper, option, value, line):
+            left.append(option if value is None else f"{option} {value.typed}")
+    if left:
+        said = phrase(
+            "of `{command}`, {options} is left out: fields of a manifest say it",
+            command=command, options=" ".join(left),
+        )  # fmt: skip
+        draft.ledger.note(line, said)
+    return True
+
+
+def _take_file(draft: Draft, image: Word, command: str, line: int) -> None:
+    """The image of a registry; a file of the machine is left out."""
+    if image.beginning.startswith(_REGISTRY):
+        draft.image = (_take(draft, image, "", line) or "").removeprefix(_REGISTRY)
+        return
+    said = phrase(
+        "`{command} {image}` is left out, as a cluster has no such image: --image IMAGE names the one of a registry",
+        command=command, image=show_words([image]),
+    )  # fmt: skip
+    draft.ledger.note(line, said)
+
+
+def _take_option(draft: Draft, wrapper: Wrapper, option: str, value: Word | None, line: int) -> bool:
+    """Whether a job has it too, or has no use for it."""
+    of_files = wrapper.spec.name in _OF_FILES
+    if of_files and option in _ALL_GPUS:
+        draft.ledger.note(line, phrase("{option}: --gpus N says how many", option=option))
+        return True
+    if value is None:
+        return (_SILENT_OF_FILES if of_files else _SILENT).fullmatch(option) is not None and option != "--gpus"
+    if option == "--env" or (option == "-e" and not of_files):
+        name, equals, word = value.partition("=")
+        if equals and (text := _take(draft, word, f"{option} {name.typed}=", line)) is not None:
+            draft.variables[name.typed] = text
+        return bool(equals)
+    if option == "--gpus" and not of_files:
+        _count_gpus(draft, value.typed, line)
+        return True
+    return _SILENT.fullmatch(option) is not None and option != "--workdir" and not of_files
+
+
+def _count_gpus(draft: Draft, text: str, line: int) -> None:
+    if text != "all":
+        draft.gpus = read_number(text) or count_listed(text.strip("'\"").removeprefix("device="))
+    if not draft.gpus:
+        draft.ledger.note(line, phrase("{option}: --gpus N says how many", option=f"--gpus {text}"))
+
+
+def _take(draft: Draft, word: Word, before: str, line: int) -> str | None:
+    """The text of a word; one that is not known is said. `before`: what stands before it."""
+    text = draft.ledger.take(word)
+    if text is None:
+        draft.ledger.note(line, say(UNKNOWN, f"{before}{word.typed}"))
+    return text
+
+
+def _pair(wrapper: Wrapper) -> list[tuple[str, Word | None]]:
+    """The options of a wrapper, each with its value."""
+    found: list[tuple[str, Word | None]] = []
+    words = iter(wrapper.words[1:-1])
+    for word in words:
+        name, equals, joined = word.partition("=")
+        if not word.beginning.startswith("-"):
+            continue
+        if equals:
+            found.append((name.typed, joined))
+        else:
+            found.append((word.typed, next(words, None) if word.typed in wrapper.spec.values else None))
+    return found
