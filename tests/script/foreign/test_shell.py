@@ -355,3 +355,18 @@ def test_what_uses_the_model_is_told_by_its_name() -> None:
     assert list_left("python train.py\npython test.py --last") == [
         "`python test.py --last` is left out: by its name it uses what the job has trained; do it after the job"
     ]
+
+
+@pytest.mark.parametrize("module", ["paddle.distributed.launch_ps", "paddle.fluid.launch"])
+def test_a_launcher_that_paddlepaddle_has_no_more_becomes_todays(module: str) -> None:
+    made = read_foreign(f"python -m {module} --worker_num 2 --server_num 1 t.py")
+    assert (made.words, made.framework, made.workers, made.servers) == (("python", "t.py"), "paddle", 2, 1)
+    assert [str(each.said) for each in made.left] == [
+        f"{module} becomes paddle.distributed.launch: PaddlePaddle 2.3 has left it out"
+    ]
+
+
+def test_what_stands_before_a_text_stays_where_old_options_are_read_again() -> None:
+    text = "python -m paddle.distributed.launch --cluster_node_ips a,b --node_ip a t.py"
+    made = read_foreign(f"docker run reg/x bash -c '{text}'")
+    assert (made.image, made.workers) == ("reg/x", 2)

@@ -27,7 +27,7 @@ from paddock.script.foreign.draft import NO_TASKS, Draft, Tasks, name_python
 from paddock.script.foreign.hostfiles import Hosts
 from paddock.script.foreign.job import Foreign
 from paddock.script.foreign.launcher_options import with_variables
-from paddock.script.foreign.paddle_launchers import join_old_options, take_paddle
+from paddock.script.foreign.paddle_launchers import join_old_options, renew_launcher, take_paddle
 from paddock.script.foreign.task_launchers import TASKS, take_tasks
 from paddock.script.foreign.torch_launchers import take_torch
 from paddock.words.phrases import phrase
@@ -44,7 +44,7 @@ def read_launch(launch: Launch, tasks: Tasks = NO_TASKS, files: Mapping[str, Hos
     hosts, which the script writes."""
     ledger = Ledger()
     draft = Draft(launch, ledger, tasks=tasks, files=files)
-    launch = draft.launch = with_variables(draft, join_old_options(launch))
+    launch = draft.launch = with_variables(draft, join_old_options(renew_launcher(launch, ledger)))
     for wrapper in launch.wrappers:
         _take_wrapper(draft, wrapper)
     draft.gpus = draft.gpus or count_visible(launch.environment)

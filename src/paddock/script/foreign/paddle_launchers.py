@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from paddock.launches.launch import Launch
-from paddock.launches.launchers import OLD_DEVICES, OLD_PLACES, PADDLE, Means
+from paddock.launches.launchers import GONE_PADDLE, OLD_DEVICES, OLD_PLACES, PADDLE, Means, find_by_module
 from paddock.launches.programs import read_program
 from paddock.launches.reading import read_words
 from paddock.launches.words import Word, build_word
-from paddock.script.foreign.carried import count_hosts
+from paddock.script.foreign.carried import Ledger, count_hosts
 from paddock.script.foreign.draft import Draft, name_python
 from paddock.script.foreign.elsewhere import LOGS
 from paddock.script.foreign.launcher_options import (
@@ -21,8 +22,20 @@ from paddock.script.foreign.launcher_options import (
     read_hosts,
     take_usual,
 )
+from paddock.words.phrases import phrase
 
 _OLD_PLACES = OLD_PLACES | {"use_paddlecloud"}
+
+
+def renew_launcher(launch: Launch, ledger: Ledger) -> Launch:
+    """Today's launcher in place of one that PaddlePaddle has no more, which knew the same options."""
+    modules = (word for word in launch.command.words if find_by_module(word.text or "") is GONE_PADDLE)
+    if launch.launcher is not GONE_PADDLE or (gone := next(modules, None)) is None:
+        return launch
+    said = phrase("{typed} becomes {name}: PaddlePaddle 2.3 has left it out", typed=gone.typed, name=PADDLE.name)
+    ledger.note(launch.line, said)
+    renewed = build_word(PADDLE.name, gone.line)
+    return _read_again(launch, [renewed if word is gone else word for word in launch.command.words])
 
 
 def join_old_options(launch: Launch) -> Launch:
@@ -34,8 +47,14 @@ def join_old_options(launch: Launch) -> Launch:
     for word in rest:
         value = next(rest, None) if (word.text or "").lstrip("-") in OLD_DEVICES | _OLD_PLACES else None
         joined.append(word if value is None else replace(word, pieces=(f"{word.text}=", *value.pieces)))
-    again = read_words([replace(each, splits=False) for each in joined], launch.environment).launches[:1]
-    return replace(again[0], command=replace(launch.command, words=tuple(joined))) if again else launch
+    return _read_again(launch, joined)
+
+
+def _read_again(launch: Launch, words: Sequence[Word]) -> Launch:
+    """The same command with other words; what stands before the text in which it is, stays."""
+    again = read_words([replace(each, splits=False) for each in words], launch.environment).launches[:1]
+    command = replace(launch.command, words=tuple(words))
+    return replace(again[0], command=command, wrappers=launch.wrappers) if again else launch
 
 
 def take_paddle(draft: Draft) -> None:

@@ -83,7 +83,8 @@ def _count_told(draft: Draft) -> None:
 
 
 def _explain_accelerate(draft: Draft) -> None:
-    """Of several machines it starts DeepSpeed by pdsh, unless it is told not to (accelerate 1.15, utils/launch.py)."""
+    """Of several machines it starts DeepSpeed by pdsh; with `standard`, each machine starts its own processes
+    (accelerate 1.15, `prepare_deepspeed_cmd_env` of utils/launch.py)."""
     launch, configuration = draft.launch, draft.launch.named("config_file")
     if configuration is not None and launch.find(Means.NODES) is None:
         said = phrase("{option}: it is not read, and --workers N says how many machines", option=configuration.typed)
