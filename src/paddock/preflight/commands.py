@@ -7,6 +7,7 @@ which joins what is told of the first command that has any.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -14,6 +15,7 @@ from typing import Any
 from paddock.launches.launch import Launch
 from paddock.launches.launchers import PADDLE, TORCHRUN, Means
 from paddock.launches.reading import Reading, list_arguments, read_container, read_variables
+from paddock.launches.words import Word
 from paddock.manifests.parts import Container, Part
 from paddock.preflight.command_words import explain_launch_words, explain_words, list_endings
 from paddock.preflight.group_variables import explain_variables, list_set
@@ -29,8 +31,6 @@ _TRAINERS = {"PaddleJob": "paddle", "PyTorchJob": "pytorch"}
 """The name of the container that trains; without one of this name it is the first."""
 _OF_SHELL = re.compile(r"\$\{?[A-Za-z_]\w*|`")
 _SERVING = frozenset({"ps", "heter"})
-_Settings = tuple[int, set[frozenset[tuple[str, str | None]]]]
-"""The pods of a role, and what its commands set of the variables of a group."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,25 +40,44 @@ class Command:
     part: Part
     container: Container
     reading: Reading
+    limits: Mapping[str, Any]
+    """The container's amounts."""
+    devices: int
+    """Those that it is given; 0 where that is not known."""
 
     @property
     def path(self) -> str:
         return f"{self.container.path}.{'command' if self.container.value.get('command') else 'args'}"
 
 
+@dataclass(frozen=True, slots=True)
+class _Group:
+    """The pods of a job that train together, counted once: by what they are told, as each launch asks for it."""
+
+    count: int
+    by_rank: Mapping[str | None, int]
+    """Those with a launch of this --node_rank; None for one that is not known."""
+    by_settings: Mapping[frozenset[tuple[str, str | None]], int]
+    """Those with a launch for which these variables of a group are set; servers too."""
+    is_elastic: bool
+
+    def find(self, launch: Launch) -> Pods:
+        return Pods(self.count, self.by_rank.get(launch.text(Means.NODE_RANK), 0), is_elastic=self.is_elastic)
+
+
 def check_commands(parts: Sequence[Part], kind: str, spec: Mapping[str, Any]) -> Iterator[Problem]:
     """`spec`: of the job."""
     commands = list(_read_commands(parts, kind))
-    settings = [(each.part.replicas, {list_set(launch) for launch in each.reading.launches}) for each in commands]
     has_master = any(part.name == "Master" for part in parts)
+    group = _count_pods(commands, kind, has_master=has_master, spec=spec)
     for command in commands:
-        words = list_arguments(command.container.value)
+        words, given = list_arguments(command.container.value), read_variables(command.container.value)
         found = [Told(said) for said in explain_words(words, command.reading)]
         is_cut = bool(list_endings(words))
         for launch in command.reading.launches:
-            pods = _count_pods(launch, commands, kind, has_master=has_master, spec=spec)
+            pods = group.find(launch)
             of_launch = [Told(said) for said in explain_launch_words(launch, in_list=not launch.line, is_cut=is_cut)]
-            of_launch += _explain_variables(launch, command, settings, pods)
+            of_launch += _explain_variables(launch, given, group)
             of_launch += [*_explain(launch, command, kind, pods, spec), *_explain_literal(launch)]
             found += of_launch
             if of_launch:
@@ -74,29 +93,28 @@ def _read_commands(parts: Sequence[Part], kind: str) -> Iterator[Command]:
         containers = part.containers()
         trains = next((each for each in containers if each.name == name), containers[0] if containers else None)
         if trains is not None:
-            yield Command(part, trains, read_container(trains.value))
+            limits, devices = trains.amounts("limits"), count_devices(trains)
+            yield Command(part, trains, read_container(trains.value), limits, devices)
 
 
-def _count_pods(
-    launch: Launch, commands: Sequence[Command], kind: str, *, has_master: bool, spec: Mapping[str, Any]
-) -> Pods:
+def _count_pods(commands: Sequence[Command], kind: str, *, has_master: bool, spec: Mapping[str, Any]) -> _Group:
     """Of a PaddleJob the workers train together: a Master of kubeflow.org is a parameter server."""
     serving = _SERVING | {"Master"} if kind == "PaddleJob" and has_master else _SERVING
     training = [each for each in commands if each.part.name not in serving]
-    rank = launch.text(Means.NODE_RANK)
-    same = [each for each in training if any(one.text(Means.NODE_RANK) == rank for one in each.reading.launches)]
-    return Pods(
-        sum(each.part.replicas for each in training),
-        sum(each.part.replicas for each in same),
-        is_elastic=isinstance(spec.get("elasticPolicy"), Mapping),
-    )
+    by_rank: Counter[str | None] = Counter()
+    by_settings: Counter[frozenset[tuple[str, str | None]]] = Counter()
+    for each in training:
+        by_rank.update(dict.fromkeys((one.text(Means.NODE_RANK) for one in each.reading.launches), each.part.replicas))
+    for each in commands:
+        by_settings.update(dict.fromkeys(map(list_set, each.reading.launches), each.part.replicas))
+    is_elastic = isinstance(spec.get("elasticPolicy"), Mapping)
+    return _Group(sum(each.part.replicas for each in training), by_rank, by_settings, is_elastic)
 
 
-def _explain_variables(launch: Launch, command: Command, settings: Sequence[_Settings], pods: Pods) -> Iterator[Told]:
+def _explain_variables(launch: Launch, given: Mapping[str, Word], group: _Group) -> Iterator[Told]:
     own = list_set(launch)
-    same = sum(replicas for replicas, found in settings if own in found) if own else 0
-    given = read_variables(command.container.value)
-    yield from (Told(said) for said in explain_variables(launch, given, pods.count, same))
+    same = group.by_settings[own] if own else 0
+    yield from (Told(said) for said in explain_variables(launch, given, group.count, same))
 
 
 def _explain_literal(launch: Launch) -> Iterator[Told]:
@@ -125,7 +143,7 @@ def _explain(launch: Launch, command: Command, kind: str, pods: Pods, spec: Mapp
     if launch.launcher is not None and not is_ours and pods.count > 1:
         yield from (Told(said) for said in explain_foreign(launch, kind, told))
     yield from (Told(said) for said in explain_told(launch, pods))
-    yield from (Told(said) for said in explain_devices(launch, count_devices(command.container)))
+    yield from (Told(said) for said in explain_devices(launch, command.devices))
     yield from (Told(said) for said in explain_replicas(launch, pods))
     if is_torchrun(launch):
         yield from (Told(said) for said in _explain_processes(launch, command, spec))
@@ -138,7 +156,7 @@ def _explain_processes(launch: Launch, command: Command, spec: Mapping[str, Any]
         yield phrase("{option} counts more than nprocPerNode, which is {field}: leave one of them out",
                      option=option.typed, field=str(field))  # fmt: skip
     asked = option.text if option is not None else str(field or "auto")
-    limits = command.container.amounts("limits")
+    limits = command.limits
     if asked not in ("auto", "cpu") or not limits.get("cpu") or any("/" in str(name) for name in limits):
         return  # of devices like nvidia.com/gpu, `auto` counts these
     yield phrase(

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from paddock.launches.grammar import Source, TooLong
-from paddock.launches.shell import LARGEST
+from paddock.launches.budget import Budget, Spent
+from paddock.launches.grammar import Source
 from paddock.words.phrases import Phrase, phrase
 
 if TYPE_CHECKING:
@@ -54,11 +54,11 @@ def find_endings(text: str) -> Iterator[Ending]:
     plain = text.replace("\r\n", "\n")
     lines = plain.encode("utf-8", "replace").split(b"\n")
     rows = list(islice((row for row in range(len(lines)) if _may_end(lines, row)), _MOST_ROWS))
-    if not rows or len(plain) > LARGEST or "\0" in plain:
+    if not rows:
         return
     try:
-        source = Source(plain)
-    except TooLong:
+        source = Source(plain, 0, Budget())
+    except Spent:
         return
     all_first, all_following = _list_first(lines), _list_following(lines)
     for row in rows:
