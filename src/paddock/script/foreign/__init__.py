@@ -19,6 +19,7 @@ in later is never carried as text: its default is taken where there is one, and 
     started     what another program may start, and is not read
     kept_back   secrets, of which no value is carried or shown
     shell       run.sh, a docker command in a file
+    directives  the options of a batch system in comments
     slurm       sbatch: `#SBATCH` and srun
     queues      batch scripts of PBS and LSF: `#PBS`, `#BSUB` and mpirun
     arena       `arena submit pytorchjob …`

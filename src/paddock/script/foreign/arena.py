@@ -6,6 +6,7 @@ pod; --workers counts the master of a PyTorchJob too.
 
 from __future__ import annotations
 
+import posixpath
 from dataclasses import replace
 
 from paddock.launches.launch import Launch
@@ -48,12 +49,8 @@ def find_submit(reading: Reading) -> Launch | None:
     """The command that submits a job by arena."""
     for launch in reading.launches:
         words = launch.command.words
-        if (
-            words[:1]
-            and (words[0].text or "").rpartition("/")[2] == "arena"
-            and len(words) > 2
-            and words[1].text == "submit"
-        ):
+        is_arena = len(words) > 2 and posixpath.basename(words[0].text or "") == "arena"
+        if is_arena and words[1].text == "submit":
             return launch
     return None
 

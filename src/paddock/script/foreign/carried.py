@@ -18,7 +18,9 @@ from paddock.script.rank_variables import is_of_tool, tells_place
 from paddock.script.secrets import is_secret
 from paddock.words.phrases import Phrase, phrase
 
-VISIBLE = re.compile(r"(CUDA|NVIDIA|HIP|ROCR|ASCEND(_RT)?|XPU|MUSA|MLU|FLAGS_selected)_?(VISIBLE_(DEVICES|CARDS)|gpus)")
+_VISIBLE = re.compile(
+    r"(CUDA|NVIDIA|HIP|ROCR|ASCEND(_RT)?|XPU|MUSA|MLU|FLAGS_selected)_?(VISIBLE_(DEVICES|CARDS)|gpus)"
+)
 """Variables that list the devices of a machine."""
 _OF_MACHINES = frozenset({"PATH", "HOME", "USER", "SHELL", "PWD", "VIRTUAL_ENV", "CONDA_PREFIX", "PS1", "HOSTNAME"})
 
@@ -73,7 +75,7 @@ def carry_variables(environment: Mapping[str, Word], line: int, ledger: Ledger) 
     told: list[str] = []
     added: list[str] = []
     for name, word in environment.items():
-        if VISIBLE.fullmatch(name) or is_of_tool(name):
+        if _VISIBLE.fullmatch(name) or is_of_tool(name):
             continue
         if tells_place(name):
             told.append(name)
@@ -117,7 +119,7 @@ def _without_itself(name: str, word: Word) -> Word:
 
 def count_visible(environment: Mapping[str, Word]) -> int:
     """The devices that a variable such as CUDA_VISIBLE_DEVICES lists; 0 where none does."""
-    found = [count_listed(word.usual or "") for name, word in environment.items() if VISIBLE.fullmatch(name)]
+    found = [count_listed(word.usual or "") for name, word in environment.items() if _VISIBLE.fullmatch(name)]
     return max(found, default=0)
 
 

@@ -19,7 +19,7 @@ from paddock.script.foreign.shell import choose, read_text
 from paddock.script.foreign.tasks import line_of_text, list_left, read_mapping
 from paddock.words.phrases import phrase
 
-TYPES = frozenset({"task", "service", "dev-environment", "fleet", "volume", "gateway"})
+_TYPES = frozenset({"task", "service", "dev-environment", "fleet", "volume", "gateway"})
 _OWN = frozenset({
     "commands", "nodes", "resources", "python", "image", "ide", "fleets", "backends", "regions", "spot_policy", "nvcc",
     "ports", "port", "model", "files", "repos", "instance_types", "max_duration",
@@ -40,7 +40,7 @@ _OF_RESOURCES = {
 
 
 def is_configuration(manifest: Mapping[str, Any]) -> bool:
-    return "apiVersion" not in manifest and str(manifest.get("type")) in TYPES and not _OWN.isdisjoint(manifest)
+    return "apiVersion" not in manifest and str(manifest.get("type")) in _TYPES and not _OWN.isdisjoint(manifest)
 
 
 def read_task(tasks: list[Document], place: Place = NOWHERE) -> Foreign:

@@ -57,7 +57,7 @@ def take_usual(draft: Draft, option: Option) -> None:
     """Numbers of machines and of restarts, and what tells a rank its place."""
     means = option.spec.means if option.spec is not None else None
     if is_file(option):
-        hosts = read_hosts(draft, option)
+        hosts = find_hosts(draft, option)
         draft.workers, draft.slots = max(draft.workers, hosts.count), hosts.slots
     if means in _PLACES:
         draft.places.append(option.typed)
@@ -82,7 +82,7 @@ def explain_number(option: Option, flag: str) -> Phrase:
     return phrase("{option}: the number is not known here: {flag} says it", option=option.typed, flag=flag)
 
 
-def read_hosts(draft: Draft, option: Option) -> Hosts:
+def find_hosts(draft: Draft, option: Option) -> Hosts:
     """The hosts of a list, and of a file that the script writes."""
     text = option.value.usual if option.value is not None else ""
     if text is not None and is_file(option):

@@ -15,11 +15,11 @@ from paddock.script.foreign.draft import Draft, name_python
 from paddock.script.foreign.elsewhere import LOGS
 from paddock.script.foreign.launcher_options import (
     count_devices,
+    find_hosts,
     keep,
     keep_processes,
     leave,
     read_count,
-    read_hosts,
     take_usual,
 )
 from paddock.words.phrases import phrase
@@ -101,4 +101,4 @@ def _count(draft: Draft, means: Means) -> int:
 
 def _count_hosts(draft: Draft, means: Means) -> int:
     option = draft.launch.find(means)
-    return read_hosts(draft, option).count if option is not None else 0
+    return find_hosts(draft, option).count if option is not None else 0

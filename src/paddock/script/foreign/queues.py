@@ -8,11 +8,11 @@ name and the directory. The script itself runs on the first machine alone; mpiru
 from __future__ import annotations
 
 import re
-import shlex
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from paddock.script.foreign.carried import join_directories, read_number
+from paddock.script.foreign.directives import find_directives
 from paddock.script.foreign.draft import Tasks
 from paddock.script.foreign.elsewhere import LOGS, NO_OPTION, REQUESTS, TIMEOUT, explain_alone, say
 from paddock.script.foreign.job import NOWHERE, Foreign, Left, Place
@@ -35,7 +35,6 @@ _SAID: Mapping[str, Phrase] = {
 class _Asked:
     """What a header asks for; 0 where it does not say it."""
 
-    place: Place
     nodes: int = 0
     each_node: int = 0
     total: int = 0
@@ -76,7 +75,7 @@ def _read(
     take: Callable[[_Asked, int, str, str], None],
     variables: Mapping[str, str],
 ) -> Foreign:
-    asked = _Asked(place)
+    asked = _Asked()
     for line, option, value in _read_directives(text, mark):
         take(asked, line, option, value)
     nodes = asked.nodes or (asked.total // asked.each_node if asked.each_node else 0)
@@ -93,23 +92,11 @@ def _read(
 
 
 def _read_directives(text: str, mark: re.Pattern[str]) -> Iterator[tuple[int, str, str]]:
-    """Line, option and value of each directive up to the first command; the value is empty for a flag."""
-    for number, line in enumerate(text.splitlines(), 1):
-        plain = line.strip()
-        if plain and not plain.startswith("#"):
-            return
-        if found := mark.match(plain):
-            yield from ((number, *each) for each in _split(found[1], _FLAGS[mark]))
-
-
-def _split(text: str, flags: frozenset[str]) -> Iterator[tuple[str, str]]:
-    try:
-        words = shlex.split(text, comments=True)
-    except ValueError:
-        words = text.split()
-    rest = iter(words)
-    for word in rest:
-        yield word, "" if word in flags else next(rest, "")
+    """Line, option and value of each option; the value is empty for a flag."""
+    for line, words in find_directives(text, mark):
+        rest = iter(words)
+        for word in rest:
+            yield line, word, "" if word in _FLAGS[mark] else next(rest, "")
 
 
 def _take_pbs(asked: _Asked, line: int, option: str, value: str) -> None:

@@ -17,7 +17,7 @@ from paddock.script.foreign.started import explain_started, find_started
 from paddock.script.libraries import MODULES, find_module
 from paddock.words.phrases import Phrase, phrase
 
-MOST_TOLD = 12
+_MOST_TOLD = 12
 """Commands that are named one by one."""
 _SILENT = frozenset({
     "head", "tail", "cut", "awk", "gawk", "sed", "grep", "egrep", "scontrol", "hostname", "tr", "wc", "sort",
@@ -79,9 +79,11 @@ def read_setup(before: Sequence[Launch], chosen: Launch, behind: Sequence[Launch
     framework = next((name for name, each in MODULES.items() if not each.own.isdisjoint(modules)), "")
     one = phrase("-r {file}: `paddock run` takes one such file: join them").text
     left += [Left(0, phrase(one, file=file)) for file in files[1:]]
-    if len(others) > MOST_TOLD:
-        more = Left(others[MOST_TOLD].line, phrase("{count} more commands are left out", count=len(others) - MOST_TOLD))
-        others = [*others[:MOST_TOLD], more]
+    if len(others) > _MOST_TOLD:
+        more = Left(
+            others[_MOST_TOLD].line, phrase("{count} more commands are left out", count=len(others) - _MOST_TOLD)
+        )
+        others = [*others[:_MOST_TOLD], more]
     kept = tuple(dict.fromkeys(each for each in packages if find_module(each.lower()) not in _BROUGHT))
     return Setup(files[0] if files else "", kept, framework, (*left, *others))
 

@@ -19,7 +19,7 @@ from paddock.script.foreign.shell import choose, read_text
 from paddock.script.foreign.tasks import line_of_text, list_left, read_mapping
 from paddock.words.phrases import phrase
 
-FIELDS = frozenset({
+_FIELDS = frozenset({
     "name", "num_nodes", "resources", "setup", "run", "envs", "secrets", "workdir", "file_mounts", "service", "config",
     "event_callback", "inputs", "outputs", "experimental", "volumes", "volume_mounts", "pool", "any_of", "ordered",
     "job_group", "execution",
@@ -45,7 +45,10 @@ _OF_RESOURCES = {
 def is_task(manifest: Mapping[str, Any]) -> bool:
     own = _OWN & manifest.keys()
     return (
-        "apiVersion" not in manifest and manifest.keys() <= FIELDS and bool(own) and ("run" in manifest or len(own) > 1)
+        "apiVersion" not in manifest
+        and manifest.keys() <= _FIELDS
+        and bool(own)
+        and ("run" in manifest or len(own) > 1)
     )
 
 

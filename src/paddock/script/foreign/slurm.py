@@ -7,12 +7,12 @@ program without srun runs on the first node alone.
 from __future__ import annotations
 
 import re
-import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from paddock.launches.launchers import SRUN
 from paddock.script.foreign.carried import join_directories, read_number
+from paddock.script.foreign.directives import find_directives
 from paddock.script.foreign.draft import Tasks
 from paddock.script.foreign.elsewhere import (
     LEAST,
@@ -42,6 +42,9 @@ _FLAGS = frozenset({
     "exclusive", "requeue", "no-requeue", "hold", "quiet", "oversubscribe", "no-kill", "overcommit", "verbose", "wait",
     "contiguous", "parsable", "spread-job", "use-min-nodes", "reboot", "test-only",
 })  # fmt: skip
+_CARRIED = frozenset({
+    "job-name", "nodes", "ntasks", "ntasks-per-node", "gres", "gpus-per-node", "gpus", "gpus-per-task", "chdir",
+})  # fmt: skip
 _SAID: Mapping[str, Phrase] = {
     "output": LOGS,
     "error": LOGS,
@@ -60,19 +63,11 @@ def is_batch(text: str) -> bool:
 
 def read_directives(text: str) -> Iterator[tuple[int, str, str]]:
     """Line, long name and value of each option; empty for a flag."""
-    for number, line in enumerate(text.splitlines(), 1):
-        plain = line.strip()
-        if plain and not plain.startswith("#"):
-            return
-        if found := _DIRECTIVE.match(plain):
-            yield from ((number, *option) for option in _split(found[1]))
+    for line, words in find_directives(text, _DIRECTIVE):
+        yield from ((line, *option) for option in _pair(words))
 
 
-def _split(text: str) -> Iterator[tuple[str, str]]:
-    try:
-        words = shlex.split(text, comments=True)
-    except ValueError:
-        words = text.split()
+def _pair(words: Sequence[str]) -> Iterator[tuple[str, str]]:
     rest = iter(words)
     for word in rest:
         if word.startswith("--"):
@@ -95,7 +90,6 @@ def read_batch(text: str, place: Place = NOWHERE) -> Foreign:
     made = choose(read_text(text, place, variables=variables), tasks)
     return replace(
         made,
-        workers=made.workers,
         gpus=made.gpus or gpus,
         name=values.get("job-name", ""),
         workdir=join_directories(values.get("chdir", ""), made.workdir),
@@ -138,24 +132,13 @@ def _read_export(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _list_left(options: Mapping[str, tuple[int, str]]) -> Iterator[Left]:
-    carried = {
-        "job-name",
-        "nodes",
-        "ntasks",
-        "ntasks-per-node",
-        "gres",
-        "gpus-per-node",
-        "gpus",
-        "gpus-per-task",
-        "chdir",
-    }
     for name, (line, value) in options.items():
         shown = f"--{name}={value}" if value else f"--{name}"
         if name == "nodes" and re.search(r"\d-\d", value):
             yield Left(line, say(LEAST, shown))
         elif name == "export" and {each for each in value.split(",") if "=" not in each} <= {"ALL", "NONE", "NIL", ""}:
             continue
-        elif name not in carried:
+        elif name not in _CARRIED:
             yield Left(line, say(_SAID.get(name, NO_OPTION), shown))
 
 

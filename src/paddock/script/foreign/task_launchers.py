@@ -9,7 +9,7 @@ from paddock.launches.launch import Launch, Option
 from paddock.launches.launchers import Means
 from paddock.script.foreign.draft import Draft
 from paddock.script.foreign.hostfiles import Hosts
-from paddock.script.foreign.launcher_options import explain_number, is_file, line_of, read_count, read_hosts
+from paddock.script.foreign.launcher_options import explain_number, find_hosts, is_file, line_of, read_count
 from paddock.words.phrases import phrase
 
 TASKS = frozenset({"srun", "mpirun", "horovodrun"})
@@ -26,7 +26,7 @@ def take_tasks(draft: Draft, launch: Launch, *, starts_ranks: bool) -> None:
         if means in (Means.NODES, Means.ALL_PROCESSES, Means.PROCESSES):
             counts[means] = read_count(draft, option)
         elif means is Means.HOSTS:
-            hosts = read_hosts(draft, option)
+            hosts = find_hosts(draft, option)
             left += [option.typed] if is_file(option) and hosts.count else []
         elif not _take_of_task(draft, option):
             left.append(option.typed)
