@@ -51,6 +51,8 @@ NOT_LAST = "the backslash in line 2 is not the last letter of the line"
             "line 2 is empty, and ends the command that begins in line 1: what follows is another one; leave the line "
             "out",
         ),
+        ("echo \\\n  one \\\u3000\n  --three", f"{NOT_LAST}: {ENDS_THERE}; leave out the blanks behind it"),
+        ("echo \\\n  one \\\u00a0\n  --three", f"{NOT_LAST}: {ENDS_THERE}; leave out the blanks behind it"),
         (
             "echo \\\n  one \\ \n",
             f"{NOT_LAST}: the blank behind it becomes a part of a word; leave the backslash out",
@@ -113,7 +115,8 @@ def test_it_is_told_of_a_text_in_a_manifest_and_of_a_typed_one() -> None:
     "text",
     [
         "x\\\n" * 20_000 + "# \\\n" * 1000, "a \\ \n" * 12_000, "(" * 5000 + "\na \\ \n b" * 3000,
-        "$(" * 3000 + " \\ \n b" * 5000, "\\" + " " * 60_000 + "x", "a \\ #" * 10_000, "a \\\n# \n -b\n" * 4000,
+        "$(" * 3000 + " \\ \n b" * 5000, "\\" + " " * 60_000 + "x", "\\" + "\u3000" * 20_000 + "x",
+        "a \\ #" * 10_000, "a \\\n# \n -b\n" * 4000,
     ],
 )  # fmt: skip
 def test_what_it_costs_does_not_grow_with_the_square_of_the_text(text: str) -> None:

@@ -20,8 +20,9 @@ from paddock.words.phrases import Phrase, phrase
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-_BEFORE_BLANKS = re.compile(rb"(?<!\\)(?:\\\\)*(\\)(?:[ \t]+$|[ \t]{2,}#|(?<=[ \t]\\)[ \t]#)")
-"""Its backslash stands before the blanks at the end of a line, or before a comment; `a\\ #b` is a word."""
+_BEFORE_BLANKS = re.compile(rb"(?<!\\)(?:\\\\)*(\\)(?:(?:[ \t]|\xc2\xa0|\xe3\x80\x80)+$|[ \t]{2,}#|(?<=[ \t]\\)[ \t]#)")
+"""Its backslash stands before the blanks at the end of a line, or before a comment; `a\\ #b` is a word.
+Blanks are also those of web pages (U+00A0) and of Chinese keyboards (U+3000)."""
 _LAST = re.compile(rb"(?<!\\)(?:\\\\)*(\\)$")
 _TEXTS = frozenset({
     "string", "raw_string", "ansi_c_string", "translated_string", "heredoc_body", "comment", "regex", "array", "ERROR",
