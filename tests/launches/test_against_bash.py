@@ -67,6 +67,7 @@ SCRIPTS = [
     'while read A; do torchrun "$A"; done < /dev/null\ntorchrun y',
     'A=$(echo x y); torchrun $A "$A"',
     "A=`echo x`; torchrun pre-$A",
+    "A=( --lr 1 # note\n# whole line\n --b 2 #\n'#' a#b \\# c )\ntorchrun t.py \"${A[@]}\"",
     "torchrun --nnodes=`echo 2` `echo a.py` `echo b` --lr=1 `echo c`",
     "N=2; torchrun --n $((N+1)) $[1+1]",
     "function run_it() {\n  local A=7\n  torchrun --a $A $@\n}\nrun_it x y",

@@ -122,7 +122,10 @@ class Expander:
         for node in nodes:
             words.add_gap(source.text(start, node.start_byte))
             words.line = source.line(node)
-            words.add_several(self._expand(source, node, state))
+            if node.type == "comment":
+                words.close()
+            else:
+                words.add_several(self._expand(source, node, state))
             start = node.end_byte
         words.add_gap(source.text(start, end))
         words.close()
@@ -133,7 +136,7 @@ class Expander:
         if node is None:
             return Word()
         if node.type == "array":
-            inside = [each for each in node.children if each.is_named and each.type != "comment"]
+            inside = [each for each in node.children if each.is_named]
             return tuple(self.read_words(source, inside, state, node.start_byte + 1, node.end_byte - 1))
         return self._read_word(source, node, state)
 
