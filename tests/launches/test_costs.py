@@ -43,6 +43,8 @@ TEXTS: dict[str, str] = {
         "export" + "".join(f" A{n}=1" for n in range(200)) + "\na||b" * 8_000,
     "many names are unset before many commands": "unset " + "".join(f"A{n} " for n in range(300)) + "\nx" * 20_000,
     "a pipe of many programs": "a|" * 30_000 + "a",
+    "a pipe that is open": "a|" * 30_000,
+    "a pipe over many lines that is open": "a |&\n" * 15_000,
     "an open brace with many commas": "x {" + "," * 60_000,
     "many braces within each other": "x " + "{," * 30_000,
     "a pattern that is cut off, many times": "A=" + "a" * 200 + "\nx " + "${A%*a*a*b} " * 4_000,
