@@ -7,6 +7,7 @@ A node is one piece of a word; the letters between two nodes are read here, as t
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 _EXPANDED = frozenset({"simple_expansion", "expansion", "command_substitution", "arithmetic_expansion"})
 _VARIABLES = ("simple_expansion", "expansion")
 _SUBSTITUTIONS = ("command_substitution", "process_substitution")
+_QUOTED = ("string", "raw_string")
 _NEIGHBOURS = re.compile(r"(?<=`)\s+(?=`)")
 """Between two substitutions in backticks, which the grammar takes for one."""
 _PLAIN = frozenset({"word", "number", "variable_name", "file_descriptor", "test_operator", "special_variable_name"})
@@ -39,6 +41,8 @@ _VARIABLE = re.compile(
     r"\$(?:\{(?P<mark>[#!]?)(?P<long>\w+|[@*?$!#-])(?P<index>\[[^\]]*\])?.*\}|(?P<short>\w+|.))", re.DOTALL
 )
 _NAME = re.compile(r"(?<![\w#])[A-Za-z_]\w*")
+_SET_INSIDE = re.compile(r"([A-Za-z_]\w*)\s*(?:\+\+|--|(?:[-+*/%&|^]|<<|>>)?=(?!=))|(?:\+\+|--)\s*([A-Za-z_]\w*)")
+"""`p=5`, `p+=2`, `p++` and `--p` in an arithmetic expansion."""
 _PATTERN = re.compile(r"(?<!\\)(?:[*?\[]|\{[^{}]*\})")
 _OF_SHELL = frozenset(
     {"BASH", "BASHPID", "BASH_SOURCE", "BASH_VERSINFO", "BASH_VERSION", "DIRSTACK", "EPOCHREALTIME", "EPOCHSECONDS"}
@@ -46,6 +50,8 @@ _OF_SHELL = frozenset(
     | {"OSTYPE", "PIPESTATUS", "PPID", "PWD", "RANDOM", "REPLY", "SECONDS", "SHLVL", "SRANDOM", "UID", "_"}
 )
 """Variables that the shell sets by itself (Bash Reference Manual 5.3, Bash Variables)."""
+_OF_FILES = re.compile(r"[*?]|\[.*\]")
+"""A pattern of files in the value of a variable."""
 _DEFAULTS = (":-", "-", ":=", "=")
 _REQUIRED = (":?", "?")
 _CUT = ("%", "%%", "#", "##")
@@ -169,13 +175,17 @@ class Expander:
             return self._split([self._read_pieces(source, node, state)], line)
         if _is_pattern(node, typed):
             self._read_pieces(source, node, state)
-            return [Word((Unknown(typed),), line, splits=True)]
+            usual = _read_literal(typed) if node.type == "word" and "{" not in typed else None
+            return [Word((Unknown(source.show(node), usual),), line, splits=True)]
         return [self._read_word(source, node, state)]
 
     def _expand_joined(self, source: Source, nodes: Sequence[Node], state: State, whole: Node) -> list[Word]:
         if _has_pattern(_cover(source, nodes)):
             self.ask(source, whole, state)
-            return [Word((Unknown(source.of(whole)),), source.line(whole), splits=True)]
+            typed = source.show(whole)
+            is_plain = all(each.type in ("word", "number") or each.type in _QUOTED for each in nodes)
+            usual = _read_literal(typed) if is_plain and "{" not in typed else None
+            return [Word((Unknown(typed, usual),), source.line(whole), splits=True)]
         words = _Words(source.line(whole), whole.end_byte - whole.start_byte, self._budget)
         start = whole.start_byte
         for node in nodes:
@@ -193,7 +203,10 @@ class Expander:
             if not isinstance(value, tuple) or _find_operator(node) is not None:
                 return [Word((Unknown(typed),), line, splits=True)]
             return self._split([each.pieces for each in value], line)
-        return self._split([self._read_variable(source, node, state)], line)
+        pieces = self._read_variable(source, node, state)
+        if "IFS" in state.variables:  # it is split at other letters
+            return [Word((Unknown(typed, Word(tuple(pieces)).usual),), line, splits=True)]
+        return self._split([pieces], line)
 
     def _split(self, values: Sequence[Sequence[Piece]], line: int) -> list[Word]:
         """The words of texts that a shell splits."""
@@ -201,7 +214,8 @@ class Expander:
         for pieces in values:
             for word in split_pieces(charge_pieces(pieces, self._budget), line):
                 self._budget.spend(1)
-                found.append(word)
+                text = word.text or ""
+                found.append(Word((Unknown(text, text),), line, splits=True) if _OF_FILES.search(text) else word)
         return found
 
     def _expand_all(self, source: Source, node: Node, state: State) -> list[Word] | None:
@@ -253,8 +267,11 @@ class Expander:
         elif node.type == "arithmetic_expansion" and typed.startswith("$(("):
             for name in _NAME.findall(typed[3:-2]):
                 self.note(name, state)
+            for name in _SET_INSIDE.findall(typed):
+                state.forget(next(filter(None, name)))
             self._budget.spend(min(len(typed), 200) // 4)
-            found = calculate(typed[3:-2], lambda name: _read_text(name, "", state))
+            if "++" not in typed and "--" not in typed:
+                found = calculate(typed[3:-2], lambda name: _read_text(name, "", state))
         return [Unknown(typed) if found is None else found]
 
     def _read_inside(
@@ -373,6 +390,15 @@ def _is_pattern(node: Node, typed: str) -> bool:
 def _has_pattern(text: str) -> bool:
     """Whether files, or several words, may take its place: `*.py`, `{a,b}`, `{0..3}`. In one pass."""
     return any(found[0][0] != "{" or "," in found[0] or ".." in found[0] for found in _PATTERN.finditer(text))
+
+
+def _read_literal(typed: str) -> str | None:
+    """What a pattern is where no file has such a name: itself, without its quotes."""
+    try:
+        words = shlex.split(typed)
+    except ValueError:
+        return None
+    return words[0] if len(words) == 1 and "$" not in typed and "`" not in typed else None
 
 
 def _cover(source: Source, nodes: Sequence[Node]) -> str:

@@ -5,7 +5,9 @@ A text is read within a budget, which bounds its bytes.
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from paddock.launches.budget import Budget, Spent
@@ -14,15 +16,48 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 
+_QUOTES = re.compile(r"""\\.|(?<![^\s;&|(])\#[^\n]*|['"]""", re.DOTALL)
+
+
+class Quotes:
+    """Which quote is open behind the pieces of a text that were read so far."""
+
+    def __init__(self) -> None:
+        self._open = ""
+
+    @property
+    def is_single(self) -> bool:
+        return self._open == "'"
+
+    def read(self, text: str) -> None:
+        place = 0
+        while True:
+            if self._open == "'":
+                end = text.find("'", place)
+                if end < 0:
+                    return
+                self._open, place = "", end + 1
+            found = _QUOTES.search(text, place)
+            if found is None:
+                return
+            place, mark = found.end(), found[0]
+            if mark[0] == "#" and self._open:
+                place = found.start() + 1  # a letter
+            elif mark in ("'", '"') and not (mark == "'" and self._open):
+                self._open = "" if self._open else mark
+
+
 class Source:
     """A text that is parsed. `line`: of a text in a word, whose own lines say nothing; 0 for a text by itself. What is
-    read of it is charged to `budget`. Raises `Spent`, also where the grammar needs too long."""
+    read of it is charged to `budget`. `shown`: names that were put into the text -> what was typed there. Raises
+    `Spent`, also where the grammar needs too long."""
 
-    def __init__(self, text: str, line: int, budget: Budget) -> None:
+    def __init__(self, text: str, line: int, budget: Budget, shown: Mapping[str, str] | None = None) -> None:
         budget.parse(text)
         self._data = text.encode("utf-8", "replace")
         self._budget = budget
         self._line = line
+        self._shown = shown or {}
         self._ends = [place for place, letter in enumerate(self._data) if letter == 10]
         # late, as most commands of Paddock read no text of a shell
         from paddock.launches.parser import parse
@@ -38,6 +73,14 @@ class Source:
 
     def of(self, node: Node) -> str:
         return self.text(node.start_byte, node.end_byte)
+
+    def show(self, node: Node) -> str:
+        """As it was typed, for people."""
+        text = self.of(node)
+        for name, typed in self._shown.items() if "${__" in text else ():
+            self._budget.copy(len(text))
+            text = text.replace(name, typed)
+        return text
 
     def line(self, node: Node) -> int:
         return self._line or node.start_point.row + 1

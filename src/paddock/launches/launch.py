@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import posixpath
+import re
 from collections import ChainMap
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -17,6 +18,10 @@ from paddock.launches.wrappers import BY_NAME, MODULES, WrapperSpec
 
 _TWO_VALUES = frozenset({"--mca", "-mca", "--gmca", "-genv", "-env", "--prtemca"})
 """Options of mpirun with two values."""
+_UNSETTING = ("-u", "--unset")
+"""Options of env."""
+_SHORT = re.compile(r"-[A-Za-z][0-9]+")
+"""`-N2` of srun."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,13 +169,13 @@ def read_command(command: Command, around: int = 0) -> Launch:
 
 def _unwrap(words: Sequence[Word]) -> tuple[Wrapper, Sequence[Word], dict[str, Word]] | None:
     """The first wrapper, the command behind it, and the variables that it sets; None where there is none."""
-    name = posixpath.basename((words[0].text or "") if words else "")
+    name = posixpath.basename(words[0].program if words else "")
     for spec in BY_NAME.get(name, ()):
         verbs = 1 if spec.verbs else 0
         if verbs and (len(words) < 2 or words[1].text not in spec.verbs):
             continue
         return _cut(spec, words, 1 + verbs)
-    if words and is_python(words[0].usual or ""):
+    if words and is_python(words[0].program):
         program = read_program(words)
         if program.module in MODULES:
             spec = MODULES[program.module]
@@ -199,6 +204,9 @@ def _cut(
         if (spec.as_python or spec.runs_files) and typed in ("-m", "-c") and typed not in spec.values:
             break
         if typed.startswith("-") and len(typed) > 1:
+            if spec.assigns and typed in _UNSETTING and place + 1 < len(words):
+                removed = words[place + 1].typed
+                assigned[removed] = Word((Unknown(f"${removed}"),))  # of one that is not set nothing is said either
             place += 2 if typed in spec.values else 1
         elif spec.assigns and _is_assignment(word):
             name, _, value = word.partition("=")
@@ -249,7 +257,7 @@ def _read_launched(words: Sequence[Word], command: Command, around: int) -> Laun
 
 def _find_launcher(words: Sequence[Word]) -> tuple[Launcher, int] | None:
     """The launcher that the first words start, and how many they are."""
-    first = words[0].usual or ""
+    first = words[0].program
     launcher = BY_PROGRAM.get(posixpath.basename(first))
     if launcher is not None:
         place = 1
@@ -258,7 +266,10 @@ def _find_launcher(words: Sequence[Word]) -> tuple[Launcher, int] | None:
         return (launcher, place) if place > 1 or not launcher.verbs else None
     if is_python(first):
         program = read_program([build_word(first), *words[1:]])
-        launcher = find_by_module(program.module)
+        # `python $(which torchrun)`: the program of a launcher is a file of Python
+        is_file = program.kind in (Kind.SCRIPT, Kind.UNKNOWN)
+        name = posixpath.basename(program.word.program)
+        launcher = BY_PROGRAM.get(name) if is_file else find_by_module(program.module)
         if launcher is not None:
             place = program.length
             while launcher.verbs and place < len(words) and words[place].text in launcher.verbs:
@@ -324,7 +335,7 @@ def _read_options(launcher: Launcher, words: Sequence[Word]) -> tuple[tuple[Opti
             found.append(Option("", None, (word,)))
             place += 1
             continue
-        option, stray = _read_option(launcher, word, words[place + 1 :])
+        option, stray = _read_option(launcher, word, words[place + 1 : place + 3])
         found.append(option)
         first_stray = first_stray or (option if stray else None)
         place += len(option.words)
@@ -346,14 +357,17 @@ def _find_last(launcher: Launcher, words: Sequence[Word]) -> int:
 
 
 def _read_option(launcher: Launcher, word: Word, later: Sequence[Word]) -> tuple[Option, bool]:
+    """`later`: the two words behind it, as far as there are."""
     name, joined, value = word.partition("=")
     typed = name.typed
     spec = _find_spec(launcher, typed)
+    if launcher.takes_command and _SHORT.fullmatch(typed) and (short := launcher.find(typed[:2])) is not None:
+        return Option(short.name, word.without(typed[:2]), (word,), short), False
     known = spec.name if spec is not None else typed.lstrip("-")
     if joined or (spec is not None and spec.is_flag):
         return Option(known, value if joined else None, (word,), spec), False
     if typed in _TWO_VALUES and launcher.takes_command:
-        return Option(known, later[0] if later else None, (word, *later[:2]), spec), False
+        return Option(known, later[0] if later else None, (word, *later), spec), False
     if spec is not None:
         return Option(spec.name, later[0] if later else None, (word, *later[:1]), spec), False
     following = later[0] if later else None

@@ -93,16 +93,16 @@ def read_program(words: Sequence[Word]) -> Program:
     """The program of a command without wrappers and launchers. `words` has at least one word."""
     first = words[0].text
     # `${PYTHON:-python} train.py` is a Python program, whichever interpreter it names
-    usual = words[0].usual or ""
-    if is_python(usual):
+    name = words[0].program
+    if is_python(name):
         return _read_python(words)
-    if is_shell(usual):
+    if is_shell(name):
         return _read_shell(words)
     return Program(Kind.UNKNOWN if first is None else Kind.PROGRAM, words[0], length=1)
 
 
 def _read_python(words: Sequence[Word]) -> Program:
-    python, place = words[0].usual or "", 1
+    python, place = words[0].program, 1
     while place < len(words):
         word, typed = words[place], words[place].typed
         if word.text is None and not word.beginning.startswith("-"):
@@ -139,7 +139,7 @@ def split_option(word: str) -> tuple[str, str]:
 
 
 def _read_shell(words: Sequence[Word]) -> Program:
-    shell, place = words[0].usual or "", 1
+    shell, place = words[0].program, 1
     while place < len(words):
         typed = words[place].typed
         if words[place].text is None and not typed.startswith(("-", "+")):

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from paddock.launches.budget import Budget
 from paddock.launches.expansion import Expander
-from paddock.launches.grammar import Source
+from paddock.launches.grammar import Quotes, Source
 from paddock.launches.state import State, join_values
 from paddock.launches.substitutions import find_printed
 from paddock.launches.words import Piece, Unknown, Word, build_word, read_number
@@ -127,8 +127,8 @@ class ShellReader:
         with self._budget.bounded(), suppress(_Ended, _Returned):
             self._read_put_together(text, state)
 
-    def _read_text(self, text: str, state: State, line: int) -> None:
-        source = Source(text.replace("\r\n", "\n").removeprefix("\ufeff"), line, self._budget)
+    def _read_text(self, text: str, state: State, line: int, shown: Mapping[str, str] | None = None) -> None:
+        source = Source(text.replace("\r\n", "\n").removeprefix("\ufeff"), line, self._budget, shown)
         if self._budget.is_outermost:
             self.background = source.find_background()
         if source.root.has_error:
@@ -137,13 +137,21 @@ class ShellReader:
             self._run_all(source, source.root, state)
 
     def _read_put_together(self, text: Word, state: State) -> None:
-        """A text with unknown pieces, which become variables of which nothing is known."""
+        """A text with unknown pieces, which become variables of which nothing is known. In single quotes those stand
+        between two quotes of their own, as what is filled in is a part of the text."""
         parts: list[str] = []
+        shown: dict[str, str] = {}
+        quotes = Quotes()
         for number, piece in enumerate(text.pieces):
-            if isinstance(piece, Unknown):
-                state.variables[f"__unknown_{number}"] = Word((piece,))
-            parts.append(piece if isinstance(piece, str) else f"${{__unknown_{number}}}")
-        self._read_text("".join(parts), state, text.line)
+            if isinstance(piece, str):
+                quotes.read(piece)
+                parts.append(piece)
+                continue
+            name = f"${{__unknown_{number}}}"
+            state.variables[f"__unknown_{number}"] = Word((piece,))
+            shown[name] = piece.typed
+            parts.append(f"'\"{name}\"'" if quotes.is_single else name)
+        self._read_text("".join(parts), state, text.line, shown)
 
     def _read_uncalled(self, state: State) -> None:
         """Functions that nothing calls by name: `"$@"` may, or a script that reads this one."""
@@ -188,7 +196,7 @@ class ShellReader:
             self._words.ask(source, node, state)
 
     def _note(self, source: Source, node: Node) -> None:
-        if text := source.of(node).strip():
+        if text := source.show(node).strip():
             self.unread.append(Unread(source.line(node), text[:200]))
 
     def _run_apart(self, source: Source, node: Node, state: State) -> None:
@@ -211,10 +219,11 @@ class ShellReader:
         return found
 
     def _run_list(self, source: Source, node: Node, state: State) -> None:
-        """`a && b`, `a || b`. What follows a command that does something is read as if it went well."""
+        """`a && b`, `a || b`. What follows a command that surely does something is read as if it went well; any other
+        may be a question, as `grep -q` is."""
         first, *rest = [each for each in node.children if each.is_named]
         self._run(source, first, state)
-        decides = first.type in ("test_command", "negated_command") or any(each.type == "||" for each in node.children)
+        decides = any(each.type == "||" for each in node.children) or not _goes_well(source, first)
         for each in rest:
             inner = self._copy(state, may_run=decides)
             with suppress(_Ended, _Returned):
@@ -288,7 +297,12 @@ class ShellReader:
             if name == _ARGUMENTS:
                 inner.arguments = None
         with suppress(_Ended, _Returned):
-            self._run_all(source, node, inner)
+            for child in node.children:
+                # the `i=0` of `for ((i=0; …))` holds for the first round alone
+                if node.type != "c_style_for_statement" or child.type in ("do_group", "compound_statement"):
+                    self._run(source, child, inner)
+                elif child.is_named:
+                    self._words.ask(source, child, inner)
         self._merge(state, [self._copy(state), inner])
 
     def _list_assigned(self, source: Source, node: Node) -> Iterator[str]:
@@ -303,6 +317,8 @@ class ShellReader:
             name = text.of(each) if each.type == "command_name" else ""
             if name in ("shift", "set"):
                 yield _ARGUMENTS
+            elif name in _NAMING and each.parent is not None:
+                yield from re.findall(r"[A-Za-z_]\w*", text.of(each.parent))
             elif name in self._functions and name not in called:
                 called.add(name)
                 left.append(self._functions[name])
@@ -325,6 +341,9 @@ class ShellReader:
             name = source.of(child) if child.type == "variable_name" else ""
             if child.type == "variable_assignment":
                 name = self._assign(source, child, state)
+            elif child.is_named and child.type not in ("variable_name", "word", "comment"):
+                self._words.read_words(source, [child], state, child.start_byte, child.end_byte)
+                self._forget_all(state)  # `export $(cat .env)`, `declare "$NAME=1"`
             if name and any(re.fullmatch(r"-\w*[in]\w*", each) for each in options):
                 state.forget(name)  # a number to be calculated, a name for another variable
             if is_local and state.local_names is not None:
@@ -338,9 +357,7 @@ class ShellReader:
             if child.type in ("variable_name", "word"):
                 state.remove(source.of(child))
             elif child.is_named:  # `unset ${name}`: it may be any
-                self._spend(len(state.variables))
-                for name in list(state.variables):
-                    state.forget(name)
+                self._forget_all(state)
 
     def _run_assignment(self, source: Source, node: Node, state: State) -> None:
         self._assign(source, node, state)
@@ -544,9 +561,16 @@ class ShellReader:
 
     def _eval(self, command: Command, state: State) -> bool:
         pieces = [piece for word in command.words[1:] for piece in (*word.pieces, " ")]
+        begun = len(self.commands)
         with self._budget.deeper():
             self._read_put_together(Word(tuple(pieces), command.line), state)
+        if any(not each.words[0].beginning for each in self.commands[begun:]):
+            self._forget_all(state)  # what nobody knows may be `export A=1`
         return True
+
+    def _forget_all(self, state: State) -> None:
+        self._spend(len(state.variables))
+        state.forget_all()
 
     def _source(self, command: Command, state: State) -> bool:
         """`. env.sh`: what it sets is set here."""
@@ -558,10 +582,12 @@ class ShellReader:
         if path is None or text is None:
             typed = f"{command.words[0].typed} {named.typed}"[:200]
             self.unread.append(Unread(command.line, typed, is_file=path is not None, is_filled_in=path is None))
-            state.is_open = state.is_open or not named.typed.endswith(_ACTIVATIONS)
+            if not named.typed.endswith(_ACTIVATIONS):
+                self._forget_all(state)
             return True
         if not self._budget.takes(text):  # the script goes on behind it
-            self._budget.whole, state.is_open = False, True
+            self._budget.whole = False
+            self._forget_all(state)
             return True
         inner = self._copy(state)
         inner.file, inner.files = named.text or "", (*state.files, path)
@@ -653,6 +679,17 @@ def _is_background(node: Node) -> bool:
     return behind_mark and [each.type for each in node.children] == ["&"]
 
 
+def _goes_well(source: Source, node: Node) -> bool:
+    """Whether what stands before `&&` is no question, and its end is not what a script waits for."""
+    while node.type in ("list", "redirected_statement", "pipeline") and node.children:
+        named = [each for each in node.children if each.is_named]
+        node = named[-1] if node.type == "list" else named[0]
+    if node.type in ("variable_assignment", "variable_assignments", "declaration_command", "unset_command"):
+        return True
+    name = node.child_by_field_name("name") if node.type == "command" else None
+    return name is not None and source.of(name).rpartition("/")[2] in _DOING
+
+
 def _is_set(node: Node, parent: Node) -> bool:
     """Whether a variable's name stands where it is set: `i=1`, `for i in`, `((i++))`, `((i += 1))`."""
     if parent.type in _SETTING:
@@ -665,10 +702,18 @@ def _is_set(node: Node, parent: Node) -> bool:
     return operator.endswith("=") and operator not in ("==", "!=", "<=", ">=")
 
 
+_DOING = frozenset({
+    "cd", "pushd", "popd", "mkdir", "rm", "cp", "mv", "ln", "touch", "chmod", "chown", "source", ".", "set", "ulimit",
+    "umask", "echo", "printf", "sleep", "wait", "true", ":", "export", "pip", "pip3", "conda", "mamba", "module", "apt",
+    "apt-get", "git", "wget", "curl", "tar", "unzip",
+})  # fmt: skip
+"""Programs that a script calls for what they do, before `&&`."""
 _ACTIVATIONS = ("/activate", "conda.sh", "mamba.sh", "micromamba.sh")
 """Files that are read to activate an environment: they set variables of their own alone."""
 _SETTING = ("variable_assignment", "for_statement", "declaration_command", "unset_command")
 _ARGUMENTS = "@"
+_NAMING = ("let", "read", "mapfile", "readarray", "getopts", "printf")
+"""Built-ins that set the variables among their words."""
 
 _Does = Callable[[ShellReader, Source, "Node", State], None]
 _STATEMENTS: Mapping[str, _Does] = {

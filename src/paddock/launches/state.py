@@ -102,10 +102,18 @@ class State:
         self.exported.add(name)
         self._environment = self._unset = None
 
-    def forget(self, name: str) -> None:
-        """It is set, or not, to a text that nobody knows."""
-        self.variables[name] = Word((Unknown(f"${name}"),))
+    def forget(self, name: str, usual: str | None = None) -> None:
+        """It is set, or not, to a text that nobody knows. `usual`: what it is where nothing unread sets it."""
+        self.variables[name] = Word((Unknown(f"${name}", usual),))
         self.unset.discard(name)
+        self._environment = self._unset = None
+
+    def forget_all(self) -> None:
+        """Something that was not read may have set any variable."""
+        for name, value in list(self.variables.items()):
+            self.forget(name, value.usual if isinstance(value, Word) else None)
+        self.unset = set()
+        self.is_open = True
         self._environment = self._unset = None
 
     def remove(self, name: str) -> None:
@@ -139,7 +147,8 @@ class State:
         for name in {each for end in ends for each in end.variables} | before.keys():
             values = [end.variables.get(name) for end in ends]
             if values[0] is None or any(value != values[0] for value in values):
-                self.forget(name)
+                usual = {each.usual if isinstance(each, Word) else None for each in values}
+                self.forget(name, usual.pop() if len(usual) == 1 else None)
             else:
                 self.variables[name] = values[0]
         self._environment = self._unset = None

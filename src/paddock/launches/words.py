@@ -62,13 +62,26 @@ class Word:
         found = [piece if isinstance(piece, str) else piece.otherwise for piece in self.pieces]
         return "".join(map(str, found)) if None not in found else None
 
+    @property
+    def program(self) -> str:
+        """As the name of a program: the text with its defaults, else what is known behind its last slash: `python` of
+        `$VENV/bin/python`. Empty where neither is known."""
+        usual = self.usual
+        if usual is not None:
+            return usual
+        last = self.pieces[-1]
+        return last.rpartition("/")[2] if isinstance(last, str) and "/" in last else ""
+
     def partition(self, mark: str) -> tuple[Word, bool, Word]:
         """As `str.partition`, at the first known `mark`: what is before, whether there is one, what is behind."""
         for place, piece in enumerate(self.pieces):
             if isinstance(piece, str) and mark in piece:
                 before, _, after = piece.partition(mark)
+                first = join_pieces([*self.pieces[:place], before])
+                # what a variable behind the mark splits into does not change what stands before it
+                splits = self.splits and any(isinstance(each, Unknown) for each in first)
                 return (
-                    replace(self, pieces=join_pieces([*self.pieces[:place], before])),
+                    replace(self, pieces=first, splits=splits),
                     True,
                     replace(self, pieces=join_pieces([after, *self.pieces[place + 1 :]])),
                 )
