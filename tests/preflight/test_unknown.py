@@ -155,3 +155,41 @@ def test_a_shell_may_tell_each_worker_of_a_typed_command(framework: str, command
 
 
 PLACES = ("rank", "master", "endpoint", "main_", "ips")
+
+
+CONDITIONAL = [
+    'if [ -n "$OLD" ]; then LAUNCH --np 2 a.py; else LAUNCH t.py; fi',
+    'python -c "import x" && LAUNCH t.py || python -m paddle.distributed.launch_ps t.py',
+    "old() { python -m paddle.fluid.launch t.py; }; LAUNCH t.py",
+    "case $A in x) LAUNCH --np 2 t.py;; esac; LAUNCH t.py",
+    "grep -q x /etc/mode && LAUNCH --np 2 t.py; LAUNCH t.py",
+]
+
+
+@pytest.mark.parametrize("text", CONDITIONAL)
+def test_no_error_is_made_of_a_command_on_which_a_condition_decides(text: str) -> None:
+    """It may be there for another machine, or for an older version."""
+    written = text.replace("LAUNCH", "python -m paddle.distributed.launch")
+    assert find_errors(written) == []
+
+
+UNREAD = [
+    "M=h; . /e; ", "M=h; set -a; . .env; ", "M=h; eval $(cat e); ", "M=h; [ -f e ] && . e; ", "M=h; export $(cat e); ",
+    'M=h; export "$K=h:80"; ', 'M=h; for each in "$@"; do export "$each"; done; ',
+    "M=h; while read k v; do export $k=$v; done < e; ",
+    "M=h; test -f e && M=h:80; ", "M=h; grep -q x e && M=h:80; ", "M=h:80; for ((M=0;M<3;M++)); do echo; done; ",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("before", UNREAD)
+def test_what_something_unread_may_have_set_is_not_known(before: str) -> None:
+    text = f"{before}python -m paddle.distributed.launch --master $M --nnodes 2 t.py"
+    assert find_errors(text) == []
+
+
+@pytest.mark.parametrize(
+    "text", ["bash -c \"{}'$M'{}\"", "ssh h \"{}'$M'{}\"", "eval \"{}'$M'{}\"", "su -c \"{}'$M'{}\" me"]
+)
+def test_what_is_unknown_stays_it_in_quotes_of_a_text_within_a_text(start: str) -> None:
+    inner = "python -m paddle.distributed.launch --master '$M' --nnodes 2 t.py"
+    assert find_errors(start.format(f'"{inner}"')) == []

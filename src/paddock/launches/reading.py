@@ -268,6 +268,7 @@ class _Follower:
         state = State(dict(launch.environment), set(launch.environment), files=files, start=self._start)
         state.unset = {*command.unset} - launch.environment.keys()
         state.directory, state.may_run = command.directory, command.may_run
+        state.is_conditional = command.is_conditional
         return state
 
 

@@ -55,6 +55,8 @@ class Command:
     """Where `cd` has led; None where the script was started."""
     may_run: bool = False
     """Whether a condition decides if it runs, or how often."""
+    is_conditional: bool = False
+    """Whether a condition decides if it runs: in a loop alone it does."""
     piped: tuple[str, ...] = ()
     """The next programs behind its `|`, as typed."""
     is_filter: bool = False
@@ -156,7 +158,7 @@ class ShellReader:
     def _read_uncalled(self, state: State) -> None:
         """Functions that nothing calls by name: `"$@"` may, or a script that reads this one."""
         for name in [each for each in self._functions if each not in self._called]:
-            inner = self._copy(state, may_run=True)
+            inner = self._copy(state, is_conditional=True)
             inner.arguments = None
             with suppress(_Ended):
                 self._call(name, inner)
@@ -169,10 +171,10 @@ class ShellReader:
 
     # Statements
 
-    def _copy(self, state: State, *, may_run: bool = False) -> State:
+    def _copy(self, state: State, *, may_run: bool = False, is_conditional: bool = False) -> State:
         """A copy costs as many steps as variables: of two numbers that a script chooses, the product is bounded."""
         self._spend(1 + state.size // 4)
-        return state.copy(may_run=may_run)
+        return state.copy(may_run=may_run, is_conditional=is_conditional)
 
     def _merge(self, state: State, ends: Sequence[State]) -> None:
         self._spend(sum(each.size for each in ends) // 4)
@@ -225,7 +227,7 @@ class ShellReader:
         self._run(source, first, state)
         decides = any(each.type == "||" for each in node.children) or not _goes_well(source, first)
         for each in rest:
-            inner = self._copy(state, may_run=decides)
+            inner = self._copy(state, is_conditional=decides)
             with suppress(_Ended, _Returned):
                 self._run(source, each, inner)
             if decides:
@@ -277,7 +279,7 @@ class ShellReader:
         ends = [self._copy(state)] if may_none else []
         may_return = False
         for branch in branches:
-            inner = self._copy(state, may_run=True)
+            inner = self._copy(state, is_conditional=True)
             try:
                 for each in branch:
                     self._run(source, each, inner)
@@ -454,6 +456,7 @@ class ShellReader:
                 redirected.stdin,
                 state.directory,
                 state.may_run,
+                is_conditional=state.is_conditional,
             )
             self._run_made(made, state, assigned)
         elif assigns:

@@ -39,6 +39,8 @@ class State:
     """Names that are the running function's own; None outside of one."""
     may_run: bool = False
     """Whether a condition decides if this place is reached, or how often."""
+    is_conditional: bool = False
+    """Whether a condition decides if this place is reached: in a loop alone it is."""
     exports_all: bool = False
     """`set -a`."""
     is_open: bool = False
@@ -48,13 +50,14 @@ class State:
     _unset: frozenset[str] | None = None
     """`read_unset`, until something changes."""
 
-    def copy(self, *, may_run: bool = False) -> State:
+    def copy(self, *, may_run: bool = False, is_conditional: bool = False) -> State:
         return replace(
             self,
             variables=dict(self.variables),
             exported=set(self.exported),
             unset=set(self.unset),
-            may_run=self.may_run or may_run,
+            may_run=self.may_run or may_run or is_conditional,
+            is_conditional=self.is_conditional or is_conditional,
         )
 
     @property

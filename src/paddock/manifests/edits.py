@@ -339,6 +339,6 @@ def _key(name: str) -> str:
 
 
 def _scalar(value: str) -> str:
-    """Plain where that is read as the same text, as `jobs.reading` reads it; else in quotes."""
+    """Plain where that is read as the same text, as `manifests.yaml_nodes` reads it; else in quotes."""
     plain = _PLAIN.fullmatch(value) and read_documents(f"a: {value}")[0].manifest == {"a": value}
     return value if plain else json.dumps(value, ensure_ascii=False)

@@ -6,10 +6,10 @@ apply any of them. `format_problem` formats a problem in any language. The API s
 without line numbers.
 
 Each kind of mistake has a module: `kinds`, `foreign_fields`, `spelling`, `levels` (a field at the wrong level),
-`containers`, `ports`, `devices`, `launchers`, `accounts`, `keys` (of metadata), `old_flags`, `servers`, `dumps`,
-`nulls`, `quotes`. They read manifests of any kind of job through `parts`. `JobApi.read_job` (`jobs.apis`) checks what a
-job needs to be planned; its problems come first.
-"""
+`containers`, `ports`, `devices`, `accounts`, `keys` (of metadata), `servers`, `dumps`, `nulls`, `quotes`, and for what
+a container starts `commands` with `command_words`, `continuations`, `paddle_options`, `paddle_cures`,
+`torchrun_options`, `launchers`, `replicas`, `group_variables` and `pod_devices`. They read manifests of any kind of job
+through `parts`. `JobApi.read_job` (`jobs.apis`) checks what a job needs to be planned; its problems come first."""
 
 from __future__ import annotations
 

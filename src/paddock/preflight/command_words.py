@@ -32,6 +32,8 @@ _OPERATORS = frozenset({"&&", "||", "|", ">", ">>", "2>", "2>&1", "&>", "&"})
 """Words of a shell. Not `;`, which ends the words of `find -exec`, and not `<`."""
 _MOST_ENDINGS = 3
 """Of a text in a command, which are told in one sentence."""
+_JOINING = frozenset({"&&", "||", "2>&1", "&>"})
+"""Those that are no value of an option."""
 
 
 def explain_typed(words: Sequence[str], gpus: int = 0, workers: int = 1) -> Iterator[Phrase]:
@@ -118,7 +120,9 @@ def _is_joined(before: Word, word: Word) -> bool:
 
 
 def _explain_operators(words: Sequence[Word]) -> Iterator[Phrase]:
-    found = tuple(dict.fromkeys(word.typed for word in words[1:] if word.text in _OPERATORS))
+    # behind an option it may be that one's value: `--sep '|'`
+    plain = [word for before, word in pairwise(words) if not before.beginning.startswith("-") or word.text in _JOINING]
+    found = tuple(dict.fromkeys(word.typed for word in plain if word.text in _OPERATORS))
     if found:
         yield phrase(
             "{operators} is a word like any other, as no shell reads this command: write one text for a shell, "

@@ -29,7 +29,10 @@ from paddock.words.sentences import told
 
 _TRAINERS = {"PaddleJob": "paddle", "PyTorchJob": "pytorch"}
 """The name of the container that trains; without one of this name it is the first."""
-_OF_SHELL = re.compile(r"\$\{?[A-Za-z_]\w*|`")
+_OF_SHELL = re.compile(r"(?<!\$)\$(?:[A-Za-z_]\w*|\{[A-Za-z_]\w*\})|`")
+"""Not `$$HOME`, which Kubernetes makes `$HOME`, and not `${now:%Y}`, which OmegaConf reads."""
+_MOST_JOINED = 10
+"""What is told of one command."""
 _SERVING = frozenset({"ps", "heter"})
 
 
@@ -144,7 +147,11 @@ def _explain(launch: Launch, command: Command, kind: str, pods: Pods, spec: Mapp
         yield from (Told(said) for said in explain_foreign(launch, kind, told))
     yield from (Told(said) for said in explain_told(launch, pods))
     yield from (Told(said) for said in explain_devices(launch, command.devices))
-    yield from (Told(said) for said in explain_replicas(launch, pods))
+    distributed = command.reading.distributed
+    # `torchrun --standalone prepare.py && torchrun train.py`: each pod prepares by itself
+    is_local = launch.named("standalone") is not None and any(each.named("standalone") is None for each in distributed)
+    if not is_local:
+        yield from (Told(said) for said in explain_replicas(launch, pods))
     if is_torchrun(launch):
         yield from (Told(said) for said in _explain_processes(launch, command, spec))
 
@@ -168,6 +175,9 @@ def _explain_processes(launch: Launch, command: Command, spec: Mapping[str, Any]
 
 def _join(found: Sequence[Told]) -> Phrase:
     joined = found[0].said
-    for each in found[1:]:
+    for each in found[1:_MOST_JOINED]:
         joined = phrase("{first}; {second}", first=joined, second=each.said)
+    if len(found) > _MOST_JOINED:
+        more = phrase("{count} more like it are not told", count=len(found) - _MOST_JOINED)
+        joined = phrase("{first}; {second}", first=joined, second=more)
     return joined

@@ -28,8 +28,10 @@ _NAMES = frozenset(name for names in _READ.values() for name in names)
 
 
 def explain_variables(launch: Launch, given: Mapping[str, Word], pods: int, same: int) -> Iterator[Phrase]:
-    """`given`: what the template sets; `pods`: of the group; `same`: those of them that have this command."""
-    if pods < 2 or launch.elsewhere or (launch.launcher is None and not launch.program.python):
+    """`given`: what the template sets; `pods`: of the group; `same`: those of them that have this command. Nothing of a
+    command on which a condition decides: each pod may have its own."""
+    starts = launch.launcher is not None or bool(launch.program.python)
+    if pods < 2 or not starts or launch.elsewhere or launch.command.is_conditional:
         return
     found = [
         f"{name}={word.text}"

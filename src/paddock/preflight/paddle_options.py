@@ -1,7 +1,7 @@
 """Warns of command lines of PaddlePaddle's launcher that are of other years: most of them run, and do something else.
 
 What happens today was measured with the launchers of PaddlePaddle 3.0.0 and 3.3.1, which behave alike;
-tests/preflight/test_old_flags_real.py repeats it. Without --master, an option that the launcher does not know
+tests/preflight/test_paddle_options_real.py repeats it. Without --master, an option that the launcher does not know
 makes it the old one (paddle.distributed.fleet.launch); with --master, or PADDLE_MASTER, it is ignored without a word.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from paddock.launches.launch import Launch, Option, list_variables, starts_old
 from paddock.launches.launchers import GONE_PADDLE, OLD_DEVICES, OLD_PADDLE, PADDLE, Launcher, Means
@@ -62,8 +62,14 @@ def _has(launch: Launch, name: str) -> bool:
 
 
 def explain_launch(launch: Launch, *, has_master: bool = False, in_job: bool = False) -> Iterator[Told]:
-    """What is wrong with a command of `is_paddle`, the worst first; nothing of what is not known. `has_master`:
-    PADDLE_MASTER is set. `in_job`: it is the command of a job, where Paddock tells each rank where the others are."""
+    """What is wrong with a command of `is_paddle`, the worst first; nothing of what is not known, and no error of one
+    on which a condition decides, as it may be there for another machine. `has_master`: PADDLE_MASTER is set. `in_job`:
+    it is the command of a job, where Paddock tells each rank where the others are."""
+    for each in _explain_launch(launch, has_master=has_master, in_job=in_job):
+        yield replace(each, severity="warning") if launch.command.is_conditional else each
+
+
+def _explain_launch(launch: Launch, *, has_master: bool, in_job: bool) -> Iterator[Told]:
     module = _name_module(launch)
     if launch.launcher is GONE_PADDLE:
         said = phrase(

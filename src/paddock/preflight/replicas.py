@@ -53,7 +53,7 @@ _OF_EACH = (Means.NODE_RANK, Means.MASTER_ADDRESS, Means.HOSTS)
 def explain_told(launch: Launch, pods: Pods) -> Iterator[Phrase]:
     """Why the pods of a launcher of `TOLD` would not train together."""
     launcher = launch.launcher
-    if launcher not in TOLD or launcher is None:
+    if launcher not in TOLD or launcher is None or launch.command.is_conditional:
         return
     nodes = launch.text(Means.NODES)
     if nodes and read_number(nodes) not in (None, pods.count):
@@ -121,7 +121,10 @@ def _mark(launch: Launch, means: Means) -> str:
 
 
 def explain_replicas(launch: Launch, pods: Pods) -> Iterator[Phrase]:
-    """Why the pods would not train together as it is asked for, or why less is done than asked for."""
+    """Why the pods would not train together as it is asked for, or why less is done than asked for; nothing of a
+    command on which a condition decides, as each pod may have its own."""
+    if launch.command.is_conditional:
+        return
     if is_torchrun(launch):
         yield from _explain_torchrun(launch, pods)
     elif launch.launcher is PADDLE:
