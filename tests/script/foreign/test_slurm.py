@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from paddock.script.foreign.job import Foreign
+from paddock.script.foreign.job import Foreign, NoProgram
 from paddock.script.foreign.ranks import add_ranks, explain_no_gpus, explain_no_ranks, explain_places
 from paddock.script.foreign.slurm import read_batch, read_directives
 
@@ -37,6 +37,32 @@ def write(options: str, commands: str) -> str:
 )  # fmt: skip
 def test_a_batch_script_becomes_a_program_and_its_ranks(options: str, commands: str, meant: Foreign) -> None:
     assert replace(read_batch(write(options, commands)), left=(), starter="") == meant
+
+
+@pytest.mark.parametrize(
+    ("commands", "meant"),
+    [
+        ("srun python -c 'import os'\nsrun torchrun --nproc_per_node=2 t.py", "torchrun --nproc_per_node=2 t.py"),
+        ("srun python index.py\nsrun torchrun t.py\nsrun python show.py", "torchrun t.py"),
+        ("srun bash -c 'pip install . ; torchrun t.py'", "torchrun t.py"),
+        ("srun apt-get update\nsrun tar xf a.tar\nsrun python t.py", "python t.py"),
+        ("srun tar xf a.tar\npython t.py", "python t.py"),
+        ("srun python -c 'import os'\npython t.py", "python t.py"),
+        ("srun -N 1 torchrun t.py\nsrun python t.py", "python t.py"),
+        ("srun python -c 1", "python -c 1"),
+    ],
+)
+def test_what_prepares_behind_srun_is_no_job_beside_one_that_trains(commands: str, meant: str) -> None:
+    assert " ".join(read_batch(write("-N 2", commands)).words) == meant
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["apt-get update", "pip install torch", "conda install torch", "python -m pip install .", "pip3 list"],
+)
+def test_packages_behind_srun_are_no_job(command: str) -> None:
+    with pytest.raises(NoProgram):
+        read_batch(write("-N 2", f"srun {command}"))
 
 
 @pytest.mark.parametrize(

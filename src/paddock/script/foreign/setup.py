@@ -129,6 +129,13 @@ def is_silent(launch: Launch) -> bool:
     return not launch.command.words or (name in _SILENT and not find_started(launch))
 
 
+def brings_packages(launch: Launch) -> bool:
+    """Whether it is pip, apt, conda or another program that brings packages, also behind srun."""
+    name = posixpath.basename(launch.program.word.text or "")
+    own = name in _PACKAGES or launch.program.module in ("venv", "virtualenv")
+    return own or _find_install(launch) is not None or re.fullmatch(r"pip[\d.]*", name) is not None
+
+
 def is_program(launch: Launch) -> bool:
     """Whether it may train: a program of Python, or a script."""
     program = launch.program
@@ -160,7 +167,7 @@ def _explain(launch: Launch, chosen: Launch, *, is_behind: bool) -> Phrase:
     if started := find_started(launch):
         return explain_started(launch, started)
     name = posixpath.basename(launch.program.word.text or "")
-    if name in _PACKAGES or launch.program.module in ("venv", "virtualenv"):
+    if brings_packages(launch):
         return phrase("`{command}` is left out: packages come by a file of -r, or with the image", command=command)
     is_same = bool(name) and launch.program.word.typed == chosen.program.word.typed
     if is_same and _type_arguments(launch) == _type_arguments(chosen):

@@ -1,8 +1,8 @@
 """A run.sh, or a docker command, that starts a program -> the job that it means. Pure.
 
-Of several commands with a launcher the one with the most machines counts: a script often has one for a single machine
-beside it. Without any, it is the last program of Python; one that by its name prepares or tests is the job where there
-is no other.
+Of several commands with a launcher one of a framework counts before srun and mpirun alone, and then the one with the
+most machines: a script often has one for a single machine beside it. Without any, it is the last program of Python;
+`python -c`, and one that by its name prepares or tests, is the job where there is no other. pip and apt are none.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from itertools import islice
 
 from paddock.launches.launch import Launch
+from paddock.launches.programs import Kind
 from paddock.launches.reading import Reading, read_script
 from paddock.launches.shell import Unread
 from paddock.launches.words import build_word
@@ -22,7 +23,7 @@ from paddock.script.foreign.hostfiles import Hosts, find_hostfiles
 from paddock.script.foreign.job import NOWHERE, Foreign, Left, NoProgram, Place
 from paddock.script.foreign.launched import NO_FILES, read_launch
 from paddock.script.foreign.servers import Groups, count_groups, find_groups
-from paddock.script.foreign.setup import Setup, is_beside, is_program, is_silent, read_setup
+from paddock.script.foreign.setup import Setup, brings_packages, is_beside, is_program, is_silent, read_setup
 from paddock.script.foreign.started import explain_started, find_started, find_typed
 from paddock.script.foreign.task_launchers import TASKS
 from paddock.words.phrases import Phrase, phrase
@@ -105,10 +106,19 @@ def _list_jobs(reading: Reading, tasks: Tasks) -> list[tuple[Launch, Foreign]]:
     """The commands that may be the job, each with that job; the best first."""
     distributed = [each for each in reading.launches if _is_distributed(each)]
     found = _read_jobs(distributed[:_MOST_READ], tasks, find_hostfiles(reading.launches))
-    found.sort(key=lambda pair: (not _may_train(pair[0]), is_beside(pair[0]), -(pair[1].workers + pair[1].servers)))
+    launched = {each.program.word.typed for each in distributed if _has_framework(each)}
+    if trains := [pair for pair in found if _may_train(pair[0]) and not _is_code(pair[0])]:
+        # the program of a launcher may also stand behind srun alone, for more machines
+        is_other = {id(each): each.program.word.typed not in launched for each, _ in trains}
+        return sorted(trains, key=lambda pair: (is_beside(pair[0]), is_other[id(pair[0])], -_count_pods(pair[1])))
     programs = [each for each in reading.launches if is_program(each)]
     programs.sort(key=lambda each: not is_beside(each))
-    return found or _read_jobs(programs[: -_MOST_READ - 1 : -1], tasks, NO_FILES)
+    plain = _read_jobs(programs[: -_MOST_READ - 1 : -1], tasks, NO_FILES)
+    return sorted((*found, *plain), key=lambda pair: (not _may_train(pair[0]), _is_code(pair[0])))
+
+
+def _count_pods(made: Foreign) -> int:
+    return made.workers + made.servers
 
 
 def _read_jobs(launches: Sequence[Launch], tasks: Tasks, files: Mapping[str, Hosts]) -> list[tuple[Launch, Foreign]]:
@@ -118,12 +128,22 @@ def _read_jobs(launches: Sequence[Launch], tasks: Tasks, files: Mapping[str, Hos
 def _is_distributed(launch: Launch) -> bool:
     """Whether ranks are started: by a launcher, or by tasks of a batch system."""
     has_tasks = any(each.spec.name in TASKS for each in launch.wrappers)
-    return (launch.launcher is not None or has_tasks) and not is_silent(launch)
+    return (launch.launcher is not None or has_tasks) and not is_silent(launch) and not brings_packages(launch)
+
+
+def _has_framework(launch: Launch) -> bool:
+    """Whether its launcher is one of a framework, such as torchrun: no srun."""
+    return launch.launcher is not None and bool(launch.launcher.family)
+
+
+def _is_code(launch: Launch) -> bool:
+    """`python -c …` mostly looks at a machine, or prepares it."""
+    return launch.program.kind is Kind.CODE and not _has_framework(launch)
 
 
 def _may_train(launch: Launch) -> bool:
     """Whether it is surely no `srun tar`."""
-    return is_program(launch) or (launch.launcher is not None and bool(launch.launcher.family))
+    return is_program(launch) or _has_framework(launch)
 
 
 def _explain_unknown(launch: Launch) -> Left:
