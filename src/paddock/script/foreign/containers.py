@@ -1,6 +1,8 @@
-"""`docker run`, `singularity exec` before a program -> the image, the variables and the GPUs of a job. Pure.
+"""`docker run`, `singularity exec` before a program, and srun's `--container-image` -> the image, the variables and the
+GPUs of a job. Pure.
 
-Options are those of docker-run(1) of Docker 28 and of `apptainer exec` of Apptainer 1.4.
+Options are those of docker-run(1) of Docker 28 and of `apptainer exec` of Apptainer 1.4. `--container-image` is of
+pyxis 0.20, whose images are those of enroot 3.5: `[docker://][USER@][REGISTRY#]IMAGE[:TAG]`, else the path of a file.
 """
 
 from __future__ import annotations
@@ -12,7 +14,7 @@ from paddock.launches.words import Word, show_words
 from paddock.script.foreign.carried import count_listed, read_number
 from paddock.script.foreign.draft import Draft
 from paddock.script.foreign.elsewhere import UNKNOWN, say
-from paddock.words.phrases import phrase
+from paddock.words.phrases import Phrase, phrase
 
 _OF_FILES = frozenset({"singularity", "apptainer"})
 """Programs whose image is mostly a file of the machine."""
@@ -21,6 +23,9 @@ _REGISTRY = "docker://"
 _SILENT = re.compile(r"-[itdP]+|--(rm|init|interactive|tty|detach|name|hostname|restart|pull|gpus|env|workdir)")
 _SILENT_OF_FILES = re.compile(r"-[ceC]+|--(compat|contain|containall|cleanenv|no-home|writable-tmpfs)")
 """Of apptainer `-e` says that no variable comes from outside."""
+_FILE = re.compile(r"\.(sqsh|squashfs|sif|simg|img)$")
+"""How images that are files end."""
+ENROOT = "enroot"
 _ALL_GPUS = frozenset({"--nv", "--nvccli", "--rocm"})
 
 
@@ -51,12 +56,38 @@ def _take_file(draft: Draft, image: Word, command: str, line: int) -> None:
     """The image of a registry; a file of the machine is left out."""
     if image.beginning.startswith(_REGISTRY):
         draft.image = (_take(draft, image, "", line) or "").removeprefix(_REGISTRY)
-        return
-    said = phrase(
-        "`{command} {image}` is left out, as a cluster has no such image: --image IMAGE names the one of a registry",
-        command=command, image=show_words([image]),
-    )  # fmt: skip
-    draft.ledger.note(line, said)
+    elif image.usual is None and not _FILE.search(image.typed):
+        draft.ledger.note(line, say(UNKNOWN, f"{command} {image.typed}"))
+    else:
+        draft.ledger.note(line, explain_file(show_words([image]), command.partition(" ")[0]))
+
+
+def take_image_of_enroot(draft: Draft, image: Word, line: int) -> None:
+    """The value of srun's `--container-image`."""
+    if image.usual is None and _FILE.search(image.typed):
+        draft.ledger.note(line, explain_file(image.typed, ENROOT))
+    elif (text := _take(draft, image, "--container-image ", line)) is not None:
+        draft.image = read_image_of_enroot(text) or draft.image
+        if not read_image_of_enroot(text):
+            draft.ledger.note(line, explain_file(text, ENROOT))
+
+
+def read_image_of_enroot(text: str) -> str:
+    """`nvcr.io#nvidia/pytorch:24.01` -> `nvcr.io/nvidia/pytorch:24.01`; empty for a file."""
+    if text.startswith(("/", ".", "~")) or _FILE.search(text):
+        return ""
+    own = re.sub(r"^(docker|dockerd|podman)://", "", text)
+    return re.sub(r"^[^/@:#]+@(?!sha\d+:)", "", own).replace("#", "/", 1)
+
+
+def explain_file(image: str, program: str) -> Phrase:
+    """For an image that only `program` knows: a file of a machine, or of its own library."""
+    if re.match(r"(library|shub|oras|https?)://", image):
+        return phrase(
+            "{image} is an image of {program} alone; --image IMAGE names one of a registry", image=image,
+            program=program,
+        )  # fmt: skip
+    return phrase("{image} is a file of {program}; --image IMAGE names one of a registry", image=image, program=program)
 
 
 def _take_option(draft: Draft, wrapper: Wrapper, option: str, value: Word | None, line: int) -> bool:

@@ -12,6 +12,7 @@ from dataclasses import replace
 
 from paddock.launches.launchers import SRUN
 from paddock.script.foreign.carried import join_directories, read_number
+from paddock.script.foreign.containers import ENROOT, explain_file, read_image_of_enroot
 from paddock.script.foreign.directives import find_directives
 from paddock.script.foreign.draft import Tasks
 from paddock.script.foreign.elsewhere import (
@@ -44,6 +45,7 @@ _FLAGS = frozenset({
 })  # fmt: skip
 _CARRIED = frozenset({
     "job-name", "nodes", "ntasks", "ntasks-per-node", "gres", "gpus-per-node", "gpus", "gpus-per-task", "chdir",
+    "container-image",
 })  # fmt: skip
 _SAID: Mapping[str, Phrase] = {
     "output": LOGS,
@@ -91,6 +93,7 @@ def read_batch(text: str, place: Place = NOWHERE) -> Foreign:
     return replace(
         made,
         gpus=made.gpus or gpus,
+        image=made.image or read_image_of_enroot(values.get("container-image", "")),
         name=values.get("job-name", ""),
         workdir=join_directories(values.get("chdir", ""), made.workdir),
         variables=(*secret.items(), *made.variables),
@@ -138,6 +141,8 @@ def _list_left(options: Mapping[str, tuple[int, str]]) -> Iterator[Left]:
             yield Left(line, say(LEAST, shown))
         elif name == "export" and {each for each in value.split(",") if "=" not in each} <= {"ALL", "NONE", "NIL", ""}:
             continue
+        elif name == "container-image" and not read_image_of_enroot(value):
+            yield Left(line, explain_file(value, ENROOT))
         elif name not in _CARRIED:
             yield Left(line, say(_SAID.get(name, NO_OPTION), shown))
 

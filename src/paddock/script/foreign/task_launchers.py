@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 from paddock.launches.launch import Launch, Option
 from paddock.launches.launchers import Means
+from paddock.script.foreign.containers import take_image_of_enroot
 from paddock.script.foreign.draft import Draft
 from paddock.script.foreign.hostfiles import Hosts
 from paddock.script.foreign.launcher_options import explain_number, find_hosts, is_file, line_of, read_count
@@ -47,8 +48,8 @@ def _take_of_task(draft: Draft, option: Option) -> bool:
     elif option.name == "x" and "=" in (option.text or ""):
         name, _, text = (option.text or "").partition("=")
         draft.variables[name] = text
-    elif option.name == "container_image" and option.value is not None and option.value.usual:
-        draft.image = (draft.ledger.take(option.value) or "").replace("#", "/")
+    elif option.name == "container_image" and option.value is not None:
+        take_image_of_enroot(draft, option.value, line_of(draft, option))
     else:
         return False
     return True
