@@ -370,3 +370,29 @@ def test_what_stands_before_a_text_stays_where_old_options_are_read_again() -> N
     text = "python -m paddle.distributed.launch --cluster_node_ips a,b --node_ip a t.py"
     made = read_foreign(f"docker run reg/x bash -c '{text}'")
     assert (made.image, made.workers) == ("reg/x", 2)
+
+
+def test_what_a_coordinator_and_other_options_say_is_a_line_where_no_launcher_stays() -> None:
+    made = read_shell("fleetrun --worker_num=2 --server_num=1 --coordinator_num=1 --coordinators=a:1 t.py")
+    assert (made.words, made.workers, made.servers) == (("python", "t.py"), 2, 1)
+    assert [str(each.said).partition(" is left out")[0] for each in made.left] == [
+        "--coordinator_num=1",
+        "--coordinators=a:1",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("command", "gpus", "is_said"),
+    [
+        ("python -m paddle.distributed.launch --gpus 0,1,2,3 t.py", 2, True),
+        ("fleetrun --devices 0 t.py", 1, False),
+        ("deepspeed --include localhost:0,1,2,3 t.py", 4, False),  # which does not read the variable then
+    ],
+)
+def test_the_variable_bounds_the_devices_that_paddles_launcher_names(command: str, gpus: int, is_said: bool) -> None:
+    made = read_shell(f"export CUDA_VISIBLE_DEVICES=0,1\n{command}")
+    assert made.gpus == gpus
+    assert (
+        any("CUDA_VISIBLE_DEVICES of the script shows 2 of these 4 devices" in str(each.said) for each in made.left)
+        == is_said
+    )

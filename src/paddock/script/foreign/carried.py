@@ -117,10 +117,10 @@ def _without_itself(name: str, word: Word) -> Word:
     return Word(tuple(kept), word.line) if kept and len(kept) < len(word.pieces) else word
 
 
-def count_visible(environment: Mapping[str, Word]) -> int:
-    """The devices that a variable such as CUDA_VISIBLE_DEVICES lists; 0 where none does."""
-    found = [count_listed(word.usual or "") for name, word in environment.items() if _VISIBLE.fullmatch(name)]
-    return max(found, default=0)
+def find_visible(environment: Mapping[str, Word]) -> tuple[int, str]:
+    """How many devices a variable such as CUDA_VISIBLE_DEVICES lists, and its name; 0 where none does."""
+    found = [(count_listed(word.usual or ""), name) for name, word in environment.items() if _VISIBLE.fullmatch(name)]
+    return max(found, default=(0, ""))
 
 
 def count_listed(text: str) -> int:

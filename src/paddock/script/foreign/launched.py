@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 from paddock.launches.launch import Launch, Wrapper
+from paddock.launches.launchers import Means
 from paddock.launches.programs import Kind
 from paddock.launches.reading import read_words
 from paddock.launches.words import build_word, show_words
@@ -18,15 +19,15 @@ from paddock.script.foreign.carried import (
     carry_arguments,
     carry_directory,
     carry_variables,
-    count_visible,
     explain_told,
+    find_visible,
     note_streams,
 )
 from paddock.script.foreign.containers import take_container
 from paddock.script.foreign.draft import NO_TASKS, Draft, Tasks, name_python
 from paddock.script.foreign.hostfiles import Hosts
 from paddock.script.foreign.job import Foreign
-from paddock.script.foreign.launcher_options import with_variables
+from paddock.script.foreign.launcher_options import line_of, with_variables
 from paddock.script.foreign.paddle_launchers import join_old_options, renew_launcher, take_paddle
 from paddock.script.foreign.task_launchers import TASKS, take_tasks
 from paddock.script.foreign.torch_launchers import take_torch
@@ -47,12 +48,13 @@ def read_launch(launch: Launch, tasks: Tasks = NO_TASKS, files: Mapping[str, Hos
     launch = draft.launch = with_variables(draft, join_old_options(renew_launcher(launch, ledger)))
     for wrapper in launch.wrappers:
         _take_wrapper(draft, wrapper)
-    draft.gpus = draft.gpus or count_visible(launch.environment)
+    draft.gpus = draft.gpus or find_visible(launch.environment)[0]
     program = _carry_program(draft)
     if program is None:
         return None
     if launch.launcher is not None:
         _LAUNCHERS.get(launch.launcher.name, take_torch)(draft)
+        _bound_gpus(draft)
         if draft.places:
             ledger.note(launch.line, explain_told(draft.places))
     arguments = carry_arguments(launch.arguments, ledger)
@@ -89,6 +91,21 @@ def _take_wrapper(draft: Draft, wrapper: Wrapper) -> None:
         if words:
             said = phrase("`{command}` is left out: the program is started without it", command=show_words(words))
             draft.ledger.note(line, said)
+
+
+def _bound_gpus(draft: Draft) -> None:
+    """PaddlePaddle's launcher chooses among the devices that the variable shows; DeepSpeed's and accelerate's own
+    options count more than the variable."""
+    (shown, name), named = find_visible(draft.launch.environment), draft.launch.find(Means.DEVICES)
+    if draft.framework != "paddle" or named is None or not 0 < shown < draft.gpus:
+        return
+    said = phrase(
+        "{option}: {name} of the script shows {count} of these {total} devices, and the job has {count}: --gpus "
+        "{total} asks for all",
+        option=named.typed, name=name, count=shown, total=draft.gpus,
+    )  # fmt: skip
+    draft.ledger.note(line_of(draft, named), said)
+    draft.gpus = shown
 
 
 def _carry_program(draft: Draft) -> tuple[str, ...] | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from paddock.launches.launch import Launch
+from paddock.launches.launch import Launch, Option
 from paddock.launches.launchers import GONE_PADDLE, OLD_DEVICES, OLD_PLACES, PADDLE, Means, find_by_module
 from paddock.launches.programs import read_program
 from paddock.launches.reading import read_words
@@ -62,7 +62,7 @@ def take_paddle(draft: Draft) -> None:
     draft.servers = max(_count_hosts(draft, Means.SERVERS), _count(draft, Means.SERVER_COUNT))
     trainers = max(_count_hosts(draft, Means.TRAINERS), _count(draft, Means.TRAINER_COUNT))
     hosts = _count_hosts(draft, Means.HOSTS)
-    kept: list[str] = []
+    kept: list[Option] = []
     for option in launch.options:
         means = option.spec.means if option.spec is not None else None
         if option.name == "cluster_node_ips":
@@ -71,21 +71,28 @@ def take_paddle(draft: Draft) -> None:
             draft.gpus = count_devices(draft, option) or draft.gpus
         elif option.name in _OLD_PLACES:
             draft.places.append(option.typed)
-        elif means is Means.PROCESSES:
-            kept += keep_processes(draft, option)
         elif means is Means.LOGS:
             leave(draft, option, LOGS)
         elif means in (Means.HETER, Means.ELASTIC) or option.spec is None:
             leave(draft, option)
-        elif means is Means.OTHER or (means is Means.MODE and option.text != "collective"):
-            kept += keep(draft, option)
+        elif means in (Means.OTHER, Means.PROCESSES) or (means is Means.MODE and option.text != "collective"):
+            kept.append(option)
         else:
             take_usual(draft, option)
     if draft.servers or any(launch.find(means) is not None for means in (Means.SERVERS, Means.SERVER_COUNT)):
         draft.workers, draft.before = max(trainers, 1), _find_python(draft)
+        for option in kept:  # no launcher stays that would read them
+            if option.spec is None or option.spec.means is not Means.MODE:
+                leave(draft, option)
         return
     draft.workers = max(hosts, draft.workers)
-    draft.before = (*_find_python(draft), "-m", PADDLE.name, *kept)
+    words = [word for option in kept for word in _keep(draft, option)]
+    draft.before = (*_find_python(draft), "-m", PADDLE.name, *words)
+
+
+def _keep(draft: Draft, option: Option) -> Sequence[str]:
+    is_count = option.spec is not None and option.spec.means is Means.PROCESSES
+    return keep_processes(draft, option) if is_count else keep(draft, option)
 
 
 def _find_python(draft: Draft) -> tuple[str, ...]:
