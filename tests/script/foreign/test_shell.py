@@ -396,3 +396,31 @@ def test_the_variable_bounds_the_devices_that_paddles_launcher_names(command: st
         any("CUDA_VISIBLE_DEVICES of the script shows 2 of these 4 devices" in str(each.said) for each in made.left)
         == is_said
     )
+
+
+@pytest.mark.parametrize(
+    ("package", "packages", "said"),
+    [
+        ("ray[default]==2.12.0", ("ray[default]==2.12.0",), ""),
+        ("a[b,c]>=1,!=2", ("a[b,c]>=1,!=2",), ""),
+        (
+            "flash-attn==$FA_VERSION",
+            (),
+            "`pip install flash-attn==$FA_VERSION` is left out: its version does not stand",
+        ),
+        ("$PACKAGES", (), "`pip install $PACKAGES` is left out: a shell fills it in, and its value"),
+        ("./own", (), "`pip install ./own` is left out: no package of an index"),
+    ],
+)
+def test_a_package_is_one_also_with_extras_and_what_is_not_known_of_it_is_said(
+    package: str, packages: tuple[str, ...], said: str
+) -> None:
+    quoted = package if ">" not in package else f"'{package}'"
+    made = read_shell(f"pip install {quoted}\npython t.py")
+    assert made.packages == packages
+    assert [str(each.said)[: len(said)] for each in made.left] == [said] * bool(said)
+
+
+@pytest.mark.timeout(20)
+def test_a_long_package_that_is_none_is_read_at_once() -> None:
+    assert read_shell(f"pip install a{'=!a!' * 3000}[x]$\npython t.py").packages == ()

@@ -40,6 +40,10 @@ _PACKAGES = frozenset(each.name for each in SPECS if each.manages) | {
 _BROUGHT = frozenset({"torch", "paddle"})
 """Modules of packages that each environment of their framework has."""
 _NAME = re.compile(r"[A-Za-z0-9][\w.-]*")
+_ONE_VERSION = r"[=<>!~]{1,3}[\w.*+-]+"
+_REQUIREMENT = re.compile(rf"[A-Za-z0-9][\w.-]*(\[[\w.,-]*\])?({_ONE_VERSION}(,{_ONE_VERSION})*)?")
+"""`ray[default]==2.12.0`, whose brackets are a pattern of files for a shell, and are typed all the same."""
+_VERSION = re.compile(r"[A-Za-z0-9][\w.-]*(\[[\w.,-]*\])?[=<>!~]{1,3}")
 _PROGRAMS = frozenset({Kind.SCRIPT, Kind.MODULE, Kind.CODE, Kind.UNKNOWN})
 _NO_JOBS = frozenset({"pip", "venv", "ensurepip", "virtualenv", "http.server", "json.tool"})
 """Modules of `python -m` that train nothing."""
@@ -105,7 +109,9 @@ def _read_install(line: int, words: Sequence[Word], files: list[str], packages: 
         typed = word.usual or word.typed
         option, equals, joined = typed.partition("=")
         if not typed.startswith("-"):
-            if word.usual is None or re.match(r"[./]|\w+\+|https?:", typed):
+            if word.usual is None and not _REQUIREMENT.fullmatch(typed):
+                left.append(Left(line, _explain_package(typed)))
+            elif re.match(r"[./]|\w+\+|https?:", typed):
                 left.append(
                     Left(line, phrase("`pip install {package}` is left out: no package of an index", package=typed))
                 )
@@ -121,6 +127,15 @@ def _read_install(line: int, words: Sequence[Word], files: list[str], packages: 
         elif option not in ("--timeout", "--retries", "--progress-bar", "--cache-dir"):
             said = phrase("`{option} {value}` is left out: write it into the file of -r", option=option, value=value)
             left.append(Left(line, said))
+
+
+def _explain_package(typed: str) -> Phrase:
+    """Why a package is left out of which a shell fills in a part."""
+    if _VERSION.match(typed):
+        return phrase("`pip install {package}` is left out: its version does not stand here", package=typed)
+    return phrase(
+        "`pip install {package}` is left out: a shell fills it in, and its value does not stand here", package=typed
+    )
 
 
 def is_silent(launch: Launch) -> bool:
