@@ -424,3 +424,30 @@ def test_a_package_is_one_also_with_extras_and_what_is_not_known_of_it_is_said(
 @pytest.mark.timeout(20)
 def test_a_long_package_that_is_none_is_read_at_once() -> None:
     assert read_shell(f"pip install a{'=!a!' * 3000}[x]$\npython t.py").packages == ()
+
+
+@pytest.mark.parametrize(
+    ("typed", "kept", "left"),
+    [
+        ("--fp16 $EXTRA", ("--fp16",), "$EXTRA"),
+        ("--fp16 ${extra_args} --a 1", ("--fp16", "--a", "1"), "${extra_args}"),
+        ("--fp16 ${MODEL_ARGS[@]}", ("--fp16",), "${MODEL_ARGS[@]}"),
+        ("--lr $LR", (), "--lr $LR"),
+        ("--dir $EXTRA_DIR", (), "--dir $EXTRA_DIR"),
+        ("--out $ARGS/x", (), "--out $ARGS/x"),
+        ('--model_args "$MODEL_ARGS"', (), "--model_args $MODEL_ARGS"),  # one word, so it is the value
+    ],
+)
+def test_an_option_stays_where_the_unknown_behind_it_holds_options_itself(
+    typed: str, kept: tuple[str, ...], left: str
+) -> None:
+    made = read_shell(f"torchrun t.py {typed}")
+    assert made.words == ("torchrun", "t.py", *kept)
+    assert [str(each.said) for each in made.left] == [
+        f"{left} is left out: a shell fills it in, and its value does not stand here"
+    ]
+
+
+def test_what_is_left_out_of_a_command_in_several_lines_is_one_line() -> None:
+    script = 'read OFF\ncmd="torchrun t.py \\\n   --deepspeed \\\n   $OFF"\n$cmd\n'
+    assert any(each.startswith("--deepspeed $OFF is left out") for each in list_left(script)), list_left(script)

@@ -22,6 +22,8 @@ _VISIBLE = re.compile(
     r"(CUDA|NVIDIA|HIP|ROCR|ASCEND(_RT)?|XPU|MUSA|MLU|FLAGS_selected)_?(VISIBLE_(DEVICES|CARDS)|gpus)"
 )
 """Variables that list the devices of a machine."""
+_OPTIONS = re.compile(r"(?i)(?:\$\{?|_)(extras?|args|arguments|opts|options|flags)\d*(\[[@*]\])?\}?$")
+"""The end of a variable's name that tells that it holds options."""
 _OF_MACHINES = frozenset({"PATH", "HOME", "USER", "SHELL", "PWD", "VIRTUAL_ENV", "CONDA_PREFIX", "PS1", "HOSTNAME"})
 
 
@@ -51,12 +53,23 @@ def carry_arguments(words: Sequence[Word], ledger: Ledger) -> tuple[str, ...]:
             found.append(text)
             continue
         option = found[-1] if found else None
-        takes = isinstance(option, str) and option.startswith("-") and "=" not in option and not _is_all(word)
+        takes = isinstance(option, str) and option.startswith("-") and "=" not in option and not _are_options(word)
         if takes and isinstance(option, str):
             found.pop()
-        shown = f"{option} {word.typed}" if takes else word.typed
+        shown = f"{option} {_show(word)}" if takes else _show(word)
         ledger.note(word.line, _explain_unknown(word, shown))
     return tuple(each for each in found if isinstance(each, str))
+
+
+def _are_options(word: Word) -> bool:
+    """Whether an unknown word is surely no value of the option before it: `"$@"`, and `$EXTRA_ARGS` without quotes."""
+    only = word.pieces[0] if len(word.pieces) == 1 else ""
+    return _is_all(word) or (word.splits and isinstance(only, Unknown) and _OPTIONS.search(_show(word)) is not None)
+
+
+def _show(word: Word) -> str:
+    """As typed, in one line: a text in quotes may have gone on in another one."""
+    return re.sub(r"\\?\n\s*", " ", word.typed).strip()
 
 
 def _is_all(word: Word) -> bool:
