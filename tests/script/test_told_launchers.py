@@ -16,7 +16,7 @@ from paddock.script.kinds import find_kind
 from paddock.script.libraries import READS, SET_FOR_SEVERAL
 from paddock.script.manifest import build_command, build_manifest
 from paddock.script.request import ScriptRequest
-from paddock.script.told_launchers import explain_inside, explain_unset
+from paddock.script.told_launchers import explain_inside, explain_refused, explain_unset
 from paddock.words.phrases import render
 
 RANK = {"RANK": "1", "MASTER_ADDR": "train-master-0", "MASTER_PORT": "23456"}
@@ -168,3 +168,17 @@ def test_accelerate_is_told_that_workers_have_no_gpu(gpus: int, imports: set[str
     assert ("ACCELERATE_USE_CPU" in str(build_manifest(request))) == is_set
     one = ScriptRequest(["python", "t.py"], framework="pytorch", gpus=gpus, imports=frozenset(imports))
     assert "ACCELERATE_USE_CPU" not in str(build_manifest(one))
+
+
+@pytest.mark.parametrize(
+    ("typed", "options"),
+    [
+        ("mpirun -np 2 python t.py", ""),
+        ("mpirun -np 2 -x NCCL_DEBUG=INFO -x LR python t.py", "--env NCCL_DEBUG=INFO --env LR "),
+        ("env A=1 mpirun -x A=1 -x API_KEY=abc python t.py", "--env A=1 --secret API_KEY "),
+    ],
+)
+def test_the_variables_of_a_launcher_that_is_left_out_stay_in_what_to_type(typed: str, options: str) -> None:
+    (said,) = explain_refused(build(typed))
+    assert f"`paddock run --workers 2 {options}-- python t.py`" in str(said)
+    assert "abc" not in str(said)

@@ -20,6 +20,7 @@ from paddock.preflight.replicas import Pods, explain_told
 from paddock.script.escapes import Variable
 from paddock.script.libraries import READS, SET_FOR_SEVERAL
 from paddock.script.request import ScriptRequest
+from paddock.script.secrets import is_secret
 from paddock.words.phrases import Names, Phrase, phrase
 
 _RANK, _ADDRESS, _PORT = Variable("RANK"), Variable("MASTER_ADDR"), Variable("MASTER_PORT")
@@ -124,13 +125,29 @@ def explain_refused(request: ScriptRequest) -> Iterator[Phrase]:
 
 
 def _explain_by_itself(launch: Launch, launcher: Launcher, workers: int) -> Phrase:
-    typed = ["paddock", "run", "--workers", str(workers), "--", *type_alone(launch)]
+    given = [word for each in _list_variables(launch) for word in _type_variable(each)]
+    typed = ["paddock", "run", "--workers", str(workers), *given, "--", *type_alone(launch)]
     return phrase(
         "{launcher} starts the processes of all machines by itself, by ssh, a host file or Slurm, which pods do not "
         "have: each of the {count} workers would train alone. Leave it out, as each worker is one process and is told "
         "of the others: `{command}`",
         launcher=launcher.name, count=workers, command=shlex.join(typed),
     )  # fmt: skip
+
+
+def _list_variables(launch: Launch) -> list[str]:
+    """The variables that the launcher and `env` before it set, as --env takes them: `NAME=value`, and mpirun's `-x
+    NAME` for one of the shell."""
+    typed = [option.value for option in launch.options if option.name == "x" and option.value is not None]
+    before = [f"{name}={word.text}" for name, word in launch.environment.items() if word.text is not None]
+    given = [*before, *(word.text for word in typed if word.text)]
+    return list(dict.fromkeys(each for each in given if each.partition("=")[0].isidentifier()))
+
+
+def _type_variable(text: str) -> tuple[str, str]:
+    """A secret by its name alone: `paddock run` takes its value of the shell, and it is shown nowhere."""
+    name, _, value = text.partition("=")
+    return ("--secret", name) if is_secret(name, value) else ("--env", text)
 
 
 def type_alone(launch: Launch) -> list[str]:
