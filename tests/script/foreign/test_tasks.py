@@ -157,3 +157,39 @@ def test_a_command_of_arena_is_a_job() -> None:
 def test_a_file_is_of_one_tool_or_of_none(name: str, text: str, key: str) -> None:
     tool = find_tool(name, text)
     assert (tool.key if tool else "") == key
+
+
+@pytest.mark.parametrize(
+    ("asked", "resource"),
+    [
+        ("MI300X:8", "amd.com/gpu"),
+        ("{MI300X: 8}", "amd.com/gpu"),
+        ("tpu-v5e-8", "google.com/tpu"),
+        ("Trainium:16", "aws.amazon.com/neuron"),
+        ("Gaudi3:8", "habana.ai/gaudi"),
+        ("V100-32GB:8", ""),
+        ("Rebellion9:8", ""),
+    ],
+)
+@pytest.mark.parametrize(
+    "file",
+    [
+        "num_nodes: 1\nresources: {{accelerators: {asked}}}\nrun: torchrun t.py\n",
+        "type: task\ncommands: [torchrun t.py]\nresources: {{gpu: {asked}}}\n",
+        "#SBATCH --gpus-per-node={asked}\ntorchrun t.py\n",
+    ],
+)
+def test_devices_of_other_vendors_are_no_gpus_of_nvidia(file: str, asked: str, resource: str) -> None:
+    if "SBATCH" in file and asked.startswith("{"):
+        asked = "mi300x:8"
+    made = read_foreign(file.format(asked=asked))
+    assert (made.gpus == 0, made.has_others) == (bool(resource), bool(resource))
+    assert any(f"container names {resource}," in str(each.said) for each in made.left) == bool(resource)
+
+
+def test_a_vendor_alone_tells_the_devices_of_dstack() -> None:
+    file = "type: task\ncommands: [python t.py $DSTACK_GPUS_NUM]\nresources: {gpu: {vendor: amd, count: 4}}\n"
+    made = read_foreign(file)
+    assert (made.gpus, made.words) == (0, ("python", "t.py", "4"))
+    tpu = read_foreign(file.replace("{vendor: amd, count: 4}", "v5litepod-8"))
+    assert tpu.words == ("python", "t.py")

@@ -26,6 +26,8 @@ in later is never carried as text: its default is taken where there is one, and 
     tasks       YAML of a task, with the lines of its fields
     skypilot    a task of SkyPilot
     dstack      a task of dstack
+    accelerators
+                devices of other vendors than NVIDIA
     ranks       the launcher of ranks that a tool started itself
     tools       which tool a file is of, and its reader
 """

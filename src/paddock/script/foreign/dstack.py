@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from paddock.manifests.yaml_nodes import Document
+from paddock.script.foreign.accelerators import explain_accelerator, find_accelerator
 from paddock.script.foreign.carried import read_number
 from paddock.script.foreign.elsewhere import CODE, GPUS, REQUESTS, RESTARTS, SHARED_MEMORY, TIMEOUT, VOLUMES, say
 from paddock.script.foreign.job import NOWHERE, Foreign, Left, NoProgram, Place
@@ -52,7 +53,8 @@ def read_task(tasks: list[Document], place: Place = NOWHERE) -> Foreign:
     nodes = read_number(str(values.get("nodes", "")))
     resources = values.get("resources")
     gpu = resources.get("gpu") if isinstance(resources, Mapping) else None
-    gpus = count_gpus(gpu)
+    other = find_accelerator(gpu)
+    gpus = 0 if other is not None and other.is_slice else count_gpus(gpu)
     envs = read_mapping(values.get("env"))
     plain, secret = divide({name: text for name, text in envs.items() if text is not None})
     numbers = {
@@ -62,12 +64,15 @@ def read_task(tasks: list[Document], place: Place = NOWHERE) -> Foreign:
     made = choose(read_text(_join(task), replace(place, name=""), variables=given))
     left = list(list_left(task, values, "", _CARRIED, _SAID))
     left += list_left(task, resources, "resources", frozenset({"gpu"}), _OF_RESOURCES)
-    if gpus:
+    if other is not None:
+        left.append(Left(task.line_of("resources.gpu"), explain_accelerator(_show(gpu), other)))
+    elif gpus:
         left.append(Left(task.line_of("resources.gpu"), say(GPUS, _show(gpu), count=gpus)))
     return replace(
         made,
         workers=made.workers or nodes,
-        gpus=made.gpus or gpus,
+        gpus=made.gpus or (gpus if other is None else 0),
+        has_others=other is not None,
         image=made.image or str(values.get("image") or ""),
         name=str(values.get("name") or ""),
         variables=(*secret.items(), *made.variables),

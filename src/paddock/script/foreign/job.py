@@ -47,6 +47,8 @@ class Foreign:
     """Parameter servers; 0 without them."""
     gpus: int = 0
     """Of each worker; 0 where nothing says how many."""
+    has_others: bool = False
+    """Whether it asks for devices of another vendor than NVIDIA, which `gpus` does not count."""
     processes: int = 0
     """Ranks in each worker that the tool itself starts, as srun does; 0 where it does not."""
     starter: str = ""

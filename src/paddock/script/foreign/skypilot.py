@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from paddock.manifests.yaml_nodes import Document
+from paddock.script.foreign.accelerators import explain_accelerator, find_accelerator
 from paddock.script.foreign.carried import join_directories, read_number
 from paddock.script.foreign.elsewhere import CODE, GPUS, REQUESTS, VOLUMES, say
 from paddock.script.foreign.job import NOWHERE, Foreign, Left, NoProgram, Place
@@ -59,7 +60,9 @@ def read_task(tasks: list[Document], place: Place = NOWHERE) -> Foreign:
         raise NoProgram
     task, values = found[0], found[0].manifest
     nodes, resources = read_number(str(values.get("num_nodes", ""))), values.get("resources")
-    gpus = _count_gpus(resources.get("accelerators")) if isinstance(resources, Mapping) else 0
+    asked = resources.get("accelerators") if isinstance(resources, Mapping) else None
+    other = find_accelerator(asked)
+    gpus = 0 if other is not None and other.is_slice else _count_gpus(asked)
     envs, secrets = read_mapping(values.get("envs")), read_mapping(values.get("secrets"))
     plain, secret = divide({name: text for name, text in envs.items() if text})
     numbers = {"SKYPILOT_NUM_NODES": nodes or 1, "SKYPILOT_NUM_GPUS_PER_NODE": gpus}
@@ -74,7 +77,8 @@ def read_task(tasks: list[Document], place: Place = NOWHERE) -> Foreign:
     return replace(
         made,
         workers=made.workers or nodes,
-        gpus=made.gpus or gpus,
+        gpus=made.gpus or (gpus if other is None else 0),
+        has_others=other is not None,
         image=made.image or _read_image(resources),
         name=_read_text(values.get("name")),
         restarts=made.restarts or _read_restarts(resources),
@@ -113,7 +117,9 @@ def _list_resources(task: Document, resources: Mapping[str, Any], gpus: int) -> 
     carried |= {"job_recovery"} if _read_restarts(resources) else set()
     left = list(list_left(task, resources, "resources", frozenset(carried), _OF_RESOURCES))
     value = resources.get("accelerators")
-    if gpus:
+    if (other := find_accelerator(value)) is not None:
+        left.append(Left(task.line_of("resources.accelerators"), explain_accelerator(_show(value), other)))
+    elif gpus:
         left.append(Left(task.line_of("resources.accelerators"), say(GPUS, _show(value), count=gpus)))
     return left
 

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from paddock.launches.launchers import SRUN
+from paddock.script.foreign.accelerators import explain_accelerator, find_accelerator
 from paddock.script.foreign.carried import join_directories, read_number
 from paddock.script.foreign.containers import ENROOT, explain_file, read_image_of_enroot
 from paddock.script.foreign.directives import find_directives
@@ -47,6 +48,7 @@ _CARRIED = frozenset({
     "job-name", "nodes", "ntasks", "ntasks-per-node", "gres", "gpus-per-node", "gpus", "gpus-per-task", "chdir",
     "container-image",
 })  # fmt: skip
+_OF_GPUS = frozenset({"gres", "gpus-per-node", "gpus", "gpus-per-task"})
 _SAID: Mapping[str, Phrase] = {
     "output": LOGS,
     "error": LOGS,
@@ -87,17 +89,23 @@ def read_batch(text: str, place: Place = NOWHERE) -> Foreign:
     nodes = read_number(values.get("nodes"))
     tasks = Tasks(nodes, read_number(values.get("ntasks-per-node")), read_number(values.get("ntasks")))
     gpus = _count_gpus(values, tasks)
+    others = [
+        Left(line, explain_accelerator(f"--{name}={value}", found))
+        for name, (line, value) in options.items()
+        if name in _OF_GPUS and (found := find_accelerator(value)) is not None
+    ]
     plain, secret = divide(dict(_read_export(values.get("export", ""))))
     variables = {"SLURM_SUBMIT_DIR": place.start or "."} | _list_variables(values, tasks, gpus) | plain
     made = choose(read_text(text, place, variables=variables), tasks)
     return replace(
         made,
-        gpus=made.gpus or gpus,
+        gpus=0 if others else made.gpus or gpus,
+        has_others=bool(others),
         image=made.image or read_image_of_enroot(values.get("container-image", "")),
         name=values.get("job-name", ""),
         workdir=join_directories(values.get("chdir", ""), made.workdir),
         variables=(*secret.items(), *made.variables),
-        left=(*_list_left(options), *_explain_alone(options, nodes, made.workers), *made.left),
+        left=(*_list_left(options), *others, *_explain_alone(options, nodes, made.workers), *made.left),
     )
 
 

@@ -68,7 +68,8 @@ def take_foreign(
     for name, value in _list_options(foreign, typed):
         if not typed.get(name):
             typed[name] = value
-    if not typed.get("gpus") and (said := explain_no_gpus(words, typed.get("workers") or 1)):
+    is_open = not typed.get("gpus") and not foreign.has_others
+    if is_open and (said := explain_no_gpus(words, typed.get("workers") or 1)):
         left.append(Left(foreign.line, said))
     command = shlex.join(["paddock", "run", *_write_options(typed, directory), "--", *words])
     notify(phrase("{file}:{line}: {command}", file=source, line=foreign.line, command=command))
