@@ -21,7 +21,7 @@ in later is never carried as text: its default is taken where there is one, and 
     shell       run.sh, a docker command in a file
     directives  the options of a batch system in comments
     slurm       sbatch: `#SBATCH` and srun
-    queues      batch scripts of PBS and LSF: `#PBS`, `#BSUB` and mpirun
+    queues      batch scripts of PBS, LSF and Grid Engine: `#PBS`, `#BSUB`, `#$`, mpirun and jsrun
     arena       `arena submit pytorchjob …`
     tasks       YAML of a task, with the lines of its fields
     skypilot    a task of SkyPilot

@@ -8,9 +8,11 @@ pyxis 0.20, whose images are those of enroot 3.5: `[docker://][USER@][REGISTRY#]
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from paddock.launches.launch import Wrapper
 from paddock.launches.words import Word, show_words
+from paddock.launches.wrappers import WrapperSpec
 from paddock.script.foreign.carried import count_listed, read_number
 from paddock.script.foreign.draft import Draft
 from paddock.script.foreign.elsewhere import UNKNOWN, say
@@ -40,7 +42,7 @@ def take_container(draft: Draft, wrapper: Wrapper, line: int) -> bool:
     else:
         return False
     left: list[str] = []
-    for option, value in _pair(wrapper):
+    for option, value in pair_options(wrapper.words[1:-1], wrapper.spec):
         if not _take_option(draft, wrapper, option, value, line):
             left.append(option if value is None else f"{option} {value.typed}")
     if left:
@@ -124,16 +126,18 @@ def _take(draft: Draft, word: Word, before: str, line: int) -> str | None:
     return text
 
 
-def _pair(wrapper: Wrapper) -> list[tuple[str, Word | None]]:
-    """The options of a wrapper, each with its value."""
+def pair_options(typed: Sequence[Word], spec: WrapperSpec) -> list[tuple[str, Word | None]]:
+    """The options of a wrapper, each with its value; `-n2` is `-n` and `2`."""
     found: list[tuple[str, Word | None]] = []
-    words = iter(wrapper.words[1:-1])
+    words = iter(typed)
     for word in words:
         name, equals, joined = word.partition("=")
         if not word.beginning.startswith("-"):
             continue
         if equals:
             found.append((name.typed, joined))
+        elif not word.beginning.startswith("--") and len(word.typed) > 2 and word.beginning[:2] in spec.values:
+            found.append((word.beginning[:2], word.without(word.beginning[:2])))
         else:
-            found.append((word.typed, next(words, None) if word.typed in wrapper.spec.values else None))
+            found.append((word.typed, next(words, None) if word.typed in spec.values else None))
     return found

@@ -29,7 +29,7 @@ from paddock.script.foreign.hostfiles import Hosts
 from paddock.script.foreign.job import Foreign
 from paddock.script.foreign.launcher_options import line_of, with_variables
 from paddock.script.foreign.paddle_launchers import join_old_options, renew_launcher, take_paddle
-from paddock.script.foreign.task_launchers import TASKS, take_tasks
+from paddock.script.foreign.task_launchers import JSRUN, TASKS, take_resource_sets, take_tasks
 from paddock.script.foreign.torch_launchers import take_torch
 from paddock.words.phrases import phrase
 
@@ -79,6 +79,8 @@ def _take_wrapper(draft: Draft, wrapper: Wrapper) -> None:
     if name in TASKS:
         outer = read_words((*wrapper.words, build_word("true", line))).launches[0]
         take_tasks(draft, outer, starts_ranks=draft.launch.launcher is None)
+    elif name == JSRUN:
+        take_resource_sets(draft, wrapper, line)
     elif take_container(draft, wrapper, line):
         return
     elif wrapper.spec.elsewhere:

@@ -25,7 +25,7 @@ from paddock.script.foreign.launched import NO_FILES, read_launch
 from paddock.script.foreign.servers import Groups, count_groups, find_groups
 from paddock.script.foreign.setup import Setup, brings_packages, is_beside, is_program, is_silent, read_setup
 from paddock.script.foreign.started import explain_started, find_started, find_typed
-from paddock.script.foreign.task_launchers import TASKS
+from paddock.script.foreign.task_launchers import JSRUN, TASKS
 from paddock.words.phrases import Phrase, phrase
 
 _MOST_READ = 20
@@ -127,7 +127,7 @@ def _read_jobs(launches: Sequence[Launch], tasks: Tasks, files: Mapping[str, Hos
 
 def _is_distributed(launch: Launch) -> bool:
     """Whether ranks are started: by a launcher, or by tasks of a batch system."""
-    has_tasks = any(each.spec.name in TASKS for each in launch.wrappers)
+    has_tasks = any(each.spec.name in (*TASKS, JSRUN) for each in launch.wrappers)
     return (launch.launcher is not None or has_tasks) and not is_silent(launch) and not brings_packages(launch)
 
 

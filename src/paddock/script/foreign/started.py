@@ -1,4 +1,4 @@
-"""A launcher or Python that another program starts, as tmux, xargs, jsrun and `ray job submit` do: named, and not
+"""A launcher or Python that another program starts, as tmux, xargs and `ray job submit` do: named, and not
 read. Pure."""
 
 from __future__ import annotations

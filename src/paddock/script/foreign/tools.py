@@ -33,6 +33,7 @@ DSTACK = Tool("dstack", phrase("a configuration of dstack"))
 SLURM = Tool("slurm", phrase("a batch script of Slurm"))
 PBS = Tool("pbs", phrase("a batch script of PBS"))
 LSF = Tool("lsf", phrase("a batch script of LSF"))
+SGE = Tool("sge", phrase("a batch script of Grid Engine"))
 ARENA = Tool("arena", phrase("a command of arena"))
 SHELL = Tool("shell", phrase("a shell script"))
 
@@ -44,13 +45,19 @@ def find_tool(name: str, text: str, documents: Sequence[Document] | None = None)
         return None
     if slurm.is_batch(text):
         return SLURM
-    if queues.is_pbs(text) or queues.is_lsf(text):
-        return PBS if queues.is_pbs(text) else LSF
+    if (queue := _find_queue(text)) is not None:
+        return queue
     if is_script(name, text):
         return ARENA if "arena" in text and arena.find_submit(read_script(text)) is not None else SHELL
     if text.lstrip().startswith("arena "):
         return ARENA
     return _find_task(read_tasks(text) if documents is None else documents)
+
+
+def _find_queue(text: str) -> Tool | None:
+    if queues.is_pbs(text):
+        return PBS
+    return LSF if queues.is_lsf(text) else SGE if queues.is_sge(text) else None
 
 
 def _find_task(tasks: Sequence[Document]) -> Tool | None:
@@ -81,6 +88,7 @@ _READERS: dict[str, Callable[[str, Place], Foreign]] = {
     "slurm": slurm.read_batch,
     "pbs": queues.read_pbs,
     "lsf": queues.read_lsf,
+    "sge": queues.read_sge,
     "arena": _read_arena,
     "shell": read_shell,
 }
