@@ -98,6 +98,11 @@ def explain_tool(tool: Tool, file: str) -> Phrase:
             "job of the program in it",
             file=file,
         )
+    if not tool.trains:
+        return phrase(
+            "this is {what} that starts no training: `paddock init -- python train.py` writes the job of a program",
+            what=tool.title,
+        )
     return phrase(
         "this is {what}: `paddock init --from {file}` writes the job of it, and lists what it does not carry",
         what=tool.title, file=file,

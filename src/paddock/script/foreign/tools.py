@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from paddock.launches.reading import is_script, read_script
 from paddock.manifests.yaml_nodes import Document
@@ -26,6 +26,8 @@ class Tool:
     key: str
     title: Phrase
     """As in "this is {title}"."""
+    trains: bool = True
+    """Whether it may start a training: no fleet of dstack does, and no task of SkyPilot without `run`."""
 
 
 SKYPILOT = Tool("skypilot", phrase("a task of SkyPilot"))
@@ -62,8 +64,10 @@ def _find_queue(text: str) -> Tool | None:
 
 def _find_task(tasks: Sequence[Document]) -> Tool | None:
     if any(skypilot.is_task(each.manifest) for each in tasks):
-        return SKYPILOT
-    return DSTACK if tasks and dstack.is_configuration(tasks[0].manifest) else None
+        return replace(SKYPILOT, trains=any("run" in each.manifest for each in tasks))
+    if tasks and dstack.is_configuration(tasks[0].manifest):
+        return replace(DSTACK, trains=tasks[0].manifest.get("type") == "task")
+    return None
 
 
 def read_foreign(text: str, place: Place = NOWHERE) -> Foreign:
