@@ -451,3 +451,10 @@ def test_an_option_stays_where_the_unknown_behind_it_holds_options_itself(
 def test_what_is_left_out_of_a_command_in_several_lines_is_one_line() -> None:
     script = 'read OFF\ncmd="torchrun t.py \\\n   --deepspeed \\\n   $OFF"\n$cmd\n'
     assert any(each.startswith("--deepspeed $OFF is left out") for each in list_left(script)), list_left(script)
+
+
+@pytest.mark.parametrize("typed", ['"$@"', '"${@:2}"', "${@:2:3}", "$*"])
+def test_what_is_typed_behind_the_script_is_to_be_added_to_the_command(typed: str) -> None:
+    (said,) = list_left(f"python t.py --fp16 {typed}")
+    assert said.endswith("is left out: it is what is typed behind the script; add it to the command")
+    assert read_shell(f"python t.py --fp16 {typed}").words[-1] == "--fp16"

@@ -193,3 +193,11 @@ def test_a_vendor_alone_tells_the_devices_of_dstack() -> None:
     assert (made.gpus, made.words) == (0, ("python", "t.py", "4"))
     tpu = read_foreign(file.replace("{vendor: amd, count: 4}", "v5litepod-8"))
     assert tpu.words == ("python", "t.py")
+
+
+def test_a_variable_of_dstack_without_a_value_is_a_secret_only_by_its_name() -> None:
+    made = read_foreign("type: task\ncommands: [python t.py]\nenv:\n- WANDB_PROJECT\n- HF_TOKEN\n")
+    assert made.secrets == ("HF_TOKEN",)
+    assert [str(each.said) for each in made.left] == [
+        "WANDB_PROJECT has no value here: add --env WANDB_PROJECT=VALUE to `paddock init`"
+    ]

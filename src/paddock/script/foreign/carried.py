@@ -73,7 +73,7 @@ def _show(word: Word) -> str:
 
 
 def _is_all(word: Word) -> bool:
-    return word.typed.strip('"') in ("$@", "$*", "${@}", "${*}")
+    return re.fullmatch(r"\$[@*]|\$\{[@*](:[^}]*)?\}", word.typed.strip('"')) is not None
 
 
 def _explain_unknown(word: Word, shown: str) -> Phrase:

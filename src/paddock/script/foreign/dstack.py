@@ -17,7 +17,8 @@ from paddock.script.foreign.elsewhere import CODE, GPUS, REQUESTS, RESTARTS, SHA
 from paddock.script.foreign.job import NOWHERE, Foreign, Left, NoProgram, Place
 from paddock.script.foreign.kept_back import divide
 from paddock.script.foreign.shell import choose, read_text
-from paddock.script.foreign.tasks import line_of_text, list_left, read_mapping
+from paddock.script.foreign.tasks import explain_no_value, line_of_text, list_left, read_mapping
+from paddock.script.secrets import is_secret
 from paddock.words.phrases import phrase
 
 _TYPES = frozenset({"task", "service", "dev-environment", "fleet", "volume", "gateway"})
@@ -56,6 +57,7 @@ def read_task(tasks: list[Document], place: Place = NOWHERE) -> Foreign:
     other = find_accelerator(gpu)
     gpus = 0 if other is not None and other.is_slice else count_gpus(gpu)
     envs = read_mapping(values.get("env"))
+    valueless = [name for name, text in envs.items() if text is None]
     plain, secret = divide({name: text for name, text in envs.items() if text is not None})
     numbers = {
         "DSTACK_NODES_NUM": nodes or 1, "DSTACK_GPUS_PER_NODE": gpus, "DSTACK_GPUS_NUM": gpus * (nodes or 1),
@@ -64,6 +66,7 @@ def read_task(tasks: list[Document], place: Place = NOWHERE) -> Foreign:
     made = choose(read_text(_join(task), replace(place, name=""), variables=given))
     left = list(list_left(task, values, "", _CARRIED, _SAID))
     left += list_left(task, resources, "resources", frozenset({"gpu"}), _OF_RESOURCES)
+    left += [Left(task.line_of("env"), explain_no_value(name)) for name in valueless if not is_secret(name)]
     if other is not None:
         left.append(Left(task.line_of("resources.gpu"), explain_accelerator(_show(gpu), other)))
     elif gpus:
@@ -76,7 +79,7 @@ def read_task(tasks: list[Document], place: Place = NOWHERE) -> Foreign:
         image=made.image or str(values.get("image") or ""),
         name=str(values.get("name") or ""),
         variables=(*secret.items(), *made.variables),
-        secrets=tuple(name for name, text in envs.items() if text is None),
+        secrets=tuple(name for name in valueless if is_secret(name)),
         left=(*left, *made.left),
     )
 

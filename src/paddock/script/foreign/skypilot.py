@@ -17,7 +17,7 @@ from paddock.script.foreign.elsewhere import CODE, GPUS, REQUESTS, VOLUMES, say
 from paddock.script.foreign.job import NOWHERE, Foreign, Left, NoProgram, Place
 from paddock.script.foreign.kept_back import divide
 from paddock.script.foreign.shell import choose, read_text
-from paddock.script.foreign.tasks import line_of_text, list_left, read_mapping
+from paddock.script.foreign.tasks import explain_no_value, line_of_text, list_left, read_mapping
 from paddock.words.phrases import phrase
 
 _FIELDS = frozenset({
@@ -95,8 +95,7 @@ def _list_left(task: Document, resources: Any, gpus: int, valueless: Sequence[st
     if isinstance(resources, Mapping):
         yield from _list_resources(task, resources, gpus)
     for name in valueless:
-        said = phrase("{name} has no value here: add --env {name}=VALUE to `paddock init`", name=name)
-        yield Left(task.line_of(f"envs.{name}"), said)
+        yield Left(task.line_of(f"envs.{name}"), explain_no_value(name))
     if isinstance(task.manifest.get("workdir"), Mapping):
         yield Left(task.line_of("workdir"), say(CODE, "workdir"))
 

@@ -9,7 +9,7 @@ from paddock.manifests.documents import compose_nodes
 from paddock.manifests.yaml_nodes import Document, DocumentReader
 from paddock.script.foreign.elsewhere import NO_OPTION, say
 from paddock.script.foreign.job import Left
-from paddock.words.phrases import Phrase
+from paddock.words.phrases import Phrase, phrase
 
 
 def read_tasks(text: str) -> list[Document]:
@@ -48,3 +48,8 @@ def read_mapping(value: Any) -> dict[str, str | None]:
 
 def _write(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def explain_no_value(name: str) -> Phrase:
+    """For a variable that is no secret, and that the file only names."""
+    return phrase("{name} has no value here: add --env {name}=VALUE to `paddock init`", name=name)
