@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from paddock.launches.reading import find_other_shell
 from paddock.preflight import Document, read_bytes
 from paddock.preflight.kinds import check_kind
+from paddock.submission.configurations import explain_configuration
 from paddock.words.phrases import Phrase, phrase
 from paddock.words.problems import Problem
 from paddock.words.sentences import told
@@ -243,5 +244,6 @@ def _identity(kind: str, version: str = "kubeflow.org/v1") -> tuple[str, str]:
 
 
 _KINDS: tuple[Callable[[str, str, Mapping[str, Any]], Phrase | None], ...] = (
-    _other_shell, _kustomization, _jsonnet, _dockerfile, _makefile, _notebook, _requirements, _fragment,
+    _other_shell, _kustomization, _jsonnet, _dockerfile, _makefile, _notebook, _requirements,
+    explain_configuration, _fragment,
 )  # fmt: skip
