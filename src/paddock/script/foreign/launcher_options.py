@@ -74,12 +74,12 @@ def read_count(draft: Draft, option: Option) -> int:
     text = draft.ledger.take(option.value) if option.value is not None else None
     found = read_number(text)
     if not found and text != "0" and not (means is Means.NODES and draft.workers):
-        draft.ledger.note(line_of(draft, option), explain_number(option, _FLAG_OF.get(means, "--workers N")))
+        draft.ledger.note(line_of(draft, option), explain_number(option.typed, _FLAG_OF.get(means, "--workers N")))
     return found
 
 
-def explain_number(option: Option, flag: str) -> Phrase:
-    return phrase("{option}: the number is not known here: {flag} says it", option=option.typed, flag=flag)
+def explain_number(typed: str, flag: str) -> Phrase:
+    return phrase("{option}: the number is not known here: {flag} says it", option=typed, flag=flag)
 
 
 def find_hosts(draft: Draft, option: Option) -> Hosts:
@@ -91,7 +91,7 @@ def find_hosts(draft: Draft, option: Option) -> Hosts:
         found = Hosts(count_hosts(text or ""))
     if not found.count and not draft.workers and draft.launch.find(Means.NODES) is None:
         means = option.spec.means if option.spec is not None else Means.HOSTS
-        draft.ledger.note(line_of(draft, option), explain_number(option, _FLAG_OF.get(means, "--workers N")))
+        draft.ledger.note(line_of(draft, option), explain_number(option.typed, _FLAG_OF.get(means, "--workers N")))
     return found
 
 

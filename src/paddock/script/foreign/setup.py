@@ -12,6 +12,7 @@ from paddock.launches.programs import Kind
 from paddock.launches.words import Word, show_words
 from paddock.launches.wrappers import SPECS
 from paddock.script.foreign.carried import cut
+from paddock.script.foreign.elsewhere import UNKNOWN, say
 from paddock.script.foreign.job import Left
 from paddock.script.foreign.started import explain_started, find_started
 from paddock.script.libraries import MODULES, find_module
@@ -133,9 +134,7 @@ def _explain_package(typed: str) -> Phrase:
     """Why a package is left out of which a shell fills in a part."""
     if _VERSION.match(typed):
         return phrase("`pip install {package}` is left out: its version does not stand here", package=typed)
-    return phrase(
-        "`pip install {package}` is left out: a shell fills it in, and its value does not stand here", package=typed
-    )
+    return say(UNKNOWN, f"`pip install {typed}`")
 
 
 def is_silent(launch: Launch) -> bool:

@@ -53,7 +53,7 @@ def _take_of_task(draft: Draft, option: Option) -> bool:
     """What one option of srun or mpirun says beside numbers of machines and ranks; False where that is nothing here."""
     if (option.spec is not None and option.spec.means is Means.DEVICES) or option.name in ("gres", "gpus"):
         if option.value is not None and option.value.usual is None:
-            draft.ledger.note(line_of(draft, option), explain_number(option, "--gpus N"))
+            draft.ledger.note(line_of(draft, option), explain_number(option.typed, "--gpus N"))
         elif option.value is not None:
             draft.gpus = read_gpus(draft.ledger.take(option.value) or "") or draft.gpus
     elif option.name == "x" and "=" in (option.text or ""):
@@ -90,10 +90,7 @@ def take_resource_sets(draft: Draft, wrapper: Wrapper, line: int) -> None:
             counts[name] = number
         elif name:
             typed = f"{option} {value.typed}" if value is not None else option
-            flag = "--gpus N" if name == "gpus" else "--workers N"
-            draft.ledger.note(
-                line, phrase("{option}: the number is not known here: {flag} says it", option=typed, flag=flag)
-            )
+            draft.ledger.note(line, explain_number(typed, "--gpus N" if name == "gpus" else "--workers N"))
         else:
             left.append(f"{option} {value.typed}" if value is not None else option)
     if left:
