@@ -57,6 +57,7 @@ def test_a_file_of_enroot_is_left_out_with_what_says_it(image: str) -> None:
     ("command", "said"),
     [
         ("srun --container-image=$DIR/y.sqsh", "$DIR/y.sqsh is a file of enroot; --image IMAGE names"),
+        ("srun --container-image=${IMG:-/x/y.sqsh}", "/x/y.sqsh is a file of enroot; --image IMAGE names"),
         ("srun --container-image=$IMG", "--container-image $IMG is left out: a shell fills it in"),
         ("apptainer exec $DIR/y.sif", "$DIR/y.sif is a file of apptainer; --image IMAGE names"),
         ("apptainer exec $IMG", "apptainer exec $IMG is left out: a shell fills it in"),

@@ -66,12 +66,11 @@ def _take_file(draft: Draft, image: Word, command: str, line: int) -> None:
 
 def take_image_of_enroot(draft: Draft, image: Word, line: int) -> None:
     """The value of srun's `--container-image`."""
-    if image.usual is None and _FILE.search(image.typed):
-        draft.ledger.note(line, explain_file(image.typed, ENROOT))
-    elif (text := _take(draft, image, "--container-image ", line)) is not None:
-        draft.image = read_image_of_enroot(text) or draft.image
-        if not read_image_of_enroot(text):
-            draft.ledger.note(line, explain_file(text, ENROOT))
+    file = image.typed if image.usual is None else image.usual
+    if _FILE.search(file) or (image.usual and not read_image_of_enroot(file)):
+        draft.ledger.note(line, explain_file(file, ENROOT))
+    elif text := _take(draft, image, "--container-image ", line):
+        draft.image = read_image_of_enroot(text)
 
 
 def read_image_of_enroot(text: str) -> str:
