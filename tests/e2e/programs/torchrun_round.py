@@ -4,16 +4,20 @@ import datetime
 import os
 import sys
 import time
+from pathlib import Path
 
 import torch
 import torch.distributed as dist
 
-round_, rank = os.environ["TORCHELASTIC_RESTART_COUNT"], os.environ["RANK"]
+# Not TORCHELASTIC_RESTART_COUNT: an agent that joins the next round before it sees its own process fail counts none.
+FAILED = Path("failed")
+round_, rank = int(FAILED.exists()), os.environ["RANK"]
 dist.init_process_group("gloo", timeout=datetime.timedelta(seconds=25))
 x = torch.ones(1)
 dist.all_reduce(x)
-if round_ == "0":
+if round_ == 0:
     if rank == "1":
+        FAILED.touch()
         sys.exit(3)
     for _ in range(30):
         dist.all_reduce(x)
