@@ -27,3 +27,10 @@ def test_what_a_script_has_that_is_not_read_or_not_meant_is_told_with_its_line(t
 @pytest.mark.parametrize("text", ["torchrun t.py \\\n  --lr 0.1", "$A $B $C", "", "echo --lr"])
 def test_of_a_script_in_which_nothing_is_wrong_nothing_is_said(text: str) -> None:
     assert [each.message for each in check_script(text).problems if "begins a command" in each.message] == []
+
+
+@pytest.mark.parametrize("line", ["which torchrun", "hash torchrun", "pkill -f torchrun", "grep torchrun log",
+                                  "mkdir -p deepspeed", "rm -rf deepspeed",
+                                  "docker build -t deepspeed .", "tee torchrun"])  # fmt: skip
+def test_a_program_that_names_a_launcher_and_starts_none_is_not_told(line: str) -> None:
+    assert [each.message for each in check_script(f"{line}\n").problems] == []

@@ -84,8 +84,3 @@ class Budget:
             yield
         finally:
             self._depth -= 1
-
-    @property
-    def is_outermost(self) -> bool:
-        """Whether nothing is being read within something else."""
-        return not self._depth

@@ -103,18 +103,3 @@ class Source:
                 return self.line_at(node.start_byte + len(text) - len(text.lstrip()) + 1)
             left += [child for child in node.children if child.has_error or child.is_error or child.is_missing]
         return 0
-
-    def find_background(self) -> int:
-        """The line of the last statement, where `&` stands behind it, also in a loop: the text's end is not its end. 0
-        for any other."""
-        node = self.root
-        while True:
-            named = [child for child in node.children if child.is_named and child.type != "comment"]
-            if not named or node.has_error:
-                return 0
-            last = named[-1]
-            if last.next_sibling is not None and last.next_sibling.type == "&":
-                return self.line(last)
-            if last.type not in ("for_statement", "c_style_for_statement", "do_group", "compound_statement"):
-                return 0
-            node = last

@@ -121,6 +121,11 @@ class Launch:
         return "" if option is None else option.text
 
     @property
+    def in_background(self) -> bool:
+        """Whether a shell goes on without it: `&` stands behind it, or a program starts it in a terminal of its own."""
+        return self.command.in_background or any(each.spec.name in ("tmux", "screen") for each in self.wrappers)
+
+    @property
     def elsewhere(self) -> bool:
         """Whether it runs on another machine, or in a container."""
         return any(each.spec.elsewhere for each in self.wrappers)
@@ -251,7 +256,8 @@ def _read_launched(words: Sequence[Word], command: Command, around: int) -> Laun
         launcher, place = found
         return _read_launcher(launcher, words, place, command, around)
     program = read_program(words)
-    starts = "" if program.kind is not Kind.PROGRAM and program.kind is not Kind.UNKNOWN else _find_named(words)
+    may_start = program.kind in (Kind.PROGRAM, Kind.UNKNOWN) and not starts_nothing(words)
+    starts = _find_named(words) if may_start else ""
     return Launch(program, tuple(words[program.length :]), tuple(words), command=command, starts=starts)
 
 
@@ -278,6 +284,23 @@ def _find_launcher(words: Sequence[Word]) -> tuple[Launcher, int] | None:
             needs_verb = program.module in launcher.programs
             return (launcher, place) if place > program.length or not needs_verb else None
     return None
+
+
+_NAMING = frozenset({
+    "awk", "cat", "chmod", "chown", "command", "cp", "diff", "du", "echo", "egrep", "fgrep", "file", "find", "git",
+    "grep", "hash", "head", "install", "kill", "killall", "less", "ln", "ls", "mkdir", "mv", "pgrep", "pip", "pip3",
+    "pkill", "printf", "ps", "readlink", "realpath", "rg", "rm", "rmdir", "sed", "stat", "tail", "tar", "tee", "test",
+    "touch", "type", "unzip", "wc", "wget", "whereis", "which", "[",
+})  # fmt: skip
+"""Programs that name others, and files, and start none."""
+_BUILDING = frozenset({"build", "images", "login", "ps", "pull", "push", "rm", "rmi", "stop", "tag"})
+
+
+def starts_nothing(words: Sequence[Word]) -> bool:
+    """Whether a program only looks at what its words name: `which torchrun`, `pkill -f torchrun`, `docker build`."""
+    name = posixpath.basename(words[0].program) if words else ""
+    builds = name in ("docker", "podman", "nerdctl") and len(words) > 1 and words[1].text in _BUILDING
+    return name in _NAMING or builds
 
 
 def _find_named(words: Sequence[Word]) -> str:

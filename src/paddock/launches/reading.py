@@ -30,6 +30,12 @@ _TITLES = {"pwsh": "PowerShell", "powershell": "PowerShell"}
 OTHER_SHELLS = frozenset({*_OTHER_SHELLS.values(), *_TITLES}) - {"PowerShell"}
 """Their programs."""
 
+_BRIEF = frozenset({
+    "cat", "date", "disown", "free", "grep", "head", "hostname", "jobs", "ls", "mkdir", "nvidia-smi", "ps", "pwd",
+    "rm", "tee", "touch", "uptime", "wc",
+})  # fmt: skip
+"""Programs that end at once."""
+
 ReadFile = Callable[[str], str | None]
 """The text of a file that a command names, by its path from where the command is started, normalised; None where it is
 not there or not known."""
@@ -49,9 +55,17 @@ class Reading:
     asked: frozenset[str] = frozenset()
     """The variables that shells read by name, or hand on, and that nothing before has set, nor may have set: what they
     are comes from outside. Not those of texts for another machine."""
-    background: int = 0
-    """The line of the last statement of the text, or of the text that the command gives to a shell, where it runs in
-    the background: the shell ends without it. 0 for any other."""
+
+    @property
+    def left_behind(self) -> Launch | None:
+        """The last program of Python, or launcher, where all of them run in the background, and nothing behind it
+        lasts: the shell ends without it. None for any other, and where some run on other machines."""
+        trains = [each for each in self.launches if each.launcher is not None or each.program.python]
+        if not trains or not self.whole or not all(each.in_background and not each.elsewhere for each in trains):
+            return None
+        place = next(place for place, each in enumerate(self.launches) if each is trains[-1])
+        lasts = any(each.program.word.program not in _BRIEF for each in self.launches[place + 1 :])
+        return None if lasts else trains[-1]
 
     @property
     def distributed(self) -> tuple[Launch, ...]:
@@ -206,12 +220,10 @@ class _Follower:
 
     def read(self, text: str, state: State) -> Reading:
         self._shell.read(text, state)
-        background = self._shell.background
         commands, self._shell.commands = self._shell.commands, []
-        return replace(self.follow(commands), background=background)
+        return self.follow(commands)
 
     def follow(self, commands: Sequence[Command]) -> Reading:
-        background = 0
         waiting = [_Waiting(each) for each in reversed(commands)]
         while waiting and len(self._launches) < MOST_LAUNCHES:
             next_one = waiting.pop()
@@ -224,12 +236,11 @@ class _Follower:
             if inner is None:
                 self._launches.append(launch)
             else:
-                background = background if next_one.is_inner or launch.elsewhere else self._shell.background
                 waiting += reversed(inner)
         whole = self._budget.whole and not waiting
         shell = self._shell
         unread = tuple(dict.fromkeys(shell.unread))
-        return Reading(tuple(self._launches), unread, whole, shell.open_quote, frozenset(shell.asked), background)
+        return Reading(tuple(self._launches), unread, whole, shell.open_quote, frozenset(shell.asked))
 
     def _read_inside(self, launch: Launch, files: tuple[str, ...]) -> list[_Waiting] | None:
         """The commands of a text that the command gives to a shell; None where it gives none. `files`: as in
@@ -259,6 +270,8 @@ class _Follower:
             return None
         commands, self._shell.commands = self._shell.commands, []
         commands = self._shell.redirect(commands, launch.redirections)
+        if launch.command.in_background:
+            commands = [replace(each, in_background=True) for each in commands]
         return [_Waiting(each, launch.wrappers, True, files) for each in commands]
 
     def _begin(self, launch: Launch, files: tuple[str, ...]) -> State:

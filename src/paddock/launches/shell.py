@@ -23,6 +23,8 @@ from paddock.launches.words import Piece, Unknown, Word, build_word, read_number
 if TYPE_CHECKING:
     from tree_sitter import Node
 
+_LONG = 60
+"""Seconds of a sleep behind which a program in the background may have ended."""
 _MOST_PIPED = 5
 """Programs behind a `|` that are named."""
 
@@ -57,6 +59,8 @@ class Command:
     """Whether a condition decides if it runs, or how often."""
     is_conditional: bool = False
     """Whether a condition decides if it runs: in a loop alone it does."""
+    in_background: bool = False
+    """Whether `&` stands behind it, and no `wait` further on."""
     piped: tuple[str, ...] = ()
     """The next programs behind its `|`, as typed."""
     is_filter: bool = False
@@ -93,8 +97,6 @@ class ShellReader:
         self.unread: list[Unread] = []
         self.open_quote = 0
         """The line of a quote that is not closed; 0 without one."""
-        self.background = 0
-        """The line of the last statement of the text that was read last, where it runs in the background; else 0."""
         self._read_file = read_file
         self._budget = budget
         self._functions: dict[str, tuple[Source, Node]] = {}
@@ -131,8 +133,6 @@ class ShellReader:
 
     def _read_text(self, text: str, state: State, line: int, shown: Mapping[str, str] | None = None) -> None:
         source = Source(text.replace("\r\n", "\n").removeprefix("\ufeff"), line, self._budget, shown)
-        if self._budget.is_outermost:
-            self.background = source.find_background()
         if source.root.has_error:
             self.open_quote = self.open_quote or source.find_open_quote()
         with self._budget.deeper():
@@ -181,8 +181,19 @@ class ShellReader:
         state.merge(ends)
 
     def _run_all(self, source: Source, node: Node, state: State) -> None:
-        for child in node.children:
+        children = node.children
+        for child, following in zip(children, [*children[1:], None], strict=False):
+            begun = len(self.commands)
             self._run(source, child, state)
+            if following is not None and following.type == "&":
+                self._mark(begun, in_background=True)
+
+    def _mark(self, begun: int, *, in_background: bool) -> None:
+        """Marks the commands since `begun`: `&` stands behind them, or they are waited for."""
+        self._spend((len(self.commands) - begun) // 4)
+        for place in range(begun, len(self.commands)):
+            if self.commands[place].in_background is not in_background:
+                self.commands[place] = replace(self.commands[place], in_background=in_background)
 
     def _spend(self, steps: int) -> None:
         self._budget.spend(steps)
@@ -519,6 +530,17 @@ class ShellReader:
         else:
             self._run_all(source, node, state)
 
+    def _sleep(self, command: Command, state: State) -> bool:
+        """`sleep infinity` is a way to wait."""
+        seconds = read_number(command.words[1].text) if len(command.words) > 1 else 0
+        if seconds is None or seconds >= _LONG:
+            self._mark(0, in_background=False)
+        return True
+
+    def _wait(self, command: Command, state: State) -> bool:
+        self._mark(0, in_background=False)
+        return self._let(command, state)
+
     def _cd(self, command: Command, state: State) -> bool:
         if len(command.words) > 1 and command.words[1].text == "-":
             state.directory = Word((Unknown("$OLDPWD"),), command.line)
@@ -753,8 +775,9 @@ _BUILTINS: Mapping[str, Callable[[ShellReader, Command, State], bool]] = {
     "exit": ShellReader._exit,
     "return": ShellReader._return,
     **dict.fromkeys(("read", "mapfile", "readarray", "getopts"), ShellReader._read),
-    **dict.fromkeys((":", "true", "false", "trap", "sleep"), ShellReader._do_nothing),
+    **dict.fromkeys((":", "true", "false", "trap"), ShellReader._do_nothing),
+    "sleep": ShellReader._sleep,
     "echo": ShellReader._echo,
     "printf": ShellReader._printf,
-    "wait": ShellReader._let,
+    "wait": ShellReader._wait,
 }

@@ -62,8 +62,8 @@ def explain_words(words: Sequence[Word], reading: Reading) -> Iterator[Phrase]:
             yield from (each.said for each in list_endings(words))
         elif not any(wrapper.spec.as_text for wrapper in launch.wrappers):
             yield from _explain_operators(words)
-    if reading.background:
-        yield explain_background()
+    if reading.left_behind is not None:
+        yield explain_background(reading.left_behind)
 
 
 def list_endings(words: Sequence[Word]) -> list[Ending]:
@@ -139,10 +139,12 @@ def _show(word: Word) -> str:
     return word.typed if word.text in _OPERATORS else show_words([word])
 
 
-def explain_background() -> Phrase:
+def explain_background(launch: Launch) -> Phrase:
+    """Of `Reading.left_behind`."""
     return phrase(
-        "the last command runs in the background, and the shell ends without it: a pod ends with its shell; leave & "
-        "out, or write `wait` behind it"
+        "{command} runs in the background, and the shell ends without it: a pod ends with its shell; start it in the "
+        "foreground, or write `wait` behind it",
+        command=show_words([*launch.before, launch.program.word] if launch.launcher else launch.words[:2]),
     )
 
 

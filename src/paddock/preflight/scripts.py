@@ -78,8 +78,8 @@ def check_script(text: str, read_file: ReadFile | None = None, *, name: str = ""
     for launch in filter(is_paddle, reading.launches):
         found = explain_launch(launch, has_master="PADDLE_MASTER" in launch.environment)
         problems += [_place(each.said, launch.line, each.severity) for each in found]
-    if reading.background and not any(each.elsewhere for each in reading.launches[-1:]):
-        problems.append(_place(explain_background(), reading.background))
+    if reading.left_behind is not None:
+        problems.append(_place(explain_background(reading.left_behind), reading.left_behind.line))
     if reading.open_quote:
         said = phrase("a quote is not closed: the shell reads to the end of the file")
         problems.append(_place(said, reading.open_quote, "error"))

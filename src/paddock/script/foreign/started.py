@@ -6,7 +6,7 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Sequence
 
-from paddock.launches.launch import Launch
+from paddock.launches.launch import Launch, starts_nothing
 from paddock.launches.launchers import BY_PROGRAM, PADDLE, TORCHRUN, find_by_module
 from paddock.launches.programs import Kind, is_python
 from paddock.launches.words import show_words
@@ -14,10 +14,6 @@ from paddock.script.foreign.carried import cut
 from paddock.script.libraries import COMMANDS
 from paddock.words.phrases import Phrase, phrase
 
-_ON_PROCESSES = frozenset(
-    {"kill", "pkill", "pgrep", "killall", "grep", "egrep", "awk", "sed", "ps", "cat", "tee", "test", "["}
-)
-"""Programs that name others, and start none."""
 _MOST_WORDS = 200
 """Words of a command that are looked at."""
 
@@ -26,7 +22,7 @@ def find_started(launch: Launch) -> str:
     """The launcher, or the Python, that the program may start; empty where it names none."""
     program = launch.program
     name = posixpath.basename(program.word.text or "")
-    if program.kind is not Kind.PROGRAM or launch.launcher is not None or name in _ON_PROCESSES:
+    if program.kind is not Kind.PROGRAM or launch.launcher is not None or starts_nothing(launch.words):
         return ""
     if name in COMMANDS:
         return PADDLE.name if COMMANDS[name].startswith("paddle") else TORCHRUN.name
