@@ -7,6 +7,7 @@ import ast
 import pytest
 
 from paddock.script.environ import read_uses
+from paddock.script.nodes import Nodes
 from paddock.script.source import read_source
 from support.steps import count_steps
 
@@ -39,11 +40,11 @@ ROWS = [
 
 @pytest.mark.parametrize(("text", "asked", "sets"), ROWS)
 def test_what_a_program_reads_and_what_it_sets_first(text: str, asked: str, sets: str) -> None:
-    uses = read_uses(ast.walk(ast.parse(text)))
+    uses = read_uses(Nodes(ast.parse(text)))
     assert (sorted(uses.asked), sorted(uses.sets)) == (asked.split(), sets.split())
     assert read_source(text.encode()).uses == uses
 
 
 def test_the_cost_is_that_of_the_lines() -> None:
-    few, many = (tuple(ast.walk(ast.parse("x = os.environ['A']\n" * lines))) for lines in (100, 400))
+    few, many = (Nodes(ast.parse("x = os.environ['A']\n" * lines)) for lines in (100, 400))
     assert count_steps(lambda: read_uses(many)) < 4.2 * count_steps(lambda: read_uses(few))

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
+
+from paddock.script.nodes import Nodes
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,16 +23,14 @@ class Uses:
     """Those that it sets or deletes, and does not read before."""
 
 
-_USING = (ast.Call, ast.Subscript, ast.Assign, ast.AugAssign, ast.Compare, ast.Delete)
+_USING: tuple[type[ast.AST], ...] = (ast.Call, ast.Subscript, ast.Assign, ast.AugAssign, ast.Compare, ast.Delete)
 
 
-def read_uses(nodes: Iterable[ast.AST]) -> Uses:
+def read_uses(nodes: Nodes) -> Uses:
     """What the nodes of a file do. Lines stand for the order of time; a condition around them is not looked at."""
     asked: dict[str, int] = {}
     replaced: dict[str, int] = {}
-    for node in nodes:
-        if not isinstance(node, _USING):
-            continue
+    for node in nodes.of(*_USING):
         for name in list_asked(node):
             asked[name] = min(node.lineno, asked.get(name, node.lineno))
         last = node.end_lineno or node.lineno

@@ -13,11 +13,12 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
 from paddock.script.environ import find_read, is_environ, is_of_environ, last_of, list_set, text_of
+from paddock.script.nodes import Nodes, list_children, list_nodes
 
 JOINS = frozenset({"init_process_group", "init_device_mesh", "init_rpc"})
 """Functions of torch.distributed that read the variables, where no group is there."""
@@ -34,6 +35,7 @@ _OF_GROUPS = re.compile(
 )
 """Names of what makes a group or is in one, and of what starts a program or a module that is not read."""
 _RUNS = frozenset({"exec", "eval", "__import__"})
+_NAMING: tuple[type[ast.AST], ...] = (ast.Import, ast.ImportFrom, ast.Name, ast.Attribute, ast.Constant)
 _TOP = ""
 _JOIN = "<join>"
 """Stands for a call of `JOINS`, and for a read of RANK that fails without it."""
@@ -63,7 +65,7 @@ class Steps:
     """It names something of a process group, or something by which one could be joined that is not read."""
 
 
-def read_steps(tree: ast.AST, nodes: Sequence[ast.AST]) -> Steps:
+def read_steps(tree: ast.AST, nodes: Nodes) -> Steps:
     """The steps of a file. `nodes`: all of its tree. Of one that is too deep it is taken that it may join."""
     reader = _Reader(nodes)
     try:
@@ -103,17 +105,17 @@ def judge(steps: Iterable[Steps]) -> Joins:
 class _Reader:
     """Walks the statements of a file once."""
 
-    def __init__(self, nodes: Sequence[ast.AST]) -> None:
+    def __init__(self, nodes: Nodes) -> None:
         self.sure: dict[str, set[str]] = {}
         self.guarded: dict[str, set[str]] = {}
-        self.asks = any(_asks(node) for node in nodes)
-        self.speaks = self.asks or any(_OF_GROUPS.search(name) for node in nodes for name in _list_names(node))
-        self._sets = {name for node in nodes for name in list_set(node)}
+        self.asks = any(map(_asks, nodes.of(ast.Compare, ast.Call)))
+        names = {name for node in nodes.of(*_NAMING) for name in _list_names(node)}
+        self.speaks = self.asks or any(map(_OF_GROUPS.search, names))
+        self._sets = {name for node in nodes.of(ast.Subscript, ast.Call) for name in list_set(node)}
         self._from_asking = {
             last_of(target)
-            for node in nodes
-            if isinstance(node, ast.Assign | ast.AnnAssign | ast.NamedExpr) and node.value is not None
-            if any(_asks(each) for each in ast.walk(node.value))
+            for node in (nodes.of(ast.Assign, ast.AnnAssign, ast.NamedExpr) if self.asks else ())
+            if node.value is not None and any(map(_asks, list_nodes(node.value)))
             for target in (node.targets if isinstance(node, ast.Assign) else [node.target])
         } - {""}
 
@@ -168,6 +170,14 @@ class _Reader:
         waiting = [(node, guarded)]
         while waiting:
             found, under = waiting.pop()
+            if isinstance(found, ast.Name | ast.Attribute):
+                if isinstance(found.ctx, ast.Load):
+                    self._add(last_of(found), scope, guarded=under)
+                if isinstance(found, ast.Attribute):
+                    waiting.append((found.value, under))
+                continue
+            if isinstance(found, ast.Constant):
+                continue
             if isinstance(found, ast.IfExp):
                 inner = under or self._is_about_ranks(found.test)
                 waiting += [(found.test, under), (found.body, inner), (found.orelse, inner)]
@@ -179,11 +189,9 @@ class _Reader:
             if isinstance(found, ast.Call) and last_of(found.func) in JOINS:
                 if not self._has_its_own(found):
                     self._add(_JOIN, scope, guarded=under)
-            elif isinstance(found, ast.Name | ast.Attribute) and isinstance(found.ctx, ast.Load):
-                self._add(last_of(found), scope, guarded=under)
             elif find_read(found) in _NEEDED - self._sets:
                 self._add(_JOIN, scope, guarded=under)
-            waiting += [(each, under) for each in ast.iter_child_nodes(found)]
+            waiting += [(each, under) for each in list_children(found)]
 
     def _add(self, name: str, scope: str, *, guarded: bool) -> None:
         if name not in JOINS:
@@ -198,8 +206,8 @@ class _Reader:
         return "RANK" in self._sets
 
     def _is_about_ranks(self, test: ast.expr) -> bool:
-        bases = {id(node.value) for node in ast.walk(test) if isinstance(node, ast.Attribute)}
-        for node in ast.walk(test):
+        bases = {id(node.value) for node in list_nodes(test) if isinstance(node, ast.Attribute)}
+        for node in list_nodes(test):
             word = text_of(node)
             if isinstance(node, ast.Attribute) or (isinstance(node, ast.Name) and id(node) not in bases):
                 word = last_of(node) if id(node) not in bases else ""
@@ -235,7 +243,7 @@ def _leaves(node: ast.If) -> bool:
         if isinstance(found, ast.Call) and last_of(found.func) in ("exit", "quit", "_exit"):
             return True
         if not isinstance(found, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda):
-            waiting += ast.iter_child_nodes(found)
+            waiting += list_children(found)
     return False
 
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 
 from paddock.script.environ import Uses, read_uses
 from paddock.script.joining import Steps, read_steps
+from paddock.script.nodes import Nodes, list_children
 
 _TRAINER_ID = "PADDLE_TRAINER_ID"
 _CONDITIONS = (ast.If, ast.IfExp, ast.Try, ast.BoolOp, ast.Match, ast.While)
@@ -71,16 +72,16 @@ def read_source(content: bytes) -> Source:
         return Source(1, "", str(error), is_read=False)
     except (RecursionError, MemoryError):
         return Source(is_read=False)
-    nodes = tuple(ast.walk(tree))
-    names = {node.id for node in nodes if isinstance(node, ast.Name)}
-    attributes = {node.attr for node in nodes if isinstance(node, ast.Attribute)}
+    nodes = Nodes(tree)
+    names = {node.id for node in nodes.of(ast.Name)}
+    attributes = {node.attr for node in nodes.of(ast.Attribute)}
     return Source(
-        modules=frozenset(name for node in nodes for name in _read_modules(node)),
-        reads_stdin=any(_reads_stdin(node) for node in nodes),
+        modules=frozenset(name for node in nodes.of(ast.Import, ast.ImportFrom) for name in _read_modules(node)),
+        reads_stdin=any(map(_reads_stdin, nodes.of(ast.Call, ast.Attribute))),
         starts_workers="init_worker" in attributes,
         waits=bool({"server_endpoints", "create_connection"} & (attributes | names)),
-        trainer_id=_find_trainer_id(tree),
-        second_stage=next(filter(None, map(_read_stage, nodes)), ""),
+        trainer_id=_find_trainer_id(tree) if _TRAINER_ID.encode() in content else 0,
+        second_stage=next(filter(None, map(_read_stage, nodes.of(ast.Call))), ""),
         steps=read_steps(tree, nodes),
         uses=read_uses(nodes),
     )
@@ -97,7 +98,7 @@ def _find_trainer_id(tree: ast.AST) -> int:
         if isinstance(node, ast.expr) and _needs_trainer_id(node):
             lines.append(node.lineno)
         if not isinstance(node, _CONDITIONS):
-            left.extend(ast.iter_child_nodes(node))
+            left.extend(list_children(node))
     return min(lines, default=0)
 
 
@@ -126,9 +127,9 @@ def _needs_trainer_id(node: ast.AST) -> bool:
     )
 
 
-def _read_stage(node: ast.AST) -> str:
+def _read_stage(node: ast.Call) -> str:
     """The device of `device_guard("gpu")`; the first stage is that of the CPU."""
-    if not (isinstance(node, ast.Call) and _name(node.func) == "device_guard" and node.args):
+    if _name(node.func) != "device_guard" or not node.args:
         return ""
     device = node.args[0]
     if not isinstance(device, ast.Constant) or not isinstance(device.value, str) or device.value.startswith("cpu"):
@@ -145,21 +146,16 @@ def _name(node: ast.AST) -> str:
     return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
 
 
-def _read_modules(node: ast.AST) -> Iterator[str]:
+def _read_modules(node: ast.Import | ast.ImportFrom) -> Iterator[str]:
     if isinstance(node, ast.Import):
         yield from (alias.name for alias in node.names)
-    elif isinstance(node, ast.ImportFrom):
+    else:
         of = "." * node.level + (node.module or "")
         yield of
         yield from (f"{of}{'.' if node.module else ''}{alias.name}" for alias in node.names if alias.name != "*")
 
 
-def _reads_stdin(node: ast.AST) -> bool:
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
-        return node.func.id == "input"
-    return (
-        isinstance(node, ast.Attribute)
-        and node.attr == "stdin"
-        and isinstance(node.value, ast.Name)
-        and node.value.id == "sys"
-    )
+def _reads_stdin(node: ast.Call | ast.Attribute) -> bool:
+    if isinstance(node, ast.Call):
+        return isinstance(node.func, ast.Name) and node.func.id == "input"
+    return node.attr == "stdin" and isinstance(node.value, ast.Name) and node.value.id == "sys"

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from paddock.cli.cluster.places import ClusterChoice
 from paddock.cli.submit.directory_map import MOUNT
 from paddock.cli.submit.script.files import explain_differences
-from paddock.cli.submit.script.imports import read_file
+from paddock.cli.submit.script.sources import read_file
 from paddock.jobs.frameworks.python_source import START
 from paddock.jobs.labels import WORKING_DIRECTORY_ANNOTATION
 from paddock.jobs.model import Job, Rank, Role, Settings

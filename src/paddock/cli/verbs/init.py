@@ -20,6 +20,7 @@ from paddock.cli.output.terminal import stderr
 from paddock.cli.submit.script.foreign_files import take_foreign
 from paddock.cli.submit.script.options import ScriptOptions, read_options, script_options
 from paddock.cli.submit.script.requests import build_documents, read_request, without_directory
+from paddock.cli.submit.script.sources import Sources
 from paddock.cli.submit.script.typed_command import CommandVerb, read_typed
 from paddock.cli.submit.script.written_manifest import write_commented
 from paddock.cli.submit.workdir import workdir_option
@@ -57,15 +58,16 @@ def command(output: str, force: bool, source: str | None, workdir: str | None, n
     The options are those of `paddock run`, and the job is the same. Values of --env-file and --secret are not written:
     the file refers to the Secret that `paddock run` makes of them.
     """
-    words, place = read_typed(), choose_place()
+    words, place, sources = read_typed(), choose_place(), Sources()
     if source is not None:
         if words is not None:
             raise UserError(phrase("--from has the program, and another one stands behind --: leave one of them out"))
-        words, workdir = take_foreign(source, typed, workdir, os.environ, _notify, local=place.home is not None)
+        local = place.home is not None
+        words, workdir = take_foreign(source, typed, workdir, os.environ, _notify, local=local, sources=sources)
     if words is None:
         raise UserError(phrase("a program is wanted, as in `paddock init -- python train.py`"))
     options = read_options(typed, workdir, namespace)
-    request = read_request(words, options, place, os.environ, _notify, may_lack=source is not None)
+    request = read_request(words, options, place, os.environ, _notify, may_lack=source is not None, sources=sources)
     build_documents(request)  # refuses what `paddock run` refuses
     text = write_commented(build_portable(request, options, output), readers_language())
     if output == "-":

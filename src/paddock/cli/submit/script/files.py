@@ -17,7 +17,7 @@ from pathlib import Path
 
 from paddock.cli.cluster.errors import UserError
 from paddock.cli.submit.nearby import find_nearby
-from paddock.cli.submit.script.imports import read_file
+from paddock.cli.submit.script.sources import read_file
 from paddock.kube.nearness import nearest
 from paddock.launches.launch import Launch
 from paddock.launches.launchers import BY_PROGRAM
@@ -51,6 +51,8 @@ class Machine:
     """What pods see of the /tmp of this machine, where they have their own."""
     may_lack: bool = False
     """A program that is not here is said, and not refused: it may be in the image."""
+    read: Callable[[Path], Source] = read_file
+    """What a look into a file tells."""
 
 
 def check_script(words: Sequence[str], machine: Machine, *, servers: bool, notify: Notify) -> None:
@@ -130,7 +132,7 @@ def _check_source(program: Program, machine: Machine, *, servers: bool, notify: 
     path = machine.directory / program.script
     if not program.script.endswith(".py") or not path.is_file():
         return
-    source = read_file(path)
+    source = machine.read(path)
     if source.problem:
         said = phrase(
             "{script}:{line}: {problem}{text}", script=program.script, line=source.line, problem=source.problem,

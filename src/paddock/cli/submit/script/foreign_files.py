@@ -19,6 +19,7 @@ from typing import Any
 from paddock.cli.cluster.errors import UserError
 from paddock.cli.submit.named_files import find_scripts, list_places
 from paddock.cli.submit.script.imports import read_contents
+from paddock.cli.submit.script.sources import Sources
 from paddock.launches.reading import decode_script, find_main, find_other_shell, read_typed
 from paddock.manifests.pasted import recognise
 from paddock.script.foreign.job import Foreign, Left, NoProgram, Place
@@ -43,10 +44,18 @@ _SUBMITTERS = {
 
 
 def take_foreign(
-    source: str, typed: dict[str, Any], workdir: str | None, environ: Mapping[str, str], notify: Notify, *, local: bool
+    source: str,
+    typed: dict[str, Any],
+    workdir: str | None,
+    environ: Mapping[str, str],
+    notify: Notify,
+    *,
+    local: bool,
+    sources: Sources,
 ) -> tuple[tuple[str, ...], str | None]:
     """The program of a file, and its directory (None: this one); all else that it says is put into `typed`, where the
-    user has not said it. `local`: whether the job is for this machine. Raises `UserError`."""
+    user has not said it. `local`: whether the job is for this machine; `sources`: read the files of the program. Raises
+    `UserError`."""
     text = _read(source)
     if find_tool(source, text) is None and (other := explain_no_script(source, text)):
         raise UserError(*_explain_other(source, other))
@@ -57,7 +66,7 @@ def take_foreign(
     left = list(foreign.left)
     directory = _take_directory(foreign, workdir, left)
     foreign = show_relative(foreign, Path(directory or "").resolve())
-    framework = _take_framework(foreign, Path(directory or ""), typed)
+    framework = _take_framework(foreign, Path(directory or ""), typed, sources)
     words = add_ranks(foreign.words, foreign.processes, framework)
     if said := explain_no_ranks(foreign.words, words, foreign.processes):
         left.append(Left(foreign.line, said))
@@ -209,13 +218,13 @@ def show_relative(foreign: Foreign, directory: Path) -> Foreign:
     return replace(foreign, words=tuple(map(show, foreign.words)), variables=variables)
 
 
-def _take_framework(foreign: Foreign, directory: Path, typed: dict[str, Any]) -> str:
+def _take_framework(foreign: Foreign, directory: Path, typed: dict[str, Any], sources: Sources) -> str:
     """The framework of the job: what launcher and imports tell; else what the file says, then its image, typed as an
     option; empty where nothing tells."""
     if typed.get("framework"):
         return str(typed["framework"])
-    launch, contents = find_main(read_typed(foreign.words)), read_contents(foreign.words, directory)
-    choice = choose_framework(launch, contents)
+    launch = find_main(read_typed(foreign.words))
+    choice = choose_framework(launch, read_contents(foreign.words, directory.resolve(), sources=sources))
     if choice.doubt is None and choice.framework != NONE.framework:
         return choice.framework
     image = typed.get("image") or foreign.image

@@ -4,10 +4,12 @@ beside it, as `train.py` often leaves the framework to a `model.py`. Reads files
 from __future__ import annotations
 
 import os
+from collections import deque
 from collections.abc import Iterable, Sequence, Set
 from pathlib import Path
 
-from paddock.cli.submit.named_files import find_scripts, is_file, read_named
+from paddock.cli.submit.named_files import find_scripts, is_file
+from paddock.cli.submit.script.sources import Sources, read_notebook
 from paddock.launches.launch import Launch
 from paddock.launches.programs import Kind, Program
 from paddock.launches.reading import read_typed
@@ -16,21 +18,22 @@ from paddock.script.environ import Uses
 from paddock.script.hiding import NAMES
 from paddock.script.joining import Steps, judge
 from paddock.script.libraries import BRING_NOTHING, COMMANDS, is_alone, is_known, write_plain
-from paddock.script.notebook import RUNNERS, SUFFIX, read_code
+from paddock.script.notebook import RUNNERS, SUFFIX
 from paddock.script.secrets import hide_secrets
-from paddock.script.source import LARGEST, Source, read_source
+from paddock.script.source import Source, read_source
 
-MOST_FILES = 100
-"""Files that are read of one program."""
 _SHOWN = 60
 """Letters of a text that is named in a sentence."""
 
 
-def read_contents(words: Sequence[str], directory: Path, requirements: Set[str] = frozenset()) -> Contents:
+def read_contents(
+    words: Sequence[str], directory: Path, requirements: Set[str] = frozenset(), sources: Sources | None = None
+) -> Contents:
     """What the programs of a command tell, those of its shell scripts too. `directory`: where the command starts;
-    `requirements`: the modules of the packages that the user names."""
+    `requirements`: the modules of the packages that the user names; `sources`: those of the command, where they are
+    read for other questions, too."""
     reading = read_typed(words, find_scripts([directory]))
-    look = _Look(requirements)
+    look = _Look(requirements, sources or Sources())
     for launch in reading.launches:
         look.read(launch, directory)
     unread = [*look.unread, *(_cut(each.text) for each in reading.unread), *([] if reading.whole else [words[0]])]
@@ -56,7 +59,8 @@ def _cut(text: str) -> str:
 class _Look:
     """What the programs of a command have told so far."""
 
-    def __init__(self, requirements: Set[str]) -> None:
+    def __init__(self, requirements: Set[str], sources: Sources) -> None:
+        self._sources = sources
         self._requirements = frozenset(map(write_plain, requirements))
         self.names: set[str] = set()
         self.brought: set[str] = set()
@@ -100,13 +104,14 @@ class _Look:
             source = Source(is_read=False) if text is None else read_source(text.encode(errors="replace"))
             self._follow([(directory, source)], [directory, *places], program.name)
         elif program.module:
-            found = [(path.parent, read_file(path)) for path in find_files(directory, program.module)]
+            found = [(path.parent, self._sources.read(path)) for path in find_files(directory, program.module)]
             self._note(program.module.partition(".")[0], is_here=bool(found))
             self._follow(found, [directory, *places], program.module)
         elif program.script and not program.shell_name:
             path = directory / program.script
             path = path / "__main__.py" if program.python and is_file(path / "__main__.py") else path
-            source = read_file(path) if program.python or path.suffix == ".py" else Source(is_read=False)
+            is_python = program.python or path.suffix == ".py"
+            source = self._sources.read(path) if is_python else Source(is_read=False)
             roots = [path.parent, *places, *dict.fromkeys((directory, directory / "src"))]
             self._follow([(path.parent, source)], roots, program.script)
         else:
@@ -143,28 +148,29 @@ class _Look:
         relative imports count; `called`: the program."""
         seen: set[Path] = set()
         looked: set[tuple[Path | None, str]] = set()
-        waiting = list(sources)
-        while waiting:
-            directory, source = waiting.pop()
+        waiting = deque((directory, source, called) for directory, source in sources)
+        while waiting:  # those that are nearer to the program first
+            directory, source, name = waiting.popleft()
             self.steps.append(source.steps)
             self._uses.append(source.uses)
             if not source.is_read:
-                self.unread.append(called)
-            for name in sorted(source.modules):
-                place = (directory if name.startswith(".") else None, name)
-                if place in looked:
-                    continue
-                looked.add(place)
-                found = _find_relative(directory, name) if name.startswith(".") else _find_first(roots, name)
-                if not name.startswith("."):
-                    first = name.partition(".")[0]
-                    self._note(first, is_here=bool(found) or any(_is_directory(root / first) for root in roots))
-                for path in found:
-                    if path not in seen and len(seen) < MOST_FILES:
-                        seen.add(path)
-                        waiting.append((path.parent, read_file(path)))
-                    elif path not in seen:
-                        self.unread.append(name)
+                self.unread.append(name)
+            for module in sorted(source.modules):
+                place = (directory if module.startswith(".") else None, module)
+                if place not in looked:
+                    looked.add(place)
+                    new = [path for path in self._find(directory, module, roots) if path not in seen]
+                    seen.update(new)
+                    waiting += [(path.parent, self._sources.read(path), module) for path in new]
+
+    def _find(self, directory: Path, module: str, roots: Sequence[Path]) -> list[Path]:
+        """The files of a module that one in this directory imports."""
+        if module.startswith("."):
+            return _find_relative(directory, module)
+        found = _find_first(roots, module)
+        first = module.partition(".")[0]
+        self._note(first, is_here=bool(found) or any(_is_directory(root / first) for root in roots))
+        return found
 
 
 def _name_tool(program: Program) -> str:
@@ -230,15 +236,3 @@ def find_files(directory: Path, module: str) -> list[Path]:
 
 def _is_directory(path: Path) -> bool:
     return os.path.isdir(path)  # noqa: PTH112 - which raises no error
-
-
-def read_file(path: Path) -> Source:
-    """What a look into this file tells. Nothing is known of a file that cannot be read."""
-    content = read_named(path, LARGEST + 1)
-    return Source(is_read=False) if content is None else read_source(content)
-
-
-def read_notebook(path: Path) -> Source:
-    """The same of a notebook; one of another language than Python is not read."""
-    code = read_code((read_named(path, LARGEST) or b"").decode("utf-8-sig", "replace"))
-    return Source(is_read=False) if code is None else read_source(code.encode(errors="replace"))

@@ -22,6 +22,7 @@ from paddock.cli.submit.script.imports import find_hiding, read_contents
 from paddock.cli.submit.script.named_packages import read_named_modules
 from paddock.cli.submit.script.options import ScriptOptions
 from paddock.cli.submit.script.own_environments import explain_two, explain_unused, find_manager
+from paddock.cli.submit.script.sources import Sources
 from paddock.cli.submit.script.variables import explain_open_secrets, read_hidden, read_plain
 from paddock.environments.needed import Needed
 from paddock.jobs.labels import FRAMEWORK_ANNOTATION, REQUIREMENTS_ANNOTATION, RESUME_ANNOTATION
@@ -64,9 +65,11 @@ def read_request(
     notify: Notify,
     *,
     may_lack: bool = False,
+    sources: Sources | None = None,
 ) -> ScriptRequest:
     """The request, checked. `may_lack`: whether a program that is not on this machine is said and not refused, as it
-    may be in the image. Raises `UserError`."""
+    may be in the image; `sources`: files of the program that were read before. Raises `UserError`."""
+    sources = sources or Sources()
     if not words:
         raise UserError(phrase("a command is wanted behind `--`, as in `paddock run -- python train.py --lr 0.1`"))
     for word in words:
@@ -77,7 +80,7 @@ def read_request(
     directory = find_directory(options.workdir)
     own_environment = options.requirements is not None or not local
     machine = Machine(directory, None if own_environment else environ.get("PATH", os.defpath), _hides_tmp(place),
-                      (place.home.cache,) if place.home is not None else (), may_lack)  # fmt: skip
+                      (place.home.cache,) if place.home is not None else (), may_lack, sources.read)  # fmt: skip
     check_script(words, machine, servers=bool(options.servers), notify=notify)
     launch = find_main(read_typed(words))
     program = launch.program
@@ -86,7 +89,7 @@ def read_request(
             phrase("programs do not start in /: call paddock in a directory of its own, or name one by --workdir")
         )
     requirements = options.requirements_path
-    contents = read_contents(words, directory, read_named_modules(requirements, directory))
+    contents = read_contents(words, directory, read_named_modules(requirements, directory), sources)
     framework = find_framework(launch, contents, options, notify)
     for said in explain_hiding(program.script or program.name, contents.imports, find_hiding(program, directory)):
         notify(said)
