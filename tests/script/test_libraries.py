@@ -19,6 +19,11 @@ ROWS: list[tuple[str, tuple[str, ...]]] = [
     ("tensorflow transformers", ()),
     ("paddle torch", ("paddle", "pytorch")),
     ("sklearn xgboost keras pandas", ()),
+    ("ray pyspark openai anthropic", ()),
+    ("mindspore", ()),
+    ("ray torch", ("pytorch",)),
+    ("verl ray", ("pytorch",)),
+    ("swift modelscope", ("pytorch",)),
     ("", ()),
 ]
 
@@ -39,7 +44,17 @@ def test_the_module_of_a_package(package: str, module: str) -> None:
 
 @pytest.mark.parametrize(
     ("module", "known"),
-    [("json", True), ("torch", True), ("sklearn", True), ("my_trees", True), ("nobody_knows", False)],
+    [
+        ("json", True),
+        ("torch", True),
+        ("sklearn", True),
+        ("my_trees", True),
+        ("ray", True),
+        ("mindspore", True),
+        ("keras_cv", True),
+        ("openai", True),
+        ("nobody_knows", False),
+    ],
 )
 def test_what_is_known_of_a_module(module: str, known: bool) -> None:
     assert is_known(module, {write_plain("My-Trees")}) is known

@@ -39,15 +39,16 @@ MODULES: Mapping[str, Tables] = {
         _names("torch torchvision torchaudio functorch"),
         _names(
             "accelerate allennlp axolotl bitsandbytes botorch clip colossalai composer deepspeed detectron2 "
-            "diffusers easyocr effdet espnet2 fairseq fairseq2 fastai fla flair flash_attn gpytorch ignite kornia "
-            "lightly lightning lightning_fabric litgpt llamafactory lpips megatron mmaction mmcls mmcv mmdet mmdet3d "
-            "mmengine mmocr mmpose mmpretrain mmrotate mmseg mmyolo monai nemo nnunetv2 open_clip peft pl_bolts "
-            "pyannote pyro pytorch3d pytorch_forecasting pytorch_lightning pytorch_metric_learning pytorch_msssim "
-            "pytorch_tabnet ray_lightning recbole segmentation_models_pytorch sentence_transformers "
-            "simpletransformers skorch speechbrain stable_baselines3 streaming tianshou timm torch_geometric "
-            "torch_scatter torch_sparse torch_xla torchao torchdata torchdiffeq torcheval torchinfo torchio "
-            "torchmetrics torchrec torchrl torchsde torchsummary torchtext torchtitan torchtune transformers trl "
-            "ultralytics unsloth vllm whisper xformers yolov5 yolox"
+            "diffusers easyocr effdet espnet espnet2 fairseq fairseq2 fastai fla flair flash_attn gpytorch ignite "
+            "kornia lightly lightning lightning_fabric litgpt llamafactory lpips megatron mmaction mmcls mmcv mmdet "
+            "mmdet3d mmengine mmocr mmpose mmpretrain mmrotate mmseg mmyolo modelscope monai nemo nnunetv2 "
+            "open_clip openrlhf peft pl_bolts pyannote pyro pytorch3d pytorch_forecasting pytorch_lightning "
+            "pytorch_metric_learning pytorch_msssim pytorch_tabnet ray_lightning recbole "
+            "segmentation_models_pytorch sentence_transformers simpletransformers skorch speechbrain "
+            "stable_baselines3 streaming swift tianshou timm torch_geometric torch_scatter torch_sparse torch_xla "
+            "torchao torchdata torchdiffeq torcheval torchinfo torchio torchmetrics torchrec torchrl torchsde "
+            "torchsummary torchtext torchtitan torchtune transformers trl ultralytics unsloth verl vllm whisper "
+            "xformers yolov5 yolox"
         ),
     ),
     "jax": Tables(
@@ -61,23 +62,28 @@ MODULES: Mapping[str, Tables] = {
 """By the key of `script.kinds.SCRIPT_KINDS`."""
 
 OF_NONE = _names(
-    "absl albumentations attr attrs bokeh boto3 bs4 cachetools catboost category_encoders click cloudpickle comet_ml "
-    "Crypto cupy cv2 cython dask datasets dateutil decord dill dotenv duckdb einops ensurepip evaluate faiss "
-    "feature_engine filelock fire fsspec gensim gin git google graphviz gym gymnasium h5py huggingface_hub hydra "
-    "imageio imblearn imgaug ipdb IPython ipywidgets jieba joblib jsonlines keras lightgbm lmdb loguru lxml "
-    "matplotlib ml_collections mlflow mlxtend more_itertools mpi4py msgpack multiprocess munch natsort neptune "
-    "networkx nibabel nltk numba numexpr numpy nvidia_smi omegaconf onnx onnxruntime openpyxl optuna orjson packaging "
-    "paddock pandas patsy PIL pip pkg_resources plotly polars prettytable prophet psutil pyarrow pycocotools pydantic "
-    "pydicom pynvml pytest pytz rasterio regex requests rich ruamel sacrebleu safetensors scikitplot scipy seaborn "
-    "sentencepiece setuptools shap shapely SimpleITK simplejson six skimage sklearn sklearnex skopt soundfile spacy "
-    "sqlalchemy statsmodels swanlab tabulate tensorboard tensorboardX tensorflow tensorflow_datasets tensorflow_hub "
-    "tensorflow_probability termcolor textdistance tifffile tiktoken tokenizers toml tomli toolz tqdm trimesh tsfresh "
-    "typer typing_extensions ujson umap unidecode visualdl wandb wheel xarray xgboost xlrd xlsxwriter yacs yaml yapf "
-    "zarr zmq zstandard"
+    "absl albumentations anthropic attr attrs bokeh boto3 bs4 cachetools catboost category_encoders click "
+    "cloudpickle comet_ml Crypto cupy cv2 cython dask datasets dateutil decord dill dotenv duckdb einops ensurepip "
+    "evaluate faiss feature_engine filelock fire fsspec gensim gin git google graphviz gym gymnasium h5py "
+    "huggingface_hub hydra imageio imblearn imgaug ipdb IPython ipywidgets jieba jittor joblib jsonlines keras "
+    "keras_cv keras_hub keras_nlp keras_tuner lightgbm lmdb loguru lxml matplotlib mindspore ml_collections mlflow "
+    "mlxtend more_itertools mpi4py msgpack multiprocess munch mxnet natsort neptune networkx nibabel nltk numba "
+    "numexpr numpy nvidia_smi omegaconf oneflow onnx onnxruntime openai openpyxl optuna orjson packaging paddock "
+    "pandas patsy PIL pip pkg_resources plotly polars prettytable prophet psutil pyarrow pycocotools pydantic "
+    "pydicom pynvml pyspark pytest pytz rasterio ray regex requests rich ruamel sacrebleu safetensors scikitplot "
+    "scipy seaborn sentencepiece setuptools shap shapely SimpleITK simplejson six skimage sklearn sklearnex skopt "
+    "soundfile spacy sqlalchemy statsmodels swanlab tabulate tensorboard tensorboardX tensorflow "
+    "tensorflow_datasets tensorflow_hub tensorflow_probability termcolor textdistance tifffile tiktoken tinygrad "
+    "tokenizers toml tomli toolz tqdm trimesh tsfresh typer typing_extensions ujson umap unidecode visualdl wandb "
+    "wheel xarray xgboost xlrd xlsxwriter yacs yaml yapf zarr zmq zstandard"
 )
-"""Modules that need none of the frameworks; some (datasets, einops, wandb) work with any."""
+"""Modules that need none of the frameworks; some (datasets, einops, wandb, ray) work with any, and some (TensorFlow,
+MindSpore) are frameworks of which no job is made here."""
 
-_OF_GROUPS = _names("dask keras lightgbm mpi4py tensorflow xgboost")
+_OF_GROUPS = _names(
+    "dask jittor keras keras_cv keras_hub keras_nlp keras_tuner lightgbm mindspore mpi4py mxnet oneflow pyspark ray "
+    "tensorflow tinygrad xgboost"
+)
 """Of those, some make groups of their own."""
 
 

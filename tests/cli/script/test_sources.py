@@ -15,7 +15,7 @@ from paddock.script.kinds import choose_framework
 from support.steps import count_steps
 
 WORDS = ["python", "pretrain.py"]
-LINES = '    values = [x * 2 + size for x in values if x is not None and os.path.join("a", str(x))]\n' * 20
+LINES = '    values = [x * 2 + size for x in values if x is not None and os.path.join("a", str(x))]\n' * 5
 
 
 def write(directory: Path, modules: int, lines: str = LINES) -> Path:
@@ -34,7 +34,7 @@ def count_init(*words: str) -> int:
 
 
 def test_a_program_of_hundreds_of_modules_costs_no_more_than_the_budget(tmp_path: Path) -> None:
-    few, many = write(tmp_path / "few", 200), write(tmp_path / "many", 600)
+    few, many = write(tmp_path / "few", 110), write(tmp_path / "many", 300)
     assert count_steps(lambda: read_contents(WORDS, many)) < 1.1 * count_steps(lambda: read_contents(WORDS, few))
 
 
