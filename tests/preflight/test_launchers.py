@@ -136,13 +136,29 @@ def test_launchers_of_no_framework_are_told_of_paddlepaddle_s_in_its_jobs() -> N
         ("accelerate launch --num_machines 3 --machine_rank $RANK --main_process_ip $MASTER_ADDR t.py", ""),
         ("accelerate launch --num_machines $N --machine_rank $(hostname | cut -d- -f3) t.py", ""),
         ("accelerate launch --num_machines 3 --main_process_ip a-master-0 t.py", ""),
-        ("accelerate launch t.py --num_machines 2", ""),
+        (
+            "accelerate launch t.py --num_machines 2",
+            "each of the 3 pods trains alone: add `--num_machines 3 --machine_rank $RANK --main_process_ip "
+            "$MASTER_ADDR --main_process_port $MASTER_PORT --num_processes 3`",
+        ),
+        ("fabric run t.py", "`--num_nodes 3 --node_rank $RANK --main_address $MASTER_ADDR --main_port $MASTER_PORT`"),
+        ("accelerate launch --config_file a.yaml t.py", ""),
+        ("accelerate launch --config-file=a.yaml t.py", ""),
+        ("accelerate launch $ARGS t.py", ""),
+        ("accelerate launch --help", ""),
         ("lightning something --node_rank=0", ""),
     ],
 )
 def test_options_that_each_pod_needs_of_its_own_are_told(command: str, said: str) -> None:
     found = [each.message for each in check(job("bash", "-c", command)) if each.path.endswith(".command")]
     assert any(said in each for each in found) if said else not found
+
+
+def test_options_of_a_command_that_no_shell_reads_are_replaced_by_kubernetes() -> None:
+    (said,) = (each.message for each in check(job("accelerate", "launch", "t.py")) if each.path.endswith(".command"))
+    assert "--machine_rank $(RANK) --main_process_ip $(MASTER_ADDR)" in said
+    told = said.partition("`")[2].partition("`")[0].split()
+    assert not warnings(job("accelerate", "launch", *told, "t.py"))
 
 
 def test_arguments_alone_are_a_command_too() -> None:

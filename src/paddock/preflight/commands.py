@@ -22,7 +22,7 @@ from paddock.preflight.group_variables import explain_variables, list_set
 from paddock.preflight.launchers import explain_foreign, explain_launcher
 from paddock.preflight.paddle_options import Told, explain_launch, is_paddle
 from paddock.preflight.pod_devices import count_devices, explain_devices
-from paddock.preflight.replicas import Pods, explain_replicas, explain_told, is_torchrun
+from paddock.preflight.replicas import Pods, explain_replicas, explain_told, explain_untold, is_torchrun
 from paddock.words.phrases import Names, Phrase, phrase
 from paddock.words.problems import Problem
 from paddock.words.sentences import told
@@ -145,6 +145,8 @@ def _explain(launch: Launch, command: Command, kind: str, pods: Pods, spec: Mapp
         return
     if launch.launcher is not None and not is_ours and pods.count > 1:
         yield from (Told(said) for said in explain_foreign(launch, kind, told))
+    if is_ours and kind == "PyTorchJob" and (said := explain_untold(launch, pods, command.devices)) is not None:
+        yield Told(said)
     yield from (Told(said) for said in explain_told(launch, pods))
     yield from (Told(said) for said in explain_devices(launch, command.devices))
     distributed = command.reading.distributed

@@ -22,6 +22,7 @@ from paddock.launches.launchers import (
     Means,
     is_loopback,
 )
+from paddock.launches.programs import Kind
 from paddock.launches.words import read_number
 from paddock.words.phrases import Phrase, phrase
 
@@ -69,6 +70,39 @@ def explain_told(launch: Launch, pods: Pods) -> Iterator[Phrase]:
             "wanted",
             launcher=launcher.name, option=_mark(launch, Means.ALL_PROCESSES), processes=processes, count=pods.count,
         )  # fmt: skip
+
+
+_OF_ONE_MACHINE = {
+    ACCELERATE.name: ("num_machines", "machine_rank", "main_process_ip", "main_process_port"),
+    FABRIC.name: ("num_nodes", "node_rank", "main_address", "main_port"),
+}
+"""Launchers that start the processes of one machine unless they are told of more -> their options for this: how many
+there are, which one it is, the address and the port of the first."""
+
+
+def explain_untold(launch: Launch, pods: Pods, devices: int) -> Phrase | None:
+    """Of a launcher in several pods of a PyTorchJob that nothing tells of the others; None where something does, or
+    may. `devices`: those of a pod; 0 where that is not known."""
+    launcher = launch.launcher
+    names = _OF_ONE_MACHINE.get(launcher.name) if launcher is not None else None
+    if launcher is None or names is None or pods.count < 2 or launch.is_open or launch.program.kind is Kind.NONE:
+        return None
+    if any(launch.find(each) is not None for each in (Means.NODES, *_OF_EACH)) or _has_file(launch):
+        return None
+    variables = (f"${name}" if launch.line else f"$({name})" for name in ("RANK", "MASTER_ADDR", "MASTER_PORT"))
+    told = [f"--{name} {value}" for name, value in zip(names, (pods.count, *variables), strict=True)]
+    if launcher is ACCELERATE:
+        told.append(f"--num_processes {pods.count * max(devices, 1)}")
+    return phrase(
+        "no option of {launcher} says that there are other pods, and without a configuration file that does each of "
+        "the {count} pods trains alone: add `{options}`",
+        launcher=launcher.name, count=pods.count, options=" ".join(told),
+    )  # fmt: skip
+
+
+def _has_file(launch: Launch) -> bool:
+    """A configuration of accelerate."""
+    return any(launch.named(name) is not None for name in ("config_file", "config-file"))
 
 
 def _explain_machines(launch: Launch, launcher: Launcher, nodes: str, pods: Pods) -> Phrase:
