@@ -13,6 +13,7 @@ from paddock.cli.submit.script.sources import Sources, read_notebook
 from paddock.launches.launch import Launch
 from paddock.launches.programs import Kind, Program
 from paddock.launches.reading import read_typed
+from paddock.script.behind import find_behind
 from paddock.script.contents import Contents
 from paddock.script.environ import Uses
 from paddock.script.hiding import NAMES
@@ -82,6 +83,8 @@ class _Look:
         places = [directory / each for each in ((path and path.text) or "").split(":") if each]
         self._uses = []
         self._read_program(launch, directory, places)
+        if (behind := find_behind(launch)) is not None and not behind.elsewhere:
+            self._read_program(behind, directory, places)
         self._note_variables(launch)
 
     def _note_variables(self, launch: Launch) -> None:

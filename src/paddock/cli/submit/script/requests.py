@@ -38,6 +38,7 @@ from paddock.preflight import Document, check, explain_problem
 from paddock.preflight.command_words import explain_typed
 from paddock.script import plain_job
 from paddock.script.arguments import explain_no_place, with_arguments
+from paddock.script.behind import explain_behind
 from paddock.script.contents import Contents
 from paddock.script.hiding import explain_hiding
 from paddock.script.kinds import choose_framework, explain_other_launcher, find_kind
@@ -127,7 +128,8 @@ def read_request(
         notify(phrase("warning: {said}", said=said))
     for said in (
         *find_kind(request).explain_workers(request, contents.launches), *explain_unset(request),
-        *explain_inside(request, contents.launches), *explain_open_secrets(options.env, environ),
+        *explain_inside(request, contents.launches), *explain_behind(request, contents.launches),
+        *explain_open_secrets(options.env, environ),
         *explain_left(request, contents, environ),
     ):  # fmt: skip
         notify(said)
