@@ -10,6 +10,7 @@ import pytest
 
 from paddock.cli.cluster.errors import UserError
 from paddock.cli.submit.script.files import Machine, check_script
+from paddock.words.phrases import render
 
 
 @pytest.fixture
@@ -41,3 +42,13 @@ def test_a_script_beside_the_directory_is_not_seen_by_pods_with_a_tmp_of_their_o
 @pytest.mark.parametrize("script", ["train.py", "../here/train.py", "{directory}/here/train.py"])
 def test_a_script_in_the_directory_is_seen_however_it_is_named(directory: Path, script: str) -> None:
     check(script.format(directory=directory), Machine(directory / "here", None, own_tmp=True))
+
+
+def test_an_absolute_path_that_is_not_there_is_said_without_the_directory(directory: Path) -> None:
+    with pytest.raises(UserError) as caught:
+        check(f"{directory}/here/trian.py", Machine(directory, None))
+    expected = f"there is no file {directory}/here/trian.py on this machine; did you mean {directory}/here/train.py?"
+    assert [render(each) for each in caught.value.said] == [expected]
+    with pytest.raises(UserError) as caught:
+        check("trian.py", Machine(directory / "here", None))
+    assert "trian.py is not in " in render(caught.value.said[0])

@@ -171,6 +171,12 @@ def _refuse_unpulled(script: Script, directory: Path, near: str) -> Phrase:
             "{script} is not in {directory}, but in {near}: `--workdir {near}` starts it there",
             script=script.path, directory=str(directory), near=shlex.quote(near),
         )  # fmt: skip
+    if Path(script.path).is_absolute():
+        return phrase(
+            "there is no file {script} on this machine, and the files of image {image} are not here, either: mount a "
+            "volume that has it, as a hostPath for one",
+            script=script.path, image=script.image,
+        )  # fmt: skip
     return phrase(
         "{script} is not in {directory}, and the files of image {image} are not on this machine: call paddock where "
         "the script lies, or mount a volume that has it and name its place in workingDir",

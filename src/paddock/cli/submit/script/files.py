@@ -208,6 +208,8 @@ def explain_missing(script: str, directory: Path) -> Phrase:
         hint = phrase("; {directory} has it: `--workdir {directory}`", directory=shlex.quote(where))
     else:
         hint = NOTHING
+    if path == Path(script):
+        return phrase("there is no file {script} on this machine{hint}", script=script, hint=hint)
     return phrase("{script} is not in {directory}{hint}", script=script, directory=str(directory), hint=hint)
 
 
