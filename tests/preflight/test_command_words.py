@@ -42,8 +42,8 @@ def test_a_shell_that_ends_before_its_last_command_is_told(text: str) -> None:
 
 @pytest.mark.parametrize("text", ["python t.py & wait", "python t.py &\nwait $!", "a & b", "a &\nsleep infinity",
                                   "bash -c 'a &'; b", "f() { a & }; f; tail -f l", "a & while true; do b; done",
-                                  'echo "a &"', "if x; then a & fi", "f() { python t.py & }; f; tail -f l",
-                                  "python t.py & sleep infinity", "python t.py & b",
+                                  'echo "a &"', "if x; then a & fi", "f() { python t.py & }; f; serve",
+                                  "python t.py & sleep 900", "python t.py & b",
                                   "python t.py & python u.py"])  # fmt: skip
 def test_a_shell_that_goes_on_behind_it_is_not(text: str) -> None:
     assert explain_job("bash", "-c", text) == explain_typing("bash", "-c", text) == []
@@ -66,6 +66,58 @@ def test_arguments_of_a_text_that_reads_them_are_its_own(words: tuple[str, ...])
     assert explain_job("bash", "-c", args=list(words)) == []
 
 
+@pytest.mark.parametrize("shell", ["bash", "sh"])
+@pytest.mark.parametrize("text", ["torchrun --nnodes=2 t.py", "python t.py", "cd /w && python t.py"])
+def test_a_shell_without_c_looks_for_a_file(shell: str, text: str) -> None:
+    expected = (
+        f'{shell} looks for a file with the name "{text}": write -c before a text for a shell, {shell} -c "{text}"'
+    )
+    assert explain_job(shell, text) == explain_typing(shell, text) == [expected]
+    assert explain_job(shell, "-c", text) == []
+
+
+@pytest.mark.parametrize("words", [("bash", "my run.sh"), ("bash", "run.sh"), ("bash", "$(RUN) t.py"), ("cat", "a b")])
+def test_a_file_with_a_blank_in_its_name_may_be_meant(words: tuple[str, ...]) -> None:
+    assert explain_job(*words) == []
+
+
+@pytest.mark.parametrize("text", ["torchrun t.py; sleep infinity", "python t.py && tail -f /dev/null",
+                                  "python t.py > log & tail -F log",
+                                  "cd /w\npython t.py\nexec sleep infinity"])  # fmt: skip
+def test_a_pod_that_never_ends_behind_its_program_is_told(text: str) -> None:
+    (said,) = explain_job("bash", "-c", text)
+    assert "behind the program never ends" in said
+    assert explain_typing("bash", "-c", text) == [said]
+
+
+@pytest.mark.parametrize("text", ["sleep infinity", "python t.py; sleep 5", "python t.py || sleep infinity",
+                                  "python t.py # ; sleep infinity 3",
+                                  "sleep infinity; python t.py", "python t.py | tail -f",
+                                  "if [ $X ]; then python t.py; else sleep infinity; fi"])  # fmt: skip
+def test_one_that_ends_or_is_to_stay_is_not(text: str) -> None:
+    assert explain_job("bash", "-c", text) == []
+
+
+@pytest.mark.parametrize(
+    ("command", "typed"),
+    [
+        ("torchrun --master_port 66665 t.py", "--master_port 66665"),
+        ("torchrun --rdzv_endpoint=$H:70000 t.py", ""),
+        ("torchrun --rdzv_endpoint=a:70000 t.py", "--rdzv_endpoint=a:70000"),
+        ("accelerate launch --num_machines 2 --main_process_port=65536 t.py", "--main_process_port=65536"),
+        ("MASTER_PORT=99999 python t.py", "MASTER_PORT=99999"),
+        ("torchrun --master_port 65535 t.py", ""),
+        ("torchrun --master_port 0 t.py", ""),
+        ("torchrun --master_port $PORT t.py", ""),
+        ("python t.py --master_port 99999", ""),
+    ],
+)
+def test_a_number_that_no_port_has_is_told(command: str, typed: str) -> None:
+    found = [each for each in explain_job("bash", "-c", command) if "names no port" in each]
+    assert any(f"{typed} names no port: a number from 1 to 65535 is wanted" in each for each in found) == bool(typed)
+    assert len(found) == bool(typed)
+
+
 LAUNCH = ("python", "-m", "paddle.distributed.launch")
 
 
@@ -77,10 +129,10 @@ LAUNCH = ("python", "-m", "paddle.distributed.launch")
         (("accelerate", "launch", "--num_processes", "2"), "no program stands behind accelerate launch"),
         (("python", "-m", "paddle.distributed.launch t.py"), "two words, paddle.distributed.launch and t.py"),
         (("python", "paddle.distributed.launch", "t.py"), "write python -m paddle.distributed.launch"),
-        (("cd", "/w", "&&", "python", "t.py"), '&& is a word like any other, as no shell reads this command: write one '
+        (("cd", "/w", "&&", "python", "t.py"), 'and && is handed to the program as it stands: write one '
          'text for a shell, bash -c "cd /w && python t.py"'),
         (("python", "t.py", ">", "my log"), """bash -c "python t.py > 'my log'\""""),
-        (("bash", "run.sh", ">", "log"), "> is a word like any other"),
+        (("bash", "run.sh", ">", "log"), "and > is handed to the program as it stands"),
         ((*LAUNCH, "--gpus 0,1", "t.py"), "write two words, --gpus and 0,1"),
         (("torchrun", "--nproc_per_node 2", "t.py"), "write two words, --nproc_per_node and 2"),
         (("python", "t.py", "--lr 0.1"), "write two words, --lr and 0.1"),

@@ -531,11 +531,11 @@ class ShellReader:
             self._run_all(source, node, state)
 
     def _sleep(self, command: Command, state: State) -> bool:
-        """`sleep infinity` is a way to wait."""
+        """`sleep infinity` is a way to wait, and stays a program."""
         seconds = read_number(command.words[1].text) if len(command.words) > 1 else 0
         if seconds is None or seconds >= _LONG:
             self._mark(0, in_background=False)
-        return True
+        return seconds is not None
 
     def _wait(self, command: Command, state: State) -> bool:
         self._mark(0, in_background=False)

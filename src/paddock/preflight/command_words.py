@@ -6,13 +6,14 @@ No shell reads these words, unless the first one is a shell. What a later word i
 from __future__ import annotations
 
 import json
+import posixpath
 import re
 from collections.abc import Iterator, Sequence
 from itertools import islice, pairwise
 
 from paddock.launches.launch import Launch, read_command
-from paddock.launches.launchers import find_by_module
-from paddock.launches.programs import Kind, Program
+from paddock.launches.launchers import BY_PROGRAM, find_by_module
+from paddock.launches.programs import Kind, Program, is_python, is_shell
 from paddock.launches.reading import Reading, read_words
 from paddock.launches.shell import Command
 from paddock.launches.words import Word, build_word, show_words
@@ -20,6 +21,7 @@ from paddock.preflight.continuations import Ending, find_endings
 from paddock.preflight.group_variables import explain_variables
 from paddock.preflight.paddle_options import explain_launch, is_paddle
 from paddock.preflight.pod_devices import explain_devices
+from paddock.preflight.ports import explain_numbers
 from paddock.preflight.torchrun_options import explain_no_program, explain_unknown
 from paddock.words.phrases import Names, Phrase, phrase
 
@@ -30,6 +32,8 @@ _QUOTED = re.compile(rf"([\w-]+=)?[{_QUOTES}][ -~]+[{_QUOTES}]?", re.ASCII)
 """A value in quotes of a printed text. Of other letters than ASCII they may be a part."""
 _OPERATORS = frozenset({"&&", "||", "|", ">", ">>", "2>", "2>&1", "&>", "&"})
 """Words of a shell. Not `;`, which ends the words of `find -exec`, and not `<`."""
+_ENDLESS = re.compile(r"sleep inf(inity)?|tail (\S+ )*-[fF] .*")
+_BUILT_IN = frozenset({"cd", "echo", "exec", "export", "pip", "set", "source"})
 _MOST_ENDINGS = 3
 """Of a text in a command, which are told in one sentence."""
 _JOINING = frozenset({"&&", "||", "2>&1", "&>"})
@@ -60,10 +64,37 @@ def explain_words(words: Sequence[Word], reading: Reading) -> Iterator[Phrase]:
         if launch.program.kind is Kind.SHELL:
             yield from _explain_text(launch)
             yield from (each.said for each in list_endings(words))
+            if last := _find_endless(reading):
+                yield phrase(
+                    "`{command}` behind the program never ends, and the pod and its job run on with it: leave it out",
+                    command=last,
+                )
         elif not any(wrapper.spec.as_text for wrapper in launch.wrappers):
             yield from _explain_operators(words)
+        yield from _explain_file(launch)
     if reading.left_behind is not None:
         yield explain_background(reading.left_behind)
+
+
+def _explain_file(launch: Launch) -> Iterator[Phrase]:
+    """`bash "torchrun t.py"`: without -c a shell looks for a file of this name."""
+    text, shell = launch.program.word.text or "", launch.program.shell_name
+    if launch.program.kind is not Kind.SCRIPT or not shell or not re.search(r"\s", text):
+        return
+    first = text.split()[0]
+    if first in _BUILT_IN or is_python(first) or is_shell(first) or posixpath.basename(first) in BY_PROGRAM:
+        yield phrase(
+            "{shell} looks for a file with the name {text}: write -c before a text for a shell, {shell} -c {text}",
+            shell=shell, text=_quote(text),
+        )  # fmt: skip
+
+
+def _find_endless(reading: Reading) -> str:
+    """The last command of a reading, where it never ends and stands behind a program that trains; empty for any
+    other."""
+    trains = any(each.launcher is not None or each.program.python for each in reading.launches[:-1])
+    last = show_words(reading.launches[-1].words) if trains and not reading.launches[-1].elsewhere else ""
+    return last if _ENDLESS.fullmatch(last) else ""
 
 
 def list_endings(words: Sequence[Word]) -> list[Ending]:
@@ -93,6 +124,7 @@ def explain_launch_words(launch: Launch, *, in_list: bool = False, is_cut: bool 
     if program.python and program.kind is Kind.SCRIPT and find_by_module(program.script) is not None:
         yield phrase("{module} is a module, and {python} looks for a file of this name: write {python} -m {module}",
                      module=program.script, python=program.python)  # fmt: skip
+    yield from explain_numbers(launch)
     if not joined:
         yield from explain_unknown(launch)
         if not is_cut and (said := explain_no_program(launch)) is not None:
@@ -125,8 +157,8 @@ def _explain_operators(words: Sequence[Word]) -> Iterator[Phrase]:
     found = tuple(dict.fromkeys(word.typed for word in plain if word.text in _OPERATORS))
     if found:
         yield phrase(
-            "{operators} is a word like any other, as no shell reads this command: write one text for a shell, "
-            "bash -c {text}",
+            "no shell reads this command, and {operators} is handed to the program as it stands: write one text for "
+            "a shell, bash -c {text}",
             operators=Names(found), text=_quote(" ".join(map(_show, words))),
         )  # fmt: skip
 

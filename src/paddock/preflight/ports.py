@@ -1,14 +1,37 @@
-"""Checks the ports of a pod for conflicts, within the pod and on a node."""
+"""Checks the ports of a pod for conflicts, within the pod and on a node; and the numbers of ports that a command gives
+to a launcher."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any
 
+from paddock.launches.launch import Launch
+from paddock.launches.launchers import Means
+from paddock.launches.words import read_number
 from paddock.manifests.parts import Part, mappings
-from paddock.words.phrases import phrase
+from paddock.words.phrases import Phrase, phrase
 from paddock.words.problems import Problem
 from paddock.words.sentences import told
+
+_LARGEST = 2**16 - 1
+
+
+def explain_numbers(launch: Launch) -> Iterator[Phrase]:
+    """The options of a launcher, and MASTER_PORT, whose number no port can have."""
+    for option in launch.options:
+        text = option.text or ""
+        means = option.spec.means if option.spec is not None else None
+        port = text if means is Means.MASTER_PORT else text.rpartition(":")[2] if means is Means.MASTER else ""
+        if (read_number(port) or 0) > _LARGEST:
+            yield _explain_number(option.typed)
+    value = launch.environment.get("MASTER_PORT")
+    if value is not None and (read_number(value.text or "") or 0) > _LARGEST:
+        yield _explain_number(f"MASTER_PORT={value.typed}")
+
+
+def _explain_number(typed: str) -> Phrase:
+    return phrase("{typed} names no port: a number from 1 to {most} is wanted", typed=typed, most=_LARGEST)
 
 
 def check_ports(part: Part) -> Iterator[Problem]:

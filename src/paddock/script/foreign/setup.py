@@ -25,7 +25,7 @@ _SILENT = frozenset({
     "uniq", "seq", "shuf", "ip", "ifconfig", "cat", "dirname", "basename", "readlink", "realpath", "pwd",
     "date", "whoami", "nproc", "ls", "nvidia-smi", "which", "type", "test", "[", "[[", "env", "printenv",
     "ulimit", "uname", "id", "df", "free", "lscpu", "mkdir", "touch", "tee", "xargs", "getopts", "getopt",
-    "clear", "squeue", "sinfo", "ping", "nc", "expr", "bc", "let", "true", "false", "tput",
+    "clear", "squeue", "sinfo", "ping", "nc", "expr", "bc", "let", "true", "false", "tput", "sleep",
 })  # fmt: skip
 """Programs that only look, print or make a directory."""
 _VALUES = frozenset({
