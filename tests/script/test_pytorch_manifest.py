@@ -9,9 +9,10 @@ import pytest
 from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.labels import SUCCESS_ANNOTATION
 from paddock.jobs.model import Job
+from paddock.launches.reading import read_typed
 from paddock.preflight import Document, check, find_api
 from paddock.script.manifest import build_manifest
-from paddock.script.pytorch_job import IMAGE
+from paddock.script.pytorch_job import IMAGE, explain_workers
 from paddock.script.request import ScriptRequest
 
 TRAIN = ("python", "train.py")
@@ -106,3 +107,30 @@ def test_a_torchrun_in_a_shell_script_starts_what_it_starts_in_a_shell() -> None
     request = build(("bash", "run.sh"), workers=2, gpus=2)
     assert build_manifest(request)["spec"]["nprocPerNode"] == "1"
     assert [each["name"] for each in container_of(request)["env"]] == ["LOCAL_RANK", "LOCAL_WORLD_SIZE"]
+
+
+@pytest.mark.parametrize("words", [("llamafactory-cli", "train", "a.yaml"), ("swift", "sft"), ("megatron", "pt"),
+                                   ("env", "A=1", "/opt/bin/swift", "sft")])  # fmt: skip
+def test_a_program_that_starts_torchrun_by_itself_is_told_how_many_machines_there_are(words: tuple[str, ...]) -> None:
+    told = {each["name"]: each["value"] for each in container_of(build(words, workers=3, gpus=8), "Worker")["env"]}
+    assert (told["NNODES"], told["NPROC_PER_NODE"]) == ("3", "8")
+    typed = build(words, workers=3, variables=(("NPROC_PER_NODE", "2"),))
+    told = {each["name"]: each["value"] for each in container_of(typed)["env"]}
+    assert (told["NNODES"], told["NPROC_PER_NODE"]) == ("3", "2")
+    assert "env" not in container_of(build(words))
+
+
+@pytest.mark.parametrize(
+    ("typed", "written"),
+    [
+        ("axolotl train a.yaml --lr 1", "`torchrun -m axolotl.cli.train a.yaml --lr 1`"),
+        ("axolotl train a.yaml --launcher torchrun", ""),
+        ("axolotl preprocess a.yaml", ""),
+        ("torchrun -m axolotl.cli.train a.yaml", ""),
+    ],
+)
+def test_axolotl_starts_one_machine_unless_torchrun_starts_it(typed: str, written: str) -> None:
+    launches = read_typed(typed.split()).launches
+    found = [str(each) for each in explain_workers(build(tuple(typed.split()), workers=2), launches)]
+    assert [written in each for each in found] == ([True] if written else [])
+    assert not list(explain_workers(build(tuple(typed.split())), launches))

@@ -132,16 +132,23 @@ SET_FOR_SEVERAL = frozenset(
 )
 """What each of several workers of a PyTorchJob of a typed command has."""
 
-ON_ACCELERATE = _names("accelerate axolotl diffusers llamafactory peft sentence_transformers transformers trl unsloth")
+ON_ACCELERATE = _names(
+    "accelerate axolotl diffusers llamafactory peft sentence_transformers swift transformers trl unsloth"
+)
 """Libraries whose training finds the other ranks by accelerate."""
 
 COMMANDS: Mapping[str, str] = {
     "axolotl": "axolotl", "colossalai": "colossalai", "lightning": "lightning", "litgpt": "litgpt",
-    "llamafactory-cli": "llamafactory", "mim": "mmengine", "nnUNetv2_train": "nnunetv2", "paddleocr": "paddleocr",
-    "paddlex": "paddlex", "swift": "transformers", "torchfrtrace": "torch", "transformers": "transformers",
+    "llamafactory-cli": "llamafactory", "megatron": "swift", "mim": "mmengine",
+    "nnUNetv2_train": "nnunetv2", "paddleocr": "paddleocr",
+    "paddlex": "paddlex", "swift": "swift", "torchfrtrace": "torch", "transformers": "transformers",
     "trl": "trl", "tune": "torchtune", "vllm": "vllm", "whisper": "whisper", "yolo": "ultralytics",
 }  # fmt: skip
-"""Programs that packages bring -> the module that is behind them."""
+"""Programs that packages bring -> the module that is behind them. `megatron` is ms-swift's."""
+
+START_TORCHRUN = _names("llamafactory-cli megatron swift")
+"""Those that start torchrun by themselves, with NNODES, NODE_RANK, NPROC_PER_NODE, MASTER_ADDR and MASTER_PORT as its
+options; without NNODES for one machine (LLaMA-Factory, launcher.py; ms-swift, cli/main.py)."""
 
 BRING_NOTHING = _names(
     "[ awk basename cat cd chmod clear cp curl cut date df dirname du echo env exit export false find free getconf "

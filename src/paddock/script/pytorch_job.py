@@ -10,6 +10,8 @@ LOCAL_RANK is set, which a launcher does and Kubeflow does not: several workers 
 
 from __future__ import annotations
 
+import posixpath
+import shlex
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -21,7 +23,7 @@ from paddock.script.containers import build_pod, with_defaults
 from paddock.script.contents import Contents
 from paddock.script.escapes import Variable
 from paddock.script.joining import Joins
-from paddock.script.libraries import ON_ACCELERATE
+from paddock.script.libraries import ON_ACCELERATE, START_TORCHRUN
 from paddock.script.request import ScriptRequest
 from paddock.script.told_launchers import add_options, is_told
 from paddock.script.told_launchers import explain_refused as explain_refused_launcher
@@ -57,6 +59,10 @@ def _find_defaults(request: ScriptRequest) -> Iterator[tuple[str, str]]:
         yield from ONE_PROCESS
     if not request.gpus and not ON_ACCELERATE.isdisjoint(request.imports):
         yield USE_CPU
+    if posixpath.basename(request.launch.program.word.text or "") in START_TORCHRUN:
+        # their number and the place of the first they have as all several workers do (`jobs.frameworks.pytorch`)
+        yield "NNODES", str(request.workers)
+        yield "NPROC_PER_NODE", str(max(request.gpus, 1))
 
 
 def needs_variables(contents: Contents) -> bool:
@@ -91,6 +97,28 @@ def explain_workers(request: ScriptRequest, launches: Sequence[Launch]) -> Itera
             "DistributedDataParallel(model) trains in it",
             script=request.launch.program.word.typed, count=request.workers,
         )  # fmt: skip
+    if request.workers > 1:
+        yield from (_explain_axolotl(each, request.workers) for each in launches if _is_axolotl(each))
+
+
+def _is_axolotl(launch: Launch) -> bool:
+    words = [each.text or "" for each in launch.words]
+    return (
+        posixpath.basename(words[0] if words else "") == "axolotl"
+        and words[1:2] == ["train"]
+        and not any(each.startswith("--launcher") or each == "--" for each in words)
+    )
+
+
+def _explain_axolotl(launch: Launch, workers: int) -> Phrase:
+    """Its command starts `accelerate launch`, or torchrun where it is told so; its documents start several machines by
+    torchrun (axolotl, docs/multi-node)."""
+    words = ["torchrun", "-m", "axolotl.cli.train", *(each.typed for each in launch.words[2:])]
+    return phrase(
+        "warning: axolotl train starts accelerate launch for one machine, and each of the {count} workers trains "
+        "alone: write `{command}`, which is told of the others",
+        count=workers, command=shlex.join(words),
+    )  # fmt: skip
 
 
 def _count_processes(launch: Launch, gpus: int) -> str:
