@@ -180,3 +180,40 @@ def test_a_placeholder_with_a_default_is_for_the_user_to_fill_in() -> None:
     (said,) = [each for each in errors_of(job) if "WORKERS" in each]
     assert said.startswith("for you to fill in: ${WORKERS:-2}; write the values")
     assert [program for program, _ in find_placeholders("${A:-b} ${C}")] == ["shell", "envsubst"]
+
+
+def build_template(command: str, replicas: str = "${NODES}") -> str:
+    return f"""
+apiVersion: kubeflow.org/v1
+kind: PyTorchJob
+metadata: {{name: j}}
+spec:
+  pytorchReplicaSpecs:
+    Worker:
+      replicas: {replicas}
+      template: {{spec: {{containers: [{{name: pytorch, image: "x:1", command: {command}}}]}}}}
+"""
+
+
+def list_messages(text: str) -> list[str]:
+    return [each.message for document in read_documents(text) for each in check(document)]
+
+
+WORDS = '[torchrun, "--nnodes=$NODES", t.py, "--tp=${TP}", "${MORE}"]'
+
+
+def test_words_of_a_command_that_no_shell_reads_are_filled_in_as_well() -> None:
+    said = " ".join(list_messages(build_template(WORDS)))
+    assert "`NODES=VALUE TP=VALUE MORE=VALUE envsubst '${NODES} ${TP} ${MORE}' < FILE" in said
+    assert "no shell reads this command" not in said
+
+
+def test_variables_of_a_text_for_a_shell_are_not() -> None:
+    for command in ('[bash, -c, "torchrun t.py --tp=$TP"]', '[bash, -c, "$RUN"]', '[sh, run.sh, "$TP"]'):
+        said = " ".join(list_messages(build_template(command)))
+        assert "`NODES=VALUE envsubst '${NODES}' < FILE" in said
+
+
+def test_without_other_placeholders_they_are_taken_for_variables() -> None:
+    said = " ".join(list_messages(build_template(WORDS, "2")))
+    assert "envsubst" not in said and "--nnodes=$NODES, --tp=${TP} and ${MORE}: no shell reads this command" in said

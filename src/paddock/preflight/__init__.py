@@ -26,6 +26,7 @@ from paddock.kube.meta import Key, Resource
 from paddock.kube.nearness import Suggestions
 from paddock.kube.schemas import definition
 from paddock.kube.validation.field_errors import Code
+from paddock.launches.programs import is_shell
 from paddock.manifests.documents import read_bytes, read_documents
 from paddock.manifests.dumps import check_dump, without_server_fields
 from paddock.manifests.levels import Levels, drop_resolved
@@ -186,7 +187,6 @@ def _check_job(document: Document, api: JobApi, accounts: Collection[Key]) -> tu
         *check_structure(schema, manifest, partial(Levels(schema, manifest).tell_unknown, nearest=nearest)),
         *check_labels(mapping(mapping(manifest.get("metadata")).get("labels")), "metadata.labels"),
         *check_devices(parts, paddle=_trains_with_paddle(api, manifest)),
-        *check_commands(parts, api.resource.kind, mapping(manifest.get("spec"))),
         *check_servers(parts, api.resource.kind),
         *check_accounts(parts, manifest, accounts),
         *check_keys(parts, manifest, _find_scheduling(api)),
@@ -194,9 +194,10 @@ def _check_job(document: Document, api: JobApi, accounts: Collection[Key]) -> tu
     )
     others = (*check_quotes(manifest), *read, *later)
     wrong = {each.path for each in others if each.severity == "error"}
-    placeholders, filled = check_placeholders(manifest, wrong)
-    others = tuple(each for each in others if each.path not in filled)
-    problems = _first_of_each_path((*placeholders, *others))
+    filled = check_placeholders(manifest, wrong, is_shell)
+    commands = check_commands(parts, api.resource.kind, mapping(manifest.get("spec")), is_filled_in=filled.is_filled_in)
+    others = tuple(each for each in (*others, *commands) if each.path not in filled.paths)
+    problems = _first_of_each_path((*filled.problems, *others))
     placed = place_versions(drop_resolved(explain_foreign_fields(problems, api)), api)
     found = [*spelling.problems, *map(spelling.as_written, _join_roles(placed, parts))]
     return found, None if spelling.problems else job

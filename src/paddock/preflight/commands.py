@@ -68,8 +68,10 @@ class _Group:
         return Pods(self.count, self.by_rank.get(launch.text(Means.NODE_RANK), 0), is_elastic=self.is_elastic)
 
 
-def check_commands(parts: Sequence[Part], kind: str, spec: Mapping[str, Any]) -> Iterator[Problem]:
-    """`spec`: of the job."""
+def check_commands(
+    parts: Sequence[Part], kind: str, spec: Mapping[str, Any], *, is_filled_in: bool = False
+) -> Iterator[Problem]:
+    """`spec`: of the job; `is_filled_in`: envsubst is yet to replace `$NAME` in it."""
     commands = list(_read_commands(parts, kind))
     has_master = any(part.name == "Master" for part in parts)
     group = _count_pods(commands, kind, has_master=has_master, spec=spec)
@@ -81,7 +83,8 @@ def check_commands(parts: Sequence[Part], kind: str, spec: Mapping[str, Any]) ->
             pods = group.find(launch)
             of_launch = [Told(said) for said in explain_launch_words(launch, in_list=not launch.line, is_cut=is_cut)]
             of_launch += _explain_variables(launch, given, group)
-            of_launch += [*_explain(launch, command, kind, pods, spec), *_explain_literal(launch)]
+            of_launch += _explain(launch, command, kind, pods, spec)
+            of_launch += _explain_literal(launch) if not is_filled_in else ()
             found += of_launch
             if of_launch:
                 break

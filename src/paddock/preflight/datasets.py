@@ -65,9 +65,9 @@ def find_file_problems(manifest: Mapping[str, Any]) -> list[Problem]:
         *_check_values(own),
         *check_dump(manifest),
     ]
-    placeholders, filled = check_placeholders(own, {each.path for each in others if each.severity == "error"})
+    found = check_placeholders(own, {each.path for each in others if each.severity == "error"})
     first: dict[str, Problem] = {}
-    for problem in (*placeholders, *(each for each in others if each.path not in filled)):
+    for problem in (*found.problems, *(each for each in others if each.path not in found.paths)):
         first.setdefault(problem.path, problem)
     return [*spelling.problems, *map(spelling.as_written, drop_resolved(first.values()))]
 
