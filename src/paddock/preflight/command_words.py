@@ -71,22 +71,23 @@ def explain_words(words: Sequence[Word], reading: Reading) -> Iterator[Phrase]:
                 )
         elif not any(wrapper.spec.as_text for wrapper in launch.wrappers):
             yield from _explain_operators(words)
-        yield from _explain_file(launch)
+        if (said := explain_file(launch)) is not None:
+            yield said
     if reading.left_behind is not None:
         yield explain_background(reading.left_behind)
 
 
-def _explain_file(launch: Launch) -> Iterator[Phrase]:
-    """`bash "torchrun t.py"`: without -c a shell looks for a file of this name."""
+def explain_file(launch: Launch) -> Phrase | None:
+    """`bash "torchrun t.py"`: without -c a shell looks for a file of this name; None of any other command."""
     text, shell = launch.program.word.text or "", launch.program.shell_name
-    if launch.program.kind is not Kind.SCRIPT or not shell or not re.search(r"\s", text):
-        return
-    first = text.split()[0]
-    if first in _BUILT_IN or is_python(first) or is_shell(first) or posixpath.basename(first) in BY_PROGRAM:
-        yield phrase(
-            "{shell} looks for a file with the name {text}: write -c before a text for a shell, {shell} -c {text}",
-            shell=shell, text=_quote(text),
-        )  # fmt: skip
+    first = text.split()[0] if text.strip() else ""
+    is_text = first in _BUILT_IN or is_python(first) or is_shell(first) or posixpath.basename(first) in BY_PROGRAM
+    if launch.program.kind is not Kind.SCRIPT or not shell or first == text or not is_text:
+        return None
+    return phrase(
+        "{shell} looks for a file with the name {text}: write -c before a text for a shell, {shell} -c {text}",
+        shell=shell, text=_quote(text),
+    )  # fmt: skip
 
 
 def _find_endless(reading: Reading) -> str:

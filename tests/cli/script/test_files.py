@@ -52,3 +52,10 @@ def test_an_absolute_path_that_is_not_there_is_said_without_the_directory(direct
     with pytest.raises(UserError) as caught:
         check("trian.py", Machine(directory / "here", None))
     assert "trian.py is not in " in render(caught.value.said[0])
+
+
+def test_a_text_for_a_shell_without_c_is_no_file_that_is_missing(directory: Path) -> None:
+    with pytest.raises(UserError) as caught:
+        check_script(["bash", "torchrun t.py"], Machine(directory, None), servers=False, notify=lambda _: None)
+    (said,) = map(render, caught.value.said)
+    assert said.endswith('write -c before a text for a shell, bash -c "torchrun t.py"')

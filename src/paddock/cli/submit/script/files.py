@@ -23,6 +23,7 @@ from paddock.launches.launch import Launch
 from paddock.launches.launchers import BY_PROGRAM
 from paddock.launches.programs import Kind, Program, is_python
 from paddock.launches.reading import OTHER_SHELLS, decode_script, find_main, read_typed
+from paddock.preflight.command_words import explain_file
 from paddock.preflight.scripts import check_continuations, check_encoding, check_lines
 from paddock.script.source import LARGEST, Source
 from paddock.words.os_errors import explain_unreadable
@@ -103,7 +104,7 @@ def _check_file(launch: Launch, machine: Machine) -> None:
     except OSError as error:
         raise UserError(phrase("{path} cannot be read: {why}", path=script, why=explain_unreadable(error))) from error
     if not exists:
-        raise UserError(explain_missing(script, machine.directory))
+        raise UserError(explain_file(launch) or explain_missing(script, machine.directory))
     # `../train.py` begins with the directory and lies beside it.
     place = Path(os.path.normpath(path))
     is_shown = any(place.is_relative_to(each) for each in (machine.directory, *machine.shown))
