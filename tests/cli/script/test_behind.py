@@ -1,4 +1,5 @@
-"""A command behind a program that nobody knows decides the framework, and nothing is put into it."""
+"""What decides the framework of a command that is not the first: one behind a program that nobody knows, into which
+nothing is put, and those of a script."""
 
 from __future__ import annotations
 
@@ -53,3 +54,18 @@ def test_it_tells_of_the_framework_and_is_said_not_to_be_read(
         assert found == ([said + more] if said else [])
         if said:
             assert list(find_kind(request).build_command(request)) == words
+
+
+@pytest.mark.parametrize(
+    ("script", "framework"),
+    [
+        ("python plain.py \\ \n  --lr 0.1 --flag\n", "none"),
+        ("export TORCH_HOME=/x NNODES=2\nset -x\n", "none"),
+        ("python ddp.py \\ \n  --lr 0.1\n", "pytorch"),
+        ("python plain.py \\ \n  lr 0.1\n", "paddle"),
+    ],
+)
+def test_exports_and_options_of_a_script_decide_nothing(script: str, framework: str, directory: Path) -> None:
+    (directory / "run.sh").write_text(script)
+    words = ["bash", "run.sh"]
+    assert choose_framework(find_main(read_typed(words)), read_contents(words, directory)).framework == framework

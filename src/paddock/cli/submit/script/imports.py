@@ -136,7 +136,7 @@ class _Look:
         if module := COMMANDS.get(name):
             self.names.add(module)
             self.brought.add(module)
-        elif name not in BRING_NOTHING:
+        elif name not in BRING_NOTHING and not name.startswith("-"):  # options of a command that ended too early
             self.unread.append(program.script or program.name or program.word.typed)
 
     def _note(self, name: str, *, is_here: bool) -> None:
