@@ -168,7 +168,7 @@ def test_a_program_that_is_not_here_is_said_and_the_file_is_written(here: Path) 
     (here / "run.sh").write_text("docker run reg/pytorch:1 python /opt/t.py\n")
     done = init("--from", "run.sh")
     assert done.exit_code == 0, done.output
-    assert "warning: /opt/t.py is not in" in done.stderr
+    assert "warning: there is no file /opt/t.py on this machine" in done.stderr
     assert yaml.safe_load((here / "job.yaml").read_text())["kind"] == "PyTorchJob"
 
 
