@@ -81,7 +81,7 @@ def test_a_file_with_a_blank_in_its_name_may_be_meant(words: tuple[str, ...]) ->
     assert explain_job(*words) == []
 
 
-@pytest.mark.parametrize("text", ["torchrun t.py; sleep infinity", "python t.py && tail -f /dev/null",
+@pytest.mark.parametrize("text", ["torchrun t.py; sleep infinity", "python t.py; tail -f /dev/null",
                                   "python t.py > log & tail -F log",
                                   "cd /w\npython t.py\nexec sleep infinity"])  # fmt: skip
 def test_a_pod_that_never_ends_behind_its_program_is_told(text: str) -> None:

@@ -138,7 +138,7 @@ def test_launchers_of_no_framework_are_told_of_paddlepaddle_s_in_its_jobs() -> N
         ("accelerate launch --num_machines 3 --main_process_ip a-master-0 t.py", ""),
         (
             "accelerate launch t.py --num_machines 2",
-            "each of the 3 pods trains alone: add `--num_machines 3 --machine_rank $RANK --main_process_ip "
+            "each of the 3 pods may train alone: add `--num_machines 3 --machine_rank $RANK --main_process_ip "
             "$MASTER_ADDR --main_process_port $MASTER_PORT --num_processes 3`",
         ),
         ("fabric run t.py", "`--num_nodes 3 --node_rank $RANK --main_address $MASTER_ADDR --main_port $MASTER_PORT`"),

@@ -94,8 +94,12 @@ def _find_endless(reading: Reading) -> str:
     """The last command of a reading, where it never ends and stands behind a program that trains; empty for any
     other."""
     trains = any(each.launcher is not None or each.program.python for each in reading.launches[:-1])
-    last = show_words(reading.launches[-1].words) if trains and not reading.launches[-1].elsewhere else ""
-    return last if _ENDLESS.fullmatch(last) else ""
+    if not trains:
+        return ""
+    last = reading.launches[-1]
+    runs = not (last.elsewhere or last.command.is_conditional or last.command.is_filter)
+    shown = show_words(last.words)
+    return shown if runs and _ENDLESS.fullmatch(shown) else ""
 
 
 def list_endings(words: Sequence[Word]) -> list[Ending]:

@@ -95,7 +95,7 @@ def explain_untold(launch: Launch, pods: Pods, devices: int) -> Phrase | None:
         told.append(f"--num_processes {pods.count * max(devices, 1)}")
     return phrase(
         "no option of {launcher} says that there are other pods, and without a configuration file that does each of "
-        "the {count} pods trains alone: add `{options}`",
+        "the {count} pods may train alone: add `{options}`",
         launcher=launcher.name, count=pods.count, options=" ".join(told),
     )  # fmt: skip
 
