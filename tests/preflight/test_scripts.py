@@ -34,3 +34,21 @@ def test_of_a_script_in_which_nothing_is_wrong_nothing_is_said(text: str) -> Non
                                   "docker build -t deepspeed .", "tee torchrun"])  # fmt: skip
 def test_a_program_that_names_a_launcher_and_starts_none_is_not_told(line: str) -> None:
     assert [each.message for each in check_script(f"{line}\n").problems] == []
+
+
+@pytest.mark.parametrize(("text", "line", "said"), [
+    ("a\nif true; then\n torchrun t.py\n", 2, "`if` is not closed: a shell refuses the script; write `fi` behind it"),
+    ("for i in a b; do\n torchrun t.py", 1, "`for` is not closed: a shell refuses the script; write `done` behind it"),
+    ("while a; do\n if x; then y; fi\n", 1,
+     "`while` is not closed: a shell refuses the script; write `done` behind it"),
+    ("torchrun t.py --name <NAME> --x 1\n", 1,
+     "a shell reads <NAME> as files to read and to write: write a value in its place"),
+])  # fmt: skip
+def test_what_is_open_and_what_is_a_placeholder_is_told(text: str, line: int, said: str) -> None:
+    assert (line, said) in [(each.line, each.message) for each in check_script(text).problems]
+
+
+@pytest.mark.parametrize("text", ["if true; then torchrun t.py; fi\n", "torchrun t.py <in >OUT\n",
+                                  "case $1 in a) torchrun t.py;; esac\n"])  # fmt: skip
+def test_what_is_closed_is_not(text: str) -> None:
+    assert check_script(text).problems == ()

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from paddock.launches.budget import Budget, Spent
@@ -16,7 +17,20 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 
+_ENDS = {"if": "fi", "for": "done", "while": "done", "until": "done", "case": "esac"}
+"""What opens a statement -> what closes it."""
 _QUOTES = re.compile(r"""\\.|(?<![^\s;&|(])\#[^\n]*|['"]""", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class OpenStatement:
+    """A statement that is not closed."""
+
+    line: int
+    word: str
+    """Its first one: `if`."""
+    end: str
+    """What is missing: `fi`."""
 
 
 class Quotes:
@@ -87,6 +101,33 @@ class Source:
 
     def line_at(self, place: int) -> int:
         return self._line or bisect_left(self._ends, place) + 1
+
+    def find_open_statement(self) -> OpenStatement | None:
+        """An `if`, a loop or a `case` that is open to the end of the text; None where there is none."""
+        for node in self.root.children:
+            if node.is_error and (opened := self._find_opened(node)) is not None:
+                return OpenStatement(self.line(opened), opened.type, _ENDS[opened.type])
+        left = [self.root]
+        while left:
+            node = left.pop()
+            self._budget.spend(1)
+            if node.is_missing and node.type in _ENDS.values() and node.parent is not None:
+                around = node.parent.parent if node.parent.type == "do_group" else node.parent
+                if around is not None and around.children[0].type in _ENDS:
+                    return OpenStatement(self.line(around), around.children[0].type, node.type)
+            left += [child for child in node.children if child.has_error or child.is_missing]
+        return None
+
+    def _find_opened(self, error: Node) -> Node | None:
+        """The last word in an error that reaches to the end of the text which opens a statement that nothing closes."""
+        opened: list[Node] = []
+        for each in error.children if error.end_byte >= len(self._data.rstrip()) else ():
+            self._budget.spend(1)
+            if each.type in _ENDS:
+                opened.append(each)
+            elif opened and each.type == _ENDS[opened[-1].type]:
+                opened.pop()
+        return opened[-1] if opened else None
 
     def find_open_quote(self) -> int:
         """The line of a quote that is open to the end of the text; 0 where there is none. Then a shell, too, reads on

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from paddock.launches.budget import LARGEST_COMMAND, MOST_LAUNCHES, Budget
+from paddock.launches.grammar import OpenStatement
 from paddock.launches.launch import Launch, Wrapper, is_too_long, read_command
 from paddock.launches.programs import Kind, Program
 from paddock.launches.shell import Command, ShellReader, Unread
@@ -52,6 +53,7 @@ class Reading:
     """False where something was beyond the budget: nothing may be concluded from what is absent."""
     open_quote: int = 0
     """The line of a quote that is not closed, so that a shell reads to the end; 0 without one."""
+    open_statement: OpenStatement | None = None
     asked: frozenset[str] = frozenset()
     """The variables that shells read by name, or hand on, and that nothing before has set, nor may have set: what they
     are comes from outside. Not those of texts for another machine."""
@@ -240,7 +242,9 @@ class _Follower:
         whole = self._budget.whole and not waiting
         shell = self._shell
         unread = tuple(dict.fromkeys(shell.unread))
-        return Reading(tuple(self._launches), unread, whole, shell.open_quote, frozenset(shell.asked))
+        return Reading(
+            tuple(self._launches), unread, whole, shell.open_quote, shell.open_statement, frozenset(shell.asked)
+        )
 
     def _read_inside(self, launch: Launch, files: tuple[str, ...]) -> list[_Waiting] | None:
         """The commands of a text that the command gives to a shell; None where it gives none. `files`: as in

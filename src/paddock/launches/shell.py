@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from paddock.launches.budget import Budget
 from paddock.launches.expansion import Expander
-from paddock.launches.grammar import Quotes, Source
+from paddock.launches.grammar import OpenStatement, Quotes, Source
 from paddock.launches.state import State, join_values
 from paddock.launches.substitutions import find_printed
 from paddock.launches.words import Piece, Unknown, Word, build_word, read_number
@@ -97,6 +97,7 @@ class ShellReader:
         self.unread: list[Unread] = []
         self.open_quote = 0
         """The line of a quote that is not closed; 0 without one."""
+        self.open_statement: OpenStatement | None = None
         self._read_file = read_file
         self._budget = budget
         self._functions: dict[str, tuple[Source, Node]] = {}
@@ -135,6 +136,7 @@ class ShellReader:
         source = Source(text.replace("\r\n", "\n").removeprefix("\ufeff"), line, self._budget, shown)
         if source.root.has_error:
             self.open_quote = self.open_quote or source.find_open_quote()
+            self.open_statement = self.open_statement or source.find_open_statement()
         with self._budget.deeper():
             self._run_all(source, source.root, state)
 

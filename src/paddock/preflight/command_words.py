@@ -145,10 +145,19 @@ def _explain_printed(launch: Launch, *, in_list: bool) -> Iterator[Phrase]:
             plain = ("--" if len(name) > 1 else "-") + dashed[1]
             yield phrase("{word} begins with a dash of a printed text, and is no option: write {plain}",
                          word=word.typed, plain=plain)  # fmt: skip
+    if (name := _find_placeholder(launch)) is not None:
+        yield phrase("a shell reads <{name}> as files to read and to write: write a value in its place", name=name)
     quoted = (word.text for word in launch.words if _QUOTED.fullmatch(word.text or ""))
     found = [text for text in quoted if text and not (in_list and text[0] in _QUOTES)]
     if found:
         yield phrase("{word} has quotes of a printed text, which are letters for a shell: write \" or '", word=found[0])
+
+
+def _find_placeholder(launch: Launch) -> str | None:
+    """The name of `<NAME>`, as in instructions; None without one."""
+    files = [each.target.text or "" for each in launch.redirections if each.operator == "<"]
+    writes = any(each.operator == ">" for each in launch.redirections)
+    return next((each for each in files if re.fullmatch(r"[A-Z][A-Z0-9_]+", each)), None) if writes else None
 
 
 def _is_joined(before: Word, word: Word) -> bool:

@@ -80,6 +80,11 @@ def check_script(text: str, read_file: ReadFile | None = None, *, name: str = ""
         problems += [_place(each.said, launch.line, each.severity) for each in found]
     if reading.left_behind is not None:
         problems.append(_place(explain_background(reading.left_behind), reading.left_behind.line))
+    statement = reading.open_statement
+    if statement is not None and not reading.open_quote:
+        said = phrase("`{word}` is not closed: a shell refuses the script; write `{end}` behind it",
+                      word=statement.word, end=statement.end)  # fmt: skip
+        problems.append(_place(said, statement.line))
     if reading.open_quote:
         said = phrase("a quote is not closed: the shell reads to the end of the file")
         problems.append(_place(said, reading.open_quote, "error"))

@@ -157,6 +157,12 @@ def _find_trainer(role: Role) -> Mapping[str, Any] | None:
     return found
 
 
+_OF_MEETING = frozenset(
+    {"PET_RDZV_BACKEND", "PET_RDZV_ENDPOINT", "PET_MASTER_ADDR", "PET_MASTER_PORT", "PET_STANDALONE", "PET_NODE_RANK"}
+)
+"""Variables that say to torchrun where its agents meet."""
+
+
 def _restarts_in_place(role: Role) -> bool:
     """Whether the command is a torchrun that starts failed processes again, and leaves where they meet to the operator.
     Without replicas a role decides nothing."""
@@ -175,7 +181,9 @@ def _restarts_in_place(role: Role) -> bool:
     placing = (Means.BACKEND, Means.MASTER, Means.MASTER_ADDRESS, Means.MASTER_PORT, Means.STANDALONE, Means.NODE_RANK)
     variable = launch.environment.get("PET_MAX_RESTARTS")
     restarts = launch.text(Means.RESTARTS) or (variable.text if variable is not None else "")
-    return not any(map(launch.find, placing)) and (restarts or "").isdecimal() and restarts != "0"
+    meets_elsewhere = any(map(launch.find, placing)) or not _OF_MEETING.isdisjoint(launch.environment)
+    one_node = launch.text(Means.NODES) == "1"
+    return not meets_elsewhere and not one_node and (restarts or "").isdecimal() and restarts != "0"
 
 
 def _explain_processes(processes: str) -> Phrase:

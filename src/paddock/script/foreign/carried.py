@@ -43,14 +43,34 @@ class Ledger:
             self.note(word.line, said)
         return text
 
+    def take_words(self, word: Word) -> Sequence[str] | None:
+        """As `take`, of an argument: without quotes a shell makes several of a default, or none, and files of a
+        pattern, where some have such names."""
+        usual = word.usual
+        if word.text is not None or usual is None or not word.splits:
+            text = self.take(word)
+            return None if text is None else (text,)
+        if "$" not in word.typed and "`" not in word.typed:
+            if re.search(r"[*?]", usual):
+                said = phrase("{typed} stays as it is: a shell puts the names of files in its place", typed=_show(word))
+                self.note(word.line, said)
+            return (usual,)
+        texts = usual.split()
+        if texts:
+            said = phrase(
+                "{typed} is filled in by a shell: its default is taken, {text}", typed=_show(word), text=" ".join(texts)
+            )
+            self.note(word.line, said)
+        return texts
+
 
 def carry_arguments(words: Sequence[Word], ledger: Ledger) -> tuple[str, ...]:
     """The arguments of a program, without what is not known."""
     found: list[Word | str] = []
     for word in words:
-        text = ledger.take(word)
-        if text is not None:
-            found.append(text)
+        texts = ledger.take_words(word)
+        if texts is not None:
+            found += texts
             continue
         option = found[-1] if found else None
         takes = isinstance(option, str) and option.startswith("-") and "=" not in option and not _are_options(word)
