@@ -458,3 +458,9 @@ def test_what_is_typed_behind_the_script_is_to_be_added_to_the_command(typed: st
     (said,) = list_left(f"python t.py --fp16 {typed}")
     assert said.endswith("is left out: it is what is typed behind the script; add it to the command")
     assert read_shell(f"python t.py --fp16 {typed}").words[-1] == "--fp16"
+
+
+def test_what_mpirun_starts_behind_a_colon_is_no_argument() -> None:
+    made = read_shell("mpirun -np 2 python train.py --lr 1 : -np 2 python eval.py")
+    assert made.words == ("python", "train.py", "--lr", "1")
+    assert any(str(each.said).startswith("`: -np 2 python eval.py` is left out") for each in made.left)

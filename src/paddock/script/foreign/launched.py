@@ -6,19 +6,20 @@ What a launcher says is read in `paddle_launchers`, `torch_launchers` and `task_
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 
 from paddock.launches.launch import Launch, Wrapper
 from paddock.launches.launchers import Means
 from paddock.launches.programs import Kind
 from paddock.launches.reading import read_words
-from paddock.launches.words import build_word, show_words
+from paddock.launches.words import Word, build_word, show_words
 from paddock.script.foreign.carried import (
     Ledger,
     carry_arguments,
     carry_directory,
     carry_variables,
+    cut,
     explain_told,
     find_visible,
     note_streams,
@@ -57,7 +58,7 @@ def read_launch(launch: Launch, tasks: Tasks = NO_TASKS, files: Mapping[str, Hos
         _bound_gpus(draft)
         if draft.places:
             ledger.note(launch.line, explain_told(draft.places))
-    arguments = carry_arguments(launch.arguments, ledger)
+    arguments = carry_arguments(_cut_programs(launch, ledger), ledger)
     used = {option.spec.variable for option in launch.options if option.spec is not None and option.value is not None}
     environment = {name: word for name, word in launch.environment.items() if name not in used}
     variables = dict(carry_variables(environment, launch.line, ledger)) | draft.variables
@@ -71,6 +72,19 @@ def read_launch(launch: Launch, tasks: Tasks = NO_TASKS, files: Mapping[str, Hos
         framework=draft.framework, restarts=draft.restarts, workdir=workdir,
         variables=tuple(variables.items()), runner=draft.runner, left=tuple(ledger.left),
     )  # fmt: skip
+
+
+def _cut_programs(launch: Launch, ledger: Ledger) -> Sequence[Word]:
+    """The arguments up to the `:` of mpirun, behind which another program stands: its ranks are none of this job."""
+    names = (launch.launcher.name if launch.launcher else "", *(each.spec.name for each in launch.wrappers))
+    words = launch.arguments
+    if "mpirun" not in names or not any(word.text == ":" for word in words):
+        return words
+    place = next(place for place, word in enumerate(words) if word.text == ":")
+    command = cut(show_words(words[place:]))
+    said = phrase("`{command}` is left out: all ranks of a job start one program", command=command)
+    ledger.note(launch.line, said)
+    return words[:place]
 
 
 def _take_wrapper(draft: Draft, wrapper: Wrapper) -> None:
