@@ -194,3 +194,21 @@ def test_all_words_that_wait_for_a_shell_are_named_in_one_sentence() -> None:
     (said,) = explain_job("torchrun", "--nnodes=$NNODES", "--node_rank=${RANK}", "t.py")
     assert said.startswith("--nnodes=$NNODES and --node_rank=${RANK}: no shell reads this command")
     assert "elasticPolicy" not in said
+
+
+RESTARTS = "--max-restarts starts a failed process again in its own pod, and the others do not meet it"
+
+
+@pytest.mark.parametrize(
+    ("text", "is_told"),
+    [
+        ("pip install x && torchrun --max-restarts=3 t.py", True),
+        ("torchrun --max-restarts=3 t.py; echo done; python u.py", True),
+        ("torchrun --max-restarts=3 t.py", False),
+        ("torchrun --max-restarts=0 t.py; python u.py", False),
+        ("torchrun --max-restarts=$R t.py; python u.py", False),
+        ("pip install x && torchrun --max-restarts=3 --rdzv_backend=c10d --rdzv_endpoint=$A:1 t.py", False),
+    ],
+)
+def test_restarts_after_which_the_pods_do_not_meet_are_told(text: str, is_told: bool) -> None:
+    assert any(each.startswith(RESTARTS) for each in explain_job("bash", "-c", text)) is is_told

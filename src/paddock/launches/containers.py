@@ -11,9 +11,10 @@ from typing import Any
 
 from paddock.launches.budget import LARGEST_COMMAND, LARGEST_WATCHED, MOST_STEPS_WATCHED, Budget
 from paddock.launches.launch import Launch
+from paddock.launches.launchers import TORCHRUN, Means
 from paddock.launches.programs import Kind, is_shell, read_program
 from paddock.launches.reading import Reading, read_container, read_script
-from paddock.launches.words import build_word
+from paddock.launches.words import build_word, read_number
 
 _PROCESSES = (Kind.SCRIPT, Kind.CODE)
 
@@ -83,3 +84,29 @@ def starts_one_process(container: Mapping[str, Any]) -> bool:
     program = launch.program
     is_file = program.kind is Kind.SCRIPT and program.script.endswith(".py")
     return bool(program.python) and (is_file or program.kind is Kind.CODE)
+
+
+_MEETING = (Means.BACKEND, Means.MASTER, Means.MASTER_ADDRESS, Means.MASTER_PORT, Means.STANDALONE, Means.NODE_RANK)
+_OF_MEETING = frozenset(
+    {"PET_RDZV_BACKEND", "PET_RDZV_ENDPOINT", "PET_MASTER_ADDR", "PET_MASTER_PORT", "PET_STANDALONE", "PET_NODE_RANK"}
+)
+
+
+def meets_elsewhere(launch: Launch) -> bool:
+    """Whether a torchrun is told by its command where its agents meet."""
+    return any(map(launch.find, _MEETING)) or not _OF_MEETING.isdisjoint(launch.environment)
+
+
+def count_restarts(launch: Launch) -> int:
+    """How often a torchrun starts failed processes again; 0 where that is not known."""
+    variable = launch.environment.get("PET_MAX_RESTARTS")
+    return read_number(launch.text(Means.RESTARTS) or (variable.text if variable is not None else "")) or 0
+
+
+def restarts_in_place(container: Mapping[str, Any]) -> bool:
+    """Whether the command is one torchrun that starts failed processes again, and leaves to the operator where its
+    agents meet."""
+    launch = find_launch(container)
+    if launch is None or launch.launcher is not TORCHRUN or launch.text(Means.NODES) == "1":
+        return False
+    return not meets_elsewhere(launch) and count_restarts(launch) > 0

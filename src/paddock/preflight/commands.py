@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from paddock.launches.containers import count_restarts, meets_elsewhere, restarts_in_place
 from paddock.launches.launch import Launch
 from paddock.launches.launchers import PADDLE, TORCHRUN, Means
 from paddock.launches.reading import Reading, list_arguments, read_container, read_variables
@@ -159,6 +160,8 @@ def _explain(launch: Launch, command: Command, kind: str, pods: Pods, spec: Mapp
         yield from (Told(said) for said in explain_replicas(launch, pods))
     if is_torchrun(launch):
         yield from (Told(said) for said in _explain_processes(launch, command, spec))
+    if kind == "PyTorchJob" and launch.launcher is TORCHRUN and (said := _explain_restarts(launch, command, pods)):
+        yield Told(said)
 
 
 def _explain_processes(launch: Launch, command: Command, spec: Mapping[str, Any]) -> Iterator[Phrase]:
@@ -176,6 +179,17 @@ def _explain_processes(launch: Launch, command: Command, spec: Mapping[str, Any]
         'how many processes there are, as in nprocPerNode: "1"',
         field="--nproc-per-node" if option is not None else "nprocPerNode", asked=asked, cpus=str(limits["cpu"]),
     )  # fmt: skip
+
+
+def _explain_restarts(launch: Launch, command: Command, pods: Pods) -> Phrase | None:
+    """Of --max-restarts with which the pods do not meet again (`launches.containers.restarts_in_place`)."""
+    is_alone = pods.count < 2 or pods.is_elastic or launch.command.is_conditional or meets_elsewhere(launch)
+    if is_alone or not count_restarts(launch) or restarts_in_place(command.container.value):
+        return None
+    return phrase(
+        "--max-restarts starts a failed process again in its own pod, and the others do not meet it: they do where "
+        "torchrun is the one command of the container, or with an elasticPolicy"
+    )
 
 
 def _join(found: Sequence[Told]) -> Phrase:

@@ -157,33 +157,18 @@ def _find_trainer(role: Role) -> Mapping[str, Any] | None:
     return found
 
 
-_OF_MEETING = frozenset(
-    {"PET_RDZV_BACKEND", "PET_RDZV_ENDPOINT", "PET_MASTER_ADDR", "PET_MASTER_PORT", "PET_STANDALONE", "PET_NODE_RANK"}
-)
-"""Variables that say to torchrun where its agents meet."""
-
-
 def _restarts_in_place(role: Role) -> bool:
-    """Whether the command is a torchrun that starts failed processes again, and leaves where they meet to the operator.
-    Without replicas a role decides nothing."""
+    """Whether its torchrun starts failed processes again, and leaves to the operator where its agents meet. Without
+    replicas a role decides nothing."""
     trains = _find_trainer(role)
     if trains is None or not role.replicas:
         return trains is not None
     texts = str([trains.get(key) for key in ("command", "args", "env")]).lower()
     if "max-restarts" not in texts and "max_restarts" not in texts:
         return False  # few jobs have it, and an operator asks at each pass
-    from paddock.launches.containers import find_launch
-    from paddock.launches.launchers import TORCHRUN, Means
+    from paddock.launches.containers import restarts_in_place
 
-    launch = find_launch(trains)
-    if launch is None or launch.launcher is not TORCHRUN:
-        return False
-    placing = (Means.BACKEND, Means.MASTER, Means.MASTER_ADDRESS, Means.MASTER_PORT, Means.STANDALONE, Means.NODE_RANK)
-    variable = launch.environment.get("PET_MAX_RESTARTS")
-    restarts = launch.text(Means.RESTARTS) or (variable.text if variable is not None else "")
-    meets_elsewhere = any(map(launch.find, placing)) or not _OF_MEETING.isdisjoint(launch.environment)
-    one_node = launch.text(Means.NODES) == "1"
-    return not meets_elsewhere and not one_node and (restarts or "").isdecimal() and restarts != "0"
+    return restarts_in_place(trains)
 
 
 def _explain_processes(processes: str) -> Phrase:
