@@ -114,7 +114,10 @@ class State:
     def forget_all(self) -> None:
         """Something that was not read may have set any variable."""
         for name, value in list(self.variables.items()):
-            self.forget(name, value.usual if isinstance(value, Word) else None)
+            if isinstance(value, Word):
+                self.forget(name, value.usual)
+            else:
+                self.variables[name] = tuple(Word((Unknown(each.typed, each.usual),), each.line) for each in value)
         self.unset = set()
         self.is_open = True
         self._environment = self._unset = None

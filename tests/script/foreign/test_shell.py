@@ -464,3 +464,9 @@ def test_what_mpirun_starts_behind_a_colon_is_no_argument() -> None:
     made = read_shell("mpirun -np 2 python train.py --lr 1 : -np 2 python eval.py")
     assert made.words == ("python", "train.py", "--lr", "1")
     assert any(str(each.said).startswith("`: -np 2 python eval.py` is left out") for each in made.left)
+
+
+def test_what_a_script_sets_before_a_file_that_is_not_read_is_its_default() -> None:
+    made = read_shell('A=(--lr 1)\nN=2\n. ./nothere.sh\ntorchrun --nproc_per_node $N t.py "${A[@]}"')
+    assert made.words == ("torchrun", "--nproc_per_node=2", "t.py", "--lr", "1")
+    assert any("$N is filled in by a shell" in str(each.said) for each in made.left)

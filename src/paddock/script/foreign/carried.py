@@ -38,7 +38,7 @@ class Ledger:
 
     def take(self, word: Word) -> str | None:
         """The text of a word, else its default, which is said; None where neither is known."""
-        if (text := word.text) is None and (text := word.usual) is not None:
+        if (text := word.text) is None and (text := word.usual) is not None and text != word.typed:
             said = phrase("{typed} is filled in by a shell: its default is taken, {text}", typed=word.typed, text=text)
             self.note(word.line, said)
         return text
