@@ -117,6 +117,17 @@ def test_the_command_is_that_of_the_log_with_what_mends_it(where: tuple[str, str
     assert find(where[0])[where[1]].command == command
 
 
+def test_devices_that_a_variable_names_are_not_blamed_on_what_was_typed() -> None:
+    lines = ["LAUNCH WARNING args devices will be overridden by env: PADDLE_DEVICES value: 2",
+             "LAUNCH ERROR 2026-11-25 14:31:42,999 Device not found 2 from 2 for setting ",
+             "LAUNCH INFO 2026-11-25 14:31:43,006 devices: 2",
+             "LAUNCH INFO 2026-11-25 14:31:43,006 training_script: train.py"]  # fmt: skip
+    found = next(each for each in examine(Asked(), name_logs(read_launch_logs(lines))) if "devices" in each.check)
+    assert render(found.what) == "PADDLE_DEVICES=2 was asked for, and this PaddlePaddle sees no device"
+    assert "unset PADDLE_DEVICES, which wins over --devices" in render(found.mend)
+    assert found.command == "env -u PADDLE_DEVICES python -m paddle.distributed.launch --nproc_per_node 1 train.py"
+
+
 def test_a_finding_says_its_numbers() -> None:
     assert render(find("devices-are-labels")["devices-are-labels"].what) == (
         "--devices 0,1 was asked for, and CUDA_VISIBLE_DEVICES shows 2,3 alone"

@@ -8,7 +8,7 @@ backend, so that none of them is in a group.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from paddock.doctor import signs
 from paddock.doctor.asked import CPU, GPU, RoleAsked
@@ -45,10 +45,10 @@ def _check_labels(case: Case) -> Iterator[Finding]:
             "cpu-wheel-with-devices",
             Severity.WRONG,
             place_all(found),
-            phrase("--devices {labels} was asked for, and this PaddlePaddle sees no device", labels=labels),
+            phrase("{asked} was asked for, and this PaddlePaddle sees no device", asked=_tell_asked(log, labels)),
             phrase("a wheel for CPUs sees none, and neither does one for GPUs on a machine without a driver"),
-            phrase("install paddlepaddle-gpu; for CPUs write --nproc_per_node in place of --devices"),
-            _GPU_WHEEL if case.machine.gpus else build_command(log, _without_devices(labels)),
+            _mend_devices(log),
+            _GPU_WHEEL if case.machine.gpus else _build_command(log, _without_devices(labels)),
         )
         return
     yield Finding(
@@ -56,13 +56,38 @@ def _check_labels(case: Case) -> Iterator[Finding]:
         Severity.WRONG,
         place_all(found),
         phrase(
-            "--devices {labels} was asked for, and CUDA_VISIBLE_DEVICES shows {visible} alone",
-            labels=labels, visible=",".join(visible),
+            "{asked} was asked for, and CUDA_VISIBLE_DEVICES shows {visible} alone",
+            asked=_tell_asked(log, labels), visible=",".join(visible),
         ),
         phrase("--devices names cards by their number on the machine, of those that CUDA_VISIBLE_DEVICES shows"),
         phrase("name visible cards, or leave --devices out: the launcher takes all that are visible"),
-        build_command(log, {"devices": ",".join(visible)}),
+        _build_command(log, {"devices": ",".join(visible)}),
     )  # fmt: skip
+
+
+def _find_variable(log: LaunchLog) -> str:
+    """The variable that won over --devices; empty where none did."""
+    return next((each.variable for each in log.overridden if each.name == "devices"), "")
+
+
+def _tell_asked(log: LaunchLog, labels: str) -> str:
+    variable = _find_variable(log)
+    return f"{variable}={labels}" if variable else f"--devices {labels}"
+
+
+def _mend_devices(log: LaunchLog) -> Phrase:
+    if variable := _find_variable(log):
+        return phrase(
+            "unset {variable}, which wins over --devices, or install the PaddlePaddle of the device that it names; "
+            "for CPUs write --nproc_per_node",
+            variable=variable,
+        )  # fmt: skip
+    return phrase("install paddlepaddle-gpu; for CPUs write --nproc_per_node in place of --devices")
+
+
+def _build_command(log: LaunchLog, changes: Mapping[str, str]) -> str:
+    command, variable = build_command(log, changes), _find_variable(log)
+    return f"env -u {variable} {command}" if variable else command
 
 
 def _without_devices(labels: str) -> dict[str, str]:
