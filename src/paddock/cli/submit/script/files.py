@@ -31,6 +31,11 @@ from paddock.words.phrases import NOTHING, Phrase, phrase
 
 Notify = Callable[[Phrase], None]
 
+_OF_SHELLS = frozenset({
+    "time", "cd", "source", ".", "export", "eval", "exec", "command", "builtin", "ulimit", "umask", "set", "alias",
+    "type", "trap", "wait", "for", "while", "until", "if", "case", "function", "{", "!", "[[",
+})  # fmt: skip
+"""Keywords and commands of bash itself; some machines have a program of the name too."""
 _OF_ENVIRONMENTS = (*sorted(BY_PROGRAM), "pip", "pip3", "coverage")
 """Programs of environments that this machine need not have."""
 _USUAL = ("python", "python3", "bash", "sh", "fleetrun", "torchrun", "pip", "pip3")
@@ -237,6 +242,12 @@ def _check_program(words: Sequence[str], machine: Machine) -> None:
         raise UserError(
             phrase("{word} is a file of {directory} and no program of PATH: `{command}`", word=word,
                    directory=str(machine.directory), command=command)
+        )  # fmt: skip
+    if word in _OF_SHELLS:
+        command = f"bash -c {shlex.quote(shlex.join(words))}"
+        raise UserError(
+            phrase("{word} is a word of the shell, and there is no program of this name in PATH: `{command}`",
+                   word=word, command=command)
         )  # fmt: skip
     # late: the readers of other tools' files, of which a program that is there needs none
     from paddock.cli.submit.script.foreign_files import explain_other_command
