@@ -67,7 +67,8 @@ def _check_labels(case: Case) -> Iterator[Finding]:
 
 def _find_variable(log: LaunchLog) -> str:
     """The variable that won over --devices; empty where none did."""
-    return next((each.variable for each in log.overridden if each.name == "devices"), "")
+    found = log.find_overridden("devices")
+    return found.variable if found else ""
 
 
 def _tell_asked(log: LaunchLog, labels: str) -> str:

@@ -132,6 +132,10 @@ class LaunchLog:
         value = self.arguments.get(name, "")
         return "" if value == "None" else value
 
+    def find_overridden(self, name: str) -> Overridden | None:
+        """What has replaced an argument; None where nothing did."""
+        return next((each for each in self.overridden if each.name == name), None)
+
     def sign(self, name: str) -> Sign | None:
         return self.signs.get(name)
 

@@ -109,7 +109,7 @@ def _check_not_in_effect(case: Case) -> Iterator[Finding]:
             printed = log.argument(option)
             if option not in log.arguments or not value or value == printed:
                 continue
-            by = next((each for each in log.overridden if each.name == option), None)
+            by = log.find_overridden(option)
             variable = by.variable if by else "PADDLE_TRAINER_ENDPOINTS"
             yield Finding(
                 "argument-not-in-effect",

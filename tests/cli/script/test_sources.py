@@ -60,7 +60,7 @@ def test_the_program_itself_is_read_however_large_it_is(tmp_path: Path) -> None:
 def test_a_file_is_read_once_for_all_questions(tmp_path: Path) -> None:
     directory, sources = write(tmp_path / "x", 20), Sources()
     first = count_steps(lambda: read_contents(WORDS, directory, sources=sources))
-    assert count_steps(lambda: read_contents(WORDS, directory, sources=sources)) < first / 3
+    assert count_steps(lambda: read_contents(WORDS, directory, sources=sources)) < first / 4
 
 
 def test_the_program_of_another_tools_file_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -51,8 +51,8 @@ ROWS: list[tuple[list[str], str]] = [
     (["run", "--", "bash", "-s"], "bash reads its program from standard input"),
     (["run", "--", "pyhton", "train.py"], "there is no program pyhton in PATH; did you mean python?"),
     (
-        ["run", "--", "ulimit", "-n", "4"],
-        "ulimit is a word of the shell, and there is no program of this name in PATH: `bash -c 'ulimit -n 4'`",
+        ["run", "--", "eval", "python", "train.py"],
+        "eval is a word of the shell, and there is no program of this name in PATH: `bash -c 'eval python train.py'`",
     ),
     (["run", "--", "fish", "train.py"], "there is no program fish in PATH\n"),
     (["run", "--", "bash", "wide.sh"], "wide.sh: the file is written in UTF-16, which no shell reads"),

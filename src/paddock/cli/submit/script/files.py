@@ -31,11 +31,8 @@ from paddock.words.phrases import NOTHING, Phrase, phrase
 
 Notify = Callable[[Phrase], None]
 
-_OF_SHELLS = frozenset({
-    "time", "cd", "source", ".", "export", "eval", "exec", "command", "builtin", "ulimit", "umask", "set", "alias",
-    "type", "trap", "wait", "for", "while", "until", "if", "case", "function", "{", "!", "[[",
-})  # fmt: skip
-"""Keywords and commands of bash itself; some machines have a program of the name too."""
+_OF_SHELLS = frozenset({"time", "exec", "command", "eval"})
+"""Words of bash itself that start a program; some machines have a program of the name too."""
 _OF_ENVIRONMENTS = (*sorted(BY_PROGRAM), "pip", "pip3", "coverage")
 """Programs of environments that this machine need not have."""
 _USUAL = ("python", "python3", "bash", "sh", "fleetrun", "torchrun", "pip", "pip3")
