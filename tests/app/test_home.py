@@ -113,9 +113,21 @@ def ending(home: Home) -> Iterator[subprocess.Popen[bytes]]:
 def test_a_killed_cluster_whose_threads_have_yet_to_end_is_not_a_running_cluster(home: Home) -> None:
     """The server answers nobody any more."""
     with ending(home):
-        assert homes.find_running(home) is None
+        assert homes.find_running(home) is None and not homes.may_answer(home)
         assert homes.is_up(home)
     assert not homes.is_up(home)
+
+
+def test_a_cluster_that_starts_may_answer(home: Home) -> None:
+    """The first one has the lock before it writes its process id; a later one finds the id of one that is gone."""
+    assert not homes.may_answer(home)
+    lock = Lock(home)
+    lock.acquire()
+    assert homes.may_answer(home)
+    home.lock.write_text("999999999")
+    assert homes.may_answer(home)
+    lock.release()
+    assert not homes.may_answer(home)
 
 
 def test_a_killed_cluster_whose_threads_have_yet_to_end_was_not_up_for_who_stops_it(home: Home) -> None:

@@ -178,6 +178,20 @@ def is_up(home: Home) -> bool:
     return held
 
 
+def may_answer(home: Home) -> bool:
+    """As `is_up`, without a cluster that was killed and whose last threads still hold the lock: nothing will answer.
+
+    Raises `HomeError` as `is_up` does."""
+    if not is_up(home):
+        return False
+    try:
+        pid = int(home.lock.read_text())
+    except (OSError, ValueError):
+        # A cluster that starts for the first time has the lock before it writes its process id.
+        return True
+    return not _is_ending(pid)
+
+
 def read_running(home: Home) -> Running | None:
     """The record of the last cluster that became ready. A clean stop removes the record, a kill leaves it."""
     try:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from paddock.app.home import is_up
+from paddock.app.home import may_answer
 from paddock.cli.cluster.complete import complete_jobs
 from paddock.cli.cluster.errors import UserError
 from paddock.cli.cluster.options import namespace_option
@@ -156,7 +156,7 @@ def _look_at_all(namespace: str, report: Report) -> list[Subject]:
 
     place = choose_place()
     machine = [look_at_machine((), "")] if place.home is not None else []
-    if place.home is not None and not is_up(place.home):
+    if place.home is not None and not may_answer(place.home):
         return machine
 
     async def work(client: Client, place: ClusterChoice) -> list[Subject]:

@@ -9,7 +9,7 @@ from itertools import pairwise
 import click
 
 from paddock.app.history import History, Survey
-from paddock.app.home import is_up
+from paddock.app.home import may_answer
 from paddock.cli.cluster.complete import complete_jobs
 from paddock.cli.cluster.errors import UserError
 from paddock.cli.cluster.lookup import explain_near
@@ -54,7 +54,7 @@ def command(job: str | None, all_namespaces: bool, output: str, namespace: str) 
                 command=f"paddock get{place.flags.options}",
             )
         )
-    history, up = History(place.home), is_up(place.home)
+    history, up = History(place.home), may_answer(place.home)
     everything, damaged = history.read("" if all_namespaces else namespace)
     for each in damaged:
         _notify(phrase("{path} is not the record of a run and is left out: {why}", path=str(each.path), why=each.why))

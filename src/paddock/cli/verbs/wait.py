@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from paddock.app.history import History, read_cause
-from paddock.app.home import is_up
+from paddock.app.home import may_answer
 from paddock.cli.cluster.complete import complete_jobs
 from paddock.cli.cluster.errors import Failed
 from paddock.cli.cluster.lookup import NoJob, fetch_job
@@ -63,7 +63,7 @@ def command(job: str, timeout: float | None, condition: str, namespace: str) -> 
     wait, not the job.
     """
     place = choose_place()
-    if place.home is not None and not is_up(place.home):
+    if place.home is not None and not may_answer(place.home):
         code = answer_from_history(place, namespace, job)
         if code is not None:
             return code
