@@ -160,6 +160,11 @@ def launch(command: str) -> RoleAsked:
     return RoleAsked("worker", 1, launch=find_main(read_typed(command.split())))
 
 
+def lines(*printed: str) -> LaunchLog:
+    """The log of a program."""
+    return read_launch_logs(printed)[0]
+
+
 GPU = next(each for each in DEVICES if each.name == "GPU")
 JOB = Asked(job="demo", framework="paddle", mode="Collective", roles=(RoleAsked("worker", 2),))
 ALONE = Asked(job="demo", framework="paddle", mode="Collective", roles=(RoleAsked("worker", 1),))
@@ -169,6 +174,18 @@ TRAINS = block(job_line(2), *started(1), nnodes="2", master="10.0.0.1:6170")
 BUSY = RankSeen(running=True, quiet=400.0, begun=420.0, cores=1.0)
 UNSEEN = RankSeen(running=True, quiet=400.0, begun=420.0)
 QUIET = RankSeen(running=True, quiet=400.0, begun=420.0, cores=0.0)
+
+RETRY = (
+    "I1125 14:05:17.974907 12966 tcp_utils.cc:109] Retry to connect to 10.0.0.1:6070 while the server is not yet "
+    "listening."
+)
+IN_USE = (
+    "RuntimeError: The server socket has failed to listen on any local network address. port: 29500, useIpv6: false, "
+    "code: -98, name: EADDRINUSE, message: address already in use"
+)
+NOT_CONNECTED = (
+    "E1123 21:29:54.6 26103 brpc_ps_client.cc:383] err:[E112]Not connected to 10.0.0.3:26280 yet, server_id=0"
+)
 
 MADE: dict[str, tuple[Asked, dict[str, LaunchLog], dict[str, RankSeen], list[str]]] = {
     "a job with one pod whose command waits for two nodes": (
@@ -193,10 +210,11 @@ MADE: dict[str, tuple[Asked, dict[str, LaunchLog], dict[str, RankSeen], list[str
     ),
     "a rank that has failed while another is silent": (
         JOB, {"worker-0": TRAINS, "worker-1": TRAINS}, {"worker-0": QUIET, "worker-1": RankSeen(code=1)},
-        ["waits-for-ended-rank"],
+        ["program-failed", "waits-for-ended-rank"],
     ),
     "a rank that has failed a moment ago": (
-        JOB, {"worker-0": TRAINS, "worker-1": TRAINS}, {"worker-0": RUNS, "worker-1": RankSeen(code=1)}, [],
+        JOB, {"worker-0": TRAINS, "worker-1": TRAINS}, {"worker-0": RUNS, "worker-1": RankSeen(code=1)},
+        ["program-failed"],
     ),
     "all ranks silent": (JOB, {"worker-0": TRAINS, "worker-1": TRAINS}, {"worker-0": QUIET, "worker-1": QUIET},
                          ["silent-for-long"]),
@@ -311,6 +329,69 @@ MADE: dict[str, tuple[Asked, dict[str, LaunchLog], dict[str, RankSeen], list[str
     "fewer processes than --devices": (
         Asked(), {"": block(job_line(1), *started(1), devices="0,1")}, {}, ["processes-are-not-devices"],
     ),
+    "a rank that ended with an error in its log": (
+        JOB, {"worker-0": TRAINS, "worker-1": lines("step 1", "ValueError: no data")},
+        {"worker-0": RUNS, "worker-1": RankSeen(code=1)}, ["program-failed"],
+    ),
+    "a rank that ended without a word": (
+        JOB, {"worker-0": TRAINS}, {"worker-0": RUNS, "worker-1": RankSeen(code=3)}, ["program-failed"],
+    ),
+    "a rank that was killed": (
+        JOB, {"worker-1": lines("step 1")}, {"worker-0": RUNS, "worker-1": RankSeen(code=137)}, ["program-was-killed"],
+    ),
+    "a rank that was killed in native code": (
+        JOB, {"worker-1": lines("step 1")}, {"worker-0": RUNS, "worker-1": RankSeen(code=139)}, ["program-was-killed"],
+    ),
+    "an error that was caught in a run that goes on": (
+        ALONE, {"worker-0": lines("ValueError: skipped", "epoch 2 loss 0.1")}, {"worker-0": RUNS}, [],
+    ),
+    "a log alone whose program went on after an error": (
+        Asked(), {"": block(job_line(1), *started(1))}, {}, [],
+    ),
+    "an option that a launcher hands over": (
+        Asked(), {"": lines("usage: t.py [-h]", "t.py: error: unrecognized arguments: --local-rank=0",
+                            "E1125 09:00:00.000 900 torch/distributed/elastic/multiprocessing/api.py:870] failed "
+                            "(exitcode: 2) local_rank: 0 (pid: 905) of binary: /usr/bin/python3")}, {},
+        ["local-rank-is-no-option"],
+    ),
+    "shared memory that is used up": (
+        Asked(), {"": lines("RuntimeError: DataLoader worker (pid 231) is killed by signal: Bus error. It is possible "
+                            "that dataloader's workers are out of shared memory.")}, {}, ["shared-memory-is-full"],
+    ),
+    "a collective that timed out": (
+        Asked(), {"": lines("[rank1]:[E1125 10:21:44.118 ProcessGroupNCCL.cpp:616] [Rank 1] Watchdog caught collective "
+                            "operation timeout: WorkNCCL(SeqNum=412, OpType=ALLREDUCE, NumelIn=2, Timeout(ms)=600000) "
+                            "ran for 600052 milliseconds before timing out.")}, {}, ["collective-timed-out"],
+    ),
+    "a rank that waits for the store of another": (
+        JOB, {"worker-1": lines(*[RETRY] * 3), "worker-0": lines("loads the data")},
+        {"worker-0": replace(RUNS, names=frozenset({"10.0.0.1"})), "worker-1": RUNS}, ["waits-for-address"],
+    ),
+    "a rank that has asked for a store twice": (
+        JOB, {"worker-1": lines(*[RETRY] * 2)}, {"worker-0": RUNS, "worker-1": RUNS}, [],
+    ),
+    "a rank that waited, and goes on": (
+        JOB, {"worker-1": lines(*[RETRY] * 9, "epoch 1 loss 0.3")}, {"worker-0": RUNS, "worker-1": RUNS}, [],
+    ),
+    "a rank that serves a store at an address that is not its own": (
+        Asked(), {"": lines("I1125 14:05:17.974493 12966 tcp_store.cc:336] create libuv server at port: 6070",
+                            *[RETRY] * 4)}, {}, ["own-address-is-not-here"],
+    ),
+    "the first of several hosts of --ips alone": (
+        Asked(), {"": block(job_line(1), *started(1),
+                            "I1125 14:05:17.974493 12966 tcp_store.cc:336] create libuv server at port: 6070",
+                            ips="10.0.0.1, 10.0.0.2")}, {}, ["waits-for-hosts"],
+    ),
+    "a port that another rank of the job has": (
+        JOB, {"worker-0": lines("step 1"), "worker-1": lines(IN_USE)},
+        {"worker-0": RUNS, "worker-1": RankSeen(code=1)}, ["port-is-another-ranks"],
+    ),
+    "a server that was not there yet": (
+        JOB, {"worker-0": lines(NOT_CONNECTED)}, {"worker-0": RUNS}, ["server-was-never-reached"],
+    ),
+    "a server that was not there yet and came": (
+        JOB, {"worker-0": lines(NOT_CONNECTED, "epoch 1 loss 0.3")}, {"worker-0": RUNS}, [],
+    ),
     "as many processes as --devices": (Asked(), {"": block(job_line(1), *started(2), devices="6,7")}, {}, []),
 }  # fmt: skip
 
@@ -318,7 +399,7 @@ MADE: dict[str, tuple[Asked, dict[str, LaunchLog], dict[str, RankSeen], list[str
 @pytest.mark.parametrize("case", MADE)
 def test_a_case_gives(case: str) -> None:
     asked, logs, ranks, expected = MADE[case]
-    assert [each.check for each in examine(asked, logs, ranks, Machine(gpus=0))] == expected
+    assert [each.check for each in examine(asked, logs, ranks, Machine(0, is_shared=True))] == expected
 
 
 NEEDS: dict[str, tuple[CauseRecord, str, str, str]] = {

@@ -18,6 +18,18 @@ SUMMARY = f"{STACK}{RULE[:22]}\nError Message Summary:\n{RULE[:22]}\n"
 PEER = "RuntimeError: Connection closed by peer"
 FROM = "\nThe above exception was the direct cause of the following exception:\n\n"
 DURING = "\nDuring handling of the above exception, another exception occurred:\n\n"
+REPORT = (
+    "E1120 15:52:31.008000 1 torch/distributed/elastic/multiprocessing/api.py:1002] failed (exitcode: {code}) "
+    "local_rank: 1 (pid: 5) of binary: /opt/python3\n"
+    'Traceback (most recent call last):\n  File "/opt/torchrun", line 8, in <module>\n    sys.exit(main())\n'
+    "torch.distributed.elastic.multiprocessing.errors.ChildFailedError: \n"
+    "============================================================\nt.py FAILED\n"
+    "------------------------------------------------------------\n"
+    "Root Cause (first observed failure):\n[0]:\n  time      : 2026-11-22_14:14:00\n  host      : localhost\n"
+    "  rank      : 1 (local_rank: 1)\n  exitcode  : {code} (pid: 5)\n  error_file: <N/A>\n"
+    "  traceback : To enable traceback see: https://pytorch.org/docs/stable/elastic/errors.html\n"
+    "============================================================\n"
+)
 TRACEBACK = 'Traceback (most recent call last):\n  File "train.py", line 3, in <module>\n    load()\n'
 
 
@@ -66,6 +78,21 @@ TRACEBACK = 'Traceback (most recent call last):\n  File "train.py", line 3, in <
          "InvalidArgumentError: They differ."),
         (f"{SUMMARY}FatalError: `Segmentation fault` is detected by the operating system.\n  [TimeInfo: ***]\n",
          "FatalError: `Segmentation fault` is detected by the operating system."),
+        ("usage: train.py [-h]\ntrain.py: error: unrecognized arguments: --lr\n",
+         "train.py: error: unrecognized arguments: --lr"),
+        ("epoch 1\ntrain.sh: line 3: 1234 Killed                  python train.py\n",
+         "train.sh: line 3: 1234 Killed                  python train.py"),
+        ("ERROR: Unexpected BUS error encountered in DataLoader worker. This might be shared memory (shm).\n",
+         "ERROR: Unexpected BUS error encountered in DataLoader worker. This might be shared memory (shm)."),
+        # Of torchrun: what the rank that its report names said at its end, by `sys.exit`, a parser or a shell.
+        (f"usage: t.py [-h]\nt.py: error: unrecognized arguments: --local-rank=1\n{REPORT.format(code=2)}",
+         "t.py: error: unrecognized arguments: --local-rank=1"),
+        (f"step 1\ncannot read data.csv\n{REPORT.format(code=1)}",
+         "exitcode: 1, rank: 1 (local_rank: 1); its last line: cannot read data.csv"),
+        (f"step 1\n[rank0]: other\ndisk is full\n[rank0]: other\n{REPORT.format(code=7)}",
+         "exitcode: 7, rank: 1 (local_rank: 1); its last line: disk is full"),
+        (REPORT.format(code=7), "exitcode: 7, rank: 1 (local_rank: 1)"),
+        (f"step 1\n{REPORT.format(code=-9)}", "exitcode: -9, rank: 1 (local_rank: 1)"),
         ((HERE / "launch_fails.log").read_text()[-2048:],
          "ValueError: (InvalidArgument)  network hostb: cannot be obtained. Details: Temporary failure in name "
          "resolution."),
@@ -83,8 +110,6 @@ def test_the_error_of_a_log_is_found(text: str, error: str) -> None:
     ("text", "last"),
     [
         ("epoch 1\ncannot read data.csv\n\n", "cannot read data.csv"),  # sys.exit("cannot read data.csv")
-        ("usage: train.py [-h]\ntrain.py: error: unrecognized arguments: --lr\n",
-         "train.py: error: unrecognized arguments: --lr"),
         ("bash: line 1: tarin: command not found\n", "bash: line 1: tarin: command not found"),
         ("cannot read data.csv\nLAUNCH INFO 2026-11-20 15:42:04,579 Exit code 1\n", "cannot read data.csv"),
         (" 10%|#   | 1/10\r 20%|##  | 2/10\r\x1b[31mno space left\x1b[0m\n", "no space left"),

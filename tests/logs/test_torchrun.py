@@ -12,6 +12,7 @@ from paddock.logs.torchrun import ROOT, Report, read_report, select_rank
 HERE = Path(__file__).parent
 KUBELET = 2048
 """Bytes of a log that a cause is read from."""
+EXIT = "exitcode: 3, rank: 1 (local_rank: 0); its last line: rank 1 of 2"
 VALUE = "ValueError: the label 10 is out of range"
 
 
@@ -43,7 +44,7 @@ def test_a_recorded_function_has_its_traceback_in_the_report() -> None:
 
 @pytest.mark.parametrize(("name", "whole", "end"), [
     ("two_raise_1", VALUE, VALUE),
-    ("two_exit_1", "exitcode: 3, rank: 1 (local_rank: 0)", "exitcode: 3, rank: 1 (local_rank: 0)"),
+    ("two_exit_1", EXIT, EXIT),
     ("single_kill", "Signal 9 (SIGKILL) received by PID 7216", "Signal 9 (SIGKILL) received by PID 7216"),
     ("single_raise", VALUE, "ChildFailedError: exitcode: 1, rank: 1 (local_rank: 1)"),
     ("record", VALUE, VALUE),

@@ -74,13 +74,17 @@ class RankSeen:
     begun: float | None = None  # seconds since its program began; None where that is not known
     cores: float | None = None  # that it uses now
     waits: Phrase | None = None  # why it does not run yet
+    names: frozenset[str] = frozenset()  # by which others reach it: its pod's name, host name and addresses
 
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """Where it runs. `gpus`: devices of the machine, or of the largest node of a cluster; None where nobody looked."""
+    """Where it runs."""
 
     gpus: int | None = None
+    """Devices of the machine, or of the largest node of a cluster; None where nobody looked."""
+    is_shared: bool = False
+    """All ranks run on this one, as on a laptop."""
 
 
 def read_asked(job: Job, wheel: str = "", environment: str = "", options: str = "") -> Asked:

@@ -12,6 +12,7 @@ from paddock.doctor.case import Case
 from paddock.doctor.devices import check_devices
 from paddock.doctor.elastic import check_elastic
 from paddock.doctor.ended import check_ended
+from paddock.doctor.failed import check_failed
 from paddock.doctor.findings import Finding, Severity
 from paddock.doctor.launch_block import LaunchLog
 from paddock.doctor.needs import check_needs
@@ -20,6 +21,7 @@ from paddock.doctor.nodes import check_nodes
 from paddock.doctor.servers import check_servers
 from paddock.doctor.silence import check_silence
 from paddock.doctor.started import check_started
+from paddock.doctor.waiting import check_waiting
 from paddock.jobs.model import CauseRecord
 
 CHECKS: tuple[Callable[[Case], Iterator[Finding]], ...] = (
@@ -31,12 +33,16 @@ CHECKS: tuple[Callable[[Case], Iterator[Finding]], ...] = (
     check_network,
     check_started,
     check_ended,
+    check_failed,
+    check_waiting,
     check_silence,
 )
 """Causes before effects."""
 
 _AFTER_ALL = frozenset({"never-started", "waits-for-peers", "waits-for-ended-rank", "silent-for-long"})
 """Effects of whatever else is wrong."""
+_LAST_RESORT = "program-failed"
+"""What is told of a failure where nothing else that is wrong explains it."""
 _WRONG_WHEEL = frozenset({
     "cpu-wheel-on-gpu-machine", "cpu-wheel-with-devices", "cpu-wheel-with-visible-devices", "cpu-wheel-asked-for-gpu",
     "devices-are-labels", "gpu-wheel-without-gpu", "driver-too-old",
@@ -59,6 +65,8 @@ _FOLLOWS: Mapping[str, frozenset[str]] = {
     "peer-was-lost": _NAMES | {"nobody-hosts-the-store", "server-was-lost"},
     "store-is-not-reached": _NAMES,
     "server-was-lost": frozenset({"heter-is-not-reached"}),
+    "server-was-never-reached": frozenset({"heter-is-not-reached"}),
+    "waits-for-address": _NAMES | _NOT_TOGETHER | {"name-is-loopback", "peer-name-is-unknown", "port-is-taken"},
     "old-arguments": frozenset({"old-launcher"}),
     "argument-not-in-effect": _NOT_TOGETHER | {"each-node-trains-alone"},
 }
@@ -78,11 +86,17 @@ def examine(
 
 
 def _follows(finding: Finding, found: Sequence[Finding]) -> bool:
-    others = {each.check for each in found if each.check not in _AFTER_ALL}
+    if finding.check == _LAST_RESORT:
+        return any(each.severity is Severity.WRONG for each in found if each is not finding and not _is_effect(each))
+    others = {each.check for each in found if not _is_effect(each)}
     if finding.check in _AFTER_ALL:
         before = [each for each in found if each.check in _AFTER_ALL]
         return bool(others) or finding is not before[0]
     return not _FOLLOWS.get(finding.check, frozenset()).isdisjoint(others)
+
+
+def _is_effect(finding: Finding) -> bool:
+    return finding.check in _AFTER_ALL or finding.check == _LAST_RESORT
 
 
 def name_logs(logs: Sequence[LaunchLog]) -> dict[str, LaunchLog]:

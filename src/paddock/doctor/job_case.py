@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from paddock.doctor.asked import CPU, GPU, Machine, RankSeen, read_asked
 from paddock.doctor.examine import examine
@@ -17,6 +17,7 @@ from paddock.environments.packages.devices import find_asked
 from paddock.jobs.frameworks.registry import main_container
 from paddock.jobs.model import Job, Pod, PodPhase, Status
 from paddock.jobs.objects.observed import read_pod
+from paddock.jobs.sentences.waiting_ranks import list_names
 from paddock.kube.meta import Manifest
 from paddock.kube.quantities import read_amounts
 from paddock.kube.times import Moment
@@ -61,13 +62,14 @@ def examine_job(
     image = _read_image(job)
     wheel = read_wheel(around.requirements) if around.local else read_image(image)
     asked = read_asked(job, wheel, around.environment if around.local else image, options)
-    found = {str(pod.rank): pod for each in pods if (pod := read_pod(each)) and status.holds(pod)}
-    ranks = {
-        str(rank): see_rank(found.get(str(rank)), printed.get(str(rank)), around.cores.get(str(rank)), now)
-        for rank in job.ranks()
-    }
+    found = {str(pod.rank): (pod, each) for each in pods if (pod := read_pod(each)) and status.holds(pod)}
+    ranks = dict[str, RankSeen]()
+    for rank in map(str, job.ranks()):
+        pod, manifest = found.get(rank, (None, {}))
+        seen = see_rank(pod, printed.get(rank), around.cores.get(rank), now)
+        ranks[rank] = replace(seen, names=list_names(manifest)) if pod is not None else seen
     logs = {rank: each.log for rank, each in printed.items()}
-    return examine(asked, logs, ranks, Machine(count_gpus(around.nodes)), status.cause)
+    return examine(asked, logs, ranks, Machine(count_gpus(around.nodes), around.local), status.cause)
 
 
 def see_rank(pod: Pod | None, printed: Printed | None, cores: float | None, now: Moment) -> RankSeen:

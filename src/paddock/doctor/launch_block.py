@@ -26,8 +26,11 @@ from paddock.doctor.prefixes import Line, Prefixes
 from paddock.doctor.signs import Sign
 from paddock.kube.times import Moment, read_time
 from paddock.launches import launchers
-from paddock.logs.complaints import read_complaint
+from paddock.logs.chatter import match_chatter
+from paddock.logs.complaints import find_complaint, is_echo, may_complain, read_complaint
 from paddock.logs.progress import Progress, read_progress
+from paddock.logs.tracebacks import without_rank
+from paddock.logs.waiting import WaitingLines, Waits, may_wait
 
 PADDLE, OLD, TORCH = "paddle", "old paddle", "torchrun"
 _ARGUMENTS = {*launchers.PADDLE.options, "training_script", "training_script_args"}
@@ -42,6 +45,11 @@ _JOB = re.compile(
 )
 _POD = re.compile(r"(?P<verb>Run|Watching) Pod: (?P<name>\w+), replicas (?P<count>\d{1,6}), status (?P<status>\w+)")
 _OVERRIDDEN = re.compile(r"args (?P<name>\w+) will be overridden by env: (?P<variable>\w+) value: (?P<value>.*)")
+_COPY = re.compile(r"\[[^\]]{1,40}\] \[ *(?:INFO|WARNING|ERROR|DEBUG)\] [\w.]+\.py:\d+ - (?P<said>.*)")
+_CHILD = re.compile(r"failed \(exitcode: (-?\d{1,5})\)")
+_AFTER = 100
+"""Lines after an error in which the exception stands that was raised from it."""
+_OF_LAUNCHERS = ("LAUNCH ", "Container rank ", "env {", "launch proc_id", "=====", "-----")
 _EXIT = re.compile(r"Exit code (-?\d{1,5})$")
 _ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|[@-_])")
 _LONGEST = 4_000
@@ -108,8 +116,20 @@ class LaunchLog:
     signs: Mapping[str, Sign] = field(default_factory=dict)
     waits_since: int = 0
     """The number of a line `Waiting peer start...` after which nothing has started."""
+    waits: Waits | None = None
+    """What its last lines wait for; None where it goes on."""
     exit_code: int | None = None
+    error: Sign | None = None
+    """The first error that does not follow from a peer's end, else the first one; None without one."""
+    last_own: Sign | None = None
+    """The last line that no launcher printed, before the first that tells of a failure; None without one."""
+    ends_in_error: bool = False
+    """The error is near the end, and no metric was printed after it."""
     progress: Progress | None = None
+    trained_before: bool = False
+    """A metric stands before the first line of a parameter server that is not connected."""
+    trained_after: bool = False
+    """A metric stands after the last of these lines."""
     last_text: str = ""
     last_line: int = 0
     began: Moment | None = None
@@ -140,10 +160,17 @@ class LaunchLog:
         return self.signs.get(name)
 
     @property
+    def failed(self) -> bool:
+        """Whether its end was no good one, as far as it says."""
+        if self.exit_code is not None:
+            return self.exit_code != 0
+        return signs.FAILED in self.signs or (self.ends_in_error and signs.COMPLETED not in self.signs)
+
+    @property
     def is_known(self) -> bool:
         """Whether it has a launcher's lines, or an error of a rank that was started without one."""
         errors = (each.text for each in self.signs.values())
-        return bool(self.launcher) or any(each.startswith("E") or read_complaint(each) for each in errors)
+        return bool(self.launcher or self.error) or any(each.startswith("E") for each in errors)
 
 
 class _Reader:
@@ -167,6 +194,12 @@ class _Reader:
         self.has_gap = False
         self._in_old_block = False
         self._timed = 0
+        self._errors = _Errors()
+        self._waiting = WaitingLines()
+        self._is_told_to_end = False
+        self.trained_before = False
+        self._asked = 0
+        self.last_own: Sign | None = None
 
     def feed(self, line: Line, number: int, *, may_tell: bool) -> None:
         """`may_tell`: False where no line of the chunk has a word of a sign."""
@@ -177,10 +210,14 @@ class _Reader:
         self._take_time(line, number)
         if self._in_old_block:
             self._take_old_argument(text)
+        if not self._is_told_to_end:
+            self._errors.feed(text, number)
+        self._waiting.feed(text, number)
         if may_tell and signs.may_tell(text):
             self._take(text, number)
         else:
             self._recent.append(text)
+        self._take_own(text, number)
 
     def skip(self, lines: Sequence[str], number: int) -> None:
         """Lines in which nothing is told; the last of them has the number `number`."""
@@ -189,6 +226,11 @@ class _Reader:
             if text.strip():
                 self.last_text, self.last_line = text, number - back
                 break
+        for back, text in enumerate(reversed(lines)):
+            if self._take_own(text, number - back):
+                break
+        self._errors.pass_by(lines)
+        self._waiting.pass_by(lines)
         self._recent.extend(lines[-_RECENT:])
         for text in reversed(lines[-20:]):
             if _TIME.search(text, 0, 60):
@@ -214,17 +256,31 @@ class _Reader:
                 self.gap, self.gap_line = moment - self.ended, number
             self.ended, self._timed = moment, self.lines
 
+    def _take_own(self, text: str, number: int) -> bool:
+        """Keeps a line of the program's own, until the launcher has told of a failure."""
+        if signs.FAILED in self.signs or not text.strip() or text[:1].isspace() or match_chatter(text) is not None:
+            return False
+        if text.startswith(_OF_LAUNCHERS) or signs.is_of_torch(text) or self._in_old_block:
+            return False
+        self.last_own = Sign(signs.cut_text(text), number, number)
+        return True
+
     def _take(self, text: str, number: int) -> None:
         for name in signs.find_signs(text):
             before = self.signs.get(name)
             self.signs[name] = before.again(number) if before else Sign(signs.cut_text(text), number, number)
+            if name == signs.SERVER_LOST:
+                self.trained_before = self.trained_before or (before is None and _find_progress(self._recent))
+                self._asked = self.lines
         if text.startswith("-----------  Configuration Arguments"):
             self.launcher, self.block_line, self._in_old_block = OLD, number, True
         elif found := _LAUNCH.search(text, 0, _LONGEST):
             self.launcher = self.launcher or PADDLE
             self._take_said(found["said"], number)
-        elif not self.launcher and signs.is_of_torch(text):
-            self.launcher = TORCH
+        elif signs.is_of_torch(text):
+            self.launcher = self.launcher or TORCH
+            if (ended := _CHILD.search(text, 0, _LONGEST)) and self.exit_code is None:
+                self.exit_code = int(ended[1])
 
     def _take_said(self, said: str, number: int) -> None:
         name, colon, value = said.partition(":")
@@ -250,6 +306,8 @@ class _Reader:
             self.overridden.append(Overridden(found["name"], found["variable"], found["value"].strip(), number))
         elif found := _EXIT.match(said.strip()):
             self.exit_code = int(found[1])
+        elif said.startswith("Terminating with signal"):
+            self._is_told_to_end = True
 
     def _take_old_argument(self, text: str) -> None:
         if text.startswith("-" * 20):
@@ -259,9 +317,63 @@ class _Reader:
 
     def build(self) -> LaunchLog:
         names = LaunchLog.__slots__
-        values = {name: getattr(self, name) for name in names if name not in ("overridden", "progress")}
+        built = ("overridden", "progress", "error", "ends_in_error", "waits", "trained_after")
+        values = {name: getattr(self, name) for name in names if name not in built}
         progress = next(filter(None, map(read_progress, reversed(self._recent))), None)
-        return LaunchLog(**values, overridden=tuple(self.overridden), progress=progress)
+        after = list(self._recent)[-max(0, self.lines - self._asked) :] if self.lines > self._asked else []
+        error = self._errors.find()
+        return LaunchLog(
+            **values,
+            overridden=tuple(self.overridden),
+            progress=progress,
+            trained_after=signs.SERVER_LOST in self.signs and _find_progress(after),
+            waits=self._waiting.waits,
+            error=error,
+            ends_in_error=error is not None and not self._errors.goes_on,
+        )
+
+
+def _find_progress(lines: Iterable[str]) -> bool:
+    return any(read_progress(line) is not None for line in lines)
+
+
+class _Errors:
+    """The first error of a log with the lines after it, which may have the exception that was raised from it; and
+    whether the program went on."""
+
+    def __init__(self) -> None:
+        self.goes_on = False
+        self._own: list[str] = []
+        self._own_line = 0
+        self._echo: Sign | None = None
+
+    def feed(self, text: str, number: int) -> None:
+        if self._own:
+            if len(self._own) < _AFTER:
+                self._own.append(text)
+            self._look_on(text)
+            return
+        found = read_complaint(without_rank(text)) if may_complain(text) else None
+        if found is None:
+            if self._echo is not None:
+                self._look_on(text)
+        elif is_echo(found.text):
+            self._echo = self._echo or Sign(signs.cut_text(found.text), number, number)
+        else:
+            self._own, self._own_line, self.goes_on = [without_rank(text)], number, False
+
+    def pass_by(self, lines: Sequence[str]) -> None:
+        """Lines without an error."""
+        if self._own or self._echo is not None:
+            for text in lines[-_RECENT:]:
+                self._look_on(text)
+
+    def _look_on(self, text: str) -> None:
+        self.goes_on = self.goes_on or read_progress(text) is not None
+
+    def find(self) -> Sign | None:
+        found = find_complaint(self._own)
+        return Sign(signs.cut_text(found.text), self._own_line, self._own_line) if found else self._echo
 
 
 def _read_stamp(stamp: str) -> Moment | None:
@@ -278,6 +390,8 @@ class LogReader:
         self._prefixes = Prefixes()
         self._held: list[str] = []
         self._readers: dict[str, list[_Reader]] = {}
+        self._said: dict[str, str] = {}
+        """By host: what its launcher said in the line before."""
 
     def feed(self, lines: Iterable[str]) -> None:
         clean = [_clean(each) for each in lines]
@@ -290,7 +404,8 @@ class LogReader:
             self._feed_chunk(clean[start : start + _CHUNK])
 
     def _feed_chunk(self, lines: Sequence[str]) -> None:
-        may_tell = signs.may_tell("\n".join(lines))
+        text = "\n".join(lines)
+        may_tell = signs.may_tell(text) or may_complain(text) or may_wait(text)
         if self._prefixes.is_empty and not may_tell and "" in self._readers:
             self.number += len(lines)
             self._readers[""][-1].skip(lines, self.number)
@@ -300,7 +415,22 @@ class LogReader:
             if may_tell:
                 self._prefixes.learn(text)
             line = self._prefixes.split(text)
+            if may_tell and self._is_copy(line):
+                self._find_last(line).lines += 1
+                continue
             self._find(line).feed(line, self.number, may_tell=may_tell)
+
+    def _is_copy(self, line: Line) -> bool:
+        """Whether a second logger says again what the launcher's own has just said, as where `paddle.distributed.fleet`
+        has set up one for all: it is no other launcher."""
+        if (found := _LAUNCH.search(line.text, 0, _LONGEST)) is not None:
+            self._said[line.host] = found["said"].strip()
+            return False
+        copy, said = _COPY.match(line.text, 0, _LONGEST), self._said.pop(line.host, None)
+        return copy is not None and said is not None and copy["said"].strip() in ("", said, _without_name(said))
+
+    def _find_last(self, line: Line) -> _Reader:
+        return self._readers[line.host][-1] if line.host in self._readers else self._find(line)
 
     def _find(self, line: Line) -> _Reader:
         """A second block of one source is another launcher's, as where files are put together."""
@@ -340,6 +470,12 @@ def read_launch_logs(lines: Iterable[str]) -> tuple[LaunchLog, ...]:
     for chunk in _chunks(lines):
         reader.feed(chunk)
     return reader.build()
+
+
+def _without_name(said: str) -> str:
+    """`args host will be overridden by …` without its first words, which a logger with other fields takes for a time
+    and a date."""
+    return " ".join(said.split(" ")[2:])
 
 
 def _chunks(lines: Iterable[str]) -> Iterator[list[str]]:

@@ -15,12 +15,15 @@ from paddock.doctor.case import Case, build_command, place_all
 from paddock.doctor.findings import Finding, Severity
 from paddock.doctor.launch_block import LaunchLog
 from paddock.doctor.signs import Sign
-from paddock.words.phrases import Foreign, phrase
+from paddock.jobs.sentences.waiting_ranks import find_server
+from paddock.words.phrases import Foreign, Names, phrase
 
 _FEW = 2
 """`master not ready` so often, or less, before a start: the master's host was later than the others."""
 _NAME = re.compile(r"network (\S+): cannot be obtained")
 _PEER = re.compile(r"network addresses of \(([^,)]+)")
+_NAMED = re.compile(r"to connect to \(([\w.-]+), (\d+)\)")
+_PORT = re.compile(r"(?:port:? ?|[\w\]]:)(\d{2,5})\b")
 _IP = re.compile(r"\d{1,3}(\.\d{1,3}){3}")
 _INTERFACE = "export GLOO_SOCKET_IFNAME=eth0"
 _OWN_ADDRESS = "getent ahostsv4 $(hostname)"
@@ -170,7 +173,9 @@ def _check_store(case: Case) -> Iterator[Finding]:
     found = case.find(signs.STORE_TIMEOUT)
     if not found:
         return
-    address = signs.find_address(found[0][2].text[found[0][2].text.find("trying to connect") :])
+    told = found[0][2].text[found[0][2].text.find("trying to connect") :]
+    named = _NAMED.search(told)
+    address = f"{named[1]}:{named[2]}" if named else signs.find_address(told)
     everybody = len(found) == len(case.logs) and len(found) > 1
     yield Finding(
         "nobody-hosts-the-store" if everybody else "store-is-not-reached",
@@ -189,21 +194,64 @@ def _check_store(case: Case) -> Iterator[Finding]:
 
 def _check_address_in_use(case: Case) -> Iterator[Finding]:
     told = case.find(signs.ADDRESS_IN_USE)
-    if found := told or case.find(signs.STORE_UNBOUND):
-        yield Finding(
-            "port-is-taken",
-            Severity.WRONG,
-            place_all(found),
-            phrase(
-                "a port is taken by another program: {said}",
-                said=Foreign(told[0][2].text.rpartition("Error: ")[2][:200]),
-            )
-            if told
-            else phrase("a port is taken by another program: PaddlePaddle's store of the ranks could not bind it"),
-            phrase("two jobs with one port on one machine fail, or meet each other"),
-            phrase("end the other program, or take another port"),
-            "ss -ltnp",
+    found = told or case.find(signs.STORE_UNBOUND)
+    if not found:
+        return
+    said = Foreign(told[0][2].text.rpartition("Error: ")[2][:200]) if told else None
+    failed = {name for name, _, _ in found}
+    ports = {port[1] for _, _, sign in told if (port := _PORT.search(sign.text))}
+    holder = next((name for name, log in case.logs.items() if name not in failed and _serves(log, ports)), "")
+    others = [name for name in case.ranks if name not in failed and case.machine.is_shared]
+    if holder or others:
+        yield _blame_rank(holder, others, said, found)
+        return
+    yield Finding(
+        "port-is-taken",
+        Severity.WRONG,
+        place_all(found),
+        phrase("a port is taken by another program: {said}", said=said)
+        if said
+        else phrase("a port is taken by another program: PaddlePaddle's store of the ranks could not bind it"),
+        phrase("two jobs with one port on one machine fail, or meet each other"),
+        phrase("end the other program, or take another port"),
+        "ss -ltnp",
+    )
+
+
+def _serves(log: LaunchLog, ports: set[str]) -> bool:
+    served = log.sign(signs.STORE_SERVED)
+    return served is not None and any(re.search(rf"\b{port}\b", served.text) for port in ports)
+
+
+def _blame_rank(
+    holder: str, others: list[str], said: Foreign | None, found: list[tuple[str, LaunchLog, Sign]]
+) -> Finding:
+    """A port that another rank of the same job has: all run one program, and it was told of one port."""
+    known = phrase("{said}", said=said) if said else phrase("the store of the ranks could not bind its port")
+    what = (
+        phrase("a port is taken by {rank} of this job: {said}", rank=holder, said=known)
+        if holder
+        else phrase(
+            "a port is taken, on a machine where {ranks} of this job run too: {said}",
+            ranks=Names(tuple(others)),
+            said=known,
         )
+    )
+    return Finding(
+        "port-is-another-ranks",
+        Severity.WRONG,
+        place_all(found),
+        what,
+        phrase(
+            "all ranks run the same program: one that binds a fixed port on all addresses can have one rank a machine, "
+            "and two ranks that each take themselves for rank 0 serve the same store"
+        ),
+        phrase(
+            "let the program read its rank and its addresses from the variables (RANK, MASTER_ADDR, MASTER_PORT; "
+            "PADDLE_TRAINER_ID, PADDLE_CURRENT_ENDPOINT), and add the rank to a port of its own"
+        ),
+        "ss -ltnp",
+    )
 
 
 def _check_peers(case: Case) -> Iterator[Finding]:
@@ -227,15 +275,40 @@ def _check_peers(case: Case) -> Iterator[Finding]:
 
 
 def _check_server_lost(case: Case) -> Iterator[Finding]:
-    if found := case.find(signs.SERVER_LOST):
-        yield Finding(
-            "server-was-lost",
-            Severity.WRONG,
-            place_all(found),
-            phrase("a parameter server has gone: {address} is not connected ({count} lines)",
-                   address=signs.find_address(found[0][2].text[found[0][2].text.find("Not connected"):]) or "?",
-                   count=found[0][2].count),
-            phrase("the trainers go on and end with 0, and every update of that server's part is lost"),
-            phrase("start the whole job again; Paddock does so when a server of a job ends before its workers"),
-            case.asked.logs,
-        )  # fmt: skip
+    found = [each for each in case.find(signs.SERVER_LOST) if not each[1].trained_after]
+    if not found:
+        return
+    _, log, sign = found[0]
+    address = signs.find_address(sign.text[sign.text.find("Not connected") :])
+    if not (log.trained_before or log.has_gap):
+        server = find_server(address, {rank: seen.names for rank, seen in case.ranks.items()})
+        yield _tell_never_reached(case, found, address, server)
+        return
+    yield Finding(
+        "server-was-lost",
+        Severity.WRONG,
+        place_all(found),
+        phrase("a parameter server has gone: {address} is not connected ({count} lines)",
+               address=address or "?", count=sign.count),
+        phrase("the trainers go on and end with 0, and every update of that server's part is lost"),
+        phrase("start the whole job again; Paddock does so when a server of a job ends before its workers"),
+        case.asked.logs,
+    )  # fmt: skip
+
+
+def _tell_never_reached(case: Case, found: list[tuple[str, LaunchLog, Sign]], address: str, server: str) -> Finding:
+    seen = case.ranks.get(server)
+    mend = phrase("start the servers before the workers, and let the workers wait for their ports")
+    if seen is not None and not seen.running:
+        mend = phrase("look why {rank} does not run", rank=server)
+    return Finding(
+        "server-was-never-reached",
+        Severity.WRONG,
+        place_all(found),
+        phrase("no parameter server has answered at {address} since this worker began ({count} lines)",
+               address=address or "?", count=found[0][2].count),
+        phrase("the server had not begun to listen when the worker asked, or listens elsewhere; PaddlePaddle asks for a"
+               " short time, and goes on without the server"),
+        mend,
+        case.asked.logs,
+    )  # fmt: skip

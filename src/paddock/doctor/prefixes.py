@@ -5,6 +5,7 @@
     [host1 15:38:21] LAUNCH INFO …                pssh, a script of somebody
     worker-1  | LAUNCH INFO …                     docker compose
     host1: LAUNCH INFO …                          pdsh
+    (worker1, rank=1, pid=2101) LAUNCH INFO …     SkyPilot
     2026-11-20T15:38:21.5Z LAUNCH INFO …          kubectl logs --timestamps
       13.0 2 LAUNCH INFO …                        seconds and host
 
@@ -19,7 +20,7 @@ from dataclasses import dataclass
 
 _ANCHOR = re.compile(
     r"LAUNCH (?:INFO|WARNING|ERROR|DEBUG) |-{11}  Configuration|Container failed !!!"
-    r"|\[[IWEF]\d{4} \d\d:\d\d:\d\d|[IWEF]\d{4} \d\d:\d\d:\d\d\.\d+ +\d+ |Traceback \(most recent call last\)"
+    r"|\[[IWEF]\d{3,4} \d\d:\d\d:\d\d|[IWEF]\d{4} \d\d:\d\d:\d\d\.\d+ +\d+ |Traceback \(most recent call last\)"
 )
 _STAMP = r"20\d\d-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?"
 _FORMS = tuple(
@@ -29,6 +30,7 @@ _FORMS = tuple(
         rf"\[(?P<host>[^\]\s]+)(?:\s[^\]]*)?\] ?(?:(?P<stamp>{_STAMP}) )?",
         rf"(?P<host>[\w./-]+)\s*[│|] ?(?:(?P<stamp>{_STAMP}) )?",
         rf"(?P<stamp>{_STAMP}) (?:std(?:out|err) [FP] )?",
+        r"\((?P<host>[\w.-]+), rank=\d+, pid=\d+\) ",
         r"(?P<host>[\w.-]+): ?",
     )
 )

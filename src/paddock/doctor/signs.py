@@ -43,6 +43,9 @@ HETER_SPLIT = "heter split"
 WHOLE_NET = "whole net"
 HETER_DATASET = "heter dataset"
 HETER_UNREACHED = "heter unreached"
+STORE_SERVED = "store served"
+SHARED_MEMORY = "shared memory"
+COLLECTIVE_TIMEOUT = "collective timeout"
 FAILED = "failed"
 COMPLETED = "completed"
 
@@ -82,7 +85,15 @@ SIGNS: dict[str, tuple[str, ...]] = {
     WHOLE_NET: ("hogwild_worker.cc", "HogwildWorker"),
     HETER_DATASET: ("dataset is need and should be initialized", "has no attribute '_prepare_to_run'"),
     HETER_UNREACHED: ("HeterClient::SendAndRecv meets brpc error",),
-    FAILED: ("LAUNCH ERROR", "Container failed !!!", "ChildFailedError", "Pod failed"),
+    STORE_SERVED: ("create libuv server at port: ", "The server starts to listen on "),
+    SHARED_MEMORY: (
+        "Unexpected BUS error", "killed by signal: Bus error", "out of shared memory", "insufficient shared memory",
+    ),
+    COLLECTIVE_TIMEOUT: ("Watchdog caught collective operation timeout",),
+    FAILED: (
+        "LAUNCH ERROR", "Container failed !!!", "ChildFailedError", "Pod failed", "failed (exitcode: ",
+        "ABORT!!! Out of all ",
+    ),
     COMPLETED: ("Pod completed", "all parameter server are killed"),
 }  # fmt: skip
 

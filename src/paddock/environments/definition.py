@@ -30,9 +30,10 @@ new request; `status.requested` is the last value that was handled."""
 FORMAT = 1
 """Version of the built directory's format. Increase it when builds change: every environment gets a new key."""
 
-TORCH_FORMAT = 3
+TORCH_FORMAT = 4
 """The same for directories with torch alone: the hook that they have (`environments.pytorch.hook`). 2: torchrun is told
-the exceptions of its processes. 3: a process waits for gloo's threads at its end."""
+the exceptions of its processes. 3: a process waits for gloo's threads at its end. 4: torchrun is told the texts of
+exits."""
 
 
 @dataclass(frozen=True, slots=True)

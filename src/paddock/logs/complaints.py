@@ -6,6 +6,8 @@
     process group    ranks that did not find each other: `Error initializing process group: …`
     memory           the machine's memory: `std::bad_alloc`, `MemoryError`
     crash            what PaddlePaddle prints of a signal: `FatalError: `Segmentation fault` is detected …`
+    arguments        argparse: `train.py: error: unrecognized arguments: --local-rank=0`
+    signal           what a shell, C++ or a DataLoader says of a process that ended by one
 
 A program may catch an error, print it and exit with 0: the job "succeeded" and has trained nothing. So an error line
 explains a failed job, and a fatal one (`is_fatal`) makes a completed job suspicious. Warnings of libraries do not
@@ -48,6 +50,7 @@ _FORMS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
     for kind, form in (
         ("process group", r"Error initializing process group: .+|Distributed package doesn't have NCCL built in"),
         ("process group", r"(?:torch\.distributed\.)?Dist\w*Error: .+"),
+        ("process group", r".*\bWatchdog caught collective operation timeout: .+"),
         ("device", r"\(External\)\s+\w*(?:CUDA|NCCL|cuDNN|cublas)\w* error.*"),
         ("device", r"CUDA (?:error|out of memory).*|.*\bNCCL (?:error|WARN).*|.*CUDA driver version is insufficient.*"),
         ("device", r"(?:torch\.)?(?:cuda\.)?OutOfMemoryError: .+|ResourceExhaustedError.*"),
@@ -56,6 +59,20 @@ _FORMS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
         ("enforce", rf"(?:\w+(?:\.\w+)*(?:Error|Exception): )?\((?:{_ENFORCED})\) .+"),
     )
 )
+_ENDED: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
+    (kind, re.compile(form))
+    for kind, form in (
+        ("arguments", r"(?:[\w./-]+\.py|python[\d.]* -m [\w.]+|torchrun|accelerate|deepspeed): error: .+"),
+        ("signal", r"ERROR: Unexpected (?:BUS error|segmentation fault|floating-point exception) encountered in .+"),
+        (
+            "signal",
+            r"(?:[\w./-]+: line \d+: +\d+ )?(?:Segmentation fault|Bus error|Killed|Illegal instruction)"
+            r"(?: +\(core dumped\))?(?: {2,}\S.*)?",
+        ),
+    )
+)
+"""What ended a process that may be the program's own, or one that it started and whose end it has seen to. An abort is
+left out: gloo and NCCL abort a rank whose peer has left, and the peer's log is the one to read."""
 _RAISED = re.compile(r"(?P<name>[A-Za-z_]\w*(?:\.\w+)*(?:Error|Exception|Interrupt|Exit|Timeout|Refused))(?::\s.*)?")
 """The last line of a traceback. It is not indented; lines of loggers begin with a time or a level."""
 
@@ -72,7 +89,8 @@ _OF_TORCH = (
 """What PyTorch 2.13 raises where a peer, or the rank that keeps the store, has gone, and torchrun for its SIGTERM."""
 
 _ECHO = re.compile(
-    r"Connection (?:closed|reset) by peer|Broken pipe|ConnectionResetError|EOFError|TIMEOUT self_rank|" + _OF_TORCH
+    r"Connection (?:closed|reset) by peer|Broken pipe|ConnectionResetError|EOFError|TIMEOUT self_rank|"
+    r"Watchdog caught collective operation timeout|" + _OF_TORCH
 )
 """Errors that mostly follow from a peer's end, or a child's: of the errors in one log, not the one to show."""
 
@@ -90,7 +108,10 @@ _ASKED_TO_END = "FatalError: `Termination signal` is detected"
 """What PaddlePaddle prints of SIGTERM: a parameter server's ordinary end."""
 
 
-_WORDS = ("Error", "Exception", "Interrupt", "Exit", "Timeout", "Refused", "CUDA", "NCCL", "bad_alloc", "Distributed")
+_WORDS = (
+    "Error", "Exception", "Interrupt", "Exit", "Timeout", "Refused", "CUDA", "NCCL", "bad_alloc", "Distributed",
+    ": error: ", "ERROR: Unexpected", "Segmentation fault", "Bus error", "Killed", "Illegal instruction",
+)  # fmt: skip
 """Each form has one of these or begins with a bracket: most lines of a log need not be matched against the forms."""
 
 
@@ -120,6 +141,9 @@ def read_complaint(line: str) -> Complaint | None:
             return Complaint(kind, cut(text), is_fatal=True)
     if _SETTINGS.fullmatch(text):
         return Complaint("caught", cut(text), is_fatal=True)
+    for kind, form in _ENDED:
+        if form.fullmatch(text):
+            return Complaint(kind, cut(text))
     if line[:1] == text[:1] and _RAISED.fullmatch(text):
         return Complaint("traceback", cut(text))
     return None

@@ -8,7 +8,8 @@ FallbackToLogsOnError), so the text may begin in the middle of a line or of a tr
   outer one, which the program chose to end with, and it names the inner one: `KeyError: 'x' (from ValueError: bad)`.
 - An error without its own text (`RuntimeError:`) is told by PaddlePaddle's summary below it.
 - What follows from a peer's end, or only says that a child failed, is the reason only where there is no other.
-- Of a torchrun it is the error of the rank that its report names; where that printed none, what the report says.
+- Of a torchrun it is the error of the rank that its report names; where that printed none, the last line that it
+  printed before torchrun's own lines, with what the report says; else what the report says.
 - Without an error it is the last line: the text of `sys.exit`, of a shell, of argparse.
 """
 
@@ -17,10 +18,19 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 
 from paddock.logs.complaints import LOST_PEER_WORDS, cut, is_echo, is_lost_peer, is_own, name_inner, read_complaint
 from paddock.logs.folding import Folding
-from paddock.logs.torchrun import CHILD_FAILED, ROOT, Report, read_remains, read_report, select_rank
+from paddock.logs.torchrun import (
+    CHILD_FAILED,
+    ROOT,
+    Report,
+    is_of_torchrun,
+    read_remains,
+    read_report,
+    select_rank,
+)
 from paddock.logs.tracebacks import CHAINED, FROM, begins_traceback
 
 
@@ -43,6 +53,8 @@ _RAISED = re.compile(r"[A-Za-z_][\w.]*(?::\s.*|:)?", re.DOTALL)
 _RANK = re.compile(r"\[rank\d+\]: ?")
 _CODES = re.compile(r"\x1b\[[\d;?]*[A-Za-z]")
 _RULE = re.compile(r"-{10,}")
+_KEPT = 1_900
+"""Characters from which a text may be the 2,048 bytes that a kubelet keeps."""
 _OF_LAUNCHER = re.compile(r"LAUNCH ERROR .*|Container rank \d+ status .*")
 
 
@@ -53,9 +65,7 @@ def read_ending(text: str) -> Ending:
     report = read_report(lines) if ROOT in text else None
     if error := _find_told(lines) if report is None else _find_reported(written, report):
         return Ending(error=cut(error))
-    folding = Folding()
-    shown = [*folding.feed(lines), *folding.end()]
-    return Ending(last=next((cut(line.strip()) for line in reversed(shown) if _is_told(line)), ""))
+    return Ending(last=_find_last(lines))
 
 
 def may_tell_lost_peer(text: str) -> bool:
@@ -82,9 +92,31 @@ def _find_reported(written: Sequence[str], report: Report) -> str:
     found = [error for error in (recorded, own, _find_error(map(_plain, told))) if error]
     if best := next((error for error in found if not is_echo(error)), ""):
         return best
+    said = "" if report.code < 0 or found else _find_said(report, told)
+    if said and not is_echo(said):
+        return f"{report.explain()}; its last line: {said}"
     if report.chose_its_end:
         return report.explain()
     return next(iter(found), f"{CHILD_FAILED} {report.explain()}")
+
+
+def _find_said(report: Report, told: Sequence[str]) -> str:
+    """What the rank told torchrun, else its last line before those of torchrun: a text of `sys.exit` or of a parser of
+    options."""
+    recorded = next((line for line in reversed(report.lines) if line.strip()), "")
+    if recorded:
+        return recorded.strip()
+    # The first line of what a kubelet keeps is cut.
+    told = told[1:] if sum(map(len, told)) >= _KEPT else told
+    own = list(takewhile(lambda line: not is_of_torchrun(line), select_rank(told, report.rank)))
+    return _find_last(map(_plain, own)) if len(own) < len(told) else ""
+
+
+def _find_last(lines: Iterable[str]) -> str:
+    """The last line that is the program's own; empty without one."""
+    folding = Folding()
+    shown = [*folding.feed(list(lines)), *folding.end()]
+    return next((cut(line.strip()) for line in reversed(shown) if _is_told(line)), "")
 
 
 class _Errors:

@@ -1,4 +1,4 @@
-"""The first error in a log, with the lines around it. Pure."""
+"""The first error in a log, with the lines around it; of one that has none, its last lines. Pure."""
 
 from __future__ import annotations
 
@@ -7,10 +7,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from paddock.logs.complaints import is_echo, read_complaint
+from paddock.logs.folding import Folding
+from paddock.logs.torchrun import is_of_torchrun
 from paddock.logs.tracebacks import begins_traceback, without_rank
 
 BEFORE, AFTER = 5, 5
 """Lines around the error and its traceback."""
+LAST = 10
+"""Lines of a log without an error."""
 _LONGEST_TRACEBACK = 100
 
 
@@ -52,3 +56,19 @@ def _begin(lines: list[str]) -> list[str]:
     """From `BEFORE` lines before the traceback, or before the last line if there is none."""
     start = next((place for place in range(len(lines) - 1, -1, -1) if begins_traceback(lines[place])), len(lines) - 1)
     return lines[max(0, start - BEFORE) :]
+
+
+def find_last_lines(lines: Iterable[str]) -> list[str]:
+    """The last lines that the program itself printed, at most `LAST`: before those by which a launcher tells of its
+    failure, and without what launchers and libraries print of themselves."""
+    folding, last = Folding(), deque[str](maxlen=LAST)
+    for line in lines:
+        if _tells_of_failure(line):
+            break
+        last.extend(each for each in folding.feed([line]) if each.strip())
+    last.extend(each for each in folding.end() if each.strip())
+    return list(last)
+
+
+def _tells_of_failure(line: str) -> bool:
+    return line.startswith("LAUNCH ERROR ") or (is_of_torchrun(line) and "failed (exitcode: " in line)

@@ -2,7 +2,8 @@
 
 Folded and counted are: what launchers and libraries print of themselves (`chatter`), states of a progress bar but its
 last (`bars`), and a traceback that was printed before (`tracebacks`), also where a launcher prints the end of a log
-again. A line with an error (`complaints`) is always shown. Every line is decided when it comes; held back are only
+again. A line with an error (`complaints`) is always shown, and so is the third line by which a library says that it
+waits for the same (`waiting`). Every line is decided when it comes; held back are only
 states of bars, and lines that repeat a traceback so far. Log files keep all.
 """
 
@@ -16,6 +17,7 @@ from paddock.logs.bars import Bar, Redrawn, read_bar
 from paddock.logs.chatter import NCCL_INFO, STARTS, Form, match_chatter
 from paddock.logs.complaints import read_complaint
 from paddock.logs.tracebacks import Trace, Tracebacks, begins_traceback
+from paddock.logs.waiting import OFTEN, Waiting, read_waiting
 
 BAR, REPEATED, SAME_ERROR = "bar", "repeated", "same error"
 """Beside the sources of `chatter`: an earlier state of a bar; a line that the launcher printed before; a line of a
@@ -34,6 +36,7 @@ and has no prefix."""
 _RECENT = 400
 """Lines of a rank that are remembered: more than 3000 bytes have but for blank ones."""
 _MOST_BARS = 100
+_MOST_WAITS = 100
 
 
 class Folding:
@@ -53,6 +56,7 @@ class Folding:
         self._detail: frozenset[str] | None = None
         self._is_cut = False
         self._border: str | None = None
+        self._waits: Counter[Waiting] = Counter()
         self._is_inside = False
         self._before: Sequence[str] = ()
         """The lines of this call before the one that is looked at, where it is the launcher's."""
@@ -145,7 +149,7 @@ class Folding:
 
     def _is_chatter(self, line: str) -> bool:
         form = match_chatter(line)
-        if form is None or read_complaint(line):
+        if form is None or read_complaint(line) or self._has_waited_long(line):
             return False
         self.folded[form.source] += 1
         if form.inner is not None:
@@ -153,6 +157,15 @@ class Folding:
         if _DETAIL.fullmatch(line):
             self._detail, self._is_cut = frozenset((*self._recent, *self._before)), True
         return True
+
+    def _has_waited_long(self, line: str) -> bool:
+        """Whether the line is the one of its kind that is shown: where all goes well it is said once or twice."""
+        if (waiting := read_waiting(line)) is None:
+            return False
+        self._waits[waiting] += 1
+        if len(self._waits) > _MOST_WAITS:
+            self._waits.clear()
+        return self._waits[waiting] == OFTEN
 
     def _is_printed_again(self, line: str) -> bool:
         """Whether the launcher prints a line of the log again: the last 3000 bytes, so its first line may be cut."""

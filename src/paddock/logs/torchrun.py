@@ -39,6 +39,8 @@ _RANK = re.compile(r"(?P<rank>\d{1,9}) \(local_rank: (?P<local>\d{1,9})\)")
 _CODE = re.compile(r"(?P<code>-?\d{1,9}) +\(pid: \d+\)")
 _RULE = re.compile(r"[=*]{10,}")
 _PREFIX = re.compile(r"\[rank(?P<rank>\d{1,9})\]: ?")
+_OWN = re.compile(r"[IWEF]\d{4} [\d:.]+ +\d+ torch/distributed/.*")
+"""A line of torchrun's logger, such as `E1125 09:00:00.000 900 torch/distributed/elastic/…/api.py:870] failed …`."""
 _EXCEPTION = 1
 """The exit code of Python after an exception, also that of a lost peer."""
 
@@ -110,6 +112,11 @@ def _read_fields(lines: Sequence[str]) -> Iterator[tuple[str, tuple[str, ...]]]:
 
 def _first(fields: dict[str, tuple[str, ...]], name: str) -> str:
     return (fields.get(name) or ("",))[0]
+
+
+def is_of_torchrun(line: str) -> bool:
+    """Whether torchrun's logger printed it: the first such line after a failure says which process failed."""
+    return _OWN.match(line) is not None
 
 
 def select_rank(lines: Sequence[str], rank: int) -> list[str]:

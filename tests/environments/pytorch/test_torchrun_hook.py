@@ -65,6 +65,12 @@ def test_torchrun_is_told_the_exception_that_ends_its_process_and_it_is_printed_
     "code",
     [
         "raise SystemExit(3)",
+        "import sys; sys.exit(3)",
+        "import sys; sys.exit(0)",
+        "import sys; sys.exit()",
+        "import sys; sys.exit('')",
+        "import sys, threading; t = threading.Thread(target=sys.exit, args=('x',)); t.start(); t.join()",
+        "import os, sys\nif not os.fork(): sys.exit('of a fork')\nos.wait()",
         "raise KeyboardInterrupt",
         "print()",
         "import threading; t = threading.Thread(target=lambda: 1/0); t.start(); t.join()",
@@ -74,6 +80,28 @@ def test_torchrun_is_told_the_exception_that_ends_its_process_and_it_is_printed_
 def test_what_is_no_exception_of_the_program_is_not_told(site: Path, file: Path, code: str) -> None:
     run(site, code, started(file))
     assert not file.exists()
+
+
+PARSER = "import argparse; p = argparse.ArgumentParser('t.py'); p.add_argument('--lr', type=float); "
+
+
+@pytest.mark.parametrize(
+    ("code", "status", "said"),
+    [
+        ("import sys; sys.exit('cannot read data.csv')", 1, "cannot read data.csv"),
+        (f"{PARSER}p.parse_args(['--local-rank=1'])", 2, "t.py: error: unrecognized arguments: --local-rank=1"),
+        (f"{PARSER}p.parse_args(['--lr', 'x'])", 2, "t.py: error: argument --lr: invalid float value: 'x'"),
+        ("import sys\ntry: 1/0\nexcept Exception: sys.exit(4)", 4, "ZeroDivisionError: division by zero"),
+        # A caught exit does not stand in the way of what ends the program.
+        ("import sys\ntry: sys.exit('first')\nexcept SystemExit: pass\n1/0", 1, "ZeroDivisionError: division by zero"),
+        ("import sys\ntry: sys.exit('first')\nexcept SystemExit: pass\nsys.exit('then')", 1, "then"),
+    ],
+)
+def test_torchrun_is_told_the_text_of_an_exit(site: Path, file: Path, code: str, status: int, said: str) -> None:
+    done = run(site, code, started(file))
+    plain = run(site, code, {})
+    assert (done.returncode, done.stdout, done.stderr) == (status, plain.stdout, plain.stderr)
+    assert read_message(file)["message"] == said
 
 
 GLOO = "[/pytorch/third_party/gloo/gloo/transport/tcp/pair.cc:553] Connection closed by peer [127.0.0.1]:19139. This is"

@@ -21,6 +21,7 @@ from paddock.cli.output.streams import print_line
 from paddock.history.logs import LogFile
 from paddock.history.records import RunRecord
 from paddock.jobs.exit_codes import read_exit_code
+from paddock.jobs.sentences.cause_args import items_of
 from paddock.kube.meta import Manifest
 from paddock.views.flags import LOCAL, Flags
 from paddock.views.pods import rank_name
@@ -79,6 +80,15 @@ class Printer:
             if is_of_output(error):
                 raise
             self.note(phrase("the log of {pod} cannot be read: {why}", pod=source.rank, why=explain_unreadable(error)))
+
+    def print_last(self, source: Source) -> None:
+        """Of a rank that failed, and printed no error, what it printed last."""
+        self.screen.notify(
+            phrase("no line has the form of an error; the last lines of {rank}, which failed first:", rank=source.rank)
+        )
+        wanted = self._request.wanted
+        self._request = replace(self._request, wanted=replace(wanted, first_error=False, last_lines=True))
+        self.print(source)
 
     def explain_folded(self, command: str) -> None:
         """Says once what was left out; nothing where only the last lines were asked for."""
@@ -153,6 +163,9 @@ def _print_files(run: RunRecord, files: list[LogFile], request: Request) -> Prin
         printer.print(Source(file.rank, run.run, file.place.attempt, read_chunks(file)))
         if request.wanted.first_error and printer.printed:
             break
+    failed = next((file for file in files if file.rank == run.failed), None)
+    if request.wanted.first_error and not printer.printed and failed is not None:
+        printer.print_last(Source(failed.rank, run.run, failed.place.attempt, read_chunks(failed)))
     return printer
 
 
@@ -171,13 +184,12 @@ async def print_fetched(
 ) -> Printer:
     """Prints the logs of these ranks through the API."""
     of_rank = {rank_name(pod): pod for pod in pods}
-    names = [str(rank) for rank in selection.ranks]
+    names, failed = [str(rank) for rank in selection.ranks], ""
     if request.wanted.first_error:
         args = job.status.cause.args if job.status.cause else {}
-        named = args.get("ranks")
-        failed = str(named[0]) if isinstance(named, list | tuple) and named else ""
+        failed = next(iter(items_of(args, "failed") or items_of(args, "ranks")), "")
         names.sort(key=lambda name: name != failed)
-    printer = Printer(request, names)
+    printer, of_failed = Printer(request, names), None
     for name in names:
         which, pod = request.which, of_rank.get(name)
         text = await fetch_log(
@@ -185,7 +197,10 @@ async def print_fetched(
         )  # fmt: skip
         if text is not None:
             printer.print(Source(name, None, job.status.attempt, [text]))
+        of_failed = text if name == failed else of_failed
         if request.wanted.first_error and printer.printed:
             break
+    if of_failed is not None and not printer.printed:
+        printer.print_last(Source(failed, None, job.status.attempt, [of_failed]))
     printer.explain_folded(f"paddock logs {job.key.name}{place.flags.of(job.key.namespace)} --raw")
     return printer

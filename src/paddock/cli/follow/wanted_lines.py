@@ -16,7 +16,7 @@ from paddock.cli.output.language import localized
 from paddock.cli.output.log_lines import Lines
 from paddock.cli.output.screen import Screen
 from paddock.cli.output.streams import print_line, write_json
-from paddock.logs.first_error import find_first_error
+from paddock.logs.first_error import find_first_error, find_last_lines
 from paddock.logs.folding import Folding
 from paddock.words.phrases import phrase
 
@@ -55,6 +55,8 @@ class Wanted:
     tail: int | None = None
     """Of what is left the last lines of each rank, None for all."""
     first_error: bool = False
+    last_lines: bool = False
+    """In place of the first error, of a rank that failed and printed none: the last lines of its own."""
 
     def shows(self, line: str) -> bool:
         included = not self.include or any(each.search(line) for each in self.include)
@@ -96,6 +98,9 @@ def read_lines(source: Source, folding: Folding | None = None, *, raw: bool = Fa
 
 def choose_lines(batches: Iterable[list[str]], wanted: Wanted) -> Iterator[list[str]]:
     """The lines that are wanted of one log, in batches. A log may be larger than the memory."""
+    if wanted.last_lines:
+        yield [str(line) for line in find_last_lines(chain.from_iterable(batches))]
+        return
     if wanted.first_error:
         yield [str(line) for line in find_first_error(chain.from_iterable(batches))]
         return

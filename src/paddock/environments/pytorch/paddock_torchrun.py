@@ -1,4 +1,5 @@
-"""Tells torchrun the exception that ended one of its processes, as torch's `@record` does. Written by Paddock.
+"""Tells torchrun the exception that ended one of its processes, as torch's `@record` does, and what a program said by
+`sys.exit`, as a parser of options does. Written by Paddock.
 
 It runs inside of a job's environment, in each Python that has TORCHELASTIC_ERROR_FILE: torchrun sets it for every
 process that it starts, and prints what is in that file in its report, the last lines of its log. Without the file the
@@ -47,6 +48,7 @@ def install() -> None:
         return
     os.environ[OWNER] = f"{own} {path}"
     sys.excepthook = _recording(path, sys.excepthook)
+    sys.exit = _telling(path, sys.exit)  # type: ignore[assignment]
 
 
 def _recording(path: str, before: Hook) -> Hook:
@@ -64,19 +66,71 @@ def _recording(path: str, before: Hook) -> Hook:
     return excepthook
 
 
+_exits: list[str] = []
+"""What was written of an exit: a program may catch it, and end by something else later."""
+
+
+def _telling(path: str, before: Callable[..., object]) -> Callable[..., object]:
+    """`sys.exit` that tells its text first."""
+    import _thread  # what `threading` is made of, and imported already
+
+    process, thread = os.getpid(), _thread.get_ident()
+
+    def exit(status: object = None, /) -> object:
+        try:
+            if os.getpid() == process and _thread.get_ident() == thread:
+                _tell(path, find_said(status))
+        except Exception as failed:
+            sys.stderr.write(f"paddock: torchrun is not told of this exit: {failed!r}\n")
+        return before(status)
+
+    return exit
+
+
+def _tell(path: str, said: str) -> None:
+    if said and not (_is_written(path) and not _exits):
+        _put(path, said, said)
+        _exits[:] = [said]
+
+
+def find_said(status: object) -> str:
+    """The text of an exit; empty where it has none, or is a good one: that of `sys.exit("…")`, what argparse prints
+    before it exits with 2, and the exception that is handled."""
+    if not status:
+        return ""
+    if not isinstance(status, int):
+        return _cut(str(status), _LARGEST_MESSAGE)
+    # 0 is `find_said`, 1 `_telling`'s exit, 2 the caller of `sys.exit`.
+    caller = sys._getframe(2)
+    if caller.f_globals.get("__name__") == "argparse":
+        return _cut(str(caller.f_locals.get("message") or "").strip(), _LARGEST_MESSAGE)
+    error = sys.exc_info()[1]
+    if not isinstance(error, Exception) or is_lost_peer(error):
+        return ""
+    return _cut(f"{type(error).__name__}: {error}", _LARGEST_MESSAGE)
+
+
 def is_lost_peer(error: BaseException) -> bool:
     text = str(error)
     return any(each in text for each in LOST_PEER)
 
 
 def _write(path: str, kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
-    if os.path.isfile(path) and os.path.getsize(path):  # noqa: PTH113, PTH202 - pathlib would be imported for them
+    if _is_written(path) and not _exits:
         return
+    _put(path, f"{kind.__name__}: {error}", explain(kind, error, trace))
+
+
+def _is_written(path: str) -> bool:
+    return os.path.isfile(path) and os.path.getsize(path) > 0  # noqa: PTH113, PTH202 - pathlib would be imported
+
+
+def _put(path: str, message: str, stack: str) -> None:
     import json
     import time
 
-    said = {"py_callstack": explain(kind, error, trace), "timestamp": str(int(time.time()))}
-    whole = json.dumps({"message": {"message": f"{kind.__name__}: {error}", "extraInfo": said}})
+    said = {"py_callstack": stack, "timestamp": str(int(time.time()))}
+    whole = json.dumps({"message": {"message": message, "extraInfo": said}})
     # torchrun fails by a piece of a file, and may end this process at any time.
     piece = f"{path}.{os.getpid()}"
     with open(piece, "w") as stream:  # noqa: PTH123
