@@ -72,7 +72,7 @@ def test_devices_that_are_lacking_are_left_out_by_one_command() -> None:
     lines = build_answer(Answer(job_of(GPU_JOB), waits=[cause]), "job.yaml", "en")
     assert lines[1:] == ["next: paddock run job.yaml --without nvidia.com/gpu --without rdma/hca"]
     assert type_steps(cause, "wide", "team")[-1] == (
-        "paddock delete wide -n team && paddock run FILE --without nvidia.com/gpu --without rdma/hca"
+        "paddock clone wide -n team --without nvidia.com/gpu --without rdma/hca"
     )
 
 

@@ -170,7 +170,7 @@ def test_a_chatter_line_with_an_error_is_shown() -> None:
         ("launch_fails.log", 14, "Traceback (most recent call last):"),
         ("fleet_launch.log", 0, ""),
         ("parameter_server_worker.log", 0, ""),
-        ("elastic.log", 44, "rank 0 of 2 group up after 0.5s ep=10.77.0.4:41084 master=10.77.0.4:41083"),
+        ("elastic.log", 43, "rank 0 of 2 group up after 0.5s ep=10.77.0.4:41084 master=10.77.0.4:41083"),
         ("torchrun_fails.log", 52, read("torchrun_fails.log")[5]),
     ],
 )

@@ -82,18 +82,26 @@ def _tell(case: Case, failed: _Failed) -> Finding:
         why = phrase("this is the first error in its log that does not follow from the end of another rank")
         if is_echo(log.error.text):
             why = phrase("this error mostly follows from the end of another rank, and no log has an earlier one")
-    elif log.last_own is not None:
-        what = phrase("it failed, and printed no error; its last line: {line}", line=Foreign(log.last_own.text))
-        why = phrase("a program that ends by an exit code alone says why in its last lines, if at all")
     else:
-        what = phrase("it failed, and printed nothing of its own")
-        why = phrase("a program that prints nothing may have ended before its first line, or writes into a file")
-    if log.error is None and failed.code is not None:
-        what = phrase("{what} (exit code {code})", what=what, code=failed.code)
+        what = _tell_last(log, failed.code)
+        why = phrase("a program that ends by an exit code alone says why in its last lines, if at all; one that prints "
+                     "nothing may write into a file")  # fmt: skip
     role, _, index = failed.name.rpartition("-")
     command = f"paddock logs {case.asked.job}{case.asked.options} --role {role} --rank {index} --first-error"
     mend = phrase("read the lines around it, and mend what they say")
     return Finding("program-failed", Severity.WRONG, failed.where, what, why, mend, command if case.asked.job else "")
+
+
+def _tell_last(log: LaunchLog, code: int | None) -> Phrase:
+    """Of a rank that printed no error."""
+    last = log.last_own and Foreign(log.last_own.text)
+    if last and code is not None:
+        return phrase("it failed (exit code {code}), and printed no error; its last line: {line}", code=code, line=last)
+    if last:
+        return phrase("it failed, and printed no error; its last line: {line}", line=last)
+    if code is not None:
+        return phrase("it failed (exit code {code}), and printed nothing of its own", code=code)
+    return phrase("it failed, and printed nothing of its own")
 
 
 def _check_shared_memory(failed: _Failed) -> Finding | None:
@@ -163,7 +171,8 @@ def _check_killed(failed: _Failed) -> Finding | None:
     last = failed.log.last_own
     what = phrase("it was ended by signal {number} ({name})", number=number, name=name)
     if last is not None:
-        what = phrase("{what}; its last line: {line}", what=what, line=Foreign(last.text))
+        what = phrase("it was ended by signal {number} ({name}); its last line: {line}",
+                      number=number, name=name, line=Foreign(last.text))  # fmt: skip
     if number == SIGKILL:
         why = phrase("nobody but the kernel or an administrator sends SIGKILL; mostly the memory was used up")
         mend = phrase(

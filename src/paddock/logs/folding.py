@@ -17,7 +17,7 @@ from paddock.logs.bars import Bar, Redrawn, read_bar
 from paddock.logs.chatter import NCCL_INFO, STARTS, Form, match_chatter
 from paddock.logs.complaints import read_complaint
 from paddock.logs.tracebacks import Trace, Tracebacks, begins_traceback
-from paddock.logs.waiting import OFTEN, Waiting, read_waiting
+from paddock.logs.waiting import OFTEN, Awaited, Waiting, read_waiting
 
 BAR, REPEATED, SAME_ERROR = "bar", "repeated", "same error"
 """Beside the sources of `chatter`: an earlier state of a bar; a line that the launcher printed before; a line of a
@@ -160,7 +160,9 @@ class Folding:
 
     def _has_waited_long(self, line: str) -> bool:
         """Whether the line is the one of its kind that is shown: where all goes well it is said once or twice."""
-        if (waiting := read_waiting(line)) is None:
+        waiting = read_waiting(line)
+        # Launchers say it as they meet, also where all goes well: at each new size of an elastic job.
+        if waiting is None or waiting.awaited is Awaited.LAUNCHERS:
             return False
         self._waits[waiting] += 1
         if len(self._waits) > _MOST_WAITS:

@@ -166,11 +166,12 @@ def _steps_to_room(asked: _Asked) -> list[Step]:
             if asked.local
             else Step("{kubectl} label node NODE {labels}", labels, sentence=remark)
         )
-    run = "paddock run {file}" if asked.file else "paddock delete {word}{where} && paddock run FILE"
+    # Of a job that is there already, another one: whoever typed it may not have its file any more.
+    run = "paddock run {file}{options}" if asked.file else "paddock clone {word}{where}"
     if lacking.devices:  # all in one command: each run without one of them alone would wait for the others
         devices = " ".join(f"--without {device}" for device in lacking.devices)
         args = {"word": asked.word, "file": asked.file, "devices": devices}
-        steps.append(Step(run + "{options} {devices}", args, asked.namespace))
+        steps.append(Step(run + " {devices}", args, asked.namespace))
     return steps
 
 

@@ -147,7 +147,7 @@ def test_a_run_whose_logs_were_pruned_did_not_print_nothing() -> None:
     request = Request(Which(), Wanted())
     assert str(explain_nothing("demo", RUN, request)) == "run 1 of demo printed nothing"
     said = explain_nothing("demo", replace(RUN, logs_pruned=True), request)
-    assert str(said) == "the logs of run 1 of demo are no longer kept (`paddock up --keep-logs` sets for how long)"
+    assert str(said) == "the logs of run 1 of demo are no longer kept (`paddock up --keep-logs 30d` sets for how long)"
 
 
 def test_the_last_run_is_chosen_by_default() -> None:

@@ -148,7 +148,7 @@ def explain_nothing(word: str, run: RunRecord, request: Request) -> Phrase:
     if run.logs_pruned:
         return phrase(
             "the logs of run {run} of {job} are no longer kept (`{command}` sets for how long)",
-            run=run.run, job=word, command="paddock up --keep-logs",
+            run=run.run, job=word, command="paddock up --keep-logs 30d",
         )  # fmt: skip
     if request.wanted.first_error:
         return phrase("run {run} of {job} printed no error", run=run.run, job=word)

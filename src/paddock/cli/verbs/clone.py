@@ -21,8 +21,11 @@ from paddock.cli.submit.next_steps import explain_console, explain_following
 from paddock.cli.submit.script.written_manifest import write_manifest
 from paddock.cli.verb import Verb
 from paddock.jobs.apis.registry import KINDS
+from paddock.jobs.model import Job
+from paddock.jobs.substitutions import without as leave_out
 from paddock.kube.errors import AlreadyExists
 from paddock.kube.meta import Manifest, Resource, name_of
+from paddock.submission.devices import read_asked, refuse_unasked
 from paddock.views.clones import build_clone, explain_taken, name_clone
 from paddock.views.commands import printed_name
 from paddock.views.stored import read_stored
@@ -35,14 +38,16 @@ if TYPE_CHECKING:
 @click.command(name="clone", cls=Verb)
 @click.argument("job", metavar="JOB", shell_complete=complete_jobs)
 @click.argument("name", required=False, metavar="[NEW_NAME]")
+@click.option("--without", multiple=True, metavar="RESOURCE", help="Do not ask for it, e.g. nvidia.com/gpu.")
 @click.option("--print", "shown", is_flag=True, help="Print the manifest and create nothing.")
 @namespace_option
-def command(job: str, name: str | None, shown: bool, namespace: str) -> None:
+def command(job: str, name: str | None, without: tuple[str, ...], shown: bool, namespace: str) -> None:
     """Make a new job like one that is there, and come back at once. It is called NEW_NAME, or resnet-2 after resnet.
 
     \b
     paddock clone resnet
     paddock clone resnet resnet-large
+    paddock clone resnet --without nvidia.com/gpu
     paddock clone resnet --print > job.yaml
 
     The new job has the manifest of the other one, and starts also where that one is suspended or has ended. To change
@@ -52,7 +57,7 @@ def command(job: str, name: str | None, shown: bool, namespace: str) -> None:
     async def work(client: Client, place: ClusterChoice) -> None:
         found = await fetch_present(client, place, namespace, job)
         free = partial(_find_free, client, namespace, found.key.name)
-        clone = build_clone(found.manifest, name or await free())
+        clone = drop_devices(build_clone(found.manifest, name or await free()), found.job, without)
         if shown:
             print_line(write_manifest(clone), end="")
             return
@@ -63,6 +68,16 @@ def command(job: str, name: str | None, shown: bool, namespace: str) -> None:
             raise UserError(explain_taken(found, name_of(clone), await free(), where)) from None
 
     run_with_client(work)
+
+
+def drop_devices(clone: Manifest, job: Job | None, devices: tuple[str, ...]) -> Manifest:
+    """The clone without requests for `devices`. Raises `UserError` for one that the job does not ask for: a misspelt
+    name would leave the request in place. Pure."""
+    for device in devices:
+        if refusal := refuse_unasked(device, read_asked([job] if job is not None else [])):
+            raise UserError(refusal)
+        clone, _ = leave_out(clone, device)
+    return clone
 
 
 async def _find_free(client: Client, namespace: str, name: str) -> str:

@@ -30,7 +30,7 @@ from paddock.views.flags import LOCAL, Flags, build_next
 from paddock.views.given_up import read_given_up
 from paddock.views.manager import explain_manager
 from paddock.views.restarts import explain_no_restart, explain_scope, name_scope
-from paddock.views.steps import build_steps
+from paddock.views.steps import Step, build_steps
 from paddock.views.stored import read_stored
 from paddock.words.phrases import Phrase, phrase, render
 
@@ -65,6 +65,7 @@ def command(job: str | None, file: str | None, namespace: str) -> int:
 def _explain_job(name: str, namespace: str, language: str) -> int:
     from paddock.cli.follow.doubt import fetch_doubt
     from paddock.cli.follow.gone_jobs import fetch_present
+    from paddock.cli.follow.waiting_ranks import fetch_waiting
     from paddock.cli.follow.workloads import fetch_said
 
     async def work(client: Client, place: ClusterChoice) -> tuple[list[str], str]:
@@ -73,7 +74,11 @@ def _explain_job(name: str, namespace: str, language: str) -> int:
         lines = build_explanation(job.manifest, status, time.time(), language, place.flags)
         if sizes := _explain_sizes(place, job.manifest):
             lines.insert(2, render(sizes, language))
-        lines += [render(each, language) for each in await fetch_doubt(client, place, job)]
+        waiting = await fetch_waiting(client, place, job, time.time())
+        lines += [render(each, language) for each in (*waiting, *await fetch_doubt(client, place, job))]
+        if waiting:
+            doctor = Step("paddock doctor {name}{where}", {"name": job.key.name}, job.key.namespace)
+            lines += [render(each, language) for each in build_next([doctor], place.flags)]
         lines += [render(each, language) for each in await fetch_said(client, job)]
         if place.home is None and job.status.cause is None and explain_manager(job.manifest) is None:
             lines += [

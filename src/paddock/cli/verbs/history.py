@@ -41,9 +41,9 @@ def command(job: str | None, all_namespaces: bool, output: str, namespace: str) 
     paddock history resnet        its runs with all their attempts
     paddock logs resnet --run 3   what one of them printed
 
-    A name's runs are counted from 1. They are kept for 7 days or up to 1 GiB of logs (`paddock up --keep-logs` sets
-    both), and the record of each name's last run for 90 days. Works also while the local cluster is down, and does not
-    start it.
+    A name's runs are counted from 1. They are kept for 7 days or up to 1 GiB of logs (`paddock up --keep-logs
+    30d,20GiB` sets both), and the record of each name's last run for 90 days. Works also while the local cluster is
+    down, and does not start it.
     """
     place = choose_place()
     if place.home is None:

@@ -91,9 +91,9 @@ def command(
     paddock logs resnet --run 3 --first-error
     paddock logs resnet-worker-0 --previous
 
-    The local cluster keeps what each run and each attempt printed, also when the job is gone or run again: for 7 days
-    or up to 1 GiB (`paddock up --keep-logs` sets both). A Kubernetes keeps the log of a pod as long as the pod; after
-    that, what `paddock console` has copied of it on this machine is printed.
+    The local cluster keeps what each run and each attempt printed, also when the job is gone or run again: for 7
+    days or up to 1 GiB (`paddock up --keep-logs 30d,20GiB` sets both). A Kubernetes keeps the log of a pod as long
+    as the pod; after that, what `paddock console` has copied of it on this machine is printed.
     """
     which = Which(role, ranks, run, attempt, previous, since)
     request = Request(which, Wanted(include, exclude, tail, first_error), follow, output == "json", raw)

@@ -1,0 +1,138 @@
+"""Every command that Paddock prints can be typed: in the code and in each catalogue, against the real options.
+
+A command stands in a text behind a backquote, at the text's beginning, or on a line of its own. What is filled in later
+(`{name}`, or an f-string's value) is a word, or nothing where it is glued to a word, as options that name a cluster
+are.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import catalogues
+import click
+import pytest
+
+from paddock.cli.main import VERBS, cli
+from paddock.words.catalogues import TRANSLATED
+
+ROOT = Path(__file__).parents[2]
+PACKAGE = ROOT / "src/paddock"
+FILLED = "\0"
+_COMMAND = re.compile(r"(?:^|`|&& |: )(paddock [^`\n]*)", re.MULTILINE)
+_FIELD = re.compile(r"\{[^{}]*\}")
+_ENDS = re.compile(r"\s{2,}.*| # .*| \|.*| > .*| && .*|;.*| \(.*")
+"""What follows a command in its line: a remark, a pipe, the next command."""
+NO_COMMANDS = frozenset({
+    "paddock explain wants one of two: the name of a job, or --why-not FILE",
+    "paddock get knows jobs, pods, environments and datasets, not {kind}{hint}",
+    "paddock submit would wait: {why}; paddock run would train on the CPU ({devices})",
+})  # fmt: skip
+"""Sentences that begin with a verb's name."""
+
+
+def read_text(node: ast.AST) -> str | None:
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        return node.value
+    if isinstance(node, ast.JoinedStr):
+        return "".join(str(each.value) if isinstance(each, ast.Constant) else FILLED for each in node.values)
+    return None
+
+
+def find_texts(path: Path) -> Iterator[str]:
+    """The texts of a module, without docstrings and parts of f-strings."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    left_out = {node.value for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    left_out |= {part for node in ast.walk(tree) if isinstance(node, ast.JoinedStr) for part in node.values}
+    yield from (text for node in ast.walk(tree) if node not in left_out and (text := read_text(node)) is not None)
+
+
+def find_commands(text: str) -> Iterator[str]:
+    if text in NO_COMMANDS:
+        return
+    for found in _COMMAND.finditer(text):
+        command = _ENDS.sub("", found[1]).strip()
+        if "%" not in command and len(command.split()) > 1:  # a line of a log, and the program's name
+            yield command
+
+
+TEXTS = frozenset(text for path in PACKAGE.rglob("*.py") for text in find_texts(path) if "paddock " in text)
+
+
+def list_in_code() -> set[str]:
+    return {each for text in TEXTS for each in find_commands(text)}
+
+
+def list_in_catalogues() -> set[str]:
+    found = set[str]()
+    for language in TRANSLATED:
+        with catalogues.path_of(language, "po").open("rb") as file:
+            for message in catalogues.read_po(file):
+                texts = message.string if isinstance(message.string, tuple) else (message.string,)
+                found |= {each for text in texts for each in find_commands(text)}
+    return found
+
+
+PRINTED = sorted({*list_in_code(), *list_in_catalogues()})
+
+
+def split(command: str) -> list[str]:
+    """The words; what is glued to a word is left out, what stands alone is one."""
+    text = _FIELD.sub(FILLED, command.replace("{option} {value}", "")).replace("\\", "")
+    text = re.sub(rf"(?<=[^\s=/'\":-]){FILLED}+", "", text)
+    text = re.sub(rf"{FILLED}+", "VALUE", text)
+    return text.replace("'", "").replace('"', "").split()
+
+
+def explain(command: str) -> str:
+    """Why it cannot be typed; empty where it can, or where nobody knows which verb it is."""
+    words = split(command)[1:]
+    found: click.Command = cli
+    while isinstance(found, click.Group):
+        if not words or words[0] == "VALUE" or words[0].startswith(("--", "…")):
+            return ""
+        context = click.Context(found, info_name="paddock")
+        known = found.get_command(context, words[0])
+        if known is None:
+            return f"no verb {words[0]}"
+        found, words = known, words[1:]
+    own, _, _program = f" {' '.join(words)} ".partition(" -- ")
+    try:
+        options, arguments, _ = found.make_parser(click.Context(found)).parse_args(own.split())
+    except click.UsageError as error:
+        return error.format_message()
+    left = [] if options.get("help") else [each for each in arguments if each not in ("…", "\\")]
+    return f"{' '.join(left)} is too much" if left else ""
+
+
+@pytest.mark.parametrize("command", PRINTED)
+def test_a_printed_command_can_be_typed(command: str) -> None:
+    assert explain(command) == ""
+
+
+def test_the_commands_are_found() -> None:
+    assert len(PRINTED) > 140
+    assert len({split(each)[1] for each in PRINTED} & set(VERBS)) >= 25
+
+
+@pytest.mark.parametrize(
+    ("command", "why"),
+    [
+        ("paddock cancel \0\0 --now", "No such option '--now'."),
+        ("paddock stop {job}", "no verb stop"),
+        ("paddock wait {job} {other}", "VALUE is too much"),
+        ("paddock logs {word}{where} --first", "No such option '--first'."),
+        ("paddock dataset remake \0", "no verb remake"),
+    ],
+)
+def test_one_that_cannot_be_typed_is_told(command: str, why: str) -> None:
+    assert explain(command).startswith(why.rstrip("."))
+
+
+@pytest.mark.parametrize("command", [each for each in PRINTED if re.match(r"paddock (delete|down|\w+ rm)\b", each)])
+def test_nothing_is_destroyed_before_a_command_with_a_placeholder(command: str) -> None:
+    texts = [text for text in TEXTS if command in text]
+    assert not [text for text in texts if re.search(r"paddock (?:delete|down|\w+ rm)\b[^`]*&&", text)]
