@@ -402,6 +402,20 @@ def test_a_case_gives(case: str) -> None:
     assert [each.check for each in examine(asked, logs, ranks, Machine(0, is_shared=True))] == expected
 
 
+def test_a_failure_whose_pods_are_gone_is_told_by_the_cause_and_the_logs() -> None:
+    cause = CauseRecord("RankFailed", {"ranks": ["worker-1"], "code": 1, "error": "ValueError: no data"})
+    logs = {"worker-0": lines("RuntimeError: Connection closed by peer"), "worker-1": lines("ValueError: no data")}
+    gone = {"worker-0": RankSeen(), "worker-1": RankSeen()}
+    (found,) = examine(JOB, logs, gone, cause=cause, has_failed=True)
+    assert (found.check, render(found.where)) == ("program-failed", "worker-1, line 1")
+    assert render(found.what) == "it failed: ValueError: no data"
+    (found,) = examine(JOB, logs, gone, has_failed=True)
+    assert render(found.where) == "worker-1, line 1", "an error that no peer's end explains comes first"
+    (found,) = examine(JOB, {}, gone, cause=cause, has_failed=True)
+    assert render(found.what) == "it failed (exit code 1), and printed nothing of its own"
+    assert examine(JOB, {"worker-0": lines("step 1")}, gone) == ()
+
+
 NEEDS: dict[str, tuple[CauseRecord, str, str, str]] = {
     "a rank that failed beside a Master that ended well": (
         CauseRecord("Completed", {"succeeded": 1, "failed": ["worker-0"], "code": 1, "error": "ValueError: no room"}),

@@ -75,6 +75,45 @@ def test_a_job_that_is_not_there_is_refused_with_the_nearest_name(shared: Cluste
     shared.paddock("delete", "fine")
 
 
+def test_a_job_that_failed_is_never_nothing_found(shared: Cluster) -> None:
+    """Also where its program has printed no error, and when its pods and the job are gone."""
+    assert (
+        shared.paddock("run", shared.write(build_light_job("mute", "echo step 1; echo disk is full; exit 3"))).code == 1
+    )
+    for _ in ("while its pods are there", "of what is kept"):
+        (finding,) = find(shared, "mute")
+        assert (finding["check"], finding["where"]) == ("program-failed", "worker-0, line 2")
+        assert finding["what"] == "it failed (exit code 3), and printed no error; its last line: disk is full"
+        closer = shared.paddock(*shlex.split(finding["command"])[1:])
+        assert closer.lines == ["step 1", "disk is full"]
+        assert "no line has the form of an error; the last lines of worker-0, which failed first:" in closer.err
+        shared.paddock("delete", "mute")
+
+
+RETRIES = """
+case $PADDLE_TRAINER_ID in 0) echo loads; exec sleep 1000;; esac
+while sleep 0.2; do
+echo "I1125 14:05:17.974907 12966 tcp_utils.cc:109] Retry to connect to ${PADDLE_TRAINERS%,*}:6070 while the server is \
+not yet listening."
+done
+"""
+"""As a rank of PaddlePaddle does whose rank 0 does not come so far."""
+
+
+def test_a_rank_that_waits_is_explained_with_the_rank_that_it_waits_for(shared: Cluster) -> None:
+    assert shared.paddock("submit", shared.write(build_light_job("late", RETRIES, workers=2))).code == 0
+    until("three lines of it", lambda: shared.paddock("logs", "late", "--raw").out.count("Retry to connect") > 2)
+    explained = shared.paddock("explain", "late")
+    assert "worker-1 waits for worker-0, which is to serve the store at 127." in explained.out, str(explained)
+    assert explained.lines[-1] == "next: paddock doctor late"
+    (finding,) = find(shared, "late")
+    assert finding["check"] == "waits-for-address" and finding["what"].startswith("waits for worker-0, ")
+    assert shared.paddock(*shlex.split(finding["command"])[1:]).lines == ["loads"]
+    shown = shared.paddock("logs", "late").lines
+    assert sum("Retry to connect" in line for line in shown) == 1, "the third one is shown, the others are folded"
+    shared.paddock("delete", "late", "--now")
+
+
 PROGRAM = """
 import paddle, paddle.distributed as dist
 dist.init_parallel_env()

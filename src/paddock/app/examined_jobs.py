@@ -13,7 +13,7 @@ from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 
-from paddock.app.history import History, open_log
+from paddock.app.history import History, open_log, read_cause
 from paddock.client.client import Client
 from paddock.doctor.findings import Finding
 from paddock.doctor.job_case import Printed, Surroundings, examine_job
@@ -23,7 +23,7 @@ from paddock.environments.images import read_used
 from paddock.history.logs import LogFile
 from paddock.history.records import RunRecord
 from paddock.jobs.apis.registry import KINDS
-from paddock.jobs.model import Job, Status
+from paddock.jobs.model import Job, Phase, Status
 from paddock.jobs.objects.observed import read_pod
 from paddock.kube.errors import ApiError
 from paddock.kube.meta import ENVIRONMENTS, NODES, PODS, Manifest, Resource, is_controlled_by, name_of, namespace_of
@@ -98,7 +98,12 @@ async def look_at_run(history: History, run: RunRecord, options: str = "", repor
         job = None
     if job is None:  # also of a kind that another version of Paddock knows
         return Looked((), len(printed), sum(each.log.lines for each in printed.values()))
-    findings = examine_job(job, Status(attempt=run.attempt), (), printed, time.time(), Surroundings(), options)
+    status = Status(
+        attempt=run.attempt,
+        phase=Phase.FAILED if run.phase == Phase.FAILED else Phase.NONE,
+        cause=read_cause(run.cause),
+    )
+    findings = examine_job(job, status, (), printed, time.time(), Surroundings(), options)
     return Looked(findings, len(printed), sum(each.log.lines for each in printed.values()))
 
 

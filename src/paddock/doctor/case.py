@@ -27,6 +27,8 @@ class Case:
     machine: Machine = field(default_factory=Machine)
     cause: CauseRecord | None = None
     """Why the job waits or has ended, as it is recorded."""
+    has_failed: bool = False
+    """The job has failed, as it is recorded."""
 
     def find(self, sign: str) -> list[tuple[str, LaunchLog, Sign]]:
         """The logs that have the sign."""

@@ -75,11 +75,11 @@ _FOLLOWS: Mapping[str, frozenset[str]] = {
 
 def examine(
     asked: Asked, logs: Mapping[str, LaunchLog], ranks: Mapping[str, RankSeen] | None = None,
-    machine: Machine | None = None, cause: CauseRecord | None = None,
+    machine: Machine | None = None, cause: CauseRecord | None = None, *, has_failed: bool = False,
 ) -> tuple[Finding, ...]:  # fmt: skip
     """`logs`: by rank of a job, by host of a log alone. `ranks`: what the cluster says of the ranks of a job. `cause`:
-    what its status says."""
-    case = Case(asked, logs, ranks or {}, machine or Machine(), cause)
+    what its status says. `has_failed`: whether the job has."""
+    case = Case(asked, logs, ranks or {}, machine or Machine(), cause, has_failed)
     found = [each for check in CHECKS for each in check(case)]
     kept = [each for each in found if not _follows(each, found)]
     return tuple(sorted(kept, key=lambda each: each.severity is not Severity.WRONG))

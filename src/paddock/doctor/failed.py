@@ -54,10 +54,19 @@ def check_failed(case: Case) -> Iterator[Finding]:
 
 
 def _list_failed(case: Case) -> list[_Failed]:
-    if case.ranks:
-        codes = {name: seen.code for name, seen in case.ranks.items() if seen.code not in (None, 0)}
+    """By the codes of the pods; of pods that are gone by the cause of the job, and by their logs."""
+    codes = {name: seen.code for name, seen in case.ranks.items() if seen.code not in (None, 0)}
+    if codes or any(seen.running for seen in case.ranks.values()):
         return [_Failed(name, case.logs.get(name, LaunchLog()), code) for name, code in codes.items()]
-    return [_Failed(name, log, log.exit_code) for name, log in case.logs.items() if log.failed and not _is_bare(log)]
+    named = items_of(case.cause.args, "ranks") if case.has_failed and case.cause is not None else ()
+    if named:
+        code = case.cause.args.get("code") if case.cause is not None else None
+        own = code if isinstance(code, int) else None
+        return [_Failed(name, case.logs.get(name, LaunchLog()), own) for name in named]
+    failed = [_Failed(name, log, log.exit_code) for name, log in case.logs.items() if log.failed and not _is_bare(log)]
+    if failed or not case.has_failed:
+        return failed
+    return [_Failed(name, log, log.exit_code) for name, log in case.logs.items() if log.error is not None]
 
 
 def _is_bare(log: LaunchLog) -> bool:

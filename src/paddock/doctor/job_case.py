@@ -15,7 +15,7 @@ from paddock.doctor.findings import Finding
 from paddock.doctor.launch_block import LaunchLog
 from paddock.environments.packages.devices import find_asked
 from paddock.jobs.frameworks.registry import main_container
-from paddock.jobs.model import Job, Pod, PodPhase, Status
+from paddock.jobs.model import Job, Phase, Pod, PodPhase, Status
 from paddock.jobs.objects.observed import read_pod
 from paddock.jobs.sentences.waiting_ranks import list_names
 from paddock.kube.meta import Manifest
@@ -69,7 +69,8 @@ def examine_job(
         seen = see_rank(pod, printed.get(rank), around.cores.get(rank), now)
         ranks[rank] = replace(seen, names=list_names(manifest)) if pod is not None else seen
     logs = {rank: each.log for rank, each in printed.items()}
-    return examine(asked, logs, ranks, Machine(count_gpus(around.nodes), around.local), status.cause)
+    machine, failed = Machine(count_gpus(around.nodes), around.local), status.phase is Phase.FAILED
+    return examine(asked, logs, ranks, machine, status.cause, has_failed=failed)
 
 
 def see_rank(pod: Pod | None, printed: Printed | None, cores: float | None, now: Moment) -> RankSeen:
