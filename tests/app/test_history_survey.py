@@ -33,3 +33,12 @@ def test_the_logs_are_looked_through_once_and_only_where_needed(tmp_path: Path) 
 def test_the_run_before_is_of_the_same_name() -> None:
     three, other = replace(RUN, uid="three", run=3), replace(RUN, name="other", uid="other", run=2)
     assert find_before([other, three, RUN]) == {"three": RUN}
+
+
+def test_the_run_before_is_of_the_same_directory_as_far_as_that_is_known() -> None:
+    def of(number: int, directory: str) -> RunRecord:
+        annotations = {"paddock.dev/working-directory": directory} if directory else {}
+        return replace(RUN, uid=str(number), run=number, annotations=annotations)
+
+    runs = [of(1, "/a"), of(2, "/b"), of(3, "/a/"), of(4, ""), of(5, "/b"), of(6, "")]
+    assert {now: before.uid for now, before in find_before(runs).items()} == {"3": "1", "4": "3", "5": "4", "6": "5"}

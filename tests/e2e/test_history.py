@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from e2e.commands import Cluster, until
+from e2e.commands import Cluster, Ended, until
 from e2e.manifests import build_light_job
 
 
@@ -25,6 +25,38 @@ def test_two_runs_of_a_name_keep_both_logs(cluster: Cluster) -> None:
     document = json.loads(cluster.paddock("history", "twice", "-o", "json").out)
     assert [each["outcome"] for each in document] == ["Completed", "Completed"]
     assert not (cluster.home / "cluster.json").exists(), "nothing of this starts the cluster"
+
+
+def test_two_projects_with_one_name_of_a_script_keep_their_own_runs(shared: Cluster) -> None:
+    """Each is compared with its own runs, and a failure says what has changed since it last worked."""
+    homes = {name: shared.directory / name for name in ("left", "right")}
+    for directory in homes.values():
+        directory.mkdir()
+        (directory / "fitting.py").write_text("import sys\nprint('epoch 1 loss 0.5')\nsys.exit(len(sys.argv) - 1)\n")
+
+    def run(where: str, *words: str) -> Ended:
+        return shared.paddock("run", "--workdir", str(homes[where]), "--", "python3", "fitting.py", *words)
+
+    assert run("left").code == 0
+    other = run("right")
+    said = f"fitting is a job of {homes['left']}: this one is called right-fitting, and --name gives it another name"
+    assert other.code == 0 and said in other.said, str(other)
+    assert "replacing" not in other.err
+    again = run("left")
+    assert "replacing PaddleJob default/fitting, Completed" in again.err
+    (homes["right"] / "fitting.py").write_text("import sys\nsys.exit(len(sys.argv) - 1)\n")
+    failed = run("right", "--lr")
+    assert failed.code == 1
+    assert "since run 1, which completed: code: fitting.py; command: + --lr" in failed.said, str(failed)
+    assert (
+        "since run 1, which completed: code: fitting.py; command: + --lr"
+        in shared.paddock("explain", "right-fitting").lines
+    )
+    named = shared.paddock("run", "--name", "fitting", "--workdir", str(homes["right"]), "--", "python3", "fitting.py")
+    assert f"replacing PaddleJob default/fitting of {homes['left']}, Completed" in named.err
+    runs = json.loads(shared.paddock("history", "fitting", "-o", "json").out)
+    assert [each["directory"] for each in runs] == [str(homes[name]) for name in ("left", "left", "right")]
+    assert [each["changed"] for each in runs] == [[], [], []], "runs of two directories are not compared"
 
 
 @pytest.mark.slow

@@ -24,6 +24,8 @@ from paddock.kube.times import Moment
 LARGEST = 8 * 2**20
 """Bytes of a record; the API server takes objects of 3 MiB."""
 
+_DIRECTORY = "paddock.dev/working-directory"
+"""See `jobs.labels`."""
 _PART = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,252}")
 """A namespace, a name or a UID as the name of a file: no path."""
 
@@ -150,6 +152,11 @@ class RunRecord:
     def identity(self) -> tuple[str, str, str, str]:
         """What its number counts: the group, kind, namespace and name."""
         return (self.api_version.partition("/")[0], self.kind, self.namespace, self.name)
+
+    @property
+    def directory(self) -> str:
+        """Where its programs started, absolute; empty for a job of kubectl, a form or an SDK, which names none."""
+        return self.annotations.get(_DIRECTORY, "").rstrip("/")
 
     @property
     def failed(self) -> str:

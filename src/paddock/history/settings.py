@@ -3,7 +3,8 @@
 Left out are `runPolicy.suspend`, by which `paddock run` ends a job that it gives up, and a `backoffLimit` that the
 command set: 0 of a script without `--restarts`, or the limit of a job that failed alike several times
 (`cli.follow.give_up`). Added are the names of the environment and of the requirements file, which are annotations, and
-a file whose content has changed under its name: `requirements.txt: 4f1c90 → 9ab23d`.
+a file whose content has changed under its name: `requirements.txt: 4f1c90 → 9ab23d`, and the program's code: `code:
+3f2a1c9 → 9be0d1f`, `code: train.py`.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import Any
 import msgspec
 
 from paddock.history.changes import find_changes
+from paddock.history.code import CODE_ANNOTATION, explain_code_change, read_code
 from paddock.history.records import RunRecord
 from paddock.kube.environments import ENVIRONMENT_ANNOTATION
 
@@ -31,6 +33,8 @@ def find_run_changes(before: RunRecord, now: RunRecord) -> list[str]:
         return []
     changes = find_changes(_name(before.annotations), _name(now.annotations), "")
     changes += find_changes(*_contents(before.annotations, now.annotations), "")
+    codes = (read_code(run.annotations.get(CODE_ANNOTATION, "")) for run in (before, now))
+    changes += [f"code: {code}"] if (code := explain_code_change(*codes)) else []
     known = set(changes)
     policies = [_policy(run) for run in (before, now)]
     drop = (_LIMIT in policies[0]) != (_LIMIT in policies[1]) and any(map(_limited_by_paddock, (before, now)))

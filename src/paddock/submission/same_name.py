@@ -5,13 +5,20 @@ A finished job may, and one that `paddock run` has suspended; any other may stil
 
 from __future__ import annotations
 
+from paddock.jobs.labels import WORKING_DIRECTORY_ANNOTATION
 from paddock.jobs.model import Phase
-from paddock.kube.meta import metadata
+from paddock.kube.meta import Manifest, annotations_of, metadata
 from paddock.kube.times import Moment, format_duration, read_time
 from paddock.views.flags import LOCAL, Flags
 from paddock.views.given_up import read_given_up
 from paddock.views.stored import StoredJob
 from paddock.words.phrases import Phrase, phrase
+
+
+def find_other_directory(manifest: Manifest, job: StoredJob) -> str:
+    """The directory of `job`, where that of a new manifest is another one; empty where one of them names none."""
+    new, old = read_directory(manifest), read_directory(job.manifest)
+    return old if new and old and new != old else ""
 
 
 def can_be_replaced(job: StoredJob) -> bool:
@@ -22,9 +29,17 @@ def _is_given_up(job: StoredJob) -> bool:
     return job.status.phase is Phase.SUSPENDED and job.is_given_up
 
 
-def explain_replaced(job: StoredJob, now: Moment) -> Phrase:
-    """The notice about the job that is replaced."""
+def read_directory(manifest: Manifest) -> str:
+    """Where the job's programs start, absolute; empty for one that names no directory."""
+    return annotations_of(manifest).get(WORKING_DIRECTORY_ANNOTATION, "").rstrip("/")
+
+
+def explain_replaced(job: StoredJob, now: Moment, directory: str = "") -> Phrase:
+    """The notice about the job that is replaced. `directory`: of that job, where the new one is of another."""
     age, label = read_age(job, now), f"{job.resource.kind} {job.key}"
+    if directory:
+        return phrase("replacing {job} of {directory}, {phase} ({age} old)",
+                      job=label, directory=directory, phase=str(job.status.phase), age=age)  # fmt: skip
     if not _is_given_up(job):
         return phrase("replacing {job}, {phase} ({age} old)", job=label, phase=str(job.status.phase), age=age)
     if read_given_up(job.manifest) is not None:
@@ -36,11 +51,22 @@ def read_age(job: StoredJob, now: Moment) -> str:
     return format_duration(now - (read_time(metadata(job.manifest).get("creationTimestamp")) or now))
 
 
-def explain_taken(job: StoredJob, now: Moment, flags: Flags = LOCAL) -> Phrase | None:
-    """The error, with commands that follow or delete the existing job; None if it can be replaced."""
+def explain_taken(job: StoredJob, now: Moment, flags: Flags = LOCAL, directory: str = "") -> Phrase | None:
+    """The error, with commands that follow or delete the existing job; None if it can be replaced. `directory`: as in
+    `explain_replaced`."""
     if can_be_replaced(job):
         return None
     key, where = job.key, flags.of(job.key.namespace)
+    if directory:
+        return phrase(
+            "{job} exists already, of {directory}, {phase} for {age}: `{follow}` follows it, `{delete}` ends it",
+            job=f"{job.resource.kind} {key}",
+            directory=directory,
+            phase=str(job.status.phase or Phase.PENDING),
+            age=read_age(job, now),
+            follow=f"paddock logs {key.name} -f{where}",
+            delete=f"paddock delete {key.name}{where}",
+        )
     return phrase(
         "{job} exists already, {phase} for {age}: `{follow}` follows it, `{delete}` ends it",
         job=f"{job.resource.kind} {key}",

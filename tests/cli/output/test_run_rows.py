@@ -46,9 +46,11 @@ def test_a_row_says_how_long_it_took_and_how_it_ended(row: RunRow, took: str, en
 
 def test_a_row_says_what_changed_and_the_last_numbers() -> None:
     cells = build_cells(RunRow(FAILED, {"worker-0": {"epoch": 3, "step": 400, "loss": 0.1234567}}, BEFORE), 160.0)
-    assert cells[5:] == ["epoch 3 step 400 loss 0.1235", "spec.worker.replicas: 2 → 4"]
+    assert cells[5:] == ["epoch 3 step 400 loss 0.1235", "", "spec.worker.replicas: 2 → 4"]
     unknown = replace(BEFORE, spec={})
-    assert build_cells(RunRow(replace(FAILED, spec={}), {}, unknown), 160.0)[5:] == ["", ""]
+    assert build_cells(RunRow(replace(FAILED, spec={}), {}, unknown), 160.0)[5:] == ["", "", ""]
+    here = replace(FAILED, annotations={"paddock.dev/working-directory": "/srv/proj/"})
+    assert build_cells(RunRow(here, {}, None), 160.0)[6] == "/srv/proj"
 
 
 @pytest.mark.parametrize(

@@ -135,7 +135,10 @@ PLACES: dict[str, tuple[Check, str, str, bool]] = {
     "a secret": (SECRETS, with_container("envFrom: [{secretRef: {name: keys}}]"), "there is no Secret keys", True),
 }  # fmt: skip
 """A fault of a place -> its check, a manifest with it, what is said, and whether the console can see it."""
-OF_OPTIONS = {"DEVICES": "--without", "FOREIGN_SECRETS": "--secret", "DATA": "--data", "SPACES": "a Namespace"}
+OF_OPTIONS = {
+    "DEVICES": "--without", "FOREIGN_SECRETS": "--secret", "DATA": "--data", "SPACES": "a Namespace",
+    "CODE": "the files of the directory",
+}  # fmt: skip
 """Checks of what no manifest says."""
 
 

@@ -17,6 +17,7 @@ from paddock.cli.cluster.deletion import delete_job, kill_pods
 from paddock.cli.cluster.places import ClusterChoice
 from paddock.cli.follow.datasets import WAITING
 from paddock.cli.follow.failed_environment import explain_suspended, fetch_steps
+from paddock.cli.follow.since_completed import find_since
 from paddock.cli.follow.suspend import suspend
 from paddock.cli.output.display import build_doubt, build_end, build_not_started, build_timeout
 from paddock.cli.output.screen import Screen
@@ -58,6 +59,8 @@ class Outcome:
             for line in await fetch_failure(self.client, self.place, self.job, view.status, view.printed):
                 self.screen.line(line)
         self.screen.line(build_end(view, self.screen.language), "bold red" if code else "bold green")
+        for said in find_since(self.place, self.job) if code else ():
+            self.screen.line(said)
         if limited and view.status.cause and view.status.cause.reason == "BackoffLimitExceeded":
             self.screen.line(
                 phrase(

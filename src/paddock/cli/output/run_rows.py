@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from paddock.app.history import list_sizes, read_cause
+from paddock.cli.output.local_paths import format_path
 from paddock.cli.output.local_times import format_local_time
 from paddock.history.changes import shorten
 from paddock.history.records import Attempt, Cause, Metrics, Renewal, RunRecord
@@ -18,7 +19,7 @@ from paddock.kube.times import Moment, format_duration, format_time
 from paddock.views.sizes import explain_past_sizes
 from paddock.words.phrases import Phrase, counted, phrase, render
 
-HEADER = ("NAME", "RUN", "STARTED", "TOOK", "ENDED", "METRICS", "CHANGED")
+HEADER = ("NAME", "RUN", "STARTED", "TOOK", "ENDED", "METRICS", "DIRECTORY", "CHANGED")
 ATTEMPT_HEADER = ("ATTEMPT", "BEGAN", "RANKS", "WHY")
 
 
@@ -32,6 +33,8 @@ class RunRow:
     """The run before it, None for the first that is kept."""
     is_up: bool = True
     """The cluster is, so that an unfinished run goes on."""
+    since: Phrase | None = None
+    """What has changed since it last worked, of one that failed."""
 
     @property
     def changes(self) -> list[str]:
@@ -42,7 +45,7 @@ def build_cells(row: RunRow, now: Moment, language: str = "en") -> list[str]:
     run = row.run
     return [
         run.name, str(run.run), format_local_time(run.created), _took(row, now), _ended(row, language),
-        build_metrics(row.metrics), shorten(row.changes),
+        build_metrics(row.metrics), format_path(run.directory), shorten(row.changes),
     ]  # fmt: skip
 
 
@@ -150,6 +153,7 @@ def build_document(row: RunRow, attempts: Mapping[int, tuple[str, ...]], languag
         "name": run.name,
         "uid": run.uid,
         "run": run.run,
+        "directory": run.directory,
         "started": format_time(run.created),
         "ended": None if run.ended is None else format_time(run.ended),
         "outcome": run.outcome,
@@ -178,6 +182,7 @@ def build_document(row: RunRow, attempts: Mapping[int, tuple[str, ...]], languag
         ],
         "metrics": {rank: dict(metrics) for rank, metrics in row.metrics.items()},
         "changed": row.changes,
+        "sinceCompleted": "" if row.since is None else render(row.since, language),
         "spec": run.spec,
     }
 

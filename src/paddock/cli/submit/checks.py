@@ -7,6 +7,7 @@ the documents that are sent, as the next one judges them so. What is wrong with 
 
 from __future__ import annotations
 
+import asyncio
 import os
 import time
 from collections.abc import Awaitable, Callable, Sequence
@@ -18,14 +19,18 @@ from paddock.cli.cluster.errors import UserError
 from paddock.cli.cluster.kinds import name_for_kubectl
 from paddock.cli.cluster.places import ClusterChoice
 from paddock.cli.output.language import readers_language
+from paddock.cli.output.local_paths import format_path
 from paddock.cli.submit.job_datasets import check_datasets, fetch_kept
 from paddock.cli.submit.lacking import plan_lacking
-from paddock.cli.submit.local_directories import explain_unfound, fetch_working_directories, with_path
+from paddock.cli.submit.local_directories import annotate, explain_unfound, fetch_working_directories, with_path
+from paddock.cli.submit.recorded_code import read_code_of
 from paddock.cli.submit.replacing import fetch_named
 from paddock.cli.submit.script.requests import fetch_foreign_secrets, find_needed
 from paddock.cli.submit.sent_directories import add_directory_maps
 from paddock.cli.submit.submission import drop_devices
 from paddock.environments.needed import Needed
+from paddock.history.code import CODE_ANNOTATION, write_code
+from paddock.jobs.labels import WORKING_DIRECTORY_ANNOTATION
 from paddock.kube.errors import AlreadyExists, ApiError, Forbidden, NotFound
 from paddock.kube.meta import NAMESPACES, NODES
 from paddock.kube.quantities import format_quantity
@@ -34,7 +39,7 @@ from paddock.submission.documents import Checked
 from paddock.submission.dry_run import explain_left_out, explain_refused, fetch_refusal, is_awaited
 from paddock.submission.local_only import find_place_reasons
 from paddock.submission.missing_secrets import explain_missing, find_missing_secrets, read_brought
-from paddock.submission.same_name import explain_taken
+from paddock.submission.same_name import explain_taken, find_other_directory
 from paddock.views.flags import Flags
 from paddock.views.stored import StoredJob
 from paddock.words.phrases import Phrase, phrase, render
@@ -204,19 +209,34 @@ async def _find_directories(submission: Submission) -> list[Refusal]:
     return found
 
 
+async def _record_code(submission: Submission) -> list[Refusal]:
+    """Refuses nothing. On a laptop a job says which code it begins with, for `paddock history`."""
+    if not submission.is_local:
+        return []
+    for place, each in enumerate(submission.checked):
+        directory = each.job.annotations.get(WORKING_DIRECTORY_ANNOTATION, "") if each.job else ""
+        if directory and (code := write_code(await asyncio.to_thread(read_code_of, Path(directory)))):
+            submission.checked[place] = annotate(each, CODE_ANNOTATION, code)
+    return []
+
+
 async def _find_names(submission: Submission) -> list[Refusal]:
     """A name that a job has which neither has finished nor was suspended by `paddock run`."""
     submission.there = [(each, job) for each in submission.checked for job in await fetch_named(submission.api, each)]
     found = [
         Refusal(each, said, said)
         for each, job in submission.there
-        if (said := explain_taken(job, time.time(), submission.flags)) is not None
+        if (said := _explain_taken(each, job, submission.flags)) is not None
     ]
     if found and submission.typed:
         each = submission.there[0][0]
         another = phrase("--name gives this one another name: `--name {name}`", name=f"{each.key.name}-2")
         found.append(Refusal(each, another, another))
     return found
+
+
+def _explain_taken(each: Checked, job: StoredJob, flags: Flags) -> Phrase | None:
+    return explain_taken(job, time.time(), flags, format_path(find_other_directory(each.manifest, job)))
 
 
 async def _find_foreign_secrets(submission: Submission) -> list[Refusal]:
@@ -301,12 +321,26 @@ SPACES = Check(_find_namespaces)
 DATASETS = Check(_find_datasets, _NOTHING)
 DEVICES = Check(_leave_out_devices)
 DIRECTORIES = Check(_find_directories)
+CODE = Check(_record_code)
 NAMES = Check(_find_names)
 FOREIGN_SECRETS = Check(_find_foreign_secrets)
 SERVER = Check(_ask_server, _NOTHING)
 SECRETS = Check(_find_missing_secrets, _NOTHING)
 DATA = Check(_find_data)
-CHECKS = (PLACE, REQUIREMENTS, SPACES, DATASETS, DEVICES, DIRECTORIES, NAMES, FOREIGN_SECRETS, SERVER, SECRETS, DATA)
+CHECKS = (
+    PLACE,
+    REQUIREMENTS,
+    SPACES,
+    DATASETS,
+    DEVICES,
+    DIRECTORIES,
+    CODE,
+    NAMES,
+    FOREIGN_SECRETS,
+    SERVER,
+    SECRETS,
+    DATA,
+)
 """In their order. What costs the user least to mend comes first, and the server is asked of what would be sent. PLACE
 looks at the documents alone, REQUIREMENTS and DIRECTORIES at files; the others ask the cluster."""
 

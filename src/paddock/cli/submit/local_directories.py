@@ -92,14 +92,15 @@ def with_path(each: Checked, path: str) -> Checked:
     is_text = path == path.encode(errors="replace").decode()
     if not each.is_job or not path or not is_text or PATH_ANNOTATION in annotations_of(each.manifest):
         return each
-    return _annotate(each, PATH_ANNOTATION, path)
+    return annotate(each, PATH_ANNOTATION, path)
 
 
 def _start_in(each: Checked, directory: Path) -> Checked:
-    return _annotate(each, WORKING_DIRECTORY_ANNOTATION, str(directory))
+    return annotate(each, WORKING_DIRECTORY_ANNOTATION, str(directory))
 
 
-def _annotate(each: Checked, name: str, value: str) -> Checked:
+def annotate(each: Checked, name: str, value: str) -> Checked:
+    """The document with an annotation more."""
     annotations = {**annotations_of(each.manifest), name: value}
     metadata = {**each.manifest["metadata"], "annotations": annotations}
     return each.with_manifest({**each.manifest, "metadata": metadata})

@@ -13,10 +13,11 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 from paddock.cli.cluster.deletion import delete_job
+from paddock.cli.output.local_paths import format_path
 from paddock.jobs.apis.registry import KINDS
 from paddock.kube.errors import Forbidden, NotFound
 from paddock.submission.documents import Checked
-from paddock.submission.same_name import explain_replaced
+from paddock.submission.same_name import explain_replaced, find_other_directory
 from paddock.views.stored import StoredJob, read_stored
 from paddock.words.phrases import Phrase, phrase
 
@@ -30,8 +31,8 @@ async def delete_replaced(
     api: Api, found: Iterable[tuple[Checked, StoredJob]], notify: Callable[[Phrase], None]
 ) -> None:
     """Deletes these jobs, and waits until their pods are gone."""
-    for _, job in found:
-        notify(explain_replaced(job, time.time()))
+    for each, job in found:
+        notify(explain_replaced(job, time.time(), format_path(find_other_directory(each.manifest, job))))
         await delete_job(api, job, notify=lambda _: notify(_WAITING_FOR_PODS))
 
 

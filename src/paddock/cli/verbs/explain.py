@@ -65,6 +65,7 @@ def command(job: str | None, file: str | None, namespace: str) -> int:
 def _explain_job(name: str, namespace: str, language: str) -> int:
     from paddock.cli.follow.doubt import fetch_doubt
     from paddock.cli.follow.gone_jobs import fetch_present
+    from paddock.cli.follow.since_completed import find_since
     from paddock.cli.follow.waiting_ranks import fetch_waiting
     from paddock.cli.follow.workloads import fetch_said
 
@@ -74,6 +75,8 @@ def _explain_job(name: str, namespace: str, language: str) -> int:
         lines = build_explanation(job.manifest, status, time.time(), language, place.flags)
         if sizes := _explain_sizes(place, job.manifest):
             lines.insert(2, render(sizes, language))
+        since = find_since(place, job) if status.phase is Phase.FAILED else []
+        lines[-1:-1] = [render(each, language) for each in since]
         waiting = await fetch_waiting(client, place, job, time.time())
         lines += [render(each, language) for each in (*waiting, *await fetch_doubt(client, place, job))]
         if waiting:

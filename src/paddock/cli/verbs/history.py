@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from itertools import pairwise
 
 import click
 
@@ -24,6 +23,7 @@ from paddock.cli.output.terminal import is_narrow, print_table, stderr, stdout
 from paddock.cli.verb import Verb
 from paddock.history.changes import SHOWN
 from paddock.history.records import RunRecord
+from paddock.history.since import explain_since_completed
 from paddock.kube.nearness import nearest
 from paddock.words.phrases import NOTHING, Phrase, phrase, render
 
@@ -60,7 +60,9 @@ def command(job: str | None, all_namespaces: bool, output: str, namespace: str) 
         _notify(phrase("{path} is not the record of a run and is left out: {why}", path=str(each.path), why=each.why))
     runs = _choose(history, namespace, job, everything) if job else everything
     survey, before = history.survey(), find_before(everything)
-    rows = [RunRow(run, survey.read_metrics(run), before.get(run.uid), up) for run in runs]
+    rows = [
+        RunRow(run, survey.read_metrics(run), before.get(run.uid), up, _explain_since(runs, run, job)) for run in runs
+    ]
     if output == "json":
         documents = [run_rows.build_document(row, find_attempts(survey, row.run)) for row in rows]
         print_line(write_json(documents))
@@ -70,14 +72,26 @@ def command(job: str | None, all_namespaces: bool, output: str, namespace: str) 
         _print(survey, rows, spaces=all_namespaces, whole=bool(job))
 
 
+def _explain_since(runs: Sequence[RunRecord], run: RunRecord, job: str | None) -> Phrase | None:
+    """What has changed since it last worked, where the runs of one name are told."""
+    return explain_since_completed(runs, run) if job else None
+
+
 def explain_nothing(namespace: str) -> Phrase:
     return phrase("nothing has run in namespace {namespace} yet", namespace=namespace)
 
 
 def find_before(runs: Sequence[RunRecord]) -> dict[str, RunRecord]:
-    """The run before each run, by the UID of the later one, of those that are kept. Pure."""
-    ordered = sorted(runs, key=lambda run: (run.identity, run.run))
-    return {run.uid: before for before, run in pairwise(ordered) if before.identity == run.identity}
+    """The run before each run, by the UID of the later one, of those that are kept: of the same name, and of the same
+    directory as far as it is known. Pure."""
+    found, latest, of_directory = dict[str, RunRecord](), dict[object, RunRecord](), dict[object, RunRecord]()
+    for run in sorted(runs, key=lambda run: (run.identity, run.run)):
+        same = (of_directory.get((run.identity, each)) for each in (run.directory, ""))
+        known = [each for each in (same if run.directory else (latest.get(run.identity),)) if each is not None]
+        if known:
+            found[run.uid] = max(known, key=lambda each: each.run)
+        latest[run.identity] = of_directory[run.identity, run.directory] = run
+    return found
 
 
 def find_attempts(survey: Survey, run: RunRecord) -> dict[int, tuple[str, ...]]:
@@ -113,6 +127,8 @@ def _print(survey: Survey, rows: Sequence[RunRow], *, spaces: bool, whole: bool)
     for row in rows if whole else ():
         print_line()
         stdout().print(run_rows.explain_end(row.run, language))
+        if row.since is not None:
+            stdout().print(render(row.since, language))
         attempts = run_rows.build_attempt_rows(row.run, find_attempts(survey, row.run), language)
         print_table(stdout(), run_rows.ATTEMPT_HEADER, attempts, cut=is_narrow(stdout()))
         if sizes := run_rows.explain_run_sizes(row.run):

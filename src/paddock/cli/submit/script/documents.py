@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from paddock.cli.cluster.errors import UserError
 from paddock.cli.cluster.places import ClusterChoice
+from paddock.cli.output.local_paths import format_path
 from paddock.cli.submit.manifest_files import fetch_checked
 from paddock.cli.submit.script.options import ScriptOptions, refuse_with_file
 from paddock.cli.submit.script.requests import (
@@ -21,7 +22,10 @@ from paddock.cli.submit.script.requests import (
 from paddock.cli.submit.script.variables import explain_open_secrets
 from paddock.environments.needed import Needed
 from paddock.jobs.model import Job
+from paddock.script.manifest import find_name
+from paddock.script.request import ScriptRequest
 from paddock.submission.documents import Checked
+from paddock.submission.names_of_directories import choose_name, explain_name
 from paddock.words.phrases import phrase
 
 
@@ -50,7 +54,7 @@ def read_documents(
             raise UserError(
                 phrase("a manifest or a program is wanted: `paddock run job.yaml`, or `paddock run -- python train.py`")
             )
-        checked = build_documents(read_request(words, options, place, os.environ, notify))
+        checked = build_documents(_name(read_request(words, options, place, os.environ, notify), place, notify))
         requirements = options.requirements_path
         needed = find_needed(checked[-1], requirements) if requirements else None
         return Documents(checked, (needed,) if needed else (), options.data)
@@ -76,3 +80,23 @@ def read_documents(
         return Documents(checked, data=options.data)
     named = [with_environment(each, needed) if each.is_job else each for each in checked]
     return Documents(named, (needed,), options.data)
+
+
+def _name(request: ScriptRequest, place: ClusterChoice, notify: Notify) -> ScriptRequest:
+    """The request, with another name where the one that its script gives is a job of another directory."""
+    if request.name or place.home is None or not request.directory:
+        return request
+    from paddock.app.history import History
+
+    history = History(place.home)
+
+    def find_directory(name: str) -> str:
+        runs, _ = history.read(request.namespace or "default", name)
+        return runs[-1].directory if runs else ""
+
+    name = find_name(request)
+    chosen = choose_name(name, request.directory, find_directory)
+    if chosen == name:
+        return request
+    notify(explain_name(name, format_path(find_directory(name)), chosen))
+    return replace(request, name=chosen)

@@ -1,0 +1,56 @@
+"""What has changed since a run last completed: which run is compared, and the sentence."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from paddock.history.records import RunRecord
+from paddock.history.since import explain_since_completed, find_completed
+from paddock.words.phrases import render
+
+HERE, THERE = {"paddock.dev/working-directory": "/home/you/proj"}, {"paddock.dev/working-directory": "/home/you/other"}
+SPEC = {"worker": {"replicas": 1}}
+
+
+def run(number: int, phase: str, annotations: dict[str, str] = HERE, replicas: int = 1) -> RunRecord:
+    record = RunRecord("batch.paddlepaddle.org/v1", "PaddleJob", "default", "train", f"uid-{number}", number, 100.0)
+    spec = {"worker": {"replicas": replicas}}
+    return replace(record, phase=phase, finished=True, annotations=annotations, spec=spec)
+
+
+FAILED = run(9, "Failed")
+
+
+@pytest.mark.parametrize(
+    ("runs", "number"),
+    [
+        ([], None),
+        ([run(1, "Failed"), FAILED], None),
+        ([run(1, "Completed"), run(2, "Failed"), FAILED], 1),
+        ([run(1, "Completed"), run(2, "Completed"), FAILED], 2),
+        ([run(10, "Completed"), FAILED], None),
+        ([run(1, "Completed"), run(2, "Completed", THERE), FAILED], 1),
+        ([run(1, "Completed", {}), FAILED], 1),
+        ([replace(run(1, "Completed"), name="other"), FAILED], None),
+        ([replace(run(1, "Completed"), kind="PyTorchJob"), FAILED], None),
+    ],
+)
+def test_the_last_completed_run_of_the_name_and_directory_is_compared(
+    runs: list[RunRecord], number: int | None
+) -> None:
+    found = find_completed(runs, FAILED)
+    assert (found.run if found else None) == number
+
+
+def test_the_sentence_names_what_changed_or_that_nothing_did() -> None:
+    good = run(4, "Completed")
+    said = explain_since_completed([good, FAILED], FAILED)
+    assert said is not None
+    assert render(said) == "nothing that Paddock records has changed since run 4, which completed"
+    wider = run(9, "Failed", replicas=2)
+    said = explain_since_completed([good, wider], wider)
+    assert said is not None and render(said) == "since run 4, which completed: spec.worker.replicas: 1 → 2"
+    assert explain_since_completed([good], run(9, "Completed")) is None
+    assert explain_since_completed([], FAILED) is None
