@@ -56,6 +56,7 @@ _ROWS: tuple[tuple[tuple[str, ...], Phrase], ...] = (
             "another one"
         ),
     ),
+    (("diff", "versus"), phrase("`paddock compare {job}` shows its last two runs side by side")),
     (("pause", "hold"), phrase("`paddock suspend {job}` ends its pods and keeps the job, to be resumed later")),
     (("unpause", "release", "continue"), phrase("`paddock resume {job}` lets a suspended job go on")),
     (("copy", "cp", "duplicate"), phrase("`paddock clone {job}` makes a new job like one that is there")),

@@ -51,6 +51,15 @@ def read_code(text: str) -> Code | None:
         return None
 
 
+def describe_code(code: Code | None) -> str:
+    """`3f2a1c9 + 2 files`, `12 files` without git; empty where nothing is known."""
+    if code is None:
+        return ""
+    count = len(code.files) + code.more
+    files = f"{count} file{'s' if count != 1 else ''}" if count else ""
+    return " + ".join(filter(None, (code.commit[:_COMMIT], files)))
+
+
 def explain_code_change(before: Code | None, now: Code | None) -> str:
     """`3f2a1c9 → 9be0d1f`, `train.py, data.py`, both, or nothing. Empty too where one of them is not known, or only one
     has a commit."""

@@ -1,4 +1,4 @@
-"""In which fields the manifests of several jobs differ. Pure."""
+"""In which fields the manifests of several jobs, or of several runs of one, differ. Pure."""
 
 from __future__ import annotations
 
@@ -22,10 +22,25 @@ class Difference:
 def find_differences(manifests: Sequence[Mapping[str, Any]]) -> list[Difference]:
     """The fields that are not the same in all, by path, in the order in which they are first met. Names and namespaces
     differ always, so they are left out."""
+    return compare(manifests).differences
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """What several manifests have in common, and in what they differ."""
+
+    differences: list[Difference]
+    equal: int
+    """How many fields are the same in all."""
+
+
+def compare(manifests: Sequence[Mapping[str, Any]]) -> Comparison:
+    """As `find_differences`, with the number of the other fields."""
     flat = [dict(_flatten(manifest, "")) for manifest in manifests]
     paths = dict.fromkeys(path for each in flat for path in each if path not in _OWN)
-    found = (Difference(path, tuple(each.get(path) for each in flat)) for path in paths)
-    return [each for each in found if len(set(each.values)) > 1]
+    found = [Difference(path, tuple(each.get(path) for each in flat)) for path in paths]
+    differences = [each for each in found if len(set(each.values)) > 1]
+    return Comparison(differences, len(found) - len(differences))
 
 
 def _flatten(value: Any, path: str) -> Iterator[tuple[str, str]]:

@@ -1,0 +1,177 @@
+"""paddock compare"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import click
+
+from paddock.app.history import History
+from paddock.cli.cluster.complete import complete_jobs
+from paddock.cli.cluster.errors import UserError
+from paddock.cli.cluster.options import namespace_option
+from paddock.cli.cluster.session import choose_place
+from paddock.cli.follow.kept_runs import choose_run, find_kept
+from paddock.cli.output.language import readers_language
+from paddock.cli.output.local_paths import format_path
+from paddock.cli.output.local_times import format_local_time
+from paddock.cli.output.run_rows import build_metrics
+from paddock.cli.output.streams import print_line, write_json
+from paddock.cli.output.terminal import is_narrow, print_table, stdout
+from paddock.cli.verb import Verb
+from paddock.history.code import CODE_ANNOTATION, Code, describe_code, explain_code_change, read_code
+from paddock.history.records import Metrics, RunRecord
+from paddock.kube.times import format_duration, format_time
+from paddock.views.comparison import Comparison
+from paddock.views.comparison import compare as compare_manifests
+from paddock.words.phrases import NOTHING, Phrase, counted, phrase, render
+
+FEWEST, MOST = 2, 8
+_NOTHING = "–"
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """A run with its last numbers."""
+
+    run: RunRecord
+    metrics: Mapping[str, Metrics]
+
+    @property
+    def label(self) -> str:
+        return f"{self.run.name}:{self.run.run}"
+
+
+@click.command(name="compare", cls=Verb)
+@click.argument("words", metavar="JOB[:RUN]...", nargs=-1, required=True, shell_complete=complete_jobs)
+@click.option("-o", "--output", type=click.Choice(["table", "json"]), default="table", help="json: all of it.")
+@namespace_option
+def command(words: tuple[str, ...], output: str, namespace: str) -> None:
+    """Runs side by side: how they ended, their last numbers, and the fields in which their manifests differ.
+
+    \b
+    paddock compare train             its last two runs
+    paddock compare train 3 5         two runs of one job
+    paddock compare train:3 resnet    a run of each of two jobs; without a number the last one
+
+    Works also while the local cluster is down, and does not start it. The console compares curves.
+    """
+    place = choose_place()
+    if place.home is None:
+        raise UserError(
+            phrase("the history is kept on this machine, of what its local cluster ran: leave --context out")
+        )
+    history = History(place.home)
+    runs = choose_runs(history, namespace, words)
+    survey = history.survey()
+    compared = [Compared(run, survey.read_metrics(run)) for run in runs]
+    if output == "json":
+        print_line(write_json(build_document(compared)))
+        return
+    _print(compared, readers_language())
+
+
+def choose_runs(history: History, namespace: str, words: Sequence[str]) -> list[RunRecord]:
+    """The runs that the words name, each once. Raises `UserError` for a name or a number that is not kept, and for
+    fewer than two runs or more than eight."""
+    found, name, kept = list[RunRecord](), "", list[RunRecord]()
+    for word in words:
+        job, colon, number = word.partition(":")
+        if word.isdecimal() and kept:
+            job, number = name, word
+        elif colon and not number.isdecimal():
+            raise UserError(phrase("{word} is no run: a number stands behind the colon, as in {example}",
+                                   word=repr(word), example=f"{job}:3"))  # fmt: skip
+        name, kept = job, find_kept(history, namespace, job)
+        if not kept:
+            said = phrase("no run of {job} is kept in namespace {namespace}{hint}",
+                          job=repr(job), namespace=namespace, hint=NOTHING)  # fmt: skip
+            raise UserError(said)
+        found.append(choose_run(job, kept, int(number) if number else None))
+    if words[0] == name and len(words) > 1 and words[1].isdecimal():
+        found = found[1:]  # the name stands for the numbers behind it
+    if len(words) == 1:
+        found = [*[each for each in kept if each.run < found[0].run][-1:], *found]
+    runs = list({run.uid: run for run in found}.values())
+    if len(runs) < FEWEST:
+        command = f"paddock history {name}"
+        raise UserError(
+            phrase(
+                "two runs are wanted, and only run {run} of {job} is named or kept: `{command}` lists them",
+                run=runs[0].run, job=name, command=command,
+            )
+        )  # fmt: skip
+    if len(runs) > MOST:
+        raise UserError(phrase("at most {most} runs stand side by side, here are {count}", most=MOST, count=len(runs)))
+    return runs
+
+
+def compare_settings(runs: Sequence[RunRecord]) -> Comparison:
+    """The manifests as they were recorded. Pure."""
+    return compare_manifests([{"spec": run.spec} for run in runs])
+
+
+def list_facts(compared: Sequence[Compared], language: str) -> Iterator[tuple[str, list[str]]]:
+    """Each with a title and a value of each run; those that are the same in all, or in none, are left out but for how
+    they ended. Pure."""
+    runs = [each.run for each in compared]
+    yield render(phrase("Ended"), language), [run.outcome for run in runs]
+    yield render(phrase("Started"), language), [format_local_time(run.created) for run in runs]
+    yield (
+        render(phrase("Took"), language),
+        [format_duration(run.ended - run.created) if run.ended is not None else _NOTHING for run in runs],
+    )
+    yield render(phrase("Metrics"), language), [build_metrics(each.metrics) or _NOTHING for each in compared]
+    codes = [read_code(run.annotations.get(CODE_ANNOTATION, "")) for run in runs]
+    changes = ["", *(explain_code_change(codes[0], code) for code in codes[1:])]
+    rows: list[tuple[Phrase, list[str]]] = [
+        (phrase("Directory"), [format_path(run.directory) for run in runs]),
+        (phrase("Code"), [_tell_code(each, change, language) for each, change in zip(codes, changes, strict=True)]),
+        (phrase("Requirements"), [run.annotations.get("paddock.dev/requirements-digest", "") for run in runs]),
+        (phrase("Restarts"), [str(run.restarts) for run in runs]),
+    ]
+    yield from ((render(title, language), values) for title, values in rows if len(set(values)) > 1)
+
+
+def _tell_code(code: Code | None, change: str, language: str) -> str:
+    """`change`: against the first run; empty where it is the same, or not known."""
+    known = describe_code(code)
+    return render(phrase("{code}; differs: {change}", code=known, change=change), language) if change else known
+
+
+def _print(compared: Sequence[Compared], language: str) -> None:
+    comparison = compare_settings([each.run for each in compared])
+    rows = [[title, *values] for title, values in list_facts(compared, language)]
+    rows += [[each.path, *(value or _NOTHING for value in each.values)] for each in comparison.differences]
+    print_table(stdout(), ["", *(each.label for each in compared)], rows, cut=is_narrow(stdout()))
+    said = counted("{count} field of the manifests is equal", "{count} fields of the manifests are equal",
+                   count=comparison.equal)  # fmt: skip
+    stdout().print(render(said, language))
+
+
+def build_document(compared: Sequence[Compared]) -> dict[str, Any]:
+    """All of it for programs. Pure."""
+    comparison = compare_settings([each.run for each in compared])
+    return {
+        "runs": [
+            {
+                "namespace": each.run.namespace,
+                "kind": each.run.kind,
+                "name": each.run.name,
+                "run": each.run.run,
+                "uid": each.run.uid,
+                "started": format_time(each.run.created),
+                "ended": None if each.run.ended is None else format_time(each.run.ended),
+                "outcome": each.run.outcome,
+                "restarts": each.run.restarts,
+                "directory": each.run.directory,
+                "annotations": dict(each.run.annotations),
+                "metrics": {rank: dict(metrics) for rank, metrics in each.metrics.items()},
+            }
+            for each in compared
+        ],
+        "differences": [{"path": each.path, "values": list(each.values)} for each in comparison.differences],
+        "equal": comparison.equal,
+    }
