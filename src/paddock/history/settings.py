@@ -15,8 +15,8 @@ from typing import Any
 import msgspec
 
 from paddock.history.changes import find_changes
-from paddock.history.code import CODE_ANNOTATION, explain_code_change, read_code
 from paddock.history.records import RunRecord
+from paddock.kube.code_annotation import CODE_ANNOTATION, explain_code_change, read_code
 from paddock.kube.environments import ENVIRONMENT_ANNOTATION
 
 _SHOWN = {ENVIRONMENT_ANNOTATION: "environment", "paddock.dev/requirements": "requirements"}

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from paddock.cli.submit.recorded_code import read_code_of
-from paddock.history.code import MOST_FILES, Code
+from paddock.kube.code_annotation import MOST_FILES, Code
 from support.programs import need
 
 DIGEST = "ba7816"

@@ -29,8 +29,8 @@ from paddock.cli.submit.script.requests import fetch_foreign_secrets, find_neede
 from paddock.cli.submit.sent_directories import add_directory_maps
 from paddock.cli.submit.submission import drop_devices
 from paddock.environments.needed import Needed
-from paddock.history.code import CODE_ANNOTATION, write_code
 from paddock.jobs.labels import WORKING_DIRECTORY_ANNOTATION
+from paddock.kube.code_annotation import CODE_ANNOTATION, write_code
 from paddock.kube.errors import AlreadyExists, ApiError, Forbidden, NotFound
 from paddock.kube.meta import NAMESPACES, NODES
 from paddock.kube.quantities import format_quantity

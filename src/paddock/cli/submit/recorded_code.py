@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from hashlib import sha256
 from pathlib import Path
 
-from paddock.history.code import MOST_FILES, Code
+from paddock.kube.code_annotation import MOST_FILES, Code
 
 _SECONDS = 2.0
 """That git may take for one answer."""

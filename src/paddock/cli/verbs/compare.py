@@ -21,8 +21,8 @@ from paddock.cli.output.run_rows import build_metrics
 from paddock.cli.output.streams import print_line, write_json
 from paddock.cli.output.terminal import is_narrow, print_table, stdout
 from paddock.cli.verb import Verb
-from paddock.history.code import CODE_ANNOTATION, Code, describe_code, explain_code_change, read_code
 from paddock.history.records import Metrics, RunRecord
+from paddock.kube.code_annotation import CODE_ANNOTATION, Code, describe_code, explain_code_change, read_code
 from paddock.kube.times import format_duration, format_time
 from paddock.views.comparison import Comparison
 from paddock.views.comparison import compare as compare_manifests

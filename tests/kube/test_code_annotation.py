@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from paddock.history.code import Code, explain_code_change, read_code, write_code
+from paddock.kube.code_annotation import Code, explain_code_change, read_code, write_code
 
 PLAIN = Code(files={"train.py": "aaaaaa", "data.py": "bbbbbb"})
 CLEAN = Code("3f2a1c90d7be")
