@@ -1,7 +1,8 @@
 """`paddock run --on-end`: a command or a web address that is called once when the job has ended.
 
 It changes neither the job nor the exit code: what goes wrong with it is one line. The command is started without a
-shell; a web address gets a POST and is never printed whole, as those of chat programs are secrets.
+shell; a web address gets a POST and is never printed whole, as those of chat programs are secrets. Feishu, DingTalk,
+WeCom and Slack get a message of their own form (`chat_bodies`).
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from typing import TypeAlias
 from urllib.parse import urlsplit
 
 from paddock.cli.cluster.errors import UserError
+from paddock.cli.follow.chat_bodies import LARGEST, build_chat_body, read_refusal
 from paddock.views.ended import End
 from paddock.words.os_errors import explain_unreadable
 from paddock.words.phrases import Phrase, phrase
@@ -149,9 +151,11 @@ def _post(hook: Webhook, end: End) -> Phrase | None:
             return None
 
     headers = {"Content-Type": "application/json", "User-Agent": "paddock"}
-    request = Request(hook.url, build_body(end), headers, method="POST")  # noqa: S310 - http and https alone
+    body = build_chat_body(hook.host, end) or build_body(end)
+    request = Request(hook.url, body, headers, method="POST")  # noqa: S310 - http and https alone
     try:
-        build_opener(Refused).open(request, timeout=WEB_SECONDS).close()
+        with build_opener(Refused).open(request, timeout=WEB_SECONDS) as answer:
+            refused = read_refusal(hook.host, answer.read(LARGEST))
     except HTTPError as error:
         error.close()
         return phrase("--on-end {name}: it answered {code}", name=hook.host, code=error.code)
@@ -159,4 +163,4 @@ def _post(hook: Webhook, end: End) -> Phrase | None:
         reason = getattr(error, "reason", error)
         why = getattr(reason, "strerror", None) or str(reason) or type(error).__name__
         return phrase("--on-end {name}: {problem}", name=hook.host, problem=why)
-    return None
+    return phrase("--on-end {name}: it answered {code}", name=hook.host, code=refused) if refused else None
