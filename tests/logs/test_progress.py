@@ -25,15 +25,18 @@ LINES = [
     ("epoch 1  step 100  loss 0.5", Progress(epoch=1, step=100, loss=0.5)),
     ("loss: 0.5", Progress(loss=0.5)),
     ("loss=0.25", Progress(loss=0.25)),
-    ("Epoch 3 | Train Loss: 0.5 | Train Acc: 0.8 | Val Loss: 0.6", Progress(epoch=3, loss=0.5, accuracy=0.8)),
+    (
+        "Epoch 3 | Train Loss: 0.5 | Train Acc: 0.8 | Val Loss: 0.6",
+        Progress(epoch=3, loss=0.5, accuracy=0.8, val_loss=0.6),
+    ),
     ("epoch 3 accuracy 93.5%", Progress(epoch=3, accuracy=0.935)),
     ("step 10: 3.6 it/s", Progress(step=10, speed=3.6, unit="it/s")),
     ("step 12 loss 0.5 speed 100 samples/s", Progress(step=12, loss=0.5, speed=100.0, unit="samples/s")),
     ("step=10 samples/s=120.5 loss=0.5", Progress(step=10, loss=0.5, speed=120.5, unit="samples/s")),
-    ("iter 100: loss 2.34, time 12.3ms, mfu 3.2%", Progress(step=100, loss=2.34)),
-    ("step 250: train loss 2.1000, val loss 2.2000", Progress(step=250, loss=2.1)),
-    ("epoch 0 step 3/30 loss 2.6087 lr 0.1", Progress(epoch=0, step=3, steps=30, loss=2.6087)),
-    ("step 3 | loss 2.6 | learning rate 1e-4 | grad_norm 1.25", Progress(step=3, loss=2.6)),
+    ("iter 100: loss 2.34, time 12.3ms, mfu 3.2%", Progress(step=100, loss=2.34, others={"mfu": 3.2})),
+    ("step 250: train loss 2.1000, val loss 2.2000", Progress(step=250, loss=2.1, val_loss=2.2)),
+    ("epoch 0 step 3/30 loss 2.6087 lr 0.1", Progress(epoch=0, step=3, steps=30, loss=2.6087, lr=0.1)),
+    ("step 3 | loss 2.6 | learning rate 1e-4 | grad_norm 1.25", Progress(step=3, loss=2.6, lr=1e-4, grad_norm=1.25)),
     ("INFO:root:epoch 1 loss 0.5", Progress(epoch=1, loss=0.5)),
     ("2022-05-18 11:53:09 train.py:12 INFO step 3 loss 0.3", Progress(step=3, loss=0.3)),
     ("Train Epoch: 1 [640/60000 (1%)]\tLoss: 0.512", Progress(epoch=1, step=640, steps=60000, loss=0.512)),
@@ -48,17 +51,28 @@ LINES = [
     (  # PaddleClas
         "[2022/05/18 11:53:09] ppcls INFO: [Train][Epoch 1/120][Iter: 0/2502]lr(PiecewiseDecay): 0.1, top1: 0.25, "
         "CELoss: 7.0, loss: 7.5, batch_cost: 1.2s, reader_cost: 0.5, ips: 12.3 samples/s, eta: 1:02:03",
-        Progress(epoch=1, epochs=120, step=0, steps=2502, loss=7.5, accuracy=0.25, speed=12.3, unit="samples/s"),
+        Progress(
+            epoch=1,
+            epochs=120,
+            step=0,
+            steps=2502,
+            loss=7.5,
+            accuracy=0.25,
+            speed=12.3,
+            unit="samples/s",
+            lr=0.1,
+            others={"CELoss": 7.0},
+        ),
     ),
     (  # PaddleDetection
         "[05/18 11:53:09] ppdet.engine INFO: Epoch: [0] [ 20/100] learning_rate: 0.0001 loss: 1.23 eta: 0:01:00 "
         "batch_cost: 0.30 data_cost: 0.002 ips: 12.3 images/s",
-        Progress(epoch=0, step=20, steps=100, loss=1.23, speed=12.3, unit="images/s"),
+        Progress(epoch=0, step=20, steps=100, loss=1.23, speed=12.3, unit="images/s", lr=1e-4),
     ),
     (  # PaddleNLP
         "[2022-05-18 11:53:09,773] [    INFO] - loss: 0.5, learning_rate: 1e-05, global_step: 10, "
         "interval_samples_per_second: 12.3, epoch: 0.5",
-        Progress(step=10, loss=0.5, speed=12.3, unit="samples/s"),
+        Progress(step=10, loss=0.5, speed=12.3, unit="samples/s", lr=1e-5),
     ),
     (  # paddle.Model.fit
         "step 10/938 [==>...........] - loss: 0.3 - acc: 0.9 - 10ms/step",
@@ -80,22 +94,23 @@ LINES = [
     (  # Megatron
         " iteration       10/    1000 | consumed samples:           80 | elapsed time per iteration (ms): 123.4 | "
         "learning rate: 1.0E-04 | lm loss: 1.012E+01 | loss scale: 1.0 |",
-        Progress(step=10, steps=1000, loss=10.12),
+        Progress(step=10, steps=1000, loss=10.12, lr=1e-4, others={"consumed samples": 80.0, "loss scale": 1.0}),
     ),
     ('{"epoch": 1, "step": 300, "loss": 0.5, "level": "info"}', Progress(epoch=1, step=300, loss=0.5)),
-    ("{'loss': 0.5, 'grad_norm': 1.2, 'learning_rate': 5e-05, 'epoch': 2.0}", Progress(epoch=2, loss=0.5)),
+    (
+        "{'loss': 0.5, 'grad_norm': 1.2, 'learning_rate': 5e-05, 'epoch': 2.0}",
+        Progress(epoch=2, loss=0.5, grad_norm=1.2, lr=5e-5),
+    ),
 ]
 OTHERS = [
     "",
     "Epoch",
     "Epoch 3",
     "Epoch 3, Loss:",
-    "Epoch x, Loss: 0.1",
     "Error during training epoch 3: Loss: 0.1234",
     "the loss 0.5213 of epoch 1",
     "Epoch 16 loss 0.058 is the lowest",
     "Epoch 16 lossy 0.058",
-    "Epoch [10/100], Loss: 1.1248 (best so far)",
     "step12 cost=",
     "step12 costs=0.5",
     "http://host/epoch 1  step 100/400  loss 0.5213",
@@ -107,9 +122,6 @@ OTHERS = [
     "cost: 12.50",
     "accuracy: 0.93",
     "Test accuracy: 0.93",
-    "Epoch 3, val_loss: 0.5",
-    "[Eval][Epoch 1][Avg]loss: 0.5",
-    "{'eval_loss': 0.5, 'epoch': 2.0}",
     "ValueError: loss=nan",
     "AssertionError: step 3, loss: 0.5 is wrong",
     "Namespace(epochs=10, lr=0.1, loss=0.5)",
