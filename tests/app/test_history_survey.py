@@ -30,6 +30,32 @@ def test_the_logs_are_looked_through_once_and_only_where_needed(tmp_path: Path) 
     assert [file.rank for file in survey.find_logs(replace(RUN, uid="two"))] == ["worker-0"]
 
 
+def test_all_numbers_of_a_name_are_kept_the_last_of_each(tmp_path: Path) -> None:
+    home = Home(tmp_path, tmp_path)
+    text = (
+        "epoch 1 step 3 loss 0.5 lr 0.1 grad 1.25 world 2\n[Eval][Epoch 1][Avg]loss: 0.75, top1: 0.25\n"
+        "epoch 2 step 6 loss nan lr 0.01\n"
+    )
+    write_log(home.node, "demo-worker-0", "one", job="one", text=text)
+    assert History(home).survey().read_metrics(RUN) == {
+        "worker-0": {
+            "epoch": 2, "step": 6, "loss": "nan", "val_loss": 0.75, "val_accuracy": 0.25, "lr": 0.01,
+            "grad_norm": 1.25, "world": 2.0,
+        }
+    }  # fmt: skip
+
+
+def test_the_nearest_line_of_a_run_without_metrics_is_found_in_the_last_logs(tmp_path: Path) -> None:
+    home = Home(tmp_path, tmp_path)
+    write_log(home.node, "demo-worker-0", "one", job="one", text="hello\n")
+    write_log(home.node, "demo-worker-1", "other", job="one", text="step 3 loss: n/a\n")
+    survey = History(home).survey()
+    assert survey.read_metrics(RUN) == {}
+    found = survey.find_nearest(RUN)
+    assert found is not None and found.line == "step 3 loss: n/a"
+    assert survey.find_nearest(replace(RUN, uid="two")) is None
+
+
 def test_the_run_before_is_of_the_same_name() -> None:
     three, other = replace(RUN, uid="three", run=3), replace(RUN, name="other", uid="other", run=2)
     assert find_before([other, three, RUN]) == {"three": RUN}

@@ -94,6 +94,25 @@ async def test_without_numbers_the_forms_that_are_read_are_shown(tmp_path: Path)
     assert "No line with numbers of a training was found" in page and "Epoch [10/100], Loss: 1.1248" in page
 
 
+async def test_without_numbers_the_nearest_line_is_shown_with_what_stood_in_the_way(tmp_path: Path) -> None:
+    keep_run(tmp_path)
+    keep_log(tmp_path, "worker-0", "hello\nstep 3 loss: <unknown>\n")
+    page = html.unescape(await read(tmp_path))
+    assert "the nearest line: `step 3 loss: <unknown>`; no number stands after `loss`" in page
+
+
+async def test_the_loss_of_evaluations_the_learning_rate_and_the_gradients_have_charts_of_their_own(
+    tmp_path: Path,
+) -> None:
+    keep_run(tmp_path, finished=True)
+    lines = "".join(f"step {step} loss 0.5 val_loss 0.{step} lr 0.1 grad_norm 2.5\n" for step in (1, 2))
+    keep_log(tmp_path, "worker-0", lines)
+    page = await read(tmp_path)
+    assert [curves(page, name)["segments"][0]["y"] for name in ("loss", "val_loss", "lr", "grad_norm")] == [
+        [0.5, 0.5], [0.1, 0.2], [0.1, 0.1], [2.5, 2.5],
+    ]  # fmt: skip
+
+
 async def test_what_a_program_prints_is_text(tmp_path: Path) -> None:
     keep_run(tmp_path, finished=True)
     keep_log(tmp_path, "worker-0", '{"loss": 0.5, "x": "<script>alert(1)</script>"}\n')

@@ -26,12 +26,15 @@ from paddock.kube.api import Api
 from paddock.kube.meta import Manifest, Resource, annotations_of
 from paddock.kube.pod_logs import find_directory
 from paddock.kube.times import Moment
-from paddock.logs.progress import Progress, read_progress
+from paddock.logs.nearest_line import Nearest, find_nearest
+from paddock.logs.progress import METRICS, Progress, find_latest
 from paddock.node.runtime.pod_files import open_regular, read_end, remove_tree
 
 _TAIL = 64 * 2**10
 """Bytes at the end of a log in which the last progress is looked for."""
 _LONGEST_NUMBER = 9
+_MOST_LOGS = 8
+"""That are searched for a line that is nearly one of a metric: the ranks of a gang print alike."""
 _CHUNK = 1 << 20
 
 
@@ -86,17 +89,27 @@ def list_sizes(run: RunRecord) -> tuple[tuple[Moment, int], ...]:
 
 
 def read_log_metrics(path: Path) -> Metrics:
-    """The last progress in a log; empty if there is none, or no log."""
+    """The last number of each name in a log; empty if there is none, or no log."""
+    found = find_latest(_read_last_lines(path))
+    return build_metrics(found) if found else {}
+
+
+def build_metrics(progress: Progress) -> Metrics:
+    """Those of a record: where the training stood, its metrics, and what else was printed under names of its own."""
+    known = {name: getattr(progress, name) for name in ("epoch", "step", *METRICS)}
+    numbers = {name: number for name, number in known.items() if number is not None}
+    others = {name: number for name, number in progress.others.items() if name not in known}
+    return {name: number if math.isfinite(number) else str(number) for name, number in {**numbers, **others}.items()}
+
+
+def _read_last_lines(path: Path) -> list[str]:
+    """As far back as the end of a log is read; of a line that was drawn again and again its last state. Empty where
+    there is no log."""
     try:
         text = read_end(path, _TAIL).decode("utf-8", "replace")
     except OSError:
-        return {}
-    lines = (line.rpartition("\r")[2] for line in reversed(text.splitlines()))
-    found = next(filter(None, map(read_progress, lines)), Progress())
-    numbers = {"epoch": found.epoch, "step": found.step, "loss": found.loss}
-    return {
-        name: number if math.isfinite(number) else str(number) for name, number in numbers.items() if number is not None
-    }
+        return []
+    return [line.rpartition("\r")[2] for line in text.split("\n")]
 
 
 KEPT = Kinds({resource: partial(read_state, resource) for resource in KINDS}, read_place)
@@ -186,6 +199,13 @@ class Survey:
         if run.settled or (run.ended is not None and run.metrics):
             return run.metrics
         return read_metrics(self._files, self._of(run), run.uid) or run.metrics
+
+    def find_nearest(self, run: RunRecord) -> Nearest | None:
+        """Of a run without metrics the line that was nearest to one, in the last logs of its ranks; None without
+        any."""
+        last = {file.rank: file for file in self.find_logs(run)}
+        found = (find_nearest(_read_last_lines(file.path)) for file in list(last.values())[:_MOST_LOGS])
+        return next(filter(None, found), None)
 
 
 def open_log(file: LogFile) -> int:

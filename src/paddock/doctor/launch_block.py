@@ -28,7 +28,7 @@ from paddock.kube.times import Moment, read_time
 from paddock.launches import launchers
 from paddock.logs.chatter import match_chatter
 from paddock.logs.complaints import find_complaint, is_echo, may_complain, read_complaint
-from paddock.logs.progress import Progress, read_progress
+from paddock.logs.progress import Progress, find_latest, read_progress
 from paddock.logs.tracebacks import without_rank
 from paddock.logs.waiting import WaitingLines, Waits, may_wait
 
@@ -319,7 +319,7 @@ class _Reader:
         names = LaunchLog.__slots__
         built = ("overridden", "progress", "error", "ends_in_error", "waits", "trained_after")
         values = {name: getattr(self, name) for name in names if name not in built}
-        progress = next(filter(None, map(read_progress, reversed(self._recent))), None)
+        progress = find_latest(list(self._recent))
         after = list(self._recent)[-max(0, self.lines - self._asked) :] if self.lines > self._asked else []
         error = self._errors.find()
         return LaunchLog(

@@ -30,8 +30,9 @@ _PART = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,252}")
 """A namespace, a name or a UID as the name of a file: no path."""
 
 Metrics = Mapping[str, int | float | str]
-"""`{"epoch": 3, "step": 400, "loss": 0.12}`: the last numbers that a rank printed; any of them may be missing. A text
-where JSON has no number: `nan`, `inf`."""
+"""`{"epoch": 3, "step": 400, "loss": 0.12}`: the last numbers that a rank printed; any of them may be missing, and
+others are there by their names (`val_loss`, `accuracy`, `lr`, and those that were printed with a name of their own). A
+text where JSON has no number: `nan`, `inf`. An older Paddock recorded the three alone."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -71,6 +71,11 @@ class Progress:
     others: Mapping[str, float] = field(default_factory=dict, hash=False)
     """Further numbers by their names as printed, at most `MOST_OTHERS`, all of them finite."""
 
+    @property
+    def trains(self) -> bool:
+        """Whether a number is the training's own; else an evaluation found them all."""
+        return any(number is not None for number in (self.loss, self.accuracy, self.speed, self.step))
+
 
 EXAMPLES = (
     "epoch 1  step 100/400  loss 0.5213",
@@ -320,12 +325,21 @@ class Scan:
 
     # What it comes to
 
+    @property
+    def _has_place(self) -> bool:
+        return self._trains or "epoch" in self.counts or "step" in self.counts
+
+    @property
+    def is_a_sentence(self) -> bool:
+        """Whether words say more than numbers."""
+        return self.is_prose or self.loose_words > (_MOST_WORDS if self._has_place else _MOST_BARE_WORDS)
+
     def judge(self) -> Progress | None:
         """A metric with its place, or a loss that stands alone as `loss: 0.5`."""
         if self._steps is not None and "step" not in self.counts:
             self.count("step", self._steps, None)
-        has_place = self._trains or "epoch" in self.counts or "step" in self.counts
-        if self.is_prose or self.loose_words > (_MOST_WORDS if has_place else _MOST_BARE_WORDS):
+        has_place = self._has_place
+        if self.is_a_sentence:
             return None
         self._place_losses(has_place)
         if self.evaluates:
@@ -601,15 +615,16 @@ def _is_head(columns: Sequence[str]) -> bool:
 def _evaluated(found: Progress) -> Progress:
     """What an evaluation printed in the form of the training's lines."""
     return Progress(
-        epoch=found.epoch, epochs=found.epochs, rank=found.rank, val_loss=found.loss, val_accuracy=found.accuracy,
+        epoch=found.epoch, epochs=found.epochs, rank=found.rank,
+        val_loss=found.val_loss if found.loss is None else found.loss,
+        val_accuracy=found.val_accuracy if found.accuracy is None else found.accuracy,
         others=found.others,
     )  # fmt: skip
 
 
 def merge(before: Progress, found: Progress) -> Progress:
     """The last number of each name. A line of an evaluation alone leaves the training where it stood."""
-    trains = any(getattr(found, name) is not None for name in ("loss", "accuracy", "speed", "step"))
-    place = found if trains or before.epoch is None or before.loss is None else before
+    place = found if found.trains or before.epoch is None or before.loss is None else before
     kept = {name: getattr(found, name) for name in METRICS if getattr(found, name) is not None}
     others = {**before.others, **found.others}
     return replace(
@@ -628,15 +643,13 @@ class Latest:
 
     def __init__(self) -> None:
         self.progress: Progress | None = None
+        """None before the first number."""
         self._reader = LineReader()
 
-    def feed(self, lines: Iterable[str]) -> bool:
-        """Whether one of the lines is progress."""
-        any_read = False
+    def feed(self, lines: Iterable[str]) -> None:
         for line in lines:
             if (found := self._reader.read(line)) is not None:
-                self.progress, any_read = merge(self.progress or Progress(), found), True
-        return any_read
+                self.progress = merge(self.progress or Progress(), found)
 
 
 def find_latest(lines: Sequence[str], most: int = 400) -> Progress | None:

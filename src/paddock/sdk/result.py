@@ -31,7 +31,8 @@ class Result:
     seconds: float = 0.0
     """From the submission to the end, 0 before it."""
     metrics: Mapping[str, Progress] = field(default_factory=dict)
-    """The last progress that each rank printed, by its name (`worker-0`; of a PyTorchJob `master-0` is the first)."""
+    """The last number of each name that each rank printed, by the rank's name (`worker-0`; of a PyTorchJob `master-0`
+    is the first): `result.metrics["worker-0"].val_loss`, and `.others` for those that Paddock has no field for."""
     outputs: Path | None = None
     """The directory of the job's outputs; None on a cluster or where there are none."""
     _read_log: ReadLog = field(default=lambda _: "", repr=False, compare=False)

@@ -61,6 +61,9 @@ def test_a_row_says_what_changed_and_the_last_numbers() -> None:
         ({"worker-0": {"step": 7}}, "step 7"),
         ({"worker-0": {"loss": "nan"}}, "loss nan"),
         ({"odd": {"epoch": 1}}, "epoch 1"),
+        ({"worker-0": {"epoch": 1, "loss": 0.5, "val_loss": 0.75, "lr": 0.1}}, "epoch 1 loss 0.5 val_loss 0.75"),
+        ({"worker-0": {"step": 1, "train-rmse": 0.5, "eval-rmse": 0.75}}, "step 1 train-rmse 0.5"),
+        ({"worker-0": {"epoch": 1, "accuracy": 0.5, "lr": 0.1}}, "epoch 1 accuracy 0.5"),
     ],
 )
 def test_the_first_rank_stands_for_all(metrics: dict[str, Metrics], said: str) -> None:

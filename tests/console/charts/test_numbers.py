@@ -63,6 +63,27 @@ def test_a_long_series_stays_bounded_and_keeps_its_extremes() -> None:
     assert max(numbers.series["loss"].values) == 99.5
 
 
+def test_an_evaluation_stands_where_the_training_does() -> None:
+    """It says its epoch at most: without a step it would stand at the beginning of the axis."""
+    numbers = LogNumbers()
+    for number, line in enumerate((b"epoch 1 step 40/50 loss 0.5", b"Eval begin...", b"step 3/9 - loss: 0.75")):
+        numbers.add(number, line)
+    numbers.add(3, b"epoch 1, val_loss: 0.7, val_accuracy: 0.5")
+    assert list(numbers.series["loss"].values) == [0.5]
+    found = numbers.series["val_loss"]
+    assert (list(found.values), list(found.steps), list(found.epochs)) == ([0.75, 0.7], [40, 40], [1, 1])
+    assert list(numbers.series["val_accuracy"].values) == [0.5]
+
+
+def test_the_nearest_line_is_known_while_there_is_no_number() -> None:
+    numbers = LogNumbers()
+    numbers.add(0, b"step 3 loss: unknown")
+    found = numbers.find_nearest()
+    assert found is not None and found.line == "step 3 loss: unknown"
+    numbers.add(1, b"step 3 loss: 0.5")
+    assert numbers.find_nearest() is None
+
+
 def test_bytes_that_are_no_text_are_no_numbers() -> None:
     numbers = LogNumbers()
     numbers.add(0, b"\xff\xfe loss: \x00\x80 0.5")

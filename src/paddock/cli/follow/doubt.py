@@ -18,7 +18,7 @@ from paddock.cli.output.log_lines import Lines
 from paddock.jobs.model import Phase, Rank
 from paddock.kube.errors import ApiError
 from paddock.kube.meta import Manifest
-from paddock.logs.progress import Progress, read_progress
+from paddock.logs.progress import Progress, find_latest
 from paddock.logs.swallowed import find_swallowed
 from paddock.views.followed import FollowedJob
 from paddock.views.pods import rank_name
@@ -52,7 +52,7 @@ def read_logs(view: FollowedJob, logs: dict[Rank, list[str] | None]) -> Followed
     """The view with what the whole logs of ranks say; None for a log that is not read. Pure."""
     errors, progress = dict(view.complaints), dict[Rank, Progress](view.progress)
     for rank, lines in logs.items():
-        if last := next(filter(None, map(read_progress, reversed(lines or []))), None):
+        if last := find_latest(lines or []):
             progress[rank] = last
         if error := find_swallowed(lines or []):
             errors[rank] = error

@@ -30,7 +30,7 @@ from paddock.jobs.sentences.cause_phrases import CAUSE_ROWS, Report
 from paddock.jobs.sentences.explain import explain, explain_edit
 from paddock.kube.errors import ApiError
 from paddock.kube.meta import ENVIRONMENTS, PODS, Key, Manifest, is_controlled_by, name_of, uid_of
-from paddock.logs.progress import read_progress
+from paddock.logs.progress import Latest
 from paddock.logs.swallowed import Swallowed
 from paddock.views.flags import Flags, build_next
 from paddock.views.followed import FollowedJob, with_status
@@ -249,11 +249,11 @@ class Follower:
 
     async def _stream(self, batches: AsyncIterator[list[str]], rank: Rank, label: str, attempt: int | None) -> None:
         folding = self._printed.open(label) if self._shows(rank) else None
-        errors = Swallowed(first=1 if self._tail is None else None)
+        errors, latest = Swallowed(first=1 if self._tail is None else None), Latest()
         self._screen.end_line()  # of the attempt before
         try:
             async for lines in batches:
-                self._read(rank, lines, errors)
+                self._read(rank, lines, errors, latest)
                 if folding is not None:
                     self._print(label, folding.feed(lines), attempt)
         except OSError as error:  # the reader of a pipe has gone, or a disk is full
@@ -265,10 +265,12 @@ class Follower:
                 self._screen.end_line()
                 self._print(label, held, attempt)
 
-    def _read(self, rank: Rank, lines: list[str], errors: Swallowed) -> None:
+    def _read(self, rank: Rank, lines: list[str], errors: Swallowed, latest: Latest) -> None:
         self._lines_read += len(lines)
-        if progress := next(filter(None, map(read_progress, reversed(lines[-_NEWEST:]))), None):
-            self.view = replace(self.view, progress={**self.view.progress, rank: progress})
+        before = latest.progress
+        latest.feed(lines[-_NEWEST:])
+        if latest.progress is not None and latest.progress is not before:
+            self.view = replace(self.view, progress={**self.view.progress, rank: latest.progress})
         errors.feed(lines)
         if errors.error != self.view.complaints.get(rank):
             others = {each: error for each, error in self.view.complaints.items() if each != rank}

@@ -20,6 +20,7 @@ from paddock.views.sizes import explain_past_sizes
 from paddock.words.phrases import Phrase, counted, phrase, render
 
 HEADER = ("NAME", "RUN", "STARTED", "TOOK", "ENDED", "METRICS", "DIRECTORY", "CHANGED")
+_IN_COLUMN = ("loss", "val_loss")
 ATTEMPT_HEADER = ("ATTEMPT", "BEGAN", "RANKS", "WHY")
 
 
@@ -61,9 +62,13 @@ def _ended(row: RunRow, language: str) -> str:
 
 
 def build_metrics(metrics: Mapping[str, Metrics]) -> str:
-    """`epoch 3 step 400 loss 0.12`: of the first rank that has some, as the ranks of a gang train in step."""
+    """`epoch 3 step 400 loss 0.12 val_loss 0.15`: of the first rank that has some, as the ranks of a gang train in
+    step. A run without a loss has the first of its other numbers in its place; `-o json` has all."""
     first = metrics[min(metrics, key=_order)] if metrics else {}
-    return " ".join(f"{name} {_number(first[name])}" for name in ("epoch", "step", "loss") if name in first)
+    shown = [name for name in ("epoch", "step", *_IN_COLUMN) if name in first]
+    if not any(name in _IN_COLUMN for name in shown):
+        shown += [name for name in first if name not in shown][:1]
+    return " ".join(f"{name} {_number(first[name])}" for name in shown)
 
 
 def _order(rank: str) -> tuple[str, int]:

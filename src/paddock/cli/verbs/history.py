@@ -25,6 +25,7 @@ from paddock.history.changes import SHOWN
 from paddock.history.records import RunRecord
 from paddock.history.since import explain_since_completed
 from paddock.kube.nearness import nearest
+from paddock.logs.nearest_line import explain_nearest
 from paddock.words.phrases import NOTHING, Phrase, phrase, render
 
 
@@ -129,8 +130,11 @@ def _print(survey: Survey, rows: Sequence[RunRow], *, spaces: bool, whole: bool)
         stdout().print(run_rows.explain_end(row.run, language))
         if row.since is not None:
             stdout().print(render(row.since, language))
-        attempts = run_rows.build_attempt_rows(row.run, find_attempts(survey, row.run), language)
+        attempts_with_ranks = find_attempts(survey, row.run)
+        attempts = run_rows.build_attempt_rows(row.run, attempts_with_ranks, language)
         print_table(stdout(), run_rows.ATTEMPT_HEADER, attempts, cut=is_narrow(stdout()))
+        if not row.metrics and any(attempts_with_ranks.values()):
+            stdout().print(render(explain_nearest(survey.find_nearest(row.run)), language), highlight=False)
         if sizes := run_rows.explain_run_sizes(row.run):
             stdout().print(render(sizes, language))
         if dropped := run_rows.explain_dropped(row.run):

@@ -8,13 +8,16 @@ from __future__ import annotations
 import math
 from array import array
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from paddock.console.charts.thin import thin
 from paddock.history.log_index import Line
-from paddock.logs.progress import Progress, may_have_progress, read_progress
+from paddock.logs.line_tokens import without_colours
+from paddock.logs.nearest_line import Nearest, find_nearest
+from paddock.logs.progress import LONGEST_LINE, LineReader, Progress, may_have_progress
+from paddock.logs.progress import METRICS as TRAINED
 
-METRICS = ("loss", "accuracy", "speed")
+METRICS = (*TRAINED, "speed")
 MEASURED = "measured"
 """The series of steps a second for a program that prints steps and no speed."""
 _SHORTEST_LOOK = 10.0
@@ -22,6 +25,7 @@ _SHORTEST_LOOK = 10.0
 _LONGEST_SERIES = 20_000
 _LONGEST_TEXT = 200
 _BATCH = 1_000
+_MOST_UNREAD = 100
 
 
 @dataclass(slots=True)
@@ -69,6 +73,8 @@ class LogNumbers:
     read: int = 0  # lines that were read
     offset: int = 0  # the bytes of the lines that were read
     _last: Progress = field(default_factory=Progress)
+    _reader: LineReader = field(default_factory=LineReader)
+    _unread: list[str] = field(default_factory=list)  # the first lines with a word of a metric
     _mark: tuple[float, Progress] | None = None
 
     def add(self, number: int, data: bytes, size: int | None = None) -> None:
@@ -77,13 +83,18 @@ class LogNumbers:
         self.read, place = number + 1, self.offset
         self.offset += (len(data) if size is None else size) + 1
         line = data.decode("utf-8", "replace")
-        if not may_have_progress(line):
+        if not self._reader.may_read(line):
             return
         for text in line.split("\r"):
-            if (found := read_progress(text)) is not None:
-                self._take(number, place, found, text.strip())
+            if (found := self._reader.read(text)) is not None:
+                self._take(number, place, found, without_colours(text).strip())
+        if not self.series and len(self._unread) < _MOST_UNREAD and may_have_progress(line):
+            self._unread.append(line[: 2 * LONGEST_LINE])
 
     def _take(self, number: int, place: int, found: Progress, text: str) -> None:
+        if found.step is None and self._last.step is not None and not found.trains:
+            # An evaluation happens where the training stands, and says the epoch at most.
+            found = replace(found, epoch=self._last.epoch, step=self._last.step)
         for name in METRICS:
             if (value := getattr(found, name)) is not None:
                 self.series.setdefault(name, Series()).add(number, place, found, value, text)
@@ -95,6 +106,10 @@ class LogNumbers:
         if None not in (found.epoch, found.step, before.epoch, before.step):
             self.restarts_steps |= found.epoch > before.epoch and found.step <= before.step  # type: ignore[operator]
         self._last = found
+
+    def find_nearest(self) -> Nearest | None:
+        """The line that was nearest to a metric, of a log that has none."""
+        return None if self.series else find_nearest(self._unread)
 
     def measure(self, now: float) -> None:
         """The steps a second since this was last asked, of a log that was read to its end; `now` in seconds. Nothing at

@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 
 from paddock.console.backend import Spark
-from paddock.logs.progress import Progress, may_have_progress, read_progress
+from paddock.logs.progress import LineReader, Progress
 
 READINGS = 32
 BLOCK = 4 * 2**10
@@ -41,9 +41,10 @@ def _sample(read: Callable[[int, int], bytes], size: int) -> Iterator[Progress]:
 def _read_lines(data: bytes, *, whole: bool) -> Iterator[Progress]:
     """Progress in the lines that end in these bytes; the first is half a line unless it is `whole`."""
     *ended, _ = data.split(b"\n")
+    reader = LineReader()
     for line in ended if whole else ended[1:]:
         text = line.rpartition(b"\r")[2].decode("utf-8", "replace")
-        if may_have_progress(text) and (found := read_progress(text)) is not None and found.loss is not None:
+        if (found := reader.read(text)) is not None and found.loss is not None:
             yield found
 
 

@@ -1,5 +1,5 @@
-"""What the ranks of a job printed of their training, as curves: loss, accuracy, speed; and what they used: cores,
-memory, GPUs. A table beside each."""
+"""What the ranks of a job printed of their training, as curves: loss, accuracy, learning rate, speed; and what they
+used: cores, memory, GPUs. A table beside each."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ from paddock.console.page_context import Missing, PageContext, Screen
 from paddock.kube.errors import ApiError
 from paddock.kube.meta import Resource, name_of, uid_of
 from paddock.kube.times import format_duration
+from paddock.logs.nearest_line import explain_nearest
 from paddock.logs.progress import EXAMPLES
 from paddock.views.short_sentences import explain_briefly
 from paddock.words.phrases import Foreign, Phrase, phrase
@@ -37,9 +38,13 @@ SECONDS = 3.0
 SOON = 0.1
 """While a long log is being read."""
 
-_TITLES = {
+TITLES = {
     "loss": phrase("Loss"),
+    "val_loss": phrase("Loss of evaluations"),
     "accuracy": phrase("Accuracy"),
+    "val_accuracy": phrase("Accuracy of evaluations"),
+    "lr": phrase("Learning rate"),
+    "grad_norm": phrase("Norm of the gradients"),
     "speed": phrase("Speed"),
     MEASURED: phrase("Speed, measured while somebody looks"),
     "cpu": phrase("Cores in use"),
@@ -95,7 +100,14 @@ async def build(page: PageContext) -> Mapping[str, Any]:
         "of_time": _address_by(address, page.query, "time"),
         "untimed": by_time and any(log.series for place, log in found.logs.items() if place not in found.marks),
         "examples": EXAMPLES,
+        "unread": None if printed else _explain_unread(found),
     }
+
+
+def _explain_unread(found: Collected) -> Phrase | None:
+    """Which line was nearest to a metric, where none was read."""
+    nearest = next(filter(None, (log.find_nearest() for log in found.logs.values())), None)
+    return explain_nearest(nearest) if nearest else None
 
 
 def _address_by(address: str, query: Mapping[str, str], by: str) -> str:
@@ -168,7 +180,7 @@ def _build_chart(
     }
     return {
         "metric": chart.metric,
-        "title": _TITLES[chart.metric],
+        "title": TITLES[chart.metric],
         "axis": _AXES[chart.axis],
         "unit": next((each.unit for each in chart.summaries if each.unit), "") if chart.metric in _WITH_UNIT else "",
         "data": json.dumps(data, separators=(",", ":"), ensure_ascii=False, allow_nan=False),

@@ -20,7 +20,7 @@ from paddock.console.charts.numbers import METRICS, LogNumbers
 from paddock.console.feed import Topic
 from paddock.console.forms.changes import take_editable
 from paddock.console.page_context import Missing, PageContext, Screen
-from paddock.console.screens.charts import format_number
+from paddock.console.screens.charts import TITLES, format_number
 from paddock.jobs.model import Status
 from paddock.kube.meta import Resource, name_of, uid_of
 from paddock.kube.times import Moment, format_duration
@@ -34,7 +34,6 @@ POINTS = 12_000
 """Of all curves of one chart."""
 SECONDS = 5.0
 _LANES = 8
-_TITLES = {"loss": phrase("Loss"), "accuracy": phrase("Accuracy"), "speed": phrase("Speed")}
 _AXES = {"step": phrase("step"), "epoch": phrase("epoch"), "reading": phrase("reading")}
 
 
@@ -172,7 +171,7 @@ def _list_numbers(page: PageContext, charts: Mapping[str, Sequence[Chart | None]
     rows: list[tuple[Phrase, list[str]]] = []
     for metric, own in charts.items():
         if any(own):
-            rows.append((_TITLES[metric], [_write_last(chart) for chart in own]))
+            rows.append((TITLES[metric], [_write_last(chart) for chart in own]))
         if metric == "loss" and any(own):
             rows.append((phrase("Lowest loss"), [_write_lowest(chart) for chart in own]))
     return [{"title": page.say(title), "values": values} for title, values in rows]
@@ -214,7 +213,7 @@ def _build_chart(
     left_out = [run.label for run, chart in zip(runs, charts, strict=True) if chart and chart.axis != axis]
     return {
         "metric": metric,
-        "title": page.say(_TITLES[metric]),
+        "title": page.say(TITLES[metric]),
         "data": json.dumps(data, separators=(",", ":"), ensure_ascii=False, allow_nan=False),
         "left_out": ", ".join(left_out),
     }
