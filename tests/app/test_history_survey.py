@@ -8,8 +8,10 @@ from pathlib import Path
 from history.test_logs import write_log
 from paddock.app.history import History
 from paddock.app.home import Home
+from paddock.app.written_metrics import find_file
 from paddock.cli.verbs.history import find_before
 from paddock.history.records import RunRecord
+from paddock.words.phrases import render
 
 RUN = RunRecord("batch.paddlepaddle.org/v1", "PaddleJob", "default", "demo", "one", 1, 100.0)
 
@@ -43,6 +45,25 @@ def test_all_numbers_of_a_name_are_kept_the_last_of_each(tmp_path: Path) -> None
             "grad_norm": 1.25, "world": 2.0,
         }
     }  # fmt: skip
+
+
+def test_what_is_written_on_purpose_counts_more_than_what_is_printed(tmp_path: Path) -> None:
+    home = Home(tmp_path, tmp_path)
+    write_log(home.node, "demo-worker-0", "one", job="one", text="epoch 1 step 3 loss 9.5 lr 0.1\n")
+    path = find_file(home, "default", "demo", "one", "worker-0", 0)
+    path.parent.mkdir(parents=True)
+    path.write_text('{"step": 4, "loss": 0.5}\n{"step": 5, "tokens": 4096}\nno JSON\n')
+    survey = History(home).survey()
+    assert survey.read_metrics(RUN) == {
+        "worker-0": {"epoch": 1, "step": 5, "loss": 0.5, "lr": 0.1, "tokens": 4096.0}
+    }  # fmt: skip
+    unread = survey.find_unread(RUN)
+    assert unread is not None and (unread[0], render(unread[1])) == ("worker-0", "`no JSON` is no JSON object")
+    path.unlink()
+    path.mkdir()
+    unread = survey.find_unread(RUN)
+    assert unread is not None and render(unread[1]) == "it is no regular file that can be read"
+    assert survey.read_metrics(RUN) == {"worker-0": {"epoch": 1, "step": 3, "loss": 9.5, "lr": 0.1}}
 
 
 def test_the_nearest_line_of_a_run_without_metrics_is_found_in_the_last_logs(tmp_path: Path) -> None:

@@ -62,6 +62,15 @@ def test_a_run_begins_with_an_empty_checkpoint_directory_that_it_may_write(machi
     assert oct(checkpoints.parent.with_name("train-00000001.json").stat().st_mode)[-3:] == "600"
 
 
+def test_the_directory_of_metrics_is_there_before_the_first_program(machine: Machine) -> None:
+    metrics = machine.start(0).parent / ".metrics"
+    assert oct(metrics.stat().st_mode)[-3:] == "700" and list(metrics.iterdir()) == []
+    metrics.rmdir()
+    metrics.write_text("the program's own")
+    machine.start(0)
+    assert metrics.is_file()
+
+
 def test_ranks_and_attempts_of_one_run_share_the_directory(machine: Machine) -> None:
     (machine.start(0) / "epoch-1").write_text("weights")
     assert (machine.start(0) / "epoch-1").read_text() == "weights"

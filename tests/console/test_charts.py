@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 
+from paddock.app.home import Home
+from paddock.app.written_metrics import find_file
 from paddock.console.addresses import address_of_job
 from paddock.console.backend import Printing, Spark
 from paddock.console.charts.curves import Chart
@@ -111,6 +113,23 @@ async def test_the_loss_of_evaluations_the_learning_rate_and_the_gradients_have_
     assert [curves(page, name)["segments"][0]["y"] for name in ("loss", "val_loss", "lr", "grad_norm")] == [
         [0.5, 0.5], [0.1, 0.2], [0.1, 0.1], [2.5, 2.5],
     ]  # fmt: skip
+
+
+async def test_what_is_written_to_the_file_of_metrics_is_drawn_and_a_line_that_is_not_read_is_told(
+    tmp_path: Path,
+) -> None:
+    keep_run(tmp_path, finished=True)
+    keep_log(tmp_path, "worker-0", "step 1 loss 9.5 accuracy 0.5\n")
+    path = find_file(Home(tmp_path, tmp_path), "default", "demo", "one", "worker-0", 0)
+    path.parent.mkdir(parents=True)
+    path.write_text('{"step": 1, "loss": 0.5}\n{"step": 2, "loss": 0.25}\n{"step": 3, "loss": true}\n')
+    page = await read(tmp_path)
+    assert [(each["x"], each["y"]) for each in curves(page, "loss")["segments"]] == [([1, 2], [0.5, 0.25])]
+    assert curves(page, "accuracy")["segments"][0]["y"] == [0.5], "what is printed alone is drawn as well"
+    assert (
+        "not all of what worker-0 wrote to PADDOCK_METRICS was read: the value of `loss` is no finite number"
+        in page.replace("&#96;", "`")
+    )
 
 
 async def test_what_a_program_prints_is_text(tmp_path: Path) -> None:

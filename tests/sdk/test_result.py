@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,8 @@ import pytest
 from cli.views import build_view
 from paddock.cli.cluster.errors import Failed, UserError
 from paddock.cli.submit.script.requests import build_documents
-from paddock.jobs.model import CauseRecord, Phase
+from paddock.jobs.model import CauseRecord, Phase, Rank
+from paddock.logs.progress import Progress
 from paddock.script.request import ScriptRequest
 from paddock.sdk.errors import JobFailed, PaddockError
 from paddock.sdk.functions import Script
@@ -45,6 +47,18 @@ def test_a_job_that_completed_but_for_a_rank_is_raised() -> None:
     assert (result.phase, result.succeeded) == ("Completed", False)
     with pytest.raises(JobFailed, match="completed, but worker-0 failed: ValueError: no room"):
         finish(Ended(1, result), check=True)
+
+
+def test_what_a_rank_wrote_on_purpose_counts_more_than_what_it_printed() -> None:
+    view = build_view(phase=Phase.COMPLETED)
+    first, other = Rank("worker", 0), Rank("worker", 1)
+    view = replace(view, progress={first: Progress(epoch=1, loss=9.5, lr=0.1)})
+    written = {first: Progress(step=3, loss=0.5), other: Progress(others={"tokens": 4096.0})}
+    job = StoredJob(view.job.resource, {}, view.status, view.job)
+    result = build_result(job, view, read_end(view, 0, 20.0), None, lambda _: "", written)
+    assert result.metrics == {
+        "worker-0": Progress(step=3, loss=0.5, lr=0.1), "worker-1": Progress(others={"tokens": 4096.0})
+    }  # fmt: skip
 
 
 def test_an_interrupted_call_is_interrupted() -> None:

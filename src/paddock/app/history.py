@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 
 from paddock.app.home import Home
+from paddock.app.written_metrics import find_file, read_written
 from paddock.history.keeper import Files, Keeper, Kinds, read_metrics
 from paddock.history.logs import LogFile, LogLocation, PodLogs, find_log_files, find_pod_log, find_pod_logs, group_logs
 from paddock.history.recording import JobState
@@ -24,11 +25,12 @@ from paddock.jobs.model import CauseRecord, Phase, Status
 from paddock.jobs.names import read_pod_name
 from paddock.kube.api import Api
 from paddock.kube.meta import Manifest, Resource, annotations_of
-from paddock.kube.pod_logs import find_directory
+from paddock.kube.pod_logs import LogOwner, find_directory
 from paddock.kube.times import Moment
 from paddock.logs.nearest_line import Nearest, find_nearest
 from paddock.logs.progress import METRICS, Progress, find_latest
 from paddock.node.runtime.pod_files import open_regular, read_end, remove_tree
+from paddock.words.phrases import Phrase
 
 _TAIL = 64 * 2**10
 """Bytes at the end of a log in which the last progress is looked for."""
@@ -117,7 +119,13 @@ KEPT = Kinds({resource: partial(read_state, resource) for resource in KINDS}, re
 
 
 def build_files(home: Home) -> Files:
-    return Files(home.history, home.pod_logs, read_log_metrics, remove_tree)
+    return Files(home.history, home.pod_logs, read_log_metrics, remove_tree, partial(_read_written, home))
+
+
+def _read_written(home: Home, owner: LogOwner, place: LogLocation) -> Metrics:
+    path = find_file(home, owner.namespace, owner.name, owner.uid, f"{place.role}-{place.index}", place.attempt)
+    found = read_written(path).progress
+    return build_metrics(found) if found else {}
 
 
 def build_keeper(api: Api, home: Home, on_prune: Callable[[RunRecord], None] = lambda _: None) -> Keeper:
@@ -182,7 +190,7 @@ class Survey:
     """The logs of all runs of a home, looked through once, when the first is asked for."""
 
     def __init__(self, home: Home) -> None:
-        self._files = build_files(home)
+        self._home, self._files = home, build_files(home)
         self._found: dict[str, list[PodLogs]] | None = None
 
     def _of(self, run: RunRecord) -> list[PodLogs]:
@@ -199,6 +207,14 @@ class Survey:
         if run.settled or (run.ended is not None and run.metrics):
             return run.metrics
         return read_metrics(self._files, self._of(run), run.uid) or run.metrics
+
+    def find_unread(self, run: RunRecord) -> tuple[str, Phrase] | None:
+        """The first rank whose PADDOCK_METRICS was not read whole, and why; None where all were."""
+        for file in self.find_logs(run):
+            path = find_file(self._home, run.namespace, run.name, run.uid, file.rank, file.place.attempt)
+            if (why := read_written(path).problem) is not None:
+                return file.rank, why
+        return None
 
     def find_nearest(self, run: RunRecord) -> Nearest | None:
         """Of a run without metrics the line that was nearest to one, in the last logs of its ranks; None without

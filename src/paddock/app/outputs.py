@@ -2,6 +2,7 @@
 
     <home>/outputs/<namespace>/<job>-<uid>/              PADDOCK_OUTPUT_DIR, of all ranks and attempts of one run
     <home>/outputs/<namespace>/<job>-<uid>/checkpoint    PADDOCK_CHECKPOINT_DIR
+    <home>/outputs/<namespace>/<job>-<uid>/.metrics      with a file for each rank and attempt, PADDOCK_METRICS
     <home>/outputs/<namespace>/<job>-<uid>.json          in which directory the run was started, and when
 
 A run is one job object: its name may be used again, its UID is not. The kubelet makes a run's directories before its
@@ -25,7 +26,7 @@ from typing import TYPE_CHECKING
 
 from paddock.app.home import Home
 from paddock.jobs.labels import RESUME_ANNOTATION, WORKING_DIRECTORY_ANNOTATION
-from paddock.jobs.names import OUTPUT_VOLUME, output_name
+from paddock.jobs.names import METRICS_DIRECTORY, OUTPUT_VOLUME, output_name
 from paddock.kube.meta import Manifest, annotations_of, controller_of
 from paddock.kube.times import Moment
 from paddock.node.runtime.pod_files import remove_tree
@@ -239,8 +240,9 @@ class OutputDirectories:
         # The record, not the directory, tells that the run has begun: a program may remove its own checkpoints.
         if not _record_of(path).exists() and not os.path.lexists(checkpoints):
             self._begin(pod, path, owner, now)
-        with suppress(FileExistsError):  # a link to nowhere is the program's own too
-            checkpoints.mkdir(mode=0o700)
+        for place in (checkpoints, path / METRICS_DIRECTORY):
+            with suppress(FileExistsError):  # a link to nowhere is the program's own too
+                place.mkdir(mode=0o700)
 
     def _begin(self, pod: Manifest, path: Path, owner: Mapping[str, object], now: Moment) -> None:
         """Decides with which checkpoints the run begins, once."""

@@ -57,6 +57,9 @@ class KeptLog:
     modified: Moment
     """When it printed last, at the moment of asking."""
     left_out: LeftOut | None = None
+    read_written: Callable[[int], bytes] | None = field(default=None, compare=False, repr=False)
+    """What the rank wrote to PADDOCK_METRICS from this byte on, as much as is read at once; empty where there is no
+    more. Blocks. None where nobody can read it."""
 
     @property
     def rank(self) -> str:

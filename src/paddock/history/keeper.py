@@ -20,7 +20,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from paddock.history.logs import PodLogs, ReadLocation, find_log_files, group_logs, measure
+from paddock.history.logs import LogLocation, PodLogs, ReadLocation, find_log_files, group_logs, measure
 from paddock.history.recording import JobState, build_from_owner, build_record, mark_deleted, update_record
 from paddock.history.records import (
     Metrics,
@@ -35,6 +35,7 @@ from paddock.history.records import (
 from paddock.history.retention import Kept, Limits, plan_pruning
 from paddock.kube.api import Api, Event
 from paddock.kube.meta import Manifest, Resource, name_of, namespace_of, uid_of
+from paddock.kube.pod_logs import LogOwner
 from paddock.kube.times import Moment
 
 SETTLING = (1.0, 6.0, 35.0)
@@ -71,6 +72,8 @@ class Files:
     """The last numbers in a log."""
     remove: Callable[[Path], None]
     """Removes a directory of logs, whatever a program has put into it."""
+    read_written: Callable[[LogOwner, LogLocation], Metrics] = lambda _owner, _place: {}
+    """The last numbers that a rank of a run wrote on purpose, beside its log; they count more than printed ones."""
 
 
 class Keeper:
@@ -308,9 +311,12 @@ def read_all_metrics(
 
 
 def read_metrics(files: Files, logs: Iterable[PodLogs], uid: str) -> dict[str, Metrics]:
-    """The last numbers of each rank of a run, from its newest log that has some."""
+    """The last numbers of each rank of a run, from its newest attempt that has some."""
     found: dict[str, Metrics] = {}
-    for file in find_log_files(logs, uid):
-        if metrics := files.read_metrics(file.path):
+    known = list(logs)
+    owner = next((each.owner for each in known if each.owner.uid == uid), None)
+    for file in find_log_files(known, uid):
+        written = files.read_written(owner, file.place) if owner is not None else {}
+        if metrics := {**files.read_metrics(file.path), **written}:
             found[file.rank] = metrics
     return found

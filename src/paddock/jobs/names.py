@@ -109,6 +109,17 @@ def dataset_volume_name(dataset: str, number: int = 1) -> str:
     return _shorten(name.replace(".", "-"), dataset, suffix, LONGEST_LABEL)
 
 
+METRICS_DIRECTORY = ".metrics"
+"""In a run's output directory: the files that PADDOCK_METRICS names. Hidden, so that a program may have a `metrics` of its
+own there."""
+
+
+def metrics_file(rank: str, attempt: int) -> str:
+    """The name of the file that PADDOCK_METRICS names for a rank (`worker-0`); each attempt has another, as it begins
+    anew, or from a checkpoint."""
+    return f"{rank}-attempt-{attempt}.jsonl"
+
+
 def output_name(name: str, uid: str) -> str:
     """The name of a job's output directory. It has a part of the UID, so a later job of the same name has another."""
     return f"{name}-{uid[:8]}"

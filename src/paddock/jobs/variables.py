@@ -30,6 +30,8 @@ from paddock.words.sentences import told
 ATTEMPT = "PADDOCK_ATTEMPT"
 OUTPUTS, CHECKPOINTS = "PADDOCK_OUTPUT_DIR", "PADDOCK_CHECKPOINT_DIR"
 """Set on a laptop, unless the container sets them itself; a cluster has volumes."""
+METRICS = "PADDOCK_METRICS"
+"""The file of a rank's own into which its program writes metrics, a JSON object in each line. Like the two above."""
 
 
 def merge_variables(job: Job, rank: Rank, theirs: Sequence[EnvVar], ours: Sequence[EnvVar]) -> list[EnvVar]:

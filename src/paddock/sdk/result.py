@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 
-from paddock.jobs.model import Phase
-from paddock.logs.progress import Progress
+from paddock.jobs.model import Phase, Rank
+from paddock.logs.progress import Progress, merge
 from paddock.views.ended import End
 from paddock.views.followed import FollowedJob
 from paddock.views.stored import StoredJob
@@ -49,10 +50,19 @@ class Result:
 
 
 def build_result(
-    job: StoredJob, view: FollowedJob | None, end: End | None, outputs: Path | None, read_log: ReadLog
+    job: StoredJob,
+    view: FollowedJob | None,
+    end: End | None,
+    outputs: Path | None,
+    read_log: ReadLog,
+    written: Mapping[Rank, Progress] = MappingProxyType({}),
 ) -> Result:
-    """`view` and `end`: None for a job that was not followed. Pure."""
+    """`view` and `end`: None for a job that was not followed. `written`: to PADDOCK_METRICS, which counts more than
+    what was printed. Pure."""
     if view is None or end is None:
         return Result(job.key.name, job.key.namespace, Phase.PENDING, outputs=outputs, _read_log=read_log)
-    metrics = {str(rank): progress for rank, progress in view.progress.items()}
+    printed = view.progress
+    metrics = {str(rank): printed[rank] for rank in sorted(printed)}
+    for rank in sorted(written):
+        metrics[str(rank)] = merge(printed.get(rank, Progress()), written[rank])
     return Result(end.job, end.namespace, end.phase, end.cause, end.seconds, metrics, outputs, read_log)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import aiohttp  # noqa: F401 - whole, before `client.sessions` imports it in a way for the command line alone
 
+from paddock.app.written_metrics import read_run
 from paddock.cli.cluster.errors import Failed, UserError, explain_error
 from paddock.cli.cluster.lookup import fetch_pods
 from paddock.cli.cluster.places import ClusterChoice, Local, build_cluster
@@ -105,7 +106,9 @@ def run_request(place: ClusterChoice, request: Request, interrupts: Interrupts) 
         return Ended(code, None)
     end = run.read_end(code) if run.view else None
     outputs = place.find_outputs(job)
-    return Ended(code, build_result(job, run.view, end, outputs, lambda rank: read_log(place, job, rank)))
+    written = read_run(outputs, run.view.job.ranks(), run.view.status.attempt) if outputs and run.view else {}
+    progress = {rank: each.progress for rank, each in written.items() if each.progress is not None}
+    return Ended(code, build_result(job, run.view, end, outputs, lambda rank: read_log(place, job, rank), progress))
 
 
 def open_screen() -> Screen:

@@ -6,10 +6,12 @@ import asyncio
 import time
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 from paddock.app.history import History, list_sizes, read_cause
+from paddock.app.written_metrics import build_reader, find_file
 from paddock.console.backend import KeptLog, KeptRun, LeftOut
 from paddock.history.log_shelf import OpenLog, Shelf
 from paddock.history.log_times import read_marks
@@ -60,11 +62,20 @@ class LocalLogs:
         if run is None and not uid:
             return None
         files = self._history.find_job_logs(namespace, name, run.uid if run else uid)
-        logs = tuple(_read_file(each, self._read_left_out(each.path)) for each in files)
+        logs = tuple(
+            replace(
+                _read_file(each, self._read_left_out(each.path)),
+                read_written=self._find_written(namespace, name, run.uid if run else uid, each),
+            )
+            for each in files
+        )
         if run is None:
             return KeptRun(logs)
         begun = {each.number: each.begun for each in run.attempts}
         return KeptRun(logs, find_failed(run), run.over, run.logs_pruned, find_causes(run), begun, list_sizes(run))
+
+    def _find_written(self, namespace: str, name: str, uid: str, file: LogFile) -> Callable[[int], bytes]:
+        return build_reader(find_file(self._history.home, namespace, name, uid, file.rank, file.place.attempt))
 
 
 def _is_of(run: RunRecord, resource: Resource) -> bool:

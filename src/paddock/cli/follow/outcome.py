@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from paddock.app import launch
+from paddock.app.written_metrics import explain_unread, read_run
 from paddock.cli.cluster.deletion import delete_job, kill_pods
 from paddock.cli.cluster.places import ClusterChoice
 from paddock.cli.follow.datasets import WAITING
@@ -38,6 +39,8 @@ if TYPE_CHECKING:
 
 _KILL_SECONDS = 10.0
 _RETRY_SECONDS = 0.2
+_MOST_RANKS = 64
+"""Whose PADDOCK_METRICS is looked at."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +74,10 @@ class Outcome:
         for said in build_doubt(view):
             self.screen.line(said, "bold yellow")
         self.screen.line(explain_locations(self.place, self.job, view, self.screen.language))
+        if outputs := self.place.find_outputs(self.job):
+            written = read_run(outputs, list(view.job.ranks())[:_MOST_RANKS], view.status.attempt)
+            if unread := explain_unread(written):
+                self.screen.line(unread, "bold yellow")
         if _servers_kept(view):
             said = phrase(
                 "its servers are kept running (cleanPodPolicy: Never): {command}", command=self._command("delete")

@@ -25,6 +25,7 @@ from paddock.history.changes import SHOWN
 from paddock.history.records import RunRecord
 from paddock.history.since import explain_since_completed
 from paddock.kube.nearness import nearest
+from paddock.logs.metric_lines import explain_metric_file
 from paddock.logs.nearest_line import explain_nearest
 from paddock.words.phrases import NOTHING, Phrase, phrase, render
 
@@ -133,6 +134,8 @@ def _print(survey: Survey, rows: Sequence[RunRow], *, spaces: bool, whole: bool)
         attempts_with_ranks = find_attempts(survey, row.run)
         attempts = run_rows.build_attempt_rows(row.run, attempts_with_ranks, language)
         print_table(stdout(), run_rows.ATTEMPT_HEADER, attempts, cut=is_narrow(stdout()))
+        if unread := survey.find_unread(row.run):
+            stdout().print(render(explain_metric_file(*unread), language), highlight=False)
         if not row.metrics and any(attempts_with_ranks.values()):
             stdout().print(render(explain_nearest(survey.find_nearest(row.run)), language), highlight=False)
         if sizes := run_rows.explain_run_sizes(row.run):

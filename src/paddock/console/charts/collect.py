@@ -16,6 +16,8 @@ from paddock.history.log_shelf import OpenLog
 from paddock.kube.log_marks import Marks
 
 READING_SECONDS = 0.2
+_PIECES = 4
+"""Of what is written on purpose, for one look."""
 _NOTE = "numbers"
 _FIRST_ROLES = {"master": 0, "chief": 0, "launcher": 0, "worker": 1}
 
@@ -68,6 +70,7 @@ def collect(
         try:
             with source.open(log) as opened:
                 numbers, count = _read(opened, not run.over and log.attempt == newest, is_over)
+                read_written(numbers, log)
                 seen = opened.read_marks() if times else Marks()
         except OSError:  # pruned since it was listed
             continue
@@ -76,6 +79,15 @@ def collect(
             marks[RankAttempt(log.rank, log.attempt)] = seen
         read, lines = read + min(count, numbers.read), lines + count
     return Collected(found, read, lines, marks)
+
+
+def read_written(numbers: LogNumbers, log: KeptLog) -> None:
+    """What the rank has added to PADDOCK_METRICS since the last look, a few pieces of it."""
+    for _ in range(_PIECES):
+        data = log.read_written(numbers.written) if log.read_written is not None else b""
+        if not data:
+            return
+        numbers.add_written(data)
 
 
 def _read(opened: OpenLog, grows: bool, is_over: Callable[[], bool]) -> tuple[LogNumbers, int]:

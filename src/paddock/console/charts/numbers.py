@@ -7,15 +7,17 @@ from __future__ import annotations
 
 import math
 from array import array
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from paddock.console.charts.thin import thin
 from paddock.history.log_index import Line
 from paddock.logs.line_tokens import without_colours
+from paddock.logs.metric_lines import MetricLines
 from paddock.logs.nearest_line import Nearest, find_nearest
 from paddock.logs.progress import LONGEST_LINE, LineReader, Progress, may_have_progress
 from paddock.logs.progress import METRICS as TRAINED
+from paddock.words.phrases import Phrase
 
 METRICS = (*TRAINED, "speed")
 MEASURED = "measured"
@@ -72,8 +74,11 @@ class LogNumbers:
     epochs: set[int] = field(default_factory=set)
     read: int = 0  # lines that were read
     offset: int = 0  # the bytes of the lines that were read
+    written: int = 0  # the bytes of PADDOCK_METRICS that were read
     _last: Progress = field(default_factory=Progress)
     _reader: LineReader = field(default_factory=LineReader)
+    _lines: MetricLines = field(default_factory=MetricLines)
+    _on_purpose: set[str] = field(default_factory=set)  # names that were written to PADDOCK_METRICS
     _unread: list[str] = field(default_factory=list)  # the first lines with a word of a metric
     _mark: tuple[float, Progress] | None = None
 
@@ -87,15 +92,30 @@ class LogNumbers:
             return
         for text in line.split("\r"):
             if (found := self._reader.read(text)) is not None:
-                self._take(number, place, found, without_colours(text).strip())
+                self._take(number, place, found, without_colours(text).strip(), self._printed)
         if not self.series and len(self._unread) < _MOST_UNREAD and may_have_progress(line):
             self._unread.append(line[: 2 * LONGEST_LINE])
 
-    def _take(self, number: int, place: int, found: Progress, text: str) -> None:
+    def add_written(self, data: bytes) -> None:
+        """What was added to PADDOCK_METRICS. A name that is written there is not read from printed lines any more."""
+        self.written += len(data)
+        for found in self._lines.feed(data):
+            names = {name for name in METRICS if getattr(found, name) is not None} - self._on_purpose
+            self._on_purpose |= names
+            for name in names:
+                self.series.pop(name, None)
+            self._take(-1, self.offset - 1, found, "", self._on_purpose)
+
+    @property
+    def problem(self) -> Phrase | None:
+        """Why a line of PADDOCK_METRICS was not read."""
+        return self._lines.problem
+
+    def _take(self, number: int, place: int, found: Progress, text: str, names: Collection[str]) -> None:
         if found.step is None and self._last.step is not None and not found.trains:
             # An evaluation happens where the training stands, and says the epoch at most.
             found = replace(found, epoch=self._last.epoch, step=self._last.step)
-        for name in METRICS:
+        for name in names:
             if (value := getattr(found, name)) is not None:
                 self.series.setdefault(name, Series()).add(number, place, found, value, text)
         if found.steps:
@@ -106,6 +126,11 @@ class LogNumbers:
         if None not in (found.epoch, found.step, before.epoch, before.step):
             self.restarts_steps |= found.epoch > before.epoch and found.step <= before.step  # type: ignore[operator]
         self._last = found
+
+    @property
+    def _printed(self) -> Collection[str]:
+        """Names that are read from printed lines."""
+        return [name for name in METRICS if name not in self._on_purpose] if self._on_purpose else METRICS
 
     def find_nearest(self) -> Nearest | None:
         """The line that was nearest to a metric, of a log that has none."""

@@ -24,6 +24,7 @@ from paddock.console.page_context import Missing, PageContext, Screen
 from paddock.kube.errors import ApiError
 from paddock.kube.meta import Resource, name_of, uid_of
 from paddock.kube.times import format_duration
+from paddock.logs.metric_lines import explain_metric_file
 from paddock.logs.nearest_line import explain_nearest
 from paddock.logs.progress import EXAMPLES
 from paddock.views.short_sentences import explain_briefly
@@ -100,8 +101,15 @@ async def build(page: PageContext) -> Mapping[str, Any]:
         "of_time": _address_by(address, page.query, "time"),
         "untimed": by_time and any(log.series for place, log in found.logs.items() if place not in found.marks),
         "examples": EXAMPLES,
+        "unwritten": _explain_unwritten(found),
         "unread": None if printed else _explain_unread(found),
     }
+
+
+def _explain_unwritten(found: Collected) -> Phrase | None:
+    """Which rank's PADDOCK_METRICS is not read whole."""
+    wrong = ((place.rank, log.problem) for place, log in found.logs.items())
+    return next((explain_metric_file(rank, why) for rank, why in wrong if why is not None), None)
 
 
 def _explain_unread(found: Collected) -> Phrase | None:

@@ -36,10 +36,12 @@ from paddock.jobs.labels import (
 )
 from paddock.jobs.model import Intranet, Job, Pod, Rank, Role, Settings
 from paddock.jobs.names import (
+    METRICS_DIRECTORY,
     OUTPUT_VOLUME,
     config_map_name,
     host_name,
     job_label,
+    metrics_file,
     output_name,
     pod_group_name,
     pod_name,
@@ -57,7 +59,7 @@ from paddock.jobs.objects.pod_groups import build_pod_group, find_priority_class
 from paddock.jobs.objects.schedulers import find_pod_groups, find_scheduler, is_of_volcano
 from paddock.jobs.queued import mark_pod
 from paddock.jobs.substitutions import SUBSTITUTED_ANNOTATION, is_substituting, substitute, write_original
-from paddock.jobs.variables import ATTEMPT, CHECKPOINTS, OUTPUTS, merge_variables
+from paddock.jobs.variables import ATTEMPT, CHECKPOINTS, METRICS, OUTPUTS, merge_variables
 from paddock.kube.environments import DEFAULT_ANNOTATION, ENVIRONMENT_ANNOTATION, PATH_ANNOTATION, write_default
 from paddock.kube.meta import KUBERNETES_POD_GROUPS, POD_GROUPS, Key, Manifest, owner_reference
 
@@ -301,7 +303,11 @@ def _trained(
         reference = {"name": config_map, "key": key}
         ours.append({"name": name, "valueFrom": {"configMapKeyRef": reference}})
     if directory is not None:
-        places = {OUTPUTS: directory, CHECKPOINTS: f"{directory}/checkpoint"}
+        places = {
+            OUTPUTS: directory,
+            CHECKPOINTS: f"{directory}/checkpoint",
+            METRICS: f"{directory}/{METRICS_DIRECTORY}/{metrics_file(str(rank), attempt)}",
+        }
         said = {entry["name"] for entry in container.get("env") or ()}
         ours += [{"name": name, "value": place} for name, place in places.items() if name not in said]
         mount = {"name": OUTPUT_VOLUME, "mountPath": directory}
