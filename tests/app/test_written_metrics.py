@@ -42,7 +42,7 @@ def test_a_directory_a_link_and_a_fifo_are_told_and_waited_for_by_nobody(tmp_pat
 def test_a_link_in_place_of_the_directory_is_not_followed(tmp_path: Path) -> None:
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "elsewhere/worker-0").write_text('{"loss": 0.5}\n')
-    (tmp_path / "metrics").symlink_to(tmp_path / "elsewhere")
+    (tmp_path / ".metrics").symlink_to(tmp_path / "elsewhere")
     assert problem(tmp_path / ".metrics/worker-0") == UNREADABLE
 
 

@@ -50,6 +50,13 @@ def test_the_block_of_the_faq_is_read() -> None:
     assert examine(Asked(), name_logs([log])) == ()
 
 
+def test_of_a_log_without_a_metric_the_nearest_line_is_known() -> None:
+    log = read_one([*FAQ, "step 3 loss: n/a"])
+    assert log.progress is None and log.nearest is not None and log.nearest.line == "step 3 loss: n/a"
+    log = read_one([*FAQ, "step 3 loss: n/a", "step 3 loss: 0.5"])
+    assert log.progress is not None and log.nearest is None
+
+
 PREFIXES = {
     "paddock logs": ("worker-0 │ ", "worker-0"),
     "kubectl logs --prefix": ("[pod/demo-worker-0/paddle] ", "pod/demo-worker-0/paddle"),

@@ -28,6 +28,7 @@ from paddock.jobs.objects.observed import read_pod
 from paddock.kube.errors import ApiError
 from paddock.kube.meta import ENVIRONMENTS, NODES, PODS, Manifest, Resource, is_controlled_by, name_of, namespace_of
 from paddock.kube.usage import POD_METRICS, read_usage
+from paddock.logs.nearest_line import Nearest
 from paddock.words.problems import InvalidJob
 
 _CHUNK = 1 << 20
@@ -52,6 +53,8 @@ class Looked:
     pods: int = 0
     cut: int = 0
     """Logs of which the middle was not read."""
+    nearest: Nearest | None = None
+    """Where no log has a metric at its end the line that was nearest to one."""
 
 
 async def look_at_job(
@@ -82,7 +85,16 @@ async def look_at_job(
         around = await _add_environment(client, pods, around)
     findings = examine_job(job, status, pods, printed, time.time(), around, options)
     cut = sum(each.log.has_gap for each in printed.values())
-    return Looked(findings, len(printed), sum(each.log.lines for each in printed.values()), len(pods), cut)
+    lines = sum(each.log.lines for each in printed.values())
+    return Looked(findings, len(printed), lines, len(pods), cut, find_nearest_line(printed))
+
+
+def find_nearest_line(printed: Mapping[str, Printed]) -> Nearest | None:
+    """None where a log has a metric, or no line is near. Pure."""
+    logs = [each.log for each in printed.values()]
+    if any(log.progress for log in logs):
+        return None
+    return next((log.nearest for log in logs if log.nearest), None)
 
 
 async def look_at_run(history: History, run: RunRecord, options: str = "", report: Report = ignore) -> Looked:
@@ -104,7 +116,8 @@ async def look_at_run(history: History, run: RunRecord, options: str = "", repor
         cause=read_cause(run.cause),
     )
     findings = examine_job(job, status, (), printed, time.time(), Surroundings(), options)
-    return Looked(findings, len(printed), sum(each.log.lines for each in printed.values()))
+    lines = sum(each.log.lines for each in printed.values())
+    return Looked(findings, len(printed), lines, nearest=find_nearest_line(printed))
 
 
 def _is_of(pod: Manifest, status: Status) -> bool:

@@ -28,6 +28,7 @@ from paddock.kube.times import Moment, read_time
 from paddock.launches import launchers
 from paddock.logs.chatter import match_chatter
 from paddock.logs.complaints import find_complaint, is_echo, may_complain, read_complaint
+from paddock.logs.nearest_line import Nearest, find_nearest
 from paddock.logs.progress import Progress, find_latest, read_progress
 from paddock.logs.tracebacks import without_rank
 from paddock.logs.waiting import WaitingLines, Waits, may_wait
@@ -54,8 +55,8 @@ _EXIT = re.compile(r"Exit code (-?\d{1,5})$")
 _ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|[@-_])")
 _LONGEST = 4_000
 _CHUNK = 1_000
-_RECENT = 20
-"""Lines at the end of a log in which progress is looked for."""
+_RECENT = 100
+"""Lines at the end of a log in which progress is looked for, or the line that was nearest to it."""
 _HELD = 2_000
 """Lines that are held until the form of the file's prefixes is known."""
 
@@ -130,6 +131,8 @@ class LaunchLog:
     """A metric stands before the first line of a parameter server that is not connected."""
     trained_after: bool = False
     """A metric stands after the last of these lines."""
+    nearest: Nearest | None = None
+    """Of a log without progress at its end the line that was nearest to it."""
     last_text: str = ""
     last_line: int = 0
     began: Moment | None = None
@@ -317,7 +320,7 @@ class _Reader:
 
     def build(self) -> LaunchLog:
         names = LaunchLog.__slots__
-        built = ("overridden", "progress", "error", "ends_in_error", "waits", "trained_after")
+        built = ("overridden", "progress", "error", "ends_in_error", "waits", "trained_after", "nearest")
         values = {name: getattr(self, name) for name in names if name not in built}
         progress = find_latest(list(self._recent))
         after = list(self._recent)[-max(0, self.lines - self._asked) :] if self.lines > self._asked else []
@@ -326,6 +329,7 @@ class _Reader:
             **values,
             overridden=tuple(self.overridden),
             progress=progress,
+            nearest=None if progress else find_nearest(self._recent),
             trained_after=signs.SERVER_LOST in self.signs and _find_progress(after),
             waits=self._waiting.waits,
             error=error,

@@ -110,8 +110,8 @@ def dataset_volume_name(dataset: str, number: int = 1) -> str:
 
 
 METRICS_DIRECTORY = ".metrics"
-"""In a run's output directory: the files that PADDOCK_METRICS names. Hidden, so that a program may have a `metrics` of its
-own there."""
+"""In a run's output directory: the files that PADDOCK_METRICS names. Hidden, so that a program may have a `metrics`
+of its own there."""
 
 
 def metrics_file(rank: str, attempt: int) -> str:

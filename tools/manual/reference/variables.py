@@ -31,6 +31,9 @@ PROGRAM: Mapping[str, str] = {
         "On a laptop: where the program writes its results. Each run has its own; `paddock outputs JOB` prints it."
     ),
     "PADDOCK_CHECKPOINT_DIR": "On a laptop: where the program writes what a later run may go on from (`--resume`).",
+    "PADDOCK_METRICS": (
+        'On a laptop: the rank\'s own file for its numbers, a JSON object in each line: `{"step": 3, "loss": 0.1}`.'
+    ),
     "PADDOCK_ATTEMPT": "Which attempt this is, from 0.",
     "PADDOCK_SUBSTITUTE": "`1` where PyTorch's nccl may be replaced by gloo, as no GPU is there.",
     "PADDOCK_TERMINATION_LOG": (

@@ -18,6 +18,7 @@ from paddock.cli.output.language import localized
 from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.exit_codes import has_failed_rank
 from paddock.jobs.model import Phase
+from paddock.logs.nearest_line import explain_nearest
 from paddock.views.stored import StoredJob, read_stored
 from paddock.words.phrases import Phrase, counted, phrase
 
@@ -43,7 +44,7 @@ async def examine_job(client: Client, place: ClusterChoice, namespace: str, word
     run = runs[-1]
     looked = await look_at_run(History(_home(place)), run, place.flags.of(namespace), report)
     name = f"{run.kind} {run.namespace}/{run.name}"
-    return Subject(name, looked.findings, _tell(looked))
+    return Subject(name, looked.findings, _tell(looked), hint=_tell_nearest(looked))
 
 
 async def examine_jobs(client: Client, place: ClusterChoice, namespace: str, report: Report) -> list[Subject]:
@@ -88,18 +89,23 @@ async def _examine(
             said=said, logs=counted("{count} log", "{count} logs", count=looked.cut),
             command=f"paddock doctor {stored.key.name}{options}",
         )  # fmt: skip
-    return Subject(name, looked.findings, said, hint=_advise(stored, options))
+    return Subject(name, looked.findings, said, hint=_advise(stored, options, looked))
 
 
-def _advise(stored: StoredJob, options: str) -> Phrase | None:
-    """Doctor knows what launchers and frameworks say; what a program says of itself is told elsewhere."""
+def _advise(stored: StoredJob, options: str, looked: Looked) -> Phrase | None:
+    """Doctor knows what launchers and frameworks say; what a program says of itself is told elsewhere. That no metric
+    was read is nothing wrong with a job, so it is no finding."""
     if stored.status.phase is Phase.FAILED:
         command = f"paddock explain {stored.key.name}{options}"
         return phrase("the job failed for another reason: `{command}`", command=command)
     if stored.status.phase in (Phase.PENDING, Phase.NONE, Phase.SUSPENDED):
         command = f"paddock explain {stored.key.name}{options}"
         return phrase("the job does not run: `{command}` says why", command=command)
-    return None
+    return _tell_nearest(looked)
+
+
+def _tell_nearest(looked: Looked) -> Phrase | None:
+    return explain_nearest(looked.nearest) if looked.nearest else None
 
 
 def _home(place: ClusterChoice) -> Home:
