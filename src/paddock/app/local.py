@@ -45,6 +45,9 @@ from paddock.node.runtime.log_times import LogTimes
 from paddock.node.runtime.machine import build_node, describe, fetch_node_name, read_machine, register_node
 from paddock.node.runtime.sandbox import choose_sandbox
 from paddock.node.scheduler.scheduler import Scheduler
+from paddock.node.stacks.dumps import Faulthandler, PySpy, find_py_spy
+from paddock.node.stacks.processes import Processes
+from paddock.node.stacks.taking import NodeStacks
 from paddock.node.usage.meter import Meter
 from paddock.node.volumes.binder import Binder
 from paddock.operator.operator import Operator
@@ -87,6 +90,12 @@ def build_settings(outputs: Path) -> Settings:
     )
 
 
+def build_stacks(kubelet: Kubelet) -> NodeStacks:
+    processes = Processes()
+    ways = (PySpy(find_py_spy(os.environ)), Faulthandler(processes))
+    return NodeStacks(kubelet.list_running, processes, ways)
+
+
 class LocalCluster:
     """The parts of a local cluster, started and stopped in order."""
 
@@ -115,7 +124,8 @@ class LocalCluster:
             prepare=OutputDirectories(self.home.outputs).prepare,
         )
         self.meter = Meter(self.home.node, self.machine, self.kubelet.list_running)
-        self.server = Server(self.api, self.home.api, logs=self.kubelet.logs, usages=self.meter)
+        stacks = build_stacks(self.kubelet)
+        self.server = Server(self.api, self.home.api, logs=self.kubelet.logs, stacks=stacks, usages=self.meter)
         await self._serve()
         await apply_crds(self.api, build_crds())
         await self.environments.seed()

@@ -64,6 +64,7 @@ VERBS: dict[str, Listed] = {
     "explain": Listed("Why a job waits, restarts or failed, or why one would not start", Where.ANYWHERE),
     "doctor": Listed("Why a run does not do what it was asked for, and what mends it", Where.ANYWHERE),
     "logs": Listed("What the ranks of a job print", Where.ANYWHERE),
+    "stacks": Listed("Where the ranks of a job are, when they print nothing more", Where.ANYWHERE),
     "wait": Listed("Wait until a job has ended, and exit as it", Where.ANYWHERE),
     "console": Listed("Open the console in the browser", Where.ANYWHERE),
     "history": Listed("What ran here: every run, how it ended, what changed", Where.ANYWHERE),

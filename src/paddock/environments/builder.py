@@ -59,6 +59,7 @@ from paddock.environments.pytorch.builds import explain_mismatch, read_variable
 from paddock.environments.pytorch.hook import add_hook
 from paddock.environments.pytorch.resolution import resolve
 from paddock.environments.resolving.causes import error_line
+from paddock.environments.stacks.hook import add_stacks
 from paddock.environments.terminal import plain_text, run_on_terminal
 from paddock.environments.uv import Machine, Report, Uv, UvRuns, this_machine
 from paddock.words.phrases import phrase
@@ -246,6 +247,7 @@ class _Build:
         run = self.runs.run
         # The scripts of a relocatable venv find their interpreter beside themselves, so one rename can publish it.
         await run("venv", "--allow-existing", "--relocatable", "--python", str(self.python.path), str(directory))
+        add_stacks(directory)
         if not self.definition.requirements:
             return
         resolved = await resolve(self.runs, directory)

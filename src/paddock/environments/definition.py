@@ -27,8 +27,9 @@ BUILD_REQUESTED = "paddock.dev/build-requested"
 """Annotation on an Environment: build it now, even if no pod waits for it and even after a failure. Each new value is a
 new request; `status.requested` is the last value that was handled."""
 
-FORMAT = 1
-"""Version of the built directory's format. Increase it when builds change: every environment gets a new key."""
+FORMAT = 2
+"""Version of the built directory's format. Increase it when builds change: every environment gets a new key. 2:
+programs can be asked where they are (`environments.stacks`)."""
 
 TORCH_FORMAT = 4
 """The same for directories with torch alone: the hook that they have (`environments.pytorch.hook`). 2: torchrun is told

@@ -18,6 +18,7 @@ from paddock.apiserver.http.answers import answer_json
 from paddock.apiserver.http.bodies import BODY_LIMIT, Body, expected_size, receive_body
 from paddock.apiserver.http.formats import render_object, render_page
 from paddock.apiserver.http.pod_logs import PodLogs
+from paddock.apiserver.http.pod_stacks import StackTaker
 from paddock.apiserver.http.requests import (
     PATCH_TYPES,
     Target,
@@ -62,9 +63,10 @@ _Handler = Callable[[web.Request, Target, ServedResource], Awaitable[web.StreamR
 
 
 class Handlers:
-    def __init__(self, objects: Objects, logs: PodLogs | None) -> None:
+    def __init__(self, objects: Objects, logs: PodLogs | None, stacks: StackTaker | None = None) -> None:
         self._objects = objects
         self._logs = logs
+        self._stacks = stacks
         self._bodies: dict[int, bytes] = {}
         self._listing = Room(_SENDING_BYTES)
         self._watching = Room(_SENDING_BYTES)
@@ -81,6 +83,7 @@ class Handlers:
             "scale": {"GET": self._get_scale, "PUT": self._replace_scale, "PATCH": self._patch_scale},
             "binding": {"POST": self._bind},
             "log": {"GET": self._log},
+            "stacks": {"GET": self._take_stacks},
         }
 
     async def handle(self, request: web.Request) -> web.StreamResponse:
@@ -225,6 +228,12 @@ class Handlers:
         if not (pod.get("spec") or {}).get("nodeName"):
             raise BadRequest(f"pod {target.name} does not have a host assigned")
         return await serve_log(request, self._logs, pod, options)
+
+    async def _take_stacks(self, request: web.Request, target: Target, served: ServedResource) -> web.StreamResponse:
+        pod = msgspec.json.decode(self._objects.get(served, target.namespace, target.name))
+        if self._stacks is None:
+            raise NotFound(f"no node takes the stacks of pod {target.name}: this API server runs without one")
+        return answer_json(msgspec.json.encode(await self._stacks.take(pod)))
 
     # Writes
 

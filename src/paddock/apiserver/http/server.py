@@ -24,6 +24,7 @@ from paddock.apiserver.http.documents import Documents
 from paddock.apiserver.http.handlers import Handlers
 from paddock.apiserver.http.kubeconfig import build_kubeconfig, write_kubeconfig
 from paddock.apiserver.http.pod_logs import PodLogs
+from paddock.apiserver.http.pod_stacks import StackTaker
 from paddock.apiserver.http.self_report import SelfReport
 from paddock.apiserver.objects.computed import Usages
 from paddock.apiserver.objects.in_process import LocalApi
@@ -45,7 +46,7 @@ class CannotListen(OSError):
 
 class Server:
     """Serves a `LocalApi`. `directory` holds token, certificates and kubeconfig file, readable by this user only.
-    `logs` of pods and `usages` of pods and nodes come from who runs them; without, neither is served."""
+    `logs` and `stacks` of pods and `usages` of pods and nodes come from who runs them; without, none is served."""
 
     def __init__(
         self,
@@ -53,6 +54,7 @@ class Server:
         directory: Path,
         *,
         logs: PodLogs | None = None,
+        stacks: StackTaker | None = None,
         usages: Usages | None = None,
         limits: Limits = LIMITS,
     ) -> None:
@@ -69,7 +71,7 @@ class Server:
         if usages is not None:
             api.objects.compute(usages)
         self._documents = Documents(api.objects)
-        self._handlers = Handlers(api.objects, logs)
+        self._handlers = Handlers(api.objects, logs, stacks)
         self._report = SelfReport(api.objects.store)
         self._beating: asyncio.Task[None] | None = None
         self._limits = limits

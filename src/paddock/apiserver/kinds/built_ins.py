@@ -68,7 +68,7 @@ def _kind(
 BUILT_INS: tuple[ServedResource, ...] = (
     _kind(meta.NAMESPACES, "ns", subresources=_STATUS, columns=(Column("Status", "string", ".status.phase"), AGE)),
     _kind(meta.NODES, "no", subresources=_STATUS),
-    _kind(meta.PODS, "po", subresources=frozenset({"status", "log", "binding"}), categories=("all",)),
+    _kind(meta.PODS, "po", subresources=frozenset({"status", "log", "stacks", "binding"}), categories=("all",)),
     _kind(meta.SERVICES, "svc", subresources=_STATUS, categories=("all",)),
     _kind(meta.CONFIG_MAPS, "cm"),
     _kind(meta.SECRETS),

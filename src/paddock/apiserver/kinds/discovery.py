@@ -27,6 +27,7 @@ class Subresource(NamedTuple):
 
 _SUBRESOURCES = {
     "log": Subresource(("", "v1", "Pod"), ("get",)),
+    "stacks": Subresource(("paddock.dev", "v1alpha1", "PodStacks"), ("get",)),
     "binding": Subresource(("", "v1", "Binding"), ("create",)),
     "scale": Subresource(("autoscaling", "v1", "Scale"), ("get", "patch", "update")),
 }

@@ -88,6 +88,7 @@ def build_environment(
     """
     # Without PYTHONUNBUFFERED, Python holds lines back, and a log shows them late.
     defaults = {"PATH": DEFAULT_PATH, "HOME": "/root", "PYTHONUNBUFFERED": "1", "HOSTNAME": host_name(pod), **inherited}
+    defaults |= {"PADDOCK_STACKS": "1"}  # for `environments.stacks.paddock_stacks`
     own: dict[str, str] = {}
     for source in container.get("envFrom") or ():
         own |= {name: rename(value) for name, value in _read_source(source, configs).items()}

@@ -1,0 +1,100 @@
+"""The stacks of a job, as text and as a document. Pure but for `print_stacks`.
+
+    3 ranks in all_reduce, train.py:88; worker-2 in read_batch, data.py:41
+    the collective of 3 ranks lacks worker-2
+
+    worker-0, worker-1, worker-3
+      File "/home/me/train.py", line 120, in <module>
+      File "/home/me/train.py", line 88, in step
+      File "…/torch/distributed/distributed_c10d.py", line 2806, in all_reduce
+
+A frame is written as in a traceback, so editors know its form.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from paddock.cli.output.streams import print_line, print_notice
+from paddock.kube.pod_stacks import Frame
+from paddock.logs.stacks import Folded, Group, Work, merge_places, tell_places, tell_waiting
+from paddock.words.phrases import phrase, render
+
+_WORKS = {
+    Work.LAUNCHES: phrase("launcher"),
+    Work.LOADS: phrase("reads data"),
+    Work.HELPS: phrase("helper"),
+}
+
+
+def print_stacks(folded: Folded, language: str, *, whole: bool) -> None:
+    """To standard output; what has no stack, to standard error. `whole`: with launchers, data loaders, all threads."""
+    for line in build_lines(folded, language, whole=whole):
+        print_line(line)
+    for label, why in folded.without:
+        print_notice(render(phrase("no stack of {rank}: {why}", rank=label, why=why), language))
+
+
+def build_lines(folded: Folded, language: str, *, whole: bool) -> Iterator[str]:
+    shown = folded.groups or folded.helpers
+    if shown:
+        yield render(tell_places(shown), language)
+    if (waiting := tell_waiting(folded.groups)) is not None:
+        yield render(waiting, language)
+    for group in (*folded.groups, *(folded.helpers if whole or not folded.groups else ())):
+        work = group.members[0].work
+        kind = f" ({render(_WORKS[work], language)})" if work in _WORKS else ""
+        yield from ("", f"{', '.join(group.labels)}{kind}", *map(show_frame, group.frames))
+        if whole:
+            yield from _list_threads(group, language)
+
+
+def _list_threads(group: Group, language: str) -> Iterator[str]:
+    """The other threads of each process, which differ even where the main ones are equal."""
+    for member in group.members:
+        for thread in member.process.threads:
+            if thread.frames and thread.frames != member.frames:
+                name = thread.name or "?"
+                yield render(phrase("  thread {name} of {rank}", name=name, rank=member.label), language)
+                yield from ("  " + show_frame(frame) for frame in thread.frames)
+
+
+def show_frame(frame: Frame) -> str:
+    return f'  File "{frame.file}", line {frame.line or "?"}, in {frame.function}'
+
+
+def build_document(namespace: str, job: str, folded: Folded, *, whole: bool) -> dict[str, Any]:
+    """For programs. `without` has English sentences, all else no sentences."""
+    groups = (*folded.groups, *(folded.helpers if whole else ()))
+    return {
+        "namespace": namespace,
+        "job": job,
+        "places": [
+            {
+                "function": place.function, "file": place.file, "line": place.line, "collective": place.collective,
+                "ranks": list(labels),
+            }
+            for place, labels in merge_places(folded.groups)
+        ],
+        "stacks": [_build_group(group, whole=whole) for group in groups],
+        "without": [{"rank": label, "why": render(why)} for label, why in folded.without],
+    }  # fmt: skip
+
+
+def _build_group(group: Group, *, whole: bool) -> dict[str, Any]:
+    return {
+        "ranks": list(group.labels),
+        "work": str(group.members[0].work),
+        "frames": _build_frames(group.frames),
+        "processes": [
+            {"rank": each.label, "pid": each.process.pid, "command": each.process.command, "by": each.process.by}
+            | ({"threads": [{"name": thread.name, "main": thread.main, "frames": _build_frames(thread.frames)}
+                            for thread in each.process.threads]} if whole else {})
+            for each in group.members
+        ],
+    }  # fmt: skip
+
+
+def _build_frames(frames: Sequence[Frame]) -> list[dict[str, Any]]:
+    return [{"file": each.file, "line": each.line, "function": each.function} for each in frames]

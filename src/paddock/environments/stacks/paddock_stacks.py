@@ -1,0 +1,46 @@
+"""Lets Paddock ask a Python where it is, by faulthandler, a signal and a file in memory. Written by Paddock.
+
+It runs inside of a job's environment, in each Python that has PADDOCK_STACKS=1, which the node sets for every
+container. The file has no path; who may read the process finds it by its name in /proc/PID/fd, and the name tells the
+signal. So a process that has closed it, or has started another program in its own place, is never sent a signal that
+would end it. The module imports nothing of Paddock, and needs Python 3.8; without Linux it does nothing.
+"""
+
+from __future__ import annotations
+
+import os
+
+SWITCH = "PADDOCK_STACKS"
+FILE = "paddock-stacks-"
+_OFFSET = 13
+"""From SIGRTMIN on. The first ones are those that programs choose."""
+_LEAST = 200
+"""A low number is one that a program may expect for a file of its own."""
+
+
+def install() -> None:
+    """Fails for no program: without a stack it still trains."""
+    try:
+        _install()
+    except Exception:  # noqa: S110 - whatever lacks here, the program is to start
+        pass
+
+
+def _install() -> None:
+    import faulthandler
+    import fcntl
+    import signal
+
+    number = next(
+        each for each in range(signal.SIGRTMIN + _OFFSET, signal.SIGRTMAX) if signal.getsignal(each) == signal.SIG_DFL
+    )
+    first = os.memfd_create(f"{FILE}{number}")
+    try:
+        file = fcntl.fcntl(first, fcntl.F_DUPFD_CLOEXEC, _LEAST)
+    except OSError:  # the program may have fewer files open
+        file, first = first, -1
+    if first >= 0:
+        os.close(first)
+    # At its end, as who reads it empties it first; and as forks of this process write into it too.
+    fcntl.fcntl(file, fcntl.F_SETFL, fcntl.fcntl(file, fcntl.F_GETFL) | os.O_APPEND)
+    faulthandler.register(number, file=file, all_threads=True)

@@ -1,0 +1,176 @@
+"""The two ways to the stacks of one process. Each hands back its threads, or the trouble that it met.
+
+`PySpy` reads the memory of the process from outside, without stopping it (`--nonblocking`). Linux lets it do so as the
+same user, or forbids it (Yama's `ptrace_scope` 1 lets ancestors alone, and py-spy is none).
+
+`Faulthandler` asks the process itself, by a real-time signal that Paddock's module has taken in it
+(`environments.stacks`). Such a signal kills a program that has no handler for it. So it is sent only where the
+process has the module's file in memory open, whose name tells the signal, and where the kernel says that the signal is
+caught.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import sys
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from paddock.kube.pod_stacks import MOST_BYTES, Thread, Trouble
+from paddock.logs.stack_dumps import UnreadableDump, read_faulthandler, read_py_spy, read_refusal
+from paddock.node.stacks.processes import Processes, Seen
+
+FILE = "paddock-stacks-"
+"""How the file in memory is called, with the number of the signal behind; `environments.stacks` makes it."""
+_SECONDS = 5.0
+_TRIES = 3
+_LOOK_SECONDS = 0.05
+_LONGEST_SAYING = 300
+
+
+@dataclass(frozen=True, slots=True)
+class Dump:
+    """What one way has found."""
+
+    threads: tuple[Thread, ...] = ()
+    trouble: Trouble | None = None
+    said: str = ""
+
+
+class Way(Protocol):
+    """A way to the stacks of a process."""
+
+    name: str
+
+    async def take(self, seen: Seen) -> Dump: ...
+
+
+def find_py_spy(environment: Mapping[str, str]) -> str:
+    """The py-spy that is installed with Paddock, else the one in PATH; empty if there is none."""
+    beside = Path(sys.executable).with_name("py-spy")
+    return str(beside) if beside.exists() else shutil.which("py-spy", path=environment.get("PATH")) or ""
+
+
+class PySpy:
+    """`program`: its path; empty where it is not installed."""
+
+    name = "py-spy"
+
+    def __init__(self, program: str, *, seconds: float = _SECONDS) -> None:
+        self._program, self._seconds = program, seconds
+
+    async def take(self, seen: Seen) -> Dump:
+        if not self._program:
+            return Dump((), Trouble.NO_TOOL)
+        found = Dump((), Trouble.NO_ANSWER)
+        for _ in range(_TRIES):
+            found = await self._run(seen.pid)
+            # A program that runs on may change what is being read.
+            if found.trouble is not Trouble.FAILED:
+                break
+        return found
+
+    async def _run(self, pid: int) -> Dump:
+        pipe, nothing = asyncio.subprocess.PIPE, asyncio.subprocess.DEVNULL
+        words = ("dump", "--json", "--nonblocking", "--pid", str(pid))
+        try:
+            process = await asyncio.create_subprocess_exec(
+                self._program, *words, stdin=nothing, stdout=pipe, stderr=pipe
+            )
+        except OSError as error:
+            return Dump((), Trouble.NO_TOOL, str(error))
+        try:
+            async with asyncio.timeout(self._seconds):
+                assert process.stdout is not None and process.stderr is not None
+                out, said = await asyncio.gather(_read(process.stdout), _read(process.stderr))
+                if len(out) > MOST_BYTES:
+                    return Dump((), Trouble.TOO_LONG)
+                code = await process.wait()
+        except TimeoutError:
+            return Dump((), Trouble.NO_ANSWER)
+        finally:
+            with suppress(ProcessLookupError):
+                process.kill()
+        return judge_py_spy(code, out.decode(errors="replace"), said.decode(errors="replace"))
+
+
+async def _read(stream: asyncio.StreamReader) -> bytes:
+    """One byte more than `MOST_BYTES` at most."""
+    found = bytearray()
+    while len(found) <= MOST_BYTES and (chunk := await stream.read(MOST_BYTES + 1 - len(found))):
+        found += chunk
+    return bytes(found)
+
+
+def judge_py_spy(code: int, out: str, said: str) -> Dump:
+    """What an end of py-spy means. Pure."""
+    first = said.strip().partition("\n")[0][:_LONGEST_SAYING]
+    if code != 0:
+        return Dump((), read_refusal(said), first)
+    try:
+        threads = read_py_spy(out)
+    except UnreadableDump as error:
+        return Dump((), Trouble.FAILED, str(error))
+    return Dump(threads) if any(each.frames for each in threads) else Dump((), Trouble.NO_PYTHON)
+
+
+class Faulthandler:
+    """Not for two processes at once that share a file, as forks of one do: `taking` asks one after the other."""
+
+    name = "faulthandler"
+
+    def __init__(self, processes: Processes, *, proc: Path = Path("/proc"), seconds: float = _SECONDS) -> None:
+        self._processes, self._proc, self._seconds = processes, proc, seconds
+
+    async def take(self, seen: Seen) -> Dump:
+        found = self._processes.find_file(seen.pid, FILE)
+        signal = read_signal(found[1]) if found else None
+        if found is None or signal is None or not is_caught(seen.caught, signal):
+            return Dump((), Trouble.NOT_ALLOWED)
+        try:
+            file = os.open(self._proc / str(seen.pid) / "fd" / str(found[0]), os.O_RDWR | os.O_CLOEXEC)
+        except PermissionError as error:
+            return Dump((), Trouble.NOT_ALLOWED, str(error))
+        except OSError:
+            return Dump((), Trouble.ENDED)
+        try:
+            os.ftruncate(file, 0)
+            os.kill(seen.pid, signal)
+            return await self._wait(file)
+        except ProcessLookupError:
+            return Dump((), Trouble.ENDED)
+        finally:
+            os.close(file)
+
+    async def _wait(self, file: int) -> Dump:
+        """Until its text has come and grows no more."""
+        before = 0
+        for _ in range(round(self._seconds / _LOOK_SECONDS)):
+            await asyncio.sleep(_LOOK_SECONDS)
+            size = os.fstat(file).st_size
+            if size > MOST_BYTES:
+                os.ftruncate(file, 0)
+                return Dump((), Trouble.TOO_LONG)
+            if size and size == before:
+                text = os.pread(file, MOST_BYTES, 0).decode(errors="replace")
+                with suppress(UnreadableDump):
+                    return Dump(read_faulthandler(text))
+            before = size
+        return Dump((), Trouble.NO_ANSWER)
+
+
+def read_signal(name: str) -> int | None:
+    """The signal that the name of the file tells. None of a name of another form, and of a signal that is no real-time
+    one: any of those has a meaning of its own. Pure."""
+    number = name.removeprefix(FILE)
+    return int(number) if number.isdecimal() and 34 <= int(number) <= 64 else None
+
+
+def is_caught(caught: int, signal: int) -> bool:
+    """Whether the mask SigCgt of proc(5) has the signal. Pure."""
+    return bool(caught >> (signal - 1) & 1)
