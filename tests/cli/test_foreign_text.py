@@ -51,6 +51,7 @@ ROWS: dict[str, list[tuple[str, str]]] = {
     "doctor": [("doctor EVIL", SHOWN), ("doctor --log LOG -o json", IN_JSON), ("doctor --log LOG -o yaml", IN_YAML),
                ("doctor --log LOG", SHOWN)],
     "logs": [("logs demo -o json", IN_JSON), ("logs EVIL", SHOWN)],
+    "stacks": [("stacks EVIL", SHOWN)],
     "wait": [("wait demo --for completed", SHOWN)],
     "console": [("console EVIL --url", SHOWN)],
     "history": [("history kept", SHOWN), ("history -o json", IN_JSON)],
@@ -86,8 +87,9 @@ TYPED = EVIL.replace("\0", "")
 """What can be an argument of a program; and the name of a file."""
 FILE = TYPED.replace("/", "")
 REFUSING = (
-    "get", "queue", "describe demo", "explain demo", "logs demo", "wait demo", "suspend demo", "resume demo",
-    "cancel demo", "clone demo", "delete demo", "dataset list", "dataset describe demo", "submit FILE", "run FILE",
+    "get", "queue", "describe demo", "explain demo", "logs demo", "stacks demo", "wait demo", "suspend demo",
+    "resume demo", "cancel demo", "clone demo", "delete demo", "dataset list", "dataset describe demo", "submit FILE",
+    "run FILE",
 )  # fmt: skip
 """Verbs that ask a server which refuses, with a hostile message."""
 

@@ -46,6 +46,10 @@ _ROWS: tuple[tuple[tuple[str, ...], Phrase], ...] = (
         phrase("`paddock status` shows what the cluster runs on, `paddock queue` what of it is free"),
     ),
     (("log", "tail", "follow"), phrase("`paddock logs {job} -f` shows what its ranks print")),
+    (
+        ("pstack", "py-spy", "gstack", "hang", "stuck", "where"),
+        phrase("`paddock stacks {job}` shows where each of its ranks is"),
+    ),
     (("show", "inspect"), phrase("`paddock describe {job}` shows everything about one job")),
     (("why", "debug", "events"), phrase("`paddock explain {job}` says why a job waits, restarts or failed")),
     (("check", "lint", "verify"), phrase("`paddock validate job.yaml` finds every mistake, without a cluster")),

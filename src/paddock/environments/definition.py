@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from paddock.environments.packages import torch as torch_packages
-from paddock.environments.packages.paddle import add_companions
+from paddock.environments.packages.paddle import add_companions, find_paddle
 from paddock.environments.requirements import explain_requirement, normalise_requirement
 from paddock.kube.meta import name_of
 
@@ -27,14 +27,17 @@ BUILD_REQUESTED = "paddock.dev/build-requested"
 """Annotation on an Environment: build it now, even if no pod waits for it and even after a failure. Each new value is a
 new request; `status.requested` is the last value that was handled."""
 
-FORMAT = 2
-"""Version of the built directory's format. Increase it when builds change: every environment gets a new key. 2:
-programs can be asked where they are (`environments.stacks`)."""
+FORMAT = 1
+"""Version of the built directory's format. Increase it when builds change: every environment gets a new key."""
 
 TORCH_FORMAT = 4
 """The same for directories with torch alone: the hook that they have (`environments.pytorch.hook`). 2: torchrun is told
 the exceptions of its processes. 3: a process waits for gloo's threads at its end. 4: torchrun is told the texts of
-exits."""
+exits, and a process can be asked where it is (`environments.stacks`)."""
+
+PADDLE_FORMAT = 1
+"""The same for directories with PaddlePaddle; without a number before it. 1: a process can be asked where it is. What has
+neither framework is built with that too, and its directories of before stay."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +110,8 @@ def build_key(
         content.append([TORCH_FORMAT, definition.torch_backend or backend, *(["gpu"] if gpu else [])])
     elif backend:  # another package may require torch
         content.append(["torch", backend])
+    if find_paddle(definition.requirements):
+        content.append(["paddle", PADDLE_FORMAT])
     return _digest(content)[:20]
 
 

@@ -21,6 +21,8 @@ from paddock.words.phrases import NOTHING, Names, Phrase, counted, phrase
 _PACKAGES = re.compile(r"/(?:site|dist)-packages/")
 _STANDARD = re.compile(r"/lib(?:64)?/(?:python|pypy)\d[\d.]*t?/|\.zip/|^<frozen |^<__array_function__")
 _FRAMEWORK = re.compile(r"/(?:site|dist)-packages/(?:torch|paddle|numpy|jax|tensorflow|paddock_\w+)[/.]")
+_PROGRAM = re.compile(r"/s?bin/[^/.]+$")
+"""The program of a package (`bin/torchrun`), seldom a script of the user."""
 _DISTRIBUTED = re.compile(r"/distributed/|/communication/|/parallel\.py$|/fleet/")
 _LOADER = re.compile(r"/utils/data/dataloader\.py$|/dataloader/dataloader_iter\.py$|/io/(?:reader|dataloader/\w+)\.py$")
 _LAUNCHER = re.compile(r"/torch/distributed/(?:run|launch|launcher/\w+|elastic/.*)\.py$|/paddle/distributed/launch/")
@@ -36,6 +38,7 @@ COLLECTIVES = frozenset(
     | {"new_group", "init_rpc", "barrier_worker", "sync_params_buffers"}
 )
 """Functions of torch.distributed and paddle.distributed in which a rank waits for others."""
+DATA_LOADER = "DataLoader"
 _WRAPPERS = frozenset({"wrapper", "inner", "_wrapper", "wrapped", "_fn", "decorate_context", "__impl__", "<lambda>"})
 
 
@@ -104,6 +107,13 @@ class Folded:
     """What has no stack, and why: the label and the sentence."""
 
     @property
+    def loaders(self) -> tuple[Group, ...]:
+        """The data loaders, where something that trains waits for one."""
+        if not any(each.place.function == DATA_LOADER for each in self.groups):
+            return ()
+        return tuple(each for each in self.helpers if each.members[0].work is Work.LOADS)
+
+    @property
     def located(self) -> frozenset[str]:
         """The ranks with a stack."""
         return frozenset(each.rank for group in (*self.groups, *self.helpers) for each in group.members)
@@ -123,21 +133,18 @@ def _locate(rank: str, pod: PodStacks) -> list[Located]:
         frames = main_frames(process)
         if not process.trouble and frames:
             found.append((process, frames, read_work(frames)))
-    trains = [process for process, _, work in found if work is Work.TRAINS]
-    several = len(trains) > 1
+    several = sum(work is Work.TRAINS for _, _, work in found) > 1
     return [
-        Located(
-            _label(rank, process, several=several or work is not Work.TRAINS), rank, process, frames, work,
-            find_place(frames),
-        )
+        Located(_label(rank, process, work, several=several), rank, process, frames, work, find_place(frames))
         for process, frames, work in found
-    ]  # fmt: skip
+    ]
 
 
-def _label(rank: str, process: ProcessStacks, *, several: bool) -> str:
-    if not several:
+def _label(rank: str, process: ProcessStacks, work: Work, *, several: bool) -> str:
+    """A launcher has the RANK of its pod, which is none of its processes'."""
+    if work is Work.LAUNCHES or (work is Work.TRAINS and not several):
         return rank
-    return f"{rank} rank {process.rank}" if process.rank else f"{rank} pid {process.pid}"
+    return f"{rank} rank {process.rank}" if process.rank and several else f"{rank} pid {process.pid}"
 
 
 def main_frames(process: ProcessStacks) -> tuple[Frame, ...]:
@@ -166,7 +173,7 @@ def read_work(frames: Sequence[Frame]) -> Work:
     """What a process with this main thread is there for."""
     if any(_LOADER_WORKER.search(each.file) for each in frames):
         return Work.LOADS
-    if any(is_own(each.file) for each in frames):
+    if any(is_own(each.file) and not _PROGRAM.search(each.file) for each in frames):
         return Work.TRAINS
     if any(_LAUNCHER.search(each.file) for each in frames):
         return Work.LAUNCHES
@@ -183,20 +190,24 @@ def find_place(frames: Sequence[Frame]) -> Place:
     framework; else its end."""
     if not frames:
         return Place("", "", 0)
-    at = _find_last(frames, is_own)
-    if at is None:
-        at = _find_last(frames, lambda file: bool(_PACKAGES.search(file)) and not _FRAMEWORK.search(file))
-    if at is None:
-        at = len(frames) - 1
+    at = next((found for holds in _NEAREST if (found := _find_last(frames, holds)) is not None), len(frames) - 1)
     called, own = frames[at + 1 :], frames[at]
     file, line = own.file.rpartition("/")[2], own.line
     for each in called:
         if each.function in COLLECTIVES and _DISTRIBUTED.search(each.file):
             return Place(each.function, file, line, collective=True)
         if _LOADER.search(each.file):
-            return Place("DataLoader", file, line)
+            return Place(DATA_LOADER, file, line)
     names = [each.function for each in called if each.function not in _WRAPPERS]
     return Place(names[0] if names else "" if own.function == "<module>" else own.function, file, line)
+
+
+_NEAREST: tuple[Callable[[str], bool], ...] = (
+    lambda file: is_own(file) and not _PROGRAM.search(file),
+    lambda file: bool(_PACKAGES.search(file)) and not _FRAMEWORK.search(file),
+    is_own,
+)
+"""Which files a place is taken from: the first of these that a stack has."""
 
 
 def _find_last(frames: Sequence[Frame], holds: Callable[[str], bool]) -> int | None:
@@ -264,7 +275,7 @@ def tell_waiting(groups: Sequence[Group]) -> Phrase | None:
 def _list_without(rank: str, pod: PodStacks) -> list[tuple[str, Phrase]]:
     several = len(pod.processes) > 1
     found = [
-        (_label(rank, each, several=several), tell_trouble(each))
+        (_label(rank, each, Work.TRAINS, several=several), tell_trouble(each))
         for each in pod.processes
         if each.trouble or not main_frames(each)
     ]

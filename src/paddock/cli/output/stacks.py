@@ -42,7 +42,10 @@ def build_lines(folded: Folded, language: str, *, whole: bool) -> Iterator[str]:
         yield render(tell_places(shown), language)
     if (waiting := tell_waiting(folded.groups)) is not None:
         yield render(waiting, language)
-    for group in (*folded.groups, *(folded.helpers if whole or not folded.groups else ())):
+    if folded.loaders:
+        yield render(phrase("data loaders: {places}", places=tell_places(folded.loaders)), language)
+    helpers = folded.helpers if whole or not folded.groups else folded.loaders
+    for group in (*folded.groups, *helpers):
         work = group.members[0].work
         kind = f" ({render(_WORKS[work], language)})" if work in _WORKS else ""
         yield from ("", f"{', '.join(group.labels)}{kind}", *map(show_frame, group.frames))
@@ -66,7 +69,7 @@ def show_frame(frame: Frame) -> str:
 
 def build_document(namespace: str, job: str, folded: Folded, *, whole: bool) -> dict[str, Any]:
     """For programs. `without` has English sentences, all else no sentences."""
-    groups = (*folded.groups, *(folded.helpers if whole else ()))
+    groups = (*folded.groups, *(folded.helpers if whole or not folded.groups else folded.loaders))
     return {
         "namespace": namespace,
         "job": job,

@@ -1,7 +1,7 @@
 """Puts `paddock_stacks` into an environment, where each Python of it imports it if a pod has its variable. I/O.
 
 A line of a `.pth` file runs at each start of a Python, so it reads one variable and nothing else. Environments that
-were built without it go on without it; `definition.FORMAT` is their version.
+were built without it go on without it; `definition.TORCH_FORMAT` and `PADDLE_FORMAT` are their versions.
 """
 
 from __future__ import annotations

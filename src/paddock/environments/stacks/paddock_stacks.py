@@ -18,15 +18,21 @@ _LEAST = 200
 """A low number is one that a program may expect for a file of its own."""
 
 
+_file = -1
+
+
 def install() -> None:
-    """Fails for no program: without a stack it still trains."""
+    """Once in a process: some Pythons read their .pth files twice. It fails for no program: without a stack it still
+    trains."""
     try:
-        _install()
+        if _file < 0:
+            _install()
     except Exception:  # noqa: S110 - whatever lacks here, the program is to start
         pass
 
 
 def _install() -> None:
+    global _file
     import faulthandler
     import fcntl
     import signal
@@ -44,3 +50,4 @@ def _install() -> None:
     # At its end, as who reads it empties it first; and as forks of this process write into it too.
     fcntl.fcntl(file, fcntl.F_SETFL, fcntl.fcntl(file, fcntl.F_GETFL) | os.O_APPEND)
     faulthandler.register(number, file=file, all_threads=True)
+    _file = file

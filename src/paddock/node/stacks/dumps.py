@@ -130,7 +130,8 @@ class Faulthandler:
     async def take(self, seen: Seen) -> Dump:
         found = self._processes.find_file(seen.pid, FILE)
         signal = read_signal(found[1]) if found else None
-        if found is None or signal is None or not is_caught(seen.caught, signal):
+        # Looked at again: since the first look it may have started another program in its own place.
+        if found is None or signal is None or not is_caught(self._processes.look(seen.pid).caught, signal):
             return Dump((), Trouble.NOT_ALLOWED)
         try:
             file = os.open(self._proc / str(seen.pid) / "fd" / str(found[0]), os.O_RDWR | os.O_CLOEXEC)

@@ -1,0 +1,221 @@
+"""The two ways to a stack, with real processes; and that no process gets a signal that would end it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from paddock.environments.stacks import paddock_stacks
+from paddock.kube.pod_stacks import MOST_BYTES, Trouble
+from paddock.logs.stacks import find_place, main_frames, show_place
+from paddock.node.runtime.pod_state import PodState, Run
+from paddock.node.stacks.dumps import (
+    FILE,
+    Dump,
+    Faulthandler,
+    PySpy,
+    Way,
+    find_py_spy,
+    is_caught,
+    judge_py_spy,
+    read_signal,
+)
+from paddock.node.stacks.processes import Processes, Seen
+from paddock.node.stacks.taking import NodeStacks
+from support.waiting import until
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="/proc is Linux's")
+PROGRAM = """
+import os, sys, threading
+if sys.argv[1:] == ["told"]:
+    sys.path.insert(0, {directory!r})
+    import paddock_stacks
+    paddock_stacks.install()
+    paddock_stacks.install()
+lock = threading.Lock()
+def wait():
+    lock.acquire()
+    print("ready", flush=True)
+    lock.acquire()
+wait()
+"""
+
+
+class Programs:
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+        self._started: list[subprocess.Popen[bytes]] = []
+
+    def start(self, *words: str, python: bool = True) -> int:
+        script = self._directory / "dead.py"
+        script.write_text(PROGRAM.format(directory=str(Path(paddock_stacks.__file__).parent)))
+        command = [sys.executable, str(script), *words] if python else list(words)
+        started = subprocess.Popen(command, stdout=subprocess.PIPE, env={**os.environ, "RANK": "3"})
+        self._started.append(started)
+        assert started.stdout is not None
+        assert started.stdout.readline() == b"ready\n"
+        return started.pid
+
+    def is_there(self, pid: int) -> bool:
+        return next(each for each in self._started if each.pid == pid).poll() is None
+
+    def end(self) -> None:
+        for each in self._started:
+            each.kill()
+            each.wait()
+            assert each.stdout is not None
+            each.stdout.close()
+
+
+@pytest.fixture
+def programs(tmp_path: Path) -> Iterator[Programs]:
+    started = Programs(tmp_path)
+    yield started
+    started.end()
+
+
+def place_of(found: Dump) -> str:
+    (main,) = [each.frames for each in found.threads if each.main]
+    return show_place(find_place(main))
+
+
+async def take(way: Way, pid: int) -> Dump:
+    """Once it is where it stays: it has printed its line before it gets there."""
+
+    async def look() -> Dump | None:
+        found = await way.take(Processes().look(pid))
+        return found if found.trouble is not None or place_of(found).endswith(":12") else None
+
+    found: Dump = await until(look)
+    return found
+
+
+async def test_a_program_with_the_module_tells_its_stack_and_lives(programs: Programs) -> None:
+    pid = programs.start("told")
+    for _ in range(2):
+        found = await take(Faulthandler(Processes()), pid)
+        assert found.trouble is None and place_of(found) == "wait, dead.py:12"
+    assert programs.is_there(pid)
+
+
+async def test_a_program_without_the_module_is_sent_no_signal(programs: Programs) -> None:
+    processes = Processes()
+    pid = programs.start()
+    assert (await Faulthandler(processes).take(processes.look(pid))).trouble is Trouble.NOT_ALLOWED
+    assert programs.is_there(pid)
+
+
+async def test_a_program_that_took_the_place_of_one_with_the_module_is_sent_no_signal(
+    programs: Programs, tmp_path: Path
+) -> None:
+    """It has a file of that name, and no handler: a shell with the file that another has left open."""
+    code = f"import os; os.set_inheritable(os.memfd_create('{FILE}47'), True); print('ready', flush=True); " \
+        "os.execlp('sleep', 'sleep', '1000')"  # fmt: skip
+    pid = programs.start(sys.executable, "-c", code, python=False)
+    processes = Processes()
+    found = processes.find_file(pid, FILE)
+    assert found is not None and found[1] == f"{FILE}47"
+    taken = await Faulthandler(processes).take(processes.look(pid))
+    assert taken.trouble is Trouble.NOT_ALLOWED
+    assert programs.is_there(pid)
+
+
+async def test_py_spy_looks_from_outside(programs: Programs) -> None:
+    program = find_py_spy(os.environ)
+    if not program:
+        pytest.skip("py-spy is not installed")
+    found = await take(PySpy(program), programs.start())
+    if found.trouble is Trouble.NOT_ALLOWED:
+        pytest.skip("this system lets nobody look into a process")
+    assert place_of(found) == "wait, dead.py:12"
+
+
+async def test_a_pod_has_the_stack_of_the_way_that_succeeds(programs: Programs) -> None:
+    """py-spy is not there: the program tells its stack itself, or says why there is none."""
+    processes = Processes()
+    state = PodState("uid", "default", "pod", "127.1.0.1", 0.0)
+    told, silent = programs.start("told"), programs.start()
+    sleeper = programs.start("sh", "-c", "echo ready; exec sleep 1000", python=False)
+    running = [(state, Run(name, 0, 0.0, pid)) for name, pid in (("a", told), ("b", silent), ("c", sleeper))]
+    stacks = NodeStacks(lambda: running, processes, (PySpy(""), Faulthandler(processes)))
+    pod = {"metadata": {"name": "pod", "uid": "uid"}}
+    found = await stacks.take(pod)
+    by = {each.pid: each for each in found.processes}
+    assert set(by) == {told, silent}
+    assert (by[told].by, by[told].trouble, by[told].rank) == ("faulthandler", "", "3")
+    assert main_frames(by[told])[-1].function == "wait"
+    assert (by[silent].by, by[silent].trouble) == ("", Trouble.NO_TOOL)
+    assert found.others == ("sleep",) or found.others == (Path(shutil.which("sleep") or "").resolve().name,)
+    assert (await stacks.take({"metadata": {"name": "other", "uid": "other"}})).processes == ()
+
+
+async def test_no_more_than_sixty_four_processes_are_looked_at() -> None:
+    class Many(Processes):
+        def list_of(self, roots: object) -> dict[int, str]:
+            return dict.fromkeys(range(1, 71), "a")
+
+        def look(self, pid: int) -> Seen:
+            return Seen(pid, "python", "python3", True, "", "S", 0)
+
+    class At:
+        name = "at"
+
+        async def take(self, seen: Seen) -> Dump:
+            return Dump((), Trouble.FAILED, "no")
+
+    found = await NodeStacks(list, Many(), (At(),)).take({"metadata": {"name": "a", "uid": "b"}})
+    assert (len(found.processes), found.left_out) == (64, 6)
+
+
+ENDS = {
+    "refused": (1, "", "Error: Permission Denied: Try running\n again", Trouble.NOT_ALLOWED),
+    "another form": (0, "{}", "", Trouble.FAILED),
+    "a thread without a frame": (0, '[{"frames": []}]', "", Trouble.NO_PYTHON),
+    "a stack": (0, '[{"frames": [{"name": "a", "filename": "b", "line": 1}]}]', "", None),
+}
+
+
+@pytest.mark.parametrize("name", ENDS)
+def test_ends_of_py_spy(name: str) -> None:
+    code, out, said, trouble = ENDS[name]
+    assert judge_py_spy(code, out, said).trouble is trouble
+
+
+@pytest.mark.parametrize(
+    ("script", "trouble"),
+    [
+        ("exec sleep 1000", Trouble.NO_ANSWER),
+        (f"exec head -c {MOST_BYTES + 5} /dev/zero", Trouble.TOO_LONG),
+        ("echo Operation not permitted >&2; exit 1", Trouble.NOT_ALLOWED),
+    ],
+    ids=["hangs", "never ends to speak", "refuses"],
+)
+async def test_a_py_spy_that_does_not_do_its_work(tmp_path: Path, script: str, trouble: Trouble) -> None:
+    program = tmp_path / "py-spy"
+    program.write_text(f"#!/bin/sh\n{script}\n")
+    program.chmod(0o755)
+    seen = Seen(os.getpid(), "", "", True, "", "S", 0)
+    assert (await PySpy(str(program), seconds=1.0).take(seen)).trouble is trouble
+
+
+@pytest.mark.parametrize(
+    ("name", "signal"),
+    [("47", 47), ("64", 64), ("34", 34), ("33", None), ("9", None), ("65", None), ("", None), ("x", None)],
+)
+def test_only_a_real_time_signal_is_sent(name: str, signal: int | None) -> None:
+    assert read_signal(FILE + name) == signal
+
+
+def test_a_signal_is_caught_where_its_bit_is_set() -> None:
+    assert is_caught(0x0000400100000000, 47)  # SigCgt of a Python with the module
+    assert not is_caught(0x0000400100000000, 46) and not is_caught(0, 47)
+
+
+def test_the_module_and_the_node_mean_the_same_file() -> None:
+    assert paddock_stacks.FILE == FILE
