@@ -16,7 +16,9 @@ from paddock.doctor.findings import Finding, Severity
 from paddock.doctor.launch_block import LaunchLog, read_launch_logs
 from paddock.environments.packages.devices import DEVICES
 from paddock.jobs.model import CauseRecord
+from paddock.kube.pod_stacks import Frame, PodStacks, ProcessStacks, Thread
 from paddock.launches.reading import find_main, read_typed
+from paddock.logs.stacks import Folded, fold
 from paddock.words.phrases import phrase, render
 
 LOGS = Path(__file__).parent / "logs"
@@ -525,3 +527,59 @@ def test_a_place_in_a_log_is_said_in_the_readers_language() -> None:
     both = join_places([place("worker-0", 59), place("worker-1")])
     assert (str(both), render(both, "zh")) == ("worker-0, line 59; worker-1", "worker-0 第 59 行；worker-1")
     assert (str(place("", 3)), place("worker-0"), place("")) == ("line 3", "worker-0", "log")
+
+
+def see_stacks(**frames: str) -> Folded:
+    """Where ranks are: `worker_0="all_reduce"` in the collective, anything else in a function of the user."""
+    own = Frame("step", "/home/me/train.py", 88)
+    waits = Frame("all_reduce", "/usr/lib/python3/site-packages/torch/distributed/distributed_c10d.py", 5)
+    reads = Frame("read_batch", "/home/me/data.py", 41)
+    pods = {}
+    for name, function in frames.items():
+        threads = (Thread("MainThread", True, (own, waits if function == "all_reduce" else reads)),)
+        pods[name.replace("_", "-")] = PodStacks(name, (ProcessStacks(1, "a", "python", "", threads, "py-spy"),))
+    return fold(pods)
+
+
+def test_where_ranks_are_is_told_in_place_of_who_stopped_first() -> None:
+    logs = {name: read_launch_logs(["a", "b"])[0] for name in ("worker-0", "worker-1")}
+    ranks = {"worker-0": replace(QUIET, quiet=401.0), "worker-1": QUIET}
+    asked = replace(JOB, stacks="paddock stacks demo")
+    (found,) = examine(asked, logs, ranks, stacks=see_stacks(worker_0="all_reduce", worker_1="read_batch"))
+    assert (found.check, str(found.where), found.command) == ("silent-for-long", "worker-1", "paddock stacks demo")
+    assert str(found.what) == (
+        "no rank has printed for 6m40s: worker-0 in all_reduce, train.py:88; worker-1 in read_batch, data.py:41"
+    )
+    assert str(found.why) == "the collective of worker-0 lacks worker-1"
+    (found,) = examine(asked, logs, ranks, stacks=see_stacks(worker_0="all_reduce", worker_1="all_reduce"))
+    assert str(found.where) == "worker-0, worker-1"
+    assert str(found.what) == "no rank has printed for 6m40s: worker-0 and worker-1 in all_reduce, train.py:88"
+
+
+STOPPED: dict[str, tuple[dict[str, list[str]], float, str, str]] = {
+    "within a second, after the same line": (
+        {"worker-0": ["step 1"], "worker-1": ["step 1"]}, 0.4, "worker-0, worker-1",
+        "no rank has printed for 6m40s; all stopped after 'step 1'",
+    ),
+    "within a second, after different lines": (
+        {"worker-0": ["I am 0"], "worker-1": ["I am 1"]}, 1.0, "worker-0, worker-1",
+        "no rank has printed for 6m40s; all stopped at the same time",
+    ),
+    "one stopped seconds before": (
+        {"worker-0": ["step 1"], "worker-1": ["step 1"]}, 5.0, "worker-0",
+        "no rank has printed for 6m40s; worker-0 stopped first, after 1 lines",
+    ),
+    "one did fewer steps": (
+        {"worker-0": ["Epoch 1, Batch 30, Loss 0.5"], "worker-1": ["Epoch 1, Batch 29, Loss 0.5"]}, 0.4, "worker-1",
+        "no rank has printed for 6m40s; worker-1 stopped first, after 1 lines",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", STOPPED)
+def test_nobody_is_accused_for_a_moment(name: str) -> None:
+    lines, earlier, where, what = STOPPED[name]
+    logs = {rank: read_launch_logs(each)[0] for rank, each in lines.items()}
+    quiet = replace(QUIET, begun=410.0)
+    found = examine(JOB, logs, {"worker-0": replace(quiet, quiet=400.0 + earlier), "worker-1": quiet})
+    assert [(str(each.where), str(each.what)) for each in found] == [(where, what)]

@@ -15,20 +15,23 @@ from dataclasses import dataclass, replace
 
 from paddock.app.history import History, open_log, read_cause
 from paddock.client.client import Client
+from paddock.client.pod_stacks import NoStacks, fetch_stacks
 from paddock.doctor.findings import Finding
 from paddock.doctor.job_case import Printed, Surroundings, examine_job
 from paddock.doctor.launch_block import LaunchLog
 from paddock.doctor.log_bytes import LogBytes
+from paddock.doctor.silence import SILENT
 from paddock.environments.images import read_used
 from paddock.history.logs import LogFile
 from paddock.history.records import RunRecord
 from paddock.jobs.apis.registry import KINDS
-from paddock.jobs.model import Job, Phase, Status
+from paddock.jobs.model import Job, Phase, PodPhase, Status
 from paddock.jobs.objects.observed import read_pod
 from paddock.kube.errors import ApiError
 from paddock.kube.meta import ENVIRONMENTS, NODES, PODS, Manifest, Resource, is_controlled_by, name_of, namespace_of
 from paddock.kube.usage import POD_METRICS, read_usage
 from paddock.logs.nearest_line import Nearest
+from paddock.logs.stacks import Folded, fold
 from paddock.words.problems import InvalidJob
 
 _CHUNK = 1 << 20
@@ -84,6 +87,9 @@ async def look_at_job(
     if local:
         around = await _add_environment(client, pods, around)
     findings = examine_job(job, status, pods, printed, time.time(), around, options)
+    if local and any(each.check == SILENT for each in findings):
+        around = replace(around, stacks=await _fetch_places(client, pods, status))
+        findings = examine_job(job, status, pods, printed, time.time(), around, options)
     cut = sum(each.log.has_gap for each in printed.values())
     lines = sum(each.log.lines for each in printed.values())
     return Looked(findings, len(printed), lines, len(pods), cut, find_nearest_line(printed))
@@ -118,6 +124,19 @@ async def look_at_run(history: History, run: RunRecord, options: str = "", repor
     findings = examine_job(job, status, (), printed, time.time(), Surroundings(), options)
     lines = sum(each.log.lines for each in printed.values())
     return Looked(findings, len(printed), lines, nearest=find_nearest_line(printed))
+
+
+async def _fetch_places(client: Client, pods: Sequence[Manifest], status: Status) -> Folded:
+    """Where the ranks that run are. Empty where nobody tells it."""
+    running = {}
+    for each in pods:
+        read = read_pod(each)
+        if read is not None and status.holds(read) and read.phase is PodPhase.RUNNING:
+            running[str(read.rank)] = each
+    try:
+        return fold(await fetch_stacks(client, running))
+    except (ApiError, NoStacks):
+        return Folded()
 
 
 def _is_of(pod: Manifest, status: Status) -> bool:

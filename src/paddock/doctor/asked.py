@@ -52,6 +52,7 @@ class Asked:
     environment: str = ""  # the name of an Environment, or an image
     edit: str = ""  # the command that edits it
     logs: str = ""  # the command that prints its logs
+    stacks: str = ""  # the command that shows where its ranks are; empty where none is there
     options: str = ""  # those by which a command reaches it
 
     @property

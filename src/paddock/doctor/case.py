@@ -13,6 +13,7 @@ from paddock.doctor.findings import Where
 from paddock.doctor.launch_block import LaunchLog
 from paddock.doctor.signs import Sign
 from paddock.jobs.model import CauseRecord
+from paddock.logs.stacks import Folded
 from paddock.words.phrases import phrase
 
 
@@ -29,6 +30,8 @@ class Case:
     """Why the job waits or has ended, as it is recorded."""
     has_failed: bool = False
     """The job has failed, as it is recorded."""
+    stacks: Folded = field(default_factory=Folded)
+    """Where its ranks are, as far as somebody has looked."""
 
     def find(self, sign: str) -> list[tuple[str, LaunchLog, Sign]]:
         """The logs that have the sign."""

@@ -23,6 +23,7 @@ from paddock.doctor.silence import check_silence
 from paddock.doctor.started import check_started
 from paddock.doctor.waiting import check_waiting
 from paddock.jobs.model import CauseRecord
+from paddock.logs.stacks import Folded
 
 CHECKS: tuple[Callable[[Case], Iterator[Finding]], ...] = (
     check_needs,
@@ -75,11 +76,13 @@ _FOLLOWS: Mapping[str, frozenset[str]] = {
 
 def examine(
     asked: Asked, logs: Mapping[str, LaunchLog], ranks: Mapping[str, RankSeen] | None = None,
-    machine: Machine | None = None, cause: CauseRecord | None = None, *, has_failed: bool = False,
+    machine: Machine | None = None, cause: CauseRecord | None = None, stacks: Folded | None = None, *,
+    has_failed: bool = False,
 ) -> tuple[Finding, ...]:  # fmt: skip
     """`logs`: by rank of a job, by host of a log alone. `ranks`: what the cluster says of the ranks of a job. `cause`:
-    what its status says. `has_failed`: whether the job has."""
-    case = Case(asked, logs, ranks or {}, machine or Machine(), cause, has_failed)
+    what its status says. `stacks`: where its ranks are, where somebody has looked. `has_failed`: whether the job
+    has."""
+    case = Case(asked, logs, ranks or {}, machine or Machine(), cause, has_failed, stacks or Folded())
     found = [each for check in CHECKS for each in check(case)]
     kept = [each for each in found if not _follows(each, found)]
     return tuple(sorted(kept, key=lambda each: each.severity is not Severity.WRONG))

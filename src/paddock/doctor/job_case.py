@@ -21,6 +21,7 @@ from paddock.jobs.sentences.waiting_ranks import list_names
 from paddock.kube.meta import Manifest
 from paddock.kube.quantities import read_amounts
 from paddock.kube.times import Moment
+from paddock.logs.stacks import Folded
 from paddock.words.phrases import Foreign, phrase
 
 _GPU_WHEEL = re.compile(r"paddlepaddle-gpu\b|paddlepaddle_gpu\b|\+cu\d+|nvidia-cu(?:da|dnn)")
@@ -46,6 +47,7 @@ class Surroundings:
     environment: str = ""  # that the ranks run in; empty on a cluster, where the image says it
     requirements: Sequence[str] = ()  # of that Environment; empty on a cluster
     local: bool = True
+    stacks: Folded = field(default_factory=Folded)  # where its ranks are, where somebody has looked
 
 
 def examine_job(
@@ -62,6 +64,7 @@ def examine_job(
     image = _read_image(job)
     wheel = read_wheel(around.requirements) if around.local else read_image(image)
     asked = read_asked(job, wheel, around.environment if around.local else image, options)
+    asked = replace(asked, stacks=f"paddock stacks {job.key.name}{options}" if around.local else "")
     found = {str(pod.rank): (pod, each) for each in pods if (pod := read_pod(each)) and status.holds(pod)}
     ranks = dict[str, RankSeen]()
     for rank in map(str, job.ranks()):
@@ -70,7 +73,7 @@ def examine_job(
         ranks[rank] = replace(seen, names=list_names(manifest)) if pod is not None else seen
     logs = {rank: each.log for rank, each in printed.items()}
     machine, failed = Machine(count_gpus(around.nodes), around.local), status.phase is Phase.FAILED
-    return examine(asked, logs, ranks, machine, status.cause, has_failed=failed)
+    return examine(asked, logs, ranks, machine, status.cause, around.stacks, has_failed=failed)
 
 
 def see_rank(pod: Pod | None, printed: Printed | None, cores: float | None, now: Moment) -> RankSeen:

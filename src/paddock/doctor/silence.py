@@ -7,16 +7,18 @@ server is cut off are silent without an end (PaddlePaddle 3.0.0: not a line in 9
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from paddock.doctor import signs
 from paddock.doctor.asked import RankSeen
 from paddock.doctor.case import Case, list_places, place
-from paddock.doctor.findings import Finding, Severity
+from paddock.doctor.findings import Finding, Severity, Where
 from paddock.doctor.launch_block import LaunchLog
 from paddock.kube.times import format_duration
+from paddock.logs.stacks import find_suspects, list_labels, natural, tell_places, tell_waiting
 from paddock.words.phrases import Names, Phrase, phrase
 
+SILENT = "silent-for-long"
 _QUIET, _UNSEEN, _COMPUTES = 120.0, 600.0, 1800.0
 """Seconds without a line that are not long: for a program that does nothing, for one of which nobody knows what it
 does, and for one that computes on all ranks."""
@@ -28,6 +30,10 @@ _SOON = 30.0
 """Seconds in which the ranks of a job begin."""
 _BUSY, _IDLE = 0.5, 0.05
 """Cores."""
+_TOGETHER = 1.0
+"""Seconds between the last lines of ranks that stopped together."""
+_SHOWN = 80
+"""Characters of a last line that are shown."""
 
 
 def check_silence(case: Case) -> Iterator[Finding]:
@@ -124,18 +130,67 @@ def _check_quiet(case: Case) -> Iterator[Finding]:
         return
     if any(log.waits_since for log in case.logs.values()):
         return
+    explained = _explain_quiet(busy, idle, is_known=bool(cores))
     first = _choose_slowest(case, training)
-    yield Finding(
+    if case.stacks.groups:
+        yield _tell_places(case, min(training.values()), explained)
+    elif first is None:
+        yield _tell_together(case, training, explained)
+    else:
+        yield _tell_first(case, first, min(training.values()), explained)
+
+
+def _tell_places(case: Case, quiet: float, explained: Phrase) -> Finding:
+    """Where the ranks are is known, so none is accused for what it printed."""
+    suspects = find_suspects(case.stacks.groups)
+    return Finding(
+        "silent-for-long",
+        Severity.RISK,
+        _name_ranks(suspects),
+        phrase("no rank has printed for {time}: {places}",
+               time=format_duration(quiet), places=tell_places(case.stacks.groups)),
+        tell_waiting(case.stacks.groups) or explained,
+        phrase("look at the line of {ranks}: why does it not go on?", ranks=Names(suspects))
+        if len(suspects) < len(list_labels(case.stacks.groups))
+        else phrase("look at that line, and at what it waits for"),
+        case.asked.stacks,
+    )  # fmt: skip
+
+
+def _tell_first(case: Case, first: str, quiet: float, explained: Phrase) -> Finding:
+    return Finding(
         "silent-for-long",
         Severity.RISK,
         first,
         phrase("no rank has printed for {time}; {rank} stopped first, after {lines} lines",
-               time=format_duration(min(training.values())), rank=first,
-               lines=case.logs[first].lines if first in case.logs else 0),
-        _explain_quiet(busy, idle, is_known=bool(cores)),
+               time=format_duration(quiet), rank=first, lines=case.logs[first].lines if first in case.logs else 0),
+        explained,
         phrase("look at the last lines of {rank}, and at its machine and network", rank=first),
-        _show_last(case, first),
+        case.asked.stacks or _show_last(case, first),
     )  # fmt: skip
+
+
+def _tell_together(case: Case, quiet: dict[str, float], explained: Phrase) -> Finding:
+    """All stopped at once, so none is to be accused."""
+    time, names = format_duration(min(quiet.values())), tuple(sorted(quiet, key=natural))
+    lasts = {case.logs[name].last_text.strip() for name in names if name in case.logs}
+    last = min(lasts)[:_SHOWN] if len(lasts) == 1 else ""
+    command = case.asked.logs.replace(" --raw", " --tail 5") if case.asked.job else ""
+    return Finding(
+        "silent-for-long",
+        Severity.RISK,
+        _name_ranks(names),
+        phrase("no rank has printed for {time}; all stopped after {line}", time=time, line=repr(last))
+        if last
+        else phrase("no rank has printed for {time}; all stopped at the same time", time=time),
+        explained,
+        phrase("look where each rank is") if case.asked.stacks else phrase("look at the last lines of each rank"),
+        case.asked.stacks or command,
+    )
+
+
+def _name_ranks(names: Sequence[str]) -> Where:
+    return ", ".join(names[:4]) + (f", +{len(names) - 4}" if len(names) > 4 else "")
 
 
 def _explain_quiet(busy: list[str], idle: list[str], *, is_known: bool) -> Phrase:
@@ -158,14 +213,18 @@ def _is_long(case: Case, name: str, quiet: float, least: float) -> bool:
     return quiet >= max(least, _LINES * printed / max(log.lines, 1))
 
 
-def _choose_slowest(case: Case, quiet: dict[str, float]) -> str:
-    """The fewest steps, then the longest silence."""
+def _choose_slowest(case: Case, quiet: dict[str, float]) -> str | None:
+    """The one with the fewest steps, then the longest silence. None where all did as many, and stopped in one second:
+    who was a microsecond earlier says nothing."""
 
     def order(name: str) -> tuple[int, int, float]:
         found = case.logs[name].progress if name in case.logs else None
         return (found.epoch or 0 if found else 0, found.step or 0 if found else 0, -quiet[name])
 
-    return min(quiet, key=order)
+    first = min(quiet, key=order)
+    others = [name for name in quiet if name != first]
+    alike = all(order(name)[:2] == order(first)[:2] and quiet[first] - quiet[name] <= _TOGETHER for name in others)
+    return None if others and alike else first
 
 
 def _check_gap(case: Case) -> Iterator[Finding]:

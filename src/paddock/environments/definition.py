@@ -36,8 +36,8 @@ the exceptions of its processes. 3: a process waits for gloo's threads at its en
 exits, and a process can be asked where it is (`environments.stacks`)."""
 
 PADDLE_FORMAT = 1
-"""The same for directories with PaddlePaddle; without a number before it. 1: a process can be asked where it is. What has
-neither framework is built with that too, and its directories of before stay."""
+"""The same for directories with PaddlePaddle; those of before have none. 1: a process can be asked where it is. What
+has neither framework is built with that too, and its directories of before stay."""
 
 
 @dataclass(frozen=True, slots=True)

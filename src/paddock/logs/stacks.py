@@ -272,6 +272,18 @@ def tell_waiting(groups: Sequence[Group]) -> Phrase | None:
     )
 
 
+def list_labels(groups: Sequence[Group]) -> tuple[str, ...]:
+    """All that have a stack, in the order in which people count."""
+    return tuple(sorted((label for group in groups for label in group.labels), key=natural))
+
+
+def find_suspects(groups: Sequence[Group]) -> tuple[str, ...]:
+    """Those that others wait for: in no collective while others are in one. All, where the places do not tell it."""
+    outside = tuple(label for group in groups if not group.place.collective for label in group.labels)
+    everyone = list_labels(groups)
+    return tuple(sorted(outside, key=natural)) if 0 < len(outside) < len(everyone) else everyone
+
+
 def _list_without(rank: str, pod: PodStacks) -> list[tuple[str, Phrase]]:
     several = len(pod.processes) > 1
     found = [

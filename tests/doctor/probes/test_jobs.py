@@ -171,3 +171,38 @@ def test_of_a_large_file_both_ends_are_read_and_the_lines_between_them_are_count
 ])  # fmt: skip
 def test_the_more_logs_there_are_the_less_of_each_is_read(most: int | None, logs: int, share: int | None) -> None:
     assert share_of(most, logs) == share
+
+
+@dataclass
+class StackClient(FakeClient):
+    """Which also takes stacks, as a local cluster does; `paths`: what was asked."""
+
+    paths: list[str] = field(default_factory=list)
+    refuses: bool = False
+
+    async def fetch(self, path: str, **_: Any) -> Any:
+        self.paths.append(path)
+        if self.refuses:
+            raise NotFound("the server could not find the requested resource: pods has no stacks here")
+        frames = [{"function": "step", "file": "/home/me/train.py", "line": 88}]
+        threads = [{"name": "MainThread", "main": True, "frames": frames}]
+        return {"pod": "demo", "processes": [{"pid": 1, "container": "a", "command": "python", "threads": threads}],
+                "of_a_later_version": 1}  # fmt: skip
+
+
+@pytest.mark.parametrize("refuses", [False, True], ids=["takes stacks", "of an older Paddock"])
+async def test_where_ranks_are_is_asked_for_where_they_are_silent(tmp_path: Path, refuses: bool) -> None:
+    pods = [build_pod("worker", index) for index in range(2)]
+    for pod in pods:
+        pod["status"]["startTime"] = "2026-11-23T21:28:00Z"
+    metrics = [{"metadata": {"name": name_of(pod)}, "containers": [{"usage": {"cpu": "0"}}]} for pod in pods]
+    client = StackClient({PODS: pods, POD_METRICS: metrics}, refuses=refuses)
+    history = History(Home(tmp_path, tmp_path))
+    looked = await look(client, build_job(2, ["python", "train.py"]), local=True, history=history)
+    (finding,) = looked.findings
+    assert client.paths == [f"/api/v1/namespaces/default/pods/demo-worker-{index}/stacks" for index in range(2)]
+    assert finding.command == "paddock stacks demo"
+    assert ("worker-0 and worker-1 in step, train.py:88" in str(finding.what)) is not refuses
+    healthy = StackClient({PODS: [build_pod("worker", 0)]})
+    await look(healthy, build_job(1), local=True, history=history)
+    assert healthy.paths == []
