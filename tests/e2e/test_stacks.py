@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-import shlex
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -66,16 +66,19 @@ def refuses(ended: Ended) -> bool:
     return "the system lets nobody look into process" in ended.err
 
 
-def build_waiting(cluster: Cluster, name: str, workers: int = 3) -> str:
-    script = cluster.directory / "wait.py"
-    script.write_text(LOCK)
-    job = build_light_job(name, f"exec {shlex.join((sys.executable, str(script)))}", workers=workers)
-    return cluster.write(job)
+def run(cluster: Cluster, job: str, name: str, program: str, workers: str, python: str) -> Path:
+    """Starts it in a directory of its own; the path of the program."""
+    directory = cluster.directory / "work"
+    directory.mkdir(exist_ok=True)
+    (directory / name).write_text(program)
+    words = ("--name", job, "--workers", workers, "--workdir", str(directory), "--detach", "--", python, name)
+    ended = cluster.paddock("run", *words)
+    assert ended.code == 0, str(ended)
+    return directory / name
 
 
 def test_ranks_that_wait_for_a_lock_have_their_lines(shared: Cluster) -> None:
-    assert shared.paddock("submit", build_waiting(shared, "locked")).code == 0
-    until("their first lines", lambda: shared.paddock("logs", "locked").out.count("ready") == 3)
+    path = run(shared, "locked", "wait.py", LOCK, "3", sys.executable)
 
     def look() -> Ended | None:
         ended = shared.paddock("stacks", "locked")
@@ -85,7 +88,6 @@ def test_ranks_that_wait_for_a_lock_have_their_lines(shared: Cluster) -> None:
     if refuses(ended):
         pytest.skip("this machine lets nobody look into a process")
     assert ended.code == 0, str(ended)
-    path = shared.directory / "wait.py"
     assert ended.out.split("\n\n")[1] == (
         f'worker-0, worker-2\n  File "{path}", line 13, in <module>\n  File "{path}", line 8, in step'
     )
@@ -127,10 +129,8 @@ def test_a_job_that_does_not_run_has_no_stacks(shared: Cluster) -> None:
 def test_a_rank_that_does_not_join_a_collective_is_named(
     name: str, program: str, ranks: tuple[str, str], shared: Cluster
 ) -> None:
-    script = shared.directory / f"hang_{name}.py"
-    script.write_text(program)
     job = f"hang-{name}"
-    assert shared.paddock("run", "--name", job, "--workers", "2", "--detach", "--", "python", str(script)).code == 0
+    script = run(shared, job, f"hang_{name}.py", program, "2", "python")
 
     def look() -> Ended | None:
         """Not later than gloo gives up: PaddlePaddle's after half a minute, which makes another attempt."""

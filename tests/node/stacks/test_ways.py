@@ -126,6 +126,47 @@ async def test_a_program_that_took_the_place_of_one_with_the_module_is_sent_no_s
     assert programs.is_there(pid)
 
 
+HOSTILE = {
+    "a sealed file": "f = os.memfd_create(name, os.MFD_ALLOW_SEALING); fcntl.fcntl(f, 1033, 0xF)",  # F_ADD_SEALS
+    "a file that nobody writes": "f = os.memfd_create(name)",
+    "a file that grows without an end": "f = os.memfd_create(name); os.write(f, b'x' * 10**6)\n"
+        "signal.signal(47, lambda *_: os.write(f, b'x' * 10**6))",
+    "another text": "f = os.memfd_create(name)\nsignal.signal(47, lambda *_: os.write(f, b'hello'))",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+async def test_a_program_with_a_file_of_its_own_by_that_name_is_only_without_a_stack(
+    name: str, programs: Programs
+) -> None:
+    code = f"import fcntl, os, signal, time\nname = '{FILE}47'\nsignal.signal(47, lambda *_: None)\n" \
+        f"{HOSTILE[name]}\nprint('ready', flush=True)\nwhile True: time.sleep(1)"  # fmt: skip
+    pid = programs.start(sys.executable, "-c", code, python=False)
+    processes = Processes()
+    found = await Faulthandler(processes, seconds=0.5).take(processes.look(pid))
+    assert found.trouble in (Trouble.NOT_ALLOWED, Trouble.NO_ANSWER, Trouble.TOO_LONG)
+    assert programs.is_there(pid)
+
+
+async def test_a_file_with_a_place_on_the_disk_is_not_written_to(tmp_path: Path) -> None:
+    """As a pod might have it open for reading alone."""
+    file = tmp_path / "precious"
+    file.write_text("kept")
+    (tmp_path / "proc/7/fd").mkdir(parents=True)
+    (tmp_path / "proc/7/fd/9").symlink_to(file)
+
+    class Told(Processes):
+        def find_file(self, pid: int, prefix: str) -> tuple[int, str]:
+            return 9, f"{prefix}47"
+
+        def look(self, pid: int) -> Seen:
+            return Seen(pid, "", "", True, "", "S", 1 << 46)
+
+    way = Faulthandler(Told(), proc=tmp_path / "proc")
+    assert (await way.take(Told().look(7))).trouble is Trouble.NOT_ALLOWED
+    assert file.read_text() == "kept"
+
+
 async def test_py_spy_looks_from_outside(programs: Programs) -> None:
     program = find_py_spy(os.environ)
     if not program:

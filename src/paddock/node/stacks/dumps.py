@@ -14,6 +14,7 @@ from __future__ import annotations
 import asyncio
 import os
 import shutil
+import stat
 import sys
 from collections.abc import Mapping
 from contextlib import suppress
@@ -27,7 +28,7 @@ from paddock.node.stacks.processes import Processes, Seen
 
 FILE = "paddock-stacks-"
 """How the file in memory is called, with the number of the signal behind; `environments.stacks` makes it."""
-_SECONDS = 5.0
+_SECONDS, _END_SECONDS = 5.0, 1.0
 _TRIES = 3
 _LOOK_SECONDS = 0.05
 _LONGEST_SAYING = 300
@@ -96,6 +97,9 @@ class PySpy:
         finally:
             with suppress(ProcessLookupError):
                 process.kill()
+            with suppress(TimeoutError):
+                async with asyncio.timeout(_END_SECONDS):
+                    await process.communicate()  # what is left in its pipes would keep them open
         return judge_py_spy(code, out.decode(errors="replace"), said.decode(errors="replace"))
 
 
@@ -134,17 +138,19 @@ class Faulthandler:
         if found is None or signal is None or not is_caught(self._processes.look(seen.pid).caught, signal):
             return Dump((), Trouble.NOT_ALLOWED)
         try:
-            file = os.open(self._proc / str(seen.pid) / "fd" / str(found[0]), os.O_RDWR | os.O_CLOEXEC)
-        except PermissionError as error:
-            return Dump((), Trouble.NOT_ALLOWED, str(error))
-        except OSError:
+            file = _open_memory(self._proc / str(seen.pid) / "fd" / str(found[0]))
+        except FileNotFoundError:
             return Dump((), Trouble.ENDED)
+        except OSError as error:
+            return Dump((), Trouble.NOT_ALLOWED, str(error))
         try:
             os.ftruncate(file, 0)
             os.kill(seen.pid, signal)
             return await self._wait(file)
         except ProcessLookupError:
             return Dump((), Trouble.ENDED)
+        except OSError as error:  # a program may have sealed a file of this name
+            return Dump((), Trouble.NOT_ALLOWED, str(error))
         finally:
             os.close(file)
 
@@ -163,6 +169,19 @@ class Faulthandler:
                     return Dump(read_faulthandler(text))
             before = size
         return Dump((), Trouble.NO_ANSWER)
+
+
+def _open_memory(path: Path) -> int:
+    """The file of a process, if it is one in memory. Raises OSError.
+
+    The program chooses the name, and this opens with the rights of Paddock: a file with a place on the disk, a FIFO or
+    a device is never written to."""
+    file = os.open(path, os.O_RDWR | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY)
+    seen = os.fstat(file)
+    if stat.S_ISREG(seen.st_mode) and seen.st_nlink == 0:
+        return file
+    os.close(file)
+    raise PermissionError(f"{path} is no file in memory")
 
 
 def read_signal(name: str) -> int | None:
