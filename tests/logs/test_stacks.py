@@ -90,7 +90,7 @@ Current thread's C stack trace (most recent call first):
 
 
 REFUSALS = {
-    'Error: Permission Denied: Try running again with elevated permissions by going \'sudo env "PATH=$PATH" !!\'':
+    'Permission Denied: Try running again with elevated permissions by going \'sudo env "PATH=$PATH" !!\'':
         Trouble.NOT_ALLOWED,
     "Error: Operation not permitted (os error 1)": Trouble.NOT_ALLOWED,
     "Error: Failed to find python version from target process": Trouble.NO_PYTHON,

@@ -317,13 +317,15 @@ def tell_trouble(process: ProcessStacks) -> Phrase:
         case Trouble.NOT_ALLOWED:
             return phrase(
                 "the system lets nobody look into process {pid} (kernel.yama.ptrace_scope, or a container's limits), "
-                "and its Python is not of an environment that Paddock has built: `{command}` shows its stack",
+                "and its Python does not tell its stack itself, as those of environments that Paddock builds do: "
+                "`{command}` shows it",
                 pid=process.pid, command=command,
             )  # fmt: skip
         case Trouble.NO_TOOL:
             return phrase(
-                "py-spy is not installed with this Paddock, and the Python of process {pid} is not of an environment "
-                "that Paddock has built: after `pip install py-spy`, `{command}` shows its stack",
+                "py-spy is not installed with this Paddock, and the Python of process {pid} does not tell its stack "
+                "itself, as those of environments that Paddock builds do: after `pip install py-spy`, `{command}` "
+                "shows it",
                 pid=process.pid, command=command,
             )  # fmt: skip
         case Trouble.ENDED:

@@ -59,7 +59,7 @@ def _list_threads(group: Group, language: str) -> Iterator[str]:
         for thread in member.process.threads:
             if thread.frames and thread.frames != member.frames:
                 name = thread.name or "?"
-                yield render(phrase("  thread {name} of {rank}", name=name, rank=member.label), language)
+                yield "  " + render(phrase("thread {name} of {rank}", name=name, rank=member.label), language)
                 yield from ("  " + show_frame(frame) for frame in thread.frames)
 
 
