@@ -205,6 +205,14 @@ def test_each_trouble_has_its_sentence(trouble: str) -> None:
     assert "4711" in said and "{" not in said
 
 
+def test_the_command_that_is_told_can_be_typed() -> None:
+    refused = process(trouble="NotAllowed", pid=4711)
+    assert "`sudo py-spy dump --pid 4711`" in str(tell_trouble(refused))
+    pod = PodStacks("a", (refused,), tool="/home/me/my venv/bin/py-spy")
+    ((_, said),) = fold({"worker-0": pod}).without
+    assert "`sudo '/home/me/my venv/bin/py-spy' dump --pid 4711` shows it" in str(said)
+
+
 def test_a_pod_without_python_is_told() -> None:
     assert str(tell_no_python(PodStacks("a", others=("bash", "sleep")))) == "it runs no Python, but bash and sleep"
     ((label, said),) = fold({"worker-0": PodStacks("a")}).without

@@ -91,9 +91,8 @@ def build_settings(outputs: Path) -> Settings:
 
 
 def build_stacks(kubelet: Kubelet) -> NodeStacks:
-    processes = Processes()
-    ways = (PySpy(find_py_spy(os.environ)), Faulthandler(processes))
-    return NodeStacks(kubelet.list_running, processes, ways)
+    processes, tool = Processes(), find_py_spy(os.environ)
+    return NodeStacks(kubelet.list_running, processes, (PySpy(tool), Faulthandler(processes)), tool)
 
 
 class LocalCluster:

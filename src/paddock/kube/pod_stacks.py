@@ -88,6 +88,8 @@ class PodStacks:
     """Those that run Python, and those of which that is not known."""
     others: tuple[str, ...] = ()
     """The names of programs that are surely no Python, each once."""
+    tool: str = ""
+    """The path of the node's py-spy; empty without one."""
     left_out: int = 0
     """Processes beyond `MOST_PROCESSES`."""
     apiVersion: str = "paddock.dev/v1alpha1"  # noqa: N815 - the API's own name

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import reduce
+from shlex import quote
 
 from paddock.kube.pod_stacks import Frame, PodStacks, ProcessStacks, Trouble
 from paddock.words.phrases import NOTHING, Names, Phrase, counted, phrase
@@ -287,7 +288,7 @@ def find_suspects(groups: Sequence[Group]) -> tuple[str, ...]:
 def _list_without(rank: str, pod: PodStacks) -> list[tuple[str, Phrase]]:
     several = len(pod.processes) > 1
     found = [
-        (_label(rank, each, Work.TRAINS, several=several), tell_trouble(each))
+        (_label(rank, each, Work.TRAINS, several=several), tell_trouble(each, pod.tool))
         for each in pod.processes
         if each.trouble or not main_frames(each)
     ]
@@ -310,9 +311,10 @@ def tell_no_python(pod: PodStacks) -> Phrase:
     return phrase("it runs no Python, but {programs}", programs=Names(pod.others))
 
 
-def tell_trouble(process: ProcessStacks) -> Phrase:
-    """Why a process has no stack, and what to do."""
-    command = f"sudo py-spy dump --pid {process.pid}"
+def tell_trouble(process: ProcessStacks, tool: str = "") -> Phrase:
+    """Why a process has no stack, and what to do. `tool`: the path of py-spy, as PATH may not have it."""
+    show = f"{quote(tool) if tool else 'py-spy'} dump --pid {process.pid}"
+    command = f"sudo {show}"
     match process.trouble:
         case Trouble.NOT_ALLOWED:
             return phrase(
@@ -344,7 +346,7 @@ def tell_trouble(process: ProcessStacks) -> Phrase:
         case Trouble.TOO_LONG:
             return phrase(
                 "the stacks of process {pid} are too long to be read here: `{command}` shows them",
-                pid=process.pid, command=f"py-spy dump --pid {process.pid}",
+                pid=process.pid, command=show,
             )  # fmt: skip
         case Trouble.NO_PYTHON | "":
             return phrase("process {pid} runs no line of Python: {program}", pid=process.pid, program=process.command)

@@ -22,15 +22,17 @@ _SECONDS = 20.0
 
 
 class NodeStacks:
-    """`list_running`: the containers that run now. `ways`: to the stacks of a process, the first that succeeds."""
+    """`list_running`: the containers that run now. `ways`: to the stacks of a process, the first that succeeds. `tool`:
+    the path of py-spy, for who has to call it."""
 
     def __init__(
         self,
         list_running: Callable[[], Iterable[tuple[PodState, Run]]],
         processes: Processes,
         ways: Sequence[Way],
+        tool: str = "",
     ) -> None:
-        self._list_running, self._processes, self._ways = list_running, processes, ways
+        self._list_running, self._processes, self._ways, self._tool = list_running, processes, ways, tool
         self._room = asyncio.Semaphore(_AT_ONCE)
         self._signals = asyncio.Lock()
 
@@ -43,7 +45,7 @@ class NodeStacks:
         chosen = python[:MOST_PROCESSES]
         deadline = asyncio.get_running_loop().time() + _SECONDS
         taken = await asyncio.gather(*(self._take(seen, container, deadline) for seen, container in chosen))
-        return PodStacks(name_of(pod), tuple(taken), others, len(python) - len(chosen))
+        return PodStacks(name_of(pod), tuple(taken), others, self._tool, len(python) - len(chosen))
 
     def _look(self, roots: dict[int, str]) -> list[tuple[Seen, str]]:
         listed = self._processes.list_of(roots)
