@@ -555,6 +555,10 @@ def test_an_environment_follows_its_file_and_its_owner(cluster: Cluster, tmp_pat
     assert "yaml is not in environment kept: it comes from the package pyyaml\n" in missed.err
     assert "next: echo pyyaml >> requirements.txt\n" in missed.err
     assert cluster.paddock("env", "update", "kept").out == "environment/kept unchanged\n"
+    again = cluster.paddock("env", "update", "kept", "-r", str(file))
+    assert again.out == "environment/kept unchanged\n", str(again)
+    backend = cluster.paddock("env", "update", "kept", "--torch-backend", "default")
+    assert backend.code == 0, str(backend)
 
     file.write_text("# the newer one\ntiny==2.0\n")
     assert "requirements.txt changed since" in cluster.paddock("env", "list").out

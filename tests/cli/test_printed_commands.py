@@ -1,4 +1,5 @@
-"""Every command that Paddock prints can be typed: in the code and in each catalogue, against the real options.
+"""Every command that Paddock prints can be typed: in the code and in each catalogue, against the real options; and a
+test types each in a state that prints it (printed_commands.json).
 
 A command stands in a text behind a backquote, at the text's beginning, or on a line of its own. What is filled in later
 (`{name}`, or an f-string's value) is a word, or nothing where it is glued to a word, as options that name a cluster
@@ -8,6 +9,7 @@ are.
 from __future__ import annotations
 
 import ast
+import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -111,6 +113,30 @@ def explain(command: str) -> str:
 @pytest.mark.parametrize("command", PRINTED)
 def test_a_printed_command_can_be_typed(command: str) -> None:
     assert explain(command) == ""
+
+
+TYPED: dict[str, str] = json.loads((Path(__file__).parent / "printed_commands.json").read_text(encoding="utf-8"))
+"""For each printed command the test that types it, or one with the same verb and options, in a state that prints it.
+`*` is what is filled in."""
+
+
+def needs_no_state(command: str) -> bool:
+    """Whether no verb is in it: it is one of several, or the help of one."""
+    words = split(command)
+    return words[1] in ("VALUE", "--help", "…") or words[1].startswith("--")
+
+
+@pytest.mark.parametrize("command", [each for each in PRINTED if not needs_no_state(each)])
+def test_a_printed_command_is_typed_by_a_test(command: str) -> None:
+    """A command more has to be typed by a test, which stands in printed_commands.json."""
+    file, _, name = TYPED[command.replace(FILLED, "*")].partition("::")
+    tree = ast.parse((ROOT / file).read_text(encoding="utf-8"))
+    functions = [each for each in ast.walk(tree) if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef)]
+    assert any(each.name == name for each in functions), f"{file} has no {name}"
+
+
+def test_no_command_is_kept_that_is_no_longer_printed() -> None:
+    assert set(TYPED) <= {each.replace(FILLED, "*") for each in PRINTED}
 
 
 def test_the_commands_are_found() -> None:
