@@ -126,6 +126,7 @@ _ROUND = re.compile(r"\s{0,8}\[(?P<step>\d{1,9})\]\s")
 _EPOCH_LINE = re.compile(
     r"\s{0,8}(?:Train )?[Ee]poch:? {0,4}\[?(?P<epoch>\d{1,9})(?: ?/ ?(?P<epochs>\d{1,9}))?\]?[\s:.]{0,4}"
 )
+_CHINESE_COUNT = re.compile(r"第 ?(\d{1,9}) ?(轮|步|次)")
 _SIGNS = (
     "loss",
     "cost",
@@ -140,6 +141,8 @@ _SIGNS = (
     "ndcg",
     "ppl",
     "persec",
+    "损失",
+    "准确率",
     "-map",
     "miou",
 )
@@ -233,7 +236,7 @@ class Scan:
         """Whether the name counts epochs, steps or ranks. `before`: the word before it."""
         known = normalize(name)
         if (count := COUNTS.get(known)) is not None:
-            if before not in OTHER_READINGS and unit in ("", "%"):
+            if before not in OTHER_READINGS and unit in ("", "%") and not (count == "rank" and total):
                 self.count(count, number, total)
         elif known == "steps" and total is None and signed:
             self._steps = number
@@ -276,7 +279,8 @@ class Scan:
         meaning = read_name(name)
         if unit not in ("", "%") or meaning.kind == "noise" or OTHER_READINGS & set(normalize(name).split()):
             return
-        is_name = signed or meaning.kind == "score" or (len(words) == 1 and len(name) > 1 and name.isascii())
+        is_score = meaning.kind == "score" and read_name(words[-1]).kind == "score"
+        is_name = signed or is_score or (len(words) == 1 and len(name) > 1 and name.isascii())
         if not is_name or len(name) > LONGEST_NAME or not math.isfinite(number) or len(self.others) >= MOST_OTHERS:
             self.loose_words += len(words)
             return
@@ -395,6 +399,8 @@ class _Walk:
         self._held: list[tuple[list[str], bool]] = []
         """The words before each open parenthesis."""
         self._is_wrapped = False
+        self._told: list[str] = []
+        """What a number is of that comes behind its place: `Loss at step 100: 0.5`."""
         self._end = -1
         """Of the last word or number."""
 
@@ -416,6 +422,7 @@ class _Walk:
         if kind in ("word", "counted"):
             self._take_word(token[kind].rstrip("-"), token.end())
         elif kind == "sign":
+            self.words, self._told = self.words or self._told, []
             self.signed = bool(self.words)
         elif kind in ("number", "unit"):
             self._take_number(float(token["number"].replace(",", "")), None, token["unit"] or "", token.end())
@@ -441,7 +448,7 @@ class _Walk:
             self._is_wide = bool(self.words)
 
     def _take_word(self, word: str, end: int) -> None:
-        small = word.lower()
+        small, self._told = word.lower(), []
         if small == "is" and self.words and read_name(self.words[-1]).kind == "loss":
             return  # MindSpore: `epoch: 1 step: 10, loss is 0.2`
         if small in _PROSE or _ERROR.fullmatch(word):
@@ -456,6 +463,7 @@ class _Walk:
         if self.words:
             if not self._held or self.signed:
                 self.scan.take(self.words, number, total, unit, self.signed)
+            self._told = _find_told(self.words)
         elif total is not None and not self._held:
             self.scan.count_bare(int(number), total)
         self.words, self.signed, self._is_wide, self._end = [], False, False, end
@@ -479,11 +487,19 @@ class _Walk:
 
     def flush(self) -> None:
         """The words so far are followed by no number."""
+        self._told = []
         if self.words and not self._held:
             if self.words[0].lower() in _ERRORS:
                 self.scan.is_prose = True
             self.scan.label(self.words)
         self.words, self.signed, self._is_wide = [], False, False
+
+
+def _find_told(words: Sequence[str]) -> list[str]:
+    """`Loss` of `Loss at step`; empty for other words."""
+    if len(words) < 3 or words[-2].lower() not in ("at", "after", "in", "for") or normalize(words[-1]) not in COUNTS:
+        return []
+    return list(words[:-2]) if read_name(" ".join(words[-4:-2])).kind in ("loss", "accuracy") else []
 
 
 def scan_line(text: str) -> Scan:
@@ -493,6 +509,8 @@ def scan_line(text: str) -> Scan:
         scan.counts = {"epoch": int(listed["epoch"]), "step": int(listed["step"])}
     elif (listed := _ROUND.match(text)) and listed.end() < len(text) and not text[listed.end()].isupper():
         scan.counts = {"step": int(listed["step"])}
+    if "第" in text:
+        text = _CHINESE_COUNT.sub(lambda found: f"{'epoch' if found[2] == '轮' else 'step'} {found[1]}, ", text)
     _Walk(scan).walk(text)
     return scan
 
