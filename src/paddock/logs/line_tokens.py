@@ -20,6 +20,7 @@ _UNIT = r"%|[munµ]?+s|secs?+|seconds?+|mins?+|minutes?+|hours?+|hrs?+|days?+|[h
 _CLOCK = r"\d\d:\d\d(?::\d\d(?:[.,]\d++)?+)?+"
 
 PATTERN = (
+    r"(?: (?=\S))?+(?:"  # one space before it: half of a line's tokens would be spaces
     rf"(?P<date>\d{{2,4}}+[-/]\d\d[-/]\d\d(?:[T ,]{{1,3}}+{_CLOCK})?+Z?+|\d\d[-/]\d\d {_CLOCK}(?!<))"
     r"|(?P<bar>\d{1,3}+%\|[^|]{0,400}+\||\d{1,3}+%(?=\s*+[━╸╺─]{3})|[━╸╺─]{3,}+|[=>.]{4,}+)"
     r"|(?P<time>\d{1,9}+:\d\d(?::\d\d(?:\.\d++)?+)?+(?:<[\d:?]++)?+(?!\w))"
@@ -33,7 +34,7 @@ PATTERN = (
     r"|(?P<counted>(?:[Ee]poch|EPOCH|[Ss]tep|STEP|[Ii]ter|ITER|[Bb]atch|[Rr]ank|RANK|[Ww]orker-?+)(?=\d))"
     r"|(?P<word>[A-Za-z_\u4e00-\u9fff][\w@]*+(?:[-/.'][\w@]++)*+)"
     r"|(?P<sign>[:=])|(?P<open>\()|(?P<close>\))|(?P<stop>[,;|\]}•·]|-(?=\s))|(?P<gap>\s{2,}+|\t)"
-    r"|[^\w(),;:|=\]}•·-]|."
+    r"|.)"
 )
 """One token; what has no name means nothing."""
 _TOKEN = re.compile(PATTERN, re.DOTALL)

@@ -433,7 +433,7 @@ class _Walk:
         elif kind == "wrap":
             self._is_wrapped = True
         elif kind == "open":
-            self._open(token.start())
+            self._open(token.start(kind))
         elif kind == "close" and self._held:
             self.flush()
             self.words, self.signed = self._held.pop()
