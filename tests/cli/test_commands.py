@@ -861,4 +861,24 @@ def test_a_run_that_asks_begins_with_the_checkpoints_of_the_run_before(cluster: 
     outputs = cluster.paddock("outputs", "resumed")
     assert (outputs.code, outputs.err) == (0, "run 3: 1 file, 4 B\n")
     assert (Path(outputs.out.strip()) / "checkpoint" / "epochs").read_text() == "x\nx\n"
-    assert list((Path(cluster.paddock("outputs", "resumed", "--run", "2").out.strip())).iterdir()) == []
+    left = Path(cluster.paddock("outputs", "resumed", "--run", "2").out.strip())
+    assert [path.name for path in left.iterdir()] == [".metrics"]
+
+
+def test_what_a_rank_writes_to_paddock_metrics_is_in_the_history_and_what_is_not_read_is_told(cluster: Cluster) -> None:
+    program = (
+        """echo 'step 1 loss: n/a'; echo '{"step": 3, "loss": 0.25, "tokens": 4096}' >>$PADDOCK_METRICS; """
+        "echo oops >>$PADDOCK_METRICS"
+    )
+    ended = cluster.paddock("run", cluster.write(build_light_job("written", program)))
+    told = "not all of what worker-0 wrote to PADDOCK_METRICS was read: `oops` is no JSON object"
+    assert ended.code == 0 and told in ended.err, str(ended)
+    history = cluster.paddock("history", "written")
+    assert "step 3 loss 0.25" in history.out and told in history.out, str(history)
+    (run,) = json.loads(cluster.paddock("history", "written", "-o", "json").out)
+    assert run["metrics"] == {"worker-0": {"step": 3, "loss": 0.25, "tokens": 4096.0}}
+    near = cluster.paddock("run", cluster.write(build_light_job("near", "echo 'step 1 loss: n/a'")))
+    assert near.code == 0
+    said = "no metric was read; the nearest line: `step 1 loss: n/a`; no number stands after `loss`"
+    assert said in cluster.paddock("history", "near").out
+    assert said in cluster.paddock("doctor", "near").out
