@@ -23,7 +23,7 @@ def crd(plural, kind, group="example.org", versions=("v1",)):
 @pytest.mark.parametrize(
     ("group", "version", "plural", "short", "namespaced", "subresources"),
     [
-        ("", "v1", "pods", "po", True, {"status", "log", "binding"}),
+        ("", "v1", "pods", "po", True, {"status", "log", "stacks", "binding"}),
         ("", "v1", "nodes", "no", False, {"status"}),
         ("", "v1", "services", "svc", True, {"status"}),
         ("", "v1", "configmaps", "cm", True, set()),

@@ -36,6 +36,10 @@ PROGRAM: Mapping[str, str] = {
     ),
     "PADDOCK_ATTEMPT": "Which attempt this is, from 0.",
     "PADDOCK_SUBSTITUTE": "`1` where PyTorch's nccl may be replaced by gloo, as no GPU is there.",
+    "PADDOCK_STACKS": (
+        "On a laptop: `1`, by which a Python of an environment that Paddock has built can be asked where it is"
+        " (`paddock stacks`); `0` in the container's `env` leaves that out."
+    ),
     "PADDOCK_TERMINATION_LOG": (
         "On a laptop: the file for the program's last words, in place of `/dev/termination-log`."
     ),
