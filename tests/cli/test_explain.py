@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
+from history.test_logs import write_log
 from jobs.samples import read_manifest, read_text
+from paddock.app.home import Home
 from paddock.app.why_not import plan_datasets, plan_hold, plan_images, plan_why_not, without_claims
 from paddock.cli.submit.lacking import plan_lacking
 from paddock.cli.submit.why_not import Answer, build_answer
-from paddock.cli.verbs.explain import build_explanation
+from paddock.cli.verbs.explain import build_explanation, explain_silence
 from paddock.environments.defaults import build_defaults
 from paddock.jobs.apis.registry import PADDLEPADDLE
 from paddock.jobs.causes import CAUSES
@@ -340,3 +344,30 @@ def test_the_problems_of_an_invalid_job_are_told_in_the_readers_language() -> No
     problem = "spec.worker.replicas: found 0, a whole number from 1 to 9 is allowed"
     cause = CauseRecord("InvalidJob", {"problems": [problem]})
     assert explain(cause, "zh") == "等待中：任务清单有误：spec.worker.replicas：值为0，应为 1 到 9 之间的整数；请修改"
+
+
+@pytest.mark.parametrize(
+    ("phase", "attempt", "after", "said"),
+    [
+        ("Running", 0, 300.0, "no rank has printed for 5m: `paddock stacks demo` shows where each is, "
+         "`paddock doctor demo` whether that is long for it"),
+        ("Running", 0, 60.0, None),
+        ("Running", 1, 300.0, None),
+        ("Completed", 0, 300.0, None),
+    ],
+    ids=["silent", "one has printed", "nothing of this attempt", "ended"],
+)  # fmt: skip
+def test_a_job_that_prints_nothing_is_told_where_to_look(
+    phase: str, attempt: int, after: float, said: str | None, tmp_path: Path
+) -> None:
+    home = Home(tmp_path, tmp_path)
+    for index, earlier in ((0, 0.0), (1, 500.0)):
+        write_log(home.node, f"demo-worker-{index}", str(index), job="one", when=NOW - earlier)
+    manifest = read_manifest("wide_and_deep")
+    manifest["metadata"] |= {"name": "demo", "namespace": "default", "uid": "one"}
+    manifest["status"] = {"phase": phase, "attempt": attempt}
+    job = read_stored(PADDLEPADDLE.resource, manifest)
+    place: Any = SimpleNamespace(home=home, flags=LOCAL)
+    found = explain_silence(place, job, NOW + after)
+    assert (None if found is None else str(found)) == said
+    assert explain_silence(cast("Any", SimpleNamespace(home=None, flags=LOCAL)), job, NOW + after) is None

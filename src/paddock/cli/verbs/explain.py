@@ -31,7 +31,7 @@ from paddock.views.given_up import read_given_up
 from paddock.views.manager import explain_manager
 from paddock.views.restarts import explain_no_restart, explain_scope, name_scope
 from paddock.views.steps import Step, build_steps
-from paddock.views.stored import read_stored
+from paddock.views.stored import StoredJob, read_stored
 from paddock.words.phrases import Phrase, phrase, render
 
 if TYPE_CHECKING:
@@ -79,6 +79,8 @@ def _explain_job(name: str, namespace: str, language: str) -> int:
         lines[-1:-1] = [render(each, language) for each in since]
         waiting = await fetch_waiting(client, place, job, time.time())
         lines += [render(each, language) for each in (*waiting, *await fetch_doubt(client, place, job))]
+        if not waiting and (silent := explain_silence(place, job, time.time())) is not None:
+            lines.append(render(silent, language))
         if waiting:
             doctor = Step("paddock doctor {name}{where}", {"name": job.key.name}, job.key.namespace)
             lines += [render(each, language) for each in build_next([doctor], place.flags)]
@@ -107,6 +109,24 @@ def _explain_sizes(place: ClusterChoice, manifest: Mapping[str, Any]) -> Phrase 
     runs, _ = History(place.home).read(namespace_of(manifest), name_of(manifest))
     run = next((each for each in runs if each.uid == uid_of(manifest)), None)
     return explain_run_sizes(run) if run is not None else None
+
+
+def explain_silence(place: ClusterChoice, job: StoredJob, now: Moment) -> Phrase | None:
+    """Of a job of this machine that runs and prints nothing: since when, and the command that shows where it is."""
+    if place.home is None or job.status.phase is not Phase.RUNNING:
+        return None
+    from paddock.app.history import History
+
+    logs = History(place.home).find_job_logs(*job.key, job.uid)
+    printed = [each.modified for each in logs if each.place.attempt == job.status.attempt]
+    if not printed or now - max(printed) < _SILENT_SECONDS:
+        return None
+    return phrase(
+        "no rank has printed for {time}: `{command}` shows where each is, `{doctor}` whether that is long for it",
+        time=format_duration(now - max(printed)),
+        command=f"paddock stacks {job.key.name}{place.flags.of(job.key.namespace)}",
+        doctor=f"paddock doctor {job.key.name}{place.flags.of(job.key.namespace)}",
+    )
 
 
 async def _explain_no_cause(
@@ -190,6 +210,8 @@ def _find_kind(manifest: Mapping[str, Any]) -> Resource:
 
 _READ_HERE = phrase("read by this command: no operator has looked at the job yet")
 _UNSEEN = phrase("no operator has looked at the job yet")
+_SILENT_SECONDS = 120.0
+"""Without a line of any rank, after which that is told. It may be no fault: an epoch can take an hour."""
 _WITHOUT_CAUSE = {
     "Running": phrase("running: all of its pods run"),
     "Completed": phrase("completed"),
