@@ -38,6 +38,10 @@ def test_pods_are_listed_with_their_subresources():
         "create", "delete", "deletecollection", "get", "list", "patch", "update", "watch",
     }  # fmt: skip
     assert core["pods/log"]["verbs"] == ["get"]
+    stacks = core["pods/stacks"]
+    assert (stacks["group"], stacks["version"], stacks["kind"], stacks["verbs"]) == (
+        "paddock.dev", "v1alpha1", "PodStacks", ["get"],
+    )  # fmt: skip
     assert (core["pods/binding"]["kind"], core["pods/binding"]["verbs"]) == ("Binding", ["create"])
     assert core["pods/status"]["verbs"] == ["get", "patch", "update"]
 

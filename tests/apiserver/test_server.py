@@ -23,6 +23,7 @@ from paddock.apiserver.http.server import CannotListen, Server
 from paddock.apiserver.objects.in_process import LocalApi
 from paddock.kube.errors import BadRequest
 from paddock.kube.meta import CONFIG_MAPS, PODS, Manifest
+from paddock.kube.pod_stacks import PodStacks, ProcessStacks
 from support.waiting import until
 
 CONFIG_MAPS_PATH = "/api/v1/namespaces/default/configmaps"
@@ -378,6 +379,38 @@ class FakeLogs:
             await self.more.wait()
         yield b"one\n"
         yield b"two\n"
+
+
+class FakeStacks:
+    async def take(self, pod: Manifest) -> PodStacks:
+        return PodStacks(pod["metadata"]["name"], (ProcessStacks(7, "paddle", "python", trouble="NoAnswer"),))
+
+
+async def test_stacks_of_a_pod(widgets: LocalApi, tmp_path: Path) -> None:
+    server = Server(widgets, tmp_path / "cluster", stacks=FakeStacks())
+    await server.start()
+    client = Http(server)
+    await widgets.create(PODS, pod(), namespace="default")
+    status, body, _ = await client.ask("GET", f"{PODS_PATH}/p/stacks")
+    assert (status, body["kind"], body["pod"]) == (200, "PodStacks", "p")
+    assert body["processes"][0] | {"pid": 7, "trouble": "NoAnswer", "threads": []} == body["processes"][0]
+    assert (await client.ask("GET", f"{PODS_PATH}/other/stacks"))[0] == 404
+    assert (await client.ask("DELETE", f"{PODS_PATH}/p/stacks"))[0] == 405
+    await client.session.close()
+    await server.stop()
+
+
+async def test_without_a_node_no_stacks_are_served(widgets: LocalApi, tmp_path: Path) -> None:
+    server = Server(widgets, tmp_path / "cluster")
+    await server.start()
+    client = Http(server)
+    await widgets.create(PODS, pod(), namespace="default")
+    status, body, _ = await client.ask("GET", f"{PODS_PATH}/p/stacks")
+    assert (status, body["message"]) == (
+        404, "no node takes the stacks of pod p: this API server runs without one",
+    )  # fmt: skip
+    await client.session.close()
+    await server.stop()
 
 
 async def test_logs_of_a_pod(widgets: LocalApi, tmp_path: Path) -> None:
