@@ -156,7 +156,7 @@ def test_get_says_more_with_wide_and_of_every_namespace(cluster: Cluster) -> Non
         (("get", "jobs", "dome"), "there is no PaddleJob 'dome' here; did you mean 'done'?"),
         (("describe", "goin"), "there is no job 'goin' in namespace default; did you mean 'going'?"),
         (("delete", "going", "nothing-like-it"), "there is no job 'nothing-like-it' in namespace default"),
-        (("logs", "done", "--role", "ps"), "done has no rank ps; it has worker-0, worker-1"),
+        (("logs", "done", "--role", "ps"), "done has no rank ps; it has worker-0 and worker-1"),
         (("get", "-l", "a==="), "a==="),
     ],
 )

@@ -257,7 +257,7 @@ def test_a_rank_that_the_job_does_not_have_is_named(tmp_path: Path, capsys: pyte
     path = tmp_path / "job.yaml"
     path.write_text(GOOD)
     assert run(["run", str(path), "--role", "worker", "--rank", "7"]) == 2
-    assert "good has no rank worker-7; it has worker-0, worker-1" in capsys.readouterr().err
+    assert "good has no rank worker-7; it has worker-0 and worker-1" in capsys.readouterr().err
 
 
 def test_a_character_that_the_encoding_lacks_is_replaced(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 
-from paddock.app.history import History, open_log, read_cause
+from paddock.app.history import History, open_log, read_cause, read_job
 from paddock.client.client import Client
 from paddock.client.pod_stacks import NoStacks, fetch_stacks
 from paddock.doctor.findings import Finding
@@ -24,7 +24,6 @@ from paddock.doctor.silence import SILENT
 from paddock.environments.images import read_used
 from paddock.history.logs import LogFile
 from paddock.history.records import RunRecord
-from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.model import Job, Phase, PodPhase, Status
 from paddock.jobs.objects.observed import read_pod
 from paddock.kube.errors import ApiError
@@ -32,7 +31,6 @@ from paddock.kube.meta import ENVIRONMENTS, NODES, PODS, Manifest, Resource, is_
 from paddock.kube.usage import POD_METRICS, read_usage
 from paddock.logs.nearest_line import Nearest
 from paddock.logs.stacks import Folded, fold
-from paddock.words.problems import InvalidJob
 
 _CHUNK = 1 << 20
 _AT_ONCE = 8
@@ -105,15 +103,8 @@ def find_nearest_line(printed: Mapping[str, Printed]) -> Nearest | None:
 
 async def look_at_run(history: History, run: RunRecord, options: str = "", report: Report = ignore) -> Looked:
     """A job that is gone: what the history has of its last run."""
-    kind = (run.api_version, run.kind)
-    resource = next((each for each in KINDS if (each.api_version, each.kind) == kind), None)
-    metadata = {"name": run.name, "namespace": run.namespace, "uid": run.uid, "annotations": dict(run.annotations)}
-    manifest = {"apiVersion": run.api_version, "kind": run.kind, "metadata": metadata, "spec": dict(run.spec)}
     printed = await _read_files(history.find_logs(run), report)
-    try:
-        job = KINDS[resource].read_job(manifest) if resource else None
-    except InvalidJob:
-        job = None
+    job = read_job(run)
     if job is None:  # also of a kind that another version of Paddock knows
         return Looked((), len(printed), sum(each.log.lines for each in printed.values()))
     status = Status(

@@ -21,7 +21,7 @@ from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.causes import NEW_ATTEMPT_REASONS
 from paddock.jobs.given_up import GIVEN_UP, read_given_up
 from paddock.jobs.labels import ATTEMPT_LABEL, INDEX_LABEL, ROLE_LABEL
-from paddock.jobs.model import CauseRecord, Phase, Status
+from paddock.jobs.model import CauseRecord, Job, Phase, Status
 from paddock.jobs.names import read_pod_name
 from paddock.kube.api import Api
 from paddock.kube.meta import Manifest, Resource, annotations_of
@@ -31,6 +31,7 @@ from paddock.logs.nearest_line import Nearest, find_nearest
 from paddock.logs.progress import METRICS, Progress, find_latest
 from paddock.node.runtime.pod_files import open_regular, read_end, remove_tree
 from paddock.words.phrases import Phrase
+from paddock.words.problems import InvalidJob
 
 _TAIL = 64 * 2**10
 """Bytes at the end of a log in which the last progress is looked for."""
@@ -83,6 +84,18 @@ def _cause(cause: CauseRecord | None) -> Cause | None:
 def read_cause(cause: Cause | None) -> CauseRecord | None:
     """The cause of a record, for `jobs.sentences.explain`."""
     return CauseRecord(cause.reason, dict(cause.args), cause.since) if cause else None
+
+
+def read_job(run: RunRecord) -> Job | None:
+    """The job of a record; None where its manifest is not valid, or of a kind that this Paddock does not know."""
+    kind = (run.api_version, run.kind)
+    resource = next((each for each in KINDS if (each.api_version, each.kind) == kind), None)
+    metadata = {"name": run.name, "namespace": run.namespace, "uid": run.uid, "annotations": dict(run.annotations)}
+    manifest = {"apiVersion": run.api_version, "kind": run.kind, "metadata": metadata, "spec": dict(run.spec)}
+    try:
+        return KINDS[resource].read_job(manifest) if resource else None
+    except InvalidJob:
+        return None
 
 
 def list_sizes(run: RunRecord) -> tuple[tuple[Moment, int], ...]:

@@ -40,7 +40,7 @@ def history(tmp_path: Path) -> History:
 
 
 def choose(history: History, which: Which) -> str:
-    run, files = choose_logs(history, "demo", find_kept(history, "default", "demo"), which, 405.0)
+    run, files, _ = choose_logs(history, "demo", find_kept(history, "default", "demo"), which, 405.0)
     return f"run {run.run}: " + " ".join(f"{file.rank}/{file.place.attempt}" for file in files)
 
 
@@ -93,7 +93,7 @@ def test_a_run_that_is_not_recorded_yet_has_not_the_output_of_the_one_before(
         (Which(run=7), "demo has no run 7; kept are 1, 2"),
         (Which(attempt=5), "run 2 of demo has no logs of attempt 5; it has those of 0, 1"),
         (Which(run=1, previous=True), "nothing is kept before run 1 of demo"),
-        (Which(role="heter"), "demo has no rank heter; it has ps-0, worker-0, worker-1"),
+        (Which(role="heter"), "demo has no rank heter; it has ps-0, worker-0 and worker-1"),
     ],
 )
 def test_what_is_not_kept_is_refused_with_what_is(history: History, which: Which, said: str) -> None:

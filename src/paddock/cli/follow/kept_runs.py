@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from paddock.app.history import History
+from paddock.app.history import History, read_job
 from paddock.cli.cluster.errors import UserError
 from paddock.cli.cluster.lookup import explain_two_kinds, read_job_word
 from paddock.cli.follow.ranks import Ranges, choose_ranks
@@ -14,8 +14,9 @@ from paddock.history.logs import LogFile
 from paddock.history.records import RunRecord
 from paddock.jobs.model import Rank
 from paddock.jobs.names import read_pod_name
+from paddock.jobs.program_ranks import number_ranks
 from paddock.kube.times import Moment
-from paddock.words.phrases import phrase
+from paddock.words.phrases import Phrase, phrase
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,8 +73,9 @@ def choose_run(word: str, runs: Sequence[RunRecord], number: int | None) -> RunR
 
 def choose_logs(
     history: History, word: str, runs: Sequence[RunRecord], which: Which, now: Moment
-) -> tuple[RunRecord, list[LogFile]]:
-    """The run and the logs of its ranks. Raises `UserError` where there is no such run, attempt or rank."""
+) -> tuple[RunRecord, list[LogFile], Phrase | None]:
+    """The run, the logs of its ranks, and what is to be said of these (`Selection.note`). Raises `UserError` where
+    there is no such run, attempt or rank."""
     run = choose_run(word, runs, which.run)
     files = history.find_logs(run)
     attempts = sorted({file.place.attempt for file in files})
@@ -94,24 +96,25 @@ def choose_logs(
         if not before:
             return _choose_before(history, word, runs, run, which, now)
         wanted = before[-1]
-    chosen = _choose(word, [file for file in files if file.place.attempt == wanted], which)
+    chosen, note = _choose(word, run, [file for file in files if file.place.attempt == wanted], which)
     if which.since is not None:
         chosen = [file for file in chosen if file.modified >= now - which.since]
-    return run, chosen
+    return run, chosen, note
 
 
 def _choose_before(
     history: History, word: str, runs: Sequence[RunRecord], run: RunRecord, which: Which, now: Moment
-) -> tuple[RunRecord, list[LogFile]]:
+) -> tuple[RunRecord, list[LogFile], Phrase | None]:
     earlier = [each for each in runs if each.run < run.run]
     if not earlier:
         raise UserError(phrase("nothing is kept before run {run} of {job}", run=run.run, job=word))
     return choose_logs(history, word, earlier, Which(which.role, which.ranks, since=which.since), now)
 
 
-def _choose(word: str, files: Sequence[LogFile], which: Which) -> list[LogFile]:
+def _choose(word: str, run: RunRecord, files: Sequence[LogFile], which: Which) -> tuple[list[LogFile], Phrase | None]:
     ranks = [Rank(file.place.role, file.place.index) for file in files]
     if not ranks:
-        return []
-    chosen = choose_ranks(word, ranks, which.role, which.ranks, None)
-    return [file for file, rank in zip(files, ranks, strict=True) if chosen.shows(rank)]
+        return [], None
+    job = read_job(run) if which.ranks is not None else None
+    chosen = choose_ranks(word, ranks, which.role, which.ranks, None, number_ranks(job) if job else None)
+    return [file for file, rank in zip(files, ranks, strict=True) if chosen.shows(rank)], chosen.note

@@ -126,12 +126,12 @@ def print_kept(
         if not which.previous:
             return None
         which = replace(which, previous=False)  # before a run that was just created is the last one that is kept
-    run, files = choose_logs(history, word, runs, which, time.time())
+    run, files, note = choose_logs(history, word, runs, which, time.time())
     if request.follow and not run.over and not request.is_of_the_past:
         return None
     if not history.find_logs(run) and not run.over:
         return None
-    printer = _print_files(run, files, request)
+    printer = _print_files(run, files, request, note)
     number = f" --run {run.run}" if flags.local else ""
     printer.explain_folded(f"paddock logs {word}{number}{flags.of(namespace)} --raw")
     if not printer.printed and not printer.failed:
@@ -157,8 +157,10 @@ def explain_nothing(word: str, run: RunRecord, request: Request) -> Phrase:
     return phrase("run {run} of {job} printed nothing", run=run.run, job=word)
 
 
-def _print_files(run: RunRecord, files: list[LogFile], request: Request) -> Printer:
+def _print_files(run: RunRecord, files: list[LogFile], request: Request, note: Phrase | None) -> Printer:
     printer = Printer(request, [file.rank for file in files])
+    if note is not None:
+        printer.screen.notify(note)
     for file in order_for_errors(files, run.failed) if request.wanted.first_error else files:
         printer.print(Source(file.rank, run.run, file.place.attempt, read_chunks(file)))
         if request.wanted.first_error and printer.printed:
@@ -190,6 +192,8 @@ async def print_fetched(
         failed = next(iter(items_of(args, "failed") or items_of(args, "ranks")), "")
         names.sort(key=lambda name: name != failed)
     printer, of_failed = Printer(request, names), None
+    if selection.note is not None:
+        printer.screen.notify(selection.note)
     for name in names:
         which, pod = request.which, of_rank.get(name)
         text = await fetch_log(

@@ -33,6 +33,7 @@ from paddock.jobs.exit_codes import read_exit_code
 from paddock.jobs.labels import ATTEMPT_LABEL
 from paddock.jobs.model import CleanPods, Rank
 from paddock.jobs.objects.pods import read_pod
+from paddock.jobs.program_ranks import number_ranks
 from paddock.kube.errors import ApiError
 from paddock.kube.meta import Manifest, labels_of, metadata
 from paddock.kube.times import read_time
@@ -52,7 +53,7 @@ if TYPE_CHECKING:
 @click.option("--attempt", type=click.IntRange(0), metavar="N", help="Of this attempt, counted from 0.")
 @click.option("--previous", is_flag=True, help="Of the attempt before, or of the run before if there was one alone.")
 @click.option("--role", default="", metavar="ROLE", help="Of this role alone: worker, ps.")
-@click.option("--rank", "ranks", type=RanksType(), metavar="N,N-N", help="Of these ranks alone: 0,3-5.")
+@click.option("--rank", "ranks", type=RanksType(), metavar="N,N-N", help="Of the pods of these ranks alone: 0,3-5.")
 @click.option("--tail", type=click.IntRange(0), metavar="LINES", help="Only the last lines of each rank.")
 @click.option(
     "--since",
@@ -90,6 +91,9 @@ def command(
     paddock logs resnet --role worker --rank 0,3-5
     paddock logs resnet --run 3 --first-error
     paddock logs resnet-worker-0 --previous
+
+    --rank N is the pod in which the program's RANK N runs; behind --role it counts the pods of that role. A pod may be
+    named, too: --rank worker-0.
 
     The local cluster keeps what each run and each attempt printed, also when the job is gone or run again: for 7
     days or up to 1 GiB (`paddock up --keep-logs 30d,20GiB` sets both). A Kubernetes keeps the log of a pod as long
@@ -165,7 +169,8 @@ async def _print_of_cluster(client: Client, place: ClusterChoice, namespace: str
     if read is None and (not ranks or (request.follow and not ended)):
         where = place.flags.of(stored.key.namespace)
         raise UserError(explain_invalid(stored.key.name, where, bool(ranks)))
-    chosen = choose_ranks(word, ranks, which.role, which.ranks, request.wanted.tail)
+    numbering = number_ranks(read) if read else None
+    chosen = choose_ranks(word, ranks, which.role, which.ranks, request.wanted.tail, numbering)
     of_pods = {rank_name(pod) for pod in pods}
     if place.home is None and not any(str(rank) in of_pods for rank in chosen.ranks):
         code = print_copied(place, namespace, word, request, stored.uid)
@@ -242,6 +247,8 @@ async def _follow(client: Client, place: ClusterChoice, job: StoredJob, which: S
     """The exit code: as the job ends."""
     with FilteredScreen(request.wanted, as_json=request.as_json, language=readers_language()) as screen:
         screen.run = _number(place, job)
+        if which.note is not None:
+            screen.notify(which.note)
         follower = Follower(client, place, job, screen, which.shows, tail=which.tail, folds=request.folds)
         following = asyncio.create_task(follower.run())
         watching = asyncio.create_task(place.attend(client, job, screen.notify))

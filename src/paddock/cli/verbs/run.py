@@ -30,6 +30,7 @@ from paddock.cli.submit.submission import drop_devices
 from paddock.cli.submit.watched_files import find_watched, refuse_watching
 from paddock.cli.submit.workdir import refuse_impossible, workdir_option
 from paddock.jobs.model import Rank
+from paddock.jobs.program_ranks import number_ranks
 from paddock.words.phrases import phrase
 
 if TYPE_CHECKING:
@@ -178,7 +179,7 @@ class Call:
         if self.shown:
             print_line(write_manifests([each.manifest for each in drop_devices(checked, self.without)]), end="")
             return 0
-        which = choose_ranks(job.key.name, job.ranks(), self.role, self.index, None)
+        which = choose_ranks(job.key.name, job.ranks(), self.role, self.index, None, number_ranks(job))
         if self.place.home is None and self.sandbox != "auto":
             raise UserError(
                 phrase(
@@ -188,6 +189,8 @@ class Call:
             )
         with Screen(language=readers_language()) as screen:
             refuse_impossible(self.place, checked, screen.notify)
+            if which.note is not None:
+                screen.notify(which.note)
         self.place.start(sandbox=self.sandbox)
         with Screen(language=readers_language(), goes_on=True) as screen:
             return self._follow(documents, which.shows, screen, listen, is_changed)

@@ -48,6 +48,16 @@ class ExitCodes:
     killed: frozenset[int] = frozenset()  # the training process got SIGKILL, from the kernel or a peer's launcher
 
 
+@dataclass(frozen=True, slots=True)
+class NumberedRoles:
+    """The roles whose pods run processes that have a RANK (PADDLE_TRAINER_ID, PROCESS_ID)."""
+
+    names: tuple[str, ...]
+    """In the order of the numbers; without parameter servers, which are counted apart."""
+    dealt: bool = False
+    """The launchers agree on the numbers when they meet, so nobody knows before which pod gets which."""
+
+
 class Framework(Protocol):
     @property
     def container(self) -> str:
@@ -116,6 +126,10 @@ class Framework(Protocol):
     def rejoins(self, job: Job, rank: Rank) -> bool:
         """Whether this rank may be lost, added and removed while the others go on, as its launcher and theirs agree
         anew on who takes part."""
+        ...
+
+    def number_roles(self, job: Job) -> NumberedRoles:
+        """The roles that a program's RANK counts (`jobs.program_ranks`)."""
         ...
 
     def substitute(self, container: Mapping[str, Any], job: Job) -> tuple[Mapping[str, Any], Notice | None]:

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from paddock.jobs.frameworks import EnvVar, ExitCodes, Notice, OwnVariables, rendezvous
+from paddock.jobs.frameworks import EnvVar, ExitCodes, Notice, NumberedRoles, OwnVariables, rendezvous
 from paddock.jobs.frameworks.rendezvous import build_corrected as build_corrected
 from paddock.jobs.frameworks.rendezvous import build_endpoints as build_endpoints
 from paddock.jobs.frameworks.rendezvous import build_references as build_references
@@ -73,6 +73,10 @@ def build_service_ports(job: Job, rank: Rank) -> list[Manifest]:
 
 def _port_of(job: Job, rank: Rank) -> int:
     return rendezvous.find_port(job.role(rank.role), container, PORT_NAME, default_port)
+
+
+def number_roles(job: Job) -> NumberedRoles:
+    return NumberedRoles(tuple(role.name for role in job.roles))
 
 
 def rejoins(job: Job, rank: Rank) -> bool:

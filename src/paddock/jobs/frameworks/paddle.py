@@ -28,7 +28,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from paddock.jobs.frameworks import EnvVar, ExitCodes, Notice, OwnVariables, paddle_heter, paddle_rendezvous
+from paddock.jobs.frameworks import (
+    EnvVar,
+    ExitCodes,
+    Notice,
+    NumberedRoles,
+    OwnVariables,
+    paddle_heter,
+    paddle_rendezvous,
+    rendezvous,
+)
 from paddock.jobs.frameworks.rendezvous import build_pod_ip, build_value
 from paddock.jobs.model import PORTS_IN_BLOCK, Intranet, Job, Rank, Role
 from paddock.jobs.names import host_name
@@ -225,6 +234,12 @@ def build_service_ports(job: Job, rank: Rank) -> list[Manifest]:
         return paddle_rendezvous.build_service_ports(job, rank)
     ports = PORTS_IN_BLOCK if job.network.intranet is Intranet.SERVICE else 1
     return [{"name": f"p-{offset}", "port": default_port + offset} for offset in range(ports)]
+
+
+def number_roles(job: Job) -> NumberedRoles:
+    """Workers, by PADDLE_TRAINER_ID or PADDLE_RANK. With a Master at a rendezvous, and at an etcd, they are dealt."""
+    dealt = job.launch.etcd or (job.network.rendezvous and rendezvous.has_master(job))
+    return NumberedRoles(("worker",), dealt)
 
 
 def rejoins(job: Job, rank: Rank) -> bool:

@@ -27,7 +27,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from paddock.jobs.frameworks import EnvVar, ExitCodes, Notice, OwnVariables, rendezvous
+from paddock.jobs.frameworks import EnvVar, ExitCodes, Notice, NumberedRoles, OwnVariables, rendezvous
 from paddock.jobs.frameworks.rendezvous import build_corrected as build_corrected
 from paddock.jobs.frameworks.rendezvous import build_endpoints as build_endpoints
 from paddock.jobs.frameworks.rendezvous import build_pod_ip, build_value, find_port, first_rank, has_master
@@ -182,6 +182,12 @@ def build_ports(job: Job, rank: Rank, port: int | None) -> list[Manifest]:
 
 def build_service_ports(job: Job, rank: Rank) -> list[Manifest]:
     return rendezvous.build_service_ports(job.role(rank.role), container, PORT_NAME, _port_of(job, rank.role))
+
+
+def number_roles(job: Job) -> NumberedRoles:
+    """The Master is RANK 0 and the first worker RANK 1; c10d's agents are sorted when they meet."""
+    dealt = job.launch.elastic is not None or job.launch.in_place
+    return NumberedRoles(tuple(role.name for role in job.roles), dealt)
 
 
 def rejoins(job: Job, rank: Rank) -> bool:
