@@ -84,7 +84,7 @@ def build_head(page: PageContext, resource: Resource, job: Manifest | None) -> H
     tabs = [Tab(each, page.say(_TITLES[each]), address if each == "job" else f"{address}/{each}") for each in TABS]
     advice = give_advice(page, row.cause if row else None, resource, namespace, name)
     bad = row is not None and has_failed_rank(row.phase, row.cause)
-    return Head(name, namespace, resource.kind, address, str(row.phase) if row else "", why, tabs, advice, bad)
+    return Head(name, namespace, resource.kind, address, row.state if row else "", why, tabs, advice, bad)
 
 
 def list_job_topics(path: Mapping[str, str], _query: Mapping[str, str]) -> Sequence[Topic]:

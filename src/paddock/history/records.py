@@ -29,6 +29,10 @@ _DIRECTORY = "paddock.dev/working-directory"
 _PART = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,252}")
 """A namespace, a name or a UID as the name of a file: no path."""
 
+CANCELLED = "Cancelled"
+"""The reason of the cause with which a cancelled job has failed (`jobs.causes.Cancelled`), and what such a run is
+called."""
+
 Metrics = Mapping[str, int | float | str]
 """`{"epoch": 3, "step": 400, "loss": 0.12}`: the last numbers that a rank printed; any of them may be missing, and
 others are there by their names (`val_loss`, `accuracy`, `lr`, and those that were printed with a name of their own). A
@@ -142,7 +146,10 @@ class RunRecord:
 
     @property
     def outcome(self) -> str:
-        """How it ended, in one word: the final phase, `TimedOut`, `NotStarted`, `Stopped`; else the phase so far."""
+        """How it ended, in one word: the final phase, `Cancelled` of a job that somebody cancelled, `TimedOut`,
+        `NotStarted`, `Stopped`; else the phase so far."""
+        if self.finished and self.phase == "Failed" and self.cause is not None and self.cause.reason == CANCELLED:
+            return CANCELLED
         if self.finished:
             return self.phase
         if self.given_up:

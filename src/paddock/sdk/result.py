@@ -25,8 +25,8 @@ class Result:
     name: str
     namespace: str
     phase: str
-    """`Completed`, `Failed`, `Suspended` (timeout, or an environment that could not be built); `Pending` of a job that
-    was not followed (detach)."""
+    """`Completed`, `Failed`, `Cancelled`, `Suspended` (timeout, or an environment that could not be built); `Pending`
+    of a job that was not followed (detach)."""
     cause: str = ""
     """The sentence that says why; empty for a job that completed and of which no rank failed."""
     seconds: float = 0.0

@@ -23,6 +23,7 @@ from paddock.kube.meta import (
 )
 from paddock.kube.nearness import nearest
 from paddock.kube.times import Moment, read_time
+from paddock.views.phases import name_phase
 from paddock.views.stored import read_stored
 from paddock.words.phrases import Names, Phrase, phrase
 
@@ -112,14 +113,17 @@ def find_rest(status: DatasetStatus) -> str:
 def read_use(resource: Resource, manifest: Manifest) -> User:
     """What a stored job mounts: what its manifest names, valid or not, and until it has ended the claims of the spec
     that is supervised, which an edit that is not valid leaves as it was."""
-    phase = KINDS[resource].read_status(manifest).phase or JobPhase.PENDING
+    status = KINDS[resource].read_status(manifest)
+    phase = status.phase or JobPhase.PENDING
     names = set(read_names(annotations_of(manifest).get(MOUNTS_ANNOTATION, "")))
     claims = set(_find_claims(manifest.get("spec")))
     if not phase.terminal and (job := read_stored(resource, manifest).job):
         claims |= set(_find_claims([role.template for role in job.roles]))
     claims |= set(map(claim_name, names))  # which another Dataset may have as its source
     key, uid = key_of(manifest), uid_of(manifest)
-    return User(resource, key, uid, str(phase), phase.terminal, frozenset(claims), frozenset(names))
+    return User(
+        resource, key, uid, name_phase(phase, status.cause), phase.terminal, frozenset(claims), frozenset(names)
+    )
 
 
 def read_names(mounts: str) -> list[str]:

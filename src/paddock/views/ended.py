@@ -8,6 +8,7 @@ from paddock.jobs.exit_codes import read_exit_code
 from paddock.jobs.sentences.explain import explain
 from paddock.kube.times import format_duration
 from paddock.views.followed import FollowedJob
+from paddock.views.phases import show_phase
 from paddock.words.phrases import phrase, render
 
 INTERRUPTED, SUSPENDED, UNKNOWN = "Interrupted", "Suspended", "Unknown"
@@ -20,8 +21,8 @@ class End:
     job: str
     namespace: str
     phase: str
-    """`Completed`, `Failed`; `Suspended` where it was given up or --timeout was over, `Interrupted` where the user
-    ended it, `Unknown` where it could not be followed to its end."""
+    """`Completed`, `Failed`, `Cancelled`; `Suspended` where it was given up or --timeout was over, `Interrupted` where
+    the user ended it, `Unknown` where it could not be followed to its end."""
     cause: str
     """A sentence; empty for a job that completed and of which no rank failed."""
     seconds: float
@@ -39,7 +40,7 @@ def read_end(
     """`code`: the exit code of the command that followed it; None if it raised an error. `limit`: of --timeout, in
     seconds, if it is what ended it."""
     status, key = view.status, view.job.key
-    phase = str(status.phase) if status.phase.terminal else {130: INTERRUPTED, 1: SUSPENDED}.get(code or 0, UNKNOWN)
+    phase = show_phase(status) if status.phase.terminal else {130: INTERRUPTED, 1: SUSPENDED}.get(code or 0, UNKNOWN)
     well = read_exit_code(status.phase, status.cause) == 0
     cause = explain(status.cause, language) if status.cause and not well else ""
     if limit is not None:

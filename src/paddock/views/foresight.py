@@ -19,6 +19,7 @@ from paddock.jobs.sentences.explain import explain
 from paddock.kube.datasets import DatasetStatus, read_status
 from paddock.kube.meta import DATASETS, Key
 from paddock.kube.times import Moment, format_time
+from paddock.views.phases import show_phase
 from paddock.views.stored import StoredJob
 from paddock.words.phrases import Phrase, phrase, render
 
@@ -105,7 +106,7 @@ def _list_changes(before: Status, after: Status, language: str) -> list[Change]:
         return explain(status.cause, language) if status.cause else ""
 
     rows = [
-        Change(phrase("State"), str(before.phase), str(after.phase)),
+        Change(phrase("State"), show_phase(before), show_phase(after)),
         Change(phrase("Attempt"), str(before.attempt), str(after.attempt)),
         Change(phrase("Restarts"), str(before.restarts), str(after.restarts)),
         Change(phrase("Cause"), tell_cause(before), tell_cause(after)),

@@ -13,6 +13,7 @@ from paddock.kube.meta import Resource, metadata, name_of, namespace_of, uid_of
 from paddock.kube.times import Moment, read_time
 from paddock.views.given_up import show_status
 from paddock.views.manager import explain_manager
+from paddock.views.phases import name_phase
 from paddock.views.stored import read_stored
 from paddock.words.phrases import Phrase, render
 
@@ -39,6 +40,11 @@ class JobRow:
     attempt: int = 0
     restarts: int = 0
     uid: str = ""
+
+    @property
+    def state(self) -> str:
+        """The word for its phase."""
+        return name_phase(self.phase, self.cause)
 
 
 def read_job_row(resource: Resource, job: Mapping[str, Any]) -> JobRow:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
@@ -9,11 +10,12 @@ from typing import TypeVar
 from paddock.jobs.model import Phase
 from paddock.kube.meta import Resource
 from paddock.views.jobs import JobRow
+from paddock.views.phases import CANCELLED
 
 Listed = tuple[Resource, JobRow]
 _Item = TypeVar("_Item")
 
-ORDER = (
+ORDER: tuple[str, ...] = (
     Phase.FAILED,
     Phase.INVALID,
     Phase.RESTARTING,
@@ -22,17 +24,18 @@ ORDER = (
     Phase.RUNNING,
     Phase.TERMINATING,
     Phase.SUSPENDED,
+    CANCELLED,
     Phase.COMPLETED,
 )
 """Trouble first; what has ended well comes last."""
-_PLACES: Mapping[Phase, int] = {phase: place for place, phase in enumerate(ORDER)}
+_PLACES: Mapping[str, int] = {phase: place for place, phase in enumerate(ORDER)}
 
 
 @dataclass(frozen=True, slots=True)
 class Filter:
     """What a reader wants to see; an empty value is all."""
 
-    phase: str = ""
+    phase: str = ""  # as the list shows it
     kind: str = ""  # of the API, `PyTorchJob`
     namespace: str = ""
     text: str = ""  # in `NAMESPACE/NAME`, in any case
@@ -40,7 +43,7 @@ class Filter:
     def matches(self, listed: Listed, *, any_phase: bool = False) -> bool:
         resource, row = listed
         return (
-            (any_phase or self.phase in ("", str(row.phase)))
+            (any_phase or self.phase in ("", row.state))
             and self.kind in ("", resource.kind)
             and self.namespace in ("", row.namespace)
             and (not self.text or self.text.lower() in f"{row.namespace}/{row.name}".lower())
@@ -49,15 +52,13 @@ class Filter:
 
 def order_jobs(found: Iterable[Listed]) -> list[Listed]:
     """The jobs by trouble, then the newest first."""
-    return sorted(found, key=lambda each: (_PLACES.get(each[1].phase, 0), -(each[1].created or 0.0), each[1].name))
+    return sorted(found, key=lambda each: (_PLACES.get(each[1].state, 0), -(each[1].created or 0.0), each[1].name))
 
 
 def count_phases(found: Iterable[Listed]) -> list[tuple[str, int]]:
-    """(phase, number of jobs) for each phase that there is, in the order of the list."""
-    counts: dict[Phase, int] = {}
-    for _, row in found:
-        counts[row.phase] = counts.get(row.phase, 0) + 1
-    return [(str(phase), counts[phase]) for phase in ORDER if phase in counts]
+    """(state, number of jobs) for each state that there is, in the order of the list."""
+    counts = Counter(row.state for _, row in found)
+    return [(str(state), counts[state]) for state in ORDER if state in counts]
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,6 +26,7 @@ RUN = RunRecord(
 FAILED = replace(
     RUN, phase="Failed", finished=True, ended=112.0, cause=Cause("RankFailed", {"ranks": ["worker-0"], "code": 3})
 )
+CANCELLED = replace(FAILED, cause=Cause("Cancelled", {"who": "ada"}))
 BEFORE = replace(RUN, uid="t", run=1, spec={"worker": {"replicas": 2}})
 
 
@@ -33,6 +34,7 @@ BEFORE = replace(RUN, uid="t", run=1, spec={"worker": {"replicas": 2}})
     ("row", "took", "ended"),
     [
         (RunRow(FAILED, {}, None), "12s", "Failed"),
+        (RunRow(CANCELLED, {}, None), "12s", "Cancelled"),
         (RunRow(replace(RUN, phase="Running"), {}, None), "60s", "Running"),
         (RunRow(replace(RUN, phase="Running"), {}, None, is_up=False), "", "Running, cluster down"),
         (RunRow(replace(RUN, phase="Running", ended=105.0, deleted=105.0), {}, None, is_up=False), "5s", "Stopped"),
@@ -86,6 +88,7 @@ def test_the_first_rank_stands_for_all(metrics: dict[str, Metrics], said: str) -
             ),
             "demo run 2: Completed in 12s, but worker-1 failed: E: x (exit code 1)",
         ),
+        (CANCELLED, "demo run 2: Cancelled after 12s by ada"),
         (replace(RUN, ended=105.0, deleted=105.0), "demo run 2: Stopped after 5s: the job was deleted"),
         (
             replace(RUN, phase="Suspended", given_up="timeout", ended=130.0),

@@ -49,7 +49,7 @@ PROGRAM: Mapping[str, str] = {
 ENDED: Mapping[str, str] = {
     "PADDOCK_JOB": "The name of the job.",
     "PADDOCK_NAMESPACE": "Its namespace.",
-    "PADDOCK_PHASE": "How it ended: `Completed`, `Failed` or `Suspended`.",
+    "PADDOCK_PHASE": "How it ended: `Completed`, `Failed`, `Cancelled` or `Suspended`.",
     "PADDOCK_CAUSE": "Why, as one sentence.",
     "PADDOCK_SECONDS": "How long it took.",
 }

@@ -28,6 +28,7 @@ from paddock.kube.quantities import format_quantity, read_amounts
 from paddock.kube.times import Moment
 from paddock.version import __version__
 from paddock.views.operators import Leader, explain_no_operator
+from paddock.views.phases import show_phase
 from paddock.words.formats import format_of
 from paddock.words.phrases import Phrase, phrase, render
 
@@ -83,7 +84,7 @@ async def _fetch_jobs(client: Client, served: Sequence[Resource], namespace: str
         found = await fetch_all(client, served, namespace)
     except Forbidden:
         return None
-    return dict(Counter(str(KINDS[resource].read_status(each).phase or "Pending") for resource, each in found))
+    return dict(Counter(show_phase(KINDS[resource].read_status(each)) or "Pending" for resource, each in found))
 
 
 def build_operators(leaders: Sequence[Leader] | None, place: Cluster, now: Moment) -> dict[str, Any]:

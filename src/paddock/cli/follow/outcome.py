@@ -30,6 +30,7 @@ from paddock.views.flags import build_next
 from paddock.views.followed import FollowedJob
 from paddock.views.given_up import write_given_up
 from paddock.views.outputs import find_places
+from paddock.views.phases import is_cancelled
 from paddock.views.steps import build_steps
 from paddock.views.stored import StoredJob
 from paddock.words.phrases import Phrase, phrase, render
@@ -61,8 +62,10 @@ class Outcome:
 
             for line in await fetch_failure(self.client, self.place, self.job, view.status, view.printed):
                 self.screen.line(line)
-        self.screen.line(build_end(view, self.screen.language), "bold red" if code else "bold green")
-        for said in find_since(self.place, self.job) if code else ():
+        cancelled = is_cancelled(view.status.phase, view.status.cause)
+        style = "bold" if cancelled else "bold red" if code else "bold green"
+        self.screen.line(build_end(view, self.screen.language), style)
+        for said in find_since(self.place, self.job) if code and not cancelled else ():
             self.screen.line(said)
         if limited and view.status.cause and view.status.cause.reason == "BackoffLimitExceeded":
             self.screen.line(

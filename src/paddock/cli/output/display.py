@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from paddock.jobs.labels import SUBSTITUTE_ANNOTATION
-from paddock.jobs.model import Job, Phase, Role, Status
+from paddock.jobs.model import CauseRecord, Job, Phase, Role, Status
 from paddock.jobs.sentences.explain import explain
 from paddock.jobs.sentences.failure_phrases import explain_failed_rank
 from paddock.kube.times import Moment, format_duration
@@ -12,6 +12,7 @@ from paddock.logs.progress import Progress
 from paddock.views.building import Building
 from paddock.views.ended import format_limit
 from paddock.views.followed import FollowedJob, find_caught_error, find_progress, find_termination_message
+from paddock.views.phases import is_cancelled
 from paddock.views.roles import count_role
 from paddock.words.formats import format_of
 from paddock.words.phrases import Foreign, Phrase, phrase, render
@@ -82,6 +83,8 @@ def build_end(view: FollowedJob, language: str = "en") -> str:
     """`Completed in 31 s: ps 2/2, worker 2/2 succeeded. Held-out AUC 0.81 (…)`; for a failure the recorded cause, and
     of a completed job its rank that failed."""
     status = view.status
+    if status.cause is not None and is_cancelled(status.phase, status.cause):
+        return render(tell_cancelled(_seconds(view.seconds), status.cause), language)
     if status.phase is not Phase.COMPLETED:
         why = explain(status.cause, language) if status.cause else render(phrase("no cause is recorded"), language)
         for failed in ("failed", "失败"):  # the sentence already begins with it
@@ -98,6 +101,13 @@ def build_end(view: FollowedJob, language: str = "en") -> str:
     return render(
         phrase("Completed in {time}: {roles}.{said}", time=_seconds(view.seconds), roles=roles, said=said), language
     )
+
+
+def tell_cancelled(time: str, cause: CauseRecord) -> Phrase:
+    """`Cancelled after 31 s by ada`; without a name where nobody said one."""
+    if who := str(cause.args.get("who") or ""):
+        return phrase("Cancelled after {time} by {who}", time=time, who=who)
+    return phrase("Cancelled after {time}", time=time)
 
 
 def build_not_started(view: FollowedJob, now: float, language: str = "en") -> str:

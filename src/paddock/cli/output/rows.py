@@ -51,7 +51,7 @@ def build_job_cells(
     age = format_age(row.created, now)
     found = [row.counts.get(heading) for heading in columns or choose_columns([row])]
     ready = [tell_ready(each, row.phase) if each else "" for each in found]
-    return [row.name, str(row.phase), row.mode, *ready, age, why]
+    return [row.name, row.state, row.mode, *ready, age, why]
 
 
 def build_pod_cells(row: PodRow, now: Moment, language: str = "en") -> list[str]:

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from paddock.app.history import list_sizes, read_cause
+from paddock.cli.output.display import tell_cancelled
 from paddock.cli.output.local_paths import format_path
 from paddock.cli.output.local_times import format_local_time
 from paddock.history.changes import shorten
-from paddock.history.records import Attempt, Cause, Metrics, Renewal, RunRecord
+from paddock.history.records import CANCELLED, Attempt, Cause, Metrics, Renewal, RunRecord
 from paddock.history.settings import find_run_changes
 from paddock.jobs.exit_codes import has_failed_rank
 from paddock.jobs.sentences.explain import explain
@@ -135,6 +136,8 @@ def explain_end(run: RunRecord, language: str = "en") -> str:
     }
     said: Phrase | str = names.get(run.outcome, run.outcome)
     recorded = read_cause(run.cause)
+    if run.outcome == CANCELLED and recorded:
+        said = tell_cancelled(took, recorded)
     if recorded and has_failed_rank(run.outcome, recorded) and (failure := explain_failed_rank(recorded.args)):
         said = phrase("{said}, but {failure}", said=said, failure=failure)
     elif why and run.outcome in ("Completed", "Failed", "NotStarted"):

@@ -21,7 +21,8 @@ def command(names: tuple[str, ...], wait: bool, namespace: str) -> None:
     paddock cancel resnet
     paddock cancel resnet mnist --no-wait
 
-    The job is Failed then, cancelled by your login name, and never trains again: `paddock clone` makes another one of
-    it, and `paddock delete` removes it. What becomes of its pods is for cleanPodPolicy to say.
+    The job is Cancelled then, by your login name, and never trains again: `paddock clone` makes another one of it, and
+    `paddock delete` removes it. In the API its phase is Failed, as other tools know no other. What becomes of its pods
+    is for cleanPodPolicy to say.
     """
     change_jobs("cancel", names, namespace, wait=wait)

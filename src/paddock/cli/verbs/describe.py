@@ -30,6 +30,7 @@ from paddock.kube.meta import EVENTS, Manifest, Resource, annotations_of, metada
 from paddock.kube.times import format_duration, read_time
 from paddock.views.manager import explain_manager
 from paddock.views.outputs import find_places
+from paddock.views.phases import show_phase
 from paddock.views.pods import read_pod_row
 from paddock.views.restarts import explain_restarts
 from paddock.views.roles import explain_sizes
@@ -93,7 +94,7 @@ def build_facts_of_invalid(stored: StoredJob, language: str = "en") -> list[str]
         phrase("Name"): str(stored.key),
         phrase("Kind"): _kind(stored.resource),
         phrase("Manager"): find_other_manager(stored.manifest),
-        phrase("Status"): str(status.phase or "Pending"),
+        phrase("Status"): show_phase(status) or "Pending",
         phrase("Why"): explain(status.cause, language) if status.cause else "",
         phrase("Edit"): explain_edit(status) or "",
         phrase("Created"): _moment(read_time(metadata(stored.manifest).get("creationTimestamp"))),
@@ -115,7 +116,7 @@ def build_facts(job: Job, stored: StoredJob, place: ClusterChoice, language: str
         phrase("Kind"): _kind(job.resource),
         phrase("Mode"): job.mode,
         phrase("Manager"): find_other_manager(stored.manifest),
-        phrase("Status"): str(status.phase or "Pending"),
+        phrase("Status"): show_phase(status) or "Pending",
         phrase("Why"): explain(status.cause, language) if status.cause else explain_manager(stored.manifest) or "",
         phrase("Edit"): explain_edit(status) or "",
         phrase("Created"): _moment(job.created),

@@ -29,6 +29,7 @@ from paddock.kube.times import Moment, format_duration
 from paddock.views.flags import LOCAL, Flags, build_next
 from paddock.views.given_up import read_given_up
 from paddock.views.manager import explain_manager
+from paddock.views.phases import show_phase
 from paddock.views.restarts import explain_no_restart, explain_scope, name_scope
 from paddock.views.steps import Step, build_steps
 from paddock.views.stored import StoredJob, read_stored
@@ -147,7 +148,7 @@ def build_explanation(
     metadata = manifest.get("metadata") or {}
     name, namespace = str(metadata.get("name")), str(metadata.get("namespace"))
     edit = explain_edit(status)
-    head = [f"{manifest.get('kind')} {namespace}/{name}: {status.phase or 'Pending'}"]
+    head = [f"{manifest.get('kind')} {namespace}/{name}: {show_phase(status) or 'Pending'}"]
     head += [render(edit, language)] if edit is not None else []
     cause, manager = status.cause, explain_manager(manifest)
     if manager is not None and cause is None:

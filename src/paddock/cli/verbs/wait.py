@@ -30,6 +30,7 @@ from paddock.jobs.sentences.explain import explain
 from paddock.kube.meta import metadata, uid_of
 from paddock.kube.times import format_duration, read_time
 from paddock.views.followed import FollowedJob
+from paddock.views.phases import CANCELLED, is_cancelled, show_phase
 from paddock.views.stored import StoredJob, read_stored
 from paddock.words.phrases import Phrase, phrase, render
 
@@ -76,7 +77,9 @@ def answer_from_history(place: ClusterChoice, namespace: str, word: str) -> int 
     if not runs or not runs[-1].over:
         return None
     code = read_exit_code(runs[-1].outcome, read_cause(runs[-1].cause))
-    stdout().print(explain_end(runs[-1], readers_language()), style="red" if code else "")
+    stdout().print(
+        explain_end(runs[-1], readers_language()), style="red" if code and runs[-1].outcome != CANCELLED else ""
+    )
     return code
 
 
@@ -122,7 +125,8 @@ async def _wait(client: Client, place: ClusterChoice, job: StoredJob, condition:
             raise Failed(phrase("the job was deleted"))
         now = read_stored(job.resource, event.object)
         if (code := read_end(now, condition)) is not None:
-            stdout().print(explain_reached(now, readers_language()), style="red" if code else "")
+            is_red = code and not is_cancelled(now.status.phase, now.status.cause)
+            stdout().print(explain_reached(now, readers_language()), style="red" if is_red else "")
             for doubt in await fetch_doubt(client, place, now):
                 _notify(doubt)
             return code
@@ -147,7 +151,7 @@ def explain_reached(job: StoredJob, language: str) -> str:
     """`demo: Completed in 31 s: worker 2/2 succeeded.` Pure."""
     created = read_time(metadata(job.manifest).get("creationTimestamp")) or time.time()
     if not job.status.phase.terminal or job.job is None:
-        return f"{job.key.name}: {job.status.phase}"
+        return f"{job.key.name}: {show_phase(job.status)}"
     view = FollowedJob(job.job, job.status, created, job.status.finished)
     return f"{job.key.name}: {build_end(view, language)}"
 

@@ -25,6 +25,7 @@ from paddock.jobs.model import Status
 from paddock.kube.meta import Resource, name_of, uid_of
 from paddock.kube.times import Moment, format_duration
 from paddock.views.comparison import find_differences
+from paddock.views.phases import show_phase
 from paddock.views.short_sentences import explain_briefly
 from paddock.views.stored import StoredJob, read_stored
 from paddock.words.phrases import Phrase, phrase
@@ -145,7 +146,7 @@ def _list_facts(page: PageContext, runs: Sequence[Run]) -> list[Mapping[str, Any
     """Each with a title and the value of each job."""
     status = [run.stored.shown_status if run.stored else None for run in runs]
     rows: list[tuple[Phrase, list[str]]] = [
-        (phrase("Status"), [str(each.phase) if each else "–" for each in status]),
+        (phrase("Status"), [show_phase(each) if each else "–" for each in status]),
         (phrase("Duration"), [measure(each, page.now) for each in status]),
         (phrase("Ranks"), [str(run.stored.job.size) if run.stored and run.stored.job else "–" for run in runs]),
         (phrase("Number of attempts"), [str(each.attempt + 1) if each else "–" for each in status]),

@@ -137,7 +137,7 @@ def _build_row(page: PageContext, resource: Resource, row: JobRow, losses: Mappi
         "address": address_of_job(resource, row.namespace, row.name),
         "kind": resource.kind,
         "compared": f"{row.namespace}/{name_kind(resource)}/{row.name}",
-        "phase": str(row.phase),
+        "phase": row.state,
         "ready": [(name, tell_ready(counts, row.phase)) for name, counts in row.roles.items()],
         "attempt": row.attempt,
         "restarts": row.restarts,
