@@ -7,10 +7,10 @@ shows a phase takes its word from here; `history.records.RunRecord.outcome` says
 
 from __future__ import annotations
 
-from paddock.history.records import CANCELLED
 from paddock.jobs.model import CauseRecord, Phase, Status
 
-__all__ = ["CANCELLED", "is_cancelled", "name_phase", "show_phase"]
+CANCELLED = "Cancelled"
+"""The word, and the reason of the cause (`jobs.causes.Cancelled`)."""
 
 
 def is_cancelled(phase: str, cause: CauseRecord | None) -> bool:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import getpass
-import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from paddock.cli.cluster.deletion import build_waiting
+from paddock.cli.cluster.deletion import KILLED_GRACE, MARGIN, Pace, build_waiting, kill
 from paddock.cli.cluster.errors import Failed, UserError
 from paddock.cli.cluster.lookup import fetch_pods
 from paddock.cli.cluster.places import ClusterChoice
@@ -23,6 +22,7 @@ from paddock.kube.errors import NotFound
 from paddock.kube.meta import Manifest, uid_of
 from paddock.views.changes import build_change, explain_done, explain_pruned, is_asked
 from paddock.views.commands import explain_refusal, explain_why_not, printed_name
+from paddock.views.holders import explain_running, find_longest
 from paddock.views.stored import StoredJob
 from paddock.words.phrases import Phrase, phrase
 
@@ -44,6 +44,9 @@ class Change:
     """`suspend`, `resume` or `cancel`."""
     wait: bool
     """Until no rank of it runs."""
+    now: bool = False
+    """Its ranks are killed as soon as the change is recorded."""
+    pace: Pace = field(default_factory=Pace)
 
     async def apply(self, job: StoredJob) -> None:
         """Raises `Failed` where it has no effect, `ApiError`."""
@@ -75,7 +78,9 @@ class Change:
             await asyncio.gather(resting, attending, return_exceptions=True)
 
     async def _rest(self, job: StoredJob) -> Phase | None:
-        begun, told = time.monotonic(), False
+        begun, told = self.pace.now(), False
+        since: float | None = None
+        grace = 0
         while True:
             try:
                 current = await self.client.get(job.resource, *job.key)
@@ -87,21 +92,41 @@ class Change:
             running = [pod for pod in await fetch_pods(self.client, job) if not _has_ended(pod)]
             if (phase.terminal or phase is Phase.SUSPENDED) and not running:
                 return phase if phase.terminal else None
-            if not told and time.monotonic() - begun > _QUIET_SECONDS:
+            if phase.terminal or phase is Phase.SUSPENDED:
+                if since is None and self.now:  # not before: the operator would take a killed rank for a lost one
+                    await kill(self.client, running)
+                since = self.pace.now() if since is None else since
+                grace = KILLED_GRACE if self.now else max(grace, find_longest(running))
+                if self.pace.now() - since > grace + MARGIN:
+                    raise Failed(self._explain_late(job, running, self.pace.now() - since))
+            if not told and not self.now and self.pace.now() - begun > _QUIET_SECONDS:
                 told = True
                 _notify(build_waiting(running))
-            await asyncio.sleep(_POLL_SECONDS)
+            await self.pace.sleep(_POLL_SECONDS)
+
+    def _explain_late(self, job: StoredJob, running: Sequence[Manifest], waited: float) -> Phrase:
+        killing = f"paddock {self.verb} {job.key.name}{self.place.flags.of(job.key.namespace)} --now"
+        return phrase(
+            "{done}, and its ranks have not ended after {time} s: {why}",
+            done=explain_done(self.verb, printed_name(job.resource, job.key.name)), time=round(waited),
+            why=explain_running(running, self.place.flags.kubectl, killing),
+        )  # fmt: skip
 
 
-def change_jobs(verb: str, names: Sequence[str], namespace: str, *, wait: bool) -> None:
-    """Raises `UserError` before anything is changed if one of the jobs is not there or cannot be changed so."""
+def change_jobs(verb: str, names: Sequence[str], namespace: str, *, wait: bool, now: bool = False) -> None:
+    """`now`: the ranks are killed. Raises `UserError` before anything is changed if one of the jobs is not there or
+    cannot be changed so."""
+    if now and not wait:
+        raise UserError(
+            phrase("--now kills the ranks once the cluster has taken note of the command: leave --no-wait out")
+        )
 
     async def work(client: Client, place: ClusterChoice) -> None:
         found = [await fetch_present(client, place, namespace, name) for name in dict.fromkeys(names)]
         for job in found:
             if said := explain_refusal(verb, job):
                 raise UserError(said)
-        change = Change(client, place, verb, wait)
+        change = Change(client, place, verb, wait, now)
         for job in found:
             await change.apply(job)
 

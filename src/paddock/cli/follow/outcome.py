@@ -93,14 +93,20 @@ class Outcome:
         self.screen.notify(
             phrase("stopping the job (Ctrl-C again kills it)") if by_user else phrase("stopping the job")
         )
-        gone = await self._stop(lambda: delete_job(self.client, self.job), kill)
+        held: list[Phrase] = []
+
+        async def end() -> None:
+            if said := await delete_job(self.client, self.job, flags=self.place.flags):
+                held.append(said)
+
+        gone = await self._stop(end, kill) and not held
         if not by_user and gone:
             return 130
         whole = phrase("interrupted: the job and its pods are gone")
         if self.place.find_outputs(self.job):
             whole = phrase("interrupted: the job and its pods are gone; its outputs are kept")
         part = phrase("interrupted: the job is deleted, some of its pods have not ended yet")
-        self.screen.notify(whole if gone else part)
+        self.screen.notify(whole if gone else held[0] if held else part)
         if self.place.home is not None and view.status.started is not None:
             self.screen.notify(phrase("what it printed is kept: {command}", command=self._command("logs")))
         if view.status.cause and view.status.cause.reason == "BuildingEnvironment":

@@ -40,11 +40,18 @@ def is_piped() -> bool:
 def build_lines(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
     """The lines of a table whose last column is not cut, without colours."""
     table = [[show_line(cell) for cell in row] for row in (header, *rows)]
-    widths = [max(_columns(row[column]) for row in table) for column in range(len(header))]
-    return [
-        GAP.join(cell + " " * (width - _columns(cell)) for cell, width in zip(row, widths, strict=True)).rstrip()
-        for row in table
-    ]
+    widths = measure(table)
+    return [build_line(row, widths) for row in table]
+
+
+def measure(table: Sequence[Sequence[str]]) -> list[int]:
+    """The width of each column; `table`: at least one row."""
+    return [max(_columns(row[column]) for row in table) for column in range(len(table[0]))]
+
+
+def build_line(row: Sequence[str], widths: Sequence[int]) -> str:
+    """A row in columns of at least these widths: a longer cell moves what follows it."""
+    return GAP.join(cell + " " * (width - _columns(cell)) for cell, width in zip(row, widths, strict=True)).rstrip()
 
 
 def _columns(text: str) -> int:

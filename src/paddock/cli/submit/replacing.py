@@ -13,11 +13,13 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 from paddock.cli.cluster.deletion import delete_job
+from paddock.cli.cluster.errors import Failed
 from paddock.cli.output.local_paths import format_path
 from paddock.jobs.apis.registry import KINDS
 from paddock.kube.errors import Forbidden, NotFound
 from paddock.submission.documents import Checked
 from paddock.submission.same_name import explain_replaced, find_other_directory
+from paddock.views.flags import LOCAL, Flags
 from paddock.views.stored import StoredJob, read_stored
 from paddock.words.phrases import Phrase, phrase
 
@@ -28,12 +30,13 @@ _WAITING_FOR_PODS = phrase("waiting for the pods of that job to end")
 
 
 async def delete_replaced(
-    api: Api, found: Iterable[tuple[Checked, StoredJob]], notify: Callable[[Phrase], None]
+    api: Api, found: Iterable[tuple[Checked, StoredJob]], notify: Callable[[Phrase], None], flags: Flags = LOCAL
 ) -> None:
-    """Deletes these jobs, and waits until their pods are gone."""
+    """Deletes these jobs, and waits until their pods are gone. Raises `Failed` where something holds one."""
     for each, job in found:
         notify(explain_replaced(job, time.time(), format_path(find_other_directory(each.manifest, job))))
-        await delete_job(api, job, notify=lambda _: notify(_WAITING_FOR_PODS))
+        if held := await delete_job(api, job, notify=lambda _: notify(_WAITING_FOR_PODS), flags=flags):
+            raise Failed(held)
 
 
 async def fetch_named(api: Api, document: Checked) -> list[StoredJob]:

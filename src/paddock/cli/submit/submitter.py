@@ -34,7 +34,7 @@ async def submit(submission: Submission, creating: Callable[[], None] = lambda: 
     needed, workdir = submission.needed, submission.workdir
     checked = await write_environments(api, place, needed, submission.checked, workdir, notify)
     programs = await _fetch_programs(submission, checked)
-    await delete_replaced(api, submission.there, notify)
+    await delete_replaced(api, submission.there, notify, place.flags)
     notify_resumed(checked, place, notify)
     creating()
     created = await create_with_maps(api, checked, notify, update=submission.runs)

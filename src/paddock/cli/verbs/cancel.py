@@ -12,9 +12,10 @@ from paddock.cli.verb import Verb
 
 @click.command(name="cancel", cls=Verb)
 @click.argument("names", nargs=-1, required=True, metavar="JOB...", shell_complete=complete_jobs)
+@click.option("--now", is_flag=True, help="Do not wait for the ranks to end by themselves: kill them.")
 @click.option("--wait/--no-wait", default=True, help="Wait until none of its ranks runs.", show_default=True)
 @namespace_option
-def command(names: tuple[str, ...], wait: bool, namespace: str) -> None:
+def command(names: tuple[str, ...], now: bool, wait: bool, namespace: str) -> None:
     """Cancel jobs: end them for good, and keep them listed with their status and logs.
 
     \b
@@ -25,4 +26,4 @@ def command(names: tuple[str, ...], wait: bool, namespace: str) -> None:
     `paddock delete` removes it. In the API its phase is Failed, as other tools know no other. What becomes of its pods
     is for cleanPodPolicy to say.
     """
-    change_jobs("cancel", names, namespace, wait=wait)
+    change_jobs("cancel", names, namespace, wait=wait, now=now)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -22,7 +23,8 @@ from paddock.cli.output.tables import Table, print_fitted
 from paddock.cli.verb import Verb
 from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.exit_codes import has_failed_rank
-from paddock.kube.meta import ENVIRONMENTS, Manifest, Resource, metadata, name_of
+from paddock.jobs.frameworks.registry import order_columns
+from paddock.kube.meta import ENVIRONMENTS, Manifest, Resource, metadata, name_of, uid_of
 from paddock.kube.nearness import nearest
 from paddock.views.commands import printed_name
 from paddock.views.jobs import JobRow, read_job_row
@@ -53,9 +55,16 @@ _OUTPUTS = ("table", "wide", "json", "yaml", "name")
 @click.option("-o", "--output", type=click.Choice(_OUTPUTS), default="table", show_default=True, help="How to print.")
 @click.option("-A", "--all-namespaces", is_flag=True, help="Of every namespace.")
 @click.option("-l", "--selector", default="", metavar="LABELS", help="Only with these labels: a=b,c!=d.")
+@click.option("-w", "--watch", is_flag=True, help="Then print a row again whenever it changes, until Ctrl-C.")
 @namespace_option
 def command(
-    kind: str, names: tuple[str, ...], output: str, all_namespaces: bool, selector: str, namespace: str
+    kind: str,
+    names: tuple[str, ...],
+    output: str,
+    all_namespaces: bool,
+    selector: str,
+    watch: bool,
+    namespace: str,
 ) -> None:
     """List jobs, pods, environments or datasets.
 
@@ -63,6 +72,7 @@ def command(
     paddock get                     the jobs, and why each waits or failed
     paddock get pods -o wide
     paddock get jobs resnet -o yaml
+    paddock get -w
 
     PS counts parameter servers, which kubeflow.org calls Master; MASTER counts the masters of a PyTorchJob.
     """
@@ -83,6 +93,12 @@ def command(
             )
         )
 
+    if watch:
+        if output not in ("table", "wide"):
+            raise UserError(phrase("--watch prints rows of a table: leave -o {output} out", output=output))
+        _watch(resources, Asked(kind, names, "" if all_namespaces else namespace, selector, wide=output == "wide"))
+        return
+
     async def work(client: Client, place: ClusterChoice) -> list[tuple[Resource, Manifest]]:
         where = "" if all_namespaces else namespace
         items = await fetch_all(client, resources, where, selector)
@@ -96,6 +112,57 @@ def command(
         print_notice(render(missing, readers_language()))
         return
     _print(found, kind, output, all_namespaces, bool(names))
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The rows that are watched."""
+
+    kind: str
+    names: tuple[str, ...]
+    namespace: str
+    """Empty for all."""
+    selector: str
+    wide: bool
+
+
+def _watch(resources: Sequence[Resource], asked: Asked) -> None:
+    """Ends by Ctrl-C, or an error of the API."""
+    from paddock.cli.follow.listed import Change, follow_listed  # late: `paddock get` alone needs none of it
+    from paddock.cli.output.appended_rows import AppendedRows
+
+    printed, columns = AppendedRows(), set[str]()
+
+    def build(changes: Sequence[Change]) -> tuple[list[str], list[list[str]]]:
+        found = [(each.resource, each.object) for each in changes]
+        header, cells = _table(found, _plural(asked.kind), wide=asked.wide, most=None, columns=columns)
+        return (header, cells) if asked.namespace else rows.with_namespace([each for _, each in found], header, cells)
+
+    def tell(changes: Sequence[Change], first: bool) -> list[str]:
+        wanted = [each for each in changes if not asked.names or name_of(each.object) in asked.names]
+        if not wanted:
+            return []
+        header, cells = build(wanted)
+        if first:
+            return printed.begin(header, {uid_of(each.object): row for each, row in zip(wanted, cells, strict=True)})
+        (change,), (row,) = wanted, cells
+        if change.deleted:
+            word = render(phrase("Deleted"), readers_language())
+            return printed.remove(uid_of(change.object), header, row, word)
+        return printed.add(uid_of(change.object), header, row)
+
+    async def work(client: Client, place: ClusterChoice) -> None:
+        first = True
+        async for changes in follow_listed(client, resources, asked.namespace, asked.selector):
+            ordered = sorted(changes, key=lambda each: str(metadata(each.object).get("creationTimestamp")))
+            for line in tell(ordered, first):
+                print_line(line, flush=True)
+            if first and not ordered:
+                missing = explain_none(_WORDS[_plural(asked.kind)], asked.namespace, asked.selector)
+                print_notice(render(missing, readers_language()))
+            first = False
+
+    run_with_client(work)
 
 
 def explain_none(kind: Phrase | str, namespace: str, selector: str) -> Phrase:
@@ -157,7 +224,12 @@ def _plural(kind: str) -> str:
 
 
 def _table(
-    found: list[tuple[Resource, Manifest]], kind: str, *, wide: bool, most: int | None
+    found: list[tuple[Resource, Manifest]],
+    kind: str,
+    *,
+    wide: bool,
+    most: int | None,
+    columns: set[str] | None = None,
 ) -> tuple[list[str], list[list[str]]]:
     now, language = time.time(), readers_language()
     if kind == "datasets":
@@ -165,7 +237,8 @@ def _table(
 
         return list(dataset_rows.HEADER), [dataset_rows.build_cells(item, now, language) for _, item in found]
     if kind == "jobs":
-        return _table_of_jobs([read_job_row(*each) for each in found], now, language, wide=wide, most=most)
+        jobs = [read_job_row(*each) for each in found]
+        return _table_of_jobs(jobs, now, language, wide=wide, most=most, known=columns)
     from paddock.views.environments import read_environment_row
     from paddock.views.pods import read_pod_row
 
@@ -184,9 +257,13 @@ def _table(
 
 
 def _table_of_jobs(
-    found: list[JobRow], now: float, language: str, *, wide: bool, most: int | None
+    found: list[JobRow], now: float, language: str, *, wide: bool, most: int | None, known: set[str] | None
 ) -> tuple[list[str], list[list[str]]]:
+    """`known`: the headings of earlier tables, to which those of this one are added."""
     columns = rows.choose_columns(found)
+    if known is not None:
+        known.update(columns)
+        columns = order_columns(known)
     cells = [rows.build_job_cells(row, now, language, columns=columns, wide=wide, most=most) for row in found]
     return list(rows.build_job_header(columns)), cells
 
