@@ -106,7 +106,7 @@ _NO_LOSS = {
 }
 _TIMES = {
     "time", "eta", "elapsed", "duration", "latency", "remaining", "runtime", "wall", "sec", "secs", "seconds", "ms",
-    "mem", "memory", "timestamp", "date", "took", "spent", "cost", "hours", "minutes", "gb", "mb", "pid", "port",
+    "mem", "memory", "timestamp", "ts", "date", "took", "spent", "cost", "hours", "minutes", "gb", "mb", "pid", "port",
     "data", "cpu", "gpu", "free", "allocated", "reserved", "memallocated", "maxmemallocated", "wait", "num", "uptime",
 }  # fmt: skip
 """Words of times, memory and machines, which are no metrics."""

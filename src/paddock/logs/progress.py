@@ -121,31 +121,16 @@ _ERRORS = ("error", "exception", "traceback")
 _LEVELS = frozenset({"INFO", "DEBUG", "WARN", "WARNING", "TRAIN", "NOTICE"})
 _LISTED = re.compile(r"\s*\[ ?(?P<epoch>\d{1,9}),\s{1,12}(?P<step>\d{1,12})\]\s")
 """`[1,  2000] loss: 2.212`, of PyTorch's tutorials."""
-_ROUND = re.compile(r"\s{0,8}\[(?P<step>\d{1,9})\]\s")
-"""`[10]\ttrain-rmse:0.1`, of XGBoost and LightGBM."""
+_ROUND = re.compile(r"(?:\[\d\d:\d\d:\d\d\] )?\[(?P<step>\d{1,9})\]\s{1,4}(?=[A-Za-z_]\w{0,40}(?:-[a-z]|'s ))")
+"""`[10]\ttrain-rmse:0.1`, of XGBoost and LightGBM. Others have a rank in brackets: `[0] epoch 1 loss 0.5`."""
 _EPOCH_LINE = re.compile(
     r"\s{0,8}(?:Train )?[Ee]poch:? {0,4}\[?(?P<epoch>\d{1,9})(?: ?/ ?(?P<epochs>\d{1,9}))?\]?[\s:.]{0,4}"
 )
 _CHINESE_COUNT = re.compile(r"第 ?(\d{1,9}) ?(轮|步|次)")
 _SIGNS = (
-    "loss",
-    "cost",
-    "/s",
-    "acc",
-    "auc",
-    "ips",
-    "/it",
-    "rmse",
-    "mae:",
-    "error:",
-    "ndcg",
-    "ppl",
-    "persec",
-    "损失",
-    "准确率",
-    "-map",
-    "miou",
-)
+    "loss", "cost", "/s", "acc", "auc", "ips", "/it", "mse", "mae:", "error:", "ndcg", "ppl", "persec", "map:", "miou",
+    "损失", "准确率",
+)  # fmt: skip
 """Of each form of a metric, in small letters."""
 _WORKS = frozenset(
     f"{each}/s" for each in ("it", "samples", "images", "tokens", "step", "steps", "batches", "examples", "sequences")
@@ -340,7 +325,7 @@ class Scan:
 
     def judge(self) -> Progress | None:
         """A metric with its place, or a loss that stands alone as `loss: 0.5`."""
-        if self._steps is not None and "step" not in self.counts:
+        if self._steps is not None and not self.counts.keys() & {"step", "epoch"}:
             self.count("step", self._steps, None)
         has_place = self._has_place
         if self.is_a_sentence:
@@ -440,7 +425,7 @@ class _Walk:
         elif kind == "bar":
             self.scan.has_bar = self.scan.has_bar or "%" in token["bar"]
             self.flush()
-        elif kind in ("time", "date", "junk"):
+        elif kind in ("time", "date", "junk", "comma"):
             self.words, self.signed = [], False
         elif kind == "stop":
             self.flush()
@@ -507,7 +492,7 @@ def scan_line(text: str) -> Scan:
     scan = Scan()
     if listed := _LISTED.match(text):
         scan.counts = {"epoch": int(listed["epoch"]), "step": int(listed["step"])}
-    elif (listed := _ROUND.match(text)) and listed.end() < len(text) and not text[listed.end()].isupper():
+    elif listed := _ROUND.match(text):
         scan.counts = {"step": int(listed["step"])}
     if "第" in text:
         text = _CHINESE_COUNT.sub(lambda found: f"{'epoch' if found[2] == '轮' else 'step'} {found[1]}, ", text)
