@@ -16,7 +16,7 @@ from paddock.app.written_metrics import find_file
 from paddock.console.addresses import address_of_job
 from paddock.console.backend import Printing, Spark
 from paddock.console.charts.curves import Chart
-from paddock.console.screens.charts import choose_ranks, format_number, share_restarts
+from paddock.console.screens.charts import choose_ranks, format_number, share_restarts, write_id
 from paddock.console.screens.jobs import tell_far
 from paddock.history.records import Attempt, Cause
 from paddock.kube.log_marks import write_mark
@@ -122,9 +122,12 @@ async def test_what_is_written_to_the_file_of_metrics_is_drawn_and_a_line_that_i
     keep_log(tmp_path, "worker-0", "step 1 loss 9.5 accuracy 0.5\n")
     path = find_file(Home(tmp_path, tmp_path), "default", "demo", "one", "worker-0", 0)
     path.parent.mkdir(parents=True)
-    path.write_text('{"step": 1, "loss": 0.5}\n{"step": 2, "loss": 0.25}\n{"step": 3, "loss": true}\n')
+    path.write_text('{"step": 1, "loss": 0.5}\n{"step": 2, "loss": 0.25, "<b> \\"x": 7}\n{"step": 3, "loss": true}\n')
     page = await read(tmp_path)
     assert [(each["x"], each["y"]) for each in curves(page, "loss")["segments"]] == [([1, 2], [0.5, 0.25])]
+    assert "&lt;b&gt;" in page and "<b>" not in page
+    own = curves(page, write_id('own:<b> "x'))
+    assert (own["segments"][0]["x"], own["segments"][0]["y"]) == ([2], [7])
     assert curves(page, "accuracy")["segments"][0]["y"] == [0.5], "what is printed alone is drawn as well"
     assert (
         "not all of what worker-0 wrote to PADDOCK_METRICS was read: the value of `loss` is no finite number"

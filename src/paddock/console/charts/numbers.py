@@ -20,6 +20,10 @@ from paddock.logs.progress import METRICS as TRAINED
 from paddock.words.phrases import Phrase
 
 METRICS = (*TRAINED, "speed")
+OWN = "own:"
+"""Before the names of series that only PADDOCK_METRICS has, as a program calls them."""
+MOST_OWN = 24
+"""Of one log."""
 MEASURED = "measured"
 """The series of steps a second for a program that prints steps and no speed."""
 _SHORTEST_LOOK = 10.0
@@ -105,6 +109,12 @@ class LogNumbers:
             for name in names:
                 self.series.pop(name, None)
             self._take(-1, self.offset - 1, found, "", self._on_purpose)
+            for name, value in found.others.items():
+                self._add_own(OWN + name, found, value)
+
+    def _add_own(self, name: str, found: Progress, value: float) -> None:
+        if name in self.series or sum(each.startswith(OWN) for each in self.series) < MOST_OWN:
+            self.series.setdefault(name, Series()).add(-1, self.offset - 1, found, value, "")
 
     @property
     def problem(self) -> Phrase | None:

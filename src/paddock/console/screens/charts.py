@@ -16,7 +16,7 @@ from paddock.console.addresses import JOB, address_of_job, find_kind
 from paddock.console.backend import KeptRun, Used
 from paddock.console.charts.collect import Collected, collect, list_ranks
 from paddock.console.charts.curves import Chart, Clock, RankAttempt, Segment, Summary, build_chart, find_first_time
-from paddock.console.charts.numbers import MEASURED, METRICS
+from paddock.console.charts.numbers import MEASURED, METRICS, MOST_OWN, OWN
 from paddock.console.charts.usage import USED, build_usage_chart, find_start
 from paddock.console.feed import Topic
 from paddock.console.heads import build_head
@@ -150,7 +150,13 @@ def draw(found: Collected, used: Used | None, by_time: bool) -> tuple[list[Chart
 def _list_metrics(found: Collected) -> Sequence[str]:
     """Speed is what the program prints, else what is measured."""
     printed = any("speed" in log.series for log in found.logs.values())
-    return METRICS if printed else (*METRICS, MEASURED)
+    own = sorted({name for log in found.logs.values() for name in log.series if name.startswith(OWN)})
+    return (*METRICS, *own[:MOST_OWN]) if printed else (*METRICS, *own[:MOST_OWN], MEASURED)
+
+
+def write_id(metric: str) -> str:
+    """A name for the page: a program may call its numbers as it likes."""
+    return "".join(each if each.isascii() and (each.isalnum() or each == "_") else f"-{ord(each):x}" for each in metric)
 
 
 def share_restarts(charts: Sequence[Chart]) -> list[Chart]:
@@ -187,8 +193,8 @@ def _build_chart(
         "restarts": [[x, _tell_restart(page, run, attempt)] for attempt, x in chart.restarts.items()],
     }
     return {
-        "metric": chart.metric,
-        "title": TITLES[chart.metric],
+        "metric": write_id(chart.metric),
+        "title": TITLES.get(chart.metric) or chart.metric.removeprefix(OWN),
         "axis": _AXES[chart.axis],
         "unit": next((each.unit for each in chart.summaries if each.unit), "") if chart.metric in _WITH_UNIT else "",
         "data": json.dumps(data, separators=(",", ":"), ensure_ascii=False, allow_nan=False),
