@@ -508,6 +508,17 @@ def test_an_evaluation_of_hapi_ends_with_the_next_epoch_where_it_says_no_end() -
     assert known(reader.read("step 1/1 - loss: 0.1613 - 35ms/step"))["loss"] == 0.1613  # type: ignore[index]
 
 
+def test_an_evaluation_is_over_where_the_steps_go_on() -> None:
+    """PaddleNLP: examples/text_generation, run_gen.py, prints `Eval begin...` and no end of it."""
+    reader = LineReader()
+    printed = ["step 100 - loss: 2.5 - ppl: 12.1 - lr: 0.0001 - 0.512s/step", "Eval begin...", "loss: 3.5 - ppl: 33.1",
+               "step 110 - loss: 2.25 - ppl: 9.5"]  # fmt: skip
+    found = [known(reader.read(line)) or {} for line in printed]
+    assert [(each.get("loss"), each.get("val_loss")) for each in found] == [
+        (2.5, None), (None, None), (None, 3.5), (2.25, None)
+    ]  # fmt: skip
+
+
 def test_columns_are_read_by_their_head() -> None:
     """ultralytics: engine/trainer.py, progress_string."""
     reader = LineReader()

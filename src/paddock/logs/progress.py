@@ -547,6 +547,8 @@ class LineReader:
         self._epoch: dict[str, int] = {}
         """Of a line of its own (`Epoch 3/10`: Keras, PaddlePaddle's hapi)."""
         self._evaluates = False
+        self._last = Progress()
+        """Where the training stood."""
         self._columns: list[str] = []
 
     def may_read(self, line: str) -> bool:
@@ -566,9 +568,18 @@ class LineReader:
             found, evaluates = _read(line)
         if found is None:
             return None
+        self._evaluates = self._evaluates and not self._goes_on(found)
         if self._evaluates and not evaluates:
             found = _evaluated(found)
+        elif found.step is not None:
+            self._last = found
         return replace(found, **self._epoch) if self._epoch and found.epoch is None else found  # type: ignore[arg-type]
+
+    def _goes_on(self, found: Progress) -> bool:
+        """Whether a line that follows `Eval begin...` is one of the training: not all programs say when it is over."""
+        last = self._last.step
+        later = last is not None and found.step is not None and found.step > last and found.steps == self._last.steps
+        return later or found.lr is not None
 
     def _is_told(self, line: str) -> bool:
         """Whether the line has no number of its own, and says what the next ones mean."""
