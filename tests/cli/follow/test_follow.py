@@ -15,6 +15,7 @@ from rich.console import Console
 from cli.views import RESOURCE, build_job, build_manifest
 from history.test_logs import write_log
 from paddock.app.home import Home
+from paddock.app.written_metrics import find_file
 from paddock.cli.cluster.places import Local
 from paddock.cli.follow.follow import Follower
 from paddock.cli.output.screen import Screen
@@ -120,6 +121,17 @@ async def test_the_last_words_of_a_rank_that_failed_are_not_those_of_the_complet
     failed = build_worker({"terminated": {"exitCode": 1, "message": "Traceback: …"}}, "Failed")
     view, _ = await follow(Late([Event("ADDED", failed), Event("DELETED", failed)], Unavailable("gone")), tmp_path)
     assert (view.status.phase, find_termination_message(view)) == (Phase.COMPLETED, "")
+
+
+async def test_what_a_rank_wrote_on_purpose_is_progress_of_the_job_as_what_it_printed(tmp_path: Path) -> None:
+    """A program that writes its steps alone is not given up as one that never progresses."""
+    job = read_stored(RESOURCE, build_manifest(workers=1))
+    path = find_file(Home(tmp_path, tmp_path), job.key.namespace, job.key.name, job.uid, "worker-0", 0)
+    path.parent.mkdir(parents=True)
+    path.write_text('{"step": 7, "loss": 0.5}\n')
+    view, _ = await follow(Late([Event("SYNCED", {})], SUCCEEDED), tmp_path)
+    progress = view.progress[Rank("worker", 0)]
+    assert (progress.step, progress.loss) == (7, 0.5)
 
 
 @pytest.mark.parametrize("error", [None, Unavailable("the cluster is gone")])

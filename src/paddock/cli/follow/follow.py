@@ -14,6 +14,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from paddock.app.written_metrics import read_run
 from paddock.cli.cluster.lookup import fetch_pods
 from paddock.cli.cluster.places import ClusterChoice
 from paddock.cli.follow.building import Builds
@@ -30,7 +31,7 @@ from paddock.jobs.sentences.cause_phrases import CAUSE_ROWS, Report
 from paddock.jobs.sentences.explain import explain, explain_edit
 from paddock.kube.errors import ApiError
 from paddock.kube.meta import ENVIRONMENTS, PODS, Key, Manifest, is_controlled_by, name_of, uid_of
-from paddock.logs.progress import Latest
+from paddock.logs.progress import Latest, Progress, merge
 from paddock.logs.swallowed import Swallowed
 from paddock.views.flags import Flags, build_next
 from paddock.views.followed import FollowedJob, with_status
@@ -49,6 +50,10 @@ _LOOK_SECONDS = 0.5
 _NEWEST = 50
 """Lines of a batch that are searched for progress: a script may print a gigabyte."""
 _PAINT_SECONDS = 0.125
+_WRITTEN_SECONDS = 2.0
+"""Between two looks at what is written to PADDOCK_METRICS."""
+_MOST_WRITERS = 64
+"""Ranks that are looked at."""
 
 
 class JobDeleted(Exception):
@@ -99,11 +104,14 @@ class Follower:
         self._said = ""
         self._bars: dict[str, str] = {}
         self._lines_read = 0
+        self._written: dict[Rank, Progress] = {}  # what was written on purpose
         self._edit: Phrase | None = None
 
     async def run(self) -> FollowedJob:
         """Returns when the job has ended. Raises `JobDeleted`, `ApiError`; OSError where lines cannot be printed."""
-        parts = (self._follow_job(), self._follow_pods(), self._follow_environments(), self._paint())
+        parts = [self._follow_job(), self._follow_pods(), self._follow_environments(), self._paint()]
+        if self._place.home is not None:
+            parts.append(self._follow_written())
         tasks = [asyncio.create_task(part) for part in parts]
         ended = asyncio.create_task(self._ended.wait())
         try:
@@ -111,6 +119,8 @@ class Follower:
             for task in done:
                 task.result()
             await self._drain()
+            if self._place.home is not None:
+                await self._read_written()
             if self._unprintable is not None:
                 raise self._unprintable
             self.view = replace(self.view, printed=self._printed.just_printed())
@@ -270,12 +280,33 @@ class Follower:
         before = latest.progress
         latest.feed(lines[-_NEWEST:])
         if latest.progress is not None and latest.progress is not before:
-            self.view = replace(self.view, progress={**self.view.progress, rank: latest.progress})
+            self._note_progress(rank, merge(latest.progress, self._written.get(rank, Progress())))
         errors.feed(lines)
         if errors.error != self.view.complaints.get(rank):
             others = {each: error for each, error in self.view.complaints.items() if each != rank}
             found = {rank: errors.error} if errors.error is not None else {}
             self.view = replace(self.view, complaints={**others, **found})
+
+    def _note_progress(self, rank: Rank, progress: Progress) -> None:
+        self.view = replace(self.view, progress={**self.view.progress, rank: progress})
+
+    async def _follow_written(self) -> None:
+        while True:
+            await asyncio.sleep(_WRITTEN_SECONDS)
+            await self._read_written()
+
+    async def _read_written(self) -> None:
+        """What ranks on this machine write to PADDOCK_METRICS in the present attempt; it counts more than what they
+        print."""
+        outputs = await asyncio.to_thread(self._place.find_outputs, self._job)
+        if outputs is None:
+            return
+        ranks = self.view.job.ranks()[:_MOST_WRITERS]
+        found = await asyncio.to_thread(read_run, outputs, ranks, self.view.status.attempt)
+        for rank, written in found.items():
+            if written.progress is not None and written.progress != self._written.get(rank):
+                self._written[rank] = written.progress
+                self._note_progress(rank, merge(self.view.progress.get(rank, Progress()), written.progress))
 
     def _draw(self, label: str, bar: str) -> None:
         """A progress bar stands on the live line until it is complete."""
