@@ -68,7 +68,8 @@ class Served(Api):
             raise found
         for event in found:
             yield event
-            await asyncio.sleep(0)
+            for _ in range(20 if event.type == "SYNCED" else 1):  # the other kind is listed meanwhile
+                await asyncio.sleep(0)
         await asyncio.Event().wait()
 
 
@@ -92,6 +93,14 @@ def test_what_is_there_comes_at_once_and_then_each_change() -> None:
     })  # fmt: skip
     first, *later = listen(api, 3)
     assert sorted(first) == ["a", "t", "u"] and later == [["a"], ["-a"]]
+
+
+def test_what_changes_before_all_kinds_are_listed_is_one_row() -> None:
+    synced = Event("SYNCED", {})
+    early = [synced, *(Event(kind, build("a")) for kind in ("ADDED", "MODIFIED")), Event("DELETED", build("b"))]
+    late = [Event("ADDED", build(f"t{number}")) for number in range(40)]
+    assert listen(Served({PADDLE: early, TORCH: [*late, synced]}), 1)[0].count("a") == 1
+    assert "-b" not in listen(Served({PADDLE: early, TORCH: [*late, synced]}), 1)[0]
 
 
 def test_a_kind_that_is_not_there_is_no_error_and_one_that_may_be_listed_is_enough() -> None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from paddock.kube.api import Api
 from paddock.kube.errors import ApiError, Forbidden, NotFound
-from paddock.kube.meta import Manifest, Resource
+from paddock.kube.meta import Key, Manifest, Resource, key_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,12 +59,12 @@ async def _collect(
     heard: asyncio.Queue[tuple[Resource, Change | ApiError | None]], resources: Sequence[Resource]
 ) -> list[Change]:
     """What is there until all kinds have been listed."""
-    first: list[Change] = []
+    first: dict[tuple[Resource, Key], Change] = {}  # a kind may change while another is listed
     open_kinds, refused = set(resources), []
     while open_kinds:
         resource, found = await heard.get()
         if isinstance(found, Change):
-            first.append(found)
+            first[resource, key_of(found.object)] = found
             continue
         if isinstance(found, Forbidden):
             refused.append(found)
@@ -73,4 +73,4 @@ async def _collect(
         open_kinds.discard(resource)
     if len(refused) == len(resources):
         raise refused[0]
-    return first
+    return [each for each in first.values() if not each.deleted]
