@@ -32,6 +32,7 @@ from jobs.gangs import (
 from paddock.jobs.actions import Create, Delete, EventNote, Patch, Plan
 from paddock.jobs.labels import PORT_ANNOTATION
 from paddock.jobs.model import (
+    CauseRecord,
     Child,
     CleanPods,
     Counts,
@@ -47,12 +48,40 @@ from paddock.jobs.model import (
     Status,
 )
 from paddock.jobs.names import config_map_name
-from paddock.jobs.plan import plan
+from paddock.jobs.plan import name_old_pods, plan
+from paddock.jobs.sentences.explain import explain
 from paddock.kube.meta import POD_GROUPS, SERVICES, Key
 
 PS = build_job(ps=2)
 COLLECTIVE = build_job()
 LAPTOP = Settings(shared_network=True)
+
+
+HELD = replace(deleting(build_pods(COLLECTIVE)[1]), finalizers=("team/keep",))
+
+
+@pytest.mark.parametrize(
+    ("old", "said"),
+    [
+        (build_pods(COLLECTIVE)[:1], "waiting for pod demo-worker-0 of an earlier attempt to end"),
+        (build_pods(COLLECTIVE), "waiting for 2 pods of an earlier attempt to end"),
+        ((build_pods(COLLECTIVE)[0], HELD), "waiting for pod demo-worker-1 of an earlier attempt, which its finalizer "
+         "team/keep keeps: whoever set it is to remove it"),
+    ],
+)  # fmt: skip
+def test_old_pods_are_named_and_those_with_finalizers_first(old: tuple[Pod, ...], said: str) -> None:
+    found = name_old_pods(old)
+    assert explain(CauseRecord(found.reason, found.args())) == said and found.pods == len(old)
+
+
+def test_a_podgroup_that_is_being_deleted_is_what_the_pods_wait_for() -> None:
+    group = Child(POD_GROUPS, "demo", "g", deleting=True)
+    settings = Settings(pod_groups=POD_GROUPS)
+    observed = Observed(pod_group=group)
+    planned = plan(COLLECTIVE, Status(), observed, NOW, settings)
+    assert planned.status.cause is not None and planned.status.cause.args["group"] == "demo"
+    said = explain(planned.status.cause)
+    assert said == "waiting for PodGroup demo of an earlier attempt to be gone"
 
 
 # The way of a good job.

@@ -153,9 +153,12 @@ class DatasetsUnserved(Cause):
 
 
 class WaitingForOldPods(Cause):
-    """Pods of an earlier attempt still exist, and the new pods need their names."""
+    """Pods of an earlier attempt still exist, and the new pods need their names; or its PodGroup does."""
 
     pods: int
+    names: tuple[str, ...] = ()  # of the first pods; those with finalizers alone where there are any
+    finalizers: tuple[str, ...] = ()  # what keeps the first of these
+    group: str = ""  # the PodGroup, where no pod is there any more
 
 
 class WaitingForNode(Cause):

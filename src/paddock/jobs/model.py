@@ -403,6 +403,8 @@ class Pod:
     spare: bool = False  # it holds room for a larger gang and runs nothing (`policies.spares`)
     placed: Moment | None = None  # since when it has its node
     config_map: str = ""  # the one that it waits for, empty where it does not say (`objects.children.find_config_map`)
+    finalizers: tuple[str, ...] = ()
+    """Of a pod that is being deleted, what keeps it, at most `objects.observed.MOST_FINALIZERS`; else empty."""
     size: str = ""  # how many ranks its gang has, as it was told (`objects.pods`); empty on pods of other operators
 
     @property

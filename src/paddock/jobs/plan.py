@@ -351,8 +351,21 @@ def _clearing_cause(facts: Facts, wait: float) -> causes.Cause | CauseRecord:
     # The delay of a restart counts from the recorded cause, so another cause would end it.
     if recorded is not None and recorded.reason in causes.NEW_ATTEMPT_REASONS:
         return recorded
-    old = len(facts.older) + len(facts.replaced)
-    return causes.WaitingForOldPods(old) if old else causes.WaitingForPods(len(facts.missing), facts.job.size)
+    old = (*facts.older, *facts.replaced)
+    return name_old_pods(old) if old else causes.WaitingForPods(len(facts.missing), facts.job.size)
+
+
+_MOST_OLD = 3
+"""Pods of an earlier attempt that are named."""
+
+
+def name_old_pods(old: Sequence[Pod]) -> causes.WaitingForOldPods:
+    """`old`: at least one. A pod with a finalizer may stay for ever, so it is named before others."""
+    held = sorted((pod for pod in old if pod.finalizers), key=lambda pod: pod.rank)
+    named = held or sorted(old, key=lambda pod: pod.rank)
+    return causes.WaitingForOldPods(
+        len(old), tuple(pod.name for pod in named[:_MOST_OLD]), named[0].finalizers if held else ()
+    )
 
 
 def _waiting_cause(facts: Facts, needs: Needs, silent: causes.Cause | None) -> causes.Cause | None:
@@ -362,6 +375,8 @@ def _waiting_cause(facts: Facts, needs: Needs, silent: causes.Cause | None) -> c
     exists = any(child.name == name for child in facts.observed.config_maps)
     needed = name if pods.needs_config_map(facts.job) else ""
     group, nodes = facts.observed.pod_group, facts.observed.nodes
+    if facts.missing and group is not None and group.deleting:  # pods are created once it is gone (`jobs.needs`)
+        return causes.WaitingForOldPods(0, group=group.name)
     cause = plan_waiting_cause(facts.gang, facts.job.size, needed, has_config_map=exists, pod_group=group, nodes=nodes)
     return suspend.explain_gates(facts.job, facts.gang, cause)
 

@@ -19,7 +19,7 @@ from paddock.controllers.cache import Cache, Index, decode_object
 from paddock.install import deployment
 from paddock.jobs.manager import find_other_manager
 from paddock.jobs.objects.observation import CHILD_ANNOTATIONS, owner_in, read_group_status, read_held_port
-from paddock.jobs.objects.observed import RANK_ANNOTATIONS, RANK_LABELS
+from paddock.jobs.objects.observed import RANK_ANNOTATIONS, RANK_LABELS, read_finalizers
 from paddock.jobs.objects.pod_groups import read_members
 from paddock.jobs.objects.schedulers import WHO_SERVES
 from paddock.kube.api import Api
@@ -359,7 +359,10 @@ def _keep_rank(pod: Manifest) -> Manifest:
     spec = pod.get("spec") or {}
     kept = {name: spec[name] for name in ("nodeName", "restartPolicy", "schedulerName") if name in spec}
     kept["containers"] = [{"name": each.get("name")} for each in spec.get("containers") or ()]
-    return {**_keep_child(pod), "spec": kept, "status": pod.get("status") or {}}
+    child = _keep_child(pod)
+    if finalizers := read_finalizers(pod):
+        child["metadata"]["finalizers"] = list(finalizers)
+    return {**child, "spec": kept, "status": pod.get("status") or {}}
 
 
 def _keep_group(group: Manifest) -> Manifest:

@@ -18,7 +18,7 @@ from node.kubelet.dying_clusters import open_clusters
 from paddock.kube.meta import uid_of
 from paddock.node.runtime.container_env import Configs, ContainerWaiting
 from paddock.node.runtime.containers import Containers, PodContext
-from paddock.node.runtime.machine_faults import MACHINE_FAULT, explain_os_error
+from paddock.node.runtime.machine_faults import MACHINE_FAULT, explain_os_error, refuse_fault
 from paddock.node.runtime.machine_view import read_view
 from paddock.node.runtime.pod_state import PodState
 from paddock.node.runtime.records import Records
@@ -117,6 +117,23 @@ async def test_what_cannot_be_recorded_is_not_started_and_says_what_to_do(small:
         filling.unlink()
         assert (await cluster.end())["status"]["phase"] == "Succeeded"
     assert ran.read_text() == "ran\n"
+
+
+@pytest.mark.parametrize(
+    ("number", "said"),
+    [
+        (errno.ENOSPC, "the disk of /disk/run is full"),
+        (errno.EMFILE, "the cluster has as many files open as it may"),
+        (errno.ENFILE, "this machine has as many files open as it may"),
+        (errno.EROFS, "/disk/run is on a disk that is mounted read-only"),
+    ],
+)
+def test_a_fault_of_the_machine_is_told_apart_from_a_wrong_manifest(number: int, said: str) -> None:
+    error = OSError(number, os.strerror(number), "/disk/run")
+    with pytest.raises(ContainerWaiting) as caught:
+        refuse_fault(error, Path("/other"))
+    assert caught.value.obstacle.reason == MACHINE_FAULT and caught.value.obstacle.message.startswith(said)
+    refuse_fault(OSError(errno.ENOENT, "no", "/disk/run"), Path("/other"))
 
 
 class FullDisk(Records):

@@ -68,6 +68,7 @@ def read_pod(manifest: Mapping[str, Any]) -> Pod | None:
         deleting=is_deleting(manifest),
         port=_number(annotations_of(manifest).get(PORT_ANNOTATION)),
         started=read_time(status.get("startTime")),
+        finalizers=read_finalizers(manifest) if is_deleting(manifest) else (),
         gone_by=read_time(metadata(manifest).get("deletionTimestamp")),
         forced=is_deleting(manifest) and metadata(manifest).get("deletionGracePeriodSeconds") == 0,
         disrupted=_disruption(status)[0],
@@ -83,6 +84,16 @@ def read_pod(manifest: Mapping[str, Any]) -> Pod | None:
         config_map=str(annotations_of(manifest).get(CONFIG_MAP_ANNOTATION) or ""),
         size=str(annotations_of(manifest).get(SIZE_ANNOTATION) or ""),
     )
+
+
+MOST_FINALIZERS = 4
+_LONGEST_FINALIZER = 100
+
+
+def read_finalizers(manifest: Mapping[str, Any]) -> tuple[str, ...]:
+    """The first ones, as a sentence names them: any program may write many, of any length."""
+    found = metadata(manifest).get("finalizers")
+    return tuple(str(each)[:_LONGEST_FINALIZER] for each in found[:MOST_FINALIZERS]) if isinstance(found, list) else ()
 
 
 def _rank(manifest: Mapping[str, Any]) -> Rank | None:

@@ -21,6 +21,31 @@ from paddock.kube.times import format_time
 from paddock.words.awaited import find_awaited
 from paddock.words.phrases import Foreign, Names, Phrase, counted, phrase
 
+MACHINE_FAULT = "MachineFault"
+"""The reason of Paddock's own kubelet for what is wrong with the machine, not with the manifest: a full disk
+(`node.runtime.machine_faults`). What waits so is tried again."""
+
+
+def explain_old_pods(args: Args) -> Phrase:
+    """An older Paddock recorded no names."""
+    count, names = value_of(args, "pods"), names_of(args, "names")
+    if group := text_of(args, "group"):
+        return phrase("waiting for PodGroup {group} of an earlier attempt to be gone", group=group)
+    if items_of(args, "finalizers"):
+        return counted(
+            "waiting for pod {names} of an earlier attempt, which its finalizer {finalizers} keeps: whoever set it is "
+            "to remove it",
+            "waiting for pods of an earlier attempt: finalizers ({finalizers}) keep {names}; whoever set them is to "
+            "remove them",
+            count=count_of(args, "names"), names=names, finalizers=names_of(args, "finalizers"),
+        )  # fmt: skip
+    if count == 1 and items_of(args, "names"):
+        return phrase("waiting for pod {names} of an earlier attempt to end", names=names)
+    return counted(
+        "waiting for {count} pod of an earlier attempt to end", "waiting for {count} pods of an earlier attempt to end",
+        count=count,
+    )  # fmt: skip
+
 
 def explain_scheduler(args: Args) -> Phrase:
     """Names first the one object that pods wait for: the number of nodes does not matter then."""
@@ -152,6 +177,8 @@ def explain_container_waiting(args: Args) -> Phrase:
     rank, why, message = value_of(args, "rank"), value_of(args, "why"), message_of(args)
     if not message:
         return phrase("waiting for {rank}: {why}", rank=rank, why=why)
+    if why == MACHINE_FAULT:
+        return phrase("waiting for the machine of {rank}: {message}", rank=rank, message=Foreign(message))
     return phrase("waiting for {rank}: {why}, {message}", rank=rank, why=why, message=Foreign(message))
 
 

@@ -26,6 +26,12 @@ def explain_os_error(error: OSError, directory: Path) -> ContainerWaiting:
     return ContainerWaiting(f"{error.strerror or error}{where}", CREATE_ERROR)
 
 
+def refuse_fault(error: OSError, path: Path) -> None:
+    """Raises `ContainerWaiting` for a fault of the machine; what is none is the caller's to tell."""
+    if (said := _explain_fault(error.errno or 0, str(error.filename or path))) is not None:
+        raise ContainerWaiting(said, MACHINE_FAULT) from error
+
+
 def _explain_fault(number: int, path: str) -> Phrase | None:
     """None for what is no fault of the machine."""
     match number:

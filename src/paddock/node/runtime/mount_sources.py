@@ -6,6 +6,7 @@ not see (`node.runtime.machine_view`). `node.runtime.mounts` says what belongs w
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
@@ -13,6 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from paddock.node.runtime.container_env import ContainerWaiting
+from paddock.node.runtime.machine_faults import refuse_fault
 from paddock.node.runtime.machine_view import explain_detour, is_hidden
 from paddock.node.runtime.mounts import Mount
 from paddock.node.runtime.pod_files import open_beneath
@@ -56,6 +58,8 @@ def _open_sub_path(mount: Mount, volume: Path, container: str) -> int:
     try:
         return open_beneath(volume, mount.sub_path, make=True)
     except OSError as error:
+        if error.errno != errno.EROFS:  # a volume may be read-only on purpose
+            refuse_fault(error, volume / mount.sub_path)
         shown = mount.sub_path if len(mount.sub_path) <= _SHOWN else f"{mount.sub_path[:_SHOWN]}…"
         said = phrase(
             'failed to prepare subPath for volumeMount "{name}" of container "{container}": {path}: {why}',

@@ -12,6 +12,7 @@ container starts and not updated later; they are mounted read-only, as by kubele
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping
@@ -28,6 +29,7 @@ from paddock.node.runtime.container_env import (
     read_config,
     read_pod_field,
 )
+from paddock.node.runtime.machine_faults import refuse_fault
 from paddock.node.runtime.pod_files import open_beneath, remove_tree, write_beneath
 from paddock.node.volumes.storage import explain_unbound, read_claim
 from paddock.words.os_errors import explain_unreadable
@@ -333,6 +335,8 @@ def apply_links(mounts: Iterable[Mount], shared: Collection[str], made: list[str
             _make_directories(target.parent, made)
             target.symlink_to(mount.source)
         except OSError as error:
+            if error.errno != errno.EROFS:  # another path helps, which is the advice below
+                refuse_fault(error, target)
             why = phrase("cannot make a link at {path}: {why}", path=str(target), why=explain_unreadable(error))
             raise ContainerWaiting(_add_advice(mount.target, why), _CREATE_ERROR) from error
         made.append(str(target))
