@@ -226,11 +226,11 @@ SENTENCES = [
     ),
     (
         causes.WaitingForScheduler(2, 4, "0/1 nodes are available: 1 Insufficient nvidia.com/gpu."),
-        "waiting for room for 2 of 4 pods: 0/1 nodes are available: 1 Insufficient nvidia.com/gpu",
+        "waiting for room for 2 of 4 pods: no node has enough GPUs free",
     ),
     (
         causes.WaitingForScheduler(1, 4, "0/1 nodes are available: 1 Insufficient cpu.", placed=3),
-        "waiting for room for 1 of 4 pods, while 3 others hold room: 0/1 nodes are available: 1 Insufficient cpu",
+        "waiting for room for 1 of 4 pods, while 3 others hold room: no node has enough CPUs free",
     ),
     (causes.WaitingForQueue("team"), "waits for Kueue's queue team to admit it, and holds no devices"),
     (causes.Completed(1), "completed: 1 rank succeeded"),

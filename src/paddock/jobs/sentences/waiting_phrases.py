@@ -20,6 +20,7 @@ from paddock.kube.datasets import format_size
 from paddock.kube.times import format_time
 from paddock.words.awaited import find_awaited
 from paddock.words.phrases import Foreign, Names, Phrase, counted, phrase
+from paddock.words.room import explain_lack, read_lack
 
 MACHINE_FAULT = "MachineFault"
 """The reason of Paddock's own kubelet for what is wrong with the machine, not with the manifest: a full disk
@@ -50,9 +51,11 @@ def explain_old_pods(args: Args) -> Phrase:
 def explain_scheduler(args: Args) -> Phrase:
     """Names first the one object that pods wait for: the number of nodes does not matter then."""
     found = find_awaited(message_of(args))
-    if found is None:
-        return with_message(args, _room(args))
-    return _AWAITED[found.form](found.facts)
+    if found is not None:
+        return _AWAITED[found.form](found.facts)
+    if (lack := read_lack(message_of(args))) is not None:
+        return phrase("{said}: {why}", said=_room(args), why=explain_lack(lack))
+    return with_message(args, _room(args))
 
 
 def _room(args: Args) -> Phrase:

@@ -313,7 +313,7 @@ def _explain_entry(entry: QueueEntry, ahead: _Reservation | None, infos: Sequenc
     group, needed, there = entry.group, entry.needed, len(entry.requests)
     if ahead:
         message = ahead.explain(entry)
-    elif group is None or needed == 0:
+    elif group is None or needed == 0 or group.minimum == 1:  # one pod is no gang, and waits for no other
         return [_wait(it, format_facts({info.node.name: info.explain(it) for info in infos})) for it in entry.requests]
     else:
         message = f'waiting for the gang "{group.key[1].name}": {group.minimum} pods are needed at once, '
