@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import struct
 
 import pytest
 
@@ -94,6 +95,31 @@ def test_each_attempt_keeps_its_log_and_the_first_error_is_found(cluster: Cluste
     (run,) = json.loads(cluster.paddock("history", "again", "-o", "json").out)
     assert [each["attempt"] for each in run["attempts"]] == [0, 1]
     assert "exit code 3" in run["attempts"][1]["cause"]["sentence"]
+
+
+@pytest.mark.slow
+def test_since_goes_by_the_marks_of_the_node(cluster: Cluster) -> None:
+    """The record and the first mark are made two hours older, as no test waits for hours."""
+    script = "echo early; until [ -e $PADDOCK_OUTPUT_DIR/go ]; do sleep 0.1; done; echo late"
+    assert cluster.paddock("submit", cluster.write(build_light_job("timed", script))).code == 0
+    until(
+        "the first mark", lambda: [path for path in cluster.home.glob("node/pods/*/*/0.times") if path.stat().st_size]
+    )
+    (cluster.output("timed") / "go").touch()
+    assert cluster.paddock("wait", "timed").code == 0
+    assert cluster.paddock("logs", "timed", "--since", "1h").out == "early\nlate\n"
+    cluster.paddock("down")
+    (marks,), (record,) = cluster.home.glob("node/pods/*/*/0.times"), cluster.home.glob("history/default/timed/*.json")
+    document = json.loads(record.read_text())
+    record.write_text(json.dumps({**document, "created": document["created"] - 7200}))
+    size, time = struct.unpack("<qd", marks.read_bytes()[:16])
+    assert size == len("early\n")
+    marks.write_bytes(struct.pack("<qd", size, time - 7200) + marks.read_bytes()[16:])
+    for since, printed in (("1h", "late\n"), ("3h", "early\nlate\n")):
+        assert cluster.paddock("logs", "timed", "--since", since).out == printed
+    marks.unlink()
+    whole = cluster.paddock("logs", "timed", "--since", "1h")
+    assert whole.out == "early\nlate\n" and "nobody noted when the lines of worker-0 were printed" in whole.err
 
 
 @pytest.mark.slow

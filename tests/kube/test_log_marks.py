@@ -18,8 +18,13 @@ def test_a_byte_was_printed_by_the_first_mark_behind_it(offset: int, time: float
     assert read_marks(build((10, 100.0), (30, 101.5))).time_of(offset) == time
 
 
+@pytest.mark.parametrize(("moment", "offset"), [(0.0, 0), (100.0, 0), (100.1, 10), (101.5, 10), (102.0, 30)])
+def test_what_was_printed_since_a_moment_begins_behind_the_last_mark_before_it(moment: float, offset: int) -> None:
+    assert read_marks(build((10, 100.0), (30, 101.5))).offset_since(moment) == offset
+
+
 def test_nothing_is_known_without_marks() -> None:
-    assert Marks().time_of(0) is None and len(Marks()) == 0
+    assert Marks().time_of(0) is None and len(Marks()) == 0 == Marks().offset_since(5.0)
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from pathlib import Path
 from paddock.app.home import Home
 from paddock.app.written_metrics import find_file, read_written
 from paddock.history.keeper import Files, Keeper, Kinds, read_metrics
+from paddock.history.log_times import find_offset
 from paddock.history.logs import LogFile, LogLocation, PodLogs, find_log_files, find_pod_log, find_pod_logs, group_logs
 from paddock.history.recording import JobState
 from paddock.history.records import Cause, Damaged, Metrics, RunRecord, read_records
@@ -252,6 +253,31 @@ def read_chunks(file: LogFile, start: int = 0) -> Iterator[bytes]:
             yield chunk
     finally:
         os.close(descriptor)
+
+
+def find_since(file: LogFile, moment: Moment) -> int | None:
+    """Where the first line of a log begins that ended at `moment` or later, in bytes: by the marks beside it, which are
+    half a second apart, and farther only where the cluster was down. None where nobody noted when it was printed.
+    Raises OSError as `open_log`."""
+    place = find_offset(file.path, moment)
+    if not place:
+        return place
+    descriptor = open_log(file)
+    try:
+        # A last line without its end was printed before, if nothing was added to it.
+        return _find_line(descriptor, place) if place < os.fstat(descriptor).st_size else place
+    finally:
+        os.close(descriptor)
+
+
+def _find_line(file: int, place: int) -> int:
+    """Where the line of the byte at `place` begins."""
+    while place:
+        begin = max(0, place - _CHUNK)
+        if (found := os.pread(file, place - begin, begin).rfind(b"\n")) >= 0:
+            return begin + found + 1
+        place = begin
+    return 0
 
 
 def read_log(file: LogFile, start: int = 0, first: int | None = None) -> bytes:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from array import array
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from struct import Struct
@@ -38,6 +38,12 @@ class Marks:
         """When the byte at `offset` had been printed; None where that is not known."""
         place = bisect_right(self.offsets, offset)
         return self.times[place] if place < len(self.times) else None
+
+    def offset_since(self, moment: Moment) -> int:
+        """Where the part begins that may have been printed at `moment` or later, in bytes: what stands before it had
+        been printed earlier. 0 without marks."""
+        place = bisect_left(self.times, moment)
+        return self.offsets[place - 1] if place else 0
 
 
 def write_mark(offset: int, time: Moment) -> bytes:

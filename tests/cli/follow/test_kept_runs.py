@@ -17,6 +17,7 @@ from paddock.cli.follow.ranks import read_ranges
 from paddock.cli.follow.wanted_lines import Wanted
 from paddock.history.records import Attempt, Cause, RunRecord, write_record
 from paddock.jobs.model import Rank
+from paddock.kube.log_marks import write_mark
 
 RUN = RunRecord(
     "batch.paddlepaddle.org/v1", "PaddleJob", "default", "demo", "one", 1, 100.0,
@@ -37,6 +38,11 @@ def history(tmp_path: Path) -> History:
             write_log(home.node, pod, f"{pod}{attempt}", job="two", attempt=attempt, when=when,
                       text=f"{pod} {attempt}\n")  # fmt: skip
     return History(home)
+
+
+def mark(log: Path, *marks: tuple[int, float]) -> None:
+    """Notes when a log was so many bytes long, as the node does."""
+    log.with_suffix(".times").write_bytes(b"".join(write_mark(*each) for each in marks))
 
 
 def choose(history: History, which: Which) -> str:
@@ -85,6 +91,64 @@ def test_a_run_that_is_not_recorded_yet_has_not_the_output_of_the_one_before(
     assert show(worker, "two") == show(worker, "") == (0, "demo-worker-0 1\n")
     assert show(replace(worker, previous=True), "three") == (0, "demo-worker-0 1\n"), "that of run 2"
     assert show(replace(worker, run=1), "three") == (0, "old"), "as it was printed"
+
+
+MARKED = ((4, 100.0), (8, 200.0), (11, 300.0), (13, 310.0))
+"""Of the lines `one`, `two`, `3: 4`: the third line was begun at 300 and ended at 310."""
+
+
+@pytest.mark.parametrize(
+    ("since", "printed"),
+    [
+        (300.0, "one\ntwo\n3: 4\n"),
+        (299.9, "two\n3: 4\n"),
+        (200.0, "two\n3: 4\n"),
+        (199.0, "3: 4\n"),
+        (90.0, "3: 4\n"),
+        (89.0, ""),
+    ],
+)
+def test_since_prints_the_lines_that_ended_in_that_time(
+    history: History, capsys: pytest.CaptureFixture[str], since: float, printed: str
+) -> None:
+    log = write_log(history.home.node, "demo-worker-0", "a", job="one", text="one\ntwo\n3: 4\n", when=310.0)
+    mark(log, *MARKED)
+    request = Request(Which(run=1, since=since), Wanted(), raw=True)
+    assert print_kept(history, "default", "demo", request, now=400.0) == 0
+    seen = capsys.readouterr()
+    assert seen.out == printed
+    assert seen.err == ("" if printed else "run 1 of demo printed no such line\n")
+
+
+def test_a_rank_whose_lines_nobody_timed_is_named_and_printed_whole(
+    history: History, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for index, text in enumerate(("old\nnew\n", "whole\n", "cut\n")):
+        log = write_log(history.home.node, f"demo-worker-{index}", "abc"[index], job="one", text=text, when=390.0)
+        if index != 1:
+            mark(log, (4, 150.0), (8, 390.0))
+    request = Request(Which(run=1, since=20.0), Wanted(), raw=True)
+    assert print_kept(history, "default", "demo", request, now=400.0) == 0
+    seen = capsys.readouterr()
+    assert seen.out == "worker-0 │ new\nworker-1 │ whole\nworker-2 │ cut\n"
+    assert seen.err == (
+        "nobody noted when the lines of worker-1 and worker-2 were printed: all of them follow, also those from before "
+        "--since\n"
+    )
+    whole = replace(request, which=replace(request.which, since=300.5))
+    assert print_kept(history, "default", "demo", whole, now=400.0) == 0
+    assert capsys.readouterr() == ("worker-0 │ old\nworker-0 │ new\nworker-1 │ whole\nworker-2 │ cut\n", ""), (
+        "the run itself is younger"
+    )
+
+
+def test_the_first_error_is_looked_for_in_that_time(history: History, capsys: pytest.CaptureFixture[str]) -> None:
+    text = "ValueError: early\n" + "x\n" * 50 + "KeyError: late\n"
+    log = write_log(history.home.node, "demo-worker-0", "a", job="one", text=text, when=390.0)
+    mark(log, (len(text) - 17, 150.0), (len(text), 390.0))
+    request = Request(Which(run=1, since=20.0), Wanted(first_error=True))
+    assert print_kept(history, "default", "demo", request, now=400.0) == 0
+    assert capsys.readouterr().out == "x\nKeyError: late\n"
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from paddock.history.log_times import read_marks
+from paddock.history.log_times import find_offset, read_marks
+from paddock.kube.log_marks import write_mark
 from paddock.node.runtime.log_times import LogTimes
 from paddock.node.runtime.pod_state import PodState, Run
 from paddock.node.runtime.records import Records
@@ -79,3 +80,22 @@ def test_a_program_that_puts_a_link_in_the_way_gets_no_mark_written_elsewhere(tm
     program.print("one\n", 100.0)
     LogTimes(tmp_path, lambda: [(POD, program.run)]).look()
     assert other.read_bytes() == b"mine" and program.marks == []
+
+
+def test_the_part_of_a_log_since_a_moment_is_found_from_the_end_of_its_marks(tmp_path: Path) -> None:
+    """Of 20,000 marks, more than are read at first; `size` is what the log has."""
+    log = tmp_path / "0.log"
+    log.touch()
+    os.truncate(log, 20_000)
+    marks = log.with_suffix(".times")
+    marks.write_bytes(b"".join(write_mark(number + 1, float(number)) for number in range(20_000)) + b"torn")
+    for moment, place in ((19_999.5, 20_000), (19_990.0, 19_990), (10_000.0, 10_000), (3.5, 4), (0.0, 0), (-1.0, 0)):
+        assert find_offset(log, moment) == place
+    os.truncate(log, 19_999)
+    assert find_offset(log, 19_990.0) is None, "its marks are of another log"
+    marks.write_bytes(b"torn")
+    assert find_offset(log, 19_990.0) is None
+    marks.unlink()
+    assert find_offset(log, 19_990.0) is None
+    marks.symlink_to(log)
+    assert find_offset(log, 19_990.0) is None

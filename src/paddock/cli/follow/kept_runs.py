@@ -32,7 +32,7 @@ class Which:
     previous: bool = False
     """The attempt before it, or the last of the run before."""
     since: float | None = None
-    """Ranks that have printed nothing for so many seconds are left out."""
+    """Only what was printed in the last so many seconds."""
 
 
 def split_pod(word: str) -> tuple[str, Rank] | None:
@@ -74,8 +74,8 @@ def choose_run(word: str, runs: Sequence[RunRecord], number: int | None) -> RunR
 def choose_logs(
     history: History, word: str, runs: Sequence[RunRecord], which: Which, now: Moment
 ) -> tuple[RunRecord, list[LogFile], Phrase | None]:
-    """The run, the logs of its ranks, and what is to be said of these (`Selection.note`). Raises `UserError` where
-    there is no such run, attempt or rank."""
+    """The run, the logs of its ranks, without those that printed nothing in the time of --since, and what is to be said
+    of these (`Selection.note`). Raises `UserError` where there is no such run, attempt or rank."""
     run = choose_run(word, runs, which.run)
     files = history.find_logs(run)
     attempts = sorted({file.place.attempt for file in files})

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from paddock.app.history import History, read_cause, read_chunks
+from paddock.app.history import History, find_since, read_cause, read_chunks
 from paddock.cli.cluster.places import ClusterChoice
 from paddock.cli.follow.kept_runs import Which, choose_logs, find_kept, split_pod
 from paddock.cli.follow.printed import Printed
@@ -23,11 +23,12 @@ from paddock.history.records import RunRecord
 from paddock.jobs.exit_codes import read_exit_code
 from paddock.jobs.sentences.cause_args import items_of
 from paddock.kube.meta import Manifest
+from paddock.kube.times import Moment
 from paddock.views.flags import LOCAL, Flags
 from paddock.views.pods import rank_name
 from paddock.views.stored import StoredJob
 from paddock.words.os_errors import explain_unreadable, is_of_output
-from paddock.words.phrases import Phrase, phrase
+from paddock.words.phrases import Names, Phrase, phrase
 
 if TYPE_CHECKING:
     from paddock.client.client import Client
@@ -109,13 +110,19 @@ class Printer:
 
 
 def print_kept(
-    history: History, namespace: str, word: str, request: Request, current: str = "", flags: Flags = LOCAL
+    history: History,
+    namespace: str,
+    word: str,
+    request: Request,
+    current: str = "",
+    flags: Flags = LOCAL,
+    now: Moment | None = None,
 ) -> int | None:
     """Prints the logs that the history has of the job, or of the pod, that `word` names, and returns the exit code.
 
     `current`: the UID of the job that the cluster has now, empty if it has none or is down. None if the API must be
     asked: the history has no such job, or not this one yet; it goes on and is to be followed, or it has printed nothing
-    yet. `flags`: of the cluster whose history it is. Raises `UserError`.
+    yet. `flags`: of the cluster whose history it is. `now`: of the machine if None. Raises `UserError`.
     """
     runs, which = find_kept(history, namespace, word), request.which
     if not runs and (pod := split_pod(word)):
@@ -126,12 +133,14 @@ def print_kept(
         if not which.previous:
             return None
         which = replace(which, previous=False)  # before a run that was just created is the last one that is kept
-    run, files, note = choose_logs(history, word, runs, which, time.time())
+    now = time.time() if now is None else now
+    run, files, note = choose_logs(history, word, runs, which, now)
     if request.follow and not run.over and not request.is_of_the_past:
         return None
     if not history.find_logs(run) and not run.over:
         return None
-    printer = _print_files(run, files, request, note)
+    begins = find_begins(run, files, now - which.since) if which.since is not None else {}
+    printer = _print_files(run, files, request, note, begins)
     number = f" --run {run.run}" if flags.local else ""
     printer.explain_folded(f"paddock logs {word}{number}{flags.of(namespace)} --raw")
     if not printer.printed and not printer.failed:
@@ -157,17 +166,43 @@ def explain_nothing(word: str, run: RunRecord, request: Request) -> Phrase:
     return phrase("run {run} of {job} printed nothing", run=run.run, job=word)
 
 
-def _print_files(run: RunRecord, files: list[LogFile], request: Request, note: Phrase | None) -> Printer:
+def find_begins(run: RunRecord, files: Sequence[LogFile], moment: Moment) -> dict[str, int | None]:
+    """Where the lines of each rank begin that were printed since `moment`, in bytes; None where nobody noted when they
+    were. A log that cannot be read begins at 0: who prints it says why."""
+    begins: dict[str, int | None] = {}
+    for file in files:
+        try:
+            begins[file.rank] = 0 if run.created >= moment else find_since(file, moment)
+        except OSError:
+            begins[file.rank] = 0
+    return begins
+
+
+def explain_untimed(ranks: Sequence[str]) -> Phrase:
+    """What --since cannot leave out, and why. Pure."""
+    return phrase(
+        "nobody noted when the lines of {ranks} were printed: all of them follow, also those from before --since",
+        ranks=Names(tuple(ranks)),
+    )
+
+
+def _print_files(
+    run: RunRecord, files: list[LogFile], request: Request, note: Phrase | None, begins: Mapping[str, int | None]
+) -> Printer:
+    """`begins`: from which byte on the log of a rank is printed; None for all, as where it has none."""
     printer = Printer(request, [file.rank for file in files])
     if note is not None:
         printer.screen.notify(note)
+    if untimed := [rank for rank, begin in begins.items() if begin is None]:
+        printer.screen.notify(explain_untimed(untimed))
     for file in order_for_errors(files, run.failed) if request.wanted.first_error else files:
-        printer.print(Source(file.rank, run.run, file.place.attempt, read_chunks(file)))
+        printer.print(Source(file.rank, run.run, file.place.attempt, read_chunks(file, begins.get(file.rank) or 0)))
         if request.wanted.first_error and printer.printed:
             break
     failed = next((file for file in files if file.rank == run.failed), None)
     if request.wanted.first_error and not printer.printed and failed is not None:
-        printer.print_last(Source(failed.rank, run.run, failed.place.attempt, read_chunks(failed)))
+        begin = begins.get(failed.rank) or 0
+        printer.print_last(Source(failed.rank, run.run, failed.place.attempt, read_chunks(failed, begin)))
     return printer
 
 

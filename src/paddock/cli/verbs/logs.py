@@ -59,7 +59,7 @@ if TYPE_CHECKING:
     "--since",
     type=read_seconds,
     metavar="TIME",
-    help="Leave out ranks that have printed nothing for so long: 10m. On a laptop lines have no times.",
+    help="Only what was printed in this time until now: 10m. On a laptop it is known to half a second.",
 )
 @click.option("--first-error", is_flag=True, help="The first error of the rank that failed, and the lines around it.")
 @click.option("--include", type=PatternType(), multiple=True, metavar="RE", help="Only lines that match.")
