@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from paddock.app.history import read_place
-from paddock.history.logs import LogFile, LogLocation, find_log_files, find_pod_logs, measure
+from paddock.history.logs import LogFile, LogLocation, PodDirectories, find_log_files, find_pod_logs, measure
 from paddock.jobs.labels import ATTEMPT_LABEL, INDEX_LABEL, ROLE_LABEL
 from paddock.node.runtime.logs import write_owner
 from paddock.node.runtime.records import log_directory
@@ -38,7 +38,8 @@ def write_log(
 
 
 def find(node: Path, job: str = "job", namespace: str = "", name: str = "") -> list[LogFile]:
-    return find_log_files(find_pod_logs(node / "pods", read_place, namespace, name), job)
+    logs = PodDirectories(node / "pods", read_place).find(namespace, name, job)
+    return find_log_files(logs if name else find_pod_logs(node / "pods", read_place), job)
 
 
 def test_each_rank_of_each_attempt_has_its_log(tmp_path: Path) -> None:
@@ -127,3 +128,23 @@ def test_logs_are_weighed_by_what_they_take_on_the_disk(tmp_path: Path) -> None:
     path = write_log(tmp_path, "demo-worker-0", "a", text="x" * 10_000)
     (pod,) = find_pod_logs(tmp_path / "pods", read_place)
     assert measure(pod) == path.stat().st_blocks * 512 >= 10_000
+
+
+def test_a_directory_is_looked_into_once_and_only_if_it_can_be_of_the_run(tmp_path: Path) -> None:
+    """A job's name begins that of another, and a pod's directory is not older than its job, but by a clock set back."""
+    created = {"old": 0.0, "mine": 1e6, "late": 2e6}
+    for uid, when in created.items():
+        directory = write_log(tmp_path, "fit-a-worker-0", uid, job=uid).parents[1]
+        os.utime(directory, (when - 3600, when - 3600))
+    other = write_log(tmp_path, "fit-worker-0", "other", job="other").parents[1]
+    pods = PodDirectories(tmp_path / "pods", read_place)
+
+    def find(name: str, uid: str, since: float) -> list[str]:
+        return [each.directory.name for each in pods.find("default", name, uid, since)]
+
+    assert find("fit-a", "mine", 1e6) == ["default_fit-a-worker-0_mine"]
+    assert find("fit-a", "old", 1e6) == [], "not looked into"
+    assert find("fit-a", "late", 2e6) == ["default_fit-a-worker-0_late"]
+    assert find("fit-a", "old", 0.0) == ["default_fit-a-worker-0_old"]
+    assert find("fit", "other", 0.0) == [other.name]
+    assert find("fit", "mine", 0.0) == find("fit-a", "mine", 0.0), "it is asked by its UID"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from paddock.kube.pod_logs import LogDirectory, begin_names, find_directory, read_directory
+from paddock.kube.pod_logs import LogDirectory, begin_names, find_directory, list_beginnings, read_directory
 
 POD = {"metadata": {"name": "demo-worker-0", "namespace": "team", "uid": "f00-1"}}
 
@@ -26,3 +26,13 @@ def test_a_long_name_is_cut_and_found_by_its_job() -> None:
 
 def test_what_somebody_else_put_there_is_the_log_of_nobody() -> None:
     assert read_directory("junk") == LogDirectory("junk", "", "")
+
+
+def test_each_job_that_may_have_a_pod_is_listed() -> None:
+    for job in ("demo", "my-demo", "a.b", "x" * 200, "x" * 127, "y" * 60 + "-" + "y" * 66 + "-y"):
+        name = LogDirectory("team", f"{job}-worker-0", "f00-1").name
+        assert begin_names("team", job) in list_beginnings(name), job
+    assert list(list_beginnings("team_my-demo-worker-0_f00-1")) == [
+        "team_my", "team_my-demo", "team_my-demo-worker", "team_my-demo-worker-0",
+    ]  # fmt: skip
+    assert list(list_beginnings("junk")) == ["junk_"]

@@ -14,7 +14,7 @@ from paddock.app.home import Home
 from paddock.app.written_metrics import find_file, read_written
 from paddock.history.keeper import Files, Keeper, Kinds, read_metrics
 from paddock.history.log_times import find_offset
-from paddock.history.logs import LogFile, LogLocation, PodLogs, find_log_files, find_pod_log, find_pod_logs, group_logs
+from paddock.history.logs import LogFile, LogLocation, PodDirectories, PodLogs, find_log_files, find_pod_log
 from paddock.history.recording import JobState
 from paddock.history.records import Cause, Damaged, Metrics, RunRecord, read_records
 from paddock.history.retention import Limits, WrongLimit, read_limits, write_limits
@@ -181,11 +181,11 @@ class History:
 
     def find_logs(self, run: RunRecord) -> list[LogFile]:
         """The logs of the run's ranks in all its attempts, by attempt, role and index."""
-        return self.find_job_logs(run.namespace, run.name, run.uid)
+        return self.survey().find_logs(run)
 
     def find_job_logs(self, namespace: str, name: str, uid: str) -> list[LogFile]:
         """The same of a job that need not be recorded yet: a name has logs of other runs too, so its UID counts."""
-        return find_log_files(find_pod_logs(self.home.pod_logs, read_place, namespace, name), uid)
+        return find_log_files(PodDirectories(self.home.pod_logs, read_place).find(namespace, name, uid), uid)
 
     def find_last_logs(self, namespace: str, name: str, uid: str) -> dict[str, LogFile]:
         """The last log of each rank of this job, by the rank's name, never that of another run."""
@@ -196,21 +196,20 @@ class History:
         return find_pod_log(self.home.pod_logs / find_directory(pod).name, read_place)
 
     def survey(self) -> Survey:
-        """The logs of all runs, for who reads of many."""
+        """The logs of any runs, for who reads of many."""
         return Survey(self.home)
 
 
 class Survey:
-    """The logs of all runs of a home, looked through once, when the first is asked for."""
+    """The logs of runs of a home: listed once, when the first is asked for, and looked into as far as they may be of
+    runs that are asked for."""
 
     def __init__(self, home: Home) -> None:
         self._home, self._files = home, build_files(home)
-        self._found: dict[str, list[PodLogs]] | None = None
+        self._directories = PodDirectories(self._files.logs, read_place)
 
     def _of(self, run: RunRecord) -> list[PodLogs]:
-        if self._found is None:
-            self._found = group_logs(self._files.logs, read_place)
-        return self._found.get(run.uid, [])
+        return self._directories.find(run.namespace, run.name, run.uid, run.created)
 
     def find_logs(self, run: RunRecord) -> list[LogFile]:
         """As `History.find_logs`."""

@@ -20,7 +20,15 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from paddock.history.logs import LogLocation, PodLogs, ReadLocation, find_log_files, group_logs, measure
+from paddock.history.logs import (
+    LogLocation,
+    PodDirectories,
+    PodLogs,
+    ReadLocation,
+    find_log_files,
+    group_logs,
+    measure,
+)
 from paddock.history.recording import JobState, build_from_owner, build_record, mark_deleted, update_record
 from paddock.history.records import (
     Metrics,
@@ -299,14 +307,12 @@ def read_all_metrics(
     files: Files, read_place: ReadLocation, records: Collection[RunRecord], deadline: float = math.inf
 ) -> dict[str, Mapping[str, Metrics]]:
     """The metrics of each run by its UID. What was not read before `deadline` (`time.monotonic`) is left out."""
-    if not records:
-        return {}
-    logs = group_logs(files.logs, read_place, {(each.namespace, each.name) for each in records}, deadline)
-    found: dict[str, Mapping[str, Metrics]] = {}
+    directories, found = PodDirectories(files.logs, read_place), dict[str, Mapping[str, Metrics]]()
     for each in records:
         if time.monotonic() > deadline:
             break
-        found[each.uid] = read_metrics(files, logs.get(each.uid, ()), each.uid)
+        logs = directories.find(each.namespace, each.name, each.uid, each.created)
+        found[each.uid] = read_metrics(files, logs, each.uid)
     return found
 
 

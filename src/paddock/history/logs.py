@@ -11,15 +11,19 @@ from __future__ import annotations
 import math
 import os
 import stat
-import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
 
-from paddock.kube.pod_logs import LARGEST_OWNER, OWNER_FILE, LogOwner, begin_names, read_directory
+from paddock.kube.pod_logs import LARGEST_OWNER, OWNER_FILE, LogOwner, begin_names, list_beginnings, read_directory
 from paddock.kube.times import Moment
+
+_CLOCK_SECONDS = 86400.0
+"""A directory may seem so much older than its job, as the clock was set back between: one that ran in another time zone
+until the network was there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,30 +75,75 @@ class LogFile:
         return read_directory(self.path.parents[1].name).uid
 
 
-def find_pod_logs(directory: Path, read_place: ReadLocation, namespace: str = "", name: str = "") -> Iterator[PodLogs]:
-    """The directories of all pods that had a controller, or of those in a namespace whose name begins with `name`."""
-    begins = begin_names(namespace, name) if namespace else ""
-    try:
-        found = sorted(path for path in directory.iterdir() if path.name.startswith(begins))
-    except OSError:
-        return
-    for path in found:
+def find_pod_logs(directory: Path, read_place: ReadLocation) -> Iterator[PodLogs]:
+    """The directories of all pods that had a controller."""
+    for path in _list(directory):
         if (logs := _read_pod(path, read_place)) is not None:
             yield logs
 
 
-def group_logs(
-    directory: Path, read_place: ReadLocation, names: Collection[tuple[str, str]] = (), deadline: float = math.inf
-) -> dict[str, list[PodLogs]]:
-    """The directories of pods by the UID of their controller, in one pass however many runs are asked for. `names`:
-    namespaces and names of jobs; one alone is looked up by its name. Incomplete after `deadline` (`time.monotonic`)."""
-    narrow = next(iter(names)) if len(set(names)) == 1 else ("", "")
+def group_logs(directory: Path, read_place: ReadLocation) -> dict[str, list[PodLogs]]:
+    """The directories of all pods by the UID of their controller, for who weighs all of them."""
     found: dict[str, list[PodLogs]] = {}
-    for each in find_pod_logs(directory, read_place, *narrow):
-        if time.monotonic() > deadline:
-            break
+    for each in find_pod_logs(directory, read_place):
         found.setdefault(each.owner.uid, []).append(each)
     return found
+
+
+class PodDirectories:
+    """The directories of the pods of some runs among those of all. They are listed once, when the first run is asked
+    for. Whose each is stands in a file, and it is read once, of those alone that may be of such a run: a pod's name
+    begins with its job's, and its directory is not older than its job. So the logs of the last run are found among
+    those of ten thousand without a look into each."""
+
+    def __init__(self, directory: Path, read_place: ReadLocation) -> None:
+        self._directory, self._read_place = directory, read_place
+        self._beginning: dict[str, list[Path]] | None = None
+        """By `list_beginnings`."""
+        self._unread: dict[str, list[tuple[Moment, Path]]] = {}
+        """Those of a name that was asked for, by their time, the newest last."""
+        self._read: set[Path] = set()
+        self._found: dict[str, list[PodLogs]] = {}
+        """By the UID of their controller."""
+
+    def find(self, namespace: str, name: str, uid: str, created: Moment = -math.inf) -> list[PodLogs]:
+        """Those of the job with this UID, by the names of the directories. `created`: when it was, if that is known."""
+        begins = begin_names(namespace, name)
+        if begins not in self._unread:
+            self._unread[begins] = _sort_by_time(self._list().get(begins, ()))
+        unread = self._unread[begins]
+        while unread and unread[-1][0] >= created - _CLOCK_SECONDS:
+            self._look_into(unread.pop()[1])
+        return sorted(self._found.get(uid, ()), key=lambda each: each.directory)
+
+    def _list(self) -> dict[str, list[Path]]:
+        if self._beginning is None:
+            self._beginning = {}
+            for path in _list(self._directory):
+                for begins in list_beginnings(path.name):
+                    self._beginning.setdefault(begins, []).append(path)
+        return self._beginning
+
+    def _look_into(self, path: Path) -> None:
+        if path not in self._read:
+            self._read.add(path)
+            if (logs := _read_pod(path, self._read_place)) is not None:
+                self._found.setdefault(logs.owner.uid, []).append(logs)
+
+
+def _list(directory: Path) -> list[Path]:
+    try:
+        return sorted(directory.iterdir())
+    except OSError:
+        return []
+
+
+def _sort_by_time(paths: Iterable[Path]) -> list[tuple[Moment, Path]]:
+    found: list[tuple[Moment, Path]] = []
+    for path in paths:
+        with suppress(OSError):  # it was pruned meanwhile
+            found.append((path.lstat().st_mtime, path))
+    return sorted(found)
 
 
 def _read_pod(path: Path, read_place: ReadLocation) -> PodLogs | None:

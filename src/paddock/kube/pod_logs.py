@@ -11,7 +11,7 @@ and the history do not know each other, so what they share is here. Pure.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from paddock.kube.meta import Manifest, annotations_of, name_of, namespace_of, uid_of
@@ -77,8 +77,16 @@ def read_directory(name: str) -> LogDirectory:
 
 
 def begin_names(namespace: str, job: str) -> str:
-    """How the names of the directories of a job's pods begin: a pod's name begins with its job's."""
+    """How the names of the directories of a job's pods begin: a pod's name is its job's, a dash and more."""
     return f"{namespace}_{job[:_LONGEST]}"
+
+
+def list_beginnings(name: str) -> Iterator[str]:
+    """What `begin_names` says of each job whose pod may have the directory of this name."""
+    directory = read_directory(name)
+    parts = directory.pod.split("-")
+    for number in range(1, len(parts) + 1):
+        yield begin_names(directory.namespace, "-".join(parts[:number]))
 
 
 def name_main_container(pod: Manifest) -> str:

@@ -33,9 +33,10 @@ from paddock.words.phrases import NOTHING, Phrase, phrase, render
 @click.command(name="history", cls=Verb)
 @click.argument("job", metavar="[JOB]", required=False, shell_complete=complete_jobs)
 @click.option("-A", "--all-namespaces", is_flag=True, help="Of all namespaces.")
+@click.option("--limit", type=click.IntRange(1), metavar="N", help="Only the last N runs.")
 @click.option("-o", "--output", type=click.Choice(["table", "json"]), default="table", help="json: a list of runs.")
 @namespace_option
-def command(job: str | None, all_namespaces: bool, output: str, namespace: str) -> None:
+def command(job: str | None, all_namespaces: bool, limit: int | None, output: str, namespace: str) -> None:
     """What ran on this machine: one line a run, with how it ended, its last numbers, and what changed in its manifest.
 
     \b
@@ -63,7 +64,8 @@ def command(job: str | None, all_namespaces: bool, output: str, namespace: str) 
     runs = _choose(history, namespace, job, everything) if job else everything
     survey, before = history.survey(), find_before(everything)
     rows = [
-        RunRow(run, survey.read_metrics(run), before.get(run.uid), up, _explain_since(runs, run, job)) for run in runs
+        RunRow(run, survey.read_metrics(run), before.get(run.uid), up, _explain_since(runs, run, job))
+        for run in (runs if limit is None else runs[-limit:])
     ]
     if output == "json":
         documents = [run_rows.build_document(row, find_attempts(survey, row.run)) for row in rows]
