@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from paddock.cli.cluster.errors import UserError
-from paddock.cli.verbs.delete import Wanted, choose_jobs, explain_none, list_jobs, refuse_unclear
+from paddock.cli.verbs.delete import Wanted, choose_jobs, explain_none, is_yes, list_jobs, refuse_unclear
 from paddock.jobs.apis.registry import KUBEFLOW_PADDLE, PADDLEPADDLE
 from paddock.jobs.model import CauseRecord, Phase, Status
 from paddock.views.stored import StoredJob
@@ -66,6 +66,13 @@ def test_what_says_which_jobs_is_taken(wanted: Wanted) -> None:
 )  # fmt: skip
 def test_nothing_to_delete_is_said(wanted: Wanted, said: str) -> None:
     assert str(explain_none(wanted, "lab")) == said
+
+
+@pytest.mark.parametrize(
+    ("answer", "yes"), [("y\n", True), ("Yes\n", True), ("\n", False), ("", False), ("n\n", False)]
+)
+def test_only_a_yes_deletes(answer: str, yes: bool) -> None:
+    assert is_yes(answer) is yes
 
 
 def test_a_job_that_goes_on_is_not_finished() -> None:

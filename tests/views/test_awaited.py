@@ -58,7 +58,7 @@ def told(message: str, language: str = "en") -> str:
         (
             "0/1 nodes are available: 1 Insufficient cpu.",
             "waiting for room for 2 of 2 pods: no node has enough CPUs free",
-            "2 个 Pod（共 2 个）正在等待资源：1 个节点中没有可用的：1 个节点的 cpu 不足",
+            "2 个 Pod（共 2 个）正在等待资源：没有节点有足够的空闲 CPU",
         ),
     ],
 )

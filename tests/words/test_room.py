@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import pytest
 
-from paddock.words.room import explain_lack, read_amount, read_lack
+from paddock.words.room import explain_gang, explain_lack, read_amount, read_lack
 
 KUBE = "0/3 nodes are available: 3 Insufficient cpu, 3 Insufficient memory. preemption: 0/3 nodes are available: 3 No "
 GANG = 'waiting for the gang "x": 4 pods are needed at once, 2 fit: '
@@ -51,6 +51,25 @@ def test_what_is_lacking(message: str, said: str) -> None:
 )
 def test_another_reason_is_left_as_it_is(message: str) -> None:
     assert read_lack(message) is None
+
+
+@pytest.mark.parametrize(
+    ("message", "said"),
+    [
+        ("minCount (3) cannot be satisfied: 0 scheduled, 2 remaining",
+         "3 pods start together, and there is room for 0"),
+        ("pod group is not ready, 2 Pending, 2 minAvailable; Pending: 2 Unschedulable",
+         "2 pods start together, and not all of them have room yet"),
+        ("resource gap: map[cpu:{{3000 -3} {<nil>} DecimalSI}]. no new claims to deallocate",
+         "3 CPUs more would have to be free"),
+        ("resource gap: map[cpu:{{500 -3} {<nil>} DecimalSI} nvidia.com/gpu:{{2 0} {<nil>}  DecimalSI}]",
+         "0.5 CPUs and 2 GPUs more would have to be free"),
+        ("resource gap: map[]", "None"),
+        ("resource in cluster is overused", "None"),
+    ],
+)  # fmt: skip
+def test_what_schedulers_say_of_a_gang(message: str, said: str) -> None:
+    assert str(explain_gang(message)) == said
 
 
 @pytest.mark.parametrize(

@@ -95,8 +95,14 @@ def test_bound_and_unfinished_pods_hold_what_they_asked() -> None:
     ]
     assert bound(plan_placement([*others, pod(requests=ONE)], [node()])) == {"x": "laptop"}
     assert waits(plan_placement([*others, pod(requests={"cpu": "1500m"})], [node()])) == {
-        "x": "0/1 nodes are available: 1 Insufficient cpu (needs 1500m, 1 of 4 free)."
+        "x": "0/1 nodes are available: 1 Insufficient cpu (needs 1500m, 1 of 4 free). Held by runs, ends."
     }
+
+
+def test_nobody_is_named_who_holds_nothing_of_what_is_lacking() -> None:
+    holder = pod("idle", node="laptop", phase="Running", requests={"memory": "1Gi"})
+    found = waits(plan_placement([holder, pod(requests={"cpu": "64"})], [node()]))
+    assert found == {"x": "0/1 nodes are available: 1 Insufficient cpu (needs 64, 4 of 4 free)."}
 
 
 def test_priority_comes_first_then_age() -> None:

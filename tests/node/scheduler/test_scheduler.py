@@ -307,7 +307,7 @@ async def test_the_capacity_of_a_pod_whose_binding_is_not_seen_yet_is_not_given_
         late.news.put_nowait(Event("ADDED", urgent))
         assert (
             await reported_reason(api, "urgent")
-            == "0/1 nodes are available: 1 Insufficient cpu (needs 1, 0 of 1 free)."
+            == "0/1 nodes are available: 1 Insufficient cpu (needs 1, 0 of 1 free). Held by first."
         )
     assert late.writes.count(("Pod", "first")) == 1
 

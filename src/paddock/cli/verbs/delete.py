@@ -142,8 +142,14 @@ def _ask(found: Sequence[StoredJob], *, yes: bool) -> None:
             )
         )
     question = counted("delete this job?", "delete these {count} jobs?", count=len(found))
-    if not click.confirm(localized(question), err=True):
+    stderr().print(f"{localized(question)} [y/N]", end=" ")
+    if not is_yes(sys.stdin.readline()):
         raise Failed(phrase("nothing was deleted"))
+
+
+def is_yes(answer: str) -> bool:
+    """An empty answer, and the end of the input, are none. Pure."""
+    return answer.strip().lower() in ("y", "yes")
 
 
 async def _delete(client: Client, place: ClusterChoice, found: Sequence[StoredJob], *, now: bool, wait: bool) -> None:

@@ -20,7 +20,7 @@ from paddock.kube.datasets import format_size
 from paddock.kube.times import format_time
 from paddock.words.awaited import find_awaited
 from paddock.words.phrases import Foreign, Names, Phrase, counted, phrase
-from paddock.words.room import explain_lack, read_lack
+from paddock.words.room import explain_gang, explain_lack, read_lack
 
 MACHINE_FAULT = "MachineFault"
 """The reason of Paddock's own kubelet for what is wrong with the machine, not with the manifest: a full disk
@@ -55,6 +55,8 @@ def explain_scheduler(args: Args) -> Phrase:
         return _AWAITED[found.form](found.facts)
     if (lack := read_lack(message_of(args))) is not None:
         return phrase("{said}: {why}", said=_room(args), why=explain_lack(lack))
+    if (gang := explain_gang(message_of(args))) is not None:
+        return phrase("{said}: {why}", said=_room(args), why=gang)
     return with_message(args, _room(args))
 
 
@@ -73,6 +75,9 @@ def _room(args: Args) -> Phrase:
 
 def explain_pod_group(args: Args) -> Phrase:
     pods, name, phase = pods_of(args, "pods"), value_of(args, "name"), args.get("phase")
+    if (gang := explain_gang(message_of(args))) is not None:
+        said = phrase("waiting for room for {pods}", pods=pods)
+        return phrase("{said}: {why}", said=said, why=gang)
     if not phase:
         return with_message(args, phrase("waiting for room for {pods}: PodGroup {name}", pods=pods, name=name))
     said = phrase("waiting for room for {pods}: PodGroup {name} is {phase}", pods=pods, name=name, phase=str(phase))

@@ -118,11 +118,42 @@ def plan_requests(
             break
         binds += placed
         queue = [entry for entry, _ in left]
+    held = _find_holders(relevant, binds, infos) if left else {}
     return (
         *binds,
         *waits,
-        *(wait for entry, reservation in left for wait in _explain_entry(entry, reservation, infos)),
+        *(wait for entry, reservation in left for wait in _explain_entry(entry, reservation, infos, held)),
     )
+
+
+_MOST_HOLDERS = 3
+"""Owners of pods that a message names."""
+
+
+def _find_holders(
+    requests: Iterable[Request], binds: Iterable[Bind], infos: Sequence[NodeInfo]
+) -> dict[str, list[str]]:
+    """By resource: the owners of the pods that hold some of it (`PaddleJob default/big1`), who holds most first."""
+    bound, there = {bind.uid for bind in binds}, {info.node.name for info in infos}
+    amounts: dict[str, dict[str, Fraction]] = {}
+    for request in requests:
+        if not (request.uid in bound or (request.holds and request.node in there)):
+            continue
+        for name, amount in request.amounts.items():
+            of_owner = amounts.setdefault(name, {})
+            of_owner[request.holder] = of_owner.get(request.holder, Fraction(0)) + amount
+    return {name: sorted(found, key=lambda each: (-found[each], each)) for name, found in amounts.items()}
+
+
+def _tell_holders(entry: QueueEntry, facts: Mapping[str, Iterable[Fact]], held: Mapping[str, Sequence[str]]) -> str:
+    """` Held by big1.`: who holds the first resource that is lacking; empty where nobody else does. Those of another
+    namespace are named with it."""
+    first = next((fact.resource for reasons in facts.values() for fact in reasons if fact.resource), "")
+    own = {request.holder for request in entry.requests}
+    others = [each for each in held.get(first, ()) if each not in own][:_MOST_HOLDERS]
+    here = f"{entry.requests[0].key.namespace}/"
+    names = (each.rpartition(" ")[2].removeprefix(here) for each in others)
+    return f" Held by {', '.join(names)}." if others else ""
 
 
 def _with_unbound(request: Request, claims: Mapping[Key, Claim]) -> Request:
@@ -308,13 +339,16 @@ def _explain_nodes(entry: QueueEntry, infos: Sequence[NodeInfo]) -> tuple[int, d
     return len(placed), facts
 
 
-def _explain_entry(entry: QueueEntry, ahead: _Reservation | None, infos: Sequence[NodeInfo]) -> list[Wait]:
+def _explain_entry(
+    entry: QueueEntry, ahead: _Reservation | None, infos: Sequence[NodeInfo], held: Mapping[str, Sequence[str]]
+) -> list[Wait]:
     """One wait for each pod of an entry that was not placed."""
     group, needed, there = entry.group, entry.needed, len(entry.requests)
     if ahead:
         message = ahead.explain(entry)
     elif group is None or needed == 0 or group.minimum == 1:  # one pod is no gang, and waits for no other
-        return [_wait(it, format_facts({info.node.name: info.explain(it) for info in infos})) for it in entry.requests]
+        found = [(it, {info.node.name: info.explain(it) for info in infos}) for it in entry.requests]
+        return [_wait(it, format_facts(facts) + _tell_holders(entry, facts, held)) for it, facts in found]
     else:
         message = f'waiting for the gang "{group.key[1].name}": {group.minimum} pods are needed at once, '
         if there < needed:
@@ -322,6 +356,7 @@ def _explain_entry(entry: QueueEntry, ahead: _Reservation | None, infos: Sequenc
         else:
             fit, facts = _explain_nodes(entry, infos)
             message += f"{entry.present + fit} fit: {format_facts(_add_up(entry, infos, facts))}"
+            message += _tell_holders(entry, facts, held)
     return [_wait(request, message) for request in entry.requests]
 
 
