@@ -22,6 +22,8 @@ GANG = 'waiting for the gang "x": 4 pods are needed at once, 2 fit: '
         ("0/1 nodes are available: 1 Insufficient cpu (needs 2, 1500m of 2 free).", "needs 2 CPUs; free: 1.5 CPUs"),
         ("0/1 nodes are available: 1 Insufficient cpu (needs 2, 1 of 2 free). Held by big1, big2.",
          "needs 2 CPUs; free: 1 CPU; held by big1 and big2"),
+        ("0/1 nodes are available: 1 Insufficient cpu (needs 2, 0 of 2 free). Held by team/big.v1",
+         "needs 2 CPUs; free: 0 CPUs; held by team/big.v1"),
         ("0/2 nodes are available: 2 Insufficient cpu (on n1: needs 4, 1 of 2 free).", "needs 4 CPUs; free: 1 CPU"),
         (GANG + "0/1 nodes are available: 1 Insufficient memory (needs 4.0 GiB, 1.0 GiB of 8.0 GiB free).",
          "4 pods that start together need 4.0 GiB; free: 1.0 GiB"),

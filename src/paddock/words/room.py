@@ -22,7 +22,7 @@ _FACT = re.compile(
 )
 _GANG = re.compile(r'waiting for the gang "[^"]+": (?P<together>\d+) pods are needed at once, \d+ fit: ')
 _HEAD = re.compile(r"0/\d+ nodes are available: ")
-_HELD = re.compile(r"Held by (?P<holders>[^.;]+(?:, [^.;]+)*)\.")
+_HELD = re.compile(r"Held by (?P<holders>.+?)\.?$")
 _UNITS = {"B": 0, "KiB": 1, "MiB": 2, "GiB": 3, "TiB": 4, "PiB": 5, "EiB": 6}
 
 

@@ -56,7 +56,7 @@ _ROWS = (
         "{count} Insufficient {resource} ({where}needs {needed}, {free} of {all} free)",
     ),
     _row(r"(?P<count>\d+) Insufficient (?P<resource>[^\s,(]+)", "{count} Insufficient {resource}"),
-    _row(r"Held by (?P<who>[^.;]+)\.", "Held by {who}."),
+    _row(r"Held by (?P<who>.+?)\.?$", "Held by {who}"),
     _row(r"(?P<count>\d+) Too many pods(?P<which> \([^)]*\))?", "{count} Too many pods{which}"),
     _row(
         r"(?P<count>\d+) node\(s\) didn't match Pod's node affinity/selector "
