@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from paddock.app.home import Home
-from paddock.cli.cluster.places import explain_full_disk
+from paddock.cli.cluster.places import explain_disk, explain_full_disk
 from paddock.cli.verbs.status import describe_report
 
 STALL = {"longestStall": 0.0312, "minutes": 5, "store": "/h/api/store.sqlite"}
@@ -38,6 +38,19 @@ ROWS: list[tuple[dict[str, Any], dict[str, str]]] = [
 @pytest.mark.parametrize(("facts", "lines"), ROWS)
 def test_what_the_server_tells_of_itself(facts: dict[str, Any], lines: dict[str, str]) -> None:
     assert {str(name): text for name, text in describe_report(facts).items()} == lines
+
+
+@pytest.mark.parametrize(
+    ("free", "read_only", "said"),
+    [
+        (2**30, False, "None"),
+        (0, False, "the disk that holds /home/x is full: nothing is recorded until some of it is free"),
+        (2**30, True, "the disk that holds /home/x is mounted read-only, so nothing is recorded: mount it writable (see "
+         "dmesg for why), or name another directory in PADDOCK_HOME"),
+    ],
+)  # fmt: skip
+def test_a_disk_that_takes_no_record_says_what_to_do(free: int, read_only: bool, said: str) -> None:
+    assert str(explain_disk(Path("/home/x"), free, read_only=read_only)) == said
 
 
 def test_a_full_disk_of_the_home_is_told(tmp_path: Path) -> None:

@@ -47,7 +47,7 @@ def test_a_job_for_gpus_and_a_labelled_node_waits_with_both_facts_in_one_sentenc
         "the label is not the obstacle any more",
         lambda: (
             (why := laptop.paddock("explain", "wide-ande-deep").out)
-            and "Insufficient nvidia.com/gpu" in why
+            and "GPUs; this cluster has none" in why
             and "nvidia-tesla-p100" not in why.split("next:")[0]
         ),
     )

@@ -97,7 +97,9 @@ async def test_two_jobs_get_half_of_a_node_each_and_the_cause_says_who_holds_wha
 
             for name in (FIRST, SECOND):
                 sentence = await until(lambda name=name: said(name))
-                assert sentence.startswith("waiting for room for 1 of 2 pods, while 1 other holds room: 0/1 nodes")
+                assert sentence.startswith(
+                    "waiting for room for 1 of 2 pods, while 1 other holds room: no node has enough"
+                )
             await api.patch(torch, namespace, SECOND, {"spec": {"runPolicy": {"suspend": True}}})
 
             async def whole() -> bool:

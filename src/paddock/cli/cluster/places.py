@@ -42,14 +42,29 @@ Notify = Callable[[Phrase | str], None]
 
 
 def explain_full_disk(home: Home) -> Phrase | None:
-    """Which disk of the home has no room left for a record; None without one. Each part may have a disk of its own."""
-    import shutil
-
+    """Which disk of the home takes no record: it is full, or read-only; None without one. Each part may have a disk of
+    its own."""
     for path in (home.root, home.api, home.node):
-        if path.exists() and shutil.disk_usage(path).free < _FULL_BELOW:
-            return phrase(
-                "the disk that holds {path} is full: nothing is recorded until some of it is free", path=str(path)
-            )
+        if path.exists():
+            found = os.statvfs(path)
+            said = explain_disk(path, found.f_bavail * found.f_frsize, read_only=bool(found.f_flag & os.ST_RDONLY))
+            if said is not None:
+                return said
+    return None
+
+
+def explain_disk(path: Path, free: int, *, read_only: bool) -> Phrase | None:
+    """Why nothing can be recorded on a disk, and what to do; `free`: bytes. None where it can. Pure."""
+    if read_only:
+        return phrase(
+            "the disk that holds {path} is mounted read-only, so nothing is recorded: mount it writable (see dmesg for "
+            "why), or name another directory in PADDOCK_HOME",
+            path=str(path),
+        )
+    if free < _FULL_BELOW:
+        return phrase(
+            "the disk that holds {path} is full: nothing is recorded until some of it is free", path=str(path)
+        )
     return None
 
 

@@ -57,6 +57,8 @@ def command(output: str) -> int:
             path=str(place.root),
         )
         stdout().print(localized(said))
+        if (full := explain_full_disk(place)) is not None:
+            stdout().print(localized(full))
     return 0 if running else 1
 
 
