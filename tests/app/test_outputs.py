@@ -13,6 +13,7 @@ from paddock.app.outputs import (
     RunDirectory,
     Size,
     choose_resumed,
+    explain_unresumable,
     find_output_path,
     find_resumable,
     has_outputs,
@@ -21,17 +22,25 @@ from paddock.app.outputs import (
     measure,
     prune_outputs,
     read_jobs,
+    read_resume,
     read_runs,
     tidy_outputs,
 )
 from paddock.history.records import RunRecord, remove_record, write_record
+from paddock.node.runtime.container_env import ContainerWaiting
 
 UIDS = [f"{number:08x}-0000-0000-0000-000000000000" for number in range(1, 9)]
 
 
 def build_pod(root: Path, uid: str, *, job: str = "train", directory: str = "/home/ada/mnist", resume: str = "") -> Any:
     notes = {"paddock.dev/working-directory": directory} | ({"paddock.dev/resume": resume} if resume else {})
-    owner = {"kind": "PaddleJob", "name": job, "uid": uid, "controller": True}
+    owner = {
+        "apiVersion": "batch.paddlepaddle.org/v1",
+        "kind": "PaddleJob",
+        "name": job,
+        "uid": uid,
+        "controller": True,
+    }
     volume = {"name": "paddock-output", "hostPath": {"path": str(root / "default" / f"{job}-{uid[:8]}")}}
     return {"metadata": {"annotations": notes, "ownerReferences": [owner]}, "spec": {"volumes": [volume]}}
 
@@ -41,12 +50,13 @@ class Machine:
 
     def __init__(self, root: Path) -> None:
         self.root, self.now = root, 1000.0
+        self.records = root.with_name("history")
 
     def start(self, number: int, **facts: Any) -> Path:
         """Starts a rank of the run; its checkpoint directory."""
         self.now += 1
         job, uid = facts.get("job", "train"), UIDS[number]
-        OutputDirectories(self.root).prepare(build_pod(self.root, uid, **facts), self.now)
+        OutputDirectories(self.root, self.records).prepare(build_pod(self.root, uid, **facts), self.now)
         return self.root / "default" / f"{job}-{uid[:8]}" / "checkpoint"
 
 
@@ -130,6 +140,49 @@ def test_another_name_or_another_directory_is_not_resumed_from(machine: Machine)
     assert (machine.start(4, directory="/home/ada/other/", resume="true") / "epoch-1").exists()
 
 
+def record(machine: Machine, number: int, api_version: str = "batch.paddlepaddle.org/v1") -> None:
+    """Run 1 is that of the first UID."""
+    write_record(
+        machine.records, RunRecord(api_version, "PaddleJob", "default", "train", UIDS[number], number + 1, 1.0)
+    )
+
+
+def test_a_run_begins_with_the_checkpoints_of_the_run_that_it_names(machine: Machine) -> None:
+    for number in range(3):
+        (machine.start(number, directory=f"/home/ada/{number}") / "epoch").write_text(f"of run {number + 1}")
+        record(machine, number)
+    record(machine, 3, "kubeflow.org/v1")
+    assert (machine.start(4, resume="2") / "epoch").read_text() == "of run 2", "wherever it was started"
+    with pytest.raises(ContainerWaiting) as waits:
+        machine.start(5, resume="2")
+    assert str(waits.value) == (
+        "run 2 of train has no checkpoints: it is not kept, wrote none, or a later run has taken them over; runs 1 and "
+        "3 have some: --resume=3"
+    )
+    with pytest.raises(ContainerWaiting):
+        machine.start(6, resume="4")
+    record(machine, 4)
+    assert (machine.start(5, resume="5") / "epoch").read_text() == "of run 2", "tried again"
+
+
+@pytest.mark.parametrize(
+    ("asked", "number"), [("true", 0), ("3", 3), ("12", 12), ("0", None), ("03", None), ("-1", None), ("", None),
+                          ("false", None), ("yes", None), ("3\n", None), ("9" * 10, None), ("٣", None)]
+)  # fmt: skip
+def test_the_last_run_or_one_by_its_number_is_asked_for(asked: str, number: int | None) -> None:
+    assert read_resume({"paddock.dev/resume": asked}) == number
+
+
+@pytest.mark.parametrize(
+    ("others", "said"),
+    [((), "no other run has any"), ((2,), "run 2 has some: --resume=2"),
+     ((9, 2, 3, 4, 5), "runs 2, 3, 4 and 2 more have some: --resume=9")],
+)  # fmt: skip
+def test_the_runs_that_may_be_resumed_from_are_named(others: tuple[int, ...], said: str) -> None:
+    why = "run 7 of train has no checkpoints: it is not kept, wrote none, or a later run has taken them over"
+    assert str(explain_unresumable("train", 7, others)) == f"{why}; {said}"
+
+
 def test_the_newest_run_is_resumed_from_and_never_itself() -> None:
     times = zip(UIDS[:3], (3.0, 5.0, 4.0), strict=True)
     runs = [RunDirectory(Path(f"/o/train-{uid[:8]}"), uid[:8], "/d", at) for uid, at in times]
@@ -163,7 +216,7 @@ def test_only_a_directory_of_a_run_is_made(machine: Machine, path: str, named: b
     pod = build_pod(machine.root, UIDS[0])
     pod["spec"]["volumes"][0]["hostPath"]["path"] = path.format(root=machine.root)
     assert (find_output_path(pod, machine.root) is not None) == named
-    OutputDirectories(machine.root).prepare({"metadata": {}, "spec": {}}, 1.0)
+    OutputDirectories(machine.root, machine.records).prepare({"metadata": {}, "spec": {}}, 1.0)
     assert not machine.root.exists()
 
 

@@ -863,6 +863,16 @@ def test_a_run_that_asks_begins_with_the_checkpoints_of_the_run_before(cluster: 
     assert (Path(outputs.out.strip()) / "checkpoint" / "epochs").read_text() == "x\nx\n"
     left = Path(cluster.paddock("outputs", "resumed", "--run", "2").out.strip())
     assert [path.name for path in left.iterdir()] == [".metrics"]
+    first = cluster.paddock("run", path, "--resume=1")
+    assert first.out == "after 2 epochs\n", str(first)
+    assert "resumes from the checkpoints of run 1 (1 file, 2 B)\n" in first.err
+    refused = cluster.paddock("run", "--resume=1", path)
+    assert refused.code == 2 and "run 1 of resumed has no checkpoints" in refused.err, str(refused)
+    assert "runs 3 and 4 have some: --resume=4\nnothing was submitted\n" in refused.err, str(refused)
+    for number in ("0", "last", ""):
+        wrong = cluster.paddock("run", f"--resume={number}", path)
+        assert wrong.code == 2 and "Invalid value for '--resume'" in wrong.err, str(wrong)
+    assert cluster.phase("resumed") == "Completed", "it was not replaced"
 
 
 def test_what_a_rank_writes_to_paddock_metrics_is_in_the_history_and_what_is_not_read_is_told(cluster: Cluster) -> None:

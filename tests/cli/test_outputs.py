@@ -13,7 +13,7 @@ from paddock.app.home import Home
 from paddock.app.outputs import RunDirectory, Size
 from paddock.cli.cluster.errors import Failed, UserError
 from paddock.cli.main import cli
-from paddock.cli.submit.resumed import describe_resumed, explain_resumed
+from paddock.cli.submit.resumed import describe_resumed, explain_resumed, explain_unresumed
 from paddock.cli.verbs.outputs import choose_run
 from paddock.history.records import RunRecord, write_record
 from paddock.jobs.model import Job
@@ -136,6 +136,15 @@ def test_what_a_run_resumes_from_is_said_in_one_line(place: Home) -> None:
     said = explain_resumed(with_annotation("true"), place)
     assert str(said) == "resumes from the checkpoints of run 2 (1 file, 48 B)"
     assert explain_resumed(with_annotation("false"), place) is None
+
+
+def test_a_run_of_a_number_is_resumed_from_or_the_job_is_refused(place: Home) -> None:
+    assert str(explain_resumed(with_annotation("2"), place)) == "resumes from the checkpoints of run 2 (1 file, 48 B)"
+    assert explain_unresumed(with_annotation("2"), place) is explain_unresumed(with_annotation("true"), place) is None
+    assert str(explain_unresumed(with_annotation("1"), place)) == (
+        "run 1 of demo has no checkpoints: it is not kept, wrote none, or a later run has taken them over; run 2 has "
+        "some: --resume=2"
+    )
 
 
 def test_that_there_is_nothing_to_resume_is_said(place: Home, tmp_path: Path) -> None:

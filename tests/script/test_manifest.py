@@ -146,7 +146,7 @@ def test_a_job_with_gpus_has_the_memory_that_validate_asks_for(framework: str) -
 
 def test_options_stand_where_they_belong() -> None:
     request = ScriptRequest(
-        TRAIN, name="mine", namespace="team", restarts=3, resume=True, image="me/train:1", environment="own",
+        TRAIN, name="mine", namespace="team", restarts=3, resume="true", image="me/train:1", environment="own",
         directory="/home/me/a b", end_wait=600,
     )  # fmt: skip
     manifest = build_manifest(request)

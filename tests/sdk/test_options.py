@@ -15,6 +15,7 @@ from paddock.sdk.options import (
     read_framework,
     read_names,
     read_path,
+    read_resume,
     read_script,
     read_seconds,
     read_variables,
@@ -28,6 +29,8 @@ from paddock.sdk.options import (
         (lambda: read_count("workers", 0, 1), "workers: found 0; a whole number from 1 is wanted"),
         (lambda: read_count("workers", "2", 1), "workers: found '2'; a whole number from 1 is wanted"),
         (lambda: read_count("gpus", True, 1), "gpus: found True; a whole number from 1 is wanted"),
+        (lambda: read_resume(0), "resume: found 0; a whole number from 1 is wanted"),
+        (lambda: read_resume("3"), "resume: found '3'; a whole number from 1 is wanted"),  # type: ignore[arg-type]
         (lambda: read_framework("torch"), "framework: found 'torch'; paddle, pytorch, jax or none is wanted"),
         (lambda: read_seconds("timeout", "x"), "timeout: found 'x'; a number of seconds above 0 is wanted"),
         (lambda: read_seconds("timeout", -1), "timeout: found -1; a number of seconds above 0 is wanted"),
@@ -61,6 +64,7 @@ def test_values_become_what_the_command_line_takes() -> None:
     assert read_data({"words": "/words", "imagenet": "/data"}) == ("words:/words", "imagenet:/data")
     assert read_data(None) == ()
     assert read_count("workers", None, 1) is None
+    assert [read_resume(value) for value in (True, False, 1, 3)] == ["true", "", "1", "3"]
     assert (read_seconds("timeout", None), read_seconds("timeout", 1.5)) == (None, 1.5)
     assert read_path("workdir", "/", directory=True) == "/"
 

@@ -74,6 +74,8 @@ def test_an_environment_is_refused() -> None:
     ("manifest", "said"),
     [
         (job_with(), []),
+        *((job_with({"paddock.dev/resume": asked}), ["only the local cluster keeps"]) for asked in ("true", "3")),
+        (job_with({"paddock.dev/resume": "false"}), []),
         (job_with({"paddock.dev/environment": "paddle-ps"}), ["worker: the environment paddle-ps is one of the local"]),
         (job_with(command=["sh", "-c", "cp x $PADDOCK_OUTPUT_DIR"]), ["PADDOCK_OUTPUT_DIR and PADDOCK_CHECKPOINT_DIR"]),
         (job_with(args=["--save=$(PADDOCK_CHECKPOINT_DIR)"]), ["PADDOCK_OUTPUT_DIR and PADDOCK_CHECKPOINT_DIR are"]),

@@ -120,7 +120,7 @@ class LocalCluster:
             hidden=(self.home.root, homes.read_home({}).root),
             read_only=(self.home.cache,),
             keeps_logs=KEPT.has,
-            prepare=OutputDirectories(self.home.outputs).prepare,
+            prepare=OutputDirectories(self.home.outputs, self.home.history).prepare,
         )
         self.meter = Meter(self.home.node, self.machine, self.kubelet.list_running)
         stacks = build_stacks(self.kubelet)

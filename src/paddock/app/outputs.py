@@ -8,8 +8,10 @@
 A run is one job object: its name may be used again, its UID is not. The kubelet makes a run's directories before its
 first program starts. A run that asks to resume (`paddock.dev/resume: "true"`) begins with the checkpoints of the newest
 earlier run of its name that was started in the same directory and has any: they are moved, as a checkpoint is large
-and the run that goes on is their owner now. Any other run begins with an empty directory. What is there later than
-that is the run's own, so that a restart finds what the attempt before it wrote.
+and the run that goes on is their owner now. One that names a run (`"3"`) begins with those of this run, wherever it was
+started, and waits where it has none: nobody asks for a certain run to begin with nothing. Any other run begins with an
+empty directory. What is there later than that is the run's own, so that a restart finds what the attempt before it
+wrote.
 """
 
 from __future__ import annotations
@@ -30,6 +32,7 @@ from paddock.jobs.names import METRICS_DIRECTORY, OUTPUT_VOLUME, output_name
 from paddock.kube.meta import Manifest, annotations_of, controller_of
 from paddock.kube.times import Moment
 from paddock.node.runtime.pod_files import remove_tree
+from paddock.words.phrases import Names, Phrase, counted, phrase
 
 if TYPE_CHECKING:
     from paddock.history.records import RunRecord
@@ -44,6 +47,9 @@ MOST_FILES = 100_000
 _HALF_REMOVED = re.compile(r"\..+-[0-9a-f]{8}")
 """See `_remove`."""
 _RANK = re.compile(r"[a-z]+-\d+")
+_NUMBER = re.compile(r"[1-9][0-9]{0,8}", re.ASCII)
+NEWEST = 0
+"""See `read_resume`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +87,37 @@ def choose_resumed(runs: Iterable[RunDirectory], uid: str, directory: str) -> Ru
     """The run whose checkpoints the run `uid` takes over; None if there are none. `uid`: empty for a run that is not
     created yet."""
     return next((run for run in find_resumable(runs, uid, directory) if any(_walk(run.checkpoints))), None)
+
+
+def read_resume(annotations: Mapping[str, str]) -> int | None:
+    """The number of the run whose checkpoints are asked for, `NEWEST` for the newest; None where none are. Pure."""
+    asked = annotations.get(RESUME_ANNOTATION, "")
+    return NEWEST if asked == "true" else int(asked) if _NUMBER.fullmatch(asked) else None
+
+
+def find_numbered(
+    runs: Iterable[RunDirectory], records: Iterable[RunRecord], kind: tuple[str, str]
+) -> dict[int, RunDirectory]:
+    """The runs that have checkpoints, by their numbers, which are counted for each kind. `kind`: its group and kind."""
+    of_kind = [each for each in records if each.identity[:2] == kind]
+    numbered = ((each.run, run) for run in runs for each in of_kind if run.belongs_to(each.uid))
+    return {number: run for number, run in numbered if any(_walk(run.checkpoints))}
+
+
+def explain_unresumable(job: str, number: int, others: Iterable[int]) -> Phrase:
+    """Why a job cannot resume from this run. `others`: the runs that have checkpoints. Pure."""
+    why = phrase(
+        "run {run} of {job} has no checkpoints: it is not kept, wrote none, or a later run has taken them over",
+        run=number, job=job,
+    )  # fmt: skip
+    numbers = sorted(others)
+    if not numbers:
+        return phrase("{problem}; no other run has any", problem=why)
+    return counted(
+        "{problem}; run {runs} has some: --resume={run}",
+        "{problem}; runs {runs} have some: --resume={run}",
+        count=len(numbers), problem=why, runs=Names(tuple(map(str, numbers))), run=numbers[-1],
+    )  # fmt: skip
 
 
 def read_runs(root: Path, namespace: str, job: str) -> list[RunDirectory]:
@@ -222,13 +259,14 @@ def _remove(run: RunDirectory) -> None:
 
 
 class OutputDirectories:
-    """Makes the directories of runs. `root`: that of all outputs."""
+    """Makes the directories of runs. `root`: that of all outputs; `history`: that of the records, which number them."""
 
-    def __init__(self, root: Path) -> None:
-        self._root = root
+    def __init__(self, root: Path, history: Path) -> None:
+        self._root, self._history = root, history
 
     def prepare(self, pod: Manifest, now: Moment) -> None:
-        """Makes the directories of the pod's run if they are not there; nothing for the pod of no job. Raises OSError.
+        """Makes the directories of the pod's run if they are not there; nothing for the pod of no job. Raises OSError;
+        `ContainerWaiting` where it names a run that has no checkpoints.
 
         Every rank calls it; the first one decides with what the run begins.
         """
@@ -248,11 +286,25 @@ class OutputDirectories:
         """Decides with which checkpoints the run begins, once."""
         notes, uid = annotations_of(pod), str(owner.get("uid") or "")
         directory = notes.get(WORKING_DIRECTORY_ANNOTATION, "").rstrip("/")
-        if notes.get(RESUME_ANNOTATION) == "true":
-            runs = read_runs(self._root, path.parent.name, str(owner.get("name") or ""))
-            if (found := choose_resumed(runs, uid, directory)) is not None:
+        number, name = read_resume(notes), str(owner.get("name") or "")
+        if number is not None:
+            runs = read_runs(self._root, path.parent.name, name)
+            found = self._find(runs, path.parent.name, name, owner, number) if number else None
+            if (found := found or choose_resumed(runs, uid, directory)) is not None:
                 found.checkpoints.rename(path / CHECKPOINTS)
         _write_record(path, directory, now)
+
+    def _find(
+        self, runs: list[RunDirectory], namespace: str, job: str, owner: Mapping[str, object], number: int
+    ) -> RunDirectory:
+        from paddock.history.records import find_runs  # late, as `_prune_name`
+        from paddock.node.runtime.container_env import ContainerWaiting
+
+        kind = (str(owner.get("apiVersion") or "").partition("/")[0], str(owner.get("kind") or ""))
+        numbered = find_numbered(runs, find_runs(self._history, namespace, job), kind)
+        if number not in numbered:
+            raise ContainerWaiting(explain_unresumable(job, number, numbered))
+        return numbered[number]
 
 
 def _write_record(path: Path, directory: str, now: Moment) -> None:

@@ -56,7 +56,8 @@ HALTED_ANNOTATION = "paddock.dev/halted"
 WORKING_DIRECTORY_ANNOTATION = "paddock.dev/working-directory"
 """On a laptop: the absolute path of the directory in which the job's programs start (`jobs.objects.pods`)."""
 RESUME_ANNOTATION = "paddock.dev/resume"
-"""`"true"`: on a laptop the job begins with the checkpoints of the last run of its name (`app.outputs`)."""
+"""`"true"`: on a laptop the job begins with the checkpoints of the last run of its name; `"3"`: of run 3
+(`app.outputs`)."""
 REQUIREMENTS_ANNOTATION = "paddock.dev/requirements"
 """On a laptop: the requirements file of the job's environment, relative to the manifest's directory. `paddock run` and
 `paddock submit` make the Environment and name it (`kube.environments`); on a cluster it means nothing."""

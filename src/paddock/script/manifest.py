@@ -54,7 +54,7 @@ def _build_metadata(request: ScriptRequest, name: str) -> Manifest:
         FRAMEWORK_ANNOTATION: "none" if request.framework == "none" else "",
         RANK_VARIABLES_ANNOTATION: "" if request.rank_variables else "false",
         MOUNTS_ANNOTATION: request.mounts,
-        RESUME_ANNOTATION: "true" if request.resume else "",
+        RESUME_ANNOTATION: request.resume,
         WORKING_DIRECTORY_ANNOTATION: request.directory,
     }
     metadata: dict[str, Any] = {"name": name}

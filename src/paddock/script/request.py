@@ -38,7 +38,8 @@ class ScriptRequest:
     """Seconds after which ranks that run on are ended; None: never."""
     mounts: str = ""
     """The annotation that names its datasets."""
-    resume: bool = False
+    resume: str = ""
+    """The value of the annotation that asks for checkpoints of an earlier run; empty for none."""
     image: str = ""
     """Empty for the default."""
     environment: str = ""

@@ -24,6 +24,7 @@ from paddock.sdk.options import (
     read_framework,
     read_names,
     read_path,
+    read_resume,
     read_script,
     read_seconds,
     read_variables,
@@ -53,7 +54,7 @@ def run(
     image: str | None = None,
     framework: str | None = None,
     workdir: File | None = None,
-    resume: bool = False,
+    resume: bool | int = False,
     timeout: float | None = None,
     context: str | None = None,
     kubeconfig: File | None = None,
@@ -67,10 +68,10 @@ def run(
 
     `script`: a Python file, a shell script `.sh`, a manifest `.yaml`, or a whole command as a list of words. `servers`:
     parameter servers. `secrets`: names of environment variables of this process whose values go by a Secret. `data`:
-    datasets, and where each is mounted: `{"imagenet": "/data"}`. `requirements`, `restarts`, `resume`, `image`,
-    `framework`, `workdir`: as the options of `paddock run`. `timeout`: seconds after which the job is suspended.
-    `context`: of a kubeconfig, for a Kubernetes; else the local cluster, which is started. `detach`: come back as soon
-    as the job is submitted. `check`: raise `JobFailed` if it does not complete.
+    datasets, and where each is mounted: `{"imagenet": "/data"}`. `requirements`, `restarts`, `image`, `framework`,
+    `workdir`: as the options of `paddock run`, and so is `resume`, True or the number of a run. `timeout`: seconds
+    after which the job is suspended. `context`: of a kubeconfig, for a Kubernetes; else the local cluster, which is
+    started. `detach`: come back as soon as the job is submitted. `check`: raise `JobFailed` if it does not complete.
 
     Raises `JobFailed`, `PaddockError`. KeyboardInterrupt asks the job to end, a second one kills it.
     """
@@ -81,7 +82,7 @@ def run(
             gpus=read_count("gpus", gpus, 1), restarts=read_count("restarts", restarts, 0),
             requirements=read_path("requirements", requirements, directory=False), env=read_variables(env),
             env_files=read_names("env_files", env_files), secrets=read_names("secrets", secrets),
-            data=read_data(data), resume=resume, image=image, framework=read_framework(framework),
+            data=read_data(data), resume=read_resume(resume), image=image, framework=read_framework(framework),
             workdir=read_path("workdir", workdir, directory=True), namespace=namespace or default,
         )  # fmt: skip
         python = choose_python(local=place.home is not None)
@@ -108,7 +109,7 @@ def train(
     image: str | None = None,
     framework: str | None = None,
     workdir: File | None = None,
-    resume: bool = False,
+    resume: bool | int = False,
     timeout: float | None = None,
     context: str | None = None,
     kubeconfig: File | None = None,
@@ -148,8 +149,8 @@ def train(
             restarts=read_count("restarts", restarts, 0),
             requirements=read_path("requirements", requirements, directory=False), env=read_variables(env),
             env_files=read_names("env_files", env_files), secrets=read_names("secrets", secrets),
-            data=read_data(data), resume=resume, image=image, framework=read_framework(framework), workdir=directory,
-            namespace=namespace or default,
+            data=read_data(data), resume=read_resume(resume), image=image, framework=read_framework(framework),
+            workdir=directory, namespace=namespace or default,
         )  # fmt: skip
         words = (choose_python(local=local), str(path) if local else path.name)
         return _follow(place, Request(None, words, options, read_seconds("timeout", timeout), detach), check=check)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from paddock.cli.cluster.errors import UserError
-from paddock.cli.submit.script.options import FRAMEWORKS
+from paddock.cli.submit.script.options import FRAMEWORKS, write_resume
 from paddock.words.phrases import phrase
 
 File: TypeAlias = str | os.PathLike[str]
@@ -24,6 +24,11 @@ def read_count(option: str, value: int | None, low: int) -> int | None:
         phrase("{option}: found {found}; a whole number from {low} is wanted", option=option,
                found=repr(value), low=low)
     )  # fmt: skip
+
+
+def read_resume(value: bool | int) -> str:
+    """As --resume takes it: True, or the number of a run."""
+    return write_resume(value if isinstance(value, bool) else read_count("resume", value, 1) or False)
 
 
 def read_framework(value: str | None) -> str | None:

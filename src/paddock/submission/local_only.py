@@ -75,7 +75,8 @@ def find_notices(checked: Sequence[Checked]) -> list[Phrase]:
 
 
 def _notices(job: Job) -> Iterator[Phrase]:
-    if job.annotations.get(RESUME_ANNOTATION) == "true":
+    resume = job.annotations.get(RESUME_ANNOTATION, "")
+    if resume == "true" or resume.isdecimal():
         yield phrase(
             "only the local cluster keeps the checkpoints of a job's earlier runs: on a cluster a job resumes from "
             "what its program finds in a volume, for example a persistentVolumeClaim"

@@ -37,6 +37,8 @@ def call(*words: str) -> int:
 ROWS: list[tuple[list[str], str]] = [
     (["run"], "a manifest or a program is wanted: `paddock run job.yaml`, or `paddock run -- python train.py`"),
     (["run", "--"], "a command is wanted behind `--`"),
+    (["run", "--resume", "3", "--", "python", "train.py"], "the number of a run is joined to --resume: `--resume=3`"),
+    (["run", "--resume=last", "--", "python", "train.py"], "Invalid value for '--resume': 'last' is not a valid"),
     (["run", "train.py", "--lr", "1"], "train.py is a program: `paddock run -- python train.py --lr 1`"),
     (["run", "--workers", "2", "run.sh"], "run.sh is a program: `paddock run --workers 2 -- bash run.sh`"),
     (["run", "python", "a b.py"], "python is a program: `paddock run -- python 'a b.py'`"),
@@ -529,3 +531,22 @@ def test_a_program_of_both_says_what_it_becomes(work: Path, capfd: pytest.Captur
     assert said in printed.err
     assert call("run", "--print", "--framework", "paddle", "--", "python", "both.py") == 0
     assert capfd.readouterr().err == ""
+
+
+@pytest.mark.parametrize(
+    ("words", "asked"),
+    [
+        (("--resume",), "true"),
+        (("--resume=3",), "3"),
+        (("--resume", "--resume=12"), "12"),
+        ((), None),
+    ],
+)
+def test_a_job_asks_for_the_checkpoints_of_the_last_run_or_of_one_by_its_number(
+    work: Path, capsys: pytest.CaptureFixture[str], words: tuple[str, ...], asked: str | None
+) -> None:
+    assert call("init", "-o", "-", *words, "--", "python", "train.py", "--resume=5") == 0
+    job = yaml.safe_load(capsys.readouterr().out)
+    assert job["metadata"]["annotations"].get("paddock.dev/resume") == asked
+    container = job["spec"]["worker"]["template"]["spec"]["containers"][0]
+    assert [*container.get("command", ()), *container.get("args", ())][-1] == "--resume=5", "that of the program"

@@ -80,7 +80,9 @@ YOURS: Mapping[str, Row] = {
         "jobs", (), "On a laptop: the absolute path of the directory in which the programs start."
     ),
     "paddock.dev/resume": Row(
-        "jobs", ("true",), "On a laptop: the job begins with the checkpoints of the last run of its name."
+        "jobs",
+        ("true", "3"),
+        "On a laptop: the job begins with the checkpoints of the last run of its name, or of run 3.",
     ),
     "paddock.dev/build-requested": Row(
         "Environments", (), "A time: the Environment is built again when it changes. `paddock env build` writes it."

@@ -25,6 +25,7 @@ from paddock.cli.submit.lacking import plan_lacking
 from paddock.cli.submit.local_directories import annotate, explain_unfound, fetch_working_directories, with_path
 from paddock.cli.submit.recorded_code import read_code_of
 from paddock.cli.submit.replacing import fetch_named
+from paddock.cli.submit.resumed import explain_unresumed
 from paddock.cli.submit.script.requests import fetch_foreign_secrets, find_needed
 from paddock.cli.submit.sent_directories import add_directory_maps
 from paddock.cli.submit.submission import drop_devices
@@ -239,6 +240,14 @@ def _explain_taken(each: Checked, job: StoredJob, flags: Flags) -> Phrase | None
     return explain_taken(job, time.time(), flags, format_path(find_other_directory(each.manifest, job)))
 
 
+async def _find_resumed(submission: Submission) -> list[Refusal]:
+    """A run whose checkpoints a job names, and that has none."""
+    home = submission.place.home
+    jobs = [each for each in submission.checked if each.job] if home is not None else []
+    said = [(each, explain_unresumed(each.job, home)) for each in jobs if each.job and home is not None]
+    return [Refusal(each, why, why) for each, why in said if why is not None]
+
+
 async def _find_foreign_secrets(submission: Submission) -> list[Refusal]:
     return [Refusal(each, said, said) for each, said in await fetch_foreign_secrets(submission.api, submission.checked)]
 
@@ -323,6 +332,7 @@ DEVICES = Check(_leave_out_devices)
 DIRECTORIES = Check(_find_directories)
 CODE = Check(_record_code)
 NAMES = Check(_find_names)
+RESUMED = Check(_find_resumed, _NOTHING)
 FOREIGN_SECRETS = Check(_find_foreign_secrets)
 SERVER = Check(_ask_server, _NOTHING)
 SECRETS = Check(_find_missing_secrets, _NOTHING)
@@ -336,6 +346,7 @@ CHECKS = (
     DIRECTORIES,
     CODE,
     NAMES,
+    RESUMED,
     FOREIGN_SECRETS,
     SERVER,
     SECRETS,

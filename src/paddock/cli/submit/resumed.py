@@ -7,10 +7,19 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from paddock.app.home import Home
-from paddock.app.outputs import RunDirectory, Size, choose_resumed, measure, read_runs
+from paddock.app.outputs import (
+    RunDirectory,
+    Size,
+    choose_resumed,
+    explain_unresumable,
+    find_numbered,
+    measure,
+    read_resume,
+    read_runs,
+)
 from paddock.cli.cluster.places import ClusterChoice
 from paddock.cli.output.local_times import format_local_time
-from paddock.jobs.labels import RESUME_ANNOTATION, WORKING_DIRECTORY_ANNOTATION
+from paddock.jobs.labels import WORKING_DIRECTORY_ANNOTATION
 from paddock.jobs.model import Job
 from paddock.kube.quantities import format_bytes
 from paddock.submission.documents import Checked
@@ -30,19 +39,39 @@ def notify_resumed(checked: Iterable[Checked], place: ClusterChoice, notify: Cal
 
 def explain_resumed(job: Job, home: Home) -> Phrase | None:
     """The line about what the job resumes from; None if it does not ask to resume."""
-    if job.annotations.get(RESUME_ANNOTATION) != "true":
+    number = read_resume(job.annotations)
+    if number is None:
         return None
     directory = job.annotations.get(WORKING_DIRECTORY_ANNOTATION, "").rstrip("/")
-    found = choose_resumed(read_runs(home.outputs, *job.key), "", directory)
+    found = _find_numbered(job, home).get(number) if number else None
+    found = found or (choose_resumed(read_runs(home.outputs, *job.key), "", directory) if not number else None)
     if found is None:
         return phrase(
             "nothing to resume: no earlier run of {job} from this directory wrote a checkpoint to "
             "PADDOCK_CHECKPOINT_DIR",
             job=job.key.name,
         )
+    return describe_resumed(found, measure(found.checkpoints), _read_records(job, home))
+
+
+def explain_unresumed(job: Job, home: Home) -> Phrase | None:
+    """Why the job is refused: it names a run that has no checkpoints. None for any other."""
+    number = read_resume(job.annotations)
+    if not number:
+        return None
+    numbered = _find_numbered(job, home)
+    return None if number in numbered else explain_unresumable(job.key.name, number, numbered)
+
+
+def _find_numbered(job: Job, home: Home) -> dict[int, RunDirectory]:
+    kind = (job.resource.group, job.resource.kind)
+    return find_numbered(read_runs(home.outputs, *job.key), _read_records(job, home), kind)
+
+
+def _read_records(job: Job, home: Home) -> list[RunRecord]:
     from paddock.history.records import find_runs  # late: a job that does not resume needs no records
 
-    return describe_resumed(found, measure(found.checkpoints), find_runs(home.history, *job.key))
+    return find_runs(home.history, *job.key)
 
 
 def describe_resumed(found: RunDirectory, size: Size, records: Sequence[RunRecord]) -> Phrase:

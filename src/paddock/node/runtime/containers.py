@@ -66,7 +66,7 @@ class PodContext:
 
 Prepare = Callable[[Manifest, Moment], None]
 """Makes the directories of this machine that a pod's volumes name, before they are mounted, at each start of a
-container. May raise OSError: then the container waits."""
+container. May raise OSError or `ContainerWaiting`: then the container waits."""
 
 
 def prepare_nothing(pod: Manifest, now: Moment) -> None:

@@ -17,6 +17,16 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 FRAMEWORKS = ("paddle", "pytorch", "jax", "none")
 """The keys of `script.kinds.SCRIPT_KINDS`, which help does not import."""
 
+RESUME, RUN_TO_RESUME = "--resume", "--resume-run"
+"""click has no option whose value may be left out unless it takes the next word for one, which may be FILE here. So
+`CommandVerb` reads `--resume=3` as `--resume-run=3`, which nobody needs to know."""
+
+
+class ResumedRun(click.Option):
+    def get_error_hint(self, ctx: click.Context | None) -> str:
+        return f"'{RESUME}'"
+
+
 _OPTIONS = (
     click.option("--name", default=None, metavar="NAME", help="What the job is called (default: as the script)."),
     click.option(
@@ -59,7 +69,11 @@ _OPTIONS = (
         "--data", "data", multiple=True, metavar="NAME:/PATH",
         help="Mount this dataset there, read-only; the job waits until it is fetched. Repeatable.",
     ),
-    click.option("--resume", is_flag=True, help="Begin with the checkpoints of the last run of this name."),
+    click.option(
+        "--resume", is_flag=True,
+        help="Begin with the checkpoints of the last run of this name; --resume=3: with those of run 3.",
+    ),
+    click.option("resumed_run", RUN_TO_RESUME, type=click.IntRange(1), default=None, hidden=True, cls=ResumedRun),
     click.option("--image", default=None, metavar="IMAGE", help="The image (default: the framework's)."),
     click.option(
         "--framework", type=click.Choice(list(FRAMEWORKS)), default=None,
@@ -87,7 +101,8 @@ class ScriptOptions:
     end_wait: float | None = None
     """Seconds."""
     data: tuple[str, ...] = ()
-    resume: bool = False
+    resume: str = ""
+    """The value of the annotation (`jobs.labels.RESUME_ANNOTATION`); empty for none."""
     image: str | None = None
     framework: str | None = None
     workdir: str | None = None
@@ -107,7 +122,14 @@ def script_options(command: Command) -> Command:
 
 
 def read_options(typed: Mapping[str, Any], workdir: str | None, namespace: str) -> ScriptOptions:
-    return ScriptOptions(**typed, workdir=workdir, namespace=namespace)
+    words = {name: value for name, value in typed.items() if name not in ("resume", "resumed_run")}
+    resume = write_resume(typed["resumed_run"] or typed["resume"])
+    return ScriptOptions(**words, resume=resume, workdir=workdir, namespace=namespace)
+
+
+def write_resume(asked: bool | int) -> str:
+    """`ScriptOptions.resume`: of the number of a run, True for the last, False for none. Pure."""
+    return str(asked) if type(asked) is int else "true" if asked else ""
 
 
 def refuse_with_file(options: ScriptOptions, file: str) -> None:

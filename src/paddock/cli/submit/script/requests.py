@@ -239,7 +239,7 @@ def change_job(
     if options.data:
         manifest = _annotate(manifest, MOUNTS_ANNOTATION, read_data(manifest, options.data))
     if options.resume:
-        manifest = _annotate(manifest, RESUME_ANNOTATION, "true")
+        manifest = _annotate(manifest, RESUME_ANNOTATION, options.resume)
     changed = job.with_manifest(manifest) if manifest != job.manifest else job
     return [*checked[:place], *_build_secret(job, hidden), changed, *checked[place + 1 :]]
 

@@ -8,10 +8,12 @@ from __future__ import annotations
 import posixpath
 import shlex
 from collections.abc import Sequence
+from itertools import pairwise
 
 import click
 
 from paddock.cli.output.language import localized
+from paddock.cli.submit.script.options import RESUME, RUN_TO_RESUME
 from paddock.cli.verb import Verb
 from paddock.words.phrases import phrase
 
@@ -30,13 +32,15 @@ class CommandVerb(Verb):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         place = args.index("--") if "--" in args else len(args)
         before, words = args[:place], tuple(args[place + 1 :])
+        parsed = [read_resume(word) for word in before]
         ctx.meta[_KEY] = words if place < len(args) else None
         if ctx.resilient_parsing:
-            return super().parse_args(ctx, before)
+            return super().parse_args(ctx, parsed)
+        refuse_apart(ctx, before)
         if place == len(args):
             self._refuse_program(ctx, before)
         try:
-            return super().parse_args(ctx, list(before))
+            return super().parse_args(ctx, parsed)
         except click.NoSuchOption as error:
             if place < len(args):
                 raise
@@ -76,6 +80,21 @@ class CommandVerb(Verb):
                 continue
             return place
         return None
+
+
+def read_resume(word: str) -> str:
+    """`--resume=3` as the option that it means (`options.RUN_TO_RESUME`). Pure."""
+    name, given, value = word.partition("=")
+    return f"{RUN_TO_RESUME}={value}" if given and name == RESUME else word
+
+
+def refuse_apart(ctx: click.Context, words: Sequence[str]) -> None:
+    """Raises `click.UsageError` for `--resume 3`, whose number would be taken for FILE."""
+    for option, word in pairwise(words):
+        if option == RESUME and word.isdecimal():
+            said = phrase("the number of a run is joined to {option}: `{command}`", option=option,
+                          command=f"{option}={word}")  # fmt: skip
+            raise click.UsageError(localized(said), ctx)
 
 
 def find_starter(word: str) -> tuple[str, ...] | None:

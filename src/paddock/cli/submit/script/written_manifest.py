@@ -45,7 +45,7 @@ _COMMENTS: Mapping[str, Phrase] = {
     "paddock.dev/requirements:": phrase("the environment on a laptop; on a cluster the image has the packages"),
     "paddock.dev/working-directory:": phrase("where the program starts; on a laptop alone"),
     "paddock.dev/success:": phrase("each rank must end well; AllRanks:600 ends those that run on after 600 s"),
-    "paddock.dev/resume:": phrase("begin with the checkpoints of the last run of this name"),
+    "paddock.dev/resume:": phrase("begin with the checkpoints of this run of the name; true: of its last run"),
     "paddock.dev/framework:": phrase("no framework is added to the packages; the kind runs any program"),
     "paddock.dev/rank-variables:": phrase(
         "the program has no RANK, as in a shell: it asks for it, or joins no group; with more pods, leave the line out"
