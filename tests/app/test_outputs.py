@@ -151,6 +151,7 @@ def test_a_run_begins_with_the_checkpoints_of_the_run_that_it_names(machine: Mac
     for number in range(3):
         (machine.start(number, directory=f"/home/ada/{number}") / "epoch").write_text(f"of run {number + 1}")
         record(machine, number)
+    (machine.start(3) / "epoch").write_text("of another kind, whose runs are counted apart")
     record(machine, 3, "kubeflow.org/v1")
     assert (machine.start(4, resume="2") / "epoch").read_text() == "of run 2", "wherever it was started"
     with pytest.raises(ContainerWaiting) as waits:
