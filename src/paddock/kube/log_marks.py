@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from array import array
 from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from struct import Struct
 
@@ -22,6 +22,10 @@ from paddock.kube.times import Moment
 SUFFIX = ".times"
 _MARK = Struct("<qd")
 MARK_BYTES = _MARK.size
+MOST_BYTES = 64 * 2**20
+"""That are read of a file of marks: four million."""
+_FEW_BYTES = 2**16
+"""The marks of half an hour in which a program prints all the time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +48,22 @@ class Marks:
         been printed earlier. 0 without marks."""
         place = bisect_left(self.times, moment)
         return self.offsets[place - 1] if place else 0
+
+
+def find_offset(read: Callable[[int, int], bytes], end: int, size: int, moment: Moment) -> int | None:
+    """`Marks.offset_since` of a log of `size` bytes; None where no marks are, or those of another log. `read`: so many
+    bytes of the file of marks from a place on; `end`: its size.
+
+    The marks are read from their end, as a log of weeks has millions, and somebody asks for its last minutes."""
+    end, most = end // MARK_BYTES * MARK_BYTES, _FEW_BYTES
+    while True:
+        begin = max(0, end - most)
+        marks = read_marks(read(end - begin, begin))
+        if not begin or most >= MOST_BYTES or (len(marks) and marks.times[0] < moment):
+            break
+        most *= 8
+    # A program may have cut its log, and marks that were torn by a full disk may say anything.
+    return marks.offset_since(moment) if len(marks) and marks.offsets[-1] <= size else None
 
 
 def write_mark(offset: int, time: Moment) -> bytes:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import time
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from hypothesis import strategies as st
 from node.cluster import Options, pod, shell
 from paddock.apiserver.objects.in_process import LocalApi
 from paddock.kube.errors import BadRequest
+from paddock.kube.log_marks import write_mark
 from paddock.kube.meta import CONFIG_MAPS, Manifest, owner_reference
 from paddock.node.runtime.logs import NodeLogs, find_tail, remove_orphaned_logs, write_owner
 from paddock.node.runtime.records import log_directory
@@ -52,6 +54,33 @@ async def read(logs: NodeLogs, **options: object) -> str:
 )
 async def test_log_options(logs: NodeLogs, options: dict[str, object], text: str) -> None:
     assert await read(logs, **options) == text
+
+
+@pytest.mark.parametrize(
+    ("since", "tail", "text"),
+    [
+        (3000, None, "one\ntwo\nthree\n"),
+        (1500, None, "two\nthree\n"),
+        (1500, 1, "three\n"),
+        (1500, 99, "two\nthree\n"),
+        (500, None, "three\n"),
+        (500, 2, "three\n"),
+        (30, None, ""),
+    ],
+)
+async def test_since_goes_by_the_marks(logs: NodeLogs, tmp_path: Path, since: int, tail: int | None, text: str) -> None:
+    """The second line was begun 2,000 seconds ago, and ended 1,000 seconds ago. `since` is far from each time."""
+    now, path = time.time(), log_directory(tmp_path, "default", "p", "u") / "main/1.log"
+    marks = ((6, now - 2000), (8, now - 1000), (14, now - 100))
+    path.with_suffix(".times").write_bytes(b"".join(write_mark(*each) for each in marks))
+    os.utime(path, (now - 100, now - 100))
+    assert await read(logs, since_seconds=since, tail_lines=tail) == text
+
+
+@pytest.mark.parametrize("data", [b"", b"torn", write_mark(99, 5.0)])
+async def test_a_log_whose_lines_nobody_timed_is_read_whole(logs: NodeLogs, tmp_path: Path, data: bytes) -> None:
+    (log_directory(tmp_path, "default", "p", "u") / "main/1.times").write_bytes(data)
+    assert await read(logs, since_seconds=60) == "one\ntwo\nthree\n"
 
 
 async def test_who_follows_hears_of_the_end_at_once(logs: NodeLogs, tmp_path: Path) -> None:

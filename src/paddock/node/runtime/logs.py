@@ -1,7 +1,8 @@
 """Reads the logs of pods on disk, and removes those whose pod and controller are gone.
 
 A container writes directly into its log file (`node.runtime.records` has the layout), so the log is complete even if
-the daemon dies. Lines have no timestamps: `timestamps` is refused, and `sinceSeconds` returns the whole log or nothing.
+the daemon dies. Lines have no timestamps: `timestamps` is refused, and `sinceSeconds` goes by the marks beside the log
+(`kube.log_marks`), which are half a second apart.
 
 A log outlives its pod as long as the pod's controller exists, and is removed with the pod if there is no controller.
 Logs of pods of some kinds of controllers are never removed here: somebody else keeps and prunes them (`Keeps`).
@@ -15,6 +16,7 @@ import os
 import time
 from collections.abc import AsyncIterator, Callable, Collection, Mapping
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -22,6 +24,7 @@ import msgspec
 
 from paddock.kube.api import Api
 from paddock.kube.errors import ApiError, BadRequest, NotFound
+from paddock.kube.log_marks import SUFFIX, find_offset
 from paddock.kube.meta import (
     CRDS,
     Manifest,
@@ -34,6 +37,7 @@ from paddock.kube.meta import (
     uid_of,
 )
 from paddock.kube.pod_logs import LARGEST_OWNER, MAIN_CONTAINER, OWNER_FILE, LogOwner, read_directory
+from paddock.kube.times import Moment
 from paddock.node.runtime.pod_files import open_for_writing, open_regular, read_start, remove_tree
 from paddock.node.runtime.records import log_directory
 from paddock.words.phrases import phrase
@@ -88,7 +92,7 @@ class NodeLogs:
         path = self._container_directory(pod, options.container) / f"{number}.log"
         left = options.limit_bytes
         with os.fdopen(_open_log(path), "rb") as file:
-            await self._seek(file.fileno(), options)
+            await self._seek(file.fileno(), path, options)
             async for chunk in self._chunks(file.fileno(), pod, options, number):
                 piece = chunk if left is None else chunk[:left]
                 if piece:
@@ -112,14 +116,13 @@ class NodeLogs:
                 async with asyncio.timeout(self._poll):
                     await looked.wait()
 
-    async def _seek(self, file: int, options: LogOptions) -> None:
-        size = os.fstat(file).st_size
-        since = options.since_seconds
-        # Only the time of the last write is known, so it decides for the whole log.
-        if since is not None and os.fstat(file).st_mtime < time.time() - since:
-            os.lseek(file, size, os.SEEK_SET)
-        elif options.tail_lines is not None:
-            os.lseek(file, await find_tail(file, size, options.tail_lines), os.SEEK_SET)
+    async def _seek(self, file: int, path: Path, options: LogOptions) -> None:
+        size, begin = os.fstat(file).st_size, 0
+        if options.since_seconds is not None:
+            begin = await _find_since(file, path, size, time.time() - options.since_seconds)
+        if options.tail_lines is not None:
+            begin = max(begin, await find_tail(file, size, options.tail_lines))
+        os.lseek(file, begin, os.SEEK_SET)
 
     def _find_number(self, pod: Manifest, options: LogOptions) -> int:
         directory = self._container_directory(pod, options.container)
@@ -135,6 +138,28 @@ class NodeLogs:
 
     def _container_directory(self, pod: Manifest, container: str) -> Path:
         return log_directory(self._directory, namespace_of(pod), name_of(pod), uid_of(pod)) / container
+
+
+async def _find_since(file: int, path: Path, size: int, moment: Moment) -> int:
+    """The offset of the first line that ended at `moment` or later; 0 where no marks say when lines were printed."""
+    if os.fstat(file).st_mtime < moment:
+        return size
+    place = await asyncio.to_thread(_read_offset, file, path.with_suffix(SUFFIX), moment)  # it may have many marks
+    if not place or place >= size or os.pread(file, 1, place - 1) == b"\n":
+        return place
+    return await find_tail(file, place, 1)
+
+
+def _read_offset(log: int, path: Path, moment: Moment) -> int:
+    try:
+        marks = open_regular(path)
+    except OSError:
+        return 0
+    try:
+        end = os.fstat(marks).st_size  # before the log, which is never shorter than a mark says
+        return find_offset(partial(os.pread, marks), end, os.fstat(log).st_size, moment) or 0
+    finally:
+        os.close(marks)
 
 
 async def find_tail(file: int, size: int, lines: int, block_size: int = _CHUNK) -> int:
