@@ -45,8 +45,8 @@ def test_what_the_server_tells_of_itself(facts: dict[str, Any], lines: dict[str,
     [
         (2**30, False, "None"),
         (0, False, "the disk that holds /home/x is full: nothing is recorded until some of it is free"),
-        (2**30, True, "the disk that holds /home/x is mounted read-only, so nothing is recorded: mount it writable (see "
-         "dmesg for why), or name another directory in PADDOCK_HOME"),
+        (2**30, True, "the disk that holds /home/x is mounted read-only, so nothing is recorded: mount it writable "
+         "(see dmesg for why), or name another directory in PADDOCK_HOME"),
     ],
 )  # fmt: skip
 def test_a_disk_that_takes_no_record_says_what_to_do(free: int, read_only: bool, said: str) -> None:
