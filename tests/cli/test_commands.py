@@ -607,7 +607,7 @@ def test_the_queue_says_what_runs_what_waits_and_in_which_order(cluster: Cluster
     assert list(rows) == ["going", "takes-all", "waits", "behind"], str(ended)
     assert [row[0] for row in rows.values()] == ["-", "-", "1", "2"]
     assert rows["going"][2:6] == ["Running", "1", "-", "-"] and rows["behind"][2:5] == ["Pending", "1", cpus]
-    assert "waiting for room for 1 of 1 pod" in ended.lines[4] and f"needs {cpus}, 0 of {cpus} free" in ended.lines[4]
+    assert "waiting for room for 1 of 1 pod: needs " in ended.lines[4] and "held by takes-all" in ended.lines[4]
     everywhere = cluster.paddock("queue", "-A").lines
     assert everywhere[1].split()[:3] == ["NAMESPACE", "POSITION", "NAME"]
     assert everywhere[-1].split()[:3] == ["default", "2", "behind"]
