@@ -44,6 +44,9 @@ def node(**labels: str) -> Manifest:
     return build_node(machine, labels, NOW, sandbox="none")
 
 
+REMOTE = Flags(" --context prod")
+
+
 def job_of(text: str) -> Any:
     from paddock.manifests.documents import read_documents
 
@@ -120,6 +123,21 @@ def test_the_recorded_cause_comes_first_and_says_who_wrote_it() -> None:
         "recorded by the operator in status.cause: RankFailed, 60s ago",
         "next: paddock logs wide-ande-deep --role worker --rank 1",
     ]
+
+
+@pytest.mark.parametrize(
+    ("priority", "flags", "said"),
+    [("system-node-critical", LOCAL, True), ("", LOCAL, False), ("system-node-critical", REMOTE, False)],
+)
+def test_a_job_with_a_priority_is_told_that_a_laptop_ends_no_other_for_it(
+    priority: str, flags: Flags, said: bool
+) -> None:
+    cause = CauseRecord("WaitingForScheduler", {"message": "0/1 nodes are available: 1 Insufficient cpu"}, NOW)
+    manifest = read_manifest("wide_and_deep")
+    for role in ("worker", "ps"):
+        manifest["spec"][role]["template"]["spec"]["priorityClassName"] = priority
+    lines = build_explanation(manifest, Status(phase=Phase.PENDING, cause=cause), NOW, "en", flags)
+    assert ("on a laptop there is no preemption" in "\n".join(lines)) is said
 
 
 def test_the_first_error_is_advised_where_torchrun_tells_only_that_a_process_failed() -> None:

@@ -23,6 +23,7 @@ from paddock.cli.verb import Verb
 from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.exit_codes import has_failed_rank
 from paddock.jobs.model import Phase, Status
+from paddock.jobs.objects.pod_groups import find_priority_class
 from paddock.jobs.sentences.explain import explain, explain_edit
 from paddock.kube.meta import Resource, name_of, namespace_of, uid_of
 from paddock.kube.times import Moment, format_duration
@@ -165,6 +166,8 @@ def build_explanation(
         scope = _about_restarts(manifest, status, language) if manager is None else []
         return [*head, render(said, language), *scope]
     end = _about_restarts(manifest, status, language) if manager is None else []
+    if cause.reason == _FOR_ROOM and flags.local and _has_priority(manifest):
+        end.append(render(_NO_PREEMPTION, language))
     lines = [*head, explain(cause, language), *end]
     if cause.reason == "InvalidJob":
         lines = [
@@ -200,6 +203,12 @@ def _about_restarts(manifest: Mapping[str, Any], status: Status, language: str) 
     return [render(why, language)] if why else []
 
 
+def _has_priority(manifest: Mapping[str, Any]) -> bool:
+    """Whether a job names a PriorityClass, for itself or in its templates."""
+    job = read_stored(_find_kind(manifest), dict(manifest)).job
+    return job is not None and bool(find_priority_class(job))
+
+
 def _name_kind(manifest: Mapping[str, Any]) -> str:
     return name_for_kubectl(_find_kind(manifest))
 
@@ -210,6 +219,10 @@ def _find_kind(manifest: Mapping[str, Any]) -> Resource:
 
 
 _READ_HERE = phrase("read by this command: no operator has looked at the job yet")
+_FOR_ROOM = "WaitingForScheduler"
+_NO_PREEMPTION = phrase(
+    "its priority puts it before the others in the queue, and ends none of them: on a laptop there is no preemption"
+)
 _UNSEEN = phrase("no operator has looked at the job yet")
 _SILENT_SECONDS = 120.0
 """Without a line of any rank, after which that is told. It may be no fault: an epoch can take an hour."""
