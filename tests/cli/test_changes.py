@@ -130,3 +130,9 @@ def test_a_clone_starts_and_keeps_nothing_that_became_of_the_other() -> None:
     assert "status" not in clone and "runPolicy" not in clone["spec"]
     assert job.manifest["spec"]["runPolicy"] == {"suspend": True}, "the other one is not touched"
     assert CANCEL_ANNOTATION in take_editable(job.manifest)["metadata"]["annotations"], "an edit sees all"
+
+
+@pytest.mark.parametrize(("resume", "kept"), [("true", {"paddock.dev/resume": "true"}), ("3", None)])
+def test_a_clone_does_not_resume_from_a_run_of_the_other_name(resume: str, kept: dict[str, str] | None) -> None:
+    job = build_stored(annotations={"paddock.dev/resume": resume})
+    assert build_clone(job.manifest, "new")["metadata"].get("annotations") == kept

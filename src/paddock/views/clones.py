@@ -7,8 +7,8 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from paddock.jobs.given_up import GIVEN_UP
-from paddock.jobs.labels import CANCEL_ANNOTATION, HALTED_ANNOTATION
-from paddock.kube.meta import Manifest
+from paddock.jobs.labels import CANCEL_ANNOTATION, HALTED_ANNOTATION, RESUME_ANNOTATION
+from paddock.kube.meta import Manifest, annotations_of
 from paddock.manifests.dumps import without_server_fields
 from paddock.views.commands import printed_name
 from paddock.views.stored import StoredJob
@@ -26,7 +26,10 @@ def take_editable(manifest: Mapping[str, Any]) -> Manifest:
 
 def build_clone(manifest: Mapping[str, Any], name: str) -> Manifest:
     """A new job like this one, which starts: what became of the old one, and its suspension, are left out."""
-    taken = _take(manifest, _OF_ONE_RUN | {_WRITTEN_BY_KUBECTL})
+    without = _OF_ONE_RUN | {_WRITTEN_BY_KUBECTL}
+    if annotations_of(manifest).get(RESUME_ANNOTATION) != "true":  # the number of a run is one of the old name
+        without |= {RESUME_ANNOTATION}
+    taken = _take(manifest, without)
     spec = dict(taken.get("spec") or {})
     if isinstance(policy := spec.get("runPolicy"), Mapping):
         spec["runPolicy"] = {key: value for key, value in policy.items() if key != "suspend"}
