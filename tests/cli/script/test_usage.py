@@ -38,6 +38,7 @@ ROWS: list[tuple[list[str], str]] = [
     (["run"], "a manifest or a program is wanted: `paddock run job.yaml`, or `paddock run -- python train.py`"),
     (["run", "--"], "a command is wanted behind `--`"),
     (["run", "--resume", "3", "--", "python", "train.py"], "the number of a run is joined to --resume: `--resume=3`"),
+    (["run", "--watch", "--resume=3", "--", "python", "train.py"], "the first run takes over the checkpoints of run 3"),
     (["run", "--resume=last", "--", "python", "train.py"], "Invalid value for '--resume': 'last' is not a valid"),
     (["run", "train.py", "--lr", "1"], "train.py is a program: `paddock run -- python train.py --lr 1`"),
     (["run", "--workers", "2", "run.sh"], "run.sh is a program: `paddock run --workers 2 -- bash run.sh`"),

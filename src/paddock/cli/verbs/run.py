@@ -125,7 +125,7 @@ def command(
     the job to end, a second one kills it.
     """
     options = read_options(typed, workdir, namespace)
-    refuse_contradictions(file, timeout, on_end, detach=detach, watches=watches)
+    refuse_contradictions(file, timeout, on_end, options.resume, detach=detach, watches=watches)
     called = read_on_end(on_end) if on_end is not None else None
     call = Call(file, options, choose_place(), without, timeout, role, index, sandbox, called, shown, detach, raw)
     if not watches or shown:
@@ -136,13 +136,22 @@ def command(
 
 
 def refuse_contradictions(
-    file: str | None, timeout: float | None, on_end: str | None, *, detach: bool, watches: bool
+    file: str | None, timeout: float | None, on_end: str | None, resume: str, *, detach: bool, watches: bool
 ) -> None:
-    """Raises `UserError` for options of which one leaves nothing to do for the other."""
+    """Raises `UserError` for options of which one leaves nothing to do for the other. `resume`: from what each run
+    resumes."""
     if detach and timeout is not None:
         raise UserError(phrase("--timeout suspends the job from here, and --detach leaves it alone: leave one out"))
     if watches:
         refuse_watching(file, detach=detach)
+        if resume.isdecimal():
+            raise UserError(
+                phrase(
+                    "--watch runs the job again, and the first run takes over the checkpoints of run {run}: --resume "
+                    "without a number lets each run begin with those of the last one",
+                    run=int(resume),
+                )
+            )
     if detach and on_end is not None:
         raise UserError(phrase("--on-end is called from here, and --detach does not wait for the end: leave one out"))
 
