@@ -60,6 +60,7 @@ ROWS: dict[str, list[tuple[str, str]]] = {
     "resume": [("resume EVIL", SHOWN)],
     "cancel": [("cancel EVIL", SHOWN)],
     "clone": [("clone demo --print", IN_YAML)],
+    "compare": [("compare EVIL", SHOWN)],
     "delete": [("delete EVIL", SHOWN)],
     "env build": [("env build EVIL", SHOWN)],
     "env create": [("env create EVIL --image a -r PACKAGES", SHOWN)],

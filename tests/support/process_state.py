@@ -29,6 +29,8 @@ from typing import Any
 PACKAGE = "paddock"
 
 PURE_CACHES: Mapping[str, str] = {
+    "paddock.logs.number_names.normalize": "a name in small letters",
+    "paddock.logs.number_names.read_name": "what a name stands for",
     "paddock.preflight.datasets._build_schema": "of the definition of the kind",
     "paddock.apiserver.schema.json_path.read_path": "parses its text",
     "paddock.apiserver.kinds.openapi._build_document": "of kinds that are the same only if they are the same objects",
