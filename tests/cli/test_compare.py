@@ -44,6 +44,8 @@ def history(tmp_path: Path) -> History:
         ("train resnet", ["train-5", "resnet-7"]),
         ("train:1 resnet", ["train-1", "resnet-7"]),
         ("train:1 resnet:7 train:1", ["train-1", "resnet-7"]),
+        ("train 1 resnet 7", ["train-1", "resnet-7"]),
+        ("train 1 resnet", ["train-1", "resnet-7"]),
     ],
 )
 def test_words_name_runs(history: History, words: str, chosen: list[str]) -> None:
@@ -57,6 +59,7 @@ def test_words_name_runs(history: History, words: str, chosen: list[str]) -> Non
         ("train:1 train:1", "two runs are wanted, and only run 1 of train is named or kept"),
         ("train 9", "train has no run 9; kept are 1, 2, 5"),
         ("train:x", "'train:x' is no run: a number stands behind the colon, as in train:3"),
+        ("train " + "9" * 5_000, "no run of '999"),
         ("nothere", "no run of 'nothere' is kept in namespace default"),
     ],
 )

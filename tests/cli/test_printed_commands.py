@@ -147,7 +147,7 @@ def test_the_commands_are_found() -> None:
 @pytest.mark.parametrize(
     ("command", "why"),
     [
-        ("paddock cancel \0\0 --now", "No such option '--now'."),
+        ("paddock resume \0\0 --now", "No such option '--now'."),
         ("paddock stop {job}", "no verb stop"),
         ("paddock wait {job} {other}", "VALUE is too much"),
         ("paddock logs {word}{where} --first", "No such option '--first'."),

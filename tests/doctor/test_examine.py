@@ -385,8 +385,20 @@ MADE: dict[str, tuple[Asked, dict[str, LaunchLog], dict[str, RankSeen], list[str
                             ips="10.0.0.1, 10.0.0.2")}, {}, ["waits-for-hosts"],
     ),
     "a port that another rank of the job has": (
-        JOB, {"worker-0": lines("step 1"), "worker-1": lines(IN_USE)},
+        JOB, {"worker-0": lines("I1125 14:05:17.9 12 tcp_store.cc:336] create libuv server at port: 29500"),
+              "worker-1": lines(IN_USE)},
         {"worker-0": RUNS, "worker-1": RankSeen(code=1)}, ["port-is-another-ranks"],
+    ),
+    "a port that somebody has": (
+        JOB, {"worker-0": lines("step 1"), "worker-1": lines(IN_USE)},
+        {"worker-0": RUNS, "worker-1": RankSeen(code=1)}, ["port-is-taken"],
+    ),
+    "a rank that was told to end beside one that failed by itself": (
+        JOB, {"worker-0": lines("step 1"), "worker-1": lines("ValueError: bad batch")},
+        {"worker-0": RankSeen(code=143), "worker-1": RankSeen(code=1)}, ["program-failed"],
+    ),
+    "a rank that was told to end": (
+        ALONE, {"worker-0": lines("step 1")}, {"worker-0": RankSeen(code=143)}, ["program-was-killed"],
     ),
     "a server that was not there yet": (
         JOB, {"worker-0": lines(NOT_CONNECTED)}, {"worker-0": RUNS}, ["server-was-never-reached"],

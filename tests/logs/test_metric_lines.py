@@ -20,6 +20,7 @@ READ = [
     (b'{"time": 1.5, "best loss": 0.25, "x y": -1}', Progress(others={"time": 1.5, "best loss": 0.25, "x y": -1.0})),
     (b'{"epoch": 0.5, "rank": 3}', Progress(others={"epoch": 0.5, "rank": 3.0})),
     (b'{"loss": 0.5, "train_loss": 0.75}', Progress(loss=0.5, others={"train_loss": 0.75})),
+    (b'{"it": 7, "step": 900}', Progress(step=900, others={"it": 7.0})),
     (b"{}", Progress()),
 ]
 NOT_READ = [
@@ -35,6 +36,9 @@ NOT_READ = [
     (b'{"loss": ' + b"9" * 400 + b"}", "the value of `loss` is no finite number: " + "9" * 59 + "…"),
     (b'{"loss": [0.5]}', "the value of `loss` is no finite number: [0.5]"),
     (b'{"' + b"a" * 65 + b'": 1}', "the name `" + "a" * 59 + "…` has more than 64 characters"),
+    (b'{"\\ud800": 1}', "the name '\\ud800' cannot be printed"),
+    (b'{"": 1}', "the name '' cannot be printed"),
+    (b'{"\\u001b[31m": 1}', "the name '\\x1b[31m' cannot be printed"),
     (b'{"a": ' + b"1" * LONGEST + b"}", "a line has more than 4096 bytes"),
     (
         ("{" + ", ".join(f'"a{number}": 1' for number in range(MOST_NAMES + 1)) + "}").encode(),

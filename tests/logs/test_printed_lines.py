@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from paddock.logs.line_tokens import PATTERN, read_tokens
-from paddock.logs.progress import LONGEST_LINE, LineReader, Progress, find_latest, read_progress
+from paddock.logs.progress import LONGEST_LINE, Latest, LineReader, Progress, find_latest, read_progress
 
 NAN = object()
 
@@ -589,3 +589,15 @@ def test_no_repetition_of_the_pattern_gives_back_what_it_took() -> None:
     """Possessive or bounded by a small number: a line costs what its length does, whatever it is."""
     without_classes = re.sub(r"\[(?:\\.|[^\]\\])*\]", "C", PATTERN).replace(r"\+", "P")
     assert re.findall(r"(?:\*|(?<![+*?}])\+|,\})(?!\+)", without_classes) == []
+
+
+@pytest.mark.parametrize("row", ["1 0.5 1e999/5", "1e999 0.5 0.4", "1 nan 1e999", "9" * 400 + " 0.5 0.4"])
+def test_a_row_of_a_table_with_a_number_without_end_is_no_error(row: str) -> None:
+    latest = Latest()
+    latest.feed(["epoch train_loss val", row, "2 0.25 0.3"])
+    assert latest.progress is None or latest.progress.step is None or latest.progress.step >= 0
+
+
+def test_a_name_that_is_half_of_a_character_is_left_out() -> None:
+    found = read_progress('{"step": 1, "loss": 0.5, "\\ud800": 3}')
+    assert found == Progress(step=1, loss=0.5)

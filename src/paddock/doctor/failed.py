@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from signal import SIGKILL, Signals
+from signal import SIGINT, SIGKILL, SIGTERM, Signals
 
 from paddock.doctor import signs
 from paddock.doctor.case import Case, place
@@ -19,6 +19,9 @@ from paddock.jobs.model import Exit
 from paddock.jobs.sentences.cause_args import items_of
 from paddock.logs.complaints import is_echo
 from paddock.words.phrases import Foreign, Phrase, phrase
+
+_TOLD = (SIGINT, SIGTERM)
+"""By which a program is asked to end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,12 +48,13 @@ def check_failed(case: Case) -> Iterator[Finding]:
     failed = _list_failed(case)
     if not failed:
         return
-    for check in (_check_shared_memory, _check_local_rank, _check_timed_out, _check_killed):
+    for check in (_check_shared_memory, _check_local_rank, _check_timed_out):
         found = next(filter(None, map(check, failed)), None)
         if found is not None:
             yield found
             return
-    yield _tell(case, _choose_first(case, failed))
+    first = _choose_first(case, failed)
+    yield _check_killed(first) or _tell(case, first)
 
 
 def _list_failed(case: Case) -> list[_Failed]:
@@ -75,11 +79,13 @@ def _is_bare(log: LaunchLog) -> bool:
 
 
 def _choose_first(case: Case, failed: list[_Failed]) -> _Failed:
-    """The one that the job's cause names; else one whose error does not follow from a peer's end, in their order."""
+    """The one that the job's cause names; else one whose error does not follow from a peer's end, then one that was not
+    told to end, in their order."""
     named = set(items_of(case.cause.args, "ranks")) if case.cause is not None else set[str]()
 
-    def order(each: _Failed) -> tuple[bool, bool]:
-        return each.name not in named, each.log.error is None or is_echo(each.log.error.text)
+    def order(each: _Failed) -> tuple[bool, bool, bool]:
+        is_peers = each.log.error is None or is_echo(each.log.error.text)
+        return each.name not in named, is_peers, each.signal in _TOLD
 
     return min(failed, key=order)
 
@@ -182,7 +188,11 @@ def _check_killed(failed: _Failed) -> Finding | None:
     if last is not None:
         what = phrase("it was ended by signal {number} ({name}); its last line: {line}",
                       number=number, name=name, line=Foreign(last.text))  # fmt: skip
-    if number == SIGKILL:
+    if number in _TOLD:
+        why = phrase("who ends a job, a pod or a launcher sends it, also a launcher whose other process has failed")
+        mend = phrase("look who ended it: the events of the job, and the logs of the other ranks")
+        command = ""
+    elif number == SIGKILL:
         why = phrase("nobody but the kernel or an administrator sends SIGKILL; mostly the memory was used up")
         mend = phrase(
             "see how much memory it takes, and give it more, a smaller batch, or fewer workers of a DataLoader"

@@ -16,7 +16,7 @@ from paddock.doctor.findings import Finding, Severity
 from paddock.doctor.launch_block import LaunchLog
 from paddock.doctor.signs import Sign
 from paddock.jobs.sentences.waiting_ranks import find_server
-from paddock.words.phrases import Foreign, Names, phrase
+from paddock.words.phrases import Foreign, phrase
 
 _FEW = 2
 """`master not ready` so often, or less, before a start: the master's host was later than the others."""
@@ -201,9 +201,9 @@ def _check_address_in_use(case: Case) -> Iterator[Finding]:
     failed = {name for name, _, _ in found}
     ports = {port[1] for _, _, sign in told if (port := _PORT.search(sign.text))}
     holder = next((name for name, log in case.logs.items() if name not in failed and _serves(log, ports)), "")
-    others = [name for name in case.ranks if name not in failed and case.machine.is_shared]
-    if holder or others:
-        yield _blame_rank(holder, others, said, found)
+    several = case.machine.is_shared and sum(seen.running or name in failed for name, seen in case.ranks.items()) > 1
+    if holder:
+        yield _blame_rank(holder, said, found)
         return
     yield Finding(
         "port-is-taken",
@@ -212,10 +212,16 @@ def _check_address_in_use(case: Case) -> Iterator[Finding]:
         phrase("a port is taken by another program: {said}", said=said)
         if said
         else phrase("a port is taken by another program: PaddlePaddle's store of the ranks could not bind it"),
-        phrase("two jobs with one port on one machine fail, or meet each other"),
+        _WITH_RANKS if several else phrase("two jobs with one port on one machine fail, or meet each other"),
         phrase("end the other program, or take another port"),
         "ss -ltnp",
     )
+
+
+_WITH_RANKS = phrase(
+    "two jobs with one port on one machine fail, or meet each other; so do two ranks of this job, where the program "
+    "binds a fixed port"
+)
 
 
 def _serves(log: LaunchLog, ports: set[str]) -> bool:
@@ -223,20 +229,10 @@ def _serves(log: LaunchLog, ports: set[str]) -> bool:
     return served is not None and any(re.search(rf"\b{port}\b", served.text) for port in ports)
 
 
-def _blame_rank(
-    holder: str, others: list[str], said: Foreign | None, found: list[tuple[str, LaunchLog, Sign]]
-) -> Finding:
+def _blame_rank(holder: str, said: Foreign | None, found: list[tuple[str, LaunchLog, Sign]]) -> Finding:
     """A port that another rank of the same job has: all run one program, and it was told of one port."""
     known = phrase("{said}", said=said) if said else phrase("the store of the ranks could not bind its port")
-    what = (
-        phrase("a port is taken by {rank} of this job: {said}", rank=holder, said=known)
-        if holder
-        else phrase(
-            "a port is taken, on a machine where {ranks} of this job run too: {said}",
-            ranks=Names(tuple(others)),
-            said=known,
-        )
-    )
+    what = phrase("a port is taken by {rank} of this job: {said}", rank=holder, said=known)
     return Finding(
         "port-is-another-ranks",
         Severity.WRONG,

@@ -312,7 +312,11 @@ def read_all_metrics(
         if time.monotonic() > deadline:
             break
         logs = directories.find(each.namespace, each.name, each.uid, each.created)
-        found[each.uid] = read_metrics(files, logs, each.uid)
+        try:
+            found[each.uid] = read_metrics(files, logs, each.uid)
+        except Exception:  # a log that cannot be read as it should must not stop the history of the others
+            _log.exception("the metrics of %s/%s run %s are not read", each.namespace, each.name, each.run)
+            found[each.uid] = {}
     return found
 
 

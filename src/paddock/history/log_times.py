@@ -14,11 +14,23 @@ from paddock.kube.log_marks import find_offset as search
 from paddock.kube.log_marks import read_marks as decode
 from paddock.kube.times import Moment
 
+_LAST = 4_096
+"""Marks at the end, of half an hour and more."""
+
 
 def read_marks(log: Path, begin: int = 0) -> Marks:
     """The marks of the log at this path, from mark number `begin` on; none where nobody wrote them."""
     with _open(log) as file:
         return decode(os.pread(file, MOST_BYTES, begin * MARK_BYTES)) if file is not None else Marks()
+
+
+def read_last_marks(log: Path) -> Marks:
+    """The last ones of the log at this path: of what stands at its end."""
+    with _open(log) as file:
+        if file is None:
+            return Marks()
+        begin = max(0, os.fstat(file).st_size // MARK_BYTES - _LAST)
+        return decode(os.pread(file, _LAST * MARK_BYTES, begin * MARK_BYTES))
 
 
 def find_offset(log: Path, moment: Moment) -> int | None:

@@ -91,9 +91,15 @@ def read_metric_line(line: bytes) -> Progress | Wrong:
     if len(found) > MOST_NAMES:
         return Wrong(phrase("a line has {count} names, at most {most} are read", count=len(found), most=MOST_NAMES))
     numbers = {name: number for name, value in found.items() if (number := _read_number(value)) is not None}
-    if wrong := next((name for name in found if name not in numbers or len(name) > LONGEST_NAME), None):
+    wrong = next((name for name in found if name not in numbers or not _is_name(name)), None)
+    if wrong is not None:
         return Wrong(_explain(wrong, found[wrong]))
     return _build(numbers)
+
+
+def _is_name(name: str) -> bool:
+    """Half of a character, or a control code, can be shown and stored nowhere."""
+    return 0 < len(name) <= LONGEST_NAME and name.isprintable()
 
 
 def _explain(name: str, value: object) -> Phrase:
@@ -101,6 +107,8 @@ def _explain(name: str, value: object) -> Phrase:
         return phrase(
             "the name `{name}` has more than {most} characters", name=Foreign(_shorten(name)), most=LONGEST_NAME
         )
+    if not _is_name(name):
+        return phrase("the name {name} cannot be printed", name=ascii(name))
     written = json.dumps(value, ensure_ascii=False, default=str)
     return phrase(
         "the value of `{name}` is no finite number: {value}",
@@ -122,7 +130,8 @@ def _read_number(value: object) -> float | None:
 def _build(numbers: dict[str, float]) -> Progress:
     known: dict[str, float] = {}
     others: dict[str, float] = {}
-    for name, number in numbers.items():
+    # Who writes the name itself means it: `step` before what stands for it, such as `it`.
+    for name, number in sorted(numbers.items(), key=lambda each: _find_field(*each) != each[0]):
         field = _find_field(name, number)
         if field and field not in known:
             known[field] = int(number) if field in ("epoch", "step") else number

@@ -7,6 +7,7 @@ here which line it could have been, so that one print is changed and not the who
 from __future__ import annotations
 
 import re
+from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -16,8 +17,8 @@ from paddock.words.phrases import Foreign, Phrase, phrase
 
 SHOWN = 160
 """Characters of the line that are shown."""
-MOST_LINES = 2_000
-"""That are looked at, the last of a log."""
+MOST_LINES = 200
+"""With the word of a metric that are looked at, the last of those that are given."""
 _NAME = re.compile(
     r"(?<![A-Za-z])(?:(?:best|[A-Za-z]{1,12}_) ?)?(?:loss|accuracy|acc|cost|auc|rmse|ppl)\b", re.IGNORECASE
 )
@@ -37,8 +38,8 @@ def find_nearest(lines: Iterable[str]) -> Nearest | None:
     """The nearest line, of several alike the last; None where none has a word of a metric in it. `lines`: of a log in
     which no metric was read, in their order."""
     best: tuple[int, str, Phrase] | None = None
-    for line in lines:
-        if may_have_progress(line) and read_progress(line) is None:
+    for line in deque(filter(may_have_progress, lines), maxlen=MOST_LINES):
+        if read_progress(line) is None:
             found = _judge(line)
             if found is not None and (best is None or found[0] >= best[0]):
                 best = found

@@ -227,7 +227,7 @@ class Scan:
             self._steps = number
         elif known in TRAININGS | EVALUATIONS and not before and total is not None:
             self.label([name])  # `Test: [ 10/196]`
-            self.count_bare(int(number), total)
+            self.count_bare(number, total)
         elif known == "train" and not before and signed and number.is_integer():
             self._trains = True  # timm: `Train: 0 [  0/1251 (  0%)]`
             self.count("epoch", number, None)
@@ -266,7 +266,9 @@ class Scan:
             return
         is_score = meaning.kind == "score" and read_name(words[-1]).kind == "score"
         is_name = signed or is_score or (len(words) == 1 and len(name) > 1 and name.isascii())
-        if not is_name or len(name) > LONGEST_NAME or not math.isfinite(number) or len(self.others) >= MOST_OTHERS:
+        # A name that cannot be shown, such as half of a character, can be stored nowhere.
+        is_name = is_name and name.isprintable() and len(name) <= LONGEST_NAME
+        if not is_name or not math.isfinite(number) or len(self.others) >= MOST_OTHERS:
             self.loose_words += len(words)
             return
         self.others.setdefault(name, number)
@@ -296,10 +298,10 @@ class Scan:
         if total and name in ("epoch", "step"):
             self.counts[f"{name}s"] = total
 
-    def count_bare(self, done: int, total: int) -> None:
+    def count_bare(self, done: float, total: int) -> None:
         """`45/100` without a name."""
         self._is_bare = self._is_bare or "step" not in self.counts
-        self.count("step", float(done), total)
+        self.count("step", done, total)
 
     def pace(self, number: float, unit: str) -> None:
         if "speed" not in self.metrics and (rate := read_rate(number, unit)) is not None:
@@ -450,7 +452,7 @@ class _Walk:
                 self.scan.take(self.words, number, total, unit, self.signed)
             self._told = _find_told(self.words)
         elif total is not None and not self._held:
-            self.scan.count_bare(int(number), total)
+            self.scan.count_bare(number, total)
         self.words, self.signed, self._is_wide, self._end = [], False, False, end
         if self._is_wrapped:
             self._is_wrapped, self._skip = False, 1

@@ -218,9 +218,16 @@ def _find_last(frames: Sequence[Frame], holds: Callable[[str], bool]) -> int | N
 # Sentences
 
 
+_MOST_PLACES = 20
+"""That are told in one sentence; each stack stands below it."""
+
+
 def tell_places(groups: Sequence[Group]) -> Phrase:
     """`3 ranks in all_reduce, train.py:88; worker-2 in read_batch, data.py:41`. NOTHING without a group."""
-    said = [_tell_place(place, labels) for place, labels in merge_places(groups)]
+    places = merge_places(groups)
+    said = [_tell_place(place, labels) for place, labels in places[:_MOST_PLACES]]
+    if left := len(places) - len(said):
+        said.append(counted("{count} other place", "{count} other places", count=left))
     return (
         reduce(lambda first, second: phrase("{first}; {second}", first=first, second=second), said) if said else NOTHING
     )

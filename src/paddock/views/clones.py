@@ -8,6 +8,7 @@ from typing import Any
 
 from paddock.jobs.given_up import GIVEN_UP
 from paddock.jobs.labels import CANCEL_ANNOTATION, HALTED_ANNOTATION, RESUME_ANNOTATION
+from paddock.kube.code_annotation import CODE_ANNOTATION
 from paddock.kube.meta import Manifest, annotations_of
 from paddock.manifests.dumps import without_server_fields
 from paddock.views.commands import printed_name
@@ -15,8 +16,8 @@ from paddock.views.stored import StoredJob
 from paddock.words.phrases import Phrase, phrase
 
 _WRITTEN_BY_KUBECTL = "kubectl.kubernetes.io/last-applied-configuration"
-_OF_ONE_RUN = frozenset({CANCEL_ANNOTATION, GIVEN_UP, HALTED_ANNOTATION})
-"""Annotations that say what became of the job."""
+_OF_ONE_RUN = frozenset({CANCEL_ANNOTATION, CODE_ANNOTATION, GIVEN_UP, HALTED_ANNOTATION})
+"""Annotations that say what became of the job, and with which code it began."""
 
 
 def take_editable(manifest: Mapping[str, Any]) -> Manifest:

@@ -23,6 +23,7 @@ _FACT = re.compile(
 _GANG = re.compile(r'waiting for the gang "[^"]+": (?P<together>\d+) pods are needed at once, \d+ fit: ')
 _HEAD = re.compile(r"0/\d+ nodes are available: ")
 _HELD = re.compile(r"Held by (?P<holders>.+?)\.?$")
+_SMALL = re.compile(r"\d{1,18}(?:\.\d{1,9})?[A-Za-z]{0,2}")
 _UNITS = {"B": 0, "KiB": 1, "MiB": 2, "GiB": 3, "TiB": 4, "PiB": 5, "EiB": 6}
 
 
@@ -85,6 +86,8 @@ def _build_room(fact: re.Match[str]) -> Room:
 def read_amount(text: str) -> Fraction | None:
     """`500m`, `2`, `1.5 GiB`; None for what is no amount."""
     number, _, unit = text.partition(" ")
+    if not _SMALL.fullmatch(number):  # the text is another program's, and a number in it may be of any size
+        return None
     try:
         return Fraction(number) * 1024 ** _UNITS[unit] if unit else read_quantity(number)
     except (ValueError, KeyError, ZeroDivisionError):

@@ -137,7 +137,7 @@ PLACES: dict[str, tuple[Check, str, str, bool]] = {
 """A fault of a place -> its check, a manifest with it, what is said, and whether the console can see it."""
 OF_OPTIONS = {
     "DEVICES": "--without", "FOREIGN_SECRETS": "--secret", "DATA": "--data", "SPACES": "a Namespace",
-    "CODE": "the files of the directory",
+    "CODE": "the files of the directory", "RESUMED": "--resume=N",
 }  # fmt: skip
 """Checks of what no manifest says."""
 

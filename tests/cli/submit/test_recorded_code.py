@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from paddock.cli.submit import recorded_code
 from paddock.cli.submit.recorded_code import read_code_of
 from paddock.kube.code_annotation import MOST_FILES, Code
 from support.programs import need
@@ -60,6 +61,39 @@ def test_a_program_that_a_repository_names_for_git_is_not_started(repository: Pa
     git(repository, "config", "core.fsmonitor", str(program))
     assert read_code_of(repository).commit
     assert not mark.exists()
+
+
+def test_a_filter_of_a_repository_is_not_started(repository: Path) -> None:
+    mark = repository.parent / "filtered"
+    git(repository, "config", "filter.own.clean", f"sh -c 'touch {mark}; cat'")
+    (repository / ".gitattributes").write_text("*.py filter=own\n")
+    (repository / "train.py").write_text("def")
+    assert "train.py" in read_code_of(repository).files
+    assert not mark.exists()
+
+
+def test_a_new_directory_is_told_by_its_files_and_outputs_are_none(repository: Path) -> None:
+    for name in ("new/model.py", "outputs/x.py", "new/__pycache__/model.pyc"):
+        path = repository / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("abc")
+    assert dict(read_code_of(repository).files) == {"new/model.py": DIGEST}
+
+
+def test_another_repository_that_the_shell_names_is_not_asked(
+    repository: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = tmp_path_factory.mktemp("other")
+    (other / "a.py").write_text("abc")
+    monkeypatch.setenv("GIT_DIR", str(repository / ".git"))
+    assert read_code_of(other) == Code(files={"a.py": DIGEST})
+
+
+def test_of_a_git_that_does_not_answer_nothing_is_known(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = recorded_code._ask_git
+    monkeypatch.setattr(recorded_code, "_ask_git", lambda *words: None if "status" in words else asked(*words))
+    (repository / "train.py").write_text("def")
+    assert read_code_of(repository) == Code()
 
 
 def test_without_git_it_is_the_files_of_the_program(tmp_path: Path) -> None:

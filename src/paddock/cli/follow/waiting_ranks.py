@@ -83,7 +83,7 @@ def _read_kept(home: Home, pods: Mapping[str, Manifest], now: Moment) -> Found:
 
 def _read_end(file: LogFile, now: Moment) -> tuple[Waits, float | None] | None:
     from paddock.app.history import read_log
-    from paddock.history.log_times import read_marks
+    from paddock.history.log_times import read_last_marks
 
     try:
         text = read_log(file, -_MOST_BYTES)
@@ -93,7 +93,8 @@ def _read_end(file: LogFile, now: Moment) -> tuple[Waits, float | None] | None:
     if waits is None:
         return None
     before = b"\n".join(text.split(b"\n")[: waits.line - 1])
-    begun = read_marks(file.path).time_of(file.size - len(text) + len(before) + 1)
+    offset = file.size - len(text) + len(before) + 1
+    begun = read_last_marks(file.path).time_of(offset)
     return waits, max(now - begun, 0.0) if begun is not None else None
 
 

@@ -29,6 +29,7 @@ from paddock.views.comparison import compare as compare_manifests
 from paddock.words.phrases import NOTHING, Phrase, counted, phrase, render
 
 FEWEST, MOST = 2, 8
+_LONGEST_NUMBER = 9
 _NOTHING = "–"
 
 
@@ -77,11 +78,11 @@ def choose_runs(history: History, namespace: str, words: Sequence[str]) -> list[
     """The runs that the words name, each once. Raises `UserError` for a name or a number that is not kept, and for
     fewer than two runs or more than eight."""
     found, name, kept = list[RunRecord](), "", list[RunRecord]()
-    for word in words:
+    for word, following in zip(words, (*words[1:], ""), strict=True):
         job, colon, number = word.partition(":")
-        if word.isdecimal() and kept:
+        if is_number(word) and kept:
             job, number = name, word
-        elif colon and not number.isdecimal():
+        elif colon and not is_number(number):
             raise UserError(phrase("{word} is no run: a number stands behind the colon, as in {example}",
                                    word=repr(word), example=f"{job}:3"))  # fmt: skip
         name, kept = job, find_kept(history, namespace, job)
@@ -89,9 +90,8 @@ def choose_runs(history: History, namespace: str, words: Sequence[str]) -> list[
             said = phrase("no run of {job} is kept in namespace {namespace}{hint}",
                           job=repr(job), namespace=namespace, hint=NOTHING)  # fmt: skip
             raise UserError(said)
-        found.append(choose_run(job, kept, int(number) if number else None))
-    if words[0] == name and len(words) > 1 and words[1].isdecimal():
-        found = found[1:]  # the name stands for the numbers behind it
+        if number or not is_number(following):  # else the name stands for the numbers behind it
+            found.append(choose_run(job, kept, int(number) if number else None))
     if len(words) == 1:
         found = [*[each for each in kept if each.run < found[0].run][-1:], *found]
     runs = list({run.uid: run for run in found}.values())
@@ -106,6 +106,10 @@ def choose_runs(history: History, namespace: str, words: Sequence[str]) -> list[
     if len(runs) > MOST:
         raise UserError(phrase("at most {most} runs stand side by side, here are {count}", most=MOST, count=len(runs)))
     return runs
+
+
+def is_number(word: str) -> bool:
+    return word.isascii() and word.isdecimal() and len(word) <= _LONGEST_NUMBER
 
 
 def compare_settings(runs: Sequence[RunRecord]) -> Comparison:

@@ -135,7 +135,11 @@ class Faulthandler:
         found = self._processes.find_file(seen.pid, FILE)
         signal = read_signal(found[1]) if found else None
         # Looked at again: since the first look it may have started another program in its own place.
-        if found is None or signal is None or not is_caught(self._processes.look(seen.pid).caught, signal):
+        if found is None or signal is None:
+            return Dump((), Trouble.NOT_ALLOWED)
+        # One that is blocked would wait, and end the program that takes the place of this one.
+        now = self._processes.look(seen.pid)
+        if not is_caught(now.caught, signal) or is_caught(now.blocked, signal):
             return Dump((), Trouble.NOT_ALLOWED)
         try:
             file = _open_memory(self._proc / str(seen.pid) / "fd" / str(found[0]))

@@ -36,6 +36,8 @@ class Seen:
     """proc(5): `S`, `T`, `Z`; empty where it has ended."""
     caught: int
     """The signals for which it has handlers: bit n - 1 for signal n."""
+    blocked: int = 0
+    """Those that wait until it takes them, in its first thread; they may then meet another program."""
 
 
 class Processes:
@@ -73,11 +75,13 @@ class Processes:
         return (int(fields[1]), int(fields[3])) if len(fields) > 3 else None
 
     def look(self, pid: int) -> Seen:
-        status = dict(line.split(":", 1) for line in self._read(pid, "status").decode(errors="replace").splitlines())
+        # The name of a program may have any character but a newline in it, which the kernel escapes.
+        lines = self._read(pid, "status").decode(errors="replace").split("\n")
+        status = dict(line.split(":", 1) for line in lines if ":" in line)
         words = self._read(pid, "cmdline").split(b"\0")
         command = " ".join(word.decode(errors="replace") for word in words if word)[:_LONGEST_COMMAND]
         program = self._read_program(pid)
-        caught = status.get("SigCgt", "").strip()
+        caught, blocked = (status.get(name, "").strip() for name in ("SigCgt", "SigBlk"))
         return Seen(
             pid,
             command,
@@ -86,6 +90,7 @@ class Processes:
             self._read_rank(pid),
             status.get("State", "").strip()[:1],
             int(caught, 16) if caught else 0,
+            int(blocked, 16) if blocked else 0,
         )
 
     def find_file(self, pid: int, prefix: str) -> tuple[int, str] | None:
