@@ -156,7 +156,7 @@ def test_no_log_is_advised_of_a_program_that_was_not_started() -> None:
 def test_a_job_without_a_recorded_cause_is_explained_as_such() -> None:
     manifest = read_manifest("wide_and_deep")
     assert build_explanation(manifest, Status(), NOW, "en")[1] == ("no operator has looked at the job yet")
-    assert build_explanation(manifest, Status(phase=Phase.RUNNING), NOW, "zh")[1] == "运行正常：全部 Pod 都在运行"
+    assert build_explanation(manifest, Status(phase=Phase.RUNNING), NOW, "zh")[1] == "运行中：全部 Pod 都在运行"
 
 
 def managed_elsewhere() -> Manifest:

@@ -344,6 +344,10 @@ MADE: dict[str, tuple[Asked, dict[str, LaunchLog], dict[str, RankSeen], list[str
     "a rank that was killed in native code": (
         JOB, {"worker-1": lines("step 1")}, {"worker-0": RUNS, "worker-1": RankSeen(code=139)}, ["program-was-killed"],
     ),
+    "a job that has completed and printed what it caught": (
+        ALONE, {"worker-0": lines("Traceback (most recent call last):", "ValueError: printed only")},
+        {"worker-0": RankSeen()}, [],
+    ),
     "an error that was caught in a run that goes on": (
         ALONE, {"worker-0": lines("ValueError: skipped", "epoch 2 loss 0.1")}, {"worker-0": RUNS}, [],
     ),
@@ -579,11 +583,11 @@ STOPPED: dict[str, tuple[dict[str, list[str]], float, str, str]] = {
     ),
     "one stopped seconds before": (
         {"worker-0": ["step 1"], "worker-1": ["step 1"]}, 5.0, "worker-0",
-        "no rank has printed for 6m40s; worker-0 stopped first, after 1 lines",
+        "no rank has printed for 6m40s; worker-0 stopped first, after 1 line",
     ),
     "one did fewer steps": (
         {"worker-0": ["Epoch 1, Batch 30, Loss 0.5"], "worker-1": ["Epoch 1, Batch 29, Loss 0.5"]}, 0.4, "worker-1",
-        "no rank has printed for 6m40s; worker-1 stopped first, after 1 lines",
+        "no rank has printed for 6m40s; worker-1 stopped first, after 1 line",
     ),
 }  # fmt: skip
 

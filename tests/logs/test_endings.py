@@ -80,6 +80,10 @@ TRACEBACK = 'Traceback (most recent call last):\n  File "train.py", line 3, in <
          "FatalError: `Segmentation fault` is detected by the operating system."),
         ("usage: train.py [-h]\ntrain.py: error: unrecognized arguments: --lr\n",
          "train.py: error: unrecognized arguments: --lr"),
+        ("  + Exception Group Traceback (most recent call last):\n  |   File \"t.py\", line 3, in <module>\n"
+         "  | ExceptionGroup: two things (2 sub-exceptions)\n  +-+---------------- 1 ----------------\n"
+         "    | ValueError: a\n    +------------------------------------\n",
+         "ExceptionGroup: two things (2 sub-exceptions)"),
         ("epoch 1\ntrain.sh: line 3: 1234 Killed                  python train.py\n",
          "train.sh: line 3: 1234 Killed                  python train.py"),
         ("ERROR: Unexpected BUS error encountered in DataLoader worker. This might be shared memory (shm).\n",

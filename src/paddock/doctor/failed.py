@@ -62,6 +62,8 @@ def _list_failed(case: Case) -> list[_Failed]:
     codes = {name: seen.code for name, seen in case.ranks.items() if seen.code not in (None, 0)}
     if codes or any(seen.running for seen in case.ranks.values()):
         return [_Failed(name, case.logs.get(name, LaunchLog()), code) for name, code in codes.items()]
+    if case.ranks and not case.has_failed:  # a job whose program has caught what it printed
+        return []
     named = items_of(case.cause.args, "ranks") if case.has_failed and case.cause is not None else ()
     if named:
         code = case.cause.args.get("code") if case.cause is not None else None
@@ -95,6 +97,8 @@ def _tell(case: Case, failed: _Failed) -> Finding:
     if log.error is not None:
         what = phrase("it failed: {error}", error=Foreign(log.error.text))
         why = phrase("this is the first error in its log that does not follow from the end of another rank")
+        if case.nodes == 1:
+            why = phrase("this is the first error in its log")
         if is_echo(log.error.text):
             why = phrase("this error mostly follows from the end of another rank, and no log has an earlier one")
     else:
@@ -193,7 +197,8 @@ def _check_killed(failed: _Failed) -> Finding | None:
         mend = phrase("look who ended it: the events of the job, and the logs of the other ranks")
         command = ""
     elif number == SIGKILL:
-        why = phrase("nobody but the kernel or an administrator sends SIGKILL; mostly the memory was used up")
+        why = phrase("mostly the kernel sends SIGKILL, where the memory is used up; else a launcher, a container "
+                     "engine or the program itself has sent it")  # fmt: skip
         mend = phrase(
             "see how much memory it takes, and give it more, a smaller batch, or fewer workers of a DataLoader"
         )

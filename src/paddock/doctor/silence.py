@@ -16,7 +16,7 @@ from paddock.doctor.findings import Finding, Severity, Where
 from paddock.doctor.launch_block import LaunchLog
 from paddock.kube.times import format_duration
 from paddock.logs.stacks import find_suspects, list_labels, natural, tell_places, tell_waiting
-from paddock.words.phrases import Names, Phrase, phrase
+from paddock.words.phrases import Names, Phrase, counted, phrase
 
 SILENT = "silent-for-long"
 _QUIET, _UNSEEN, _COMPUTES = 120.0, 600.0, 1800.0
@@ -162,8 +162,12 @@ def _tell_first(case: Case, first: str, quiet: float, explained: Phrase) -> Find
         "silent-for-long",
         Severity.RISK,
         first,
-        phrase("no rank has printed for {time}; {rank} stopped first, after {lines} lines",
-               time=format_duration(quiet), rank=first, lines=case.logs[first].lines if first in case.logs else 0),
+        phrase("no rank has printed for {time}; {rank} stopped first, after {lines}",
+               time=format_duration(quiet), rank=first,
+               lines=counted("{count} line", "{count} lines",
+                             count=case.logs[first].lines if first in case.logs else 0))
+        if len(case.ranks) > 1
+        else phrase("{rank} has printed nothing for {time}", rank=first, time=format_duration(quiet)),
         explained,
         phrase("look at the last lines of {rank}, and at its machine and network", rank=first),
         case.asked.stacks or _show_last(case, first),

@@ -34,6 +34,15 @@ class Code:
     rest: str = ""
     """One digest of them."""
 
+    @property
+    def count(self) -> int:
+        return len(self.files) + self.more
+
+    @property
+    def short(self) -> str:
+        """The commit, as git shortens it."""
+        return self.commit[:_COMMIT]
+
 
 def write_code(code: Code) -> str:
     """The annotation's text; empty where nothing is known."""
@@ -51,15 +60,6 @@ def read_code(text: str) -> Code | None:
         return None
 
 
-def describe_code(code: Code | None) -> str:
-    """`3f2a1c9 + 2 files`, `12 files` without git; empty where nothing is known."""
-    if code is None:
-        return ""
-    count = len(code.files) + code.more
-    files = f"{count} file{'s' if count != 1 else ''}" if count else ""
-    return " + ".join(filter(None, (code.commit[:_COMMIT], files)))
-
-
 def explain_code_change(before: Code | None, now: Code | None) -> str:
     """`3f2a1c9 → 9be0d1f`, `train.py, data.py`, both, or nothing. Empty too where one of them is not known, or only one
     has a commit."""
@@ -68,7 +68,7 @@ def explain_code_change(before: Code | None, now: Code | None) -> str:
     files = [name for name in sorted({*before.files, *now.files}) if before.files.get(name) != now.files.get(name)]
     parts = list[str]()
     if before.commit != now.commit:
-        parts.append(f"{before.commit[:_COMMIT]} → {now.commit[:_COMMIT]}")
+        parts.append(f"{before.short} → {now.short}")
         # What differs from two commits differs in many ways: the files that are not committed are named.
         files = [name for name in files if name in now.files]
     if files:

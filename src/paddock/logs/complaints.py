@@ -76,6 +76,8 @@ left out: gloo and NCCL abort a rank whose peer has left, and the peer's log is 
 _RAISED = re.compile(r"(?P<name>[A-Za-z_]\w*(?:\.\w+)*(?:Error|Exception|Interrupt|Exit|Timeout|Refused))(?::\s.*)?")
 """The last line of a traceback. It is not indented; lines of loggers begin with a time or a level."""
 
+_GROUP = re.compile(r"\| ((?:Base)?ExceptionGroup: .+)")
+"""The same of a group of exceptions, whose traceback is drawn with a border."""
 _SETTINGS = re.compile(
     r"Error setting device: .+|Error (?:creating|moving|generating)\b.+: .+|Error during training .+: .+"
 )
@@ -146,6 +148,8 @@ def read_complaint(line: str) -> Complaint | None:
             return Complaint(kind, cut(text))
     if line[:1] == text[:1] and _RAISED.fullmatch(text):
         return Complaint("traceback", cut(text))
+    if group := _GROUP.fullmatch(text):
+        return Complaint("traceback", cut(group[1]))
     return None
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from paddock.logs.complaints import is_echo, read_complaint
 from paddock.logs.folding import Folding
 from paddock.logs.torchrun import is_of_torchrun
-from paddock.logs.tracebacks import begins_traceback, without_rank
+from paddock.logs.tracebacks import CHAINED, begins_traceback, without_rank
 
 BEFORE, AFTER = 5, 5
 """Lines around the error and its traceback."""
@@ -24,14 +24,25 @@ class _Excerpt:
     is_echo: bool
     left: int = AFTER
 
+    in_chain: bool = False
+    """The traceback of what was raised from it, or while it was handled, is under way."""
+
     def add(self, line: str) -> None:
-        if self.left:
-            self.lines.append(line)
+        if not self.left or len(self.lines) > 2 * _LONGEST_TRACEBACK:
+            self.left = 0
+            return
+        self.lines.append(line)
+        if line.startswith(CHAINED):
+            self.in_chain = True
+        elif not self.in_chain:
             self.left -= 1
+        elif read_complaint(without_rank(line)) is not None:
+            self.in_chain, self.left = False, AFTER
 
 
 def find_first_error(lines: Iterable[str]) -> list[str]:
-    """The error, its traceback and `BEFORE` lines before it, and `AFTER` lines after it; empty without an error.
+    """The error, its traceback and `BEFORE` lines before it, and `AFTER` lines after it, or after the last of the
+    errors that were raised from it or while it was handled; empty without an error.
 
     The first error that does not follow from a peer's end; without such a one the first that does. No more lines are
     read than that takes.

@@ -109,3 +109,15 @@ def test_a_log_is_read_no_further_than_its_first_error_needs() -> None:
         raise AssertionError("read too far")
 
     assert len(find_first_error(endless())) == 1 + AFTER  # type: ignore[arg-type]
+
+
+def test_an_error_is_followed_to_the_end_of_its_chain() -> None:
+    """What ended the program stands last, twenty lines below what it was raised from."""
+    frames = [f'  File "train.py", line {number}, in f{number}' for number in range(20)]
+    first = ["Traceback (most recent call last):", '  File "train.py", line 1', "ValueError: bad number"]
+    then = ["", "The above exception was the direct cause of the following exception:", "",
+            "Traceback (most recent call last):", *frames, "RuntimeError: cannot read config"]  # fmt: skip
+    found = find_first_error(["epoch 1", *first, *then, *map(str, range(20))])
+    assert found == ["epoch 1", *first, *then, *map(str, range(AFTER))]
+    endless = find_first_error([*first, "During handling of the above exception, another exception occurred:"] * 1_000)
+    assert len(endless) < 400

@@ -19,6 +19,7 @@ from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.exit_codes import has_failed_rank
 from paddock.jobs.model import Phase
 from paddock.logs.nearest_line import explain_nearest
+from paddock.views.phases import is_cancelled
 from paddock.views.stored import StoredJob, read_stored
 from paddock.words.phrases import Phrase, counted, phrase
 
@@ -95,6 +96,8 @@ async def _examine(
 def _advise(stored: StoredJob, options: str, looked: Looked) -> Phrase | None:
     """Doctor knows what launchers and frameworks say; what a program says of itself is told elsewhere. That no metric
     was read is nothing wrong with a job, so it is no finding."""
+    if is_cancelled(stored.status.phase, stored.status.cause):
+        return None
     if stored.status.phase is Phase.FAILED:
         command = f"paddock explain {stored.key.name}{options}"
         return phrase("the job failed for another reason: `{command}`", command=command)

@@ -13,7 +13,7 @@ from paddock.cli.follow.kept_runs import Which, choose_logs, find_kept, split_po
 from paddock.cli.follow.printed import Printed
 from paddock.cli.follow.rank_log import fetch_log
 from paddock.cli.follow.ranks import Ranges, Selection
-from paddock.cli.follow.wanted_lines import Source, Wanted, build_json_line, print_log
+from paddock.cli.follow.wanted_lines import Source, Wanted, build_json_line, choose_lines, print_log, read_lines
 from paddock.cli.output.language import readers_language
 from paddock.cli.output.run_rows import explain_end
 from paddock.cli.output.screen import Screen
@@ -84,12 +84,14 @@ class Printer:
 
     def print_last(self, source: Source) -> None:
         """Of a rank that failed, and printed no error, what it printed last."""
-        self.screen.notify(
-            phrase("no line has the form of an error; the last lines of {rank}, which failed first:", rank=source.rank)
-        )
-        wanted = self._request.wanted
-        self._request = replace(self._request, wanted=replace(wanted, first_error=False, last_lines=True))
-        self.print(source)
+        wanted = replace(self._request.wanted, first_error=False, last_lines=True)
+        last = [line for lines in choose_lines(read_lines(source), wanted) for line in lines]
+        if last:
+            said = phrase("no line has the form of an error; the last lines of {rank}, which failed first:",
+                          rank=source.rank)  # fmt: skip
+            self.screen.notify(said)
+            self._show(source)(last)
+            self.printed = True
 
     def explain_folded(self, command: str) -> None:
         """Says once what was left out; nothing where only the last lines were asked for."""

@@ -27,7 +27,8 @@ _MOST_BYTES = 32 << 20
 _LARGEST = 1 << 20
 """Bytes of a file that are read."""
 _DIGITS, _COMMIT = 6, 12
-_SUFFIXES = frozenset({".py", ".sh", ".yaml", ".yml", ".json", ".toml", ".cfg", ".ini", ".ipynb"})
+_SUFFIXES = frozenset({".py", ".sh", ".yaml", ".yml", ".toml", ".cfg", ".ini"})
+"""Of what a program is made of; a program writes JSON and texts, too."""
 _NOT_CODE = frozenset({
     "node_modules", "__pycache__", "venv", "site-packages", "wandb", "lightning_logs", "runs", "log", "logs", "data",
     "datasets", "checkpoints", "outputs",
@@ -69,7 +70,8 @@ def _list_changed(directory: Path) -> list[str] | None:
     prefix = _ask_git(directory, "rev-parse", "--show-prefix")
     if said is None or prefix is None:
         return None
-    return sorted(entry[3:].removeprefix(prefix.rstrip("\n")) for entry in said.split("\0") if len(entry) > 3)
+    names = (entry[3:].removeprefix(prefix.rstrip("\n")) for entry in said.split("\0") if len(entry) > 3)
+    return sorted(name for name in names if Path(name).suffix in _SUFFIXES)
 
 
 def _without_filters(directory: Path) -> list[str]:

@@ -22,7 +22,7 @@ from paddock.cli.output.streams import print_line, write_json
 from paddock.cli.output.terminal import is_narrow, print_table, stdout
 from paddock.cli.verb import Verb
 from paddock.history.records import Metrics, RunRecord
-from paddock.kube.code_annotation import CODE_ANNOTATION, Code, describe_code, explain_code_change, read_code
+from paddock.kube.code_annotation import CODE_ANNOTATION, Code, explain_code_change, read_code
 from paddock.kube.times import format_duration, format_time
 from paddock.views.comparison import Comparison
 from paddock.views.comparison import compare as compare_manifests
@@ -141,7 +141,10 @@ def list_facts(compared: Sequence[Compared], language: str) -> Iterator[tuple[st
 
 def _tell_code(code: Code | None, change: str, language: str) -> str:
     """`change`: against the first run; empty where it is the same, or not known."""
-    known = describe_code(code)
+    if code is None:
+        return _NOTHING
+    files = render(counted("{count} file", "{count} files", count=code.count), language) if code.count else ""
+    known = " + ".join(filter(None, (code.short, files)))
     return render(phrase("{code}; differs: {change}", code=known, change=change), language) if change else known
 
 

@@ -153,8 +153,11 @@ def is_yes(answer: str) -> bool:
 
 
 async def _delete(client: Client, place: ClusterChoice, found: Sequence[StoredJob], *, now: bool, wait: bool) -> None:
-    """Deletes them one by one. Raises `Failed` in the end if one of them is not gone."""
+    """Deletes them, and waits for one after the other: one that is held keeps none of the others. Raises `Failed` in
+    the end if one of them is not gone."""
     late: list[Phrase] = []
+    for job in found if wait and len(found) > 1 else ():
+        await delete_job(client, job, now=now, wait=False)
     for job in found:
         held = await delete_job(client, job, now=now, wait=wait, notify=_notify, flags=place.flags)
         if held is None:

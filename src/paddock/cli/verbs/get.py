@@ -147,7 +147,7 @@ def _watch(resources: Sequence[Resource], asked: Asked) -> None:
             return printed.begin(header, {uid_of(each.object): row for each, row in zip(wanted, cells, strict=True)})
         (change,), (row,) = wanted, cells
         if change.deleted:
-            word = render(phrase("Deleted"), readers_language())
+            word = render(phrase("gone"), readers_language())
             return printed.remove(uid_of(change.object), header, row, word)
         return printed.add(uid_of(change.object), header, row)
 

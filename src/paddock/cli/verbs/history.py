@@ -138,7 +138,7 @@ def _print(survey: Survey, rows: Sequence[RunRow], *, spaces: bool, whole: bool)
         print_table(stdout(), run_rows.ATTEMPT_HEADER, attempts, cut=is_narrow(stdout()))
         if unread := survey.find_unread(row.run):
             stdout().print(render(explain_metric_file(*unread), language), highlight=False)
-        if not row.metrics and any(attempts_with_ranks.values()):
+        if not row.metrics and any(attempts_with_ranks.values()) and row.run.phase != "Failed":
             stdout().print(render(explain_nearest(survey.find_nearest(row.run)), language), highlight=False)
         if sizes := run_rows.explain_run_sizes(row.run):
             stdout().print(render(sizes, language))

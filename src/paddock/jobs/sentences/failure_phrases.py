@@ -29,7 +29,7 @@ def _end(args: Args) -> Phrase:
     if not isinstance(code, int) or code < 0:
         return phrase("{ranks} failed without an exit code", ranks=ranks)
     if error := _error(args):
-        return phrase("{ranks} failed: {error} (exit code {code})", ranks=ranks, error=Foreign(error), code=code)
+        return phrase("{ranks} failed: {error} (exit code {code})", ranks=ranks, error=error, code=code)
     if 128 < code < 160:
         return phrase(
             "{ranks} was killed by signal {signal} (exit code {code})", ranks=ranks, signal=_signal(args), code=code
