@@ -10,8 +10,9 @@ the same ones. What launchers, data loaders and helpers of multiprocessing do is
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import reduce
 from shlex import quote
@@ -134,11 +135,16 @@ def _locate(rank: str, pod: PodStacks) -> list[Located]:
         frames = main_frames(process)
         if not process.trouble and frames:
             found.append((process, frames, read_work(frames)))
-    several = sum(work is Work.TRAINS for _, _, work in found) > 1
+    # What a rank has started itself has its RANK too.
+    trains = Counter(process.rank for process, _, work in found if work is Work.TRAINS)
+    shared, several = {rank for rank, count in trains.items() if count > 1}, trains.total() > 1
     return [
-        Located(_label(rank, process, work, several=several), rank, process, frames, work, find_place(frames))
+        Located(
+            _label(rank, replace(process, rank="") if process.rank in shared else process, work, several=several),
+            rank, process, frames, work, find_place(frames),
+        )
         for process, frames, work in found
-    ]
+    ]  # fmt: skip
 
 
 def _label(rank: str, process: ProcessStacks, work: Work, *, several: bool) -> str:
