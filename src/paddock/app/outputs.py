@@ -192,7 +192,7 @@ def is_no_result(path: str) -> bool:
 
 
 def has_outputs(path: Path) -> bool:
-    """Whether a program has written something into its output directory: any file but its launcher's log and its metrics."""
+    """Whether a program has written something into its output directory: any file but logs and metrics."""
     return any(not is_no_result(os.path.relpath(entry.path, path)) for entry in _walk(path))
 
 
