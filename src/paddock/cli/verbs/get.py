@@ -155,6 +155,8 @@ def _watch(resources: Sequence[Resource], asked: Asked) -> None:
         first = True
         async for changes in follow_listed(client, resources, asked.namespace, asked.selector):
             ordered = sorted(changes, key=lambda each: str(metadata(each.object).get("creationTimestamp")))
+            if first and asked.names:  # as without --watch; and as kubectl
+                _only([(each.resource, each.object) for each in ordered], asked.names, resources[0])
             for line in tell(ordered, first):
                 print_line(line, flush=True)
             if first and not ordered:
