@@ -17,7 +17,7 @@ from paddock.app.outputs import (
     find_output_path,
     find_resumable,
     has_outputs,
-    is_no_result,
+    is_of_launcher,
     list_files,
     measure,
     prune_outputs,
@@ -232,7 +232,7 @@ def test_only_a_directory_of_a_run_is_made(machine: Machine, path: str, named: b
     ],
 )
 def test_logs_of_launchers_are_no_outputs(path: str, launchers: bool) -> None:
-    assert is_no_result(path) == launchers
+    assert is_of_launcher(path) == launchers
 
 
 def test_an_output_is_any_file_of_the_program(machine: Machine) -> None:

@@ -179,21 +179,18 @@ def list_files(path: Path) -> list[tuple[str, int]]:
             found.append((os.path.relpath(entry.path, path), entry.stat(follow_symlinks=False).st_size))
         if len(found) == MOST_FILES:
             break
-    return sorted(each for each in found if not is_no_result(each[0]))
+    return sorted(each for each in found if not is_of_launcher(each[0]))
 
 
-def is_no_result(path: str) -> bool:
-    """Whether a path of an output directory is none of a program's results: a log of a rank's launcher, or the file
-    that PADDOCK_METRICS names, which the history tells of. Pure."""
+def is_of_launcher(path: str) -> bool:
+    """Whether a path of an output directory is a log of a rank's launcher, which no program wrote. Pure."""
     parts = Path(path).parts
-    if parts[:1] == (METRICS_DIRECTORY,):
-        return True
     return len(parts) > 2 and parts[0] == LOGS and _RANK.fullmatch(parts[1]) is not None
 
 
 def has_outputs(path: Path) -> bool:
-    """Whether a program has written something into its output directory: any file but logs and metrics."""
-    return any(not is_no_result(os.path.relpath(entry.path, path)) for entry in _walk(path))
+    """Whether a program has written something into its output directory: any file but its launcher's log."""
+    return any(not is_of_launcher(os.path.relpath(entry.path, path)) for entry in _walk(path))
 
 
 def _walk(path: Path) -> Iterator[os.DirEntry[str]]:
