@@ -54,6 +54,7 @@ class Cluster(Api):
         elif isinstance(call, Delete):
             self.deleted.append((call.name, call.grace))
         elif isinstance(call, Patch):
+            assert isinstance(call.patch, Mapping)
             self.job = answer = merge_patch(self.job, {**call.patch, "metadata": {}})
         return answer  # type: ignore[no-any-return]
 
