@@ -9,8 +9,8 @@ from history.test_logs import write_log
 from paddock.app.history import History
 from paddock.app.home import Home
 from paddock.app.written_metrics import find_file
-from paddock.cli.verbs.history import find_before
 from paddock.history.records import RunRecord
+from paddock.history.since import find_earlier
 from paddock.words.phrases import render
 
 RUN = RunRecord("batch.paddlepaddle.org/v1", "PaddleJob", "default", "demo", "one", 1, 100.0)
@@ -79,7 +79,7 @@ def test_the_nearest_line_of_a_run_without_metrics_is_found_in_the_last_logs(tmp
 
 def test_the_run_before_is_of_the_same_name() -> None:
     three, other = replace(RUN, uid="three", run=3), replace(RUN, name="other", uid="other", run=2)
-    assert find_before([other, three, RUN]) == {"three": RUN}
+    assert find_earlier([other, three, RUN]) == {"three": RUN}
 
 
 def test_the_run_before_is_of_the_same_directory_as_far_as_that_is_known() -> None:
@@ -88,4 +88,4 @@ def test_the_run_before_is_of_the_same_directory_as_far_as_that_is_known() -> No
         return replace(RUN, uid=str(number), run=number, annotations=annotations)
 
     runs = [of(1, "/a"), of(2, "/b"), of(3, "/a/"), of(4, ""), of(5, "/b"), of(6, "")]
-    assert {now: before.uid for now, before in find_before(runs).items()} == {"3": "1", "4": "3", "5": "4", "6": "5"}
+    assert {now: before.uid for now, before in find_earlier(runs).items()} == {"3": "1", "4": "3", "5": "4", "6": "5"}

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
 
 from paddock.history.records import RunRecord
-from paddock.history.since import explain_since_completed, find_completed
+from paddock.history.since import explain_since, find_completed
 from paddock.words.phrases import render
 
 HERE, THERE = {"paddock.dev/working-directory": "/home/you/proj"}, {"paddock.dev/working-directory": "/home/you/other"}
@@ -40,17 +41,28 @@ FAILED = run(9, "Failed")
 def test_the_last_completed_run_of_the_name_and_directory_is_compared(
     runs: list[RunRecord], number: int | None
 ) -> None:
-    found = find_completed(runs, FAILED)
+    found = find_completed([*runs, FAILED] if FAILED not in runs else runs).get(FAILED.uid)
     assert (found.run if found else None) == number
 
 
 def test_the_sentence_names_what_changed_or_that_nothing_did() -> None:
     good = run(4, "Completed")
-    said = explain_since_completed([good, FAILED], FAILED)
-    assert said is not None
-    assert render(said) == "nothing that Paddock records has changed since run 4, which completed"
+    assert render(explain_since(good, FAILED)) == (
+        "nothing that Paddock records has changed since run 4, which completed"
+    )
     wider = run(9, "Failed", replicas=2)
-    said = explain_since_completed([good, wider], wider)
-    assert said is not None and render(said) == "since run 4, which completed: spec.worker.replicas: 1 → 2"
-    assert explain_since_completed([good], run(9, "Completed")) is None
-    assert explain_since_completed([], FAILED) is None
+    assert render(explain_since(good, wider)) == "since run 4, which completed: spec.worker.replicas: 1 → 2"
+
+
+def test_ten_thousand_runs_are_gone_through_once() -> None:
+    class Counted(list[RunRecord]):
+        times = 0
+
+        def __iter__(self) -> Iterator[RunRecord]:
+            Counted.times += 1
+            return super().__iter__()
+
+    runs = Counted(run(number, "Completed" if number % 2 else "Failed") for number in range(1, 10_001))
+    found = find_completed(runs)
+    assert Counted.times == 1
+    assert (found["uid-10000"].run, found["uid-3"].run, "uid-1" in found) == (9_999, 1, False)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from paddock.history.changes import shorten
 from paddock.history.records import RunRecord
@@ -14,16 +14,25 @@ _MOST = 6
 _COMPLETED = "Completed"
 
 
-def is_comparable(before: RunRecord, run: RunRecord) -> bool:
-    """Whether both are runs of one name, from one directory as far as it is known."""
-    unknown = not (before.directory and run.directory)
-    return before.identity == run.identity and (unknown or before.directory == run.directory)
+def find_earlier(
+    runs: Iterable[RunRecord], counts: Callable[[RunRecord], bool] = lambda _: True
+) -> dict[str, RunRecord]:
+    """For each run, by its UID, the last one before it that `counts`: of the same name, and of the same directory as
+    far as it is known. One pass, as a name may have ten thousand runs."""
+    found, latest, of_directory = dict[str, RunRecord](), dict[object, RunRecord](), dict[object, RunRecord]()
+    for run in sorted(runs, key=lambda run: (run.identity, run.run)):
+        same = (of_directory.get((run.identity, each)) for each in (run.directory, ""))
+        known = [each for each in (same if run.directory else (latest.get(run.identity),)) if each is not None]
+        if known:
+            found[run.uid] = max(known, key=lambda each: each.run)
+        if counts(run):
+            latest[run.identity] = of_directory[run.identity, run.directory] = run
+    return found
 
 
-def find_completed(runs: Iterable[RunRecord], run: RunRecord) -> RunRecord | None:
-    """The last run before this one that completed; None where none is kept."""
-    found = [each for each in runs if each.run < run.run and each.phase == _COMPLETED and is_comparable(each, run)]
-    return max(found, key=lambda each: each.run, default=None)
+def find_completed(runs: Iterable[RunRecord]) -> dict[str, RunRecord]:
+    """For each run the last one before it that completed."""
+    return find_earlier(runs, lambda run: run.phase == _COMPLETED)
 
 
 def explain_since(before: RunRecord, run: RunRecord) -> Phrase:
@@ -34,11 +43,3 @@ def explain_since(before: RunRecord, run: RunRecord) -> Phrase:
     return phrase(
         "since run {run}, which completed: {changes}", run=before.run, changes=Foreign(shorten(changes, _MOST))
     )
-
-
-def explain_since_completed(runs: Iterable[RunRecord], run: RunRecord) -> Phrase | None:
-    """The sentence about a run that failed; None for any other, and where no run before it completed."""
-    if run.phase != "Failed":
-        return None
-    before = find_completed(runs, run)
-    return explain_since(before, run) if before is not None else None

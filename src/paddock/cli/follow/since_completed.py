@@ -18,5 +18,5 @@ def find_since(place: ClusterChoice, job: StoredJob) -> list[Phrase]:
 
     runs, _ = History(place.home).read(job.key.namespace, job.key.name)
     run = next((each for each in runs if each.uid == job.uid), None)
-    before = find_completed(runs, run) if run is not None else None
+    before = find_completed(runs).get(job.uid)
     return [explain_since(before, run)] if run is not None and before is not None else []

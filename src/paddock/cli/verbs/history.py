@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import click
 
@@ -23,7 +23,8 @@ from paddock.cli.output.terminal import is_narrow, print_table, stderr, stdout
 from paddock.cli.verb import Verb
 from paddock.history.changes import SHOWN
 from paddock.history.records import RunRecord
-from paddock.history.since import explain_since_completed
+from paddock.history.since import explain_since, find_completed, find_earlier
+from paddock.jobs.model import Phase
 from paddock.kube.nearness import nearest
 from paddock.logs.metric_lines import explain_metric_file
 from paddock.logs.nearest_line import explain_nearest
@@ -62,9 +63,10 @@ def command(job: str | None, all_namespaces: bool, limit: int | None, output: st
     for each in damaged:
         _notify(phrase("{path} is not the record of a run and is left out: {why}", path=str(each.path), why=each.why))
     runs = _choose(history, namespace, job, everything) if job else everything
-    survey, before = history.survey(), find_before(everything)
+    survey, before = history.survey(), find_earlier(everything)
+    completed = find_completed(runs) if job else {}
     rows = [
-        RunRow(run, survey.read_metrics(run), before.get(run.uid), up, _explain_since(runs, run, job))
+        RunRow(run, survey.read_metrics(run), before.get(run.uid), up, _explain_since(run, completed))
         for run in (runs if limit is None else runs[-limit:])
     ]
     if output == "json":
@@ -76,26 +78,14 @@ def command(job: str | None, all_namespaces: bool, limit: int | None, output: st
         _print(survey, rows, spaces=all_namespaces, whole=bool(job))
 
 
-def _explain_since(runs: Sequence[RunRecord], run: RunRecord, job: str | None) -> Phrase | None:
-    """What has changed since it last worked, where the runs of one name are told."""
-    return explain_since_completed(runs, run) if job else None
+def _explain_since(run: RunRecord, completed: Mapping[str, RunRecord]) -> Phrase | None:
+    """What has changed since it last worked, of a run that failed."""
+    before = completed.get(run.uid) if run.phase == Phase.FAILED else None
+    return explain_since(before, run) if before is not None else None
 
 
 def explain_nothing(namespace: str) -> Phrase:
     return phrase("nothing has run in namespace {namespace} yet", namespace=namespace)
-
-
-def find_before(runs: Sequence[RunRecord]) -> dict[str, RunRecord]:
-    """The run before each run, by the UID of the later one, of those that are kept: of the same name, and of the same
-    directory as far as it is known. Pure."""
-    found, latest, of_directory = dict[str, RunRecord](), dict[object, RunRecord](), dict[object, RunRecord]()
-    for run in sorted(runs, key=lambda run: (run.identity, run.run)):
-        same = (of_directory.get((run.identity, each)) for each in (run.directory, ""))
-        known = [each for each in (same if run.directory else (latest.get(run.identity),)) if each is not None]
-        if known:
-            found[run.uid] = max(known, key=lambda each: each.run)
-        latest[run.identity] = of_directory[run.identity, run.directory] = run
-    return found
 
 
 def find_attempts(survey: Survey, run: RunRecord) -> dict[int, tuple[str, ...]]:
