@@ -65,6 +65,14 @@ SECTIONS = {
         "`python -m benchmarks programs` takes a quarter of an hour, and `--only NAME` measures one program.\n\n",
         usual=False,
     ),
+    "pods": Section(
+        "Into pods, and their begin and end",
+        ("entering", "pod_lives"),
+        "Local clusters that are up, in both sandboxes, and a real node (kubelet, containerd and runc of Kubernetes "
+        "1.20.2) on the same cores, in turns. `python -m benchmarks pods` takes five minutes, and root for the node; "
+        "`PADDOCK_BENCH_FORMER` names a former Paddock beside which a pod's begin is measured.\n\n",
+        usual=False,
+    ),
     "machines": Section(
         "On fresh machines",
         ("fresh",),

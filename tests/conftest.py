@@ -30,6 +30,9 @@ pytest_plugins = [
 
 # Each of the thousand commands that tests start would compile all of its modules again.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+# `run` names the variables of a shell that a script would read: this machine's are not what a test is about.
+for _name in [each for each in os.environ if each.startswith(("GOMP_", "KMP_", "MKL_", "OMP_", "OPENBLAS_"))]:
+    del os.environ[_name]
 
 # Seconds say more of the machine than of the code: Hypothesis times no example. Each run of `make test` draws others,
 # so a few of each property do; `make test-all`, and CI for what has changed, have `--hypothesis-profile=many`.

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import aiohttp
+from multidict import MultiMapping
 
 from paddock.apiserver.http.server import Server
 from paddock.apiserver.objects.in_process import LocalApi
@@ -107,7 +108,7 @@ class Http:
         *,
         headers: Mapping[str, str] | None = None,
         data: bytes | None = None,
-    ) -> tuple[int, Any, Mapping[str, str]]:
+    ) -> tuple[int, Any, MultiMapping[str]]:
         sent = {"Authorization": f"Bearer {self.server.token}", **(headers or {})}
         async with self.session.request(method, self.server.url + path, json=body, data=data, headers=sent) as answer:
             text = await answer.read()

@@ -15,7 +15,7 @@ import pytest
 from apiserver.embedded import WIDGETS, pod, widget, widget_crd
 from paddock.apiserver.http.server import Server
 from paddock.apiserver.objects.in_process import LocalApi
-from paddock.kube.meta import CONFIG_MAPS, PODS
+from paddock.kube.meta import CONFIG_MAPS, NODES, PODS
 from support.programs import need
 
 
@@ -75,6 +75,101 @@ async def test_every_version_makes_what_sentences_advise(any_kubectl: Kubectl, w
     assert (secret["data"], secret["type"]) == ({"a": "Yg=="}, "Opaque")
     role = json.loads(await any_kubectl("get", "clusterrole", "r", "-o", "json"))
     assert role["rules"] == [{"apiGroups": [""], "resources": ["pods"], "verbs": ["get", "list"]}]
+
+
+RICH_POD: dict[str, Any] = {
+    "restartPolicy": "Never",
+    "terminationGracePeriodSeconds": 0,
+    "activeDeadlineSeconds": 3600,
+    "automountServiceAccountToken": False,
+    "nodeSelector": {"a/b": "c", "d": ""},
+    "hostAliases": [{"ip": "10.0.0.1", "hostnames": ["a", "b"]}],
+    "securityContext": {"runAsUser": 0, "supplementalGroups": [0, 5], "fsGroup": 7},
+    "tolerations": [{"key": "k", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 0}],
+    "affinity": {
+        "podAntiAffinity": {
+            "preferredDuringSchedulingIgnoredDuringExecution": [
+                {
+                    "weight": 3,
+                    "podAffinityTerm": {
+                        "topologyKey": "kubernetes.io/hostname",
+                        "labelSelector": {
+                            "matchLabels": {"a": "b"},
+                            "matchExpressions": [{"key": "c", "operator": "In", "values": ["d"]}],
+                        },
+                    },
+                }
+            ]
+        }
+    },
+    "volumes": [
+        {"name": "empty", "emptyDir": {}},
+        {"name": "memory", "emptyDir": {"medium": "Memory", "sizeLimit": "1Gi"}},
+        {"name": "host", "hostPath": {"path": "/tmp", "type": ""}},
+        {"name": "map", "configMap": {"name": "c", "items": [{"key": "k", "path": "p", "mode": 0}], "optional": False}},
+        {
+            "name": "all",
+            "projected": {
+                "sources": [
+                    {"secret": {"name": "s", "optional": True}},
+                    {
+                        "downwardAPI": {
+                            "items": [{"path": "l", "fieldRef": {"apiVersion": "v1", "fieldPath": "metadata.labels"}}]
+                        }
+                    },
+                ]
+            },
+        },
+    ],
+    "initContainers": [
+        {"name": "side", "image": "busybox", "command": ["sleep", "9"]},
+    ],
+    "containers": [
+        {
+            "name": "main",
+            "image": "busybox",
+            "command": ["sh", "-c", ""],
+            "args": ["", "\u00e9"],
+            "env": [
+                {"name": "A", "value": "b"},
+                {"name": "EMPTY"},
+                {"name": "IP", "valueFrom": {"fieldRef": {"apiVersion": "v1", "fieldPath": "status.podIP"}}},
+                {"name": "CPU", "valueFrom": {"resourceFieldRef": {"resource": "limits.cpu", "divisor": "1m"}}},
+            ],
+            "envFrom": [{"prefix": "P_", "configMapRef": {"name": "c", "optional": True}}],
+            "ports": [{"containerPort": 80, "name": "http", "protocol": "TCP"}],
+            "resources": {"limits": {"cpu": "1", "memory": "1Gi"}, "requests": {"cpu": "500m"}},
+            "volumeMounts": [{"name": "empty", "mountPath": "/e", "readOnly": True, "subPath": "x"}],
+            "lifecycle": {"preStop": {"exec": {"command": ["true"]}}},
+            "securityContext": {"privileged": False, "capabilities": {"add": ["NET_ADMIN"]}},
+            "stdin": True,
+        },
+        {"name": "other", "image": "busybox"},
+    ],
+}
+
+
+async def test_every_version_copies_a_pod_to_debug_it(any_kubectl: Kubectl, widgets: LocalApi) -> None:
+    """The copy is sent in Protobuf by some, and each field of it must mean what it meant in JSON."""
+    meta = {"name": "rich", "annotations": {"n": "o"}}
+    rich = {"apiVersion": "v1", "kind": "Pod", "metadata": meta, "spec": RICH_POD}
+    await any_kubectl("create", "-f", "-", stdin=rich)
+    await any_kubectl(
+        "debug", "rich", "--copy-to=copy", "--share-processes", "--set-image=other=alpine", "--attach=false"
+    )
+    before, after = [await widgets.get(PODS, "default", name) for name in ("rich", "copy")]
+    assert after["spec"].pop("shareProcessNamespace") is True
+    before["spec"]["containers"][1]["image"] = "alpine"
+    assert after["spec"] == before["spec"]
+    assert after["metadata"]["annotations"] == {"n": "o"}
+    added = ("--copy-to=second", "--image=alpine", "-c", "added", "--attach=false", "--", "sleep", "1")
+    await any_kubectl("debug", "rich", *added)
+    second = await widgets.get(PODS, "default", "second")
+    assert [each["name"] for each in second["spec"]["containers"]] == ["main", "other", "added"]
+    assert second["spec"]["containers"][2]["command"] == ["sleep", "1"]
+    said = await any_kubectl("debug", "rich", "--image=alpine", "-c", "beside", "--attach=false", fails=True)
+    assert "`paddock shell -n default rich`" in said
+    assert "panic" not in said
 
 
 @pytest.mark.parametrize("verb", ["create", "apply"])
@@ -176,3 +271,39 @@ async def test_it_watches(widgets: LocalApi, kubectl: Kubectl) -> None:
 
 async def test_it_explains_a_custom_kind(kubectl: Kubectl) -> None:
     assert "size" in await kubectl("explain", "widget.spec")
+
+
+async def test_it_knows_who_it_is_and_what_it_may(kubectl: Kubectl) -> None:
+    assert "system:masters" in await kubectl("auth", "whoami")
+    token = (await kubectl("create", "token", "default", "--duration", "20m")).strip()
+    assert token.count(".") == 2
+    who = await kubectl("auth", "whoami", "--as", "ann", "--as-group", "dev")
+    assert "ann" in who and "dev" in who
+    await kubectl("auth", "can-i", "list", "pods", "--as", "ann", fails=True)
+    await kubectl("create", "rolebinding", "dev", "--clusterrole", "view", "--group", "dev")
+    as_ann = ("--as", "ann", "--as-group", "dev")
+    assert (await kubectl("auth", "can-i", "list", "pods", *as_ann)).strip() == "yes"
+    assert "pods/log" in await kubectl("auth", "can-i", "--list", *as_ann)
+    assert "cannot delete resource" in await kubectl("delete", "pod", "p", *as_ann, fails=True)
+
+
+async def test_every_version_drains_a_node(any_kubectl: Kubectl, widgets: LocalApi) -> None:
+    await widgets.create(NODES, {"metadata": {"name": "here"}})
+    made = pod(namespace="default")
+    await widgets.create(PODS, made | {"spec": made["spec"] | {"nodeName": "here", "terminationGracePeriodSeconds": 0}})
+    await any_kubectl("drain", "here", "--force")
+    assert (await widgets.list(PODS)).items == []
+    assert (await widgets.get(NODES, "", "here"))["spec"]["unschedulable"] is True
+    await any_kubectl("uncordon", "here")
+    assert not (await widgets.get(NODES, "", "here"))["spec"].get("unschedulable")
+
+
+async def test_every_version_goes_on_by_server_side_apply_with_what_it_applied(any_kubectl: Kubectl) -> None:
+    manifest = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c"}, "data": {"k": "1", "l": "1"}}
+    await any_kubectl("apply", "-f", "-", stdin=manifest)
+    await any_kubectl("apply", "--server-side", "-f", "-", stdin=manifest | {"data": {"k": "2"}})
+    assert json.loads(await any_kubectl("get", "configmap", "c", "-o", "json"))["data"] == {"k": "2"}
+    other = ("apply", "--server-side", "--field-manager", "gitops", "-f", "-")
+    said = await any_kubectl(*other, stdin=manifest | {"data": {"k": "3"}}, fails=True)
+    assert 'conflict with "kubectl' in said and ".data.k" in said
+    await any_kubectl(*other, "--force-conflicts", stdin=manifest | {"data": {"k": "3"}})

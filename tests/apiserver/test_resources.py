@@ -23,13 +23,20 @@ def crd(plural, kind, group="example.org", versions=("v1",)):
 @pytest.mark.parametrize(
     ("group", "version", "plural", "short", "namespaced", "subresources"),
     [
-        ("", "v1", "pods", "po", True, {"status", "log", "stacks", "binding"}),
+        (
+            "",
+            "v1",
+            "pods",
+            "po",
+            True,
+            {"status", "log", "stacks", "binding", "exec", "attach", "portforward", "eviction"},
+        ),
         ("", "v1", "nodes", "no", False, {"status"}),
         ("", "v1", "services", "svc", True, {"status"}),
         ("", "v1", "configmaps", "cm", True, set()),
         ("", "v1", "namespaces", "ns", False, {"status"}),
         ("", "v1", "events", "ev", True, set()),
-        ("", "v1", "serviceaccounts", "sa", True, set()),
+        ("", "v1", "serviceaccounts", "sa", True, {"token"}),
         ("", "v1", "persistentvolumes", "pv", False, {"status"}),
         ("", "v1", "persistentvolumeclaims", "pvc", True, {"status"}),
         ("apiextensions.k8s.io", "v1", "customresourcedefinitions", "crd", False, {"status"}),

@@ -75,21 +75,11 @@ PATCHES: dict[str, tuple[str, Any, int]] = {
 async def test_patches(widgets: LocalApi, http: Http, case: str) -> None:
     content_type, patch, expected = PATCHES[case]
     await widgets.create(WIDGETS, widget(), namespace="default")
-    data = msgspec.json.encode(patch)
-    status, body, _ = await http.ask("PATCH", f"{WIDGETS_PATH}/w", data=data, headers=_typed(content_type))
+    data, query = msgspec.json.encode(patch), "?fieldManager=me&force=true" if case == "apply" else ""
+    status, body, _ = await http.ask("PATCH", f"{WIDGETS_PATH}/w{query}", data=data, headers=_typed(content_type))
     assert status == expected, body
     size = (await widgets.get(WIDGETS, "default", "w"))["spec"]["size"]
     assert size == (5 if expected == 200 else 3)
-
-
-async def test_apply_creates_a_missing_object_and_warns_about_field_ownership(http: Http) -> None:
-    data = msgspec.json.encode(widget(size=4))
-    place = f"{WIDGETS_PATH}/w?fieldManager=kubectl"
-    status, _, _ = await http.ask("PATCH", place, data=data, headers=_typed("application/apply-patch+yaml"))
-    assert status == 201
-    status, _, headers = await http.ask("PATCH", place, data=data, headers=_typed("application/apply-patch+yaml"))
-    assert status == 200
-    assert "ownership of fields is not tracked" in headers["Warning"]
 
 
 @pytest.mark.parametrize(
@@ -190,7 +180,8 @@ async def test_subresources(widgets: LocalApi, http: Http) -> None:
     await widgets.create(PODS, pod(), namespace="default")
     status, body, _ = await http.ask("POST", f"{PODS_PATH}/p/binding", {"target": {"kind": "Node", "name": "n"}})
     assert (status, body["status"]) == (201, "Success")
-    assert (await http.ask("GET", f"{PODS_PATH}/p/ephemeralcontainers"))[0] == 404
+    assert (await http.ask("GET", f"{PODS_PATH}/p/ephemeralcontainers"))[0] == 405
+    assert (await http.ask("GET", f"{PODS_PATH}/p/resize"))[0] == 404
 
 
 async def test_a_whole_collection_is_deleted(widgets: LocalApi, http: Http) -> None:

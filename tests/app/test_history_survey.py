@@ -43,6 +43,8 @@ def test_all_numbers_of_a_name_are_kept_the_last_of_each(tmp_path: Path) -> None
         "worker-0": {
             "epoch": 2, "step": 6, "loss": "nan", "val_loss": 0.75, "val_accuracy": 0.25, "lr": 0.01,
             "grad_norm": 1.25, "world": 2.0,
+            "val_loss@epoch": 1, "val_accuracy@epoch": 1, "grad_norm@epoch": 1, "grad_norm@step": 3,
+            "world@epoch": 1, "world@step": 3,
         }
     }  # fmt: skip
 
@@ -55,7 +57,8 @@ def test_what_is_written_on_purpose_counts_more_than_what_is_printed(tmp_path: P
     path.write_text('{"step": 4, "loss": 0.5}\n{"step": 5, "tokens": 4096}\nno JSON\n')
     survey = History(home).survey()
     assert survey.read_metrics(RUN) == {
-        "worker-0": {"epoch": 1, "step": 5, "loss": 0.5, "lr": 0.1, "tokens": 4096.0}
+        "worker-0": {"epoch": 1, "step": 5, "loss": 0.5, "loss@step": 4, "lr": 0.1, "lr@epoch": 1, "lr@step": 3,
+                     "tokens": 4096.0}
     }  # fmt: skip
     unread = survey.find_unread(RUN)
     assert unread is not None and (unread[0], render(unread[1])) == ("worker-0", "`no JSON` is no JSON object")

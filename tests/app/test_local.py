@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import json
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
+from apiserver.embedded import widget_crd
 from paddock.apiserver.objects.in_process import LocalApi
 from paddock.app.images import EnvironmentImages
-from paddock.app.kinds import apply_crds, build_crds
+from paddock.app.kinds import apply_crds, build_crds, keep_crds
 from paddock.app.local import build_settings, explain_failure
 from paddock.environments import answers
 from paddock.jobs.apis.registry import KUBEFLOW_PYTORCH
-from paddock.kube.errors import Unavailable
+from paddock.kube.errors import AlreadyExists, NotFound, Unavailable
 from paddock.kube.meta import CRDS, POD_GROUPS, VOLCANO_POD_GROUPS, name_of
 from paddock.node.runtime import images
+from support.waiting import until
 
 
 @pytest.mark.parametrize(
@@ -57,6 +61,58 @@ async def test_crds_are_installed_and_updated(tmp_path: Path) -> None:
         again = await api.get(CRDS, "", "podgroups.scheduling.volcano.sh")
         assert again["metadata"]["resourceVersion"] == version, "a CRD that is up to date is not written again"
     finally:
+        await api.close()
+
+
+async def test_a_definition_that_is_there_is_created_once_more(tmp_path: Path) -> None:
+    """The order of a tutorial: `kubectl create -f` of the definitions comes first."""
+    api = await LocalApi.open(tmp_path)
+    try:
+        await apply_crds(api, build_crds())
+        objects = api.objects
+        objects.own_definitions = frozenset(map(name_of, build_crds()))
+        served, crd = objects.served(CRDS), next(crd for crd in build_crds() if "pytorchjobs" in name_of(crd))
+        before = await api.get(CRDS, "", name_of(crd))
+        answer = await objects.create(served, crd)
+        assert answer.created and json.loads(answer.body) == before
+        assert answer.warnings == (
+            "pytorchjobs.kubeflow.org is there already, as this cluster brings it itself: nothing was changed",
+        )
+        other = json.loads(json.dumps(crd))
+        del other["spec"]["versions"][0]["additionalPrinterColumns"]
+        with pytest.raises(AlreadyExists):
+            await objects.create(served, other)
+        await api.create(CRDS, widget_crd())
+        with pytest.raises(AlreadyExists):
+            await objects.create(served, widget_crd())
+    finally:
+        await api.close()
+
+
+async def test_a_definition_that_was_deleted_comes_back_without_its_jobs(tmp_path: Path) -> None:
+    api, resource = await LocalApi.open(tmp_path), KUBEFLOW_PYTORCH.resource
+    keeping = asyncio.create_task(keep_crds(api, build_crds()))
+    try:
+        await apply_crds(api, build_crds())
+        await api.create(CRDS, widget_crd())
+        before = await api.get(CRDS, "", resource.qualified)
+        job = {"metadata": {"name": "j", "namespace": "default"}, "spec": {"pytorchReplicaSpecs": {"Worker": {}}}}
+        await api.create(resource, job | {"apiVersion": resource.api_version, "kind": resource.kind})
+        for name in (resource.qualified, "widgets.example.org"):
+            await api.delete(CRDS, "", name)
+
+        async def is_back() -> bool:
+            with suppress(NotFound):
+                return (await api.get(CRDS, "", resource.qualified))["metadata"]["uid"] != before["metadata"]["uid"]
+            return False
+
+        await until(is_back)
+        assert (await api.list(resource)).items == []
+        with pytest.raises(NotFound):
+            await api.get(CRDS, "", "widgets.example.org")
+    finally:
+        keeping.cancel()
+        await asyncio.gather(keeping, return_exceptions=True)
         await api.close()
 
 

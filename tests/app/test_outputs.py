@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from paddock.app.outputs import (
     find_output_path,
     find_resumable,
     has_outputs,
-    is_of_launcher,
+    is_no_result,
     list_files,
     measure,
     prune_outputs,
@@ -157,11 +158,13 @@ def test_a_run_begins_with_the_checkpoints_of_the_run_that_it_names(machine: Mac
     with pytest.raises(ContainerWaiting) as waits:
         machine.start(5, resume="2")
     assert str(waits.value) == (
-        "run 2 of train has no checkpoints: it is not kept, wrote none, or a later run has taken them over; runs 1 and "
-        "3 have some: --resume=3"
+        "run 2 of train has no checkpoints: it wrote none, or a later run has taken them over; runs 1 and 3 have some: "
+        "--resume=3"
     )
-    with pytest.raises(ContainerWaiting):
+    record(machine, 6)
+    with pytest.raises(ContainerWaiting) as waits:
         machine.start(6, resume="4")
+    assert str(waits.value) == "train has no run 4; kept are 1, 2, 3; runs 1 and 3 have checkpoints: --resume=3"
     record(machine, 4)
     assert (machine.start(5, resume="5") / "epoch").read_text() == "of run 2", "tried again"
 
@@ -174,14 +177,24 @@ def test_the_last_run_or_one_by_its_number_is_asked_for(asked: str, number: int 
     assert read_resume({"paddock.dev/resume": asked}) == number
 
 
+NO_CHECKPOINTS = "run 7 of train has no checkpoints: it wrote none, or a later run has taken them over"
+
+
 @pytest.mark.parametrize(
-    ("others", "said"),
-    [((), "no other run has any"), ((2,), "run 2 has some: --resume=2"),
-     ((9, 2, 3, 4, 5), "runs 2, 3, 4 and 2 more have some: --resume=9")],
+    ("others", "kept", "said"),
+    [
+        ((), (7,), f"{NO_CHECKPOINTS}; no other run has any"),
+        ((2,), (1, 2, 7), f"{NO_CHECKPOINTS}; run 2 has some: --resume=2"),
+        ((9, 2, 3, 4, 5), range(1, 10), f"{NO_CHECKPOINTS}; runs 2, 3, 4 and 2 more have some: --resume=9"),
+        ((), (), "train has no run 7: no run of this name is kept"),
+        ((), (1, 2), "train has no run 7; kept are 1, 2; none of them has checkpoints"),
+        ((2,), (1, 2), "train has no run 7; kept are 1, 2; run 2 has checkpoints: --resume=2"),
+        ((1, 30), range(8, 31), "train has no run 7; kept are 23, 24, 25, 26, 27, 28, 29, 30; runs 1 and 30 have "
+         "checkpoints: --resume=30"),
+    ],
 )  # fmt: skip
-def test_the_runs_that_may_be_resumed_from_are_named(others: tuple[int, ...], said: str) -> None:
-    why = "run 7 of train has no checkpoints: it is not kept, wrote none, or a later run has taken them over"
-    assert str(explain_unresumable("train", 7, others)) == f"{why}; {said}"
+def test_the_runs_that_may_be_resumed_from_are_named(others: Sequence[int], kept: Sequence[int], said: str) -> None:
+    assert str(explain_unresumable("train", 7, others, kept)) == said
 
 
 def test_the_newest_run_is_resumed_from_and_never_itself() -> None:
@@ -222,17 +235,19 @@ def test_only_a_directory_of_a_run_is_made(machine: Machine, path: str, named: b
 
 
 @pytest.mark.parametrize(
-    ("path", "launchers"),
+    ("path", "nothing"),
     [
         ("log/worker-0/workerlog.0", True),
         ("log/ps-12/a/b", True),
         ("log/worker-0", False),
         ("log/tensorboard/events", False),
         ("worker-0/log", False),
+        (".metrics/worker-0-0.jsonl", True),
+        ("a/.metrics/b", False),
     ],
 )
-def test_logs_of_launchers_are_no_outputs(path: str, launchers: bool) -> None:
-    assert is_of_launcher(path) == launchers
+def test_logs_of_launchers_and_metrics_are_no_outputs(path: str, nothing: bool) -> None:
+    assert is_no_result(path) == nothing
 
 
 def test_an_output_is_any_file_of_the_program(machine: Machine) -> None:

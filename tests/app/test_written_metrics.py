@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+import pytest
+
 from paddock.app.written_metrics import Written, build_reader, explain_unread, read_run, read_written
 from paddock.jobs.model import Rank
-from paddock.logs.metric_lines import A_LOOK
+from paddock.logs.metric_lines import A_LOOK, Piece, Place
 from paddock.logs.progress import Progress
 from paddock.words.phrases import render
 
@@ -36,7 +38,7 @@ def test_a_directory_a_link_and_a_fifo_are_told_and_waited_for_by_nobody(tmp_pat
     os.mkfifo(tmp_path / "fifo")
     for name in ("directory", "link", "fifo"):
         assert problem(tmp_path / name) == UNREADABLE
-        assert build_reader(tmp_path / name)(0) == b""
+        assert build_reader(tmp_path / name)(Place()) == Piece(b"", Place())
 
 
 def test_a_link_in_place_of_the_directory_is_not_followed(tmp_path: Path) -> None:
@@ -53,17 +55,37 @@ def test_of_ten_gigabytes_the_end_is_read(tmp_path: Path) -> None:
         file.seek(0, os.SEEK_END)
         file.write(b'\n{"step": 7, "loss": 0.5}\n')
     assert read_written(path) == Written(Progress(step=7, loss=0.5))
-    assert len(build_reader(path)(0)) == A_LOOK
+    assert len(build_reader(path)(Place()).data) == A_LOOK
 
 
 def test_what_was_added_is_read_from_where_the_last_look_ended(tmp_path: Path) -> None:
     path = tmp_path / "worker-0"
     path.write_bytes(b"one\n")
     read = build_reader(path)
-    assert (read(0), read(4)) == (b"one\n", b"")
+    first = read(Place())
+    assert (first.data, first.anew, read(first.place).data) == (b"one\n", False, b"")
     with path.open("ab") as file:
         file.write(b"two\n")
-    assert read(4) == b"two\n"
+    second = read(first.place)
+    assert (second.data, second.anew, second.place.offset) == (b"two\n", False, 8)
+
+
+@pytest.mark.parametrize("replaced", [False, True])
+def test_a_file_that_was_cut_or_replaced_is_read_from_its_beginning(tmp_path: Path, replaced: bool) -> None:
+    path = tmp_path / "worker-0"
+    path.write_bytes(b"one\n")
+    read = build_reader(path)
+    first = read(Place())
+    if replaced:
+        (tmp_path / "new").write_bytes(b"another\n")
+        (tmp_path / "new").rename(path)
+    else:
+        path.write_bytes(b"")
+        assert read(first.place) == Piece(b"", Place(0, first.place.inode), anew=True)
+        path.write_bytes(b"x\n")
+    then = read(first.place)
+    assert (then.data, then.anew) == ((b"another\n" if replaced else b"x\n"), True)
+    assert read(then.place) == Piece(b"", then.place)
 
 
 def test_of_a_run_the_first_rank_with_a_wrong_line_is_told(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from paddock.datasets.crd import build_crd as build_dataset_crd
 from paddock.install.crd import build_crd
 from paddock.install.rights import (
     AGGREGATED,
+    OF_LOGS,
     USERS,
     Right,
     Where,
@@ -63,6 +64,7 @@ def build_rights_file() -> str:
                 right for right in _without_jobs(set(KINDS) - set(SCALED), datasets=True) if _of_jobs(right)
             ),
             "scaling": build_rules(_read_scaling()),
+            "logs": build_rules(OF_LOGS),
             "leading": build_rules(right for right in every if right.where is Where.OWN),
             "sharing": build_rules(right for right in build_rights(KINDS, sharing=True) if right.where is Where.OWN),
             "cluster": build_rules(right for right in every if right.where is Where.CLUSTER),

@@ -93,6 +93,7 @@ def installed(
         "all": lambda: build_manifests("all", installation),
         "crd": lambda: build_manifests("crd", installation),
         "operator": lambda: build_manifests("operator", installation),
+        "logs": lambda: build_manifests("logs", installation),
         "webhook": lambda: build_manifests("webhook", installation),
         "console": lambda: list(build_console(console, installation.image)),
     }
@@ -205,6 +206,24 @@ CASES: dict[str, tuple[str, str, Callable[[], list[Manifest]], Edit | None]] = {
                 "--elastic-settle=0",
             ]
         ),
+    ),
+    "logs are read where jobs are": (
+        "ops",
+        "namespaces={ops,team-a} operator.readLogs=true",
+        lambda: installed("all", "logs", namespace="ops", watched=("ops", "team-a")),
+        None,
+    ),
+    "logs are read in all namespaces": (
+        "ops",
+        "namespaces=all operator.readLogs=true",
+        lambda: installed("all", "logs", namespace="ops", watched=()),
+        None,
+    ),
+    "notices by a Secret": (
+        "paddle-system",
+        "operator.notices=paddock-notices",
+        lambda: installed(notices="paddock-notices"),
+        None,
     ),
     "datasets": (
         "ops",

@@ -12,6 +12,7 @@ from paddock.app.home import Home
 from paddock.cli.cluster.errors import UserError
 from paddock.cli.verbs.compare import Compared, build_document, choose_runs, compare_settings, list_facts
 from paddock.history.records import RunRecord, write_record
+from paddock.history.surroundings import DatasetState, MachineState, Surroundings
 
 API = "batch.paddlepaddle.org/v1"
 
@@ -84,3 +85,51 @@ def test_only_what_differs_is_shown_beside_how_they_ended() -> None:
     document = build_document(compared)
     assert document["differences"] == [{"path": "spec.worker.replicas", "values": ["1", "2"]}]
     assert [each["run"] for each in document["runs"]] == [1, 2] and document["equal"] == 1
+
+
+def test_rehearsals_of_one_job_differ_in_no_random_directory() -> None:
+    one, two = (
+        replace(run("train-rehearsal", number), spec={"worker": {"hostPath": {"path": f"/h/rehearsals/{own}/data"}}})
+        for number, own in ((1, "17-abcd1234"), (2, "201-x_y2z345"))
+    )
+    assert compare_settings([one, two]).differences == []
+
+
+SETS = {"a": {"torch": "2.5.0", "numpy": "2.1"}, "b": {"torch": "2.6.0", "numpy": "2.1"}}
+
+
+def began(number: int, *, packages: str = "", revision: str = "", cpus: float = 0.0) -> Compared:
+    found = Surroundings(
+        {"worker": packages} if packages else {},
+        {"words": DatasetState("hf://words", revision)} if revision else None,
+        MachineState("ada", cpus, 2**34) if cpus else None,
+    )
+    return Compared(replace(run("train", number), surroundings=found), {})
+
+
+def test_what_runs_began_with_stands_side_by_side_where_it_differs() -> None:
+    compared = [
+        began(1), began(2, packages="a", revision="3f2a", cpus=8), began(3, packages="b", revision="9be0", cpus=8),
+        began(4, packages="a", revision="3f2a", cpus=16), began(5, packages="gone"),
+    ]  # fmt: skip
+    facts = dict(list_facts(compared, "en", SETS.get))
+    assert facts["Packages"] == ["–", "2 packages", "torch 2.5.0 → 2.6.0", "2 packages", "…"]
+    assert facts["Dataset words"] == ["–", "3f2a", "9be0", "3f2a", "–"]
+    assert facts["Machine"][:2] == ["–", "ada: no GPU, CPUs 8, memory 16 GiB"]
+    same = dict(list_facts([compared[1], compared[1]], "en", SETS.get))
+    assert not {"Packages", "Dataset words", "Machine"} & same.keys()
+
+
+def test_json_has_all_that_runs_began_with() -> None:
+    compared = [began(1), began(2, packages="a", revision="3f2a", cpus=8), began(3, packages="gone")]
+    old, known, lost = build_document(compared, SETS.get)["runs"]
+    assert [old[name] for name in ("packages", "datasets", "machine")] == [None, None, None]
+    assert known["packages"] == {"worker": SETS["a"]} and known["machine"]["cpus"] == 8
+    assert known["datasets"]["words"]["revision"] == "3f2a" and lost["packages"] == {"worker": None}
+
+
+def test_roles_that_had_other_packages_have_a_row_each() -> None:
+    roles = [Surroundings({"ps": "a", "worker": "a"}), Surroundings({"ps": "b", "worker": "a"})]
+    compared = [Compared(replace(run("train", number), surroundings=each), {}) for number, each in enumerate(roles)]
+    facts = dict(list_facts(compared, "en", SETS.get))
+    assert facts["Packages of ps"] == ["2 packages", "torch 2.5.0 → 2.6.0"] and "Packages of worker" not in facts

@@ -12,6 +12,7 @@ import pytest
 
 from history.test_logs import write_log
 from jobs.samples import read_manifest, read_text
+from paddock.app.history import History
 from paddock.app.home import Home
 from paddock.app.why_not import plan_datasets, plan_hold, plan_images, plan_why_not, without_claims
 from paddock.cli.submit.lacking import plan_lacking
@@ -123,13 +124,15 @@ def test_the_recorded_cause_comes_first_and_says_who_wrote_it() -> None:
         "recorded by the operator in status.cause: RankFailed, 60s ago",
         "next: paddock logs wide-ande-deep --role worker --rank 1",
     ]
+    chinese = build_explanation(read_manifest("wide_and_deep"), Status(phase=Phase.FAILED, cause=cause), NOW, "zh")
+    assert chinese[0] == "PaddleJob default/wide-ande-deep：Failed"
 
 
 @pytest.mark.parametrize(
     ("priority", "flags", "said"),
     [("system-node-critical", LOCAL, True), ("", LOCAL, False), ("system-node-critical", REMOTE, False)],
 )
-def test_a_job_with_a_priority_is_told_that_a_laptop_ends_no_other_for_it(
+def test_a_job_with_a_priority_that_waits_on_a_laptop_is_told_that_nobody_makes_room(
     priority: str, flags: Flags, said: bool
 ) -> None:
     cause = CauseRecord("WaitingForScheduler", {"message": "0/1 nodes are available: 1 Insufficient cpu"}, NOW)
@@ -137,7 +140,7 @@ def test_a_job_with_a_priority_is_told_that_a_laptop_ends_no_other_for_it(
     for role in ("worker", "ps"):
         manifest["spec"][role]["template"]["spec"]["priorityClassName"] = priority
     lines = build_explanation(manifest, Status(phase=Phase.PENDING, cause=cause), NOW, "en", flags)
-    assert ("on a laptop there is no preemption" in "\n".join(lines)) is said
+    assert ("ends jobs of a lower one where that makes room" in "\n".join(lines)) is said
 
 
 def test_the_first_error_is_advised_where_torchrun_tells_only_that_a_process_failed() -> None:
@@ -248,6 +251,51 @@ def test_next_steps_name_the_namespace() -> None:
 def test_the_next_step_of_a_job_on_a_lost_node_is_the_node() -> None:
     cause = CauseRecord("NodeSilent", {"ranks": ["worker-1"], "nodes": ["n2", "n1"], "state": "silent"}, NOW)
     assert type_steps(cause, "wide", "team") == ["KUBECONFIG=$(paddock kubeconfig) kubectl describe node n1"]
+
+
+NODES = {"ranks": ["worker-1"], "nodes": ["n1"], "namespace": "team", "pods": ["wide-worker-1"], "seconds": 60}
+KUBECTL = "KUBECONFIG=$(paddock kubeconfig) kubectl"
+STEPS: dict[str, tuple[str, dict[str, Any], list[str]]] = {
+    "room for a processor": (
+        "WaitingForScheduler", {"message": "0/1 nodes are available: 1 Insufficient cpu."}, ["paddock queue -n team"],
+    ),
+    "room for a PodGroup": ("WaitingForPodGroup", {"pods": 2, "of": 2, "name": "wide"}, ["paddock queue -n team"]),
+    "room for all ranks": ("RunsSmaller", {"role": "worker", "size": 2}, ["paddock queue -n team"]),
+    "a node that may be gone": ("WaitingForNode", NODES, [f"{KUBECTL} get nodes"]),
+    "a node that is not ready": ("NodeNotReady", NODES, [f"{KUBECTL} describe node n1"]),
+    "a node that is unknown": ("NodeUnknown", NODES, [f"{KUBECTL} describe node n1"]),
+    "nodes that were lost": ("LostTooOften", {"limit": 5, "last": "PodsLost", "ranks": []}, [f"{KUBECTL} get nodes"]),
+    "a ConfigMap": ("ConfigurationWrong", {"rank": "worker-0"}, ["paddock describe wide -n team"]),
+    "a container": ("ContainerWaiting", {"rank": "worker-0", "why": "Wait"}, ["paddock describe wide -n team"]),
+    "a container beside": (
+        "WaitingForContainers", {"ranks": ["worker-0"], "containers": ["metrics"]},
+        ["paddock logs wide -n team --role worker --rank 0 --container metrics"],
+    ),
+    "a container that was ended": (
+        "CompletedWithoutContainers", {"ranks": ["worker-0"], "containers": ["metrics"]},
+        ["paddock logs wide -n team --role worker --rank 0 --container metrics"],
+    ),
+    "a probe": ("PodsStarting", {"unready": "worker-0", "container": "main"}, ["paddock describe wide -n team"]),
+    "pods that start at once": ("PodsStarting", {"starting": 1, "of": 1}, []),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("awaited", STEPS)
+def test_a_job_that_waits_has_a_next_command_where_something_can_be_done(awaited: str) -> None:
+    reason, args, expected = STEPS[awaited]
+    assert type_steps(CauseRecord(reason, args, NOW), "wide", "team") == expected
+
+
+def test_pods_that_start_on_a_cluster_tell_in_events_what_they_wait_for() -> None:
+    cause = CauseRecord("PodsStarting", {"starting": 1, "of": 1}, NOW)
+    flags = Flags(" --context prod", kubectl="kubectl --context prod")
+    (step,) = type_steps(cause, "wide", "team", flags)
+    assert step == "kubectl --context prod -n team describe pods -l paddock.dev/job=wide"
+
+
+@pytest.mark.parametrize("reason", ["WaitingForScheduler", "WaitingForPodGroup", "ConfigurationWrong"])
+def test_of_a_job_that_is_not_there_yet_nothing_is_typed(reason: str) -> None:
+    assert build_steps(CauseRecord(reason, {"rank": "worker-0"}, NOW), "wide", "team", "job.yaml") == []
 
 
 @pytest.mark.parametrize(("name", "value"), [("wide", "wide"), ("x" * 100, "x" * 52 + "-09ecb6ebc8")])
@@ -385,7 +433,7 @@ def test_a_job_that_prints_nothing_is_told_where_to_look(
     manifest["metadata"] |= {"name": "demo", "namespace": "default", "uid": "one"}
     manifest["status"] = {"phase": phase, "attempt": attempt}
     job = read_stored(PADDLEPADDLE.resource, manifest)
-    place: Any = SimpleNamespace(home=home, flags=LOCAL)
+    place: Any = SimpleNamespace(kept=History(home), flags=LOCAL)
     found = explain_silence(place, job, NOW + after)
     assert (None if found is None else str(found)) == said
-    assert explain_silence(cast("Any", SimpleNamespace(home=None, flags=LOCAL)), job, NOW + after) is None
+    assert explain_silence(cast("Any", SimpleNamespace(kept=None, flags=LOCAL)), job, NOW + after) is None

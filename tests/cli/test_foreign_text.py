@@ -42,20 +42,27 @@ ROWS: dict[str, list[tuple[str, str]]] = {
     "submit": [("submit FILE", SHOWN)],
     "render": [("render FILE --to bare --hosts EVIL", SHOWN), ("render FILE --to bare --hosts a -o -", UNPRINTED),
                ("render FILE --to kubernetes -o -", IN_YAML)],
+    "rehearse": [("rehearse FILE --print", IN_YAML), ("rehearse WRONG", SHOWN)],
     "validate": [("validate WRONG", SHOWN), ("validate WRONG -o json", IN_JSON)],
     "get": [("get", SHOWN), ("get -A", SHOWN), ("get pods", SHOWN), ("get pods -o wide", SHOWN), ("get env", SHOWN),
             ("get datasets", SHOWN), ("get -o name", SHOWN), ("get -o json", IN_JSON), ("get -o yaml", IN_YAML)],
     "queue": [("queue -A", SHOWN), ("queue -o json", IN_JSON)],
     "describe": [("describe demo", SHOWN)],
     "explain": [("explain demo", SHOWN)],
+    "bundle": [("bundle EVIL -o b.tar.gz", SHOWN)],
     "doctor": [("doctor EVIL", SHOWN), ("doctor --log LOG -o json", IN_JSON), ("doctor --log LOG -o yaml", IN_YAML),
                ("doctor --log LOG", SHOWN)],
     "logs": [("logs demo -o json", IN_JSON), ("logs EVIL", SHOWN)],
     "stacks": [("stacks EVIL", SHOWN)],
+    "top": [("top EVIL", SHOWN), ("top demo --once", "no rank of demo runs")],
+    "exec": [("exec EVIL -- true", SHOWN), ("exec demo -- true", SHOWN)],
+    "shell": [("shell EVIL", SHOWN), ("shell demo", SHOWN)],
+    "forward": [("forward EVIL 80", SHOWN), ("forward demo 80", SHOWN)],
     "wait": [("wait demo --for completed", SHOWN)],
     "console": [("console EVIL --url", SHOWN)],
     "history": [("history kept", SHOWN), ("history -o json", IN_JSON)],
     "outputs": [("outputs kept -l", SHOWN), ("outputs kept -o json", IN_JSON)],
+    "board": [("board EVIL", SHOWN)],
     "suspend": [("suspend EVIL", SHOWN)],
     "resume": [("resume EVIL", SHOWN)],
     "cancel": [("cancel EVIL", SHOWN)],
@@ -88,9 +95,9 @@ TYPED = EVIL.replace("\0", "")
 """What can be an argument of a program; and the name of a file."""
 FILE = TYPED.replace("/", "")
 REFUSING = (
-    "get", "queue", "describe demo", "explain demo", "logs demo", "stacks demo", "wait demo", "suspend demo",
-    "resume demo", "cancel demo", "clone demo", "delete demo", "dataset list", "dataset describe demo", "submit FILE",
-    "run FILE",
+    "get", "queue", "describe demo", "explain demo", "logs demo", "stacks demo", "top --once", "exec demo -- true",
+    "shell demo", "forward demo 80", "wait demo", "suspend demo", "resume demo", "cancel demo", "clone demo",
+    "delete demo", "dataset list", "dataset describe demo", "submit FILE", "run FILE",
 )  # fmt: skip
 """Verbs that ask a server which refuses, with a hostile message."""
 
@@ -252,7 +259,8 @@ def test_what_strangers_wrote_is_shown_and_does_not_act(line: str, seen: str, is
 @pytest.mark.parametrize("is_terminal", [True, False], ids=["terminal", "pipe"])
 @pytest.mark.parametrize("line", REFUSING)
 def test_what_a_server_says_in_a_refusal_does_not_act(line: str, is_terminal: bool, ask: Ask) -> None:
-    printed = ask(f"{line} -n {REFUSED}", is_terminal)
+    own, dashes, program = line.partition(" -- ")
+    printed = ask(f"{own} -n {REFUSED}{dashes}{program}", is_terminal)
     assert find_acting(printed, is_terminal=is_terminal) == set()
     assert SHOWN in printed
 

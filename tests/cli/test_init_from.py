@@ -298,7 +298,7 @@ def test_accelerate_of_several_machines_stays_and_is_told_of_them_in_the_job(her
 @pytest.mark.parametrize(
     ("file", "text", "sentence"),
     [
-        ("t.py", "import paddle\n", "t.py: this is a Python program: `paddock init -- python t.py` writes its job"),
+        ("t.py", "import paddle\n", "t.py: this is a Python program: `paddock init -- python3 t.py` writes its job"),
         ("a.ipynb", '{"nbformat": 4}', "this is a notebook: `jupyter nbconvert --to script a.ipynb`"),
         ("Dockerfile", "FROM python\nRUN ls\n", "`paddock init --image IMAGE -- python train.py` writes a job"),
         ("Makefile", "all:\n\tpython t.py\n", "this is a Makefile: `paddock run -- make all` runs a target"),

@@ -47,6 +47,7 @@ def read(*words: str) -> list[Manifest]:
         ("v1/operator-all-namespaces.yaml", "operator -A"),
         ("v1/kubeflow.yaml", "crd --kinds kubeflow.org"),
         ("v1/operator-kubeflow.yaml", "operator -A --kinds batch.paddlepaddle.org,kubeflow.org"),
+        ("v1/operator-logs.yaml", "logs"),
         ("v1/webhook.yaml", "webhook"),
         ("v1/console.yaml", "console"),
         ("v1beta1/crd.yaml", "crd --api-version v1beta1"),
@@ -56,7 +57,7 @@ def read(*words: str) -> list[Manifest]:
 def test_the_files_in_deploy_are_what_it_prints(
     file: str, words: str, match_golden: Callable[[str, str], None]
 ) -> None:
-    result = call(*words.split(), *(() if "crd" in words else ("--image", EXAMPLE_IMAGE)))
+    result = call(*words.split(), *(() if words.split()[0] in ("crd", "logs") else ("--image", EXAMPLE_IMAGE)))
     assert result.exit_code == 0
     match_golden(str(DEPLOY / file), result.output)
 
@@ -80,6 +81,7 @@ def test_there_are_no_other_manifests_in_deploy() -> None:
         "v1/kubeflow.yaml",
         "v1/operator-all-namespaces.yaml",
         "v1/operator-kubeflow.yaml",
+        "v1/operator-logs.yaml",
         "v1/operator.yaml",
         "v1/webhook.yaml",
         "v1beta1/crd.yaml",
@@ -298,7 +300,7 @@ def test_the_webhook_has_no_policy_as_the_address_of_an_api_server_is_no_pods() 
         ("webhook --datasets", "--datasets is of the operator and the definitions: webhook has none"),
         ("operator --datasets --api-version v1beta1", "datasets need Kubernetes 1.16 or later"),
         ("webhook --api-version v1beta1", "needs Kubernetes 1.20 or later"),
-        ("operators", "'crd', 'operator', 'webhook', 'console', 'all'"),
+        ("operators", "'crd', 'operator', 'logs', 'webhook', 'console', 'all'"),
     ],
 )
 def test_wrong_options_are_usage_errors(words: str, said: str) -> None:

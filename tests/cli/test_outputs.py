@@ -12,9 +12,9 @@ from cli.views import build_job
 from paddock.app.home import Home
 from paddock.app.outputs import RunDirectory, Size
 from paddock.cli.cluster.errors import Failed, UserError
+from paddock.cli.follow.kept_outputs import choose_run
 from paddock.cli.main import cli
 from paddock.cli.submit.resumed import describe_resumed, explain_resumed, explain_unresumed
-from paddock.cli.verbs.outputs import choose_run
 from paddock.history.records import RunRecord, write_record
 from paddock.jobs.model import Job
 from paddock.views.outputs import read_own_directory
@@ -142,8 +142,11 @@ def test_a_run_of_a_number_is_resumed_from_or_the_job_is_refused(place: Home) ->
     assert str(explain_resumed(with_annotation("2"), place)) == "resumes from the checkpoints of run 2 (1 file, 48 B)"
     assert explain_unresumed(with_annotation("2"), place) is explain_unresumed(with_annotation("true"), place) is None
     assert str(explain_unresumed(with_annotation("1"), place)) == (
-        "run 1 of demo has no checkpoints: it is not kept, wrote none, or a later run has taken them over; run 2 has "
-        "some: --resume=2"
+        "run 1 of demo has no checkpoints: it wrote none, or a later run has taken them over; run 2 has some: "
+        "--resume=2"
+    )
+    assert str(explain_unresumed(with_annotation("7"), place)) == (
+        "demo has no run 7; kept are 1, 2, 3; run 2 has checkpoints: --resume=2"
     )
 
 

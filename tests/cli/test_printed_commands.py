@@ -1,5 +1,5 @@
 """Every command that Paddock prints can be typed: in the code and in each catalogue, against the real options; and a
-test types each in a state that prints it (printed_commands.json).
+test types each, many of them as they are printed and in the state that prints them (printed_commands.json).
 
 A command stands in a text behind a backquote, at the text's beginning, or on a line of its own. What is filled in later
 (`{name}`, or an f-string's value) is a word, or nothing where it is glued to a word, as options that name a cluster
@@ -29,7 +29,8 @@ _FIELD = re.compile(r"\{[^{}]*\}")
 _ENDS = re.compile(r"\s{2,}.*| # .*| \|.*| > .*| && .*|;.*| \(.*")
 """What follows a command in its line: a remark, a pipe, the next command."""
 NO_COMMANDS = frozenset({
-    "paddock explain wants one of two: the name of a job, or --why-not FILE",
+    "paddock explain wants one of three: the name of a job, --why-not FILE, or --bundle FILE",
+    "paddock explain 需要三者之一：任务的名称、--why-not FILE 或 --bundle FILE",
     "paddock get knows jobs, pods, environments and datasets, not {kind}{hint}",
     "paddock submit would wait: {why}; paddock run would train on the CPU ({devices})",
 })  # fmt: skip
@@ -115,9 +116,21 @@ def test_a_printed_command_can_be_typed(command: str) -> None:
     assert explain(command) == ""
 
 
-TYPED: dict[str, str] = json.loads((Path(__file__).parent / "printed_commands.json").read_text(encoding="utf-8"))
-"""For each printed command the test that types it, or one with the same verb and options, in a state that prints it.
+STATE, VERB = "state", "verb"
+TYPED: dict[str, tuple[str, str]] = {
+    command: (kind, test)
+    for command, (kind, test) in json.loads(
+        (Path(__file__).parent / "printed_commands.json").read_text(encoding="utf-8")
+    ).items()
+}
+"""For each printed command how a test types it, and which. `state`: the test makes the state that prints the command,
+takes it out of the output (`support.printed`) and types that; `verb`: it types the same verb and options. In a command,
 `*` is what is filled in."""
+TAKES = re.compile(r"\b(?:take_printed|type_printed)\b")
+"""By this a test takes commands out of an output."""
+
+
+MOST_BY_VERB = 112
 
 
 def needs_no_state(command: str) -> bool:
@@ -129,10 +142,23 @@ def needs_no_state(command: str) -> bool:
 @pytest.mark.parametrize("command", [each for each in PRINTED if not needs_no_state(each)])
 def test_a_printed_command_is_typed_by_a_test(command: str) -> None:
     """A command more has to be typed by a test, which stands in printed_commands.json."""
-    file, _, name = TYPED[command.replace(FILLED, "*")].partition("::")
-    tree = ast.parse((ROOT / file).read_text(encoding="utf-8"))
-    functions = [each for each in ast.walk(tree) if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef)]
+    known = command.replace(FILLED, "*")
+    assert known in TYPED, f"{known}: no test types it in the state that prints it ({STATE}), or its verb ({VERB})"
+    kind, test = TYPED[known]
+    file, _, name = test.partition("::")
+    text = (ROOT / file).read_text(encoding="utf-8")
+    functions = [each for each in ast.walk(ast.parse(text)) if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef)]
     assert any(each.name == name for each in functions), f"{file} has no {name}"
+    assert kind in (STATE, VERB), f"{known}: {kind}"
+    if kind == STATE:
+        assert f'"{known}"' in text and TAKES.search(text), f"{file} takes no {known} out of an output"
+
+
+def test_most_commands_of_a_state_are_typed_in_it() -> None:
+    """The number of those that are not may fall alone: a new one gets a test of its state."""
+    kinds = [kind for kind, _ in TYPED.values()]
+    print(f"{kinds.count(STATE)} printed commands are typed in their state, {kinds.count(VERB)} by verb and options")
+    assert kinds.count(VERB) <= MOST_BY_VERB, kinds.count(VERB)
 
 
 def test_no_command_is_kept_that_is_no_longer_printed() -> None:

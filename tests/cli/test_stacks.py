@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from paddock.cli.output.stacks import build_document, build_lines, show_frame
-from paddock.cli.verbs.stacks import explain_cluster, tell_absent
-from paddock.kube.pod_stacks import Frame, PodStacks, ProcessStacks
+from paddock.cli.output.stacks import build_document, print_stacks
+from paddock.cli.verbs.stacks import is_running, tell_absent, tell_beside
+from paddock.jobs.labels import ATTEMPT_LABEL, INDEX_LABEL, JOB_LABEL, ROLE_LABEL
+from paddock.jobs.model import PodPhase
+from paddock.jobs.objects.observed import read_pod
+from paddock.kube.pod_stacks import Frame, PodStacks, ProcessStacks, count_beside, only_of
 from paddock.logs.stack_dumps import read_py_spy
+from paddock.logs.stack_lines import build_lines, show_frame
 from paddock.logs.stacks import Folded, fold
+from paddock.words.phrases import phrase, render
 
 DUMPS = Path(__file__).parents[1] / "logs" / "stacks"
 SITE = "/home/me/.cache/paddock/environments/d41f/lib/python3.11/site-packages/torch"
@@ -64,6 +71,21 @@ def test_a_launcher_is_shown_where_nothing_else_has_a_stack() -> None:
     ]
 
 
+def test_processes_of_side_cars_are_left_out_and_counted() -> None:
+    """The annotation names the container that trains, else it is the first."""
+    beside = replace(process("torch_waits", 20), container="metrics")
+    pods = {
+        "master-0": PodStacks("pod", (beside, process("torch_waits", 11))),
+        "worker-0": PodStacks("pod", (process("torch_waits", 12), beside, replace(beside, container="watch"))),
+    }
+    assert [render(each) for each in tell_beside(count_beside(pods, dict.fromkeys(pods, "master")))] == [
+        "left out: 2 processes of container metrics, which does not train",
+        "left out: 1 process of container watch, which does not train",
+    ]
+    folded = fold({rank: only_of(each, "master") for rank, each in pods.items()})
+    assert [each.labels for each in folded.groups] == [("master-0", "worker-0")]
+
+
 def test_the_document(folded: Folded) -> None:
     document = json.loads(json.dumps(build_document("team", "demo", folded, whole=False)))
     assert (document["namespace"], document["job"], document["without"]) == ("team", "demo", [])
@@ -84,7 +106,31 @@ def test_a_frame_is_written_as_in_a_traceback() -> None:
     assert show_frame(Frame("step", "a.py", 0)) == '  File "a.py", line ?, in step'
 
 
-def test_on_a_kubernetes_the_reason_and_another_command_are_told() -> None:
-    said = str(explain_cluster("demo", " -n team --context prod"))
-    assert said.endswith("`paddock doctor demo -n team --context prod` says what the logs tell")
+def test_a_rank_without_a_pod_says_so() -> None:
     assert str(tell_absent(None)) == "it has no pod"
+
+
+def test_ranks_without_a_stack_for_one_reason_share_a_line(capsys: pytest.CaptureFixture[str]) -> None:
+    gone, waits = phrase("it has no pod"), phrase("it does not run yet")
+    print_stacks(Folded((), (), (("worker-0", gone), ("worker-1", waits), ("worker-2", gone))), "en", whole=False)
+    assert capsys.readouterr().err == (
+        "no stack of worker-0 and worker-2, of each because: it has no pod\nno stack of worker-1: it does not run yet\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("state", "runs"),
+    [({"running": {}}, True), ({"waiting": {"reason": "ContainerCreating"}}, False)],
+)
+def test_a_pod_that_is_not_ready_is_looked_into_once_its_container_runs(state: dict[str, Any], runs: bool) -> None:
+    pod = {
+        "metadata": {
+            "name": "demo-worker-0", "namespace": "default", "uid": "u",
+            "labels": {JOB_LABEL: "demo", ROLE_LABEL: "worker", INDEX_LABEL: "0", ATTEMPT_LABEL: "0"},
+        },
+        "spec": {"nodeName": "laptop", "containers": [{"name": "main"}]},
+        "status": {"phase": "Running", "containerStatuses": [{"name": "main", "ready": False, "state": state}]},
+    }  # fmt: skip
+    read = read_pod(pod)
+    assert read is not None and read.phase is PodPhase.STARTING
+    assert is_running(read, pod) is runs

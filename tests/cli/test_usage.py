@@ -49,7 +49,12 @@ spec:
         (["kill", "two words"], "`paddock cancel 'two words'` ends a job"),
         (["Apply", "-f", "x"], "there is no verb 'Apply': `paddock run job.yaml` and `paddock run -- python train.py`"),
         (["launch"], "`paddock submit job.yaml` comes back at once"),
-        (["exec", "mnist", "--", "sh"], "a shell in a pod is not there yet: `paddock logs mnist -f` shows"),
+        (["ssh", "mnist"], "`paddock shell mnist` opens a shell in a pod, `paddock exec mnist -- nvidia-smi` runs one"),
+        (
+            ["attach", "mnist"],
+            "`paddock logs mnist -f` shows what its ranks print, `paddock shell mnist` opens a shell",
+        ),
+        (["port-forward", "mnist", "80"], "`paddock forward mnist 8080` leads a port of this machine to one of a pod"),
         (["nodes"], "`paddock status` shows what the cluster runs on, `paddock queue` what of it is free"),
         (["squeue", "-u", "me"], "there is no verb 'squeue': `paddock queue` lists what runs and what waits for room"),
         (["queue", "-o", "yaml"], "'yaml' is not one of"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -49,6 +50,24 @@ def test_all_problems_of_all_files_come_at_once(good: str, bad: str, tmp_path: P
     assert third == f"{nowhere}: cannot be read: No such file or directory"
     assert fourth == f"{good}: 1 PaddleJob, no problems"
     assert count == "3 problems"
+
+
+def test_what_a_laptop_does_not_honour_is_told_once_a_job(tmp_path: Path) -> None:
+    path = tmp_path / "user.yaml"
+    text = read_text("wide_and_deep").replace(
+        "      spec:\n        containers:", "      spec:\n        securityContext: {fsGroup: 7}\n        containers:"
+    )
+    assert text.count("fsGroup") == 2, "both roles have it"
+    path.write_text(text, encoding="utf-8")
+    result = validate(str(path))
+    (told, count) = result.output.splitlines()
+    assert told.partition(": warning: ")[2] == (
+        "spec.worker.template.spec.securityContext.fsGroup: is not honoured on this machine: programs run as you "
+        f"(uid {os.getuid()})"
+    )
+    line = text.splitlines().index("        securityContext: {fsGroup: 7}") + 1
+    assert told.startswith(f"{path}:{line}:")
+    assert (count, result.return_value) == (f"{path}: 1 PaddleJob, 1 warning", 0)
 
 
 def test_a_warning_is_no_error(tmp_path: Path) -> None:

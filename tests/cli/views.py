@@ -6,7 +6,7 @@ from typing import Any
 
 from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.model import CauseRecord, Counts, Job, Phase, Rank, Status
-from paddock.logs.progress import read_progress
+from paddock.logs.printed_lines import read_progress
 from paddock.views.followed import FollowedJob
 
 RESOURCE = next(each for each in KINDS if each.api_version == "batch.paddlepaddle.org/v1")

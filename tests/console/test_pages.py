@@ -77,6 +77,15 @@ async def test_a_job_is_one_click_from_its_log(tmp_path: Path) -> None:
     assert f'href="{JOB}/logs"' in page
 
 
+async def test_the_list_and_the_page_of_a_job_say_how_far_it_is(tmp_path: Path) -> None:
+    job = build_written_job(phase="Running")
+    job["status"]["progress"] = {"percent": 42, "remaining": 720, "metrics": {"loss": 0.52131, "<b>": 1}}
+    assert "42 %, 12m left" in text_of(await read_page(tmp_path, "/", [job]))
+    page = await read_page(tmp_path, JOB, [job])
+    assert "Progress 42 %, 12m left loss 0.5213, <b> 1" in text_of(page)
+    assert "<b> 1" not in page, "the name of a metric is text"
+
+
 @pytest.mark.parametrize(
     ("query", "shown"),
     [

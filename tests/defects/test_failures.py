@@ -22,6 +22,7 @@ from defects.users_jobs import pod_of, read
 from paddock.jobs.model import Settings
 from paddock.kube.errors import Forbidden, NotFound
 from paddock.kube.meta import EVENTS, PODS, Manifest, uid_of
+from paddock.operator.readings import Readings
 from paddock.operator.release import FINALIZER
 from support.operator_seam import (
     JOBS,
@@ -221,7 +222,7 @@ async def test_a_worker_that_crashes_repeatedly_fails_the_job_at_the_limit(world
     """32: it crashed for ever, and the job was Starting."""
     job, now = build_job(ps=0, namespace=world.namespace, runPolicy={"backoffLimit": 1}), [1_000.0]
     job["spec"]["worker"]["template"]["spec"]["restartPolicy"] = "OnFailure"
-    async with running(world.api, Settings(status_wait=0), clock=lambda: now[0]):
+    async with running(world.api, Settings(status_wait=0), readings=Readings(lambda: now[0])):
         await world.api.create(JOBS, job)
         before = await start_gang(world, count=2)
         await set_phase(world.api, "demo-worker-0", "Failed", code=1, namespace=world.namespace)

@@ -167,6 +167,12 @@ def lines(*printed: str) -> LaunchLog:
     return read_launch_logs(printed)[0]
 
 
+DATALOADER_KILLED = (
+    "SystemError: (Fatal) DataLoader process (pid 1104) exited is killed by signal: Killed. (at /paddle/a.cc:181)"
+)
+DEVICE_FULL = (
+    "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 20.00 MiB. GPU 0 has a total capacity of 79 GiB"
+)
 GPU = next(each for each in DEVICES if each.name == "GPU")
 JOB = Asked(job="demo", framework="paddle", mode="Collective", roles=(RoleAsked("worker", 2),))
 ALONE = Asked(job="demo", framework="paddle", mode="Collective", roles=(RoleAsked("worker", 1),))
@@ -233,6 +239,16 @@ MADE: dict[str, tuple[Asked, dict[str, LaunchLog], dict[str, RankSeen], list[str
         Asked(), {"": block(job_line(2), "Waiting peer start...", "master not ready", "master not ready",
                             nnodes="2", master="10.0.0.1:6170", rank="1", host="10.0.0.2")}, {},
         ["master-is-not-reached"],
+    ),
+    "a rank that its probe holds back": (
+        JOB, {}, {"worker-0": RUNS, "worker-1": RankSeen(begun=31.0, unready="paddle")}, ["not-ready"],
+    ),
+    "a rank that its probe holds back, nobody knows how long": (
+        JOB, {}, {"worker-0": RankSeen(unready="paddle")}, ["not-ready"],
+    ),
+    "a rank that is not ready, beside a failure that does not explain it": (
+        JOB, {"worker-0": TRAINS, "worker-1": lines("step 1", "ValueError: no data")},
+        {"worker-0": RankSeen(unready="paddle"), "worker-1": RankSeen(code=1)}, ["not-ready", "program-failed"],
     ),
     "a launcher that ended before it started anything": (
         Asked(), {"": block(job_line(1), "Exit code 1")}, {}, ["never-started"],
@@ -335,6 +351,17 @@ MADE: dict[str, tuple[Asked, dict[str, LaunchLog], dict[str, RankSeen], list[str
         JOB, {"worker-0": TRAINS, "worker-1": lines("step 1", "ValueError: no data")},
         {"worker-0": RUNS, "worker-1": RankSeen(code=1)}, ["program-failed"],
     ),
+    "a rank whose DataLoader lost a process": (
+        JOB, {"worker-0": TRAINS, "worker-1": lines("step 1", DATALOADER_KILLED)},
+        {"worker-0": RUNS, "worker-1": RankSeen(code=1)}, ["memory-was-used-up"],
+    ),
+    "a log whose device is full": (
+        Asked(), {"": lines("step 1", DEVICE_FULL)}, {}, ["device-memory-was-used-up"],
+    ),
+    "a rank whose module is hidden by a file of the user's own": (
+        ALONE, {"worker-0": lines("ModuleNotFoundError: No module named 'http.client'; 'http' is not a package")},
+        {"worker-0": RankSeen(code=1)}, ["standard-module-is-hidden"],
+    ),
     "a rank that ended without a word": (
         JOB, {"worker-0": TRAINS}, {"worker-0": RUNS, "worker-1": RankSeen(code=3)}, ["program-failed"],
     ),
@@ -420,6 +447,158 @@ def test_a_case_gives(case: str) -> None:
     assert [each.check for each in examine(asked, logs, ranks, Machine(0, is_shared=True))] == expected
 
 
+def test_a_job_of_which_its_status_says_that_it_is_silent_is_never_nothing_found() -> None:
+    """The stacks that were written into its logs look like lines of a moment ago."""
+    cause = CauseRecord("JobSilent", {"seconds": 6, "who": ["worker-0"], "places": ["stuck, hang.py:5"]})
+    logs, ranks = {"worker-0": lines("a"), "worker-1": lines("a")}, {"worker-0": RUNS, "worker-1": RUNS}
+    assert [each.check for each in examine(JOB, logs, ranks, cause=cause)] == ["silent-for-long"]
+    assert examine(JOB, logs, ranks) == ()
+
+
+def test_a_job_that_was_ended_as_nobody_printed_is_told_by_its_cause() -> None:
+    cause = CauseRecord("SilentFailed", {"seconds": 1800, "who": ["worker-1"], "places": ["read_batch, data.py:41"]})
+    logs = {"worker-0": lines("step 1"), "worker-1": lines("step 1")}
+    (found,) = examine(JOB, logs, {"worker-0": RankSeen(), "worker-1": RankSeen()}, cause=cause, has_failed=True)
+    assert (found.check, render(found.where)) == ("ended-for-silence", "worker-0, line 1, worker-1, line 1")
+    assert render(found.what) == "failed: no rank has printed for over 30m: worker-1 in read_batch, data.py:41"
+
+
+@pytest.mark.parametrize(
+    ("error", "check", "command"),
+    [
+        (DATALOADER_KILLED, "memory-was-used-up", "journalctl -k -g 'out of memory'"),
+        ("RuntimeError: DataLoader worker (pid 12) is killed by signal: Killed. ", "memory-was-used-up",
+         "journalctl -k -g 'out of memory'"),
+        ("train.sh: line 3: 1234 Killed                  python train.py", "memory-was-used-up",
+         "journalctl -k -g 'out of memory'"),
+        ("MemoryError", "memory-was-used-up", "free -h"),
+        ("numpy._core._exceptions._ArrayMemoryError: Unable to allocate 3.20 GiB for an array with shape (9,)",
+         "memory-was-used-up", "free -h"),
+        ("OSError: [Errno 12] Cannot allocate memory", "memory-was-used-up", "free -h"),
+        ("RuntimeError: [enforce fail at alloc_cpu.cpp:124] data. DefaultCPUAllocator: can't allocate memory",
+         "memory-was-used-up", "free -h"),
+        (DEVICE_FULL, "device-memory-was-used-up", "nvidia-smi"),
+        ("ResourceExhaustedError: Out of memory error on GPU 0. Cannot allocate 1GB memory on GPU 0",
+         "device-memory-was-used-up", "nvidia-smi"),
+        ("RuntimeError: Killed it", "program-failed", ""),
+    ],
+)  # fmt: skip
+def test_a_log_whose_memory_was_used_up_has_a_cure(error: str, check: str, command: str) -> None:
+    (found,) = examine(Asked(), {"": lines("step 1 loss 0.5", error)})
+    assert (found.check, found.command) == (check, command)
+    assert error.strip() in render(found.what)
+
+
+@pytest.mark.parametrize(
+    ("amounts", "said"),
+    [
+        ({"memory_used": "2.0 GiB", "memory_limit": "2.0 GiB"}, "it used 2.0 GiB of 2.0 GiB"),
+        ({}, "it was ended as its memory was used up (OOMKilled)"),
+    ],
+)
+def test_a_rank_that_the_kernel_ended_is_told_by_the_cause_of_the_job(amounts: dict[str, str], said: str) -> None:
+    cause = CauseRecord("RankFailed", {"ranks": ["worker-1"], "code": 137, "memory": True, **amounts})
+    seen = {"worker-0": RankSeen(running=True), "worker-1": RankSeen(code=137)}
+    (found,) = examine(JOB, {"worker-1": lines("step 1")}, seen, cause=cause)
+    assert found.check == "memory-was-used-up" and said in render(found.what)
+    (other,) = examine(JOB, {"worker-0": lines("step 1")}, {"worker-0": RankSeen(code=137)}, cause=cause)
+    assert other.check == "program-was-killed", "the cause is another rank's"
+
+
+@pytest.mark.parametrize(
+    ("printed", "command"),
+    [
+        ("AttributeError: module 'torch._C' has no attribute '_cuda_setDevice'", "import torch"),
+        ("E1129 01:49:36.896170 25168 place.cc:338] Cannot use GPU because you have installed CPU version "
+         "PaddlePaddle.", "import paddle"),
+    ],
+)  # fmt: skip
+def test_a_wheel_for_cpus_says_in_several_ways_that_it_has_no_cuda(printed: str, command: str) -> None:
+    (found,) = examine(JOB, {"worker-0": lines(printed)}, {"worker-0": RankSeen(code=1)})
+    assert found.check == "cpu-wheel-asked-for-gpu" and command in found.command
+
+
+CAUGHT = ("Traceback (most recent call last):", '  File "t.py", line 8, in main', "    load()", "ValueError: shard 3")
+"""As `traceback.print_exc` prints it: from the frame that caught."""
+
+
+@pytest.mark.parametrize(
+    ("printed", "line", "what"),
+    [
+        ((*CAUGHT, *("a",) * 9, "giving up"), 4, "it failed: ValueError: shard 3; its last line: giving up"),
+        ((*CAUGHT, "step 1 loss 0.5", "giving up"), 6, "it failed: giving up"),
+        ((*CAUGHT, *("a",) * 3_000, "giving up"), 4, "it failed: ValueError: shard 3; its last line: giving up"),
+        ((*CAUGHT, "step 1 loss 0.5"), 4, "it failed: ValueError: shard 3"),
+        (("a", "ERROR:root:no data", "b"), 2, "it failed: ERROR:root:no data"),
+        ((*("a",) * 3_000, "ERROR:root:no data", "b"), 3_001, "it failed: ERROR:root:no data"),
+        (("ERROR:root:no data", *("step 1 loss 0.5",) * 3_000, "b"), 3_002,
+         "it failed (exit code 1), and printed no error; its last line: b"),
+    ],
+)  # fmt: skip
+def test_a_failure_is_told_by_what_ended_the_program(printed: tuple[str, ...], line: int, what: str) -> None:
+    (found,) = examine(JOB, {"worker-0": lines(*printed)}, {"worker-0": RankSeen(code=1)})
+    assert (render(found.where), render(found.what)) == (f"worker-0, line {line}", what)
+
+
+@pytest.mark.parametrize("code", [137, 139, 143])
+@pytest.mark.parametrize("after", [("going on",), ("step 1 loss 0.5", "going on")])
+@pytest.mark.parametrize("error", ["ValueError: shard 3", "MemoryError"])
+def test_a_signal_and_no_error_that_was_caught_ended_a_program(error: str, after: tuple[str, ...], code: int) -> None:
+    log = lines(*CAUGHT[:-1], error, *after)
+    (found,) = examine(JOB, {"worker-0": log}, {"worker-0": RankSeen(code=code)})
+    assert (found.check, render(found.where)) == ("program-was-killed", f"worker-0, line {4 + len(after)}")
+    assert render(found.what).endswith("; its last line: going on")
+    crash = (
+        "-" * 22,
+        "Error Message Summary:",
+        "-" * 22,
+        "FatalError: `Segmentation fault` is detected by the system.",
+    )
+    log = lines(*CAUGHT[:-1], error, *after, *crash)
+    assert [each.check for each in examine(JOB, {"worker-0": log}, {"worker-0": RankSeen(code=code)})] == [found.check]
+    log = lines(*CAUGHT[:-1], error, *after, *CAUGHT)
+    (found,) = examine(JOB, {"worker-0": log}, {"worker-0": RankSeen(code=code)})
+    assert found.check != "program-was-killed", "the last error may be what ended it"
+    (found,) = examine(JOB, {"worker-0": lines(*CAUGHT)}, {"worker-0": RankSeen(code=code)})
+    assert render(found.what) == "it failed: ValueError: shard 3"
+
+
+def test_an_error_that_was_caught_and_may_have_ended_the_program_keeps_its_cure() -> None:
+    log = lines(*CAUGHT[:-1], DEVICE_FULL, "Exiting.")
+    (found,) = examine(JOB, {"worker-0": log}, {"worker-0": RankSeen(code=1)})
+    assert (found.check, render(found.where)) == ("device-memory-was-used-up", "worker-0, line 4")
+
+
+GPU = "Out of memory error on GPU 0. Cannot allocate 1.5GB memory on GPU 0, 39GB memory has been allocated."
+
+
+@pytest.mark.parametrize(
+    "printed",
+    [
+        ("ResourceExhaustedError: ", "", GPU),
+        ("RuntimeError: ResourceExhaustedError:", "", GPU),
+        (*CAUGHT[:-1], "MemoryError: ", "", GPU),
+        (*CAUGHT[:-1], "MemoryError: (ResourceExhausted) ", "", GPU),
+        (*CAUGHT[:-1], "MemoryError: ", "", "-" * 38, "C++ Traceback (most recent call last):", "-" * 38,
+         *("0   phi::a()",) * 30, "", "-" * 22, "Error Message Summary:", "-" * 22, "ResourceExhaustedError: ", "",
+         GPU),
+    ],
+)  # fmt: skip
+def test_the_memory_of_a_device_is_told_below_an_empty_message(printed: tuple[str, ...]) -> None:
+    after = ("", "Please check whether there is any other process using GPU 0.")
+    (found,) = examine(JOB, {"worker-0": lines(*printed, *after)}, {"worker-0": RankSeen(code=1)})
+    assert (found.check, render(found.what)) == (
+        "device-memory-was-used-up", f"the memory of a device was used up: {GPU}"
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("error", ["ModuleNotFoundError: No module named 'http.x'; 'http' is not a package",
+                                   "ValueError: x is not a number", "OSError: no such file or directory"])  # fmt: skip
+def test_what_a_program_said_stays_in_its_own_words(error: str) -> None:
+    (found,) = examine(ALONE, {"worker-0": lines(error)}, {"worker-0": RankSeen(code=1)})
+    assert render(found.what, "zh") == f"失败：{error}"
+
+
 def test_a_failure_whose_pods_are_gone_is_told_by_the_cause_and_the_logs() -> None:
     cause = CauseRecord("RankFailed", {"ranks": ["worker-1"], "code": 1, "error": "ValueError: no data"})
     logs = {"worker-0": lines("RuntimeError: Connection closed by peer"), "worker-1": lines("ValueError: no data")}
@@ -430,7 +609,14 @@ def test_a_failure_whose_pods_are_gone_is_told_by_the_cause_and_the_logs() -> No
     (found,) = examine(JOB, logs, gone, has_failed=True)
     assert render(found.where) == "worker-1, line 1", "an error that no peer's end explains comes first"
     (found,) = examine(JOB, {}, gone, cause=cause, has_failed=True)
+    assert render(found.what) == "it failed (exit code 1), and its log could not be read here"
+    assert found.command == "paddock logs demo --role worker --rank 1"
+    (found,) = examine(JOB, {"worker-1": LaunchLog()}, gone, cause=cause, has_failed=True)
     assert render(found.what) == "it failed (exit code 1), and printed nothing of its own"
+    assert found.command == "", "no command shows what is not there"
+    not_started = CauseRecord("RankFailed", {"ranks": ["worker-1"], "code": 128, "message": "exec: no such file"})
+    (found,) = examine(JOB, {}, gone, cause=not_started, has_failed=True)
+    assert (render(found.what), found.command) == ("it was not started: exec: no such file", "")
     assert examine(JOB, {"worker-0": lines("step 1")}, gone) == ()
 
 
@@ -484,6 +670,16 @@ def test_what_a_job_needs_and_has_not_is_found_with_the_command_that_mends_it(ne
     assert found.severity is Severity.WRONG
 
 
+def test_what_is_typed_for_a_dataset_reaches_the_cluster_of_the_job() -> None:
+    asked = replace(JOB, options=" --context prod -n team")
+    unserved = CauseRecord("DatasetsUnserved", {"dataset": "words"})
+    (found,) = examine(asked, {}, {}, cause=unserved)
+    assert found.command == "paddock manifests --datasets --image IMAGE | kubectl --context prod apply -f -"
+    failed = CauseRecord("DatasetFailed", {"dataset": "words", "message": "404", "retries": False})
+    (found,) = examine(asked, {}, {}, cause=failed)
+    assert "`paddock dataset create words --context prod -n team --from URL --replace`" in render(found.mend)
+
+
 def test_a_job_that_only_waits_for_its_data_needs_nothing_of_anybody() -> None:
     cause = CauseRecord("WaitingForDataset", {"dataset": "words", "percent": 41})
     assert examine(JOB, {}, {}, cause=cause) == ()
@@ -501,7 +697,7 @@ def test_each_check_has_a_case() -> None:
     checks = read_checks()
     assert len(checks) > 35
     cases = [*FOUND.values(), *(expected for _, _, _, expected in MADE.values())]
-    cases += [[check] for _, check, _, _ in NEEDS.values()]
+    cases += [[check] for _, check, _, _ in NEEDS.values()] + [["ended-for-silence"]]  # by its cause, below
     assert checks - {name for names in cases for name in names} == set()
 
 

@@ -19,6 +19,7 @@ import urllib.request
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import IO, Any, TypeVar
 
@@ -272,11 +273,14 @@ class Cluster:
         mark, found = str(self.directory), {}
         for process in psutil.process_iter():
             try:
-                said = [*process.cmdline(), *process.environ().values(), process.cwd()]
+                command = process.cmdline()
+                # The sandbox of another cluster has the links of `/`, where a pod of this one may have mounts.
+                words = [word for before, word in pairwise(("", *command)) if before != "--symlink"]
+                said = [*words, *process.environ().values(), process.cwd()]
             except (psutil.Error, OSError):
                 continue
             if any(mark in word for word in said):
-                found[process.pid] = " ".join(process.cmdline())
+                found[process.pid] = " ".join(command)
         return found
 
     def processes_of(self, pod: Mapping[str, Any]) -> dict[int, str]:

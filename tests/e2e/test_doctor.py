@@ -103,6 +103,7 @@ done
 def test_a_rank_that_waits_is_explained_with_the_rank_that_it_waits_for(shared: Cluster) -> None:
     assert shared.paddock("submit", shared.write(build_light_job("late", RETRIES, workers=2))).code == 0
     until("three lines of it", lambda: shared.paddock("logs", "late", "--raw").out.count("Retry to connect") > 2)
+    until("its phase, which comes after its log", lambda: shared.phase("late") == "Running")
     explained = shared.paddock("explain", "late")
     assert "worker-1 waits for worker-0, which is to serve the store at 127." in explained.out, str(explained)
     assert explained.lines[-1] == "next: paddock doctor late"

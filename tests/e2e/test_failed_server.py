@@ -11,8 +11,9 @@ from e2e.manifests import build_light_job
 
 SERVER = '[ "$PADDLE_PSERVER_ID" = 0 ] && exec sleep 1000; {meanwhile}; exit 1'
 
-FAILS = 'touch "$PADDOCK_OUTPUT_DIR/failed"'
-WAITS = 'while ! [ -e "$PADDOCK_OUTPUT_DIR/failed" ]; do sleep 0.05; done'
+# Its lock is held until its process is gone.
+FAILS = 'exec 9>"$PADDOCK_OUTPUT_DIR/lock"; flock 9; touch "$PADDOCK_OUTPUT_DIR/failed"'
+WAITS = 'while ! [ -e "$PADDOCK_OUTPUT_DIR/failed" ]; do sleep 0.05; done; flock "$PADDOCK_OUTPUT_DIR/lock" sleep 0.3'
 
 
 def build(name: str, *, server: str, worker: str, clean: str) -> dict[str, Any]:
@@ -35,7 +36,7 @@ def test_a_server_that_fails_before_its_worker_fails_the_job(shared: Cluster, cl
 def test_a_server_that_fails_with_the_end_of_its_worker_is_named_and_no_command_says_0(
     shared: Cluster, clean: str
 ) -> None:
-    """The worker ends a moment after the failure, so that the operator may see both at once: whichever verdict that
+    """The worker ends a moment after the server, so that the operator may see both at once: whichever verdict that
     gives, a reader learns of the server."""
     name = f"beside-{clean.lower()}"
     job = build(name, server=FAILS, worker=WAITS, clean=clean)

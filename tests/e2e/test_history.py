@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import struct
+import venv
 
 import pytest
 
@@ -58,6 +59,43 @@ def test_two_projects_with_one_name_of_a_script_keep_their_own_runs(shared: Clus
     runs = json.loads(shared.paddock("history", "fitting", "-o", "json").out)
     assert [each["directory"] for each in runs] == [str(homes[name]) for name in ("left", "left", "right")]
     assert [each["changed"] for each in runs] == [[], [], []], "runs of two directories are not compared"
+
+
+def test_what_has_changed_is_not_told_of_a_job_that_somebody_has_cancelled(shared: Cluster) -> None:
+    assert shared.paddock("run", shared.write(build_light_job("unwanted", "echo ready"))).code == 0
+    assert shared.paddock("submit", shared.write(build_light_job("unwanted", "exec sleep 999"))).code == 0
+    assert shared.paddock("cancel", "unwanted").code == 0
+    until("the run is kept", lambda: "Cancelled" in shared.paddock("history", "unwanted").out)
+    assert "which completed" not in shared.paddock("explain", "unwanted").out
+
+
+def test_a_failure_tells_which_packages_and_datasets_the_run_before_had_not(shared: Cluster) -> None:
+    home, data = shared.directory / "packed", shared.directory / "words"
+    venv.create(home / "env", with_pip=False)
+    (site,) = (home / "env" / "lib").glob("python3*/site-packages")
+    data.mkdir()
+    (home / "packed.py").write_text("import sys\nsys.exit(len(sys.argv) - 1)\n")
+    assert shared.paddock("dataset", "create", "packed-words", "--from", data.as_uri()).code == 0
+
+    def run(*words: str, data: tuple[str, ...] = ()) -> Ended:
+        command = ("--image", "python:3", *data, "--", "env/bin/python", "packed.py", *words)
+        return shared.paddock("run", "--workdir", str(home), *command)
+
+    (site / "torch-2.5.0.dist-info").mkdir()
+    assert run().code == 0
+    (site / "torch-2.5.0.dist-info").rename(site / "torch-2.6.0.dist-info")
+    (site / "peft-0.14.0.dist-info").mkdir()
+    failed = run("--lr", data=("--data", "packed-words:/data"))
+    packages = "packages: torch 2.5.0 → 2.6.0, + peft 0.14.0"
+    said = f"since run 1, which completed: {packages}; dataset packed-words: + {data.as_uri()}; command: + --lr"
+    assert failed.code == 1 and said in failed.said, str(failed)
+    one, two = json.loads(shared.paddock("compare", "packed", "-o", "json").out)["runs"]
+    assert one["packages"]["worker"]["torch"] == "2.5.0" and two["packages"]["worker"]["peft"] == "0.14.0"
+    assert (one["datasets"], list(two["datasets"])) == ({}, ["packed-words"])
+    assert one["machine"] == two["machine"] and one["machine"]["cpus"] > 0
+    compared = shared.paddock("compare", "packed").out
+    assert "torch 2.5.0 → 2.6.0, + peft 0.14.0" in compared and "Machine" not in compared
+    assert packages in shared.paddock("history").out
 
 
 @pytest.mark.slow

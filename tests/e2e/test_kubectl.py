@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
+import urllib.request
 
 import pytest
 
 from e2e.commands import Cluster, until
 from e2e.manifests import WIDE_AND_DEEP, build_light_job
+from support.printed import take_printed, type_printed
+from support.programs import need
 from support.sandboxes import ONE_SANDBOX
 
 pytestmark = pytest.mark.usefixtures("kubectl")
@@ -87,6 +91,14 @@ def test_top_tells_what_a_job_uses(shared: Cluster) -> None:
     assert int(cores) > 0 and int(memory) < 200
     assert "busy-worker-0" in shared.kubectl("top", "pods", "-A", "--containers", "-l", "paddock.dev/job=busy").out
     assert re.search(r" \d+m +\d+% +\d+Mi +\d+%", shared.kubectl("top", "nodes").out)
+    until("its phase", lambda: shared.phase("busy") == "Running")
+    told = shared.paddock("top", "busy", "-o", "json")
+    (rank,) = json.loads(told.out)["ranks"]
+    assert rank["cpu"] > 0 and 80_000_000 < rank["memory"] < 200_000_000 and len(rank["samples"]) > 0, str(told)
+    refused = shared.paddock("stats", "busy")
+    shown = type_printed(shared, take_printed(refused.err, "paddock top {job}"))
+    assert shown.code == 0 and re.search(r"busy +worker-0 +[\d.]+ +\d+ MiB", shown.out), str(shown)
+    assert "busy" in shared.paddock("top", "-A", "--sort", "memory", "--once").out
     assert shared.kubectl("delete", "pdj", "busy").code == 0
 
 
@@ -112,3 +124,36 @@ def test_a_run_whose_job_is_edited_wrongly_goes_on_and_can_be_given_up(shared: C
     assert ended.code == 1, str(ended)
     assert "the job is suspended, it holds no pods" in ended.err
     assert shared.job("spoilt")["status"]["phase"] == "Suspended" and not shared.pods("spoilt")
+
+
+def test_kubectl_enters_a_pod_copies_and_reaches_its_port(shared: Cluster) -> None:
+    served = "exec python3 -m http.server --bind 127.0.0.1 18080"
+    job = build_light_job("entered", f"echo begun; cd $(mktemp -d); echo page > index.html; {served}")
+    assert shared.kubectl("create", "-f", shared.write(job)).code == 0
+    pod = "entered-worker-0"
+    until("its program", lambda: "begun" in shared.kubectl("logs", pod).out)
+    until("its phase for kubectl", lambda: shared.pods("entered")["worker-0"]["status"]["phase"] == "Running")
+    ended = shared.kubectl("exec", pod, "--", "sh", "-c", "echo out; echo err >&2; exit 7")
+    assert (ended.code, ended.out) == (7, "out\n"), str(ended)
+    missing = shared.kubectl("exec", pod, "--", "nosuch")
+    assert missing.code == 1
+    assert 'exec: "nosuch": executable file not found' in missing.err, str(missing)
+    source, back = shared.directory / "source", shared.directory / "back"
+    source.write_text("a file\n")
+    assert shared.kubectl("cp", str(source), f"{pod}:copied").code == 0
+    assert shared.kubectl("cp", f"{pod}:copied", str(back)).code == 0
+    assert back.read_text() == "a file\n"
+    forward = shared.start_kubectl("port-forward", pod, ":18080")
+    found = until("the port", lambda: re.search(r"127.0.0.1:(\d+) -> 18080", forward.out))
+    with urllib.request.urlopen(f"http://127.0.0.1:{found[1]}/", timeout=60) as answer:
+        assert answer.read() == b"page\n"
+    assert shared.kubectl("delete", "pdj", "entered").code == 0
+
+
+def test_what_is_piped_into_kubectl_run_is_the_programs_input(shared: Cluster) -> None:
+    typed = ["run", "piped", "--image=python", "--restart=Never", "-i", "--rm", "--command", "--"]
+    ended = subprocess.run(
+        [need("kubectl"), *typed, "sh", "-c", "cat; exit 3"],
+        env=shared.environment, input=b"hello\n", capture_output=True, timeout=180, check=False,
+    )  # fmt: skip
+    assert (ended.returncode, ended.stdout.partition(b"pod ")[0]) == (3, b"hello\n"), ended.stderr

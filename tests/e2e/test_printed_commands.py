@@ -32,6 +32,12 @@ def test_for_how_long_logs_are_kept_is_set_while_the_cluster_is_up(shared: Clust
         assert shared.paddock("up", "--keep-logs", limits).code == 0
 
 
+def test_limits_of_memory_are_enforced_or_not_while_the_cluster_is_up(shared: Cluster) -> None:
+    for option in ("--enforce-limits", "--no-enforce-limits"):
+        asked = shared.paddock("up", option)
+        assert asked.code == 0 and "containers above their memory limit are" in asked.err, str(asked)
+
+
 def test_the_machine_and_another_host_are_looked_at(shared: Cluster) -> None:
     looked = shared.paddock("doctor", "--host", "--peer", "127.0.0.1")
     assert looked.code in (0, 1) and "this machine: " in looked.out, str(looked)

@@ -167,6 +167,7 @@ def test_the_same_job_submitted_twice_is_refused_while_it_runs(shared: Cluster) 
     path = shared.write(build_light_job("twice", "echo ready; exec sleep 1000"))
     run = shared.start("run", path)
     run.until_it_prints("ready")
+    until("its phase, which comes after its output", lambda: shared.phase("twice") == "Running")
     again = shared.paddock("run", path)
     assert again.code == 2, str(again)
     assert "twice exists already, Running" in again.err

@@ -50,7 +50,8 @@ class Index:
     """A package index (PEP 503 over HTTP). While `hold` is set, downloads of wheels stop half-way; `stalled` is set
     when one does.
 
-    The next `failing` requests get 503; `asked` counts all requests. `pythons`: file name -> archive of an interpreter.
+    The next `failing` requests get 503; `asked` counts all requests, and `asked_by` says
+    what they were. `pythons`: file name -> archive of an interpreter.
     """
 
     def __init__(self) -> None:
@@ -58,6 +59,7 @@ class Index:
         self.pythons: dict[str, bytes] = {}
         self.downloads = 0
         self.asked = 0
+        self.asked_by: list[str] = []
         self.failing = 0
         self.hold = False
         self.stalled = asyncio.Event()
@@ -86,6 +88,7 @@ class Index:
     @web.middleware
     async def _fail(self, request: web.Request, handler: Handler) -> web.StreamResponse:
         self.asked += 1
+        self.asked_by.append(f"{request.method} {request.path} ({request.headers.get('User-Agent', '')})")
         if self.failing:
             self.failing -= 1
             raise web.HTTPServiceUnavailable

@@ -284,7 +284,7 @@ async def test_a_network_error_fails_the_build_after_three_tries(tmp_path: Path,
     sentence = await failure(make_builder(tmp_path, index.url))
     assert sentence.startswith("the package index did not answer (127.0.0.1:")
     assert "(tried 3 times)" in sentence
-    assert index.asked == 3
+    assert index.asked == 3, index.asked_by
 
 
 async def test_a_disk_that_is_too_small_fails_the_build_during_the_download(tmp_path: Path, index: Index) -> None:

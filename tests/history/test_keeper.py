@@ -16,8 +16,10 @@ from paddock.apiserver.objects.in_process import LocalApi
 from paddock.app.history import KEPT, read_log_metrics
 from paddock.app.kinds import apply_crds, build_crds
 from paddock.history.keeper import Files, Keeper, read_all_metrics
+from paddock.history.package_sets import write_set
 from paddock.history.records import RunRecord, find_runs, path_of, write_record
 from paddock.history.retention import Limits
+from paddock.history.surroundings import Surroundings
 from paddock.jobs.apis.registry import KINDS
 from paddock.kube.meta import Manifest, uid_of
 from paddock.node.runtime.pod_files import remove_tree
@@ -306,3 +308,39 @@ async def test_an_idle_keeper_writes_nothing(world: World) -> None:
         await world.create("other")
         await until(lambda: world.runs("other"))
         assert (path.stat().st_mtime_ns, path.stat().st_ino) == (before.st_mtime_ns, before.st_ino)
+
+
+async def test_what_a_run_began_with_is_in_its_record_whenever_it_is_told(world: World) -> None:
+    first, later = Surroundings({"worker": "a" * 32}), Surroundings({"worker": "b" * 32, "ps": "c" * 32}, {})
+    uid, keeper = uid_of(await world.create()), world.keeper()
+    keeper.note(uid, first)  # before the keeper has seen the job
+    task = asyncio.create_task(keeper.run())
+    try:
+        await until(lambda: world.runs() and world.runs()[0].surroundings == first)
+        await world.set_phase("Completed", completionTime="2001-09-09T01:46:50Z")
+        await until(lambda: world.runs()[0].finished)
+        keeper.note(uid, later)
+        keeper.note("nobody", later)
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+    (run,) = world.runs()
+    assert run.finished and run.surroundings == Surroundings({"worker": "a" * 32, "ps": "c" * 32}, {})
+
+
+async def test_sets_of_packages_go_with_the_last_record_that_names_them(world: World) -> None:
+    async with world.keeping() as keeper:
+        sets = [write_set(world.records, {"torch": version}) for version in ("2.5", "2.6")]
+        for number, digest in enumerate(sets):
+            uid = uid_of(await world.create())
+            await until(lambda count=number: len(world.runs()) > count)
+            keeper.note(uid, Surroundings({"worker": digest}))
+            await world.api.delete(RESOURCE, "default", "demo")
+            await until(lambda count=number: len([each for each in world.runs() if each.deleted]) > count)
+            world.now += 10
+            os.utime(world.records / ".packages" / f"{digest}.json", (0, 0))
+        await keeper.tidy()
+        assert len(list((world.records / ".packages").iterdir())) == 2
+        world.limits = Limits(seconds=15.0)
+        await keeper.tidy()
+    assert [each.stem for each in (world.records / ".packages").iterdir()] == sets[1:]

@@ -45,6 +45,11 @@ def test_attempts_are_added_as_they_are_seen_with_the_reason_of_each() -> None:
     assert (record.restarts, record.attempt) == (1, 2)
 
 
+@pytest.mark.parametrize(("seen", "begun"), [(100.4, 100.4), (101.0, 100.0), (99.0, 100.0)])
+def test_the_first_attempt_begins_with_its_job_whose_time_has_whole_seconds(seen: float, begun: float) -> None:
+    assert update_record(NEW, JOB, JobState("Running"), seen).attempts == (Attempt(0, begun),)
+
+
 @pytest.mark.parametrize(
     ("sentence", "cause", "told"),
     [

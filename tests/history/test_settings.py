@@ -39,6 +39,33 @@ def test_what_paddock_set_is_no_change(before: RunRecord, now: RunRecord, change
     assert find_run_changes(before, now) == changes
 
 
+def of_volume(path: str, name: str = "demo-rehearsal") -> RunRecord:
+    volumes = [{"name": "data", "hostPath": {"path": path, "type": "Directory"}}]
+    return replace(RUN, name=name, spec={"worker": {"template": {"spec": {"volumes": volumes}}}})
+
+
+PLACE = "spec.worker.template.spec.volumes[data].hostPath.path"
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "changes"),
+    [
+        (of_volume("/home/ada/.paddock/rehearsals/71-ab_cd12x/data"), of_volume("/x/rehearsals/9-zz/data"), []),
+        (of_volume("/x/rehearsals/71-abcd12xy/data"), of_volume("/x/rehearsals/71-abcd12xy/small"),
+         [f"{PLACE}: rehearsals/data → rehearsals/small"]),
+        (of_volume("/nas/1"), of_volume("/nas/2"), [f"{PLACE}: /nas/1 → /nas/2"]),
+        (of_volume("/x/rehearsals/day-1/data"), of_volume("/x/rehearsals/day-2/data"),
+         [f"{PLACE}: /x/rehearsals/day-1/data → /x/rehearsals/day-2/data"]),
+        (of_volume("/rehearsals/1-a/data", "demo"), of_volume("/rehearsals/2-b/data", "demo"),
+         [f"{PLACE}: /rehearsals/1-a/data → /rehearsals/2-b/data"]),
+    ],
+)  # fmt: skip
+def test_the_random_directory_of_a_rehearsal_is_no_change(
+    before: RunRecord, now: RunRecord, changes: list[str]
+) -> None:
+    assert find_run_changes(before, now) == changes
+
+
 def built(environment: str, /, **annotations: str) -> RunRecord:
     template = {"metadata": {"annotations": {"paddock.dev/environment": environment}}}
     ours = {f"paddock.dev/{name}": value for name, value in annotations.items()}

@@ -9,6 +9,7 @@ import pytest
 
 from paddock.history.records import RunRecord
 from paddock.history.since import explain_since, find_completed
+from paddock.history.surroundings import Surroundings
 from paddock.words.phrases import render
 
 HERE, THERE = {"paddock.dev/working-directory": "/home/you/proj"}, {"paddock.dev/working-directory": "/home/you/other"}
@@ -47,9 +48,16 @@ def test_the_last_completed_run_of_the_name_and_directory_is_compared(
 
 def test_the_sentence_names_what_changed_or_that_nothing_did() -> None:
     good = run(4, "Completed")
-    assert render(explain_since(good, FAILED)) == (
-        "nothing that Paddock records has changed since run 4, which completed"
-    )
+    nothing = "nothing that Paddock records has changed since run 4, which completed"
+    assert render(explain_since(good, FAILED)) == f"{nothing}; whether the packages have is not known"
+    known = Surroundings({"worker": "a"})
+    one, two = (replace(each, surroundings=known) for each in (good, FAILED))
+    assert render(explain_since(one, two)) == nothing
+    assert render(explain_since(one, FAILED)) == f"{nothing}; whether the packages have is not known"
+    sets = {"a": {"torch": "2.5.0"}, "b": {"torch": "2.6.0", "peft": "0.14.0"}}
+    newer = replace(two, surroundings=Surroundings({"worker": "b"}))
+    said = "since run 4, which completed: packages: torch 2.5.0 → 2.6.0, + peft 0.14.0"
+    assert render(explain_since(one, newer, sets.get)) == said
     wider = run(9, "Failed", replicas=2)
     assert render(explain_since(good, wider)) == "since run 4, which completed: spec.worker.replicas: 1 → 2"
 

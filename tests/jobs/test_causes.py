@@ -262,6 +262,10 @@ def waiting(reason: str, message: str = "") -> Any:
     return lambda pod: replace(pod, waiting=(reason, message))
 
 
+def unready(pod: Pod) -> Pod:
+    return replace(pod, phase=PodPhase.STARTING, unready="paddle")
+
+
 def told(pods: tuple[Pod, ...], *, has_config_map: bool = False) -> Cause | None:
     return plan_waiting_cause(pods, 2, "demo", has_config_map=has_config_map)
 
@@ -290,6 +294,10 @@ def test_the_earliest_step_of_a_pods_start_is_reported_first() -> None:
     )
     not_yet = with_pod(pods, "worker-1", waiting("CreateContainerConfigError", 'configmap "demo" not found'))
     assert told(not_yet, has_config_map=True) == causes.PodsStarting(2, 2)
+    probed = with_pod(build_pods(build_job()), "worker-1", unready)
+    assert told(probed, has_config_map=True) == causes.PodsStarting(1, 2, "worker-1", "paddle")
+    image_comes = with_pod(probed, "worker-0", lambda pod: replace(pod, phase=PodPhase.STARTING))
+    assert told(image_comes, has_config_map=True) == causes.PodsStarting(2, 2)
     odd = with_pod(pods, "worker-1", waiting("PostStartHookError", "odd"))
     assert told(odd, has_config_map=True) == causes.ContainerWaiting("worker-1", "PostStartHookError", "odd")
     assert told(build_pods(build_job()), has_config_map=True) is None

@@ -97,7 +97,7 @@ def test_a_side_car_holds_the_gpus_of_a_finished_job(end: Phase, policy: CleanPo
     job = build_torch_job(clean_pods=policy)
     phase = PodPhase.SUCCEEDED if end is Phase.COMPLETED else PodPhase.FAILED
     there = build_pods(job, phase=phase)
-    pods = (replace(there[0], lingers=True), *there[1:])
+    pods = (replace(there[0], lingering=("proxy",)), *there[1:])
     found = plan(job, build_status(job, end, finished=NOW), see(job, pods), NOW)
     kept = end is Phase.COMPLETED and policy is CleanPods.NEVER
     assert deleted(found) == ([] if kept else [pods[0].uid])

@@ -74,14 +74,29 @@ def test_old_pods_are_named_and_those_with_finalizers_first(old: tuple[Pod, ...]
     assert explain(CauseRecord(found.reason, found.args())) == said and found.pods == len(old)
 
 
-def test_a_podgroup_that_is_being_deleted_is_what_the_pods_wait_for() -> None:
-    group = Child(POD_GROUPS, "demo", "g", deleting=True)
+STILL_LISTED = (
+    "waiting for PodGroup demo of an earlier attempt to be gone: it is being deleted, and the cluster's garbage "
+    "collector, a part of kube-controller-manager, or its own controller has not removed it yet"
+)
+
+
+@pytest.mark.parametrize(
+    ("finalizers", "said"),
+    [
+        ((), STILL_LISTED),
+        (("foregroundDeletion",), STILL_LISTED),
+        (("scheduling.k8s.io/podgroup-protection",), "waiting for PodGroup demo of an earlier attempt, which its "
+         "finalizer scheduling.k8s.io/podgroup-protection keeps: whoever set it is to remove it"),
+        (("a/b", "c/d"), "waiting for PodGroup demo of an earlier attempt, which its finalizers a/b and c/d keep: "
+         "whoever set them is to remove them"),
+    ],
+)  # fmt: skip
+def test_a_podgroup_that_is_being_deleted_is_what_the_pods_wait_for(finalizers: tuple[str, ...], said: str) -> None:
+    group = Child(POD_GROUPS, "demo", "g", deleting=True, finalizers=finalizers)
     settings = Settings(pod_groups=POD_GROUPS)
-    observed = Observed(pod_group=group)
-    planned = plan(COLLECTIVE, Status(), observed, NOW, settings)
+    planned = plan(COLLECTIVE, Status(), Observed(pod_group=group), NOW, settings)
     assert planned.status.cause is not None and planned.status.cause.args["group"] == "demo"
-    said = explain(planned.status.cause)
-    assert said == "waiting for PodGroup demo of an earlier attempt to be gone"
+    assert explain(planned.status.cause) == said
 
 
 # The way of a good job.
@@ -399,6 +414,30 @@ def test_the_time_to_live_deletes_the_job_itself() -> None:
     done = build_status(job, Phase.COMPLETED, finished=NOW, roles={"worker": Counts(2, succeeded=2)}, refs={})
     assert plan(job, done, Observed(), NOW + 20) == Plan(done, requeue_after=40.0)
     assert plan(job, done, Observed(), NOW + 60).actions == (Delete(job.resource, job.key, "job-uid"),)
+
+
+@pytest.mark.parametrize(
+    ("finished", "recorded"),
+    [
+        (NOW - 30, NOW - 30),
+        (NOW + 200, NOW + 200),  # the clock of another machine
+        (NOW + 1e8, NOW),
+        (0.0, NOW),
+        (NOW - 1200, NOW - 1200),  # before the job was made, by another machine's clock
+        (None, NOW),
+    ],
+)
+def test_a_time_of_the_end_that_cannot_be_neither_deletes_the_job_at_once_nor_keeps_it_for_ever(
+    finished: float | None, recorded: float
+) -> None:
+    job = build_job(ttl=3600.0, created=NOW - 1000)
+    done = build_status(job, Phase.COMPLETED, finished=finished, roles={"worker": Counts(2, succeeded=2)}, refs={})
+    planned = plan(job, done, Observed(), NOW)
+    assert planned == Plan(replace(done, finished=recorded), requeue_after=recorded + 3600 - NOW)
+    unsure = plan(job, done, Observed(clock_off=9), NOW)
+    assert finished is None or unsure.status.finished == finished, "nobody knows what time it is"
+    later = plan(job, planned.status, Observed(), NOW)
+    assert later == planned, "and it is written once"
 
 
 # Clean-up: five policies, two ends.

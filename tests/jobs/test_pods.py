@@ -434,22 +434,48 @@ def test_a_container_that_its_kubelet_restarts_has_not_ended(raw: dict[str, Any]
     assert (pod.phase, pod.exit, pod.lingers) == (phase, None, False)
 
 
+def read_with_side_car(raw: dict[str, Any]) -> Any:
+    manifest = build() | {"status": raw}
+    init = {"name": "mount", "image": "x", "restartPolicy": "Always"}
+    manifest["spec"] = {**manifest["spec"], "nodeName": "node", "initContainers": [init]}
+    return pods.read_pod(manifest)
+
+
+def test_no_end_of_a_side_car_is_the_end_of_its_rank() -> None:
+    broken = {"name": "mount", "state": {"terminated": TERMINATED}}
+    pod = read_with_side_car(status("Failed", waits("PodInitializing"), initContainerStatuses=[broken]))
+    assert (pod.phase, pod.exit) == (P.FAILED, Exit(NO_EXIT_CODE))
+    restarts = [{**waits("CrashLoopBackOff", "back-off"), "name": "mount"}]
+    pod = read_with_side_car(status("Running", RUNNING, initContainerStatuses=restarts))
+    assert (pod.phase, pod.waiting) == (P.RUNNING, None)
+    pod = read_with_side_car(status("Running", DONE, initContainerStatuses=restarts))
+    assert (pod.phase, pod.exit) == (P.SUCCEEDED, Exit(0, "Completed"))
+    pod = read_with_side_car(status("Pending", waits("PodInitializing"), initContainerStatuses=restarts))
+    assert (pod.phase, pod.waiting) == (P.PENDING, ("CrashLoopBackOff", "back-off"))
+
+
 @pytest.mark.parametrize(
-    ("raw", "lingers"),
+    ("raw", "lingering"),
     [
-        (status("Running", RUNNING, SIDE_CAR), False),
-        (status("Running", DONE, SIDE_CAR), True),
-        (status("Running", ENDED, SIDE_CAR), True),
-        (status("Running", DONE), False),  # a kubelet reports the end of a container before the pod's
-        (status("Running", DONE, initContainerStatuses=[SIDE_CAR]), False),  # it ends with the others
-        (status("Succeeded", DONE), False),
+        (status("Running", RUNNING, SIDE_CAR), ()),
+        (status("Running", DONE, SIDE_CAR), ("a-side-car",)),
+        (status("Running", ENDED, SIDE_CAR), ("a-side-car",)),
+        (status("Running", DONE, FAILED_SIDE_CAR), ()),
+        (status("Running", DONE, {"name": "late", "state": {"waiting": {"reason": "ContainerCreating"}}}), ("late",)),
+        (status("Running", DONE), ()),  # a kubelet reports the end of a container before the pod's
+        (status("Running", DONE, initContainerStatuses=[SIDE_CAR]), ()),  # it ends with the others
+        (status("Succeeded", DONE), ()),
+        (
+            status("Running", DONE, *({**SIDE_CAR, "name": f"proxy-{i}"} for i in range(9))),
+            tuple(f"proxy-{i}" for i in range(4)),
+        ),
     ],
 )
 def test_a_pod_whose_program_has_ended_holds_its_devices_while_a_side_car_runs(
-    raw: dict[str, Any], lingers: bool
+    raw: dict[str, Any], lingering: tuple[str, ...]
 ) -> None:
     pod = pods.read_pod(build() | {"status": raw})
-    assert pod is not None and pod.lingers is lingers
+    assert pod is not None and (pod.lingering, pod.lingers) == (lingering, bool(lingering))
 
 
 @pytest.mark.parametrize(

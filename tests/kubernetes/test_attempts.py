@@ -13,6 +13,7 @@ import pytest
 from paddock.jobs.model import Settings
 from paddock.kube.errors import Conflict, Invalid, NotFound
 from paddock.kube.meta import CONFIG_MAPS, PODS, SERVICES, Manifest, labels_of, name_of, uid_of
+from paddock.operator.readings import Readings
 from paddock.views.changes import build_change
 from support.operator_seam import JOBS, build_job, pods_of, running, status_of
 from support.waiting import until
@@ -156,7 +157,7 @@ async def test_one_new_gang_with_endpoints_of_its_own(
 ) -> None:
     said: list[str] = []
     clock = Clock()
-    async with running(world.api, Settings(), clock=clock):
+    async with running(world.api, Settings(), readings=Readings(clock)):
         await submit(world)
         first = await gang(world, 0)
         await run(world, first, 0)
@@ -275,7 +276,7 @@ async def _ended(world: World, phase: str) -> Manifest:
 
 async def test_the_backoff_limit_ends_the_job_at_the_failure_that_is_one_too_many(world: World) -> None:
     clock = Clock()
-    async with running(world.api, Settings(), clock=clock):
+    async with running(world.api, Settings(), readings=Readings(clock)):
         await submit(world, runPolicy={"backoffLimit": 1})
         await run(world, await gang(world, 0), 0)
         await fail(world)
@@ -296,7 +297,7 @@ async def _attempt(world: World, attempt: int) -> bool:
 
 async def test_the_deadline_fails_a_job_that_is_still_active(world: World) -> None:
     clock = Clock()
-    async with running(world.api, Settings(), clock=clock):
+    async with running(world.api, Settings(), readings=Readings(clock)):
         await submit(world, runPolicy={"activeDeadlineSeconds": 3600})
         await run(world, await gang(world, 0), 0)
         clock.now += 3599
@@ -328,7 +329,7 @@ async def _has_no_pods(world: World) -> bool:
 
 async def test_the_time_to_live_deletes_a_finished_job_and_its_children(world: World) -> None:
     clock = Clock()
-    async with running(world.api, Settings(), clock=clock):
+    async with running(world.api, Settings(), readings=Readings(clock)):
         await submit(world, runPolicy={"ttlSecondsAfterFinished": 3600}, cleanPodPolicy="Never")
         await run(world, await gang(world, 0), 0)
         for worker in ("demo-worker-0", "demo-worker-1"):

@@ -26,7 +26,7 @@ import yaml
 from paddock.install.rights import LEASE
 from paddock.jobs.model import Settings
 from paddock.kube.errors import NotFound
-from paddock.kube.meta import CONFIG_MAPS, LEASES, NODES, PODS, Manifest, name_of
+from paddock.kube.meta import CLAIMS, CONFIG_MAPS, LEASES, NODES, PODS, Manifest, name_of
 from paddock.kube.times import format_micro_time
 from support.operator_seam import JOBS, build_job, have_pods, running, set_phase
 from support.waiting import until
@@ -412,13 +412,107 @@ async def test_the_queue_is_that_of_the_cluster_as_far_as_it_may_be_read(user: U
         everywhere = await user.paddock("--context", "alice", "queue", "-A")
     assert whole.code == 0 and "no GPU" in whole.out.splitlines()[0], whole
     assert whole.err == "positions are by priority, then by age: the cluster's own scheduler decides\n", whole
-    assert own.out.splitlines()[0] == "what the nodes have is not known: you may not list nodes", own
+    assert own.out.splitlines()[0].startswith("what the nodes have is not known: you lack the right `list nodes`"), own
     assert own.err.startswith(f"positions count namespace {user.world.namespace} alone: you may not list the pods"), own
     for said in (whole, own):
         rows = [line.split()[:4] for line in said.out.splitlines()[2:]]
         assert rows == [["-", "placed", "Running", "1"], ["1", "waits", "Pending", "1"]], said
         assert "2 GPUs" in said.out
     assert (everywhere.code, everywhere.out) == (1, "") and "alice may not list" in everywhere.err, everywhere
+
+
+NO_ROOM = "0/3 nodes are available: 3 Insufficient nvidia.com/gpu."
+"""What kube-scheduler says: it has no amounts."""
+
+
+@asynccontextmanager
+async def nodes(user: User, **gpus: int) -> AsyncIterator[None]:
+    """Nodes that are objects alone, each with so many GPUs."""
+    api = user.world.api
+    names = {name: f"{name}-{user.world.namespace}" for name in gpus}
+    try:
+        for name, count in gpus.items():
+            await api.create(NODES, {"apiVersion": "v1", "kind": "Node", "metadata": {"name": names[name]}})
+            await api.patch(NODES, "", names[name], {"spec": {"taints": None}})  # the server's, until a kubelet reports
+            has = {"cpu": "8", "memory": "8Gi", "pods": "10", "nvidia.com/gpu": str(count)}
+            ready = [{"type": "Ready", "status": "True", "reason": "x", "message": "x"}]
+            status = {"allocatable": has, "capacity": has, "conditions": ready}
+            await api.patch(NODES, "", names[name], {"status": status}, subresource="status")
+        yield
+    finally:
+        for name in names.values():
+            with suppress(NotFound):
+                await api.delete(NODES, "", name)
+
+
+def write_free(user: User, name: str, gpus: int, node: str = "") -> str:
+    """The file of a job of one worker that asks for GPUs, on a node or on any."""
+    file = user.work / user.write(name, resources={"limits": {"nvidia.com/gpu": gpus}})
+    job = yaml.safe_load(file.read_text())
+    spec = job["spec"]["worker"]["template"]["spec"]
+    del spec["nodeName"]
+    if node:
+        spec["nodeName"] = node
+    file.write_text(yaml.safe_dump(job))
+    return file.name
+
+
+async def submit_to(user: User, name: str, gpus: int, node: str = "") -> None:
+    """A job of one worker: on a node, or one of which a scheduler says that it has no room."""
+    file = write_free(user, name, gpus, f"{node}-{user.world.namespace}" if node else "")
+    submitted = await user.paddock("submit", file, "--context", "prod")
+    assert submitted.code == 0, submitted
+    api, namespace = user.world.api, user.world.namespace
+    await until(lambda: have_pods(api, 1, name, namespace))
+    if not node:
+        said = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": NO_ROOM}
+        status = {"status": {"conditions": [said]}}
+        await api.patch(PODS, namespace, f"{name}-worker-0", status, subresource="status")
+        await until(lambda: _waits_for_room(user, name))
+
+
+async def _waits_for_room(user: User, name: str) -> bool:
+    status = (await user.world.api.get(JOBS, user.world.namespace, name)).get("status") or {}
+    return (status.get("cause") or {}).get("reason") == "WaitingForScheduler"
+
+
+async def test_a_job_that_waits_for_room_says_what_is_free_and_who_holds_it(user: User) -> None:
+    async with operator(user), nodes(user, a=2, b=1):
+        await submit_to(user, "big", 1, "a")
+        await submit_to(user, "waits", 2)
+        await submit_to(user, "never", 32)
+        said = {
+            each: await user.paddock("--context", "prod", *each.split(), COLUMNS="240")
+            for each in ("explain waits", "explain never", "get", "get pods", "queue", "describe waits")
+        }
+        document = json.loads((await user.paddock("--context", "prod", "queue", "-o", "json")).out)
+        later = ("explain", "--why-not", write_free(user, "later", 2))
+        why_not = await user.paddock("--context", "prod", *later)
+        refused = await user.paddock("--context", "alice", "explain", "waits")
+        await grant(user, refused)
+        own = {
+            each: await user.paddock("--context", "alice", *each.split(), COLUMNS="240")
+            for each in ("explain waits", "get", "get pods", "describe waits")
+        }
+        own_why_not = await user.paddock("--context", "alice", *later)
+    waits = "needs 2 GPUs on one node; free: 2 GPUs, at most 1 GPU on one node; held by big (1 GPU)"
+    never = "asks for 32 GPUs on one node; the largest has 2 GPUs; it cannot start on the nodes that are here now"
+    whole = f"waiting for room for 1 of 1 pod: {waits}"
+    assert said["explain waits"].out.splitlines()[1:3] == [whole, f"the scheduler says: {NO_ROOM[:-1]}"]
+    assert never in said["explain never"].out
+    for each in ("get", "get pods", "queue"):
+        assert waits in said[each].out and never in said[each].out, said[each]
+    assert waits in said["describe waits"].out
+    assert why_not.code == 1 and f"would wait: waiting for room for 1 of 1 pod: {waits}" in why_not.out, why_not
+    (lacks,) = (job["lacks"] for job in document["jobs"] if job["name"] == "waits")
+    assert lacks == [{"resource": "nvidia.com/gpu", "needs": "2", "free": "2", "has": "3", "largestFree": "1",
+                      "never": False, "heldBy": {"big": "1"}}]  # fmt: skip
+    unknown = "what is free is not known: you lack the right `list nodes`, which an administrator of the cluster grants"
+    for ended in own.values():
+        assert ended.code == 0 and "no node has enough GPUs free" in ended.out and "on one node" not in ended.out, ended
+    assert unknown in own["explain waits"].out and unknown in own["describe waits"].out
+    assert f"would be accepted; {unknown}" in own_why_not.out, own_why_not
+    assert own["get"].err == own["get pods"].err == f"{unknown}\n"
 
 
 async def test_the_rights_that_the_refusal_names_are_enough(user: User) -> None:
@@ -461,3 +555,98 @@ async def test_what_belongs_to_the_local_cluster_is_not_asked_of_another(user: U
 async def test_why_not_computes_and_says_so(user: User) -> None:
     ended = await user.paddock("explain", "--why-not", user.write(), "--context", "prod")
     assert "computed by this command, paddock" in ended.out, ended
+
+
+def write_with_claim(user: User, name: str = "demo") -> str:
+    """A job whose pods mount the claim `results`."""
+    file = user.write(name, volumeMounts=[{"name": "o", "mountPath": "/out"}])
+    job = yaml.safe_load((user.work / file).read_text())
+    spec = job["spec"]["worker"]["template"]["spec"]
+    spec["volumes"] = [{"name": "o", "persistentVolumeClaim": {"claimName": "results"}}]
+    (user.work / file).write_text(yaml.safe_dump(job))
+    return file
+
+
+async def create_claim(user: User, *modes: str) -> None:
+    spec = {"accessModes": list(modes), "resources": {"requests": {"storage": "1Gi"}}}
+    meta = {"name": "results", "namespace": user.world.namespace}
+    await user.world.api.create(
+        CLAIMS, {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": meta, "spec": spec}
+    )
+
+
+async def find_board(user: User) -> Manifest | None:
+    with suppress(NotFound):
+        return await user.world.api.get(PODS, user.world.namespace, "demo-board")
+    return None
+
+
+async def is_gone(user: User) -> bool:
+    found = await find_board(user)
+    return found is None or "deletionTimestamp" in found["metadata"]
+
+
+async def test_a_board_is_a_pod_where_the_claim_is_and_goes_with_ctrl_c(user: User) -> None:
+    await create_claim(user, "ReadWriteOnce")
+    async with operator(user):
+        assert (await user.paddock("submit", write_with_claim(user), "--context", "prod")).code == 0
+        await user.says("Running")
+        await user.until_phase("Running")
+        board = await user.start("--context", "prod", "board", "demo", "--no-browser")
+        begun = await read_lines(board, "demo-board: ")
+        pod = await find_board(user)
+        assert pod is not None
+        unscheduled = {
+            "type": "PodScheduled",
+            "status": "False",
+            "reason": "Unschedulable",
+            "message": "no room at all",
+        }
+        await user.world.api.patch(PODS, user.world.namespace, "demo-board", {"status": {"conditions": [unscheduled]}},
+                                   subresource="status")  # fmt: skip
+        waits = await read_lines(board, "demo-board: waiting for room")
+        board.send_signal(signal.SIGINT)
+        ended = await end(board)
+        assert await is_gone(user)
+        job = await user.world.api.get(JOBS, user.world.namespace, "demo")
+    assert begun[0] == "made the pod demo-board, which shows /out of the claim results"
+    assert "no room at all" in waits[-1]
+    assert (ended.code, ended.out) == (0, "") and "the pod demo-board is deleted" in ended.err, ended
+    (owner,) = pod["metadata"]["ownerReferences"]
+    assert owner["uid"] == job["metadata"]["uid"] and not owner.get("controller")
+    spec = pod["spec"]
+    terms = spec["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]["nodeSelectorTerms"]
+    assert terms == [{"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["ghost"]}]}]
+    assert spec["automountServiceAccountToken"] is False
+    assert [each["name"] for each in spec["volumes"]] == ["files", "scratch"]
+    (container,) = spec["containers"]
+    assert container["image"] == "example.com/mine:1" and container["command"][-1] == "/out"
+    assert container["securityContext"]["capabilities"] == {"drop": ["ALL"]}
+    assert container["volumeMounts"][0] == {"name": "files", "mountPath": "/out", "readOnly": True}
+    counted = job["status"]["worker"]
+    assert [each["name"] for each in counted["refs"]] == ["demo-worker-0"], "the board is no rank"
+
+
+async def test_a_board_names_each_right_that_it_lacks(user: User) -> None:
+    await create_claim(user, "ReadWriteMany")
+    assert (await user.paddock("submit", write_with_claim(user), "--context", "prod")).code == 0
+    asks = ("--context", "alice", "board", "demo", "--no-browser")
+    no_job = await user.paddock(*asks)
+    await grant(user, no_job)
+    no_pods = await user.paddock(*asks)
+    assert await find_board(user) is None
+    await grant(user, no_pods)
+    board = await user.start(*asks)
+    await read_lines(board, "demo-board: ")
+    board.send_signal(signal.SIGINT)
+    ended = await end(board)
+    assert (no_job.code, no_pods.code) == (1, 1)
+    assert "alice may not get paddlejobs.batch.paddlepaddle.org" in no_job.err
+    assert f"alice may not create pods in namespace {user.world.namespace}" in no_pods.err
+    assert ended.code == 0 and await is_gone(user), ended
+
+
+@pytest.mark.parametrize("words", [("demo", "other"), ("demo:2",), ("demo", "--run", "2")])
+async def test_a_board_of_a_cluster_is_of_one_job(user: User, words: tuple[str, ...]) -> None:
+    ended = await user.paddock("--context", "prod", "board", *words)
+    assert (ended.code, ended.out) == (2, "") and "cluster" in ended.err, ended

@@ -29,6 +29,7 @@ from paddock.kube.meta import (
     name_of,
     uid_of,
 )
+from paddock.operator.readings import Readings
 from support.fake_kubelet import walking
 from support.lives import FAILED_ONCE, Clock, End, Life, Scene, live
 from support.operator_seam import JOBS, Request, Seam, pods_of, running, settled
@@ -105,7 +106,7 @@ async def test_two_operators_at_once_give_a_job_one_life(world: World, scene: Sc
 
 @asynccontextmanager
 async def _operating(world: World, scene: Scene) -> AsyncIterator[None]:
-    async with running(Seam(world.api, world.namespace), Settings(status_wait=0.2), clock=scene.clock):
+    async with running(Seam(world.api, world.namespace), Settings(status_wait=0.2), readings=Readings(scene.clock)):
         yield
 
 
@@ -133,7 +134,7 @@ async def test_a_late_delete_never_deletes_the_replacement(world: World, seam: S
     def ends(attempt: int, role: str, index: int) -> int | None:
         return FAILED_ONCE.ends(attempt, role, index) if attempt == 0 or over.is_set() else None
 
-    async with running(seam, Settings(status_wait=0.2), clock=scene.clock):
+    async with running(seam, Settings(status_wait=0.2), readings=Readings(scene.clock)):
         assert await live(replace(FAILED_ONCE, ends=ends, user=release), scene) == CAME_THROUGH
 
 
@@ -165,7 +166,7 @@ async def test_a_clock_that_jumps_while_a_job_trains_changes_nothing(
         user=jump,
         spec={"runPolicy": {"activeDeadlineSeconds": 7200, "backoffLimit": 0}},
     )
-    async with running(seam, Settings(status_wait=0.2), clock=scene.clock):
+    async with running(seam, Settings(status_wait=0.2), readings=Readings(scene.clock)):
         assert await live(life, scene) == RAN_THROUGH
 
 
@@ -174,7 +175,10 @@ async def test_a_clock_that_is_set_back_during_a_backoff_does_not_extend_it(
 ) -> None:
     clock = Clock()
     life = FAILED_ONCE
-    async with walking(world.api, world.namespace, life.ends, 2), running(seam, Settings(status_wait=0.2), clock=clock):
+    async with (
+        walking(world.api, world.namespace, life.ends, 2),
+        running(seam, Settings(status_wait=0.2), readings=Readings(clock)),
+    ):
         await world.api.create(JOBS, life.build("demo", world.namespace))
         await scene.phase("Restarting")
         clock.offset -= 3600
@@ -200,7 +204,7 @@ async def test_a_foreign_object_is_waited_for_and_never_changed(
 ) -> None:
     theirs = await world.api.create(resource, _theirs(resource, "demo-worker-0", world.namespace))
     life = replace(_trains(lambda: 0), user=lambda scene: _make_room(world, seam, scene, resource, theirs))
-    async with running(seam, Settings(status_wait=0.2), clock=scene.clock):
+    async with running(seam, Settings(status_wait=0.2), readings=Readings(scene.clock)):
         assert await live(life, scene) == RAN_THROUGH
 
 
@@ -251,7 +255,7 @@ async def test_a_refused_pod_is_explained_and_retried_with_back_off(
         await FAILED_ONCE.user(scene)
 
     seam.before = refuse
-    async with running(seam, Settings(status_wait=0.2), clock=scene.clock):
+    async with running(seam, Settings(status_wait=0.2), readings=Readings(scene.clock)):
         assert await live(replace(_trains(lambda: 0), user=allow_later), scene) == RAN_THROUGH
     assert len(seam.requests) < 100
 
@@ -277,7 +281,7 @@ async def test_a_quota_that_refuses_the_third_pod_is_explained_and_a_larger_one_
         await FAILED_ONCE.user(scene)
 
     life = replace(_trains(lambda: 0), user=raise_quota, ps=2, worker=2)
-    async with running(seam, Settings(status_wait=0.2), clock=scene.clock):
+    async with running(seam, Settings(status_wait=0.2), readings=Readings(scene.clock)):
         end = await live(life, scene)
     assert (end.phase, end.attempt, set(end.made.values())) == ("Completed", 0, {1})
     assert len(seam.requests) < 150

@@ -17,6 +17,7 @@ from paddock.jobs.model import Settings
 from paddock.kube.api import Api
 from paddock.kube.errors import Unavailable
 from paddock.operator.operator import Operator
+from paddock.operator.readings import Readings
 from support.lives import LIVES, End, Life, Scene, live
 from support.operator_seam import Request, Seam
 from support.worlds import World, create_namespace, remove_namespace
@@ -87,14 +88,14 @@ async def _operated(scene: Scene, death: Death) -> AsyncIterator[None]:
 async def _operate(scene: Scene, death: Death) -> None:
     seam = Seam(scene.api, scene.namespace)
     seam.before, seam.after = death.before, death.after
-    first = asyncio.create_task(Operator(seam, Settings(status_wait=0.2), clock=scene.clock).run())
+    first = asyncio.create_task(Operator(seam, Settings(status_wait=0.2), readings=Readings(scene.clock)).run())
     try:
         await death.struck.wait()
     finally:
         death.buried.set()
         first.cancel()
         await asyncio.gather(first, return_exceptions=True)
-    await Operator(Seam(scene.api, scene.namespace), Settings(status_wait=0.2), clock=scene.clock).run()
+    await Operator(Seam(scene.api, scene.namespace), Settings(status_wait=0.2), readings=Readings(scene.clock)).run()
 
 
 @dataclass(frozen=True, slots=True)

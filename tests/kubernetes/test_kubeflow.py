@@ -156,6 +156,26 @@ async def test_a_side_car_that_restarts_fails_no_job(world: World) -> None:
         assert (await gang.is_("Running"), (await gang.status())["restarts"]) == (True, 0)
 
 
+async def test_a_collector_beside_a_program_that_has_ended_is_waited_for(world: World) -> None:
+    """A pod with a container that runs is Running, whatever the others did: Katib's collector has time to report."""
+    job = build_job("PyTorchJob", world, Master=1)
+    async with submitted(world, job) as gang:
+        await gang.run(1)
+        pod = await world.api.get(PODS, world.namespace, "demo-master-0")
+        one = pod["status"]["containerStatuses"][0]
+        car = {**one, "name": "collector"}
+        done = {**one, "ready": False, "state": {"terminated": {"exitCode": 0, "finishedAt": "2026-11-28T10:00:00Z"}}}
+        status: Manifest = {"containerStatuses": [done, car]}
+        await world.api.patch(PODS, world.namespace, "demo-master-0", {"status": status}, subresource="status")
+        await settled(gang.seam)
+        found = await gang.status()
+        assert (await gang.is_("Running"), found["cause"]["reason"]) == (True, "WaitingForContainers")
+        assert found["cause"]["args"]["containers"] == ["collector"]
+        status = {"phase": "Succeeded", "containerStatuses": [done, {**done, "name": "collector"}]}
+        await world.api.patch(PODS, world.namespace, "demo-master-0", {"status": status}, subresource="status")
+        assert (await gang.becomes("Succeeded"))["cause"]["reason"] == "Completed"
+
+
 async def test_a_rank_that_may_not_restart_ends_the_others_too(world: World) -> None:
     """D4: after Failed the peers of a lost rank keep no GPUs; what has ended stays, with its log."""
     types = {"Master": {"restartPolicy": "Never"}, "Worker": {"replicas": 2, "restartPolicy": "Never"}}

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,9 +19,11 @@ from paddock.app.consoles.spool.files import ClusterSpool, place_of_cluster
 from paddock.app.home import Home
 from paddock.client.client import Client
 from paddock.client.kubeconfig import read_config
+from paddock.environments.definition import Definition
 from paddock.install.deployment import DEPLOYMENT
 from paddock.jobs.apis.registry import PADDLEPADDLE
-from support.deployed import Kubectl
+from support.deployed import Kubectl, write_kubeconfig
+from support.printed import take_printed
 from support.real_node import (
     ADDRESS,
     ALL_REDUCE,
@@ -83,6 +87,31 @@ def test_paddock_sends_a_directory_follows_the_pods_and_reads_their_logs(cluster
     assert run_paddock(home, "logs", "sent", "--rank", "1", *words).stdout.strip() == "rank 1 of 2 has trained"
 
 
+def test_a_silent_job_is_told_of_as_unseen_until_the_role_for_logs_is_there_and_restarted_then(
+    cluster: Cluster, tmp_path: Path
+) -> None:
+    """The lines of a kubelet have times. The operator asks for its right every two minutes."""
+    talks = build_shell_job("talks", ["sh", "-c", "while :; do echo step; sleep 2; done"], workers=2)
+    hangs = build_shell_job("hangs", ["sh", "-c", "echo begin; exec sleep 1000"], workers=2)
+    for job, value in ((talks, "20s=Fail"), (hangs, "20s=Restart")):
+        job["metadata"]["annotations"] = {"paddock.dev/silent": value}
+    words = ("--kubeconfig", str(cluster.kubectl.control_plane.kubeconfig), "-n", NAMESPACE)
+    with cluster.created(talks, hangs):
+        cluster.until("its event", lambda: "SilenceUnseen" in run_paddock(tmp_path, "describe", "hangs", *words).stdout)
+        said = run_paddock(tmp_path, "describe", "hangs", *words).stdout
+        typed = take_printed(said, "paddock manifests logs -n * --jobs-in *")
+        role = run_paddock(tmp_path, *typed.split()[1:]).stdout
+        assert not cluster.read("pdj", "hangs")["status"].get("restarts")
+        try:
+            cluster.kubectl("apply", "-f", "-", stdin=role)
+            cluster.until("the restart", lambda: cluster.read("pdj", "hangs")["status"].get("restarts"), 240)
+            explained = run_paddock(tmp_path, "explain", "hangs", *words).stdout
+            assert "no rank has printed for over 20s; no stacks were taken" in explained, explained
+            assert cluster.phase("talks") == "Running" and not cluster.read("pdj", "talks")["status"].get("restarts")
+        finally:
+            cluster.kubectl("delete", "-f", "-", "--ignore-not-found", stdin=role)
+
+
 _PRINTS = (
     """for n in 1 2 3; do echo "line $n"; done; head -c 40000 /dev/zero | tr '\\0' y; echo; sleep 3; printf 'no end'"""
 )
@@ -117,6 +146,104 @@ async def is_copied(logs: ClusterLogs) -> bool:
         return False
     with logs.open(run.logs[0]) as opened:
         return opened.read_bytes(0, 10**6).endswith(b"no end")
+
+
+_LOCK = """
+import os, threading
+lock = threading.Lock()
+def read_batch():
+    lock.acquire()
+def step():
+    with lock:
+        lock.acquire()
+if os.environ["PADDLE_TRAINER_ID"] == "1":
+    with lock:
+        read_batch()
+step()
+"""
+_BASE = Path(sys.base_prefix).resolve()
+_READER = """
+apiVersion: v1
+kind: ServiceAccount
+metadata: {name: reader}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: Role
+metadata: {name: reader}
+rules:
+- {apiGroups: [batch.paddlepaddle.org], resources: [paddlejobs], verbs: [get, list, watch]}
+- {apiGroups: [""], resources: [pods], verbs: [get, list, watch]}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata: {name: reader}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: reader}
+subjects: [{kind: ServiceAccount, name: reader}]
+"""
+
+
+def build_stuck(name: str, tmp_path: Path, path: str = "", *, writes: bool = True, **security: Any) -> dict[str, Any]:
+    """Two ranks that hang in a lock of plain Python. `path`: PATH of the container, where another is wanted. `writes`:
+    its /tmp is a volume."""
+    program = tmp_path / "program"
+    program.mkdir(exist_ok=True)
+    (program / "wait.py").write_text(_LOCK)
+    settings = {"PATH": path} if path else {}
+    plain = Program(
+        Definition(name="plain"), Path(sys.executable), _BASE, program, (str(program / "wait.py"),), settings
+    )
+    job = build_job(name, plain, tmp_path / name, {"worker": 2})
+    spec = job["spec"]["worker"]["template"]["spec"]
+    (container,) = spec["containers"]
+    container["securityContext"] = security
+    if writes:
+        spec["volumes"].append({"name": "tmp", "emptyDir": {}})
+        container["volumeMounts"].insert(0, {"name": "tmp", "mountPath": "/tmp"})
+    return job
+
+
+def test_the_stacks_of_pods_are_taken_by_exec_where_that_is_allowed(cluster: Cluster, tmp_path: Path) -> None:
+    """By the image's own py-spy, by one that is copied, and by none: each says which it was, or why."""
+    words = ("--kubeconfig", str(cluster.kubectl.control_plane.kubeconfig), "-n", NAMESPACE)
+    own = f"{Path(sys.executable).parent}:/usr/bin:/bin"
+    places = "worker-0 in step, wait.py:8; worker-1 in read_batch, wait.py:5"
+
+    def paddock(*typed: str) -> subprocess.CompletedProcess[str]:
+        return run_paddock(tmp_path / "home", *typed)
+
+    def until_running(job: str) -> None:
+        cluster.until("both ranks", lambda: cluster.phase(job) == "Running")
+
+    with cluster.created(build_stuck("stuck", tmp_path)):
+        until_running("stuck")
+        cluster.until("the place of each", lambda: paddock("stacks", "stuck", *words).stdout.startswith(places))
+        copied = paddock("stacks", "stuck", *words)
+        assert (copied.returncode, copied.stderr.count("is copied into")) == (0, 1), copied.stderr
+        left = paddock("exec", "stuck", "--all", *words, "--", "sh", "-c", "ls -A /tmp /dev/shm | grep paddock")
+        assert (left.returncode, left.stdout) == (1, ""), left.stdout
+        without = paddock("stacks", "stuck", "--no-copy", *words)
+        assert (without.returncode, without.stdout) == (1, "")
+        assert "its image has no py-spy" in without.stderr and "it waits, in " in without.stderr
+        cluster.kubectl("-n", NAMESPACE, "apply", "-f", "-", stdin=_READER)
+        reader = write_kubeconfig(cluster.kubectl.control_plane, tmp_path / "reader", account="reader")
+        refused = paddock("stacks", "stuck", "--kubeconfig", str(reader), "-n", NAMESPACE)
+        assert (refused.returncode, refused.stdout) == (1, "")
+        assert "may not get pods/exec in namespace paddle-system" in refused.stderr
+    with cluster.created(build_stuck("own", tmp_path, own)):
+        until_running("own")
+        cluster.until("the place", lambda: paddock("stacks", "own", "--no-copy", *words).stdout.startswith(places))
+    nobody = {
+        "runAsUser": 1000, "readOnlyRootFilesystem": True, "capabilities": {"drop": ["ALL"]},
+        "allowPrivilegeEscalation": False, "seccompProfile": {"type": "RuntimeDefault"},
+    }  # fmt: skip
+    with cluster.created(build_stuck("strict", tmp_path, **nobody)):
+        until_running("strict")
+        cluster.until("the place", lambda: paddock("stacks", "strict", *words).stdout.startswith(places))
+    with cluster.created(build_stuck("shut", tmp_path, writes=False, **nobody)):
+        until_running("shut")
+        shut = paddock("stacks", "shut", *words)
+        assert (shut.returncode, shut.stdout) == (1, ""), shut.stdout
+        assert "no directory where one may be written" in shut.stderr, shut.stderr
 
 
 @pytest.fixture

@@ -23,6 +23,7 @@ from paddock.jobs.labels import HALTED_ANNOTATION
 from paddock.jobs.model import Settings
 from paddock.kube.errors import ApiError, Conflict, Expired, InternalError, Timeout, TooManyRequests, Unavailable
 from paddock.kube.meta import CRDS, EVENTS, PODS, Manifest, annotations_of
+from paddock.operator.readings import Readings
 from support.bad_server import BadServer, Cut, Fault, bad_server, client_of
 from support.fake_kubelet import walking
 from support.lives import FAILED_ONCE, Clock, End, Life, Scene, live
@@ -70,7 +71,7 @@ async def _address(world: World, directory: Path) -> AsyncIterator[Config]:
 async def _live(world: World, server: BadServer, life: Life = FAILED_ONCE) -> End:
     async with client_of(server) as client:
         scene = Scene(world.api, world.namespace, "demo")
-        async with running(Seam(client, world.namespace), Settings(status_wait=0.2), clock=scene.clock):
+        async with running(Seam(client, world.namespace), Settings(status_wait=0.2), readings=Readings(scene.clock)):
             return await live(life, scene)
 
 
@@ -159,7 +160,7 @@ async def test_a_lost_event_is_recovered_by_the_next_list(world: World, server: 
     scene = Scene(world.api, world.namespace, "demo")
     async with (
         client_of(server, relist=2.0) as client,
-        running(Seam(client, world.namespace), Settings(status_wait=0.2), clock=scene.clock),
+        running(Seam(client, world.namespace), Settings(status_wait=0.2), readings=Readings(scene.clock)),
     ):
         assert await live(FAILED_ONCE, scene) == CAME_THROUGH
 
@@ -218,7 +219,7 @@ async def test_a_real_server_is_started_again_in_the_middle_of_a_phase(own_plane
 
     async with open_real(own_plane) as world, Client(read_config(str(own_plane.kubeconfig))) as client:
         scene = Scene(world.api, world.namespace, "demo")
-        async with running(Seam(client, world.namespace), Settings(status_wait=0.2), clock=scene.clock):
+        async with running(Seam(client, world.namespace), Settings(status_wait=0.2), readings=Readings(scene.clock)):
             assert await live(_interrupted(phase, restart), scene) == CAME_THROUGH
 
 
@@ -278,7 +279,7 @@ async def test_a_foreign_definition_halts_the_kind_until_the_operators_is_instal
     await _define(world, _build_old_schema())
     seam = Seam(world.api, world.namespace)
     kubelet = walking(world.api, world.namespace, lambda *rank: 0 if rank[1] == "worker" else None, 2)
-    async with kubelet, running(seam, Settings(status_wait=0.2), clock=clock):
+    async with kubelet, running(seam, Settings(status_wait=0.2), readings=Readings(clock)):
         for name in ("demo", "other"):
             await world.api.create(JOBS, FAILED_ONCE.build(name, world.namespace))
         for name in ("demo", "other"):

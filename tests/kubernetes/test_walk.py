@@ -134,7 +134,7 @@ async def test_it_is_removed_with_jobs_that_train(
         if dead:
             process.end(signal.SIGKILL)
         files = [word for name in order for word in ("-f", f"deploy/v1/{name}.yaml")]
-        kubectl("delete", *files, f"--timeout={_DELETE_SECONDS}s")
+        kubectl("delete", "--ignore-not-found", *files, f"--timeout={_DELETE_SECONDS}s")
         await nothing_is_left(kubectl)
 
 

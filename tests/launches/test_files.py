@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from paddock.launches.commands import Unread
 from paddock.launches.reading import Reading, read_script
-from paddock.launches.shell import Unread
 from support.steps import count_steps
 
 FILES = {

@@ -151,3 +151,101 @@ def test_what_is_looked_for_before_a_log_is_read_is_in_every_error_of_a_lost_pee
     assert is_lost_peer(error)
     assert may_tell_lost_peer(f"step 3\n{error}\nbye\n")
     assert not may_tell_lost_peer("step 3\nValueError: bad shard\n")
+
+
+CAUGHT = 'Traceback (most recent call last):\n  File "t.py", line 8, in main\n    load()\nValueError: broken shard 3\n'
+"""As `traceback.print_exc` prints it: from the frame that caught."""
+
+
+@pytest.mark.parametrize(
+    ("text", "error"),
+    [
+        # Nobody can tell `sys.exit("…")` from `print("…")` before `sys.exit(1)`.
+        *((f"epoch 1\n{CAUGHT}{line}\n", f"ValueError: broken shard 3; its last line: {line}") for line in (
+            "no shard is left", "Exiting.", "Cleaning up temporary files", "Total time: 3.2 s",
+            "usage: see README", "[rank 0] destroy process group", "cannot train: broken shard 3",
+        )),
+        (f"{TRACEBACK}ValueError: broken shard 3\ncannot train: broken shard 3\n",
+         "ValueError: broken shard 3; its last line: cannot train: broken shard 3"),
+        (f"{CAUGHT}epoch 1 step 2 loss 0.5\nthe disk is full\n", "the disk is full"),
+        (f"{TRACEBACK}KeyError: 'x'\nepoch 1 step 2 loss 0.5\nthe disk is full\n", "the disk is full"),
+        (f"{CAUGHT}{'x' * 280}\n", "ValueError: broken shard 3"),
+        (f"{CAUGHT}{FROM}{CAUGHT.replace('ValueError', 'OSError')}giving up\n",
+         "OSError: broken shard 3 (from ValueError: broken shard 3); its last line: giving up"),
+        # It may be the rest of a message, or what is printed at an end.
+        (f"{TRACEBACK}ValueError: first line\nsecond line\n", "ValueError: first line"),
+        (CAUGHT, "ValueError: broken shard 3"),
+        *((f"{CAUGHT}{line}\n", "ValueError: broken shard 3") for line in (
+            "epoch 2 step 3 loss 0.4", "wandb: Synced 3 files", "Aborted (core dumped)", "INFO:root:closing", "-----",
+            "train.sh: line 3: 77 Terminated   python t.py", "W1120 15:59:25.731000 140 store.cc:3] closed",
+        )),
+        # Another process of the pod may have printed it.
+        (f"{CAUGHT}step 3 loss 0.4\nLAUNCH INFO 2026-11-20 15:42:04,579 Exit code 1\nbye\n",
+         "ValueError: broken shard 3"),
+        # Another error ended it.
+        (f"{CAUGHT}giving up\n{TRACEBACK}KeyError: 'y'\n", "KeyError: 'y'"),
+    ],
+)  # fmt: skip
+def test_the_last_line_of_a_program_that_had_caught_an_error_is_told_with_it(text: str, error: str) -> None:
+    assert read_ending(text) == Ending(error=error)
+
+
+@pytest.mark.parametrize(
+    ("text", "ending"),
+    [
+        (f"{CAUGHT}going on\n", Ending(last="going on")),
+        (f"{CAUGHT}epoch 1 step 2 loss 0.5\n", Ending(last="epoch 1 step 2 loss 0.5")),
+        (f"{TRACEBACK}ValueError: x\nepoch 1 step 2 loss 0.5\nbye\n", Ending(last="bye")),
+        (CAUGHT, Ending(error="ValueError: broken shard 3")),
+        (
+            f"{CAUGHT}going on\n{SUMMARY}FatalError: `Segmentation fault` is detected.\n",
+            Ending(last="FatalError: `Segmentation fault` is detected."),
+        ),
+        (f"{TRACEBACK}ValueError: x\nterminate called without an active exception\n", Ending(error="ValueError: x")),
+    ],
+)
+def test_a_signal_ended_no_program_by_an_error_after_which_it_had_gone_on(text: str, ending: Ending) -> None:
+    assert read_ending(text, killed=True) == ending
+
+
+GPU = "Out of memory error on GPU 0. Cannot allocate 1.5GB memory on GPU 0, available memory is only 0B."
+ADVICE = "\n\nPlease check whether there is any other process using GPU 0.\n2. If no, please decrease the batch size.\n"
+
+
+@pytest.mark.parametrize("before", ["", TRACEBACK + "MemoryError: \n\n"])
+@pytest.mark.parametrize("between", ["", "ResourceExhaustedError: \n\n", SUMMARY + "ResourceExhaustedError: \n\n"])
+def test_the_memory_of_a_device_is_told_below_an_empty_message(before: str, between: str) -> None:
+    assert read_ending(f"step 1\n{before}{between}{GPU}{ADVICE}") == Ending(error=GPU)
+    assert read_ending(f"step 1\n{TRACEBACK}MemoryError: (ResourceExhausted) \n\n{GPU}{ADVICE}") == Ending(error=GPU)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "ERROR:root:no data",
+        "CRITICAL:__main__:no data",
+        "ERROR: no data",
+        "[ERROR] no data",
+        "2026-11-20 15:59:25,731 - train - ERROR - no data",
+        "2026-11-20 15:59:25,731 ERROR no data",
+        "2026-11-20 15:59:25.731 | ERROR    | __main__:<module>:3 - no data",
+        "[2026-11-20 15:59:25,731] [   ERROR] train.py:3 - no data",
+        "[2026-11-20 15:59:25,731] [ERROR] [train] no data",
+        "[11/20 15:59:25] ppdet.engine ERROR: no data",
+        "11/20/2026 15:59:25 - ERROR - __main__ - no data",
+        "E1120 15:59:25.731000 140 train.py:3] no data",
+    ],
+)
+def test_what_a_logger_wrote_as_an_error_comes_before_the_last_line_only(line: str) -> None:
+    assert read_ending(f"epoch 1\n{line}\nERROR:root:aborting\nbye\n") == Ending(error=line, is_logged=True)
+    assert read_ending(f"{line}\n{TRACEBACK}ValueError: x\n") == Ending(error="ValueError: x")
+    assert read_ending(f"{line}\nepoch 1 step 2 loss 0.5\nbye\n") == Ending(last="bye")
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["ERRORS 0", "The ERROR rate is 3", "error: 3", "no FATAL things", "ERROR:", "WARNING:root:no data",
+     "ERROR: pip's dependency resolver does not take into account"],
+)  # fmt: skip
+def test_a_word_is_no_level(line: str) -> None:
+    assert read_ending(f"{line}\nbye\n") == Ending(last="bye")

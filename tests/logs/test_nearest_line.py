@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from paddock.logs.nearest_line import SHOWN, explain_nearest, find_nearest
-from paddock.logs.progress import LONGEST_LINE, read_progress
+from paddock.logs.printed_lines import LONGEST_LINE, read_progress
 from paddock.words.phrases import render
 
 REASONS = [

@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from paddock.logs.line_tokens import PATTERN, read_tokens
-from paddock.logs.progress import LONGEST_LINE, Latest, LineReader, Progress, find_latest, read_progress
+from paddock.logs.printed_lines import LONGEST_LINE, Latest, LineReader, find_latest, read_progress
+from paddock.logs.progress import Progress
 
 NAN = object()
 
@@ -601,3 +602,11 @@ def test_a_row_of_a_table_with_a_number_without_end_is_no_error(row: str) -> Non
 def test_a_name_that_is_half_of_a_character_is_left_out() -> None:
     found = read_progress('{"step": 1, "loss": 0.5, "\\ud800": 3}')
     assert found == Progress(step=1, loss=0.5)
+
+
+def test_of_each_number_it_is_known_where_it_was_printed() -> None:
+    latest = Latest()
+    latest.feed(
+        ["epoch 1 step 50 loss 0.7 accuracy 0.5", "[Eval][Epoch 1][Avg]loss: 0.75", "epoch 2 step 100 loss 0.5"]
+    )
+    assert latest.places == {"loss": (2, 100), "accuracy": (1, 50), "val_loss": (1, None)}

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from paddock.logs.progress import Progress, read_progress
+from paddock.logs.printed_lines import read_progress
+from paddock.logs.progress import Progress
 
 LINES = [
     ("Worker 0: Epoch 1, Batch 100, Loss 0.5", Progress(epoch=1, step=100, loss=0.5, rank=0)),

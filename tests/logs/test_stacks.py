@@ -11,19 +11,10 @@ from hypothesis import strategies as st
 
 from paddock.kube.pod_stacks import Frame, PodStacks, ProcessStacks, Thread, Trouble
 from paddock.logs.stack_dumps import UnreadableDump, read_faulthandler, read_py_spy, read_refusal
-from paddock.logs.stacks import (
-    Place,
-    Work,
-    find_place,
-    fold,
-    main_frames,
-    read_work,
-    show_place,
-    tell_no_python,
-    tell_places,
-    tell_trouble,
-    tell_waiting,
-)
+from paddock.logs.stack_places import Place, Work, find_place, read_work, show_place
+from paddock.logs.stack_sentences import tell_places, tell_waiting
+from paddock.logs.stack_troubles import tell_no_python, tell_trouble
+from paddock.logs.stacks import fold, main_frames
 
 DUMPS = Path(__file__).with_name("stacks")
 PLACES: dict[str, tuple[Work, str]] = {

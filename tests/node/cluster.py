@@ -48,10 +48,12 @@ def seeing(manifest: Manifest, path: Path) -> Manifest:
     """The pod with a directory of the machine at its own path: in bubblewrap it has another /tmp."""
     volumes = [*(manifest["spec"].get("volumes") or ()), {"name": "seen", "hostPath": {"path": str(path)}}]
     mount = {"name": "seen", "mountPath": str(path)}
-    containers = [
-        {**each, "volumeMounts": [*(each.get("volumeMounts") or ()), mount]} for each in manifest["spec"]["containers"]
-    ]
-    return {**manifest, "spec": {**manifest["spec"], "volumes": volumes, "containers": containers}}
+    mounted = {
+        section: [{**each, "volumeMounts": [*(each.get("volumeMounts") or ()), mount]} for each in found]
+        for section in ("initContainers", "containers")
+        if (found := manifest["spec"].get(section))
+    }
+    return {**manifest, "spec": {**manifest["spec"], "volumes": volumes, **mounted}}
 
 
 @dataclass

@@ -11,6 +11,7 @@ from paddock.client.client import Client
 from paddock.client.kubeconfig import read_config
 from paddock.controllers.clock import ServerClock
 from paddock.kube.times import read_time
+from paddock.operator.readings import Readings
 from support.operator_seam import JOBS, Seam, build_job, have_pods, install_jobs, running, set_phase, settled, status_of
 from support.waiting import until
 
@@ -27,7 +28,7 @@ async def test_an_operator_two_hours_ahead_fails_no_young_job_and_deletes_no_fin
         clock = ServerClock(local=lambda: time.time() + 7200)
         async with Client(read_config(str(server.kubeconfig)), on_date=clock.read_header) as client:
             seam = Seam(client)
-            async with running(seam, clock=clock.now, clock_off=clock.disagreement):
+            async with running(seam, readings=Readings(clock.now, clock.disagreement)):
                 await settled(seam)
                 await set_phase(local, "young-worker-0", "Succeeded")
                 status = await until(lambda: _completed(local, "young"))

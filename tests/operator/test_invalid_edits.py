@@ -13,6 +13,7 @@ import pytest
 from paddock.apiserver.objects.in_process import LocalApi
 from paddock.kube.errors import NotFound
 from paddock.kube.meta import EVENTS, Manifest
+from paddock.operator.readings import Readings
 from support.operator_seam import JOBS, build_job, have_pods, open_cluster, pods_of, running, set_phase, status_of
 from support.waiting import until
 
@@ -114,7 +115,7 @@ async def test_a_job_with_an_invalid_edit(
     for role in ("ps", "worker"):
         job["spec"][role]["template"]["spec"]["restartPolicy"] = "OnFailure"
     await cluster.create(JOBS, job)
-    async with running(cluster, clock=lambda: clock[0]):
+    async with running(cluster, readings=Readings(lambda: clock[0])):
         await start(cluster)
         if not away:
             await cluster.patch(JOBS, "default", "demo", edit)
@@ -122,7 +123,7 @@ async def test_a_job_with_an_invalid_edit(
             await end(cluster, clock)
             return
     await cluster.patch(JOBS, "default", "demo", edit)
-    async with running(cluster, clock=lambda: clock[0]):
+    async with running(cluster, readings=Readings(lambda: clock[0])):
         await end(cluster, clock)
 
 

@@ -15,6 +15,7 @@ from paddock.operator.apply import FIRST_BATCH, MAX_CONCURRENT_WRITES
 from paddock.operator.aside import MOST_OBJECTS, SMALL, Aside, TooManyObjects
 from paddock.operator.informers import Children
 from paddock.operator.observer import Observer
+from paddock.operator.readings import Readings
 from support.operator_seam import JOBS, Request, Seam, build_job, have_pods, open_cluster, running, settled
 from support.waiting import until
 
@@ -91,8 +92,7 @@ async def test_a_job_that_owns_too_many_objects_is_left_alone() -> None:
 
     job = KINDS[JOBS].read_job({**build_job(), "metadata": {"name": "demo", "namespace": "n", "uid": "u"}})
     observer = Observer(
-        None, Settings(), Crowded(), None, Aside(), states={}, clock=lambda: 0.0, clock_off=lambda: 0.0,  # type: ignore[arg-type]
-        taken_ports=frozenset,
+        None, Settings(), Crowded(), None, Aside(), states={}, readings=Readings(lambda: 0.0),  # type: ignore[arg-type]
     )  # fmt: skip
     with pytest.raises(TooManyObjects, match=f"{MOST_OBJECTS + 1} pods, Services and ConfigMaps name this job"):
         await observer.look(JobRef(JOBS, job.key), JobState(), job, Status())

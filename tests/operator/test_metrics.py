@@ -23,6 +23,7 @@ from paddock.operator.election import NO_TERMS, Term
 from paddock.operator.job_metrics import ENDS, KEPT_SECONDS
 from paddock.operator.metrics import MeasuredApi, Prometheus
 from paddock.operator.operator import MAX_CONCURRENT_RECONCILES
+from paddock.operator.readings import Readings
 from paddock.operator.transitions import Finished, Ran, Restarted
 from support.operator_seam import (
     JOBS,
@@ -294,7 +295,7 @@ async def test_the_age_of_the_queue_grows_while_no_pass_begins(cluster: LocalApi
             asked.set()
             await asyncio.Event().wait()
 
-    async with running(seam, measures=measures, monotonic=lambda: now[0]) as operator:
+    async with running(seam, measures=measures, readings=Readings(steady=lambda: now[0])) as operator:
         seam.before = never
         assert read(measures, "paddock_queue_age_seconds") == 0
         for number in range(MAX_CONCURRENT_RECONCILES + 3):
@@ -321,7 +322,7 @@ class Standby:
 async def test_a_halted_kind_is_told(cluster: LocalApi) -> None:
     measures, seam, now = Prometheus("1"), Seam(cluster), [1_700_000_000.0]
     seam.answers = lambda request, answer: {**answer, "status": {}}
-    async with running(seam, measures=measures, clock=lambda: now[0]):
+    async with running(seam, measures=measures, readings=Readings(lambda: now[0])):
         await cluster.create(JOBS, build_job())
         await until(lambda: _is(measures, 1, "paddock_kind_halted", kind=KIND))
         now[0] += 3600

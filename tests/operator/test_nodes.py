@@ -15,6 +15,7 @@ from paddock.jobs.policies.lost import READ_NODE_AGAIN
 from paddock.kube.errors import Forbidden, Unavailable
 from paddock.kube.meta import NODES, PODS, Manifest
 from paddock.operator.nodes import FRESH_SECONDS, MOST_AT_ONCE, Nodes
+from paddock.operator.readings import Readings
 from support.operator_seam import JOBS, Request, Seam, build_job, have_pods, open_cluster, running, settled, status_of
 from support.waiting import until
 
@@ -114,7 +115,7 @@ async def test_jobs_whose_pods_wait_on_one_silent_node_read_it_once(cluster: Loc
     await cluster.create(NODES, build_node("n1"))
     await cluster.patch(NODES, "", "n1", {"status": {"conditions": [lost]}}, subresource="status")
     seam, now = Seam(cluster), [1000.0]
-    async with running(seam, clock=lambda: now[0]):
+    async with running(seam, readings=Readings(lambda: now[0])):
         for name in names:
             await cluster.create(JOBS, build_job(name, ps=0, worker=1))
         for name in names:

@@ -39,6 +39,7 @@ from paddock.kube.meta import (
     uid_of,
 )
 from paddock.operator.metrics import Measures, Result
+from paddock.operator.readings import Readings
 from support.operator_seam import (
     JOBS,
     Request,
@@ -183,6 +184,32 @@ async def test_a_large_job_that_ends_rank_by_rank_costs_no_write_for_each(cluste
     assert written < 20
 
 
+@pytest.mark.parametrize("written", [{"phase": "Completed"}, {"completionTime": "2026-01-01T00:00:00Z"}], ids=str)
+async def test_a_job_that_runs_and_whose_end_somebody_writes_keeps_its_pods_and_its_record_is_mended(
+    cluster: LocalApi, written: dict[str, Any]
+) -> None:
+    seam = Seam(cluster)
+    async with running(seam):
+        await cluster.create(JOBS, build_job(ps=0))
+        await start_gang(cluster, await until(lambda: have_pods(cluster, 2)))
+        await until(lambda: in_phase(cluster, "Running"))
+        before = await uids_of_pods(cluster)
+        await cluster.patch(JOBS, "default", "demo", {"status": written}, subresource="status")
+        status = await until(lambda: _is_mended(cluster))
+        await settled(seam)
+        assert await uids_of_pods(cluster) == before
+    assert (status["attempt"], status.get("losses", 0)) == (0, 0)
+
+
+async def uids_of_pods(cluster: LocalApi) -> set[str]:
+    return {each["metadata"]["uid"] for each in (await cluster.list(PODS, "default")).items}
+
+
+async def _is_mended(cluster: LocalApi) -> Manifest | None:
+    status = await status_of(cluster)
+    return status if status.get("phase") == "Running" and "completionTime" not in status else None
+
+
 @pytest.mark.parametrize("written", [{"phase": "Running"}, {"phase": None, "cause": None}], ids=str)
 async def test_a_finished_job_whose_phase_somebody_writes_over_never_trains_again(
     cluster: LocalApi, written: dict[str, Any]
@@ -262,7 +289,7 @@ async def test_a_failed_rank_restarts_the_whole_gang_once(cluster: LocalApi) -> 
     job["spec"]["worker"]["template"]["spec"]["restartPolicy"] = "OnFailure"
     job["spec"]["runPolicy"] = {"backoffLimit": 3}
     now = [1000.0]
-    async with running(cluster, clock=lambda: now[0]):
+    async with running(cluster, readings=Readings(lambda: now[0])):
         await cluster.create(JOBS, job)
         first = await until(lambda: have_pods(cluster, 4))
         await start_gang(cluster, first)
@@ -296,7 +323,7 @@ async def test_concurrent_jobs_get_different_ports_before_the_caches_have_their_
             await lagging.wait()
 
     seam.lag = wait_for_pods
-    async with running(seam, taken_ports=lambda: taken):
+    async with running(seam, readings=Readings(taken_ports=lambda: taken)):
         await asyncio.gather(*(cluster.create(JOBS, build_job(name, ps=1, worker=1)) for name in names))
         for name in names:
             await until(lambda name=name: have_pods(cluster, 2, name))
@@ -478,7 +505,7 @@ async def test_a_pod_that_does_not_start_on_a_lost_node_is_told_so(cluster: Loca
     await cluster.create(NODES, node)
     await cluster.patch(NODES, "", "n1", {"status": {"conditions": [lost]}}, subresource="status")
     seam, now = Seam(cluster), [1000.0]
-    async with running(seam, clock=lambda: now[0]):
+    async with running(seam, readings=Readings(lambda: now[0])):
         await cluster.create(JOBS, build_job(ps=0))
         for pod in await until(lambda: have_pods(cluster, 2)):
             await cluster.create(PODS, _bind(pod, "n1"), namespace="default", name=pod, subresource="binding")

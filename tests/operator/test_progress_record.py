@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from paddock.jobs import causes
-from paddock.jobs.model import CauseRecord, Counts, Phase, Status, Successes
+from paddock.jobs.model import CauseRecord, Counts, JobProgress, Phase, Status, Successes
 from paddock.operator.progress_record import COUNTED_FROM, can_wait
 
 NEW = Status()
@@ -36,6 +36,7 @@ def counted(status: Status, **counts: int) -> Status:
         (RUNNING, counted(RUNNING, running=3, succeeded=1)),
         (DONE, counted(DONE, succeeded=4)),
         (RUNNING, replace(RUNNING, observed_generation=2)),
+        (RUNNING, replace(RUNNING, progress=JobProgress(42, 60))),
         (RUNNING, replace(RUNNING, phase=Phase.STARTING)),
         (RUNNING, replace(RUNNING, succeeded={"worker": Successes(frozenset({0}))})),
     ],

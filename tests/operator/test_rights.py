@@ -7,6 +7,7 @@ tests/kubernetes/test_rights.py.
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
@@ -18,10 +19,12 @@ import msgspec
 import pytest
 
 from paddock.apiserver.objects.in_process import LocalApi
+from paddock.app.cluster_reports import Asked as AskedLines
+from paddock.app.cluster_reports import ClusterReports
 from paddock.app.kinds import build_pod_group_crd
-from paddock.install.deployment import Installation, Scope, build_operator
+from paddock.install.deployment import Installation, Scope, build_log_rights, build_operator
 from paddock.jobs.apis.registry import KUBEFLOW_PYTORCH, PADDLEPADDLE
-from paddock.jobs.labels import JOB_LABEL
+from paddock.jobs.labels import JOB_LABEL, SILENT_ANNOTATION
 from paddock.jobs.model import Settings
 from paddock.jobs.objects.pod_groups import read_members
 from paddock.jobs.objects.schedulers import GANG_SCHEDULERS
@@ -42,6 +45,7 @@ from paddock.kube.meta import (
 )
 from paddock.operator.election import Election
 from paddock.operator.operator import Operator
+from paddock.operator.readings import Readings
 from support.fake_kubelet import walking
 from support.lives import EXPIRED, FAILED_ONCE, SUSPENDED, Clock, Scene, live
 from support.operator_seam import JOBS, Seam, build_job, have_pods, open_cluster, running
@@ -84,7 +88,7 @@ class Tenancy:
         electing = asyncio.create_task(election.run())
         settings = Settings(pod_groups=groups, gang_scheduler=GANG_SCHEDULERS[groups], status_wait=0.1)
         namespaces = self.installation.watched or ("",)
-        options: dict[str, Any] = {"kinds": KINDS, "clock": self.clock, "leadership": election}
+        options: dict[str, Any] = {"kinds": KINDS, "readings": Readings(self.clock), "leadership": election}
         try:
             async with running(api or self.guard, settings, namespaces=namespaces, **options) as operator:
                 yield operator
@@ -260,6 +264,51 @@ class WithAutoscalers(Wrapper):
     async def follow(self, resource: Resource, namespace: str = "", **selectors: str) -> AsyncIterator[Event]:
         async for event in super().follow(self.served if resource == AUTOSCALERS else resource, namespace, **selectors):
             yield event
+
+
+@pytest.mark.parametrize("watched", [TEAM, ()], ids=["one namespace", "all namespaces"])
+@pytest.mark.parametrize("is_installed", [False, True], ids=["without the Role for logs", "with it"])
+async def test_logs_are_asked_for_where_the_optional_role_is_and_nowhere_else(
+    cluster: LocalApi, watched: tuple[str, ...], is_installed: bool
+) -> None:
+    """The Role gives this one right, which the operator uses; without it nothing is asked for that is refused."""
+    installation = Installation(namespace="ops", watched=watched)
+    optional = build_log_rights(installation) if is_installed else ()
+    guard = Guard(cluster, (*build_operator(installation), *optional))
+
+    async def read(asked: AskedLines, _most: int) -> bytes:
+        async with guard.asking(Asked("get", PODS, "log", asked.pod.name, asked.pod.namespace)):
+            return b"2026-11-28T20:00:00Z step 1\n"
+
+    reports = ClusterReports(guard, read, "ops", clock=lambda: 4 * time.monotonic())
+    looking = asyncio.create_task(reports.run())
+    job = build_job("silent", ps=0, worker=2, namespace="team-a")
+    job["metadata"]["annotations"] = {SILENT_ANNOTATION: "20s=Tell"}
+    scene = Scene(cluster, "team-a", "silent", Clock())
+    log = {each for each in guard.granted if each.plural == "pods/log"}
+    try:
+        async with (
+            running(guard, Settings(), Readings(programs=reports), kinds=KINDS, namespaces=watched or ("",)),
+            walking(cluster, "team-a", lambda *_: None, 2),
+        ):
+            await cluster.create(JOBS, job)
+            if is_installed:
+                await until(lambda: _is_told(scene, "JobSilent"))
+                assert log and log <= guard.used
+                assert not await _find_events(cluster, "SilenceUnseen")
+            else:
+                (said,) = await until(lambda: _find_events(cluster, "SilenceUnseen"))
+                assert "`paddock manifests logs -n ops --jobs-in team-a` prints a Role" in said
+                assert not log and not await _is_told(scene, "JobSilent")
+            await end(scene)
+    finally:
+        looking.cancel()
+        await asyncio.gather(looking, return_exceptions=True)
+    assert not guard.refused
+
+
+async def _find_events(api: Api, reason: str) -> list[str]:
+    return [each["message"] for each in (await api.list(EVENTS, "team-a")).items if each["reason"] == reason]
 
 
 async def test_the_autoscaler_of_an_elastic_job_is_made_changed_and_deleted_with_the_rights_of_its_kind(

@@ -10,10 +10,14 @@ from support.steps import count_steps
 SECRET = """
 HF_TOKEN TOKEN WANDB_API_KEY WANDB_KEY AWS_SECRET_ACCESS_KEY OPENAI_APIKEY MYSQL_PWD GITHUB_PAT PAT REDIS_AUTH AUTH
 DB_PASSWORD db_passwd SSH_PASSPHRASE GOOGLE_APPLICATION_CREDENTIALS CLIENT_SECRET GPG_PRIVATE_KEY S3_ACCESSKEY hf_token
+PGPASSWORD DBPASSWORD HFTOKEN MYSECRET SMTP_PASS smtp_pass SSHPASS DB_PASS AZURE_STORAGE_CONNECTION_STRING SQL_CONN_STR
+SLACK_WEBHOOK SLACK_WEBHOOK_URL FEISHU_WEBHOOKS WEBHOOK ACCOUNT_KEY
 """
 PLAIN = """
 PATH PYTHONPATH PWD OLDPWD LD_LIBRARY_PATH TOKENIZERS_PARALLELISM KEYBOARD KEY MONKEY PATTERN DATA_PATH COMPAT
 AUTHOR AUTHORS AUTH_METHOD XAUTHORITY HF_HOME WANDB_MODE LR PATCH_SIZE PASS PASSES SECRETARY KEYS MASTER_ADDR
+TOKENS NUM_TOKENS MAX_TOKENS max_tokens TOKENIZER tokenizer PASS_RATE pass_rate BYPASS COMPASS NUM_PASS FORWARD_PASS
+FLAGS_pir_apply_inplace_pass FLAGS_conv_bn_fuse_pass WEBHOOK_PORT WEBHOOKS_ENABLED CONNECTIONS PASSIVE PASSWORDLESS
 """
 
 
@@ -33,6 +37,12 @@ def test_a_variable_is_called_as_others_are(name: str) -> None:
         ("postgres://me:s3cr3t@db:5432/x", True),
         ("redis://:s3cr3t@cache", True),
         ("https://me:s3cr3t@host/x", True),
+        ("DefaultEndpointsProtocol=https;AccountName=a;AccountKey=s3cr3t==", True),
+        ("https://a.net/c/b?sv=2022&sig=s3cr3t", True),
+        ("https://hooks.slack.com/services/T0/B0/s3cr3t", True),
+        ("https://host/x?key=3", False),
+        ("https://host/x?key=$KEY", False),
+        ("key=3", False),
         ("http://host:8080/a@b", False),
         ("git+ssh://git@github.com/x", False),
         ("tcp://10.0.0.1:2379", False),

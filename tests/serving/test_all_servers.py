@@ -14,5 +14,6 @@ def test_whatever_listens_does_so_in_one_room() -> None:
     listening = {
         name for name, path in find_modules(SOURCE).items() if any(f"{word}(" in path.read_text() for word in UNBOUNDED)
     }
-    # The second has no HTTP and one client, its own process; a head has its time there too.
-    assert listening == {"paddock.serving.server", "paddock.datasets.fetch.fences"}
+    # The second has no HTTP and one client, its own process; a head has its time there too. The third hands on
+    # the bytes of a port, in the terminal of who asked for it.
+    assert listening == {"paddock.serving.server", "paddock.datasets.fetch.fences", "paddock.cli.follow.forwarding"}

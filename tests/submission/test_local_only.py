@@ -76,6 +76,7 @@ def test_an_environment_is_refused() -> None:
         (job_with(), []),
         *((job_with({"paddock.dev/resume": asked}), ["only the local cluster keeps"]) for asked in ("true", "3")),
         (job_with({"paddock.dev/resume": "false"}), []),
+        (job_with({"paddock.dev/share-gpu": "4"}), ["the annotation paddock.dev/share-gpu does nothing on a cluster"]),
         (job_with({"paddock.dev/environment": "paddle-ps"}), ["worker: the environment paddle-ps is one of the local"]),
         (job_with(command=["sh", "-c", "cp x $PADDOCK_OUTPUT_DIR"]), ["PADDOCK_OUTPUT_DIR and PADDOCK_CHECKPOINT_DIR"]),
         (job_with(args=["--save=$(PADDOCK_CHECKPOINT_DIR)"]), ["PADDOCK_OUTPUT_DIR and PADDOCK_CHECKPOINT_DIR are"]),
@@ -110,3 +111,10 @@ def test_it_is_said_in_chinese() -> None:
     (said,) = find_notices(checked(job_with(args=["$(PADDOCK_OUTPUT_DIR)"])))
     assert render(said, "zh").startswith("在 Kubernetes 上没有 PADDOCK_OUTPUT_DIR")
     assert render(phrase("nothing was submitted"), "zh") == "没有提交任何内容"
+
+
+def test_a_rank_is_held_on_a_laptop_alone_and_kubectl_debug_is_named() -> None:
+    (said,) = find_notices(checked(job_with({"paddock.dev/hold": "30m"})))
+    assert str(said).startswith("--hold (the annotation paddock.dev/hold) does nothing on a cluster")
+    assert "`kubectl debug POD " in str(said)
+    assert find_notices(checked(job_with({"paddock.dev/hold": "soon"}))) == []

@@ -22,6 +22,7 @@ from paddock.kube.calls import Call, Get, List, T
 from paddock.kube.errors import ApiError
 from paddock.kube.meta import CONFIG_MAPS, CRDS, EVENTS, POD_GROUPS, PODS, Manifest, Resource, name_of
 from paddock.operator.operator import Operator
+from paddock.operator.readings import Readings
 from support.waiting import rest
 
 JOBS = PADDLEPADDLE.resource
@@ -153,9 +154,11 @@ def _is_ours(namespace: str) -> bool:
 
 
 @asynccontextmanager
-async def running(api: Api, settings: Settings = SETTINGS, **options: Any) -> AsyncIterator[Operator]:
+async def running(
+    api: Api, settings: Settings = SETTINGS, readings: Readings | None = None, **options: Any
+) -> AsyncIterator[Operator]:
     """A ready operator; it is cancelled at the end, like a crash. A failure tells what was there."""
-    operator = Operator(api, settings, **options)
+    operator = Operator(api, settings, readings=readings, **options)
     task = asyncio.create_task(operator.run())
     try:
         async with asyncio.timeout(180):

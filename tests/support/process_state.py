@@ -29,6 +29,7 @@ from typing import Any
 PACKAGE = "paddock"
 
 PURE_CACHES: Mapping[str, str] = {
+    "paddock.history.package_sets.read_set": "a set is named by what it holds, and a record that names it comes later",
     "paddock.logs.number_names.normalize": "a name in small letters",
     "paddock.logs.number_names.read_name": "what a name stands for",
     "paddock.preflight.datasets._build_schema": "of the definition of the kind",

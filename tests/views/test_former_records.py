@@ -8,6 +8,7 @@ as stored.
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,9 @@ import pytest
 
 from paddock.app.history import read_cause
 from paddock.history.records import RunRecord, read_records
+from paddock.history.settings import find_run_changes
+from paddock.history.since import explain_since
+from paddock.history.surroundings import DatasetState, MachineState, Surroundings
 from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.causes import CAUSES
 from paddock.jobs.model import CauseRecord
@@ -23,6 +27,7 @@ from paddock.kube.meta import DATASETS
 from paddock.views.datasets import read_dataset_row
 from paddock.views.jobs import build_why, read_job_row
 from paddock.words.messages import translate_message
+from paddock.words.phrases import render
 
 FORMER = Path(__file__).parent / "former"
 OBJECTS: dict[str, list[dict[str, Any]]] = json.loads((FORMER / "objects.json").read_text())
@@ -68,3 +73,13 @@ def test_the_history_of_a_former_version_is_read() -> None:
     (badly,) = (run for run in runs if run.name == "badly")
     cause = read_cause(badly.cause)
     assert cause is not None and explain(cause) == FAILED
+
+
+def test_what_a_former_run_began_with_is_unknown_and_no_change() -> None:
+    runs = [each for each in read_records(FORMER / "history") if isinstance(each, RunRecord)]
+    known = Surroundings({"worker": "a"}, {"words": DatasetState("https://h/f")}, MachineState("ada", 2.0, 2**34))
+    for run in runs:
+        assert run.surroundings == Surroundings()
+        for before, now in ((run, replace(run, surroundings=known)), (replace(run, surroundings=known), run)):
+            assert find_run_changes(before, now) == []
+            assert render(explain_since(before, now)).endswith("; whether the packages have is not known")

@@ -62,6 +62,10 @@ def test_an_event_of_a_cause_is_told_as_the_cause_is(kind: Cause) -> None:
         ("starting all ranks again: worker-0, worker-1, worker-2 and 6 more were deleted; not counted as a restart",
          "重新启动所有 rank：worker-0、worker-1、worker-2 等 9 个 被删除；不计为重启"),
         ("environment paddle-ps: building (paddlepaddle 3.0.0)", "环境 paddle-ps：正在构建（paddlepaddle 3.0.0）"),
+        ("used 200 MiB of its limit of 200 MiB", "已用 200 MiB，上限为 200 MiB"),
+        ('livenessProbe failed 2 times in a row: command "false" ended with exit code 1',
+         'livenessProbe 连续失败 2 次：命令 "false" 以退出码 1 结束'),
+        ("postStart hook failed: sh: 1: cannot create /x", "postStart 钩子失败：sh: 1: cannot create /x"),
         ("{braces} {0} %s", "{braces} {0} %s"),
     ],
 )  # fmt: skip

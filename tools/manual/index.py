@@ -19,6 +19,7 @@ SECTIONS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
         (
             ("start", "from nothing to a job of your own, changed and stopped"),
             ("your-own-script", "packages, data, results, checkpoints, restarts, GPUs, CI"),
+            ("rehearse", "a job of a cluster, here, for two steps"),
             ("python", "`paddock.run` and `paddock.train`"),
             ("console", "every job in the browser"),
         ),

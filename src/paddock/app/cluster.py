@@ -21,11 +21,14 @@ import uuid
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, TypeVar
 
 import paddock.app.resident  # noqa: F401  an upgrade beneath this process must not change it
 from paddock.app.cluster_datasets import ClusterDatasets, build_log_reader, read_nothing
+from paddock.app.cluster_reports import ClusterReports, ReadLines, build_line_reader, read_no_lines
 from paddock.app.health import Address, CannotServe, Endpoints, Handlers
+from paddock.app.notices import Poster, build_notices
 from paddock.app.own_accounts import find_account
 from paddock.client.client import Client
 from paddock.client.credentials import open_credentials
@@ -54,6 +57,7 @@ from paddock.operator.election import WITHOUT_ELECTION, AcrossLoops, Election, L
 from paddock.operator.metrics import MeasuredApi, Prometheus
 from paddock.operator.operator import Operator
 from paddock.operator.passes import Passes
+from paddock.operator.readings import Readings
 from paddock.operator.sharing import Sharing
 from paddock.version import __version__
 
@@ -108,6 +112,8 @@ class Options:
     """The address to listen on; None to turn them off."""
     probes: Address | None = None
     """The address to listen on; None to turn them off."""
+    notices: Path | None = None
+    """The file of routes of notices; None to send none."""
     account: Key | None = None
     """The service account under which this process runs; None where it is not known."""
 
@@ -161,8 +167,8 @@ def _build_election(api: Api, options: Options, measures: Prometheus) -> Electio
 class ClusterOperator:
     """The operator, its leader election, its HTTP endpoints, and Datasets if they are served. `api` serves all but the
     Lease, which `lease_api` serves in the loop of `thread`; without a thread, all runs in one loop. `read_log` reads
-    the logs of pods that fetch Datasets. `clock`: that of the API server; without one, this machine's. `watches`: those
-    of `api`."""
+    the logs of pods that fetch Datasets, `read_lines` those of jobs. `clock`: that of the API server; without one, this
+    machine's. `watches`: those of `api`."""
 
     def __init__(
         self,
@@ -173,6 +179,7 @@ class ClusterOperator:
         clock: ServerClock | None = None,
         *,
         read_log: ReadLog = read_nothing,
+        read_lines: ReadLines = read_no_lines,
         thread: LoopThread | None = None,
         heartbeat: Heartbeat | None = None,
         watches: Watches | None = None,
@@ -189,15 +196,21 @@ class ClusterOperator:
         self._leadership: Leadership | None = (
             AcrossLoops(self.election, thread) if self.election and thread else self.election
         )
+        leadership = self._leadership or WITHOUT_ELECTION
+        passes = Passes(leadership, lambda: leadership.terms)
+        self.reports = ClusterReports(
+            passes.guard(MeasuredApi(api, measures)), read_lines, options.lease_namespace, may_look=passes.may_act
+        )
+        self._poster = Poster()
         self.operator = Operator(
             MeasuredApi(api, measures),
             build_settings(options),
-            clock=clock.now,
-            clock_off=clock.disagreement,
+            readings=Readings(clock.now, clock.disagreement, programs=self.reports),
             kinds={kind: KINDS[kind] for kind in options.kinds},
             namespaces=options.namespaces or ("",),
             leadership=self._leadership,
             measures=measures,
+            notices=build_notices(options.notices, self._poster, measures) if options.notices else None,
         )
         self.datasets = (
             self._build_datasets(MeasuredApi(api, measures), options, options.datasets, read_log)
@@ -227,6 +240,7 @@ class ClusterOperator:
             if self._connected:
                 await self._operate(stop)
         finally:
+            await self._poster.close()
             await self._aside(self.endpoints.stop())
             beating.cancel()
 
@@ -238,13 +252,15 @@ class ClusterOperator:
         operating = asyncio.create_task(self.operator.run())
         electing = asyncio.create_task(self._elect(self.election)) if self.election else None
         fetching = asyncio.create_task(self.datasets.run()) if self.datasets else None
+        looking = asyncio.create_task(self.reports.run())
         stopping = asyncio.create_task(stop.wait())
-        parts = [stopping, operating, *(each for each in (electing, fetching) if each)]
+        parts = [stopping, operating, looking, *(each for each in (electing, fetching) if each)]
         try:
             await asyncio.wait(parts, return_when=asyncio.FIRST_COMPLETED)
             self._ending = True
             # Drain before cancel: the next leader must find no half-done work.
             await asyncio.gather(self.operator.drain(DRAIN_SECONDS), self._leave())
+            looking.cancel()
             if fetching is not None:
                 fetching.cancel()
             operating.cancel()
@@ -342,6 +358,7 @@ async def _serve(config: Config, options: Options) -> None:
             measures,
             clock,
             read_log=build_log_reader(client),
+            read_lines=build_line_reader(client),
             thread=thread,
             watches=watches,
         )

@@ -7,14 +7,11 @@ their times, or from what a console on this machine has copied of them.
 from __future__ import annotations
 
 import asyncio
-import os
-import time
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
-from paddock.app.history import History, open_log, read_cause, read_job
-from paddock.client.client import Client
+from paddock.app.history import Kept, read_cause, read_ends, read_job
 from paddock.client.pod_stacks import NoStacks, fetch_stacks
 from paddock.doctor.findings import Finding
 from paddock.doctor.job_case import Printed, Surroundings, examine_job
@@ -26,8 +23,12 @@ from paddock.history.logs import LogFile
 from paddock.history.records import RunRecord
 from paddock.jobs.model import Job, Phase, PodPhase, Status
 from paddock.jobs.objects.observed import read_pod
+from paddock.kube.api import PodApi
 from paddock.kube.errors import ApiError
 from paddock.kube.meta import ENVIRONMENTS, NODES, PODS, Manifest, Resource, is_controlled_by, name_of, namespace_of
+from paddock.kube.pod_logs import name_main_container
+from paddock.kube.pod_stacks import only_of
+from paddock.kube.times import Moment
 from paddock.kube.usage import POD_METRICS, read_usage
 from paddock.logs.nearest_line import Nearest
 from paddock.logs.stacks import Folded, fold
@@ -36,8 +37,13 @@ _CHUNK = 1 << 20
 _AT_ONCE = 8
 _LEAST_END = 1 << 14
 _TAIL_LINES = 2000
+MOST_OF_FILES = 64 << 20
+"""Bytes of the files of one job's logs that are read where nobody asks for less: it takes seconds, and a log may have a
+GiB."""
 Report = Callable[[str, int], None]
 """(rank, bytes read so far)"""
+ReadEnds = Callable[[LogFile, int | None, Callable[[int], None]], Iterator[bytes]]
+"""As `History.read_ends`."""
 
 
 def ignore(_rank: str, _bytes: int) -> None:
@@ -56,25 +62,32 @@ class Looked:
     """Logs of which the middle was not read."""
     nearest: Nearest | None = None
     """Where no log has a metric at its end the line that was nearest to one."""
+    printed: Mapping[str, Printed] = field(default_factory=dict)
+    """By rank."""
 
 
 async def look_at_job(
-    client: Client,
+    client: PodApi,
     job: Job,
     status: Status,
     uid: str,
     *,
-    history: History | None,
+    history: Kept | None,
     local: bool,
+    now: Moment,
     options: str = "",
+    named: str = "",
     report: Report = ignore,
     most: int | None = None,
+    is_gone: bool = False,
 ) -> Looked:
-    """`history`: the files of the local cluster, or what a console has copied of a Kubernetes' logs. `most`: bytes of
-    all logs together that are read, the first and the last of each; None reads all. Raises `ApiError`."""
+    """`options` and `named`: as in `examine_job`. `history`: the files of the local cluster, or what a console has
+    copied of a Kubernetes' logs. `most`: bytes of all logs together that are read, the first and the last of each; None
+    reads all of the pods of a cluster, and `MOST_OF_FILES`. `now`: when the objects were read, in seconds since the
+    epoch. `is_gone`: the job is deleted before anybody reads what was found. Raises `ApiError`."""
     pods = [each for each in (await client.list(PODS, job.key.namespace)).items if is_controlled_by(each, uid)]
     kept = history.find_job_logs(*job.key, uid) if history else []
-    printed = await _read_files(kept, report, most) if kept else {}
+    printed = await _read_files(history, kept, report, most) if history and kept else {}
     if not local:
         printed |= await _fetch_logs(client, [each for each in pods if _is_of(each, status)], report, most)
     around = Surroundings(
@@ -84,13 +97,13 @@ async def look_at_job(
     )
     if local:
         around = await _add_environment(client, pods, around)
-    findings = examine_job(job, status, pods, printed, time.time(), around, options)
+    findings = examine_job(job, status, pods, printed, now, around, options, named, is_gone=is_gone)
     if local and any(each.check == SILENT for each in findings):
         around = replace(around, stacks=await _fetch_places(client, pods, status))
-        findings = examine_job(job, status, pods, printed, time.time(), around, options)
+        findings = examine_job(job, status, pods, printed, now, around, options, named, is_gone=is_gone)
     cut = sum(each.log.has_gap for each in printed.values())
     lines = sum(each.log.lines for each in printed.values())
-    return Looked(findings, len(printed), lines, len(pods), cut, find_nearest_line(printed))
+    return Looked(findings, len(printed), lines, len(pods), cut, find_nearest_line(printed), printed)
 
 
 def find_nearest_line(printed: Mapping[str, Printed]) -> Nearest | None:
@@ -101,9 +114,9 @@ def find_nearest_line(printed: Mapping[str, Printed]) -> Nearest | None:
     return next((log.nearest for log in logs if log.nearest), None)
 
 
-async def look_at_run(history: History, run: RunRecord, options: str = "", report: Report = ignore) -> Looked:
+async def look_at_run(history: Kept, run: RunRecord, now: Moment, options: str = "", report: Report = ignore) -> Looked:
     """A job that is gone: what the history has of its last run."""
-    printed = await _read_files(history.find_logs(run), report)
+    printed = await _read_files(history, history.find_logs(run), report)
     job = read_job(run)
     if job is None:  # also of a kind that another version of Paddock knows
         return Looked((), len(printed), sum(each.log.lines for each in printed.values()))
@@ -112,12 +125,13 @@ async def look_at_run(history: History, run: RunRecord, options: str = "", repor
         phase=Phase.FAILED if run.phase == Phase.FAILED else Phase.NONE,
         cause=read_cause(run.cause),
     )
-    findings = examine_job(job, status, (), printed, time.time(), Surroundings(), options)
+    findings = examine_job(job, status, (), printed, now, Surroundings(), options, is_gone=True)
     lines = sum(each.log.lines for each in printed.values())
-    return Looked(findings, len(printed), lines, nearest=find_nearest_line(printed))
+    cut = sum(each.log.has_gap for each in printed.values())
+    return Looked(findings, len(printed), lines, cut=cut, nearest=find_nearest_line(printed))
 
 
-async def _fetch_places(client: Client, pods: Sequence[Manifest], status: Status) -> Folded:
+async def _fetch_places(client: PodApi, pods: Sequence[Manifest], status: Status) -> Folded:
     """Where the ranks that run are. Empty where nobody tells it."""
     running = {}
     for each in pods:
@@ -125,9 +139,10 @@ async def _fetch_places(client: Client, pods: Sequence[Manifest], status: Status
         if read is not None and status.holds(read) and read.phase is PodPhase.RUNNING:
             running[str(read.rank)] = each
     try:
-        return fold(await fetch_stacks(client, running))
+        taken = await fetch_stacks(client, running)
     except (ApiError, NoStacks):
         return Folded()
+    return fold({rank: only_of(each, name_main_container(running[rank])) for rank, each in taken.items()})
 
 
 def _is_of(pod: Manifest, status: Status) -> bool:
@@ -135,28 +150,33 @@ def _is_of(pod: Manifest, status: Status) -> bool:
     return read is not None and status.holds(read)
 
 
-def share_of(most: int | None, logs: int) -> int | None:
-    """Bytes of either end of a log that are read, of so many logs; None reads all. Pure."""
-    return None if most is None else max(_LEAST_END, min(_CHUNK, most // (2 * max(1, logs))))
+def share_of(most: int | None, logs: int, longest: int = _CHUNK) -> int | None:
+    """Bytes of either end of a log that are read, at most `longest`, of so many logs; None reads all. Pure."""
+    return None if most is None else max(_LEAST_END, min(longest, most // (2 * max(1, logs))))
 
 
-async def _read_files(files: Sequence[LogFile], report: Report, most: int | None = None) -> dict[str, Printed]:
+async def _read_files(
+    history: Kept, files: Sequence[LogFile], report: Report, most: int | None = None
+) -> dict[str, Printed]:
     """The logs of the last attempt that has printed."""
     last = max((each.place.attempt for each in files if each.size), default=0)
     chosen = [each for each in files if each.place.attempt == last]
     found = {}
+    end = share_of(MOST_OF_FILES, len(chosen), MOST_OF_FILES) if most is None else share_of(most, len(chosen))
     for file in chosen:
-        log = await asyncio.to_thread(read_file, file, report, share_of(most, len(chosen)))
+        log = await asyncio.to_thread(read_file, file, report, end, history.read_ends)
         if log is not None:
             found[file.rank] = Printed(log, file.modified)
     return found
 
 
-def read_file(file: LogFile, report: Report = ignore, end: int | None = None) -> LaunchLog | None:
+def read_file(
+    file: LogFile, report: Report = ignore, end: int | None = None, read: ReadEnds = read_ends
+) -> LaunchLog | None:
     """None where a program has put something else in the file's place. `end`: bytes of either end that are read."""
     lines = LogBytes()
     try:
-        for chunk in _read_chunks(file, end, lines.leave_out):
+        for chunk in read(file, end, lines.leave_out):
             lines.feed(chunk)
             report(file.rank, lines.size)
     except OSError:
@@ -164,23 +184,8 @@ def read_file(file: LogFile, report: Report = ignore, end: int | None = None) ->
     return lines.end()
 
 
-def _read_chunks(file: LogFile, end: int | None, leave_out: Callable[[int], None]) -> Iterator[bytes]:
-    """`leave_out` is told how many bytes are left out before the next chunk."""
-    descriptor = open_log(file)
-    try:
-        left_out = 0 if end is None else os.fstat(descriptor).st_size - 2 * end
-        if end is not None and left_out > 0:
-            yield os.read(descriptor, end)
-            os.lseek(descriptor, end + left_out, os.SEEK_SET)
-            leave_out(left_out)
-        while chunk := os.read(descriptor, _CHUNK):
-            yield chunk
-    finally:
-        os.close(descriptor)
-
-
 async def _fetch_logs(
-    client: Client, pods: Sequence[Manifest], report: Report, most: int | None = None
+    client: PodApi, pods: Sequence[Manifest], report: Report, most: int | None = None
 ) -> dict[str, Printed]:
     some, end = asyncio.Semaphore(_AT_ONCE), share_of(most, len(pods))
 
@@ -203,23 +208,39 @@ async def _fetch_logs(
 
 
 async def _stream(
-    client: Client, pod: Manifest, end: int | None, leave_out: Callable[[int], None]
+    client: PodApi, pod: Manifest, end: int | None, leave_out: Callable[[int], None]
 ) -> AsyncIterator[bytes]:
-    """The log of a pod; with `end`, so many bytes of its beginning and as many of its last lines. `leave_out` is told
-    where lines are missing between them; how many, no API tells."""
+    """The log of a pod; with `end`, so many bytes of its beginning and as many of its last lines."""
+    if end is None:
+        async with aclosing(
+            client.stream_log(namespace_of(pod), name_of(pod), timestamps=True, leave_out=leave_out)
+        ) as whole:
+            async for chunk in whole:
+                yield chunk
+        return
+    async with aclosing(stream_ends(client, pod, end, end, leave_out)) as ends:
+        async for chunk in ends:
+            yield chunk
+
+
+async def stream_ends(
+    client: PodApi, pod: Manifest, first: int, end: int, leave_out: Callable[[int], None]
+) -> AsyncGenerator[bytes, None]:
+    """The log of a pod with the times of its lines, the first and the last of it: so many bytes of either. `leave_out`
+    is told where lines are missing between them; how many, no API tells. Raises `ApiError`."""
     name, read, open_line, last = (namespace_of(pod), name_of(pod)), 0, b"", b""
-    async with aclosing(client.stream_log(*name, timestamps=True)) as beginning:
+    async with aclosing(client.stream_log(*name, timestamps=True, leave_out=leave_out)) as beginning:
         async for chunk in beginning:
             read += len(chunk)
             whole, newline, open_line = (open_line + chunk).rpartition(b"\n")
             last = whole.rpartition(b"\n")[2] or last
             yield whole + newline
-            if end is not None and read >= end:
+            if read >= first:
                 break
         else:
             yield open_line
             return
-    seen, lines = _stamp(last), await _fetch_last(client, pod, end or 0)
+    seen, lines = _stamp(last), await _fetch_last(client, pod, end)
     new = [line for line in lines if _stamp(line) > seen]
     if len(new) == len(lines):  # none of them came with the beginning
         leave_out(0)
@@ -227,7 +248,7 @@ async def _stream(
     yield b"\n".join([*new, b""])
 
 
-async def _fetch_last(client: Client, pod: Manifest, most: int) -> list[bytes]:
+async def _fetch_last(client: PodApi, pod: Manifest, most: int) -> list[bytes]:
     """The last lines of a log, whole ones, of so many bytes."""
     text, size = b"", 0
     name = namespace_of(pod), name_of(pod)
@@ -243,7 +264,7 @@ def _stamp(line: bytes) -> bytes:
     return line.partition(b" ")[0]
 
 
-async def _fetch_cores(client: Client, namespace: str, pods: Sequence[Manifest]) -> Mapping[str, float]:
+async def _fetch_cores(client: PodApi, namespace: str, pods: Sequence[Manifest]) -> Mapping[str, float]:
     """Without metrics.k8s.io, none."""
     by_name = {name_of(pod): read for pod in pods if (read := read_pod(pod))}
     found: dict[str, float] = {}
@@ -255,7 +276,7 @@ async def _fetch_cores(client: Client, namespace: str, pods: Sequence[Manifest])
     return found
 
 
-async def _add_environment(client: Client, pods: Sequence[Manifest], around: Surroundings) -> Surroundings:
+async def _add_environment(client: PodApi, pods: Sequence[Manifest], around: Surroundings) -> Surroundings:
     """With the Environment that the ranks run in."""
     environments = await _list(client, ENVIRONMENTS)
     names = sorted({name for pod in pods for name in read_used(pod, environments)})
@@ -266,7 +287,7 @@ async def _add_environment(client: Client, pods: Sequence[Manifest], around: Sur
     return replace(around, environment=name_of(chosen), requirements=tuple(map(str, requirements)))
 
 
-async def _list(client: Client, resource: Resource, namespace: str = "") -> Sequence[Manifest]:
+async def _list(client: PodApi, resource: Resource, namespace: str = "") -> Sequence[Manifest]:
     try:
         return (await client.list(resource, namespace)).items
     except ApiError:

@@ -9,27 +9,34 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Protocol
 
 from paddock.app.home import Home
 from paddock.app.written_metrics import find_file, read_written
 from paddock.history.keeper import Files, Keeper, Kinds, read_metrics
-from paddock.history.log_times import find_offset
+from paddock.history.log_times import find_offset, read_last_marks
 from paddock.history.logs import LogFile, LogLocation, PodDirectories, PodLogs, find_log_files, find_pod_log
+from paddock.history.metrics import COUNTS, Metrics, name_place
+from paddock.history.package_sets import read_set
 from paddock.history.recording import JobState
-from paddock.history.records import Cause, Damaged, Metrics, RunRecord, read_records
+from paddock.history.records import Cause, Damaged, RunRecord, read_records
 from paddock.history.retention import Limits, WrongLimit, read_limits, write_limits
+from paddock.history.surroundings import Packages
 from paddock.jobs.apis.registry import KINDS
-from paddock.jobs.causes import NEW_ATTEMPT_REASONS
+from paddock.jobs.causes import NEW_ATTEMPT_REASONS, Resized
 from paddock.jobs.given_up import GIVEN_UP, read_given_up
 from paddock.jobs.labels import ATTEMPT_LABEL, INDEX_LABEL, ROLE_LABEL
-from paddock.jobs.model import CauseRecord, Job, Phase, Status
+from paddock.jobs.model import CauseRecord, Job, Phase, RestartScope, Status
 from paddock.jobs.names import read_pod_name
 from paddock.kube.api import Api
+from paddock.kube.log_marks import Marks
 from paddock.kube.meta import Manifest, Resource, annotations_of
 from paddock.kube.pod_logs import LogOwner, find_directory
 from paddock.kube.times import Moment
 from paddock.logs.nearest_line import Nearest, find_nearest
-from paddock.logs.progress import METRICS, Progress, find_latest
+from paddock.logs.printed_lines import Latest, choose_lines
+from paddock.logs.progress import METRICS
+from paddock.node.runtime.log_bounds import read_on
 from paddock.node.runtime.pod_files import open_regular, read_end, remove_tree
 from paddock.words.phrases import Phrase
 from paddock.words.problems import InvalidJob
@@ -100,22 +107,46 @@ def read_job(run: RunRecord) -> Job | None:
 
 
 def list_sizes(run: RunRecord) -> tuple[tuple[Moment, int], ...]:
-    """Since when how many ranks trained together, oldest first."""
-    return tuple((each.begun, each.ranks) for each in run.sizes)
+    """Since when how many ranks trained together, oldest first. Of a job of a fixed size only what an edit changed:
+    that its ranks begin and end one after another is no other size. Pure."""
+    if run.renewals or _may_train_smaller(read_job(run)):
+        return tuple((each.begun, each.ranks) for each in run.sizes)
+    resized = {each.number for each in run.attempts if each.cause is not None and each.cause.reason == Resized.__name__}
+    largest = dict[int, tuple[Moment, int]]()
+    for each in run.sizes:
+        since = max((number for number in resized if number <= each.attempt), default=0)
+        if since not in largest or largest[since][1] < each.ranks:
+            largest[since] = (each.begun, each.ranks)
+    return tuple(largest.values())
+
+
+def _may_train_smaller(job: Job | None) -> bool:
+    """Whether its ranks may go on while others are away; also of a job that cannot be read."""
+    if job is None:
+        return True
+    return job.elasticity is not None or job.launch.elastic is not None or job.scope is RestartScope.POD
 
 
 def read_log_metrics(path: Path) -> Metrics:
-    """The last number of each name in a log; empty if there is none, or no log."""
-    found = find_latest(_read_last_lines(path))
-    return build_metrics(found) if found else {}
+    """The last number of each name in a log, with its place; empty if there is none, or no log."""
+    latest = Latest()
+    latest.feed(choose_lines(_read_last_lines(path)))
+    return build_metrics(latest)
 
 
-def build_metrics(progress: Progress) -> Metrics:
-    """Those of a record: where the training stood, its metrics, and what else was printed under names of its own."""
+def build_metrics(latest: Latest) -> Metrics:
+    """Those of a record: where the training stood, its metrics, what else was printed under names of its own, and at
+    which epoch and step each was printed (`history.metrics.combine` drops those that are the last ones)."""
+    progress = latest.progress
+    if progress is None:
+        return {}
     known = {name: getattr(progress, name) for name in ("epoch", "step", *METRICS)}
     numbers = {name: number for name, number in known.items() if number is not None}
     others = {name: number for name, number in progress.others.items() if name not in known}
-    return {name: number if math.isfinite(number) else str(number) for name, number in {**numbers, **others}.items()}
+    found = {name: number if math.isfinite(number) else str(number) for name, number in {**numbers, **others}.items()}
+    placed = {name: zip(COUNTS, place, strict=True) for name, place in latest.places.items() if name in found}
+    places = {name_place(name, count): at for name, place in placed.items() for count, at in place if at is not None}
+    return {**found, **places}
 
 
 def _read_last_lines(path: Path) -> list[str]:
@@ -138,8 +169,7 @@ def build_files(home: Home) -> Files:
 
 def _read_written(home: Home, owner: LogOwner, place: LogLocation) -> Metrics:
     path = find_file(home, owner.namespace, owner.name, owner.uid, f"{place.role}-{place.index}", place.attempt)
-    found = read_written(path).progress
-    return build_metrics(found) if found else {}
+    return build_metrics(read_written(path).latest)
 
 
 def build_keeper(api: Api, home: Home, on_prune: Callable[[RunRecord], None] = lambda _: None) -> Keeper:
@@ -163,6 +193,28 @@ def write_kept_limits(home: Home, limits: Limits) -> None:
 
 def _limits_file(home: Home) -> Path:
     return home.root / "keep-logs"
+
+
+class Kept(Protocol):
+    """What is kept of jobs and of their logs: the files of a home (`History`), or what a bundle has of them."""
+
+    def read(self, namespace: str = "", name: str = "") -> tuple[list[RunRecord], list[Damaged]]: ...
+
+    def find_logs(self, run: RunRecord) -> list[LogFile]: ...
+
+    def find_job_logs(self, namespace: str, name: str, uid: str) -> list[LogFile]: ...
+
+    def find_last_logs(self, namespace: str, name: str, uid: str) -> dict[str, LogFile]: ...
+
+    def find_pod_log(self, pod: Manifest) -> LogFile | None: ...
+
+    def read_log(self, file: LogFile, start: int = 0, first: int | None = None) -> bytes: ...
+
+    def read_last_marks(self, file: LogFile) -> Marks: ...
+
+    def read_ends(self, file: LogFile, end: int | None, leave_out: Callable[[int], None]) -> Iterator[bytes]: ...
+
+    def read_packages(self, digest: str) -> Packages | None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,6 +246,25 @@ class History:
     def find_pod_log(self, pod: Manifest) -> LogFile | None:
         """The log of this pod, and of no other that had its name."""
         return find_pod_log(self.home.pod_logs / find_directory(pod).name, read_place)
+
+    def read_packages(self, digest: str) -> Packages | None:
+        """The packages of a digest of a run; None where the set is not kept."""
+        return read_set(self.home.history, digest)
+
+    # What stands in a log, for who may read the log of a bundle as well.
+
+    def read_log(self, file: LogFile, start: int = 0, first: int | None = None) -> bytes:
+        """As the function `read_log`. Raises OSError as `open_log`."""
+        return read_log(file, start, first)
+
+    def read_last_marks(self, file: LogFile) -> Marks:
+        """When the lines at the end of a log were printed; none where nobody noted it."""
+        return read_last_marks(file.path)
+
+    def read_ends(self, file: LogFile, end: int | None, leave_out: Callable[[int], None]) -> Iterator[bytes]:
+        """The log in chunks; with `end`, so many bytes of its beginning and as many of its end. `leave_out` is told how
+        many bytes are left out before the next chunk. Raises OSError as `open_log`."""
+        return read_ends(file, end, leave_out)
 
     def survey(self) -> Survey:
         """The logs of any runs, for who reads of many."""
@@ -248,8 +319,17 @@ def read_chunks(file: LogFile, start: int = 0) -> Iterator[bytes]:
     try:
         if start:
             os.lseek(descriptor, start if start > 0 else max(0, os.fstat(descriptor).st_size + start), os.SEEK_SET)
-        while chunk := os.read(descriptor, _CHUNK):
+        while chunk := read_on(descriptor, _CHUNK):
             yield chunk
+    finally:
+        os.close(descriptor)
+
+
+def read_size(file: LogFile) -> int:
+    """Of a log, in bytes. Raises OSError as `open_log`."""
+    descriptor = open_log(file)
+    try:
+        return os.fstat(descriptor).st_size
     finally:
         os.close(descriptor)
 
@@ -287,3 +367,18 @@ def read_log(file: LogFile, start: int = 0, first: int | None = None) -> bytes:
         if first is not None and len(found) >= first:
             break
     return bytes(found)
+
+
+def read_ends(file: LogFile, end: int | None, leave_out: Callable[[int], None]) -> Iterator[bytes]:
+    """As `History.read_ends`."""
+    descriptor = open_log(file)
+    try:
+        left_out = 0 if end is None else os.fstat(descriptor).st_size - 2 * end
+        if end is not None and left_out > 0:
+            yield os.read(descriptor, end)
+            os.lseek(descriptor, end + left_out, os.SEEK_SET)
+            leave_out(left_out)
+        while chunk := read_on(descriptor, _CHUNK):
+            yield chunk
+    finally:
+        os.close(descriptor)

@@ -72,6 +72,11 @@ class Home:
         return self.root / "pinned"
 
     @property
+    def enforced(self) -> Path:
+        """Is there where containers above their limit of memory are ended that no control group bounds."""
+        return self.root / "enforce-limits"
+
+    @property
     def log(self) -> Path:
         return self.root / "cluster.log"
 

@@ -2,16 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import logging
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 
+from paddock.apiserver.kinds.built_ins import CLUSTER_ROLES
 from paddock.datasets.crd import build_crd as build_dataset_crd
 from paddock.environments.crd import build_crd as build_environment_crd
 from paddock.install.crd import build_crds as build_job_crds
+from paddock.install.rights import AGGREGATED, build_user_rules
 from paddock.jobs.apis.registry import KINDS
 from paddock.kube.api import Api
 from paddock.kube.errors import AlreadyExists, ApiError
-from paddock.kube.meta import CRDS, POD_GROUPS, VOLCANO_POD_GROUPS, Manifest, Resource, key_of, name_of, version_of
+from paddock.kube.meta import (
+    CRDS,
+    DATASETS,
+    ENVIRONMENTS,
+    POD_GROUPS,
+    VOLCANO_POD_GROUPS,
+    Manifest,
+    Resource,
+    key_of,
+    name_of,
+    version_of,
+)
+
+log = logging.getLogger(__name__)
 
 _MIN_MEMBER = {"type": "integer", "minimum": 0, "format": "int32"}
 
@@ -77,6 +93,37 @@ async def apply_crds(api: Api, crds: Iterable[Manifest]) -> None:
                 fresh = {**crd, "metadata": {**crd["metadata"], "resourceVersion": version_of(current)}}
                 await api.replace(CRDS, fresh)
                 await _store_again(api, crd)
+
+
+def build_user_roles() -> Iterator[Manifest]:
+    """The rights of users on the kinds of jobs, Environments and Datasets, for `edit` and `view` to take over. Their
+    names are none of an installation's, which may be tried on this cluster too."""
+    kinds = (*KINDS, ENVIRONMENTS, DATASETS)
+    for user, whose in AGGREGATED.items():
+        labels = {f"rbac.authorization.k8s.io/aggregate-to-{whose}": "true"}
+        yield {
+            "apiVersion": CLUSTER_ROLES.api_version,
+            "kind": CLUSTER_ROLES.kind,
+            "metadata": {"name": f"paddock:{whose}", "labels": labels},
+            "rules": build_user_rules(kinds, user),
+        }
+
+
+async def create_user_roles(api: Api) -> None:
+    """Creates those that are missing: one that was changed stays as it is."""
+    for role in build_user_roles():
+        with suppress(AlreadyExists):
+            await api.create(CLUSTER_ROLES, role)
+
+
+async def keep_crds(api: Api, crds: Sequence[Manifest]) -> None:
+    """Creates again each of these CRDs that somebody deletes, as the uninstallation of a tutorial does: the jobs are
+    gone with it, and the next one can be run. Never ends."""
+    own = {name_of(crd): crd for crd in crds}
+    async for event in api.follow(CRDS):
+        if event.type == "DELETED" and (crd := own.get(name_of(event.object))) is not None:
+            log.info("%s was deleted, and is made again", name_of(crd))
+            await apply_crds(api, [crd])
 
 
 async def _store_again(api: Api, crd: Manifest) -> None:

@@ -30,17 +30,26 @@ from paddock.app.datasets import build_supplier
 from paddock.app.history import KEPT, build_keeper
 from paddock.app.idle import is_idle
 from paddock.app.images import EnvironmentImages
-from paddock.app.kinds import apply_crds, build_crds
+from paddock.app.job_progress import TOLD_SECONDS, JobProgresses
+from paddock.app.job_reports import JobReports
+from paddock.app.kinds import apply_crds, build_crds, create_user_roles, keep_crds
+from paddock.app.node_programs import NodePrograms
 from paddock.app.outputs import OutputDirectories, prune_outputs, tidy_outputs
+from paddock.app.pod_tokens import PodTokens, provide_all
 from paddock.app.ports import ListeningPorts
+from paddock.app.running_logs import RunningLogs
+from paddock.app.surroundings import RunSurroundings, build_machine, read_driver
+from paddock.app.trainer_reports import TrainerReports
 from paddock.controllers.clock import LocalClock
 from paddock.datasets.library import Datasets
 from paddock.environments.library import Environments
 from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.model import Settings
 from paddock.kube.errors import ApiError
-from paddock.kube.meta import DATASETS, POD_GROUPS, PODS
+from paddock.kube.meta import DATASETS, POD_GROUPS, PODS, name_of
 from paddock.node.kubelet.kubelet import Kubelet
+from paddock.node.kubelet.performing import run_by_streams
+from paddock.node.runtime.cgroups import find_cgroups
 from paddock.node.runtime.log_times import LogTimes
 from paddock.node.runtime.machine import build_node, describe, fetch_node_name, read_machine, register_node
 from paddock.node.runtime.sandbox import choose_sandbox
@@ -48,9 +57,11 @@ from paddock.node.scheduler.scheduler import Scheduler
 from paddock.node.stacks.dumps import Faulthandler, PySpy, find_py_spy
 from paddock.node.stacks.processes import Processes
 from paddock.node.stacks.taking import NodeStacks
+from paddock.node.streams.node_streams import NodeStreams
 from paddock.node.usage.meter import Meter
 from paddock.node.volumes.binder import Binder
 from paddock.operator.operator import Operator
+from paddock.operator.readings import Readings
 from paddock.serving.open_files import raise_limit
 from paddock.version import __version__
 
@@ -87,6 +98,7 @@ def build_settings(outputs: Path) -> Settings:
         datasets=True,
         elastic_wait=_ELASTIC_WAIT,
         elastic_settle=_ELASTIC_SETTLE,
+        progress_wait=TOLD_SECONDS,
     )
 
 
@@ -111,36 +123,94 @@ class LocalCluster:
         self.machine = read_machine(await fetch_node_name(self.api))
         self.environments = Environments(self.api, self.home.cache)
         images = EnvironmentImages(self.environments)
+        self.posted = TrainerReports(
+            self.api.get, self.home.api, url=lambda: self.server.url, certificate=self.home.api / "ca.crt"
+        )
+        tokens = PodTokens(
+            lambda: self.server.access, url=lambda: self.server.url, certificate=self.home.api / "ca.crt"
+        )
+        keeper = build_keeper(self.api, self.home, on_prune=partial(prune_outputs, self.home))
+        machine = build_machine(self.machine, read_driver())
+        surroundings = RunSurroundings(
+            self.api, self.home.history, machine, keeper.note, list_running=lambda: self.kubelet.list_running()
+        )
+        cgroups = await asyncio.to_thread(find_cgroups, self.home.node, float(self.machine.cpus))
         self.kubelet = Kubelet(
             self.api,
             images,
             self.home.node,
             self.machine,
             sandbox=self.sandbox,
+            enforces_limits=self.home.enforced.exists,
+            cgroups=cgroups,
             hidden=(self.home.root, homes.read_home({}).root),
             read_only=(self.home.cache,),
             keeps_logs=KEPT.has,
             prepare=OutputDirectories(self.home.outputs, self.home.history).prepare,
+            provide=provide_all(self.posted.provide, tokens.provide) if self.sandbox.binds else self.posted.provide,
+            make_token=tokens.make,
+            tell=surroundings.on_start,
+            run_in_container=run_by_streams(lambda: self.streams.exec_for_kubelet),
         )
-        self.meter = Meter(self.home.node, self.machine, self.kubelet.list_running)
+        self.meter = Meter(
+            self.home.node,
+            self.machine,
+            self.kubelet.list_running,
+            watch=self.kubelet.excesses,
+            list_programs=lambda: self.streams.list_programs(),
+        )
         stacks = build_stacks(self.kubelet)
-        self.server = Server(self.api, self.home.api, logs=self.kubelet.logs, stacks=stacks, usages=self.meter)
+        self.streams = NodeStreams(
+            self.kubelet.list_running,
+            self.kubelet.recall_run,
+            self.home.node,
+            cgroups,
+            self.kubelet.inputs,
+            self.kubelet.enter_held,
+        )
+        self.server = Server(
+            self.api,
+            self.home.api,
+            logs=self.kubelet.logs,
+            stacks=stacks,
+            usages=self.meter,
+            reports=self.posted,
+            streams=self.streams,
+        )
         await self._serve()
-        await apply_crds(self.api, build_crds())
+        self.api.objects.furnish_namespaces(self.server.certificate_authority.read_text("ascii"))
+        crds = build_crds()
+        self.api.objects.own_definitions = frozenset(map(name_of, crds))
+        await apply_crds(self.api, crds)
+        await create_user_roles(self.api)
         await self.environments.seed()
         await register_node(self.api, build_node(self.machine, {}, time.time(), sandbox=self.sandbox.name))
         settings, clock = build_settings(self.home.outputs), LocalClock()
+        logs = RunningLogs(self.api, self.home.node, self.kubelet.list_running)
+        reports = JobReports(logs, stacks)
+        progresses = JobProgresses(logs, self.home, self.posted)
         self.operator = Operator(
-            self.api, settings, clock=clock.now, clock_off=clock.disagreement, taken_ports=ListeningPorts()
+            self.api,
+            settings,
+            readings=Readings(
+                clock.now,
+                clock.disagreement,
+                taken_ports=ListeningPorts(),
+                programs=NodePrograms(reports, progresses),
+            ),
         )
         self._spawn("scheduler", Scheduler(self.api).run)
+        self._spawn("definitions", partial(keep_crds, self.api, crds))
         self._spawn("binder", Binder(self.api, self.home.node / "volumes").run)
         self._spawn("environments", self.environments.run)
         self._spawn("datasets", Datasets(self.api, build_supplier(self.api, self.home)).run)
         self._spawn("kubelet", self.kubelet.run)
         self._spawn("usage", self.meter.run)
+        self._spawn("reports", reports.run)
+        self._spawn("progress", progresses.run)
         self._spawn("log times", LogTimes(self.home.node, self.kubelet.list_running).run)
-        self._spawn("history", build_keeper(self.api, self.home, on_prune=partial(prune_outputs, self.home)).run)
+        self._spawn("history", keeper.run)
+        self._spawn("surroundings", surroundings.run)
         self._spawn("outputs", self._tidy_outputs)
         self._operator_task = self._spawn("operator", self.operator.run)
         self.console = LocalConsole(self.api, self.home, describe(self.machine), settings)
@@ -186,7 +256,7 @@ class LocalCluster:
     async def _watch_idleness(self) -> None:
         while True:
             await asyncio.sleep(min(_IDLE_CHECK_SECONDS, self.options.idle_seconds / 2))
-            if self.home.pinned.exists():
+            if self.home.pinned.exists() or self.streams.is_in_use:
                 continue
             jobs = [job for kind in KINDS for job in (await self.api.list(kind)).items]
             pods = (await self.api.list(PODS)).items
@@ -206,6 +276,8 @@ class LocalCluster:
         # The operator first: it would take the end of the pods for a failure of their jobs.
         await _cancel([self._operator_task])
         await self.kubelet.stop(GRACE_SECONDS)
+        # After the pods: a program of exec tells its client that its container has ended.
+        await self.streams.close()
         await _cancel(self._tasks)
         await self.console.stop()
         await self.server.stop()

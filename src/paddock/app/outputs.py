@@ -48,6 +48,8 @@ _HALF_REMOVED = re.compile(r"\..+-[0-9a-f]{8}")
 """See `_remove`."""
 _RANK = re.compile(r"[a-z]+-\d+")
 _NUMBER = re.compile(r"[1-9][0-9]{0,8}", re.ASCII)
+_MOST_NAMED = 8
+"""Runs that a sentence names: the last ones."""
 NEWEST = 0
 """See `read_resume`."""
 
@@ -104,19 +106,41 @@ def find_numbered(
     return {number: run for number, run in numbered if any(_walk(run.checkpoints))}
 
 
-def explain_unresumable(job: str, number: int, others: Iterable[int]) -> Phrase:
-    """Why a job cannot resume from this run. `others`: the runs that have checkpoints. Pure."""
+def list_numbers(records: Iterable[RunRecord], kind: tuple[str, str]) -> list[int]:
+    """The numbers of the runs of this kind (its group and kind) that are kept, in order."""
+    return sorted(each.run for each in records if each.identity[:2] == kind)
+
+
+def explain_unresumable(job: str, number: int, others: Iterable[int], kept: Sequence[int]) -> Phrase:
+    """Why a job cannot resume from this run. `others`: the runs that have checkpoints; `kept`: those that are recorded,
+    in order. Pure."""
+    numbers = sorted(others)
+    if number not in kept:
+        return _explain_no_run(job, number, numbers, kept)
     why = phrase(
-        "run {run} of {job} has no checkpoints: it is not kept, wrote none, or a later run has taken them over",
+        "run {run} of {job} has no checkpoints: it wrote none, or a later run has taken them over",
         run=number, job=job,
     )  # fmt: skip
-    numbers = sorted(others)
     if not numbers:
         return phrase("{problem}; no other run has any", problem=why)
     return counted(
         "{problem}; run {runs} has some: --resume={run}",
         "{problem}; runs {runs} have some: --resume={run}",
         count=len(numbers), problem=why, runs=Names(tuple(map(str, numbers))), run=numbers[-1],
+    )  # fmt: skip
+
+
+def _explain_no_run(job: str, number: int, others: Sequence[int], kept: Sequence[int]) -> Phrase:
+    if not kept:
+        return phrase("{job} has no run {number}: no run of this name is kept", job=job, number=number)
+    numbers = ", ".join(map(str, kept[-_MOST_NAMED:]))
+    why = phrase("{job} has no run {number}; kept are {numbers}", job=job, number=number, numbers=numbers)
+    if not others:
+        return phrase("{problem}; none of them has checkpoints", problem=why)
+    return counted(
+        "{problem}; run {runs} has checkpoints: --resume={run}",
+        "{problem}; runs {runs} have checkpoints: --resume={run}",
+        count=len(others), problem=why, runs=Names(tuple(map(str, others))), run=others[-1],
     )  # fmt: skip
 
 
@@ -172,25 +196,28 @@ def measure(path: Path) -> Size:
 
 
 def list_files(path: Path) -> list[tuple[str, int]]:
-    """The files below an output directory, relative to it, with their bytes, sorted; without the launchers' logs."""
+    """The files below an output directory, relative to it, with their bytes, sorted; without logs and metrics."""
     found = []
     for entry in _walk(path):
         with suppress(OSError):
             found.append((os.path.relpath(entry.path, path), entry.stat(follow_symlinks=False).st_size))
         if len(found) == MOST_FILES:
             break
-    return sorted(each for each in found if not is_of_launcher(each[0]))
+    return sorted(each for each in found if not is_no_result(each[0]))
 
 
-def is_of_launcher(path: str) -> bool:
-    """Whether a path of an output directory is a log of a rank's launcher, which no program wrote. Pure."""
+def is_no_result(path: str) -> bool:
+    """Whether a path of an output directory is none of a program's results: a log of a rank's launcher, or a file that
+    PADDOCK_METRICS names, which is read for what it says (`app.written_metrics`). Pure."""
     parts = Path(path).parts
+    if parts[:1] == (METRICS_DIRECTORY,):
+        return True
     return len(parts) > 2 and parts[0] == LOGS and _RANK.fullmatch(parts[1]) is not None
 
 
 def has_outputs(path: Path) -> bool:
-    """Whether a program has written something into its output directory: any file but its launcher's log."""
-    return any(not is_of_launcher(os.path.relpath(entry.path, path)) for entry in _walk(path))
+    """Whether a program has written something into its output directory: any file but logs and metrics."""
+    return any(not is_no_result(os.path.relpath(entry.path, path)) for entry in _walk(path))
 
 
 def _walk(path: Path) -> Iterator[os.DirEntry[str]]:
@@ -301,9 +328,10 @@ class OutputDirectories:
         from paddock.node.runtime.container_env import ContainerWaiting
 
         kind = (str(owner.get("apiVersion") or "").partition("/")[0], str(owner.get("kind") or ""))
-        numbered = find_numbered(runs, find_runs(self._history, namespace, job), kind)
+        records = [each for each in find_runs(self._history, namespace, job) if each.uid != owner.get("uid")]
+        numbered = find_numbered(runs, records, kind)
         if number not in numbered:
-            raise ContainerWaiting(explain_unresumable(job, number, numbered))
+            raise ContainerWaiting(explain_unresumable(job, number, numbered, list_numbers(records, kind)))
         return numbered[number]
 
 

@@ -4,29 +4,16 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from pathlib import Path
 
-# Linux writes a socket's state as a hexadecimal number; 10 is TCP_LISTEN.
-_LISTEN = "0A"
+from paddock.node.streams.listeners import fetch_listeners
+
 _CACHE_SECONDS = 1.0
 """Seconds for which one reading is used: many jobs are submitted at once."""
 
 
-def read_listening(table: str) -> frozenset[int]:
-    """The listening ports in the text of /proc/net/tcp or tcp6. Pure."""
-    rows = (line.split() for line in table.splitlines()[1:])
-    return frozenset(int(row[1].rpartition(":")[2], 16) for row in rows if len(row) > 3 and row[3] == _LISTEN)
-
-
 def fetch_listening() -> frozenset[int]:
     """All listening ports of this machine; empty where there is no /proc/net."""
-    found: frozenset[int] = frozenset()
-    for path in (Path("/proc/net/tcp"), Path("/proc/net/tcp6")):
-        try:
-            found |= read_listening(path.read_text())
-        except OSError:
-            continue
-    return found
+    return frozenset(each.port for each in fetch_listeners())
 
 
 class ListeningPorts:

@@ -78,6 +78,12 @@ def plan_datasets(job: Job, datasets: Iterable[Manifest], now: Moment) -> list[C
     return [gate.record(now)] if isinstance(gate, Cause) else []
 
 
+def build_wanted(job: Job) -> list[Manifest]:
+    """The pods of the job's first attempt. Pure."""
+    settings = Settings(pod_groups=POD_GROUPS)
+    return [build_pod(job, rank, 0, None, settings) for role in job.roles for rank in role.ranks()]
+
+
 def plan_why_not(
     job: Job,
     pods: list[Manifest],
@@ -87,8 +93,7 @@ def plan_why_not(
     claims: Sequence[Manifest] = (),
 ) -> CauseRecord | None:
     """The cause that the operator would record if the job were submitted now; None if all of its pods fit. Pure."""
-    settings = Settings(pod_groups=POD_GROUPS)
-    wanted = [build_pod(job, rank, 0, None, settings) for role in job.roles for rank in role.ranks()]
+    wanted = build_wanted(job)
     group = build_pod_group(job, POD_GROUPS)
     waits = explain_placement(wanted, pods, nodes, [*groups, group], now, claims)
     if not waits:

@@ -9,15 +9,16 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
 from paddock.app.home import Home
 from paddock.jobs.model import Rank
 from paddock.jobs.names import METRICS_DIRECTORY, metrics_file, output_name
-from paddock.logs.metric_lines import A_LOOK, MetricLines, explain_metric_file
-from paddock.logs.progress import Progress, merge
+from paddock.logs.metric_lines import A_LOOK, MetricLines, Piece, Place, begin_look, explain_metric_file
+from paddock.logs.printed_lines import Latest
+from paddock.logs.progress import Progress
 from paddock.node.runtime.pod_files import open_regular
 from paddock.words.phrases import Phrase, phrase
 
@@ -30,6 +31,8 @@ class Written:
     """The last number of each name; None without any."""
     problem: Phrase | None = None
     """Why something was not read; None where all was, or there is no file."""
+    latest: Latest = field(default_factory=Latest, compare=False)
+    """The same numbers, with the places at which they were written."""
 
 
 def find_file(home: Home, namespace: str, job: str, uid: str, rank: str, attempt: int) -> Path:
@@ -50,10 +53,10 @@ def read_written(path: Path) -> Written:
         return Written()
     except OSError:
         return Written(problem=phrase("it is no regular file that can be read"))
-    last: Progress | None = None
+    latest = Latest()
     for each in (*lines.feed(data), *lines.end()):
-        last = merge(last or Progress(), each)
-    return Written(last, lines.problem)
+        latest.take(each)
+    return Written(latest.progress, lines.problem, latest)
 
 
 def read_run(outputs: Path, ranks: Iterable[Rank], attempt: int) -> dict[Rank, Written]:
@@ -68,17 +71,34 @@ def explain_unread(written: Mapping[Rank, Written]) -> Phrase | None:
     return next((explain_metric_file(str(rank), why) for rank, why in wrong if why is not None), None)
 
 
-def build_reader(path: Path) -> Callable[[int], bytes]:
-    """Reads what was added since byte `start`, at most `A_LOOK` bytes; empty where there is none. Blocks."""
+def read_on(path: Path, last: Place, most: int) -> Piece:
+    """What was added since the last look: its last `most` bytes, `anew` where what lies before them is passed by.
+    Blocks, and raises nothing."""
+    try:
+        with _open(path) as file:
+            seen = os.fstat(file)
+            start, anew = begin_look(last, seen.st_ino, seen.st_size)
+            begin = max(start, seen.st_size - most)
+            data = os.pread(file, most, begin)
+    except OSError:
+        return Piece(b"", last)
+    return Piece(data, Place(begin + len(data), seen.st_ino), anew or begin > start)
+
+
+def build_reader(path: Path) -> Callable[[Place], Piece]:
+    """Reads what was added since the last look, at most `A_LOOK` bytes; empty where there is none. Blocks."""
     return partial(_read_from, path)
 
 
-def _read_from(path: Path, start: int) -> bytes:
+def _read_from(path: Path, last: Place) -> Piece:
     try:
         with _open(path) as file:
-            return os.pread(file, A_LOOK, start)
+            seen = os.fstat(file)
+            start, anew = begin_look(last, seen.st_ino, seen.st_size)
+            data = os.pread(file, A_LOOK, start)
     except OSError:
-        return b""
+        return Piece(b"", last)
+    return Piece(data, Place(start + len(data), seen.st_ino), anew)
 
 
 @contextmanager

@@ -26,9 +26,10 @@ from paddock.cli.submit.checks import Submission
 from paddock.cli.submit.next_steps import explain_console, explain_following
 from paddock.cli.submit.script.documents import Documents
 from paddock.cli.submit.submitter import submit
+from paddock.jobs.ended import End
 from paddock.jobs.model import CauseRecord, Rank
 from paddock.kube.errors import Conflict, NotFound
-from paddock.views.ended import End, read_end
+from paddock.views.ended import read_end
 from paddock.views.followed import FollowedJob
 from paddock.views.stored import StoredJob, read_stored
 from paddock.words.phrases import phrase
@@ -136,7 +137,7 @@ class Run:
                 self._cannot_start.set()
 
         follower = Follower(client, self._place, job, self._screen, self._shows, on_view=look,
-                            folds=not self._raw, unreported=_hinders)  # fmt: skip
+                            folds=not self._raw, from_start=True, unreported=_hinders)  # fmt: skip
         outcome = Outcome(client, self._place, self._screen, job)
         following = asyncio.create_task(follower.run())
         watching = asyncio.create_task(self._place.attend(client, job, self._screen.notify))

@@ -19,7 +19,7 @@ _STARTS = phrase("`paddock run job.yaml` and `paddock run -- python train.py` tr
                  "job.yaml` comes back at once")  # fmt: skip
 
 _ROWS: tuple[tuple[tuple[str, ...], Phrase], ...] = (
-    (("ps", "pods", "pod", "top"), phrase("`paddock get pods` lists pods, `paddock get` jobs")),
+    (("ps", "pods", "pod"), phrase("`paddock get pods` lists pods, `paddock get` jobs")),
     (
         ("list", "ls", "jobs", "job"),
         phrase("`paddock get` lists jobs, and why each waits or failed"),
@@ -35,11 +35,16 @@ _ROWS: tuple[tuple[tuple[str, ...], Phrase], ...] = (
         phrase("`paddock init --from {job}` writes the job of a batch script, and `paddock run job.yaml` trains it"),
     ),
     (
-        ("exec", "attach", "ssh", "shell"),
-        phrase(
-            "a shell in a pod is not there yet: `paddock logs {job} -f` shows what its ranks print, `paddock describe "
-            "{job}` where they run"
-        ),
+        ("ssh", "rsh", "enter", "terminal"),
+        phrase("`paddock shell {job}` opens a shell in a pod, `paddock exec {job} -- nvidia-smi` runs one command"),
+    ),
+    (
+        ("attach",),
+        phrase("`paddock logs {job} -f` shows what its ranks print, `paddock shell {job}` opens a shell beside them"),
+    ),
+    (
+        ("port-forward", "portforward", "tunnel", "proxy", "expose"),
+        phrase("`paddock forward {job} 8080` leads a port of this machine to one of a pod"),
     ),
     (
         ("nodes", "node", "gpus", "info", "sinfo"),
@@ -50,8 +55,16 @@ _ROWS: tuple[tuple[tuple[str, ...], Phrase], ...] = (
         ("pstack", "py-spy", "gstack", "hang", "stuck", "where"),
         phrase("`paddock stacks {job}` shows where each of its ranks is"),
     ),
+    (
+        ("stats", "htop", "nvidia-smi", "usage", "sstat"),
+        phrase("`paddock top {job}` shows what each rank uses: processors, memory, GPUs"),
+    ),
     (("show", "inspect"), phrase("`paddock describe {job}` shows everything about one job")),
     (("why", "debug", "events"), phrase("`paddock explain {job}` says why a job waits, restarts or failed")),
+    (
+        ("rehearsal", "simulate", "dry-run", "dryrun", "try", "smoke", "preflight"),
+        phrase("`paddock rehearse job.yaml` starts all ranks of a cluster's job on this machine, for two steps"),
+    ),
     (("check", "lint", "verify"), phrase("`paddock validate job.yaml` finds every mistake, without a cluster")),
     (
         ("restart", "retry", "rerun"),
@@ -63,8 +76,19 @@ _ROWS: tuple[tuple[tuple[str, ...], Phrase], ...] = (
     (("diff", "versus"), phrase("`paddock compare {job}` shows its last two runs side by side")),
     (("pause", "hold"), phrase("`paddock suspend {job}` ends its pods and keeps the job, to be resumed later")),
     (("unpause", "release", "continue"), phrase("`paddock resume {job}` lets a suspended job go on")),
-    (("copy", "cp", "duplicate"), phrase("`paddock clone {job}` makes a new job like one that is there")),
+    (
+        ("cp", "scp", "rsync", "download", "pull"),
+        phrase(
+            "`paddock outputs {job}` names the directory with what a job has written; `paddock exec {job} -- cat FILE` "
+            "prints another file of a pod"
+        ),
+    ),
+    (("copy", "duplicate"), phrase("`paddock clone {job}` makes a new job like one that is there")),
     (("ui", "web", "dashboard", "open", "browser"), phrase("`paddock console` opens the console in the browser")),
+    (
+        ("tensorboard", "visualdl", "vdl", "boards"),
+        phrase("`paddock board {job}` shows in TensorBoard or VisualDL what it has written"),
+    ),
     (
         ("envs", "environment", "environments", "image", "images"),
         phrase("`paddock get env` lists environments, `paddock env --help` says how one is made"),
@@ -99,5 +123,5 @@ def advise_verb(typed: Sequence[str]) -> Phrase | None:
         return phrase("`{command}` runs a script", command=shlex.join(["paddock", "run", "--", *typed]))
     if word.lower() not in _BY_WORD:
         return None
-    named = others[0] if others and not others[0].startswith("-") else ""
+    named = others[0].partition(":/")[0] if others and not others[0].startswith("-") else ""
     return replace(_BY_WORD[word.lower()], args=(("job", shlex.quote(named) if named else "JOB"),))

@@ -1,4 +1,4 @@
-"""A client of any Kubernetes API over HTTPS: implements `paddock.kube.api.Api`.
+"""A client of any Kubernetes API over HTTPS: implements `paddock.kube.api.PodApi`.
 
 A call becomes a `Request` (`client.requests`, pure), which `client.connection` sends. `follow` drives the pure `Ledger`
 and `Progress` of `client.watch` with a connection that may break.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing
 from functools import partial
 from typing import TYPE_CHECKING, Any, cast
@@ -32,12 +32,14 @@ from paddock.client.requests import (
     read_page,
     reduce_limit,
 )
-from paddock.kube.api import Api, Event
+from paddock.kube.api import Event, PodApi
 from paddock.kube.calls import Call, Delete, List, Listing, T
 from paddock.kube.errors import ApiError, Expired
 from paddock.kube.meta import Manifest, Resource
 
 if TYPE_CHECKING:
+    import aiohttp
+
     from paddock.client.watches import Watch, Watches
 
 _WATCH_SECONDS = 480
@@ -50,7 +52,7 @@ watch resumes as often, which costs one request."""
 _NO_QUERY: Mapping[str, str] = {}
 
 
-class Client(Api):
+class Client(PodApi):
     """`async with Client(read_config()) as api: …`. Raises `ApiError`s only; `timeout` in seconds for a request.
 
     `watches` is told of each watch, `on_date` of the Date of every answer. `silence`: seconds without a byte after
@@ -106,9 +108,14 @@ class Client(Api):
         return Listing(*await _fetch_all(self._connection, call))
 
     async def fetch(self, path: str, query: Mapping[str, str] = _NO_QUERY, *, accept: str = "application/json") -> Any:
-        """A JSON document of the server: `/version`, a discovery document, a list as a Table."""
         body = await self._connection.send(Request("GET", path, query, {"Accept": accept}))
         return msgspec.json.decode(body)
+
+    async def open_socket(
+        self, path: str, query: Sequence[tuple[str, str]], protocols: Sequence[str]
+    ) -> aiohttp.ClientWebSocketResponse:
+        """See `Connection.upgrade`; `client.pod_streams` asks for it."""
+        return await self._connection.upgrade(path, query, protocols)
 
     async def stream_log(
         self,
@@ -122,9 +129,8 @@ class Client(Api):
         since_time: str = "",
         timestamps: bool = False,
         previous: bool = False,
+        leave_out: Callable[[int], None] = lambda _: None,
     ) -> AsyncGenerator[bytes, None]:
-        """Chunks of a container's log; with `follow`, until the container ends. `since`: seconds before now;
-        `since_time`: an API's time, of whole seconds."""
         request = build_log(
             namespace,
             pod,

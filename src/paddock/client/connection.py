@@ -16,9 +16,10 @@ import asyncio
 import os
 import ssl
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import TYPE_CHECKING, TypeVar, cast
+from urllib.parse import quote, urlencode
 
 from paddock.client.credentials import Credentials, build_credentials
 from paddock.client.identity import Credential
@@ -27,11 +28,12 @@ from paddock.client.pool import Answer, AnswerTooLong, CannotConnect, Pool, buil
 from paddock.client.requests import Request, read_error
 from paddock.client.sessions import open_session
 from paddock.client.tls import Tls
-from paddock.kube.errors import ApiError, TooManyRequests, Unavailable
+from paddock.kube.errors import ApiError, TooManyRequests, Unauthorized, Unavailable
 from paddock.kube.guard import ask_to_begin
 
 if TYPE_CHECKING:
     import aiohttp
+    import yarl
 
 CONNECTIONS = 128
 """Limit of concurrent connections for requests. Watches and logs hold theirs for long: they have their own, without
@@ -40,9 +42,17 @@ a limit."""
 _NO_LIMIT = 0  # for `client.sessions`
 _MAX_RETRIES = 4
 _MAX_RETRY_AFTER = 10.0
+_SWITCHING = 101
 _UNAUTHORIZED = 401
 _PROXY_ERRORS = 500
 _SUCCESS = 300
+_MOST_MESSAGE = 32 << 20
+"""Bytes of a message of a WebSocket; a kubelet sends 32 KiB at most."""
+_ANYTHING = {"Accept": "application/json, */*"}
+"""As kubectl says it. The API server hands it on to the kubelet, whose routes of streams produce no named type: one who
+takes JSON alone is answered 406."""
+_CLOSE_SECONDS = 2.0
+"""How long a server may take to agree that a WebSocket is closed."""
 T = TypeVar("T")
 
 _NO_SERVER = frozenset({502, 503, 504})
@@ -77,6 +87,8 @@ class Connection:
         self._is_open = False
         self._sessions: dict[int, aiohttp.ClientSession] = {}
         """By their limit of connections, each opened when it is needed."""
+        self._sockets: aiohttp.ClientSession | None = None
+        """For WebSockets: its answers are read by `_refuse`."""
         self._pool: Pool | None = None
         self._streaming = 0
         self._waiting: set[asyncio.Timeout] = set()
@@ -96,6 +108,9 @@ class Connection:
             self._pool = None
         for session in sessions:
             await session.close()
+        if self._sockets is not None:
+            await self._sockets.close()
+            self._sockets = None
         if self._owns_credentials:
             await self._credentials.close()
 
@@ -174,6 +189,70 @@ class Connection:
                     yield chunk
         finally:
             self._streaming -= 1
+
+    async def upgrade(
+        self, path: str, query: Sequence[tuple[str, str]], protocols: Sequence[str]
+    ) -> aiohttp.ClientWebSocketResponse:
+        """A WebSocket that the server has opened; the caller closes it. `query`: in this order, names more than once.
+        Raises `ApiError` for any other answer."""
+        import yarl
+
+        session = self._open_sockets()
+        # Written here: Go takes no `;` in a query, which yarl would leave as it is.
+        text = f"{self.config.server}{path}?{urlencode(query, quote_via=quote)}"
+        url, credential = yarl.URL(text, encoded=True), await self._credentials.get()
+        for again in (True, False):
+            try:
+                socket = await self._upgrade(session, url, protocols, credential)
+            except Unauthorized:
+                other = await self._credentials.replace(credential) if again else None
+                if other is None:
+                    raise
+                credential = other
+                continue
+            except ApiError:
+                self._credentials.accept(credential)
+                raise
+            self._credentials.accept(credential)
+            return socket
+        raise AssertionError("unreachable")
+
+    async def _upgrade(
+        self, session: aiohttp.ClientSession, url: yarl.URL, protocols: Sequence[str], credential: Credential
+    ) -> aiohttp.ClientWebSocketResponse:
+        import aiohttp  # by the session before
+
+        ask_to_begin()
+        try:
+            async with asyncio.timeout(self._timeout):
+                socket = await session.ws_connect(
+                    url,
+                    protocols=protocols,
+                    headers=self._headers(Request("GET", url.path, headers=_ANYTHING), credential),
+                    ssl=self._tls.find(credential) if self._tls else True,
+                    server_hostname=self.config.server_name,
+                    proxy=self.config.proxy,
+                    max_msg_size=_MOST_MESSAGE,
+                    timeout=aiohttp.ClientWSTimeout(ws_close=_CLOSE_SECONDS),
+                )
+        except aiohttp.WSServerHandshakeError as failure:  # 101 of something that speaks no WebSocket
+            self._hear(False)
+            raise Unavailable(
+                f"{self.config.server} opened no WebSocket ({failure.message}): something between here and the API "
+                "server, perhaps a proxy, does not let one through"
+            ) from failure
+        except (aiohttp.ClientError, TimeoutError, ConnectionError) as failure:
+            self._hear(False)
+            raise Unavailable(_explain(self.config, failure)) from failure
+        self._hear(True)
+        return socket
+
+    def _open_sockets(self) -> aiohttp.ClientSession:
+        if not self._is_open:
+            raise RuntimeError("the client is not open: use `async with Client(config) as api`")
+        if self._sockets is None:
+            self._sockets = open_session(_NO_LIMIT, check=_refuse)
+        return self._sockets
 
     async def probe(self, seconds: float) -> None:
         """Asks for little, while something streams: a server that hangs, or a network that drops what it is given, ends
@@ -268,6 +347,22 @@ class Connection:
         if credential.token:
             headers["Authorization"] = f"Bearer {credential.token}"
         return [*headers.items(), *self._identity]
+
+
+async def _refuse(response: aiohttp.ClientResponse) -> None:
+    """Raises what an answer says that opens no WebSocket: aiohttp tells its number alone."""
+    if response.status == _SWITCHING:
+        return
+    try:
+        body = await response.read()
+    finally:
+        response.close()
+    if response.status < _SUCCESS:
+        raise Unavailable(
+            f"the server answered {response.status} where it was to open a WebSocket: something between here and the "
+            "API server, perhaps a proxy, does not let one through"
+        )
+    raise read_error(response.status, response.headers, body)
 
 
 async def _read(response: aiohttp.ClientResponse, most: int) -> bytes:

@@ -13,7 +13,7 @@ from paddock.kube.meta import PODS, Manifest, name_of, namespace_of
 from paddock.kube.pod_stacks import PodStacks
 
 if TYPE_CHECKING:
-    from paddock.client.client import Client
+    from paddock.kube.api import PodApi
 
 _AT_ONCE = 8
 
@@ -22,7 +22,7 @@ class NoStacks(Exception):
     """The server takes no stacks: it is a Kubernetes, or a local cluster of an older Paddock."""
 
 
-async def fetch_stacks(client: Client, pods: Mapping[str, Manifest]) -> dict[str, PodStacks]:
+async def fetch_stacks(client: PodApi, pods: Mapping[str, Manifest]) -> dict[str, PodStacks]:
     """`pods`: by rank; a pod that is gone meanwhile has no processes. Raises `NoStacks`, `ApiError`."""
     some = asyncio.Semaphore(_AT_ONCE)
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -15,14 +15,19 @@ if TYPE_CHECKING:
     import aiohttp
 
 
-def open_session(limit: int) -> aiohttp.ClientSession:
-    """`limit`: connections at once; 0 for any number. To be called in a running event loop."""
+def open_session(
+    limit: int, *, check: Callable[[aiohttp.ClientResponse], Awaitable[None]] | None = None
+) -> aiohttp.ClientSession:
+    """`limit`: connections at once; 0 for any number. `check` is given each answer before aiohttp looks at it, and may
+    raise. To be called in a running event loop."""
     with _without_certificates():
         import aiohttp
 
     connector = aiohttp.TCPConnector(limit=limit)
     # An API server sets no cookies: parsing them would cost a little at every request.
-    return aiohttp.ClientSession(connector=connector, cookie_jar=aiohttp.DummyCookieJar())
+    return aiohttp.ClientSession(
+        connector=connector, cookie_jar=aiohttp.DummyCookieJar(), raise_for_status=check or False
+    )
 
 
 @contextmanager

@@ -12,6 +12,7 @@ from paddock.jobs.model import CauseRecord, Job, Settings
 from paddock.kube.api import Api
 from paddock.kube.meta import Manifest, Resource
 from paddock.kube.times import Moment
+from paddock.logs.metric_lines import Piece, Place
 
 WhyNot = Callable[[Api, Job, Moment], Awaitable[Sequence[CauseRecord]]]
 """What a job would wait for if it were created now; nothing if it would start. Raises `ApiError`."""
@@ -57,8 +58,8 @@ class KeptLog:
     modified: Moment
     """When it printed last, at the moment of asking."""
     left_out: LeftOut | None = None
-    read_written: Callable[[int], bytes] | None = field(default=None, compare=False, repr=False)
-    """What the rank wrote to PADDOCK_METRICS from this byte on, as much as is read at once; empty where there is no
+    read_written: Callable[[Place], Piece] | None = field(default=None, compare=False, repr=False)
+    """What the rank wrote to PADDOCK_METRICS since the last look, as much as is read at once; empty where there is no
     more. Blocks. None where nobody can read it."""
 
     @property

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from paddock.console.addresses import TABS, address_of_job, find_kind
 from paddock.console.feed import Topic
 from paddock.console.page_context import Missing, PageContext
+from paddock.console.rooms import add_room, look_for_room
 from paddock.jobs.exit_codes import has_failed_rank
 from paddock.jobs.labels import JOB_LABEL
 from paddock.jobs.model import CauseRecord
@@ -17,6 +18,7 @@ from paddock.jobs.sentences.explain import explain
 from paddock.kube.meta import POD_GROUPS, PODS, VOLCANO_POD_GROUPS, Manifest, Resource, name_of
 from paddock.views.commands import printed_name
 from paddock.views.jobs import read_job_row
+from paddock.views.rooms import explain_own_words
 from paddock.views.steps import Reach, Step, build_steps
 from paddock.words.phrases import Phrase, phrase
 
@@ -73,18 +75,33 @@ class Head:
     tabs: Sequence[Tab]
     advice: Sequence[Advice] = ()
     bad: bool = False  # it has completed, and a rank of it failed
+    beside: Sequence[str] = ()  # the scheduler's own words, and what the reader may not see
 
 
-def build_head(page: PageContext, resource: Resource, job: Manifest | None) -> Head:
+async def build_head(page: PageContext, resource: Resource, job: Manifest | None) -> Head:
     """The head of the job that the page's address names."""
     name, namespace = page.path["name"], page.path["namespace"]
     address = address_of_job(resource, namespace, name)
     row = read_job_row(resource, job) if job else None
-    why = explain(row.cause, page.language) if row and row.cause else ""
+    cause, beside = await _look(page, resource, job, row.cause if row else None)
+    why = explain(cause, page.language) if cause else ""
     tabs = [Tab(each, page.say(_TITLES[each]), address if each == "job" else f"{address}/{each}") for each in TABS]
-    advice = give_advice(page, row.cause if row else None, resource, namespace, name)
+    advice = give_advice(page, cause, resource, namespace, name)
     bad = row is not None and has_failed_rank(row.phase, row.cause)
-    return Head(name, namespace, resource.kind, address, row.state if row else "", why, tabs, advice, bad)
+    return Head(name, namespace, resource.kind, address, row.state if row else "", why, tabs, advice, bad, beside)
+
+
+async def _look(
+    page: PageContext, resource: Resource, job: Manifest | None, cause: CauseRecord | None
+) -> tuple[CauseRecord | None, list[str]]:
+    """The cause with what nodes and pods show of one that waits for room; and what is said beside it."""
+    if job is None or cause is None:
+        return cause, []
+    topic = next(iter(list_job_topics(page.path, page.query)), Topic(resource))
+    rooms = await look_for_room(page, topic, [cause])
+    (cause,) = await add_room(rooms, [(cause, resource, job)])
+    said = (explain_own_words(cause), rooms.unseen)
+    return cause, [page.say(each) for each in said if each is not None]
 
 
 def list_job_topics(path: Mapping[str, str], _query: Mapping[str, str]) -> Sequence[Topic]:

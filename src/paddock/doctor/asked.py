@@ -6,6 +6,7 @@ manifest would say is empty, and each check then compares the log with itself.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -20,6 +21,9 @@ from paddock.launches.reading import read_container
 from paddock.words.phrases import Phrase
 
 CPU, GPU = "cpu", "gpu"
+
+
+_NAMESPACE = re.compile(r" (?:-n|--namespace) \S+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +48,7 @@ class RoleAsked:
 class Asked:
     """What a job asks for, as far as it is known."""
 
-    job: str = ""  # its name; empty for a log alone
+    job: str = ""  # as commands name it; empty for a log alone
     framework: str = ""
     mode: str = ""
     roles: tuple[RoleAsked, ...] = ()
@@ -53,7 +57,14 @@ class Asked:
     edit: str = ""  # the command that edits it
     logs: str = ""  # the command that prints its logs
     stacks: str = ""  # the command that shows where its ranks are; empty where none is there
+    describe: str = ""  # the command that shows its pods and events; empty where none is there
     options: str = ""  # those by which a command reaches it
+
+    @property
+    def kubectl(self) -> str:
+        """kubectl of the cluster that the job is on: it takes the options by which `paddock` reaches it. Without the
+        namespace, as what is applied has its own."""
+        return f"kubectl{_NAMESPACE.sub('', self.options)}"
 
     @property
     def nodes(self) -> int | None:
@@ -75,6 +86,7 @@ class RankSeen:
     begun: float | None = None  # seconds since its program began; None where that is not known
     cores: float | None = None  # that it uses now
     waits: Phrase | None = None  # why it does not run yet
+    unready: str = ""  # the container that runs and is not ready, though its probe has had its time
     names: frozenset[str] = frozenset()  # by which others reach it: its pod's name, host name and addresses
 
 
@@ -88,9 +100,10 @@ class Machine:
     """All ranks run on this one, as on a laptop."""
 
 
-def read_asked(job: Job, wheel: str = "", environment: str = "", options: str = "") -> Asked:
-    """`options`: what a `paddock` command needs to reach the job: ` -n team --context prod`."""
-    name = job.key.name
+def read_asked(job: Job, wheel: str = "", environment: str = "", options: str = "", named: str = "") -> Asked:
+    """`options`: what a `paddock` command needs to reach the job: ` -n team --context prod`; `named`: the job as such a
+    command names it, where that is not its name."""
+    name = named or job.key.name
     return Asked(
         job=name,
         framework=job.framework,
@@ -98,7 +111,7 @@ def read_asked(job: Job, wheel: str = "", environment: str = "", options: str = 
         roles=tuple(_read_role(job, role) for role in job.roles if role.replicas),
         wheel=wheel,
         environment=environment,
-        edit=f"paddock get jobs {name}{options} -o yaml",
+        edit=f"paddock get jobs {job.key.name}{options} -o yaml",
         logs=f"paddock logs {name}{options} --raw",
         options=options,
     )

@@ -98,7 +98,7 @@ def _without_devices(labels: str) -> dict[str, str]:
 def _check_cpu_wheel(case: Case) -> Iterator[Finding]:
     """A wheel for CPUs that is asked for what a GPU does, by the program or by CUDA_VISIBLE_DEVICES."""
     if found := case.find(signs.NO_CUDA):
-        torch = "NCCL built in" in found[0][2].text or "Torch" in found[0][2].text
+        torch = any(word in found[0][2].text for word in ("NCCL built in", "Torch", "torch._C"))
         yield Finding(
             "cpu-wheel-asked-for-gpu",
             Severity.WRONG,

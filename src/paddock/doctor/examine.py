@@ -42,17 +42,20 @@ CHECKS: tuple[Callable[[Case], Iterator[Finding]], ...] = (
 
 _AFTER_ALL = frozenset({"never-started", "waits-for-peers", "waits-for-ended-rank", "silent-for-long"})
 """Effects of whatever else is wrong."""
-_LAST_RESORT = "program-failed"
+_BESIDE = "not-ready"
+"""What is told whatever else is found, and explains none of it: a program that hangs answers no probe."""
+LAST_RESORT = "program-failed"
 """What is told of a failure where nothing else that is wrong explains it."""
 _WRONG_WHEEL = frozenset({
     "cpu-wheel-on-gpu-machine", "cpu-wheel-with-devices", "cpu-wheel-with-visible-devices", "cpu-wheel-asked-for-gpu",
     "devices-are-labels", "gpu-wheel-without-gpu", "driver-too-old",
 })  # fmt: skip
-_NOT_TOGETHER = frozenset({
+NOT_TOGETHER = frozenset({
     "nodes-differ-from-replicas",
     "hosts-disagree", "same-rank-twice", "run-check-needs-two-nodes", "waits-for-nodes-that-nobody-starts",
     "elastic-without-etcd",
 })  # fmt: skip
+"""Why ranks cannot meet, by what they were told."""
 _NAMES = frozenset({"name-is-loopback", "own-name-is-unknown"})
 _FOLLOWS: Mapping[str, frozenset[str]] = {
     "waits-for-nodes-that-nobody-starts": frozenset({"nodes-differ-from-replicas"}),
@@ -60,16 +63,16 @@ _FOLLOWS: Mapping[str, frozenset[str]] = {
     "processes-are-not-devices": _WRONG_WHEEL,
     "cpu-wheel-asked-for-gpu": frozenset({"cpu-wheel-on-gpu-machine"}),
     "no-parallel-environment": _WRONG_WHEEL | {"old-launcher", "each-node-trains-alone"},
-    "nobody-serves-the-master": _NOT_TOGETHER,
-    "master-is-not-reached": _NOT_TOGETHER,
-    "master-has-gone": _NOT_TOGETHER,
+    "nobody-serves-the-master": NOT_TOGETHER,
+    "master-is-not-reached": NOT_TOGETHER,
+    "master-has-gone": NOT_TOGETHER,
     "peer-was-lost": _NAMES | {"nobody-hosts-the-store", "server-was-lost"},
     "store-is-not-reached": _NAMES,
     "server-was-lost": frozenset({"heter-is-not-reached"}),
     "server-was-never-reached": frozenset({"heter-is-not-reached"}),
-    "waits-for-address": _NAMES | _NOT_TOGETHER | {"name-is-loopback", "peer-name-is-unknown", "port-is-taken"},
+    "waits-for-address": _NAMES | NOT_TOGETHER | {"name-is-loopback", "peer-name-is-unknown", "port-is-taken"},
     "old-arguments": frozenset({"old-launcher"}),
-    "argument-not-in-effect": _NOT_TOGETHER | {"each-node-trains-alone"},
+    "argument-not-in-effect": NOT_TOGETHER | {"each-node-trains-alone"},
 }
 """What follows from which: dropped where one of these is told."""
 
@@ -89,7 +92,7 @@ def examine(
 
 
 def _follows(finding: Finding, found: Sequence[Finding]) -> bool:
-    if finding.check == _LAST_RESORT:
+    if finding.check == LAST_RESORT:
         return any(each.severity is Severity.WRONG for each in found if each is not finding and not _is_effect(each))
     others = {each.check for each in found if not _is_effect(each)}
     if finding.check in _AFTER_ALL:
@@ -99,7 +102,7 @@ def _follows(finding: Finding, found: Sequence[Finding]) -> bool:
 
 
 def _is_effect(finding: Finding) -> bool:
-    return finding.check in _AFTER_ALL or finding.check == _LAST_RESORT
+    return finding.check in _AFTER_ALL or finding.check in (LAST_RESORT, _BESIDE)
 
 
 def name_logs(logs: Sequence[LaunchLog]) -> dict[str, LaunchLog]:

@@ -20,6 +20,7 @@ from paddock.jobs.objects.observed import read_pod
 from paddock.jobs.sentences.waiting_ranks import list_names
 from paddock.kube.meta import Manifest
 from paddock.kube.quantities import read_amounts
+from paddock.kube.readiness import is_overdue
 from paddock.kube.times import Moment
 from paddock.logs.stacks import Folded
 from paddock.words.phrases import Foreign, phrase
@@ -58,19 +59,29 @@ def examine_job(
     now: Moment,
     around: Surroundings,
     options: str = "",
+    named: str = "",
+    *,
+    is_gone: bool = False,
 ) -> tuple[Finding, ...]:
     """`pods`: those that the job owns, of all attempts. `printed`: by rank, of the last attempt. `options`: of a
-    `paddock` command that reaches the job."""
+    `paddock` command that reaches the job; `named`: as in `read_asked`; `is_gone`: only what it printed is kept, so
+    nothing shows its manifest or its ranks."""
     image = _read_image(job)
     wheel = read_wheel(around.requirements) if around.local else read_image(image)
-    asked = read_asked(job, wheel, around.environment if around.local else image, options)
-    asked = replace(asked, stacks=f"paddock stacks {job.key.name}{options}" if around.local else "")
+    asked = read_asked(job, wheel, around.environment if around.local else image, options, named)
+    asked = replace(asked, stacks=f"paddock stacks {asked.job}{options}",
+                    describe=f"paddock describe {asked.job}{options}")  # fmt: skip
+    if is_gone:
+        asked = replace(asked, edit="", stacks="", describe="")
     found = {str(pod.rank): (pod, each) for each in pods if (pod := read_pod(each)) and status.holds(pod)}
     ranks = dict[str, RankSeen]()
     for rank in map(str, job.ranks()):
         pod, manifest = found.get(rank, (None, {}))
         seen = see_rank(pod, printed.get(rank), around.cores.get(rank), now)
-        ranks[rank] = replace(seen, names=list_names(manifest)) if pod is not None else seen
+        if pod is not None:
+            unready = seen.unready if is_overdue(manifest, now) else ""
+            seen = replace(seen, names=list_names(manifest), unready=unready)
+        ranks[rank] = seen
     logs = {rank: each.log for rank, each in printed.items()}
     machine, failed = Machine(count_gpus(around.nodes), around.local), status.phase is Phase.FAILED
     return examine(asked, logs, ranks, machine, status.cause, around.stacks, has_failed=failed)
@@ -90,6 +101,7 @@ def see_rank(pod: Pod | None, printed: Printed | None, cores: float | None, now:
         begun=begun,
         cores=cores,
         waits=phrase("{said}", said=Foreign(pod.waiting[1] or pod.waiting[0])) if pod.waiting else None,
+        unready=pod.unready,
     )
 
 

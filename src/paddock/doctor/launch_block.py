@@ -28,8 +28,11 @@ from paddock.kube.times import Moment, read_time
 from paddock.launches import launchers
 from paddock.logs.chatter import match_chatter
 from paddock.logs.complaints import find_complaint, is_echo, may_complain, read_complaint
+from paddock.logs.exit_texts import ExitTexts
+from paddock.logs.levels import LoggedErrors, may_log_errors
 from paddock.logs.nearest_line import Nearest, find_nearest
-from paddock.logs.progress import Progress, find_latest, read_progress
+from paddock.logs.printed_lines import find_latest, read_progress
+from paddock.logs.progress import Progress
 from paddock.logs.tracebacks import without_rank
 from paddock.logs.waiting import WaitingLines, Waits, may_wait
 
@@ -124,6 +127,14 @@ class LaunchLog:
     """The first error that does not follow from a peer's end, else the first one; None without one."""
     last_own: Sign | None = None
     """The last line that no launcher printed, before the first that tells of a failure; None without one."""
+    logged: Sign | None = None
+    """The first line since the last training that a logger wrote at the level ERROR; None without one."""
+    exit_text: Sign | None = None
+    """The text by which the program ended after an error that it had survived for certain; None without one."""
+    error_and_last: str = ""
+    """The error, and after one that was caught the last line, which may be the text of the exit."""
+    went_on: bool = False
+    """The program printed something of its own after its last traceback."""
     ends_in_error: bool = False
     """The error is near the end, and no metric was printed after it."""
     progress: Progress | None = None
@@ -197,7 +208,7 @@ class _Reader:
         self.has_gap = False
         self._in_old_block = False
         self._timed = 0
-        self._errors = _Errors()
+        self._errors, self._logged = _Errors(), LoggedErrors()
         self._waiting = WaitingLines()
         self._is_told_to_end = False
         self.trained_before = False
@@ -215,6 +226,7 @@ class _Reader:
             self._take_old_argument(text)
         if not self._is_told_to_end:
             self._errors.feed(text, number)
+            self._logged.add(without_rank(text), number)
         self._waiting.feed(text, number)
         if may_tell and signs.may_tell(text):
             self._take(text, number)
@@ -233,12 +245,21 @@ class _Reader:
             if self._take_own(text, number - back):
                 break
         self._errors.pass_by(lines)
+        self._pass_logged(lines, number)
         self._waiting.pass_by(lines)
         self._recent.extend(lines[-_RECENT:])
         for text in reversed(lines[-20:]):
             if _TIME.search(text, 0, 60):
                 self._take_time(Line(text))
                 break
+
+    def _pass_logged(self, lines: Sequence[str], number: int) -> None:
+        if self._logged.found is not None:
+            lines = lines[-_RECENT:]
+        elif not may_log_errors("\n".join(lines)):
+            return
+        for back, text in zip(range(len(lines) - 1, -1, -1), lines, strict=True):
+            self._logged.add(text, number - back)
 
     def leave_out(self, lines: int) -> None:
         """Also the time that has passed in them is no pause. Who still waits says it again."""
@@ -320,7 +341,19 @@ class _Reader:
 
     def build(self) -> LaunchLog:
         names = LaunchLog.__slots__
-        built = ("overridden", "progress", "error", "ends_in_error", "waits", "trained_after", "nearest")
+        built = (
+            "overridden",
+            "progress",
+            "error",
+            "logged",
+            "exit_text",
+            "error_and_last",
+            "went_on",
+            "ends_in_error",
+            "waits",
+            "trained_after",
+            "nearest",
+        )
         values = {name: getattr(self, name) for name in names if name not in built}
         progress = find_latest(list(self._recent))
         after = list(self._recent)[-max(0, self.lines - self._asked) :] if self.lines > self._asked else []
@@ -333,6 +366,10 @@ class _Reader:
             trained_after=signs.SERVER_LOST in self.signs and _find_progress(after),
             waits=self._waiting.waits,
             error=error,
+            logged=Sign(signs.cut_text(logged[1]), logged[0], logged[0]) if (logged := self._logged.found) else None,
+            exit_text=self._errors.find_exit(self.last_line) if error is not None else None,
+            error_and_last=self._errors.tell(error.text) if error is not None else "",
+            went_on=self._errors.went_on,
             ends_in_error=error is not None and not self._errors.goes_on,
         )
 
@@ -347,11 +384,13 @@ class _Errors:
 
     def __init__(self) -> None:
         self.goes_on = False
+        self._texts = ExitTexts()
         self._own: list[str] = []
         self._own_line = 0
         self._echo: Sign | None = None
 
     def feed(self, text: str, number: int) -> None:
+        self._texts.add(without_rank(text))
         if self._own:
             if len(self._own) < _AFTER:
                 self._own.append(text)
@@ -371,9 +410,23 @@ class _Errors:
         if self._own or self._echo is not None:
             for text in lines[-_RECENT:]:
                 self._look_on(text)
+                self._texts.add(text)
 
     def _look_on(self, text: str) -> None:
         self.goes_on = self.goes_on or read_progress(text) is not None
+
+    def find_exit(self, number: int) -> Sign | None:
+        """The text of the program's exit, which stands in the last line, `number`."""
+        said = self._texts.find()
+        return Sign(said.text, number, number) if said and said.is_certain else None
+
+    def tell(self, error: str) -> str:
+        said = self._texts.find()
+        return error if said is None else said.tell(error)
+
+    @property
+    def went_on(self) -> bool:
+        return self._texts.went_on if self._texts.is_after_traceback else self.goes_on
 
     def find(self) -> Sign | None:
         found = find_complaint(self._own)

@@ -26,7 +26,7 @@ def check_needs(case: Case) -> Iterator[Finding]:
         case "DatasetMissing":
             yield _tell_missing_dataset(cause, options)
         case "DatasetsUnserved":
-            yield _tell_unserved(cause)
+            yield _tell_unserved(cause, case.asked.kubectl)
         case "EnvironmentFailed":
             yield _tell_environment(cause)
 
@@ -34,9 +34,9 @@ def check_needs(case: Case) -> Iterator[Finding]:
 def _tell_failed_dataset(cause: CauseRecord, options: str) -> Finding:
     name = text_of(cause.args, "dataset")
     mend = phrase(
-        "correct what it names; another address or checksum is given by `paddock dataset create {name} --from URL "
-        "--replace`, and after a change of the Secret or of the source it is fetched again by",
-        name=name,
+        "correct what it names; another address or checksum is given by `{command}`, and after a change of the Secret "
+        "or of the source it is fetched again by",
+        command=f"paddock dataset create {name}{options} --from URL --replace",
     )
     if cause.args.get("retries"):
         mend = phrase("mend the network or the disk that it names: it is tried again by itself, and at once by")
@@ -70,7 +70,7 @@ def _tell_missing_dataset(cause: CauseRecord, options: str) -> Finding:
     )
 
 
-def _tell_unserved(cause: CauseRecord) -> Finding:
+def _tell_unserved(cause: CauseRecord, kubectl: str) -> Finding:
     name = text_of(cause.args, "dataset")
     what = phrase("the job mounts dataset {name}, and this cluster has no Datasets", name=name)
     if text_of(cause.args, "message"):
@@ -82,7 +82,7 @@ def _tell_unserved(cause: CauseRecord) -> Finding:
         what,
         phrase("no pod is created before all datasets of the job are there"),
         phrase("an administrator adds the kind, and the rights of the operator, by"),
-        "paddock manifests --datasets --image IMAGE | kubectl apply -f -",
+        f"paddock manifests --datasets --image IMAGE | {kubectl} apply -f -",
     )
 
 

@@ -16,7 +16,7 @@ from paddock.doctor.findings import Finding, Severity
 from paddock.doctor.launch_block import LaunchLog
 from paddock.doctor.signs import Sign
 from paddock.jobs.sentences.waiting_ranks import find_server
-from paddock.words.phrases import Foreign, phrase
+from paddock.words.phrases import phrase
 
 _FEW = 2
 """`master not ready` so often, or less, before a start: the master's host was later than the others."""
@@ -197,7 +197,7 @@ def _check_address_in_use(case: Case) -> Iterator[Finding]:
     found = told or case.find(signs.STORE_UNBOUND)
     if not found:
         return
-    said = Foreign(told[0][2].text.rpartition("Error: ")[2][:200]) if told else None
+    said = told[0][2].text.rpartition("Error: ")[2][:200] if told else None
     failed = {name for name, _, _ in found}
     ports = {port[1] for _, _, sign in told if (port := _PORT.search(sign.text))}
     holder = next((name for name, log in case.logs.items() if name not in failed and _serves(log, ports)), "")
@@ -229,7 +229,7 @@ def _serves(log: LaunchLog, ports: set[str]) -> bool:
     return served is not None and any(re.search(rf"\b{port}\b", served.text) for port in ports)
 
 
-def _blame_rank(holder: str, said: Foreign | None, found: list[tuple[str, LaunchLog, Sign]]) -> Finding:
+def _blame_rank(holder: str, said: str | None, found: list[tuple[str, LaunchLog, Sign]]) -> Finding:
     """A port that another rank of the same job has: all run one program, and it was told of one port."""
     known = phrase("{said}", said=said) if said else phrase("the store of the ranks could not bind its port")
     what = phrase("a port is taken by {rank} of this job: {said}", rank=holder, said=known)

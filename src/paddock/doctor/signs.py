@@ -72,6 +72,7 @@ SIGNS: dict[str, tuple[str, ...]] = {
     STORE_UNBOUND: ("Bind network on IP_ANY", "uv__finish_close"),
     NO_CUDA: (
         "addle is not compiled with CUDA", "Torch not compiled with CUDA enabled", "doesn't have NCCL built in",
+        "'torch._C' has no attribute '_cuda_", "have installed CPU version PaddlePaddle",
     ),
     NO_DRIVER: ("Found no NVIDIA driver", "libcuda.so.1: cannot open", "your CUDA device is not set properly"),
     OLD_DRIVER: ("CUDA driver version is insufficient", "The NVIDIA driver on your system is too old"),

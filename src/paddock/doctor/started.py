@@ -10,7 +10,7 @@ import ast
 from collections.abc import Iterator
 
 from paddock.doctor import signs
-from paddock.doctor.case import Case, build_command, place, place_all
+from paddock.doctor.case import Case, build_command, join_places, place, place_all
 from paddock.doctor.findings import Finding, Severity
 from paddock.doctor.launch_block import PADDLE as OF_PADDLE
 from paddock.doctor.launch_block import LaunchLog
@@ -18,7 +18,7 @@ from paddock.launches.launchers import PADDLE
 from paddock.launches.reading import read_typed
 from paddock.logs.complaints import read_complaint
 from paddock.preflight.paddle_options import explain_launch, is_paddle
-from paddock.words.phrases import Foreign, Names, Phrase, phrase
+from paddock.words.phrases import Names, Phrase, phrase
 
 _APART = frozenset({"cluster_node_ips", "node_ip", "started_port", "selected_gpus"})
 """Options of other years without which each machine trains alone, or with other devices."""
@@ -36,6 +36,7 @@ def check_started(case: Case) -> Iterator[Finding]:
     yield from _check_launcher_servers(case)
     yield from _check_no_group(case)
     yield from _check_never_started(case)
+    yield from _check_not_ready(case)
 
 
 def _check_old_launcher(case: Case) -> Iterator[Finding]:
@@ -159,7 +160,7 @@ def _check_servers(case: Case) -> Iterator[Finding]:
             "wheel-without-parameter-servers",
             Severity.WRONG,
             place_all(found),
-            phrase("this PaddlePaddle has no parameter servers: {said}", said=Foreign(found[0][2].text[-120:])),
+            phrase("this PaddlePaddle has no parameter servers: {said}", said=found[0][2].text[-120:]),
             phrase("PyPI's wheels have had none since 3.1; `core.is_compiled_with_brpc()` still says True"),
             phrase("train with PaddlePaddle 3.0.0, and protobuf below 7"),
             'pip install "paddlepaddle==3.0.0" "protobuf<7"',
@@ -222,12 +223,29 @@ def _check_never_started(case: Case) -> Iterator[Finding]:
             "never-started",
             Severity.WRONG,
             place(name, log.last_line),
-            phrase("the launcher ended before it started a process: {said}", said=Foreign(said[:200])),
+            phrase("the launcher ended before it started a process: {said}", said=said[:200]),
             phrase("`Watching Pod` is the sign that it has started, and it is not in the log"),
             phrase("look at the first error of the log"),
             case.asked.logs.replace("--raw", "--first-error") if case.asked.job else "",
         )
         return
+
+
+def _check_not_ready(case: Case) -> Iterator[Finding]:
+    """A rank that its probe holds back for longer than it gives the program to start: the job counts it as starting."""
+    held = [name for name, seen in case.ranks.items() if seen.unready]
+    if not held:
+        return
+    yield Finding(
+        "not-ready",
+        Severity.WRONG,
+        join_places([*held[:4], *([f"+{len(held) - 4}"] if len(held) > 4 else [])]),
+        phrase("container {name} of {rank} runs, and is not ready by its probe",
+               name=case.ranks[held[0]].unready, rank=held[0]),
+        phrase("a job runs once all of its ranks are ready, and its Service may not lead to one that is not"),
+        phrase("see what the probe was told, and correct the probe or what it asks"),
+        case.asked.describe,
+    )  # fmt: skip
 
 
 def _join(said: list[Phrase]) -> Phrase | None:

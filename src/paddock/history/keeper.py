@@ -29,9 +29,10 @@ from paddock.history.logs import (
     group_logs,
     measure,
 )
+from paddock.history.metrics import Metrics, combine
+from paddock.history.package_sets import drop_unused
 from paddock.history.recording import JobState, build_from_owner, build_record, mark_deleted, update_record
 from paddock.history.records import (
-    Metrics,
     RunRecord,
     find_runs,
     next_run,
@@ -41,6 +42,7 @@ from paddock.history.records import (
     write_record,
 )
 from paddock.history.retention import Kept, Limits, plan_pruning
+from paddock.history.surroundings import Surroundings, add
 from paddock.kube.api import Api, Event
 from paddock.kube.meta import Manifest, Resource, name_of, namespace_of, uid_of
 from paddock.kube.pod_logs import LogOwner
@@ -50,6 +52,8 @@ SETTLING = (1.0, 6.0, 35.0)
 """Seconds after the end of a run at which its metrics are read: the usual grace period has 30."""
 _TIDY_SECONDS = 600.0
 _LONGEST_PAUSE = 60.0
+_MOST_TOLD = 1_000
+"""Runs of which something is told before they are recorded: a job is recorded when it is created, so these are few."""
 _LAST_SECONDS = 2.0
 """In which the metrics that are due are read at the end; what is left is read by the next keeper."""
 
@@ -77,7 +81,7 @@ class Files:
     logs: Path
     """The node's directory of logs."""
     read_metrics: Callable[[Path], Metrics]
-    """The last numbers in a log."""
+    """The last numbers in a log, each with its place."""
     remove: Callable[[Path], None]
     """Removes a directory of logs, whatever a program has put into it."""
     read_written: Callable[[LogOwner, LogLocation], Metrics] = lambda _owner, _place: {}
@@ -104,6 +108,8 @@ class Keeper:
         self._unwritten: set[str] = set()
         self._damaged: set[Path] = set()
         self._settling: dict[str, list[Moment]] = {}
+        self._told: dict[str, list[Surroundings]] = {}
+        """Of runs that are not recorded yet, by UID."""
         self._woken, self._tidying = asyncio.Event(), asyncio.Lock()
         self._synced = 0
 
@@ -131,6 +137,13 @@ class Keeper:
             else:
                 _log.warning("%s is not the record of a run and is left alone: %s", each.path, each.why)
                 self._damaged.add(each.path)
+
+    def note(self, uid: str, told: Surroundings) -> None:
+        """What a run began with, told when its programs start; a part that is known already stays as it is."""
+        if uid in self._records:
+            self._keep(_with_surroundings(self._records[uid], told))
+        elif len(self._told) < _MOST_TOLD:
+            self._told.setdefault(uid, []).append(told)
 
     # Jobs
 
@@ -162,6 +175,8 @@ class Keeper:
             record = record or build_record(job, self._number(job, resource), now)
             record = update_record(record, job, self._kinds.read_state[resource](job), now)
         if record is not None:
+            for told in self._told.pop(record.uid, ()):
+                record = _with_surroundings(record, told)
             self._keep(mark_deleted(record, now) if event.type == "DELETED" else record)
 
     def _number(self, job: Manifest, resource: Resource) -> int:
@@ -270,6 +285,8 @@ class Keeper:
             self._unwritten.discard(record.uid)
             self._settling.pop(record.uid, None)
             _log.info("pruned run %d of %s %s/%s", record.run, record.kind, record.namespace, record.name)
+        used = {digest for each in self._records.values() for digest in each.surroundings.packages.values()}
+        await asyncio.to_thread(drop_unused, self._files.records, used, time.time())
         return len(plan.runs)
 
     def _survey(self) -> dict[str, tuple[list[PodLogs], int]]:
@@ -303,6 +320,10 @@ class Keeper:
             self._files.remove(each.directory)
 
 
+def _with_surroundings(record: RunRecord, told: Surroundings) -> RunRecord:
+    return replace(record, surroundings=add(record.surroundings, told))
+
+
 def read_all_metrics(
     files: Files, read_place: ReadLocation, records: Collection[RunRecord], deadline: float = math.inf
 ) -> dict[str, Mapping[str, Metrics]]:
@@ -327,6 +348,6 @@ def read_metrics(files: Files, logs: Iterable[PodLogs], uid: str) -> dict[str, M
     owner = next((each.owner for each in known if each.owner.uid == uid), None)
     for file in find_log_files(known, uid):
         written = files.read_written(owner, file.place) if owner is not None else {}
-        if metrics := {**files.read_metrics(file.path), **written}:
+        if metrics := combine(files.read_metrics(file.path), written):
             found[file.rank] = metrics
     return found

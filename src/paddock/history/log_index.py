@@ -198,6 +198,8 @@ def _split(file: int, place: int, end: int) -> Iterator[tuple[bytes, int]]:
 
 def _add(kept: bytes, part: bytes) -> bytes:
     """What is kept of a line: its beginning; of a progress bar, which begins anew at each carriage return, its end."""
+    if not kept:
+        part = part.lstrip(b"\0")  # the zeros of what the node has left out of a log that was too large
     if len(kept) + len(part) > LONGEST and b"\r" in part[:-1]:
         return (kept + part)[-LONGEST:].partition(b"\r")[2]
     return kept + part[: LONGEST - len(kept)]

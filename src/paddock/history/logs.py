@@ -13,7 +13,7 @@ import os
 import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import msgspec
@@ -194,6 +194,19 @@ def _find_file(pod: PodLogs, place: LogLocation) -> LogFile | None:
     ]
     named = [file for file in found if file.path.parent.name == pod.owner.container]
     return max(named or found, key=lambda file: (file.modified, file.path.stem), default=None)
+
+
+def find_of_container(file: LogFile, container: str) -> LogFile | None:
+    """The last log of another container of the same pod; None where none is kept."""
+    found = [path for path in _list_logs(file.path.parents[1]) if path.parent.name == container]
+    path = max(found, key=lambda each: int(each.stem), default=None)
+    seen = None if path is None else _look(path)
+    return None if path is None or seen is None else replace(file, path=path, modified=seen.st_mtime, size=seen.st_size)
+
+
+def list_containers(file: LogFile) -> list[str]:
+    """The containers of its pod whose logs are kept."""
+    return sorted({path.parent.name for path in _list_logs(file.path.parents[1])})
 
 
 def _list_logs(directory: Path) -> list[Path]:

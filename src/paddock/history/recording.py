@@ -75,9 +75,14 @@ def update_record(record: RunRecord, manifest: Mapping[str, Any], state: JobStat
         cause=state.cause,
         restarts=state.restarts,
         ended=((state.ended or record.ended or now) if over else None),
-        attempts=_with_attempt(record.attempts, state, now if record.attempts else record.created),
+        attempts=_with_attempt(record.attempts, state, now if record.attempts else _begin(record, now)),
         sizes=_with_size(record.sizes, state, now),
     )
+
+
+def _begin(record: RunRecord, now: Moment) -> Moment:
+    """When the first attempt began: with the job, whose own time has whole seconds."""
+    return now if int(now) == record.created else record.created
 
 
 def _with_attempt(known: tuple[Attempt, ...], state: JobState, begun: Moment) -> tuple[Attempt, ...]:

@@ -19,6 +19,8 @@ from typing import Any
 
 import msgspec
 
+from paddock.history.metrics import Metrics
+from paddock.history.surroundings import Surroundings
 from paddock.kube.times import Moment
 
 LARGEST = 8 * 2**20
@@ -32,11 +34,6 @@ _PART = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,252}")
 CANCELLED = "Cancelled"
 """The reason of the cause with which a cancelled job has failed (`jobs.causes.Cancelled`), and what such a run is
 called."""
-
-Metrics = Mapping[str, int | float | str]
-"""`{"epoch": 3, "step": 400, "loss": 0.12}`: the last numbers that a rank printed; any of them may be missing, and
-others are there by their names (`val_loss`, `accuracy`, `lr`, and those that were printed with a name of their own). A
-text where JSON has no number: `nan`, `inf`. An older Paddock recorded the three alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +135,9 @@ class RunRecord:
     """Its logs were removed to keep the limits."""
     settled: bool = False
     """Its metrics were read after its end and its grace period: they never change, and its logs need not be read."""
+    surroundings: Surroundings = field(default_factory=Surroundings)
+    """Packages, datasets and machine, as they were when its first programs started; nothing of a run of an earlier
+    version."""
 
     @property
     def over(self) -> bool:
@@ -207,7 +207,8 @@ def _directories(directory: Path, namespace: str, name: str) -> Iterator[Path]:
 
 def _list(directory: Path) -> list[Path]:
     try:
-        return sorted(path for path in directory.iterdir() if path.is_dir() and not path.is_symlink())
+        found = (path for path in directory.iterdir() if not path.name.startswith("."))
+        return sorted(path for path in found if path.is_dir() and not path.is_symlink())
     except OSError:
         return []
 

@@ -2,9 +2,10 @@
 
 Left out are `runPolicy.suspend`, by which `paddock run` ends a job that it gives up, and a `backoffLimit` that the
 command set: 0 of a script without `--restarts`, or the limit of a job that failed alike several times
-(`cli.follow.give_up`). Added are the names of the environment and of the requirements file, which are annotations, and
-a file whose content has changed under its name: `requirements.txt: 4f1c90 → 9ab23d`, and the program's code: `code:
-3f2a1c9 → 9be0d1f`, `code: train.py`.
+(`cli.follow.give_up`); of rehearsals also the random names of their directories. Added are the names of the environment
+and of the requirements file, which are annotations, and a file whose content has changed under its name:
+`requirements.txt: 4f1c90 → 9ab23d`, the program's code: `code: 3f2a1c9 → 9be0d1f`, `code: train.py`, and what it began
+with (`history.surroundings`): packages, datasets, the machine.
 """
 
 from __future__ import annotations
@@ -16,8 +17,10 @@ import msgspec
 
 from paddock.history.changes import find_changes
 from paddock.history.records import RunRecord
+from paddock.history.surroundings import ReadPackages, find_surrounding_changes, read_nothing
 from paddock.kube.code_annotation import CODE_ANNOTATION, explain_code_change, read_code
 from paddock.kube.environments import ENVIRONMENT_ANNOTATION
+from paddock.kube.rehearsals import without_random_names
 
 _SHOWN = {ENVIRONMENT_ANNOTATION: "environment", "paddock.dev/requirements": "requirements"}
 _DIGESTS = "paddock.dev/requirements-digest"
@@ -27,18 +30,20 @@ _LONGEST_DIGEST = 6
 _LIMIT = "backoffLimit"
 
 
-def find_run_changes(before: RunRecord, now: RunRecord) -> list[str]:
-    """One text for each difference, the environment first; none where a run has no manifest."""
+def find_run_changes(before: RunRecord, now: RunRecord, read: ReadPackages = read_nothing) -> list[str]:
+    """One text for each difference, the environment first; none where a run has no manifest. `read`: the packages of a
+    digest, asked for where two runs differ in it."""
     if not now.spec:
         return []
     changes = find_changes(_name(before.annotations), _name(now.annotations), "")
     changes += find_changes(*_contents(before.annotations, now.annotations), "")
     codes = (read_code(run.annotations.get(CODE_ANNOTATION, "")) for run in (before, now))
     changes += [f"code: {code}"] if (code := explain_code_change(*codes)) else []
+    changes += find_surrounding_changes(before.surroundings, now.surroundings, read)
     known = set(changes)
     policies = [_policy(run) for run in (before, now)]
     drop = (_LIMIT in policies[0]) != (_LIMIT in policies[1]) and any(map(_limited_by_paddock, (before, now)))
-    for change in find_changes(_without(before.spec, drop), _without(now.spec, drop)):
+    for change in find_changes(_without(read_spec(before), drop), _without(read_spec(now), drop)):
         place, _, values = change.partition(": ")
         name = next((name for key, name in _SHOWN.items() if place.endswith(f"annotations.{key}")), "")
         text = f"{name}: {values}" if name else change
@@ -46,6 +51,11 @@ def find_run_changes(before: RunRecord, now: RunRecord) -> list[str]:
             changes.append(text)
             known.add(text)
     return changes
+
+
+def read_spec(run: RunRecord) -> Mapping[str, Any]:
+    """Its spec as it is compared: without random names that Paddock gave."""
+    return without_random_names(run.name, run.spec)
 
 
 def _name(annotations: Mapping[str, str]) -> dict[str, str]:

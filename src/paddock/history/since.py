@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from paddock.history.changes import shorten
 from paddock.history.records import RunRecord
 from paddock.history.settings import find_run_changes
+from paddock.history.surroundings import ReadPackages, has_unknown_packages, read_nothing
 from paddock.words.phrases import Foreign, Phrase, phrase
 
 _MOST = 6
@@ -35,11 +36,17 @@ def find_completed(runs: Iterable[RunRecord]) -> dict[str, RunRecord]:
     return find_earlier(runs, lambda run: run.phase == _COMPLETED)
 
 
-def explain_since(before: RunRecord, run: RunRecord) -> Phrase:
-    """`since run 4, which completed: args: --epochs 3 → 12; code: train.py`."""
-    changes = find_run_changes(before, run)
-    if not changes:
-        return phrase("nothing that Paddock records has changed since run {run}, which completed", run=before.run)
-    return phrase(
-        "since run {run}, which completed: {changes}", run=before.run, changes=Foreign(shorten(changes, _MOST))
-    )
+def explain_since(before: RunRecord, run: RunRecord, read: ReadPackages = read_nothing) -> Phrase:
+    """`since run 4, which completed: args: --epochs 3 → 12; code: train.py`. `read`: as in `find_run_changes`."""
+    changes = find_run_changes(before, run, read)
+    if changes:
+        return phrase(
+            "since run {run}, which completed: {changes}", run=before.run, changes=Foreign(shorten(changes, _MOST))
+        )
+    if has_unknown_packages(before.surroundings, run.surroundings):
+        return phrase(
+            "nothing that Paddock records has changed since run {run}, which completed; whether the packages have is "
+            "not known",
+            run=before.run,
+        )
+    return phrase("nothing that Paddock records has changed since run {run}, which completed", run=before.run)

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from paddock.install.rights import AGGREGATED, Where, build_rights, build_rules, build_user_rules
+from paddock.install.rights import AGGREGATED, OF_LOGS, Where, build_rights, build_rules, build_user_rules
 from paddock.jobs.apis.registry import PADDLEPADDLE
 from paddock.kube.meta import DATASETS, Manifest, Resource
 from paddock.version import __version__
@@ -27,6 +27,8 @@ KINDS = (PADDLEPADDLE.resource,)
 IMAGE_VARIABLE = "PADDOCK_IMAGE"
 """The operator's own image, which a program in a container cannot find out: pods that fetch datasets run it too."""
 
+NOTICES_DIRECTORY, NOTICES_KEY = "/etc/paddock/notices", "routes.yaml"
+"""Where the Secret of notices is mounted, and its key. A file alone (subPath) would never be replaced."""
 METRICS_PORT, HEALTH_PORT = 8080, 8081
 METRICS_CLIENT = "paddock.dev/metrics-client"
 """The label of a namespace, `"true"`, whose pods may read the operator's metrics."""
@@ -39,6 +41,7 @@ ACCOUNT, LEADER_ROLE, LEADER_BINDING = (
     "paddle-leader-election-rolebinding",
 )
 ROLE, BINDING = "paddle-manager-role", "paddle-manager-rolebinding"
+LOGS_ROLE, LOGS_BINDING = "paddle-logs-role", "paddle-logs-rolebinding"
 DEPLOYMENT, CONTAINER = "paddle-controller-manager", "manager"
 PRIORITY_CLASS = "paddle-manager-priority"
 LABELS = {"control-plane": "controller-manager"}
@@ -82,6 +85,9 @@ class Installation:
     """Into how many parts the namespaces are shared out among all replicas; 1: one leads, the others stand by."""
     replicas: int = 1
     """Of the operator."""
+    notices: str = ""
+    """The Secret of its namespace with the routes of notices, under the key routes.yaml; empty: it sends none. It need
+    not be there yet."""
 
     @property
     def arguments(self) -> list[str]:
@@ -95,6 +101,7 @@ class Installation:
             *([f"--kinds={kinds}"] if self.kinds != KINDS else []),
             *(["--datasets"] if self.datasets else []),
             *([f"--datasets-image={self.datasets_image}"] if self.datasets_image else []),
+            *([f"--notices={NOTICES_DIRECTORY}/{NOTICES_KEY}"] if self.notices else []),
             f"--metrics-bind-address=:{METRICS_PORT}",
             f"--health-probe-bind-address=:{HEALTH_PORT}",
         ]
@@ -122,6 +129,26 @@ def build_operator(installation: Installation) -> tuple[Manifest, ...]:
         *((_build_priority_class(installation),) if whole else ()),
         build_network_policy(DEPLOYMENT, installation.namespace, OURS, METRICS_PORT, METRICS_CLIENT),
         _build_deployment(installation),
+    )
+
+
+def build_log_rights(installation: Installation) -> tuple[Manifest, ...]:
+    """The right to logs, which is no part of `build_operator`: a Role in each namespace whose jobs are reconciled, or a
+    ClusterRole for those of all."""
+    rules = build_rules(OF_LOGS)
+    if not installation.watched:
+        role, binding = installation.cluster_name(LOGS_ROLE), installation.cluster_name(LOGS_BINDING)
+        return _bound(role, binding, rules, installation, "")
+    return tuple(
+        each
+        for namespace in installation.watched
+        for each in _bound(
+            installation.name_in(namespace, LOGS_ROLE),
+            installation.name_in(namespace, LOGS_BINDING),
+            rules,
+            installation,
+            namespace,
+        )
     )
 
 
@@ -267,7 +294,13 @@ def _pod_spec(installation: Installation) -> Manifest:
         "terminationGracePeriodSeconds": _GRACE_SECONDS,
         "securityContext": build_pod_security(old=installation.old),
         "containers": [_container(installation)],
+        **({"volumes": [_build_notices_volume(installation)]} if installation.notices else {}),
     }
+
+
+def _build_notices_volume(installation: Installation) -> Manifest:
+    """A mounted Secret needs no right of the operator's account."""
+    return {"name": "notices", "secret": {"secretName": installation.notices, "optional": True}}
 
 
 def _apart() -> Manifest:
@@ -294,7 +327,11 @@ def _container(installation: Installation) -> Manifest:
             "limits": {"cpu": "1", "memory": "300Mi"},
         },
         "securityContext": build_container_security(),
+        **({"volumeMounts": [dict(_NOTICES_MOUNT)]} if installation.notices else {}),
     }
+
+
+_NOTICES_MOUNT: Manifest = {"name": "notices", "mountPath": NOTICES_DIRECTORY, "readOnly": True}
 
 
 def build_pod_security(*, old: bool = False) -> Manifest:

@@ -168,6 +168,13 @@ OF_DATASETS = (
 )
 """With `--datasets` alone. No right to read Secrets: a pod that fetches gets its Secret from the kubelet."""
 
+OF_LOGS = (
+    Right(PODS, ("get",), "the last line that each rank of a job with paddock.dev/silent has printed, and when", "log"),
+)
+"""Of the Role that `paddock manifests logs` prints, and of no other. What programs print may be confidential, so who
+installs the operator decides on it. Whether the operator has the right, it asks by a SelfSubjectAccessReview, which
+Kubernetes allows every account (`system:basic-user`)."""
+
 _OF_THE_CLUSTER = (
     Right(
         NODES,

@@ -97,3 +97,4 @@ class Plan:
     actions: tuple[Action, ...] = ()  # none if the status differs in what is `decisive`: the next reconcile acts
     events: tuple[EventNote, ...] = ()
     requeue_after: float | None = None  # seconds until time alone changes the decision
+    wants_stacks: bool = False  # the node is to write the stacks of the gang into its logs (`policies.silent_job`)

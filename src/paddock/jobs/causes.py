@@ -157,7 +157,7 @@ class WaitingForOldPods(Cause):
 
     pods: int
     names: tuple[str, ...] = ()  # of the first pods; those with finalizers alone where there are any
-    finalizers: tuple[str, ...] = ()  # what keeps the first of these
+    finalizers: tuple[str, ...] = ()  # what keeps the first of these, or the PodGroup
     group: str = ""  # the PodGroup, where no pod is there any more
 
 
@@ -287,6 +287,9 @@ class PodsStarting(Cause):
 
     starting: int
     wanted: int
+    unready: str | None = None
+    """The first rank whose containers all run while one is not ready by its probe, where each starting pod is so."""
+    container: str | None = None  # that one's
 
 
 class WaitingForStatuses(Cause):
@@ -321,8 +324,19 @@ class WaitingForWorkers(Cause):
     """The ranks that decide have succeeded, and others still train."""
 
     ranks: tuple[str, ...]
-    seconds: int  # until the job is completed
+    seconds: int  # until the job is completed, from `since` on; more while a container of a rank that ended has time
     succeeded: int
+
+
+class WaitingForContainers(Cause):
+    """The job has succeeded, and other containers of ranks that have ended well run on, as one that sends metrics."""
+
+    containers: tuple[str, ...]
+    ranks: tuple[str, ...]
+    """Those in whose pods they run, at most 3."""
+    seconds: int  # until the job is completed, at most: counted from the end of the last of these ranks
+    succeeded: int
+    more: int | None = None  # how many other ranks
 
 
 class WaitingForLastRanks(Cause):
@@ -339,6 +353,16 @@ class NewAttempt(Cause):
     starts_attempt: ClassVar[bool] = True
 
 
+class JobSilent(Cause):
+    """All ranks run, and none has printed for longer than the annotation `paddock.dev/silent` allows."""
+
+    seconds: int  # that are allowed
+    who: tuple[str, ...] = field(default=(), kw_only=True)  # `worker-0, worker-1`, for each of `places`
+    places: tuple[str, ...] = field(default=(), kw_only=True)  # `all_reduce, train.py:88`; empty without a stack
+    stackless: str | None = field(default=None, kw_only=True)
+    """`demo -n team`, for `paddock stacks`: of a job whose stacks the operator may not take."""
+
+
 class Failure(Cause):
     """How the program failed."""
 
@@ -349,9 +373,14 @@ class Failure(Cause):
     message: str | None = field(default=None, kw_only=True)
     """The kubelet's, of an eviction, or of a program that could not be started and so has no log."""
     evicted: bool = field(default=False, kw_only=True)  # its node was short of what it used
+    kubelet: str | None = field(default=None, kw_only=True)  # why that has ended it (`kube.container_ends`)
     # Both are None where the end itself is the reason: a signal, memory, an eviction.
     error: str | None = field(default=None, kw_only=True)  # last line of the exception of the first of `ranks`
     last: str | None = field(default=None, kw_only=True)  # without an exception: the last line that it printed
+    memory_used: str | None = field(default=None, kw_only=True)  # `2.0 GiB`, of `memory_limit`, where its node tells it
+    memory_limit: str | None = field(default=None, kw_only=True)
+    processes: int | None = field(default=None, kw_only=True)  # of more than `most_processes`, which its node ended
+    most_processes: int | None = field(default=None, kw_only=True)
 
 
 class RankRestarted(Failure):
@@ -363,6 +392,19 @@ class RankRestarted(Failure):
     delay: int = 0
     alone: tuple[str, ...] | None = None
     """The ranks whose pods are replaced while the others stay (`policies.one_pod`); None for the whole gang."""
+
+
+class SilentRestarted(Cause):
+    """No rank printed for longer than the annotation `paddock.dev/silent` allows, and it says Restart."""
+
+    starts_attempt: ClassVar[bool] = True
+    seconds: int  # that are allowed
+    who: tuple[str, ...] = field(default=(), kw_only=True)  # as of `JobSilent`
+    places: tuple[str, ...] = field(default=(), kw_only=True)
+    stackless: str | None = field(default=None, kw_only=True)
+    restart: int = field(default=1, kw_only=True)  # its number
+    limit: int | None = field(default=None, kw_only=True)  # of restarts, if there is one
+    delay: int = field(default=0, kw_only=True)
 
 
 class Loss(NewAttempt):
@@ -488,8 +530,13 @@ class Completion(Cause):
     server: bool = field(default=False, kw_only=True)
     message: str | None = field(default=None, kw_only=True)
     evicted: bool = field(default=False, kw_only=True)
+    kubelet: str | None = field(default=None, kw_only=True)
     error: str | None = field(default=None, kw_only=True)
     last: str | None = field(default=None, kw_only=True)
+    memory_used: str | None = field(default=None, kw_only=True)
+    memory_limit: str | None = field(default=None, kw_only=True)
+    processes: int | None = field(default=None, kw_only=True)  # of more than `most_processes`, which its node ended
+    most_processes: int | None = field(default=None, kw_only=True)
     why: str | None = field(default=None, kw_only=True)  # Kubernetes' reason, of one that was lost
     echoes: tuple[str, ...] | None = field(default=None, kw_only=True)
     """Ranks whose failure only followed from the end of others, at most 5."""
@@ -524,12 +571,31 @@ class CompletedWithoutWorkers(Completion):
     seconds: int
 
 
+class CompletedWithoutContainers(Completion):
+    """The job has succeeded, and other containers of ranks that had ended still ran later: the clean-up ends them."""
+
+    containers: tuple[str, ...]
+    ranks: tuple[str, ...]  # as of `WaitingForContainers`
+    seconds: int
+    others: int | None = field(default=None, kw_only=True)  # how many other ranks
+
+
 class RankFailed(Failure):
     """A rank failed for good: its role's policy does not restart."""
 
 
 class ServerEnded(Failure):
     """A parameter server ended before the workers: their training since then is lost."""
+
+
+class SilentFailed(Cause):
+    """No rank printed for longer than the annotation `paddock.dev/silent` allows."""
+
+    seconds: int  # that are allowed
+    who: tuple[str, ...] = field(default=(), kw_only=True)  # as of `JobSilent`
+    places: tuple[str, ...] = field(default=(), kw_only=True)
+    stackless: str | None = field(default=None, kw_only=True)
+    limit: int | None = field(default=None, kw_only=True)  # restarts that were allowed, where they are used up
 
 
 class BackoffLimitExceeded(Failure):

@@ -43,6 +43,9 @@ SUCCESS_ANNOTATION = "paddock.dev/success"
 `AllRanks`: each rank that trains must end well, and none is ended for being the last.
 `AllRanks:600`: the same, but ranks that still run 600 seconds after the first has ended well are ended.
 """
+SILENT_ANNOTATION = "paddock.dev/silent"
+"""What becomes of a job whose ranks print nothing for so long (`apis.silent`): `30m=Tell`, `30m=Restart`
+or `30m=Fail`."""
 ELASTIC_ANNOTATION = "paddock.dev/elastic"
 """`1-4`: the sizes at which the workers may train (`jobs.apis.elastic`)."""
 KUEUE_ANNOTATION = "paddock.dev/kueue"

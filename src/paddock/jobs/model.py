@@ -192,6 +192,24 @@ class Success:
     end_wait: int | None = None  # of `all_ranks`: seconds that ranks may run after the first good end; None: no bound
 
 
+class OnSilence(StrEnum):
+    """What is done about a job that is silent for too long."""
+
+    TELL = "Tell"
+    """Its status and an event say it."""
+    RESTART = "Restart"
+    """All ranks start again, which counts as a restart."""
+    FAIL = "Fail"
+
+
+@dataclass(frozen=True, slots=True)
+class SilenceLimit:
+    """How long a job's ranks may print nothing, all of them (annotation `paddock.dev/silent`)."""
+
+    seconds: int
+    does: OnSilence = OnSilence.TELL
+
+
 @dataclass(frozen=True, slots=True)
 class Job:
     """What the user asked for, defaulted."""
@@ -210,6 +228,9 @@ class Job:
     scope: RestartScope | None = None  # None: the annotation does not say
     mounts: tuple[Mount, ...] = ()
     success: Success = Success()
+    silence: SilenceLimit | None = None
+    hold: int | None = None
+    """Seconds that a failed rank is held for a shell, on a laptop (annotation `paddock.dev/hold`)."""
     one_decides: bool = False  # one deciding rank is enough: those of an elastic PyTorchJob end together (Kubeflow)
     elasticity: Elasticity | None = None
     warnings: tuple[Problem, ...] = ()
@@ -291,6 +312,23 @@ class CauseRecord:
     args: Mapping[str, Any] = field(default_factory=dict)
     since: Moment | None = None
 
+    @property
+    def is_about_room(self) -> bool:
+        """Whether pods wait for a scheduler to give them nodes."""
+        return self.reason in ("WaitingForScheduler", "WaitingForPodGroup")
+
+
+@dataclass(frozen=True, slots=True)
+class JobProgress:
+    """How far the training of an attempt is (`jobs.progress`). It decides nothing."""
+
+    percent: int | None = None
+    """Of the whole training, 0 to 100; None where its length is not known."""
+    remaining: int | None = None
+    """Seconds until its end, at the pace of this attempt; None where that is not known, and once the job has ended."""
+    metrics: Mapping[str, float] = field(default_factory=dict)
+    """The last number of each name, all of them finite."""
+
 
 @dataclass(frozen=True, slots=True)
 class Status:
@@ -321,6 +359,7 @@ class Status:
     """Of an elastic job: Kubernetes' reason for the last loss of pods, or the name of its cause; empty if there was
     none since the job began or was edited."""
     succeeded: Mapping[str, Successes] = field(default_factory=dict)  # in this attempt, by role (`jobs.successes`)
+    progress: JobProgress | None = None  # how far the training is, of the last attempt that told; never decisive
     unknown_phase: str = ""  # the phase of a later version, which is NONE here; nothing is decided on such a status
 
     def decisive(self) -> tuple[Any, ...]:
@@ -399,17 +438,27 @@ class Pod:
     looked_at: bool = False  # a scheduler has written its condition PodScheduled
     unheard: Moment | None = None  # since when its node is not ready, of a pod that ran
     renewal: int = 0  # which of the pods of its rank in this attempt it is, 0 the first
-    lingers: bool = False  # its program has ended, and another container of it runs on, so it holds its devices
+    lingering: tuple[str, ...] = ()
+    """Once its program has ended: its other containers that have not, at most `objects.observed.MOST_LINGERING`. Such a
+    pod holds its devices."""
     spare: bool = False  # it holds room for a larger gang and runs nothing (`policies.spares`)
     placed: Moment | None = None  # since when it has its node
     config_map: str = ""  # the one that it waits for, empty where it does not say (`objects.children.find_config_map`)
     finalizers: tuple[str, ...] = ()
     """Of a pod that is being deleted, what keeps it, at most `objects.observed.MOST_FINALIZERS`; else empty."""
     size: str = ""  # how many ranks its gang has, as it was told (`objects.pods`); empty on pods of other operators
+    held: Moment | None = None  # of one that has failed: until when it is held for a shell (`kube.held_pods`)
+    unready: str = ""
+    """The first container that runs and is not ready by its probe, where no other one has still to start."""
 
     @property
     def ended(self) -> bool:
         return self.phase in (PodPhase.SUCCEEDED, PodPhase.FAILED)
+
+    @property
+    def lingers(self) -> bool:
+        """Its program has ended, and another container of it has not."""
+        return bool(self.lingering)
 
     @property
     def cleared(self) -> bool:
@@ -437,6 +486,7 @@ class Child:
     asked: str = ""  # of an autoscaler or a PodGroup, the hash of what it was asked for
     phase: str = ""  # what its scheduler says of a PodGroup
     message: str = ""  # the same
+    finalizers: tuple[str, ...] = ()  # of a PodGroup that is being deleted: what keeps it
 
 
 class NodeState(StrEnum):
@@ -484,6 +534,37 @@ class Datasets:
 
 
 @dataclass(frozen=True, slots=True)
+class Stacks:
+    """Where the ranks of a silent job are. They are written into its logs before anything is ended."""
+
+    written: bool = False
+    """Or could not be taken: they are asked for once."""
+    who: tuple[str, ...] = ()
+    """`worker-0, worker-1`, for each of `places`."""
+    places: tuple[str, ...] = ()
+    """`all_reduce, train.py:88`: the few at which most ranks are; empty where no stack could be taken."""
+    forbidden: bool = False
+    """Who runs the gang may take none (a cluster), so none was asked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What was seen of the gang's programs themselves: by the node of a laptop, or on a cluster by an operator that may
+    read logs."""
+
+    quiet: float
+    """Seconds, by a steady clock, for which certainly none of them has printed anything other than that it waits;
+    counted at most since they were first looked at."""
+    stacks: Stacks | None = None
+    """None until they are asked for in this silence."""
+    next_look: float | None = None
+    """Seconds until more is known; None where `quiet` grows by itself."""
+    unseen: str = ""
+    """Why nobody sees what they print, as an event says it; empty where somebody does, and where that is not known
+    yet."""
+
+
+@dataclass(frozen=True, slots=True)
 class Observed:
     """What exists now: the objects whose owner UID is the job's, and what is in their way."""
 
@@ -504,6 +585,10 @@ class Observed:
     """Seconds by which readings of the API server's clock disagree with the time that has gone by
     (`controllers.clock`), 0 if they do not."""
     datasets: Datasets = Datasets()
+    report: Report | None = None
+    """Of a job for which the silence of its programs matters; None also where nobody sees them."""
+    progress: JobProgress | None = None
+    """How far the programs of the gang are; None where none tells, and where nobody sees them (a cluster)."""
 
     def of_attempt(self, attempt: int) -> tuple[Pod, ...]:
         return tuple(pod for pod in self.pods if pod.attempt == attempt)
@@ -534,6 +619,7 @@ class Settings:
     autoscalers: Resource | None = None
     """The resource of HorizontalPodAutoscalers; None to make none (a laptop, or a cluster without it)."""
     environments: bool = False  # images stand for Environments, so pods name their framework's default one (a laptop)
+    progress_wait: float = 0.0  # seconds between two looks at how far a training is; 0 where nobody sees programs
     datasets: bool = False  # Datasets are watched, and jobs wait for those that they name (`jobs.datasets`)
     own_accounts: frozenset[Key] = frozenset()  # accounts of Paddock, which no pod has (`kube.service_accounts`)
 

@@ -38,12 +38,14 @@ from paddock.jobs.policies import (
     elastic_size,
     ending,
     gang,
+    hold,
     lacking,
     lost,
     one_pod,
     ports,
     restart,
     silence,
+    silent_job,
     spares,
     success,
     suspend,
@@ -54,6 +56,7 @@ from paddock.jobs.policies.fates import Fate, Situation, plan_fate, read_situati
 from paddock.jobs.policies.fitting import fit
 from paddock.jobs.policies.root_cause import read_deaths
 from paddock.jobs.policies.verdict import LOOK_AGAIN, Verdict, Wait, noticed
+from paddock.jobs.progress import look_left
 from paddock.jobs.recording import (
     build_gang_counts,
     build_note,
@@ -135,6 +138,7 @@ def _judge_active(facts: Facts) -> Verdict | Wait | None:
         gang.plan_resize(facts.job, facts.status, facts.observed)
         or _judge_deaths(facts)
         or deadline.plan_deadline(facts.job, facts.status, facts.now, facts.observed.clock_off)
+        or silent_job.plan_silent(facts.job, facts.status, facts.observed)
         # After the deadline: a job that is over its time takes no other size first.
         or _judge_size(facts)
         or ports.plan_one_port(facts.status, facts.gang)
@@ -185,10 +189,12 @@ def _plan_finished(facts: Facts) -> Plan:
     # `kubectl wait` ignores the conditions of a status whose generation is older than the object's.
     if status.observed_generation:
         status = replace(status, observed_generation=job.generation)
-    if job.policies.ttl is not None and status.finished is None:
-        # An older operator finished the job and did not record when.
+    if ttl.needs_finish(job, status, facts.now, facts.observed.clock_off):
         status = replace(status, finished=whole_seconds(facts.now))
+    held = hold.list_held(status, facts.gang, facts.now)
     left = ttl.ttl_left(job, status, facts.now)
+    if left is not None and held:
+        left = max(left, max(held) - facts.now)
     if left is not None and left <= 0 and not facts.observed.clock_off:
         return Plan(status, (ttl.plan_expiry(job),))
     clean = read_situation(job, status) in (Situation.COMPLETED_CLEAN, Situation.FAILED_CLEAN)
@@ -197,7 +203,7 @@ def _plan_finished(facts: Facts) -> Plan:
         doubt = causes.ClockUnsure(facts.observed.clock_off).record(facts.now)
         note = EventNote("ClockUnsure", explain(doubt), "Warning")
         return Plan(status, actions, (note,), LOOK_AGAIN)
-    return Plan(status, actions, requeue_after=left)
+    return Plan(status, actions, requeue_after=_earliest(left, min(held, default=facts.now) - facts.now or None))
 
 
 def _with_force(facts: Facts, planned: Plan) -> Plan:
@@ -240,7 +246,8 @@ def _plan_gang(facts: Facts) -> Plan:
     extra = _plan_spares(facts)
     silent = silence.plan_silence(facts.gang, job.size, observed.pod_group, now, settings)
     held = _clearing_cause(facts, wait) if clearing or wait > 0 else None
-    cause = held or _gang_cause(facts, needs, silent.cause, extra.cause)
+    quiet = silent_job.look_silent(job, facts.status, observed)
+    cause = held or _gang_cause(facts, needs, silent.cause, extra.cause) or quiet.cause
     status = _record_gang(facts, cause, clearing=clearing)
     return Plan(
         status,
@@ -261,7 +268,11 @@ def _plan_gang(facts: Facts) -> Plan:
             elastic_size.smaller_left(job, facts.gang, now, settings, observed.refused),
             extra.left,
             lost.look_left(facts.gang, status.cause, now),
+            quiet.left,
+            silent_job.begin_left(job, facts.status, status, observed),
+            look_left(status, settings.progress_wait),
         ),
+        wants_stacks=quiet.wants_stacks,
     )
 
 
@@ -299,6 +310,7 @@ def _build_gang_notes(facts: Facts, status: Status, needs: Needs) -> tuple[Event
         *((build_note(Phase.PENDING, status.cause),) if new and status.cause else ()),
         *lacking.build_notes(facts.job, facts.status, facts.gang),
         *(gang.explain_no_gang(facts.job, facts.settings) if new else ()),
+        *silent_job.build_notes(facts.status, status),
         *build_address_notes(facts, needs.actions),
     )
 
@@ -324,7 +336,7 @@ def _pod_deletes(facts: Facts) -> Iterator[Action]:
         yield from spares.delete_spares(facts.job, facts.spares)
     yield from (children.plan_pod_delete(facts.job, pod) for pod in facts.surplus if not pod.deleting)
     for pod in facts.observed.pods:
-        if plan_fate(situation, facts.status, pod) is Fate.DELETE:
+        if plan_fate(situation, facts.status, pod, facts.now) is Fate.DELETE:
             yield children.plan_pod_delete(facts.job, pod)
 
 
@@ -376,7 +388,7 @@ def _waiting_cause(facts: Facts, needs: Needs, silent: causes.Cause | None) -> c
     needed = name if pods.needs_config_map(facts.job) else ""
     group, nodes = facts.observed.pod_group, facts.observed.nodes
     if facts.missing and group is not None and group.deleting:  # pods are created once it is gone (`jobs.needs`)
-        return causes.WaitingForOldPods(0, group=group.name)
+        return causes.WaitingForOldPods(0, finalizers=group.finalizers, group=group.name)
     cause = plan_waiting_cause(facts.gang, facts.job.size, needed, has_config_map=exists, pod_group=group, nodes=nodes)
     return suspend.explain_gates(facts.job, facts.gang, cause)
 

@@ -14,12 +14,13 @@ from paddock.jobs import rejoining
 from paddock.jobs.actions import EventNote, Plan
 from paddock.jobs.conditions import build_counts, build_phase, build_refs
 from paddock.jobs.facts import Facts
-from paddock.jobs.model import CauseRecord, Phase, Pod, Status, Successes
+from paddock.jobs.model import CauseRecord, JobProgress, Phase, Pod, Status, Successes
 from paddock.jobs.policies import one_pod
 from paddock.jobs.policies.elastic_size import remember_loss
 from paddock.jobs.policies.fates import Fate, plan_fate, read_situation
 from paddock.jobs.policies.fitting import fit
 from paddock.jobs.policies.verdict import Verdict
+from paddock.jobs.progress import end_progress
 from paddock.jobs.sentences.cause_phrases import CAUSE_ROWS
 from paddock.jobs.sentences.explain import explain
 from paddock.jobs.successes import forget, read_successes
@@ -43,7 +44,11 @@ def plan_record(facts: Facts, verdict: Verdict) -> Plan:
         gang_size=status.gang_size if verdict.size is None else verdict.size,
         gang_loss=remember_loss(facts.job, status, verdict),
     )
-    recorded = replace(recorded, succeeded=_succeeded_after(recorded, status, verdict))
+    recorded = replace(
+        recorded,
+        succeeded=_succeeded_after(recorded, status, verdict),
+        progress=_progress_after(recorded, verdict),
+    )
     facts = replace(facts, job=fit(facts.job, recorded.gang_size))
     recorded = replace(recorded, **build_gang_counts(facts, counted_pods(facts, recorded)))
     if verdict.phase.terminal:
@@ -67,7 +72,7 @@ def kept_pods(facts: Facts, finished: Status) -> Sequence[Pod]:
     """The pods of the gang that stay when clean-up is done. Named from the end on, they need no second record."""
     situation = read_situation(facts.job, finished)
     there = (pod for pod in facts.gang if not pod.deleting and not pod.cleared)
-    return [pod for pod in there if plan_fate(situation, finished, pod) is not Fate.DELETE]
+    return [pod for pod in there if plan_fate(situation, finished, pod, facts.now) is not Fate.DELETE]
 
 
 def _losses_after(facts: Facts, verdict: Verdict) -> int:
@@ -90,6 +95,13 @@ def _succeeded_after(recorded: Status, before: Status, verdict: Verdict) -> Mapp
         return {}
     renewed = (rank for rank, number in recorded.renewals.items() if number != before.renewals.get(rank, 0))
     return forget(recorded.succeeded, renewed) if verdict.renewals is not None else recorded.succeeded
+
+
+def _progress_after(recorded: Status, verdict: Verdict) -> JobProgress | None:
+    """That of the last attempt stays when the job ends. A new gang has trained nothing yet."""
+    if verdict.phase.terminal:
+        return end_progress(recorded.progress)
+    return None if verdict.attempt is not None else recorded.progress
 
 
 def _renewed_after(facts: Facts, verdict: Verdict) -> Moment | None:
@@ -127,9 +139,15 @@ def build_gang_counts(facts: Facts, gang: Sequence[Pod]) -> dict[str, Any]:
 
 def with_observed(facts: Facts, status: Status) -> Status:
     """The status with what every record holds: the mode, the observed generation, who has succeeded, when the whole
-    gang first ran."""
+    gang first ran, how far the training is."""
     succeeded = read_successes(facts.job, status, facts.gang)
-    status = replace(status, mode=facts.job.mode, observed_generation=facts.job.generation, succeeded=succeeded)
+    status = replace(
+        status,
+        mode=facts.job.mode,
+        observed_generation=facts.job.generation,
+        succeeded=succeeded,
+        progress=facts.observed.progress or status.progress,
+    )
     whole = not facts.missing and build_phase(status.phase, facts.gang, whole=True) is Phase.RUNNING
     if status.started is None and (whole or rejoining.runs_on(facts.job, status, facts.gang)):
         status = replace(status, started=whole_seconds(_started(facts)))

@@ -30,6 +30,8 @@ from paddock.words.sentences import told
 ATTEMPT = "PADDOCK_ATTEMPT"
 OUTPUTS, CHECKPOINTS = "PADDOCK_OUTPUT_DIR", "PADDOCK_CHECKPOINT_DIR"
 """Set on a laptop, unless the container sets them itself; a cluster has volumes."""
+UNBUFFERED = "PYTHONUNBUFFERED"
+"""Of Python: what is printed is written at once."""
 METRICS = "PADDOCK_METRICS"
 """The file of a rank's own into which its program writes metrics, a JSON object in each line. Like the two above."""
 

@@ -188,8 +188,15 @@ def _held(waiting: Sequence[Pod]) -> Cause | None:
 
 
 def _starting(pods: Iterable[Pod], wanted: int) -> Cause | None:
-    starting = sum(1 for pod in pods if pod.phase in (PodPhase.PENDING, PodPhase.STARTING))
-    return causes.PodsStarting(starting, wanted) if starting else None
+    starting = sorted(
+        (pod for pod in pods if pod.phase in (PodPhase.PENDING, PodPhase.STARTING)), key=lambda pod: pod.rank
+    )
+    if not starting:
+        return None
+    # A pod that has not come as far as its probe is the better reason: its image may be on the way.
+    if not all(pod.unready for pod in starting):
+        return causes.PodsStarting(len(starting), wanted)
+    return causes.PodsStarting(len(starting), wanted, str(starting[0].rank), starting[0].unready)
 
 
 def _misses(pod: Pod, config_map: str) -> bool:

@@ -12,7 +12,7 @@ Returned objects belong to the caller, who may change them.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
 from paddock.kube.calls import Call, Create, Delete, Get, List, Listing, Patch, PatchKind, Propagation, Replace, T
@@ -103,3 +103,31 @@ class Api(ABC):
         propagation: Propagation = "Background",
     ) -> None:
         await self.send(Delete(resource, namespace, name, uid=uid, grace=grace, propagation=propagation))
+
+
+class PodApi(Api):
+    """An API that also gives what pods print, and documents that are no objects: a server (`client.client.Client`), or
+    the copy of one in a file (`app.bundles.client`)."""
+
+    @abstractmethod
+    async def fetch(self, path: str, query: Mapping[str, str] = ..., *, accept: str = ...) -> Any:
+        """A JSON document of the server: `/version`, a discovery document, a list as a Table."""
+
+    @abstractmethod
+    def stream_log(
+        self,
+        namespace: str,
+        pod: str,
+        *,
+        container: str = "",
+        follow: bool = False,
+        tail: int | None = None,
+        since: float | None = None,
+        since_time: str = "",
+        timestamps: bool = False,
+        previous: bool = False,
+        leave_out: Callable[[int], None] = ...,
+    ) -> AsyncGenerator[bytes, None]:
+        """Chunks of a container's log; with `follow`, until the container ends. `since`: seconds before now;
+        `since_time`: an API's time, of whole seconds. `leave_out` is told how many bytes are missing before the next
+        chunk: never by a server, which has the whole log."""

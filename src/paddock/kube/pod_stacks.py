@@ -8,13 +8,28 @@ A Kubernetes has no such subresource. The three do not know each other, so what 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import re
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 MOST_PROCESSES = 64
 """Of one pod, whose stacks are taken at one time."""
 MOST_BYTES = 256 * 1024
 """Of what a tool says of one process; what is longer is not read."""
+_PYTHON = re.compile(r"(?:python|pypy)[0-9.]*(?:t|d)?(?: \(deleted\))?")
+_RANKS = ("RANK", "PADDLE_TRAINER_ID")
+
+
+def is_python(program: str) -> bool:
+    """Whether the name of a program's file is that of a Python. Others may have it as a library."""
+    return bool(_PYTHON.fullmatch(program))
+
+
+def read_rank(variables: Mapping[str, str]) -> str:
+    """The rank that a launcher has set; empty without one."""
+    return next((variables[name] for name in _RANKS if variables.get(name, "").isdecimal()), "")
 
 
 class Trouble(StrEnum):
@@ -94,3 +109,15 @@ class PodStacks:
     """Processes beyond `MOST_PROCESSES`."""
     apiVersion: str = "paddock.dev/v1alpha1"  # noqa: N815 - the API's own name
     kind: str = "PodStacks"
+
+
+def only_of(pod: PodStacks, container: str) -> PodStacks:
+    """Of this container alone: a side-car waits and prints by its own rules."""
+    return replace(pod, processes=tuple(each for each in pod.processes if each.container == container))
+
+
+def count_beside(pods: Mapping[str, PodStacks], containers: Mapping[str, str]) -> Mapping[str, int]:
+    """How many processes are of other containers than `containers`, by rank, names; by the name of the container."""
+    return Counter(
+        each.container for rank, pod in pods.items() for each in pod.processes if each.container != containers[rank]
+    )

@@ -20,7 +20,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from paddock.kube.meta import Key
+from paddock.kube.meta import Key, Manifest
 
 EVERYBODYS = "default"
 """The account of every pod that names none. It is never reserved, though an operator may run under it: no pod could
@@ -56,6 +56,12 @@ def find_use(spec: Mapping[str, Any], namespace: str, own: Collection[Key]) -> U
             return Use(field, name, name)
     found = ((path, name, find_token_owner(name, namespace, own)) for path, name in _find_secrets(spec))
     return next((Use(path, name, account) for path, name, account in found if account), None)
+
+
+def read_account_name(pod: Manifest) -> str:
+    """The service account of a pod: the one that its spec names, or everybody's."""
+    spec = pod.get("spec") or {}
+    return str(spec.get("serviceAccountName") or spec.get("serviceAccount") or EVERYBODYS)
 
 
 def find_token_owner(secret: str, namespace: str, own: Collection[Key]) -> str:

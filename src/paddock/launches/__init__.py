@@ -12,5 +12,6 @@ it, and it is printed as it was typed. `reading` is the door: a text, a command 
     wrappers    what stands before a program: sudo, timeout, docker run, conda run, srun …
     programs    which word is the script: python's and the shells' own options
     launchers   the options of each launcher, as tables
+    staying_shells  whether a shell stays in front of its program
     launch      a simple command -> Launch
 """

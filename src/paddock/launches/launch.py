@@ -10,9 +10,9 @@ from dataclasses import dataclass, field, replace
 from typing import cast
 
 from paddock.launches.budget import MOST_WORDS
+from paddock.launches.commands import Command, Redirection
 from paddock.launches.launchers import BY_PROGRAM, OLD_PADDLE, PADDLE, Launcher, Means, OptionSpec, find_by_module
 from paddock.launches.programs import Kind, Program, is_python, is_shell, read_program
-from paddock.launches.shell import Command, Redirection
 from paddock.launches.words import Unknown, Word, build_word
 from paddock.launches.wrappers import BY_NAME, MODULES, WrapperSpec
 

@@ -14,10 +14,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from paddock.launches.budget import LARGEST_COMMAND, MOST_LAUNCHES, Budget
+from paddock.launches.commands import Command, Unread
 from paddock.launches.grammar import OpenStatement
 from paddock.launches.launch import Launch, Wrapper, is_too_long, read_command
 from paddock.launches.programs import Kind, Program
-from paddock.launches.shell import Command, ShellReader, Unread
+from paddock.launches.shell import ShellReader
 from paddock.launches.state import State
 from paddock.launches.words import Unknown, Word, build_word, read_argument
 

@@ -10,15 +10,17 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from paddock.launches.budget import Budget
+from paddock.launches.commands import Command, Redirection, Unread
 from paddock.launches.expansion import Expander
 from paddock.launches.grammar import OpenStatement, Quotes, Source
+from paddock.launches.redirections import Redirected
 from paddock.launches.state import State, join_values
 from paddock.launches.substitutions import find_printed
-from paddock.launches.words import Piece, Unknown, Word, build_word, read_number
+from paddock.launches.words import Piece, Unknown, Word, read_number
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -27,57 +29,6 @@ _LONG = 60
 """Seconds of a sleep behind which a program in the background may have ended."""
 _MOST_PIPED = 5
 """Programs behind a `|` that are named."""
-
-
-@dataclass(frozen=True, slots=True)
-class Redirection:
-    """`2>&1`, `> out.log`."""
-
-    operator: str
-    """With the number of the stream, as typed: `2>&`."""
-    target: Word
-
-
-@dataclass(frozen=True, slots=True)
-class Command:
-    """One simple command."""
-
-    words: tuple[Word, ...]
-    """At least one."""
-    line: int
-    """Where it begins, from 1; of a text in a word, the line of that word; 0 of words without a text."""
-    environment: Mapping[str, Word] = field(default_factory=dict)
-    """What is set for the program, as far as the script says it."""
-    unset: frozenset[str] = frozenset()
-    """Names that the script has surely unset."""
-    redirections: tuple[Redirection, ...] = ()
-    stdin: Word | None = None
-    """The text of its here-document."""
-    directory: Word | None = None
-    """Where `cd` has led; None where the script was started."""
-    may_run: bool = False
-    """Whether a condition decides if it runs, or how often."""
-    is_conditional: bool = False
-    """Whether a condition decides if it runs: in a loop alone it does."""
-    in_background: bool = False
-    """Whether `&` stands behind it, and no `wait` further on."""
-    piped: tuple[str, ...] = ()
-    """The next programs behind its `|`, as typed."""
-    is_filter: bool = False
-    """It stands behind a `|` itself."""
-
-
-@dataclass(frozen=True, slots=True)
-class Unread:
-    """What is there, and was not followed."""
-
-    line: int
-    text: str
-    """At most 200 letters of it."""
-    is_file: bool = False
-    """A file that is not there; False for what the grammar does not know."""
-    is_filled_in: bool = False
-    """A file of which nobody knows which one it is: a shell fills in its path, or where `cd` leads."""
 
 
 class _Ended(Exception):
@@ -411,7 +362,7 @@ class ShellReader:
         begun = len(self.commands)
         self._run(source, body, state)
         ended = len(self.commands)
-        redirected = _Redirected(self._words, source, state)
+        redirected = Redirected(self._words, source, state)
         for each in node.children:
             if each != body:
                 redirected.read(each)
@@ -454,7 +405,7 @@ class ShellReader:
             value = own.variables.get(name)
             if isinstance(value, Word):
                 assigned[name] = value
-        redirected = _Redirected(self._words, source, state)
+        redirected = Redirected(self._words, source, state)
         words = redirected.read_around(parts[before:])
         if words:
             self._spend(len(words) + state.changed)
@@ -476,7 +427,7 @@ class ShellReader:
             state.take(own)
         self._run_behind(source, redirected, state)
 
-    def _run_behind(self, source: Source, redirected: _Redirected, state: State) -> None:
+    def _run_behind(self, source: Source, redirected: Redirected, state: State) -> None:
         """What stands behind `<<END` on its line."""
         for node in redirected.behind:
             self._run_apart(source, node, state)
@@ -633,68 +584,6 @@ class ShellReader:
         raise _Returned
 
 
-class _Redirected:
-    """A command's words, and its redirections, as they are read."""
-
-    def __init__(self, words: Expander, source: Source, state: State) -> None:
-        self._words, self._source, self._state = words, source, state
-        self.found: list[Redirection] = []
-        self.stdin: Word | None = None
-        self.behind: list[Node] = []
-
-    def read_around(self, parts: Sequence[Node]) -> list[Word]:
-        """The words of a command whose redirections stand among them."""
-        words: list[Word] = []
-        run: list[Node] = []
-        start = parts[0].start_byte if parts else 0
-        for part in parts:
-            if not part.type.endswith("_redirect"):
-                run.append(part)
-                continue
-            words += self._words.read_words(self._source, run, self._state, start, part.start_byte)
-            words += self.read(part)
-            run, start = [], part.end_byte
-        end = max(start, run[-1].end_byte) if run else start
-        return [*words, *self._words.read_words(self._source, run, self._state, start, end)]
-
-    def read(self, node: Node) -> list[Word]:
-        """One redirection. The grammar takes arguments behind it for a part of it: those are the answer."""
-        inside = [each for each in node.children if each.is_named and each.type != "file_descriptor"]
-        if node.type == "heredoc_redirect":
-            return self._read_heredoc(inside)
-        if not inside:
-            return []
-        start = inside[0].start_byte
-        words = self._words.read_words(self._source, inside, self._state, start, inside[-1].end_byte)
-        if node.type == "herestring_redirect":
-            self.stdin = words[0] if words else None
-        elif words:
-            self.found.append(Redirection(self._source.text(node.start_byte, start).strip(), words[0]))
-        return words[1:]
-
-    def _read_heredoc(self, inside: Sequence[Node]) -> list[Word]:
-        words: list[Word] = []
-        mark = ""
-        for each in inside:
-            if each.type == "heredoc_start":
-                mark = self._source.of(each)
-            elif each.type == "heredoc_body":
-                is_plain = not set("'\"\\").isdisjoint(mark)
-                text = self._source.of(each)
-                self.stdin = (
-                    build_word(text, self._source.line(each))
-                    if is_plain
-                    else self._words.read_text(self._source, each, self._state)
-                )
-            elif each.type.endswith("_redirect"):
-                words += self.read(each)
-            elif each.type in ("pipeline", "list", "command", "redirected_statement", "subshell"):
-                self.behind.append(each)
-            elif each.type != "heredoc_end" and not each.is_error:
-                words += self._words.read_words(self._source, [each], self._state, each.start_byte, each.end_byte)
-        return words
-
-
 def _ends_early(node: Node) -> bool:
     """`<path>` at the end of a line: a shell refuses it, and the grammar reads on."""
     return node.type == "file_redirect" and node.children[0].end_point.row < node.children[-1].start_point.row
@@ -741,7 +630,6 @@ _SETTING = ("variable_assignment", "for_statement", "declaration_command", "unse
 _ARGUMENTS = "@"
 _NAMING = ("let", "read", "mapfile", "readarray", "getopts", "printf")
 """Built-ins that set the variables among their words."""
-
 _Does = Callable[[ShellReader, Source, "Node", State], None]
 _STATEMENTS: Mapping[str, _Does] = {
     "program": ShellReader._run_all,

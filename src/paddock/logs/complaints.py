@@ -54,6 +54,7 @@ _FORMS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
         ("device", r"\(External\)\s+\w*(?:CUDA|NCCL|cuDNN|cublas)\w* error.*"),
         ("device", r"CUDA (?:error|out of memory).*|.*\bNCCL (?:error|WARN).*|.*CUDA driver version is insufficient.*"),
         ("device", r"(?:torch\.)?(?:cuda\.)?OutOfMemoryError: .+|ResourceExhaustedError.*"),
+        ("device", r"Out of memory error on \w+ \d+\. .+"),
         ("memory", r"MemoryError\b.*|.*\bstd::bad_alloc\b.*"),
         ("crash", r"FatalError: .+"),
         ("enforce", rf"(?:\w+(?:\.\w+)*(?:Error|Exception): )?\((?:{_ENFORCED})\) .+"),
@@ -113,6 +114,7 @@ _ASKED_TO_END = "FatalError: `Termination signal` is detected"
 _WORDS = (
     "Error", "Exception", "Interrupt", "Exit", "Timeout", "Refused", "CUDA", "NCCL", "bad_alloc", "Distributed",
     ": error: ", "ERROR: Unexpected", "Segmentation fault", "Bus error", "Killed", "Illegal instruction",
+    "Out of memory error on ",
 )  # fmt: skip
 """Each form has one of these or begins with a bracket: most lines of a log need not be matched against the forms."""
 
@@ -168,9 +170,22 @@ def find_complaint(lines: Iterable[str]) -> Complaint | None:
         if found is None:
             continue
         if not is_echo(found.text):
-            return _find_outer(found, lines[number + 1 :])
+            rest = lines[number + 1 :]
+            return _find_outer(_find_text(found, rest), rest)
         echo = echo or found
     return echo
+
+
+def _find_text(found: Complaint, lines: Iterable[str]) -> Complaint:
+    """What tells of an error without its own text, below it: PaddlePaddle's summary; else `found`."""
+    if is_own(found.text):
+        return found
+    for line in lines:
+        if begins_traceback(line):
+            break
+        if (told := read_complaint(line)) and is_own(told.text):
+            return replace(told, is_fatal=told.is_fatal or found.is_fatal)
+    return found
 
 
 def _find_outer(found: Complaint, lines: Iterable[str]) -> Complaint:
@@ -197,8 +212,9 @@ def name_inner(outer: str, inner: str) -> str:
 
 
 def is_own(error: str) -> bool:
-    """Whether it is the process's own error and says something: `RuntimeError:` alone is told by a summary below it."""
-    return not is_echo(error) and not error.rstrip().endswith(":")
+    """Whether it is the process's own error and says something: `RuntimeError:` alone is told by a summary below it,
+    and `(ResourceExhausted)` by the line that says of which device."""
+    return not is_echo(error) and not error.rstrip().endswith((":", "(ResourceExhausted)"))
 
 
 def is_echo(error: str) -> bool:

@@ -7,10 +7,14 @@ FallbackToLogsOnError), so the text may begin in the middle of a line or of a tr
   handling of …") the first is the root. Of `raise … from …` ("The above exception was the direct cause …") it is the
   outer one, which the program chose to end with, and it names the inner one: `KeyError: 'x' (from ValueError: bad)`.
 - An error without its own text (`RuntimeError:`) is told by PaddlePaddle's summary below it.
+- Of a program that had caught its last traceback, and went on, the line that it printed last is told as well
+  (`exit_texts`): `ValueError: bad; its last line: giving up`. It stands alone where training came between.
+- A program that was killed by a signal did not end by an error after which it had gone on.
 - What follows from a peer's end, or only says that a child failed, is the reason only where there is no other.
 - Of a torchrun it is the error of the rank that its report names; where that printed none, the last line that it
   printed before torchrun's own lines, with what the report says; else what the report says.
-- Without an error it is the last line: the text of `sys.exit`, of a shell, of argparse.
+- Without an error it is what a logger wrote at the level ERROR (`levels`).
+- Without such a line it is the last line: the text of `sys.exit`, of a shell, of argparse.
 """
 
 from __future__ import annotations
@@ -21,7 +25,9 @@ from dataclasses import dataclass
 from itertools import takewhile
 
 from paddock.logs.complaints import LOST_PEER_WORDS, cut, is_echo, is_lost_peer, is_own, name_inner, read_complaint
+from paddock.logs.exit_texts import ExitTexts
 from paddock.logs.folding import Folding
+from paddock.logs.levels import find_logged_error
 from paddock.logs.torchrun import (
     CHILD_FAILED,
     ROOT,
@@ -39,9 +45,17 @@ class Ending:
     """What a program said at its end; each at most 300 characters."""
 
     error: str = ""
-    """The last line of the exception; empty without one."""
+    """The last line of the exception, with the last line of the log where it was caught, or what was logged as an
+    error; empty without one."""
     last: str = ""
     """Else the last line that the program printed."""
+    is_logged: bool = False
+    """`error` is a logger's line: the program may have survived it."""
+
+    @property
+    def raised(self) -> str:
+        """The error, but for a logger's line."""
+        return "" if self.is_logged else self.error
 
     @property
     def is_lost_peer(self) -> bool:
@@ -58,13 +72,15 @@ _KEPT = 1_900
 _OF_LAUNCHER = re.compile(r"LAUNCH ERROR .*|Container rank \d+ status .*")
 
 
-def read_ending(text: str) -> Ending:
-    """The error of a program that failed, in the last lines of its log."""
+def read_ending(text: str, *, killed: bool = False) -> Ending:
+    """The error of a program that failed, in the last lines of its log. `killed`: by a signal."""
     written = text.split("\n")
     lines = [_plain(line) for line in written]
     report = read_report(lines) if ROOT in text else None
-    if error := _find_told(lines) if report is None else _find_reported(written, report):
+    if error := _find_ended(lines, killed) if report is None else _find_reported(written, report):
         return Ending(error=cut(error))
+    if report is None and (logged := find_logged_error(lines)):
+        return Ending(error=cut(logged), is_logged=True)
     return Ending(last=_find_last(lines))
 
 
@@ -83,6 +99,19 @@ def _find_error(lines: Iterable[str]) -> str:
 
 def _find_told(lines: Sequence[str]) -> str:
     return _find_error(lines) or _find_error(read_remains(lines))
+
+
+def _find_ended(lines: Sequence[str], killed: bool) -> str:
+    error = _find_told(lines)
+    if not error:
+        return ""
+    texts = ExitTexts()
+    for line in lines:
+        texts.add(line)
+    if killed:
+        return "" if texts.went_on else error
+    said = texts.find()
+    return error if said is None else said.tell(error)
 
 
 def _find_reported(written: Sequence[str], report: Report) -> str:

@@ -33,6 +33,33 @@ class Wrong:
     why: Phrase
 
 
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Up to where a file was read."""
+
+    offset: int = 0
+    """Bytes."""
+    inode: int = 0
+    """Which file it was: a program may put another in its place. 0 before the first look."""
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """What a look at a file has read."""
+
+    data: bytes
+    place: Place
+    """Where the next look begins."""
+    anew: bool = False
+    """The file is another than before, or shorter: what was read before is in it no longer."""
+
+
+def begin_look(last: Place, inode: int, size: int) -> tuple[int, bool]:
+    """From which byte on to read a file of `size` bytes, and whether that is anew."""
+    anew = last.offset > 0 and (inode != last.inode or size < last.offset)
+    return (0 if anew else last.offset), anew
+
+
 class MetricLines:
     """The lines of one file as it grows. Feed what was added, in order. Memory stays bounded: a line that has not ended
     is held up to `LONGEST` bytes."""

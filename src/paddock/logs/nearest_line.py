@@ -11,8 +11,9 @@ from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from paddock.logs.line_numbers import scan_line
 from paddock.logs.line_tokens import without_colours
-from paddock.logs.progress import LONGEST_LINE, may_have_progress, read_progress, scan_line
+from paddock.logs.printed_lines import LONGEST_LINE, may_have_progress, read_progress
 from paddock.words.phrases import Foreign, Phrase, phrase
 
 SHOWN = 160

@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 
 from paddock.kube.pod_stacks import Frame, Thread, Trouble
 
@@ -23,6 +24,16 @@ _TOP = ("<module>", "_run_module_as_main")
 _REFUSED = ("permission denied", "operation not permitted", "elevated permissions", "os error 1)", "os error 13)")
 _GONE = ("no such process", "no such file or directory", "os error 3)", "os error 2)", "failed to get process")
 _NO_PYTHON = ("failed to find python version", "failed to find a python interpreter", "isn't a python process")
+_LONGEST_SAYING = 300
+
+
+@dataclass(frozen=True, slots=True)
+class Dump:
+    """What one way has found."""
+
+    threads: tuple[Thread, ...] = ()
+    trouble: Trouble | None = None
+    said: str = ""
 
 
 class UnreadableDump(ValueError):
@@ -94,3 +105,15 @@ def read_refusal(said: str) -> Trouble:
     if any(each in lower for each in _NO_PYTHON):
         return Trouble.NO_PYTHON
     return Trouble.ENDED if any(each in lower for each in _GONE) else Trouble.FAILED
+
+
+def judge_py_spy(code: int, out: str, said: str) -> Dump:
+    """What an end of py-spy means."""
+    first = said.strip().partition("\n")[0][:_LONGEST_SAYING]
+    if code != 0:
+        return Dump((), read_refusal(said), first)
+    try:
+        threads = read_py_spy(out)
+    except UnreadableDump as error:
+        return Dump((), Trouble.FAILED, str(error))
+    return Dump(threads) if any(each.frames for each in threads) else Dump((), Trouble.NO_PYTHON)

@@ -22,7 +22,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 from paddock.logs.complaints import Complaint, is_echo, may_complain, read_complaint
-from paddock.logs.progress import read_progress
+from paddock.logs.printed_lines import read_progress
 from paddock.logs.tracebacks import begins_traceback
 
 R = TypeVar("R")

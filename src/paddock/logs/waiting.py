@@ -118,6 +118,12 @@ def read_waiting(line: str) -> Waiting | None:
     return None
 
 
+def only_waits(text: bytes) -> bool:
+    """Whether all lines say that the process waits, or say nothing."""
+    lines = [line for line in text.decode("utf-8", "replace").splitlines() if line.strip()]
+    return bool(lines) and all(read_waiting(line) is not None for line in lines)
+
+
 def _read_target(parts: dict[str, str]) -> str:
     if "host" in parts:
         return f"{parts['host']}:{parts['port']}"

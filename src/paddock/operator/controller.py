@@ -32,6 +32,7 @@ from paddock.jobs.objects import observation
 from paddock.jobs.plan import plan
 from paddock.jobs.policies.autoscaler import explain_none
 from paddock.jobs.policies.fitting import fit
+from paddock.jobs.policies.silent_job import explain_unseen
 from paddock.kube.api import Api
 from paddock.kube.errors import BadRequest, Conflict, Forbidden, Invalid, NotFound, is_namespace_terminating
 from paddock.kube.meta import (
@@ -48,7 +49,6 @@ from paddock.kube.meta import (
     uid_of,
     version_of,
 )
-from paddock.kube.times import Moment
 from paddock.operator import pruned_status, record
 from paddock.operator.apply import Executor, Outcome, read_refusal
 from paddock.operator.aside import Aside, TooManyObjects
@@ -62,9 +62,10 @@ from paddock.operator.metrics import UNMEASURED, Measures
 from paddock.operator.observer import Observer
 from paddock.operator.progress_record import can_wait
 from paddock.operator.pruned_status import PrunedStatusGuard
+from paddock.operator.readings import Readings
 from paddock.operator.recorder import Recorder
 from paddock.operator.release import plan_release
-from paddock.operator.tally import Tally
+from paddock.operator.tally import OnEnd, Tally
 from paddock.version import __version__
 from paddock.words.problems import InvalidJob, Problem
 
@@ -101,8 +102,8 @@ class Queue(Protocol):
 
 
 class Controller:
-    """`clock`, `clock_off`, `taken_ports`, `steady`: as in `Operator`; `queue` is its own. `measures` takes the
-    metrics; `term` is that of `operator.tally`."""
+    """`readings`: as in `Operator`; `queue` is its own. `measures` takes the metrics; `term` and `on_end` are those of
+    `operator.tally`."""
 
     def __init__(
         self,
@@ -113,13 +114,11 @@ class Controller:
         events: EventRecorder,
         *,
         kinds: Mapping[Resource, JobApi],
-        clock: Callable[[], Moment],
-        clock_off: Callable[[], float],
-        taken_ports: Callable[[], frozenset[int]],
+        readings: Readings,
         queue: Queue,
-        steady: Callable[[], float],
         measures: Measures = UNMEASURED,
         term: Callable[[str], object] = lambda _: None,
+        on_end: OnEnd = lambda *_: None,
     ) -> None:
         self._queue = queue
         self._api = api
@@ -127,17 +126,16 @@ class Controller:
         self._informers = informers
         self._events = events
         self._kinds = kinds
-        self._clock = clock
-        self._steady = steady
-        self._executor = Executor(api, informers, clock)
+        self._readings = readings
+        self._executor = Executor(api, informers, readings.clock)
         self._states = JobStates()
         self._aside = Aside()
         self._reader = JobReader(self._aside)
         self._noted: list[set[tuple[Resource, Key]]] = []
         self._waiting_for: dict[tuple[Resource, Key], set[JobRef]] = {}
-        self._pruned = PrunedStatusGuard(api, events, clock, measures)
-        self._tally = Tally(measures, term)
-        self._freshness = Freshness(clock, clock_off)
+        self._pruned = PrunedStatusGuard(api, events, readings.clock, measures)
+        self._tally = Tally(measures, term, on_end)
+        self._freshness = Freshness(readings.clock, readings.clock_off)
         self._observer = Observer(
             api,
             settings,
@@ -145,9 +143,7 @@ class Controller:
             datasets,
             self._aside,
             states=self._states,
-            clock=clock,
-            clock_off=clock_off,
-            taken_ports=taken_ports,
+            readings=readings,
         )
         self._recorder = Recorder(
             api,
@@ -156,8 +152,8 @@ class Controller:
             pruned=self._pruned,
             tally=self._tally,
             freshness=self._freshness,
-            clock=clock,
-            steady=steady,
+            clock=readings.clock,
+            steady=readings.steady,
             wake=queue.add,
         )
 
@@ -218,14 +214,14 @@ class Controller:
 
     def _knows(self, ref: JobRef, cached: Manifest, decision: Decision) -> bool:
         need, state = find_need(decision.recorded, decision.status, decision.plan), self._states[ref]
-        if need is Known.CACHED or self._steady() - state.live_at <= LIVE_SECONDS:
+        if need is Known.CACHED or self._readings.steady() - state.live_at <= LIVE_SECONDS:
             return True
         watched = self._informers.watched_as(ref.key.namespace)
         return need is Known.PROVEN and self._freshness.is_proven(ref.resource, watched)
 
     async def _read_live(self, ref: JobRef) -> Manifest:
         """The live job; the cache takes it in."""
-        asked = self._steady()
+        asked = self._readings.steady()
         manifest = await self._api.get(ref.resource, *ref.key)
         state = self._states.begin(ref, uid_of(manifest))
         state.note_live(asked, cached=self._informers.assume(ref.resource, manifest))
@@ -324,7 +320,7 @@ class Controller:
             return invalid
         job = fit(job, status.gang_size)
         look = await self._observer.look(ref, state, job, status)
-        now, first_look = self._clock(), state.reported_generation != metadata(manifest).get("generation")
+        now, first_look = self._readings.clock(), state.reported_generation != metadata(manifest).get("generation")
         settings = replace(self._settings, autoscalers=self._informers.autoscalers(ref.key.namespace))
 
         def decide() -> tuple[Observed, Plan]:
@@ -370,9 +366,13 @@ class Controller:
             await self._recorder.check_uid(ref, job.uid)
         outcome = await self._executor.apply_actions(job, decided.actions, self._build_watch(ref, manifest))
         state.refused = read_refusal(outcome.failures, decision.observed.refused)
-        if state.note_asked(decided.actions, outcome.unmet, self._clock()):
+        if state.note_asked(decided.actions, outcome.unmet, self._readings.clock()):
             self._queue.put_off(ref, _SOON)
         self._publish(manifest, decided.events)
+        if decided.wants_stacks:
+            self._readings.programs.take_stacks(
+                {pod.uid: str(pod.rank) for pod in decision.observed.gang(decision.status)}
+            )
         self._watch_names(ref, outcome.blocked)
         # A terminating namespace refuses all creates, of events too, until it is gone, and the job with it.
         messages = [str(failure) for failure in outcome.failures if not is_namespace_terminating(failure.error)]
@@ -408,7 +408,7 @@ class Controller:
 
     def _put_off(self, ref: JobRef, decision: Decision) -> bool:
         """Whether what is to be recorded waits, for other changes and for work that is more urgent."""
-        state, status, now = self._states[ref], decision.plan.status, self._steady()
+        state, status, now = self._states[ref], decision.plan.status, self._readings.steady()
         # The first record of a kind in the life of this process: its answer tells whether the definition keeps it.
         if not self._pruned.keeps(ref.resource) or not can_wait(decision.recorded, status):
             return False
@@ -432,6 +432,10 @@ class Controller:
         if note is not None and not state.told_no_autoscaler:
             state.told_no_autoscaler = True
             self._publish(manifest, (note,))
+        note = explain_unseen(job, decision.plan.status, decision.observed)
+        if note is not None and not state.told_unseen:
+            self._publish(manifest, (note,))
+        state.told_unseen = note is not None
 
     def _report_unknown(self, ref: JobRef, manifest: Manifest, phase: str) -> None:
         """Once in the life of this process: a status that a later version has written is left as it is."""
@@ -452,7 +456,9 @@ class Controller:
         if status.phase.terminal:
             return
         state = self._states[ref]
-        await self._recorder.record(ref, state, manifest, record.with_invalid_job(status, refusal, self._clock()))
+        await self._recorder.record(
+            ref, state, manifest, record.with_invalid_job(status, refusal, self._readings.clock())
+        )
         self._publish(manifest, state.note_reading(metadata(manifest).get("generation"), _build_refusal(refusal)))
 
     def _is_taken(self, ref: JobRef, observed: Observed, decided: Plan) -> bool:

@@ -53,6 +53,8 @@ class JobState:
     reported_generation: Any = None
     reported: tuple[EventNote, ...] = ()
     told_no_autoscaler: bool = False
+    told_unseen: bool = False
+    """That nobody sees whether it prints; until somebody does."""
     told_unknown: str = ""
     """The phase of a later version that was told."""
     refused: Refusal | None = None

@@ -33,6 +33,10 @@ Result = Literal["ok", "conflict", "error", "bug", "lost"]
 Renewal = Literal["ok", "conflict", "error"]
 """How an attempt to take or renew the Lease ended: `conflict`: another process was faster."""
 
+Noticed = Literal["sent", "failed", "dropped"]
+"""What became of a notice: `failed`: its receiver did not take it, or its routes could not be read; `dropped`: too many
+waited."""
+
 _SCRAPE_WAIT = 2.0
 """Seconds that a scrape waits for the operator's event loop; Prometheus waits 10 by default."""
 
@@ -76,6 +80,9 @@ class Measures:
     def set_watches(self, silence: Callable[[], float], refused: Callable[[], int]) -> None:
         """Set the functions that a scrape reads, in any thread: how long the watch has been silent that was heard
         longest ago, and how many are refused."""
+
+    def noticed(self, result: Noticed) -> None:
+        """A notice of a job that has ended was sent, or was not."""
 
     def halted(self, resource: Resource, left: Callable[[], float]) -> None:
         """This kind is halted, as the server drops its status; `left`: seconds until a job of it is tried again."""
@@ -158,6 +165,14 @@ class Prometheus(Measures):
         )
         for result in get_args(Renewal):
             self._renewals.labels(result)
+        self._notices = prometheus.Counter(
+            "paddock_notices_total",
+            "Notices of jobs that ended, for each route, by what became of them.",
+            ["result"],
+            registry=registry,
+        )
+        for noticed in get_args(Noticed):
+            self._notices.labels(noticed)
         self._halted = prometheus.Gauge(
             "paddock_kind_halted", "1 while the API server drops the status of this kind.", ["kind"], registry=registry
         )
@@ -221,6 +236,9 @@ class Prometheus(Measures):
     def set_watches(self, silence: Callable[[], float], refused: Callable[[], int]) -> None:
         self._silence.set_function(silence)
         self._refused.set_function(refused)
+
+    def noticed(self, result: Noticed) -> None:
+        self._notices.labels(result).inc()
 
     def halted(self, resource: Resource, left: Callable[[], float]) -> None:
         self._halts[resource] = left

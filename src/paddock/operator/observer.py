@@ -3,7 +3,7 @@ they matter."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from paddock.jobs.model import Job, Observed, Settings, Status
@@ -12,12 +12,12 @@ from paddock.jobs.policies import lost
 from paddock.jobs.policies.lost import FORCE_AFTER, overdue
 from paddock.jobs.waiting import read_recorded_refusal
 from paddock.kube.api import Api
-from paddock.kube.times import Moment
 from paddock.operator.aside import MOST_OBJECTS, SMALL, Aside, TooManyObjects
 from paddock.operator.datasets import WatchedDatasets
 from paddock.operator.informers import Children, Informers
 from paddock.operator.job_state import JobRef, JobState
 from paddock.operator.nodes import Nodes
+from paddock.operator.readings import Readings
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,19 +45,15 @@ class Observer:
         aside: Aside,
         *,
         states: Mapping[JobRef, JobState],
-        clock: Callable[[], Moment],
-        clock_off: Callable[[], float],
-        taken_ports: Callable[[], frozenset[int]],
+        readings: Readings,
     ) -> None:
-        self._nodes = Nodes(api, clock)
+        self._nodes = Nodes(api, readings.clock)
         self._settings = settings
         self._informers = informers
         self._datasets = datasets
         self._aside = aside
         self._states = states
-        self._clock = clock
-        self._clock_off = clock_off
-        self._taken_ports = taken_ports
+        self._readings = readings
 
     async def look(self, ref: JobRef, state: JobState, job: Job, status: Status) -> Look:
         """All that has to be asked for. After the last await, so that nothing is awaited between the reading of the
@@ -77,7 +73,7 @@ class Observer:
             nodes=nodes,
             refused=state.refused or read_recorded_refusal(status.cause),
             asked=state.asked,
-            clock_off=int(self._clock_off()),
+            clock_off=int(self._readings.clock_off()),
         )
         return Look(children, known, small=small)
 
@@ -88,6 +84,10 @@ class Observer:
         observed = observation.read_observed(
             job, status.attempt, look.children, pod_groups=groups, autoscalers=scalers, known=look.known
         )
+        if job.silence is not None and (gang := observed.gang(status)):
+            observed = replace(observed, report=self._readings.programs.read_report(job, gang))
+        if not status.phase.terminal and (gang := observed.gang(status)):
+            observed = replace(observed, progress=self._readings.programs.read_progress(job, status.attempt, gang))
         if not look.small or not observation.missing_pods(job, status, observed):
             return observed
         return replace(observed, taken_ports=self.find_taken_ports(ref, job, status))
@@ -96,7 +96,7 @@ class Observer:
         if status.phase.terminal or not self._settings.shares_network(job):
             return frozenset()
         reserved = frozenset(state.port for other, state in self._states.items() if state.port and other != ref)
-        return reserved | self._informers.held_ports(excluding=job.uid) | self._taken_ports()
+        return reserved | self._informers.held_ports(excluding=job.uid) | self._readings.taken_ports()
 
     def _take(self, job: Job) -> Children:
         children = self._informers.take(job.resource, job.key)
@@ -107,7 +107,7 @@ class Observer:
     def _find_nodes(self, job: Job, status: Status, children: Children) -> tuple[set[str], set[str]] | None:
         """The nodes of overdue pods, and of pods that do not start; and those of them by whose state a pod may be
         deleted by force now. None without any."""
-        now = self._clock()
+        now = self._readings.clock()
         late = overdue(observation.read_leaving(job, children), now)
         names = {pod.node for pod in late}
         if not status.phase.terminal and lost.is_due(status.cause, now):

@@ -15,8 +15,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-import time
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 
 from paddock.controllers.events import EventRecorder
 from paddock.controllers.queue import WorkQueue
@@ -28,14 +27,15 @@ from paddock.jobs.objects.observation import owner_in
 from paddock.kube.api import Api
 from paddock.kube.errors import ApiError, Conflict
 from paddock.kube.meta import DATASETS, Key, Manifest, Resource, key_of, namespace_of
-from paddock.kube.times import Moment
 from paddock.operator.controller import ActionsFailed, Controller
 from paddock.operator.datasets import WatchedDatasets
 from paddock.operator.election import WITHOUT_ELECTION, Leadership
 from paddock.operator.informers import Informers
 from paddock.operator.job_state import JobRef
 from paddock.operator.metrics import UNMEASURED, Measures, Result
+from paddock.operator.notices import Notices
 from paddock.operator.passes import Passes, begin_pass
+from paddock.operator.readings import Readings
 from paddock.operator.shares import shard_of
 
 COMPONENT = "paddock-operator"
@@ -44,15 +44,14 @@ COMPONENT = "paddock-operator"
 MAX_CONCURRENT_RECONCILES = 16
 
 _FLUSH_SECONDS = 2.0
+_NOTICE_SECONDS = 2.0
 
 _log = logging.getLogger(__name__)
 
 
 class Operator:
-    """`clock`: seconds since the epoch by the API server; `clock_off`: seconds by which its readings disagree, or 0
-    (`controllers.clock`). `taken_ports`: ports that this machine listens on, read only if pods share its
-    network. `namespaces`: those to watch, "" for all. `leadership`: jobs are reconciled only where it leads. `measures`
-    takes the metrics. `monotonic`: the clock of delays, in seconds; it must be the event loop's.
+    """`readings`: what it reads beside `api`. `namespaces`: those to watch, "" for all. `leadership`: jobs are
+    reconciled only where it leads. `measures` takes the metrics. `notices` tells others of jobs that end.
 
     `ready` is set once all caches are synced, in a leader and in a standby.
     """
@@ -62,30 +61,32 @@ class Operator:
         api: Api,
         settings: Settings,
         *,
-        clock: Callable[[], Moment] = time.time,
-        clock_off: Callable[[], float] = lambda: 0.0,
-        taken_ports: Callable[[], frozenset[int]] = frozenset,
+        readings: Readings | None = None,
         kinds: Mapping[Resource, JobApi] = KINDS,
         namespaces: Sequence[str] = ("",),
         leadership: Leadership | None = None,
         measures: Measures | None = None,
-        monotonic: Callable[[], float] = time.monotonic,
+        notices: Notices | None = None,
     ) -> None:
         self.ready = asyncio.Event()
-        self._monotonic = monotonic
+        readings = readings or Readings()
+        self._steady = readings.steady
         self._kinds = kinds
         self._owners = {(resource.group, resource.kind): resource for resource in kinds}
         self._leadership = leadership or WITHOUT_ELECTION
         self._measures = measures or UNMEASURED
-        self._leading_since = self._monotonic()
+        self._leading_since = self._steady()
         self._terms = dict(self._leadership.terms)
         self._followed = dict(self._terms)  # without the shards of which a key was dropped
         self._passes = Passes(self._leadership, lambda: self._terms)
         acting = self._passes.guard(api) if leadership is not None else api
         self._events = EventRecorder(
-            acting, clock, COMPONENT, wanted=lambda about: self._passes.may_act(namespace_of(about))
+            acting, readings.clock, COMPONENT, wanted=lambda about: self._passes.may_act(namespace_of(about))
         )
-        self._queue: WorkQueue[JobRef] = WorkQueue(monotonic, self._measure_wait)
+        self._notices = notices
+        if notices is not None:
+            notices.publish = self._events.publish
+        self._queue: WorkQueue[JobRef] = WorkQueue(readings.steady, self._measure_wait)
         self._informers = Informers(
             api,
             kinds,
@@ -109,18 +110,17 @@ class Operator:
             self._datasets,
             self._events,
             kinds=kinds,
-            clock=clock,
-            clock_off=clock_off,
-            taken_ports=taken_ports,
+            readings=readings,
             queue=self._queue,
-            steady=monotonic,
             measures=self._measures,
             term=lambda namespace: self._terms.get(self._shard_of(namespace)),
+            on_end=notices.offer if notices is not None else lambda *_: None,
         )
 
     async def run(self) -> None:
         """Run until cancelled; then send the queued events, for two seconds at most."""
         sending = asyncio.create_task(self._events.run())
+        telling = asyncio.create_task(self._notices.run()) if self._notices is not None else None
         try:
             async with asyncio.TaskGroup() as group:
                 group.create_task(self._informers.follow())
@@ -131,6 +131,8 @@ class Operator:
                 self._starting = group.create_task(self._start_reconciling(group))
         finally:
             try:
+                if telling is not None and self._notices is not None:
+                    await self._notices.end(telling, _NOTICE_SECONDS)
                 await self._events.flush(_FLUSH_SECONDS)
             finally:
                 sending.cancel()
@@ -170,7 +172,7 @@ class Operator:
         if self._leadership.shards == 1:
             if not self._leadership.terms:
                 await self._leadership.wait()
-                self._leading_since = self._monotonic()
+                self._leading_since = self._steady()
         elif (shard := self._shard_of(ref.key.namespace)) not in self._leadership.terms:
             self._followed.pop(shard, None)
             self._controller.forget(ref)
@@ -204,11 +206,11 @@ class Operator:
 
     def _measure_wait(self, due: float) -> None:
         """Does not count the time as a standby."""
-        self._measures.waited(self._monotonic() - max(due, self._leading_since))
+        self._measures.waited(self._steady() - max(due, self._leading_since))
 
     def _queue_age(self) -> float:
         """How long the job that is due longest has waited, as a leader; 0 in a standby."""
-        since_leading = self._monotonic() - self._leading_since
+        since_leading = self._steady() - self._leading_since
         return min(self._queue.age(), since_leading) if self._leadership.terms else 0.0
 
     def _add_all(self, shards: Container[int] | None = None) -> None:
@@ -240,12 +242,12 @@ class Operator:
         self._controller.on_object_event(DATASETS, key)
 
     async def _process(self, ref: JobRef) -> None:
-        started = self._monotonic()
+        started = self._steady()
         shard = self._shard_of(ref.key.namespace)
         begin_pass(shard, self._terms.get(shard))
         try:
             result = await self._reconcile(ref)
-            self._measures.reconciled(ref.resource, result, self._monotonic() - started)
+            self._measures.reconciled(ref.resource, result, self._steady() - started)
         finally:
             self._queue.done(ref)
 

@@ -20,6 +20,7 @@ COUNTED_FROM = frozenset(
     for cause in (
         causes.WaitingForStatuses,
         causes.WaitingForWorkers,
+        causes.WaitingForContainers,
         causes.WaitingForMaster,
         causes.WaitingForLastRanks,
     )
@@ -37,6 +38,7 @@ def can_wait(before: Status, after: Status) -> bool:
         mode=after.mode,
         roles=after.roles,
         refs=after.refs,
+        progress=after.progress,
         cause=after.cause,
         observed_generation=after.observed_generation,
         # Until it is recorded, its pod tells of it.

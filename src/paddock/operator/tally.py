@@ -16,9 +16,11 @@ from paddock.jobs.model import Status
 from paddock.kube.errors import ApiError
 from paddock.kube.meta import Key, Resource, uid_of
 from paddock.operator.metrics import Measures
-from paddock.operator.transitions import Transition, read_begun, read_transitions
+from paddock.operator.transitions import Finished, Transition, read_begun, read_transitions
 
 Ref = tuple[Resource, Key]
+OnEnd = Callable[[Mapping[str, Any], Status], None]
+"""Told of each job that has ended, once, with its last status. It returns at once and raises nothing."""
 
 _ANSWER_LOST = 500
 """Codes from here on may follow a write that happened: 503 is also no answer, 504 an answer too late."""
@@ -32,16 +34,19 @@ class Write:
     status: Status
     transitions: tuple[Transition, ...]
     term: object
+    job: Mapping[str, Any]
+    """As it was read before the write."""
     kept: bool = True
     """Set to False if the server dropped what was written."""
 
 
 class Tally:
-    """`term`: the current term of leadership (`operator.election`) of a namespace, which changes when another may have
-    led."""
+    """`on_end` is told of jobs that end, as they are counted. `term`: the current term of leadership
+    (`operator.election`) of a namespace, which changes when another may have led."""
 
-    def __init__(self, measures: Measures, term: Callable[[str], object]) -> None:
+    def __init__(self, measures: Measures, term: Callable[[str], object], on_end: OnEnd = lambda *_: None) -> None:
         self._measures = measures
+        self._on_end = on_end
         self._term = term
         self._unanswered: dict[Ref, Write] = {}
 
@@ -49,7 +54,7 @@ class Tally:
     def writing(self, ref: Ref, job: Mapping[str, Any], before: Status, after: Status) -> Iterator[Write]:
         """Around the write of `after` to this job, whose status is `before`."""
         transitions = read_transitions(before, after, read_begun(job))
-        write = Write(uid_of(job), after, transitions, self._term(ref[1].namespace))
+        write = Write(uid_of(job), after, transitions, self._term(ref[1].namespace), job)
         try:
             yield write
         except ApiError as error:
@@ -74,3 +79,5 @@ class Tally:
     def _count(self, ref: Ref, write: Write) -> None:
         for transition in write.transitions:
             self._measures.passed(*ref, transition)
+        if any(isinstance(each, Finished) for each in write.transitions):
+            self._on_end(write.job, write.status)

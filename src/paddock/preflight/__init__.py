@@ -6,10 +6,11 @@ apply any of them. `format_problem` formats a problem in any language. The API s
 without line numbers.
 
 Each kind of mistake has a module: `kinds`, `foreign_fields`, `spelling`, `levels` (a field at the wrong level),
-`containers`, `ports`, `devices`, `accounts`, `keys` (of metadata), `servers`, `dumps`, `nulls`, `quotes`, and for what
-a container starts `commands` with `command_words`, `continuations`, `paddle_options`, `paddle_cures`,
-`torchrun_options`, `launchers`, `replicas`, `group_variables` and `pod_devices`. They read manifests of any kind of job
-through `parts`. `JobApi.read_job` (`jobs.apis`) checks what a job needs to be planned; its problems come first."""
+`containers`, `ports`, `devices`, `gpu_shares`, `accounts`, `keys` (of metadata), `servers`, `dumps`, `nulls`,
+`quotes`, and for what a container starts `commands` with `command_words`, `continuations`, `paddle_options`,
+`paddle_cures`, `torchrun_options`, `launchers`, `replicas`, `group_variables`, `graces` and `pod_devices`. They read
+manifests of any kind of job through `parts`. `JobApi.read_job` (`jobs.apis`) checks what a job needs to be planned; its
+problems come first."""
 
 from __future__ import annotations
 
@@ -40,6 +41,7 @@ from paddock.preflight.commands import check_commands
 from paddock.preflight.containers import check_containers, check_labels, check_pod_fields
 from paddock.preflight.devices import check_devices
 from paddock.preflight.foreign_fields import explain_foreign_fields, place_versions
+from paddock.preflight.gpu_shares import check_gpu_shares
 from paddock.preflight.indentation import restore_indentation
 from paddock.preflight.inside import check_inside, check_owned
 from paddock.preflight.keys import check_keys
@@ -187,6 +189,7 @@ def _check_job(document: Document, api: JobApi, accounts: Collection[Key]) -> tu
         *check_structure(schema, manifest, partial(Levels(schema, manifest).tell_unknown, nearest=nearest)),
         *check_labels(mapping(mapping(manifest.get("metadata")).get("labels")), "metadata.labels"),
         *check_devices(parts, paddle=_trains_with_paddle(api, manifest)),
+        *check_gpu_shares(parts, manifest, framework=_find_framework(api, manifest)),
         *check_servers(parts, api.resource.kind),
         *check_accounts(parts, manifest, accounts),
         *check_keys(parts, manifest, _find_scheduling(api)),
@@ -205,8 +208,13 @@ def _check_job(document: Document, api: JobApi, accounts: Collection[Key]) -> tu
 
 def _trains_with_paddle(api: JobApi, manifest: Mapping[str, object]) -> bool:
     """Whether the kind is PaddlePaddle's, and its program is not one that trains with no framework."""
+    return _find_framework(api, manifest) == "paddle"
+
+
+def _find_framework(api: JobApi, manifest: Mapping[str, object]) -> str:
+    """With what the program of a job trains; empty for no framework."""
     written = mapping(mapping(manifest.get("metadata")).get("annotations"))
-    return api.framework == "paddle" and written.get(FRAMEWORK_ANNOTATION) != "none"
+    return "" if written.get(FRAMEWORK_ANNOTATION) == "none" else api.framework
 
 
 def _find_restart(api: JobApi) -> str:

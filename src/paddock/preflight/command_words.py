@@ -11,11 +11,11 @@ import re
 from collections.abc import Iterator, Sequence
 from itertools import islice, pairwise
 
+from paddock.launches.commands import Command
 from paddock.launches.launch import Launch, read_command
 from paddock.launches.launchers import BY_PROGRAM, find_by_module
 from paddock.launches.programs import Kind, Program, is_python, is_shell
 from paddock.launches.reading import Reading, read_words
-from paddock.launches.shell import Command
 from paddock.launches.words import Word, build_word, show_words
 from paddock.preflight.continuations import Ending, find_endings
 from paddock.preflight.group_variables import explain_variables

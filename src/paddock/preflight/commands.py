@@ -19,6 +19,7 @@ from paddock.launches.reading import Reading, list_arguments, read_container, re
 from paddock.launches.words import Word
 from paddock.manifests.parts import Container, Part
 from paddock.preflight.command_words import explain_launch_words, explain_words, list_endings
+from paddock.preflight.graces import explain_grace
 from paddock.preflight.group_variables import explain_variables, list_set
 from paddock.preflight.launchers import explain_foreign, explain_launcher
 from paddock.preflight.paddle_options import Told, explain_launch, is_paddle
@@ -89,6 +90,8 @@ def check_commands(
             found += of_launch
             if of_launch:
                 break
+        if (said := explain_grace(command.part, command.container)) is not None:
+            found.append(Told(said))
         if found:
             worst = "error" if any(each.severity == "error" for each in found) else "warning"
             yield told(command.path, _join(found), severity=worst, about_key=True)

@@ -15,13 +15,14 @@ from typing import Any
 from paddock.environments.packages.devices import SHARED_BY_FRACTION
 from paddock.kube.nearness import Nearest
 from paddock.kube.quantities import read_quantity
-from paddock.kube.validation import names, pods
+from paddock.kube.validation import downward, names, pods
 from paddock.kube.validation.field_errors import Code, FieldError
 from paddock.manifests.parts import Part, mapping, mappings
+from paddock.preflight.cares import check_probes_and_hooks
 from paddock.preflight.ports import check_ports
 from paddock.words.phrases import Phrase, phrase
 from paddock.words.problems import Problem
-from paddock.words.sentences import either, format_path, join_path, told, wrong
+from paddock.words.sentences import either, format_path, join_path, missing, told, wrong
 
 _IMAGE = re.compile(r"(?!.*//)[a-zA-Z0-9][\w.:/-]*(@sha256:[0-9a-f]+)?")
 _MOST_NAMES = 14
@@ -158,6 +159,53 @@ def _check_volumes(part: Part, nearest: Nearest) -> Iterator[Problem]:
                 yield wrong(f"{path}.mountPath", place, phrase("a path that begins with /"), f"/{place}")
 
 
+def _check_told(part: Part, nearest: Nearest) -> Iterator[Problem]:
+    """What `env` and the files of volumes are told of the pod. The API refuses it pod by pod, when the job is there."""
+    names = [str(each.value.get("name")) for each in part.containers("containers", "initContainers")]
+    for container in part.containers("containers", "initContainers"):
+        for path, entry in mappings(container.value.get("env"), f"{container.path}.env"):
+            source, path = mapping(entry.get("valueFrom")), f"{path}.valueFrom"
+            for error in downward.check_env_sources(source, ()):
+                yield from _explain_told(error, path, nearest)
+            yield from _check_told_container(source, path, names, nearest)
+    for path, item in _told_files(part):
+        for error in downward.check_file_sources(item, ()):
+            yield from _explain_told(error, path, nearest)
+        yield from _check_told_container(item, path, names, nearest)
+
+
+def _check_told_container(
+    source: Mapping[str, Any], path: str, names: list[str], nearest: Nearest
+) -> Iterator[Problem]:
+    """A container that the template lacks may be added to each pod by a webhook."""
+    name = mapping(source.get("resourceFieldRef")).get("containerName")
+    if isinstance(name, str) and name and name not in names:
+        where = f"{path}.resourceFieldRef.containerName"
+        yield wrong(where, name, either(names), nearest(name, names), severity="warning")
+
+
+def _told_files(part: Part) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """The files of the downward API, of its own volumes and of projected ones."""
+    for path, volume in mappings(part.spec.get("volumes"), f"{part.spec_path}.volumes"):
+        yield from mappings(mapping(volume.get("downwardAPI")).get("items"), f"{path}.downwardAPI.items")
+        for inside, source in mappings(mapping(volume.get("projected")).get("sources"), f"{path}.projected.sources"):
+            yield from mappings(mapping(source.get("downwardAPI")).get("items"), f"{inside}.downwardAPI.items")
+
+
+def _explain_told(error: FieldError, path: str, nearest: Nearest) -> Iterator[Problem]:
+    where = format_path(error.path, path)
+    if error.code is Code.NOT_SUPPORTED:
+        fields = tuple(error.args["allowed"])
+        names = fields if error.path[-1] == "resource" else (*fields, *downward.SUBSCRIPTS)
+        yield wrong(where, error.value, either(names), nearest(error.value, fields), code=error.code)
+    elif error.code is Code.INVALID_DIVISOR:
+        yield wrong(where, error.value, phrase("one of {names}", names=error.args["allowed"]), code=error.code)
+    elif error.code is Code.FIELD_AND_RESOURCE:
+        yield told(where, phrase("fieldRef stands beside resourceFieldRef: one of the two is allowed"), about_key=True)
+    elif error.code is Code.REQUIRED and error.path and error.path[-1] == "containerName":
+        yield missing(where, phrase("the name of a container of the pod"))
+
+
 def _explain_mount(
     error: FieldError, path: str, volumes: list[str], spec_path: str, nearest: Nearest
 ) -> Iterator[Problem]:
@@ -276,5 +324,7 @@ CHECKS: tuple[Callable[[Part], Iterator[Problem]], ...] = (
 _WITH_SUGGESTIONS: tuple[Callable[[Part, Nearest], Iterator[Problem]], ...] = (
     _check_choices,
     _check_volumes,
+    _check_told,
     _check_resources,
+    check_probes_and_hooks,
 )

@@ -13,6 +13,7 @@ from enum import StrEnum
 from typing import Any
 
 from paddock.jobs import labels
+from paddock.kube.held_pods import HOLD_ANNOTATION
 from paddock.manifests.parts import Part, mapping
 from paddock.words.phrases import Names, Phrase, phrase
 from paddock.words.problems import Problem
@@ -102,6 +103,8 @@ READERS: tuple[Reader, ...] = (
             labels.SUBSTITUTE_ANNOTATION,
             labels.RESTART_SCOPE_ANNOTATION,
             labels.SUCCESS_ANNOTATION,
+            labels.SILENT_ANNOTATION,
+            HOLD_ANNOTATION,
             labels.ELASTIC_ANNOTATION,
             labels.KUEUE_ANNOTATION,
             labels.CANCEL_ANNOTATION,

@@ -19,6 +19,8 @@ from paddock.jobs.labels import (
 )
 from paddock.kube.datasets import MOUNTS_ANNOTATION
 from paddock.kube.environments import ENVIRONMENT_ANNOTATION
+from paddock.kube.gpu_shares import SHARE_ANNOTATION
+from paddock.kube.held_pods import HOLD_ANNOTATION, write_hold
 from paddock.kube.meta import Manifest
 from paddock.script.escapes import write_word
 from paddock.script.kinds import find_kind
@@ -55,6 +57,8 @@ def _build_metadata(request: ScriptRequest, name: str) -> Manifest:
         RANK_VARIABLES_ANNOTATION: "" if request.rank_variables else "false",
         MOUNTS_ANNOTATION: request.mounts,
         RESUME_ANNOTATION: request.resume,
+        SHARE_ANNOTATION: str(request.shares or ""),
+        HOLD_ANNOTATION: write_hold(request.hold) if request.hold is not None else "",
         WORKING_DIRECTORY_ANNOTATION: request.directory,
     }
     metadata: dict[str, Any] = {"name": name}

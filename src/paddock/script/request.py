@@ -32,10 +32,14 @@ class ScriptRequest:
     """Parameter servers; 0 is Collective training."""
     gpus: int = 0
     """GPUs of each worker."""
+    shares: int = 0
+    """How many ranks may share the GPU of a worker; 0 for none."""
     restarts: int = 0
     """How often a failed job is started again."""
     end_wait: int | None = None
     """Seconds after which ranks that run on are ended; None: never."""
+    hold: int | None = None
+    """Seconds that a failed rank is held for a shell; None: it is not."""
     mounts: str = ""
     """The annotation that names its datasets."""
     resume: str = ""

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 
+from paddock.jobs.ended import End
 from paddock.jobs.model import Phase, Rank
 from paddock.logs.progress import Progress, merge
-from paddock.views.ended import End
 from paddock.views.followed import FollowedJob
 from paddock.views.stored import StoredJob
 

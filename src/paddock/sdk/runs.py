@@ -106,7 +106,8 @@ def run_request(place: ClusterChoice, request: Request, interrupts: Interrupts) 
         return Ended(code, None)
     end = run.read_end(code) if run.view else None
     outputs = place.find_outputs(job)
-    written = read_run(outputs, run.view.job.ranks(), run.view.status.attempt) if outputs and run.view else {}
+    directory = place.find_directory(job)
+    written = read_run(directory, run.view.job.ranks(), run.view.status.attempt) if directory and run.view else {}
     progress = {rank: each.progress for rank, each in written.items() if each.progress is not None}
     return Ended(code, build_result(job, run.view, end, outputs, lambda rank: read_log(place, job, rank), progress))
 

@@ -8,20 +8,27 @@ notices; parts that cannot work are refused. Pure.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from paddock.datasets.manifests import find_unreachable
-from paddock.jobs.labels import RESUME_ANNOTATION, WORKING_DIRECTORY_ANNOTATION
+from paddock.jobs.labels import RESUME_ANNOTATION, SILENT_ANNOTATION, WORKING_DIRECTORY_ANNOTATION
 from paddock.jobs.model import Job
 from paddock.kube.environments import ENVIRONMENT_ANNOTATION
+from paddock.kube.gpu_shares import GPU, SHARE_ANNOTATION
+from paddock.kube.held_pods import HOLD_ANNOTATION
 from paddock.kube.meta import DATASETS, ENVIRONMENTS, annotations_of
+from paddock.kube.unhonoured import Unhonoured, explain_idle, find_unhonoured
 from paddock.submission.devices import read_devices
 from paddock.submission.documents import Checked
+from paddock.submission.reading import Reading
+from paddock.views.gpus import shares_gpus
 from paddock.views.manager import explain_manager
 from paddock.views.outputs import trained_container
 from paddock.words.phrases import Phrase, phrase
+from paddock.words.sentences import told
+from paddock.words.unhonoured import explain_effect
 
 _OUTPUT_VARIABLES = re.compile(r"PADDOCK_(?:OUTPUT|CHECKPOINT)_DIR")
 
@@ -69,6 +76,30 @@ def find_local_reasons(each: Checked) -> Iterator[Phrase]:
             )  # fmt: skip
 
 
+def find_unhonoured_fields(checked: Iterable[Checked], uid: int) -> list[tuple[Checked, Unhonoured]]:
+    """What has no effect on the local cluster: each kind of field once a document. `uid`: of the user of the cluster,
+    whose API warns of the same."""
+    return [
+        (each, found)
+        for each in checked
+        if not explain_idle(each.resource)
+        for found in find_unhonoured(each.resource, each.manifest, uid)
+    ]
+
+
+def with_local_warnings(reading: Reading, uid: int) -> Reading:
+    """The reading with a warning for each kind of field that the local cluster does not honour. `uid`: see above."""
+    added = [
+        replace(
+            told(found.path, explain_effect(found, uid), severity="warning"),
+            line=each.document.position_of(found.path).line,
+            column=each.document.position_of(found.path).column,
+        )
+        for each, found in find_unhonoured_fields(reading.placed, uid)
+    ]
+    return replace(reading, problems=(*reading.problems, *added)) if added else reading
+
+
 def find_notices(checked: Sequence[Checked]) -> list[Phrase]:
     """What works, but differently from the local cluster."""
     return [said for each in checked if each.job for said in _notices(each.job)]
@@ -80,6 +111,27 @@ def _notices(job: Job) -> Iterator[Phrase]:
         yield phrase(
             "only the local cluster keeps the checkpoints of a job's earlier runs: on a cluster a job resumes from "
             "what its program finds in a volume, for example a persistentVolumeClaim"
+        )
+    if job.silence is not None:
+        yield phrase(
+            "the annotation {name} does nothing on a cluster unless its operator may read logs: nobody else there sees "
+            "that no rank prints. `{command}` prints a Role that allows it; without it an event of the job says so "
+            "(SilenceUnseen)",
+            name=SILENT_ANNOTATION,
+            command="paddock manifests logs",
+        )
+    if shares_gpus(job):
+        yield phrase(
+            "the annotation {name} does nothing on a cluster, where each rank takes a whole {resource}: several share "
+            "one only where NVIDIA's device plugin divides it, by time slicing (sharing.timeSlicing in its "
+            "configuration)",
+            name=SHARE_ANNOTATION, resource=GPU,
+        )  # fmt: skip
+    if job.hold is not None:
+        yield phrase(
+            "--hold (the annotation {name}) does nothing on a cluster: no kubelet keeps a container that has failed. "
+            "`kubectl debug POD --copy-to=COPY -it --container=CONTAINER -- sh` starts a copy of its pod with a shell",
+            name=HOLD_ANNOTATION,
         )
     for role in job.roles:
         metadata = role.template.get("metadata") or {}

@@ -67,8 +67,8 @@ def explain_no_script(file: str, text: str) -> Phrase | None:
     program of Python, a Dockerfile. `file`: as typed, `-` for standard input."""
     if file.endswith(".py"):
         return phrase(
-            "this is a Python program: `paddock init -- python {file}` writes its job, and "
-            "`paddock run -- python {file}` trains it",
+            "this is a Python program: `paddock init -- python3 {file}` writes its job, and "
+            "`paddock run -- python3 {file}` trains it",
             file=shlex.quote(file),
         )
     documents = read_bytes(text.encode())

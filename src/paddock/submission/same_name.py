@@ -58,21 +58,22 @@ def explain_taken(job: StoredJob, now: Moment, flags: Flags = LOCAL, directory: 
     if can_be_replaced(job):
         return None
     key, where = job.key, flags.of(job.key.namespace)
+    follow, delete = f"paddock logs {key.name} -f{where}", f"paddock delete {key.name}{where}"
+    ways = phrase("`{follow}` follows it, `{delete}` ends it", follow=follow, delete=delete)
+    if _rests(job):  # it prints nothing before it is resumed
+        resume = f"paddock resume {key.name}{where}"
+        ways = phrase("`{resume}` lets it go on, `{delete}` removes it", resume=resume, delete=delete)
+    label, phase_now = f"{job.resource.kind} {key}", str(job.status.phase or Phase.PENDING)
+    age = read_age(job, now)
     if directory:
         return phrase(
-            "{job} exists already, of {directory}, {phase} for {age}: `{follow}` follows it, `{delete}` ends it",
-            job=f"{job.resource.kind} {key}",
-            directory=directory,
-            phase=str(job.status.phase or Phase.PENDING),
-            age=read_age(job, now),
-            follow=f"paddock logs {key.name} -f{where}",
-            delete=f"paddock delete {key.name}{where}",
-        )
-    return phrase(
-        "{job} exists already, {phase} for {age}: `{follow}` follows it, `{delete}` ends it",
-        job=f"{job.resource.kind} {key}",
-        phase=str(job.status.phase or Phase.PENDING),
-        age=read_age(job, now),
-        follow=f"paddock logs {key.name} -f{where}",
-        delete=f"paddock delete {key.name}{where}",
-    )
+            "{job} exists already, of {directory}, {phase} for {age}: {ways}",
+            job=label, directory=directory, phase=phase_now, age=age, ways=ways,
+        )  # fmt: skip
+    return phrase("{job} exists already, {phase} for {age}: {ways}", job=label, phase=phase_now, age=age, ways=ways)
+
+
+def _rests(job: StoredJob) -> bool:
+    """Whether somebody has suspended the job: one that waits for Kueue's queue goes on without them."""
+    cause = job.status.cause
+    return job.status.phase is Phase.SUSPENDED and (cause is None or cause.reason == "Suspended")

@@ -35,6 +35,12 @@ def printed_name(resource: Resource, name: str) -> str:
     return f"{resource.kind.lower() if first == resource else kind_with_group(resource)}/{name}"
 
 
+def choose_word(job: StoredJob, word: str) -> str:
+    """The job as further commands name it, after it was typed as `word`: with its kind where that was needed, as a job
+    of another kind may have the name."""
+    return printed_name(job.resource, job.key.name) if "/" in word else job.key.name
+
+
 def kind_with_group(resource: Resource) -> str:
     """`paddlejob.kubeflow.org`"""
     return f"{resource.kind.lower()}.{resource.group}"
@@ -85,6 +91,8 @@ def explain_refusal(verb: str, job: StoredJob) -> Phrase | None:
         return phrase("{job} is run by {manager}, which cancels no jobs: delete it", job=name, manager=manager)
     if verb == "cancel" and job.job is None:
         return phrase("{job} is not valid and has not begun: delete it", job=name)
+    if verb == "suspend" and job.job is None:
+        return phrase("{job} is not valid and has not begun: nothing of it runs that could be suspended", job=name)
     return None
 
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from paddock.jobs.ended import End
 from paddock.jobs.exit_codes import read_exit_code
 from paddock.jobs.sentences.explain import explain
 from paddock.kube.times import format_duration
@@ -12,21 +11,6 @@ from paddock.views.phases import show_phase
 from paddock.words.phrases import phrase, render
 
 INTERRUPTED, SUSPENDED, UNKNOWN = "Interrupted", "Suspended", "Unknown"
-
-
-@dataclass(frozen=True, slots=True)
-class End:
-    """How a followed job ended."""
-
-    job: str
-    namespace: str
-    phase: str
-    """`Completed`, `Failed`, `Cancelled`; `Suspended` where it was given up or --timeout was over, `Interrupted` where
-    the user ended it, `Unknown` where it could not be followed to its end."""
-    cause: str
-    """A sentence; empty for a job that completed and of which no rank failed."""
-    seconds: float
-    """Seconds from the submission to the end."""
 
 
 def format_limit(seconds: float) -> str:
@@ -45,5 +29,5 @@ def read_end(
     cause = explain(status.cause, language) if status.cause and not well else ""
     if limit is not None:
         late = render(phrase("not completed in {time}", time=format_limit(limit)), language)
-        cause = f"{late}: {cause}" if cause else late
+        cause = render(phrase("{said}: {why}", said=late, why=cause), language) if cause else late
     return End(key.name, key.namespace, phase, cause, max(0.0, (view.ended or now) - view.submitted))

@@ -8,7 +8,7 @@ from typing import Any
 
 from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.frameworks.registry import FRAMEWORKS
-from paddock.jobs.model import CauseRecord, Counts, Phase, Status
+from paddock.jobs.model import CauseRecord, Counts, JobProgress, Phase, Status
 from paddock.kube.meta import Resource, metadata, name_of, namespace_of, uid_of
 from paddock.kube.times import Moment, read_time
 from paddock.views.given_up import show_status
@@ -40,6 +40,8 @@ class JobRow:
     attempt: int = 0
     restarts: int = 0
     uid: str = ""
+    progress: JobProgress | None = None
+    """For `views.job_progress`."""
 
     @property
     def state(self) -> str:
@@ -67,6 +69,7 @@ def read_job_row(resource: Resource, job: Mapping[str, Any]) -> JobRow:
         attempt=status.attempt,
         restarts=status.restarts,
         uid=uid_of(job),
+        progress=status.progress,
     )
 
 

@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 from paddock.jobs.apis.registry import KINDS
+from paddock.kube.gpu_shares import read_indices
 from paddock.kube.meta import Key, Manifest, Resource, controller_of, name_of, namespace_of
 from paddock.kube.quantities import read_quantity
 from paddock.kube.times import Moment, read_time
@@ -68,7 +69,7 @@ def _read_row(node: Manifest, pods: Sequence[Manifest]) -> NodeRow:
     ready = any(each.get("type") == "Ready" and each.get("status") == "True" for each in status.get("conditions") or ())
     jobs = _count_jobs(pods)
     has = _read_allocatable(status.get("allocatable") or status.get("capacity") or {})
-    asked = read_needs([pod.get("spec") or {} for pod in pods])
+    asked = read_needs(pods, shared=bool(read_indices(node)))
     return NodeRow(
         name=name_of(node),
         state="NotReady" if not ready else "Cordoned" if spec.get("unschedulable") else "Ready",

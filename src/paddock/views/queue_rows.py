@@ -6,17 +6,21 @@ How a job stands with the scheduler is read in `node.scheduler.queue`, why it wa
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import reduce
+from typing import Any
 
 from paddock.jobs.labels import ATTEMPT_LABEL
 from paddock.kube.meta import Manifest, Resource, controller_of, is_deleting, labels_of
 from paddock.kube.pod_amounts import Amounts, read_pod_amounts
 from paddock.kube.quantities import format_bytes
 from paddock.kube.times import Moment
+from paddock.node.scheduler.gpus import SharedGpu
 from paddock.node.scheduler.queue import Capacity, Queue
+from paddock.views.gpus import weigh_pod
 from paddock.views.jobs import JobRow, read_job_row
+from paddock.views.rooms import Rooms
 from paddock.views.stored import StoredJob, read_stored
 from paddock.words.amounts import say_amount, say_number, sort_resources
 from paddock.words.phrases import Phrase, counted, phrase
@@ -62,6 +66,12 @@ def build_queue_rows(jobs: Iterable[Unfinished | None], pods: Iterable[Manifest]
     return sorted(rows, key=lambda row: _order(row, queue))
 
 
+def add_room(row: QueueRow, rooms: Rooms) -> QueueRow:
+    """The row with what nodes and pods show of a job that waits for room."""
+    cause = rooms.add(row.job.cause, row.resource, row.manifest)
+    return row if cause is row.job.cause else replace(row, job=replace(row.job, cause=cause))
+
+
 def _order(row: QueueRow, queue: Queue) -> tuple[int, int, Moment, str]:
     group = 1 if row.position else 0 if row.manifest["metadata"].get("uid") in queue.placed else 2
     return group, row.position or 0, row.job.created or 0.0, row.job.name
@@ -77,41 +87,43 @@ def _build_row(job: JobRow, stored: StoredJob, pods: Sequence[Manifest], queue: 
         manifest=stored.manifest,
         job=job,
         ranks=stored.job.size if stored.job else 0,
-        needs=_read_needs(stored, pods),
+        needs=_read_needs(stored, pods, shared=queue.capacity is not None and queue.capacity.says_gpus),
         position=standing.position if standing else None,
         priority=standing.priority if standing else 0,
         since=since,
     )
 
 
-def _read_needs(stored: StoredJob, pods: Sequence[Manifest]) -> Amounts:
+def _read_needs(stored: StoredJob, pods: Sequence[Manifest], *, shared: bool) -> Amounts:
     """The requests of the pods, to which a cluster may have added some; while they are not all there, of the
-    templates."""
+    templates. `shared`: whether pods can share GPUs."""
     if stored.job is None:
         return {}
     own = [
-        pod["spec"]
+        pod
         for pod in pods
         if not is_deleting(pod) and labels_of(pod).get(ATTEMPT_LABEL, "0") == str(stored.status.attempt)
     ]
     if len(own) == stored.job.size:
-        return read_needs(own)
+        return read_needs(own, shared=shared)
     # Each template is read once: a thousand jobs of 300 ranks may wait.
-    return sum_needs((role.template.get("spec") or {}, role.replicas) for role in stored.job.roles)
+    return _sum_needs(((role.template, role.replicas) for role in stored.job.roles), stored.job.annotations, shared)
 
 
-def read_needs(specs: Iterable[Mapping[str, object]]) -> dict[str, Fraction]:
-    """The sum of what pods of these specs occupy, by resource, without their number. A spec with an amount that is no
-    quantity adds nothing: such a pod is never placed."""
-    return sum_needs((spec, 1) for spec in specs)
+def read_needs(pods: Iterable[Mapping[str, Any]], *, shared: bool = False) -> dict[str, Fraction]:
+    """The sum of what these pods occupy, by resource, without their number. One with an amount that is no quantity adds
+    nothing: such a pod is never placed. `shared`: whether pods can share GPUs."""
+    return _sum_needs(((pod, 1) for pod in pods), {}, shared)
 
 
-def sum_needs(specs: Iterable[tuple[Mapping[str, object], int]]) -> dict[str, Fraction]:
-    """The same of so many pods of each spec."""
+def _sum_needs(
+    pods: Iterable[tuple[Mapping[str, Any], int]], annotations: Mapping[str, str], shared: bool
+) -> dict[str, Fraction]:
+    """The same of so many pods of each template; `annotations`: of their job."""
     total: dict[str, Fraction] = {}
-    for spec, count in specs:
+    for pod, count in pods:
         try:
-            amounts = read_pod_amounts(spec)
+            amounts = weigh_pod(pod, annotations) if shared else read_pod_amounts(pod.get("spec") or {})
         except ValueError:
             continue
         for name, amount in amounts.items():
@@ -124,18 +136,26 @@ def explain_capacity(capacity: Capacity | None, *, all_pods: bool = True) -> Phr
     """`2 CPUs: 1 free; 24 GiB: 20 GiB free; no GPU`. `all_pods`: without the pods of all namespaces nothing is known to
     be free."""
     if capacity is None:
-        return phrase("what the nodes have is not known: you may not list nodes")
+        return phrase(
+            "what the nodes have is not known: you lack the right `list nodes`, which an administrator of the cluster "
+            "grants"
+        )
     shown = [name for name in sort_resources(capacity.amounts) if name in ("cpu", "memory") or "/" in name]
     parts: list[Phrase | str] = [
         _say_free(name, *capacity.amounts[name], all_pods) for name in shown if capacity.amounts[name][1]
     ]
+    parts += [_say_shared(each) for each in capacity.shared if all_pods]
     if not any("/" in name and capacity.amounts[name][1] for name in shown):
         parts.append(phrase("no GPU"))
     said = reduce(lambda first, rest: phrase("{first}; {rest}", first=first, rest=rest), parts)
     if capacity.nodes != 1:
         said = counted("{count} node: {said}", "{count} nodes: {said}", count=capacity.nodes, said=said)
     if not all_pods:
-        said = phrase("{said}; what is free of it is not known: you may not list the pods of all namespaces", said=said)
+        said = phrase(
+            "{said}; what is free of it is not known: you lack the right `list pods` in all namespaces, which an "
+            "administrator of the cluster grants",
+            said=said,
+        )
     if capacity.tainted:
         said = counted(
             "{said} ({count} node takes only pods that tolerate its taints)",
@@ -149,6 +169,11 @@ def explain_capacity(capacity: Capacity | None, *, all_pods: bool = True) -> Phr
         "{said} (and {count} nodes that are not ready or cordoned)",
         said=said, count=capacity.away,
     )  # fmt: skip
+
+
+def _say_shared(gpu: SharedGpu) -> Phrase:
+    free = max(0, gpu.shares - gpu.taken)
+    return phrase("GPU {index}: {free} of {shares} shares free", index=gpu.index, free=free, shares=gpu.shares)
 
 
 def _say_free(name: str, free: Fraction, has: Fraction, known: bool) -> Phrase | str:

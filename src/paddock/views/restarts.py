@@ -10,7 +10,8 @@ from paddock.jobs.labels import RESTART_SCOPE_ANNOTATION
 from paddock.jobs.model import CauseRecord, Job, RestartPolicy, RestartScope, Role, Status
 from paddock.jobs.policies.one_pod import restarts_alone
 from paddock.jobs.rejoining import rejoins
-from paddock.words.phrases import Names, Phrase, counted, phrase
+from paddock.jobs.sentences.failure_phrases import names_limit
+from paddock.words.phrases import Names, Phrase, phrase
 
 
 def explain_no_restart(job: Job | None, cause: CauseRecord, manifest: Mapping[str, Any]) -> Phrase | None:
@@ -19,7 +20,7 @@ def explain_no_restart(job: Job | None, cause: CauseRecord, manifest: Mapping[st
     None for a cause that is no failure of a rank, or tells of its limit itself.
     """
     if cause.reason == "BackoffLimitExceeded":
-        return _explain_limit(cause.args.get("limit"))
+        return None if names_limit(cause.args) else phrase("not restarted, because runPolicy.backoffLimit is 0")
     ranks = cause.args.get("ranks")
     if job is None or cause.reason not in ("RankFailed", "ServerEnded") or not ranks:
         return None
@@ -95,7 +96,7 @@ def _needed(job: Job) -> tuple[str, ...]:
     return tuple(str(rank) for rank in job.ranks() if not rejoins(job, rank))
 
 
-_RESTARTS = ("RankRestarted", "PodsDeleted", "PodsLost")
+_RESTARTS = ("RankRestarted", "SilentRestarted", "PodsDeleted", "PodsLost")
 
 
 def _writes_policy(manifest: Mapping[str, Any], role: Role) -> bool:
@@ -105,15 +106,3 @@ def _writes_policy(manifest: Mapping[str, Any], role: Role) -> bool:
     written: Mapping[str, Any] = next((each for name, each in roles.items() if name.lower() == role.name and each), {})
     pod = (written.get("template") or {}).get("spec") or {}
     return bool(written.get("restartPolicy") or pod.get("restartPolicy"))
-
-
-def _explain_limit(limit: object) -> Phrase | None:
-    if not isinstance(limit, int):
-        return None
-    if limit == 0:
-        return phrase("not restarted, because runPolicy.backoffLimit is 0")
-    return counted(
-        "not restarted again, because it was restarted {count} time, as often as runPolicy.backoffLimit allows",
-        "not restarted again, because it was restarted {count} times, as often as runPolicy.backoffLimit allows",
-        count=limit,
-    )

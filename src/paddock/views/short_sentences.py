@@ -8,7 +8,9 @@ import unicodedata
 from paddock.jobs.model import CauseRecord
 from paddock.jobs.sentences.cause_args import Args, items_of, say_problem
 from paddock.jobs.sentences.explain import explain
+from paddock.jobs.sentences.waiting_phrases import SHORTAGE
 from paddock.words.phrases import Phrase, phrase, render
+from paddock.words.shortage import Shortage, explain_shortage
 
 MOST_COLUMNS = 100
 """Columns of a cause in a table of unknown width."""
@@ -16,11 +18,11 @@ MOST_COLUMNS = 100
 # A colon is no end: what follows it is the substance.
 _CLAUSE_ENDS = re.compile(r"(?=; |, | \()|(?=[；，（])")
 # Behind an exception's name it is its message, which says little without the name.
-_INTRODUCTION_ENDS = re.compile(r"(?<=: )(?<!Error: )(?<!Exception: )|(?<=：)")
+# Behind `free:` it is a number of what is said before.
+_INTRODUCTION_ENDS = re.compile(r"(?<=: )(?<!Error: )(?<!Exception: )(?<!free: )|(?<=：)(?<!空闲：)")
 _FEWEST_COLUMNS = 20
 _SUBSTANCE = 60
 """Columns that a cut keeps of the clause behind a colon, as its object mostly is at its end."""
-_INTRODUCED = ("WaitingForScheduler", "WaitingForPodGroup")
 
 
 def explain_briefly(cause: CauseRecord, language: str = "en", most: int | None = MOST_COLUMNS) -> str:
@@ -30,8 +32,10 @@ def explain_briefly(cause: CauseRecord, language: str = "en", most: int | None =
     sentence = render(_name_first_problem(cause.args), language) if invalid else explain(cause, language)
     if most is None:
         return sentence
+    if isinstance(shortage := cause.args.get(SHORTAGE), Shortage) and _columns(sentence) > most:
+        sentence = render(explain_shortage(shortage), language)  # that it waits is said beside it
     # A scheduler introduces its reason two or three times: the gang, the number of nodes, then what they lack.
-    return shorten(drop_introductions(sentence, most) if cause.reason in _INTRODUCED else sentence, most)
+    return shorten(drop_introductions(sentence, most) if cause.is_about_room else sentence, most)
 
 
 def _name_first_problem(args: Args) -> Phrase | str:

@@ -133,6 +133,17 @@ def _steps_to_log(asked: _Asked, rank: str) -> list[Step]:
     return [Step("paddock logs {word}{where} --role {role} --rank {index}", args, asked.namespace)]
 
 
+def _steps_to_container(asked: _Asked) -> list[Step]:
+    """The log of the container that is waited for: the rank's program has ended well, and its log says nothing."""
+    containers, ranks = items_of(asked.cause.args, "containers"), items_of(asked.cause.args, "ranks")
+    if not containers or not ranks:
+        return []
+    role, _, index = ranks[0].rpartition("-")
+    args = {"word": asked.word, "role": role, "index": index, "container": containers[0]}
+    typed = "paddock logs {word}{where} --role {role} --rank {index} --container {container}"
+    return [Step(typed, args, asked.namespace)]
+
+
 def _steps_to_queue(asked: _Asked) -> list[Step]:
     """Resuming the job by hand is undone by Kueue."""
     typed = "paddock resume {word}{where}" if asked.local else "{kubectl} get workloads.kueue.x-k8s.io{on}"
@@ -151,8 +162,8 @@ def _steps_to_node(asked: _Asked) -> list[Step]:
 
 
 def _steps_to_room(asked: _Asked) -> list[Step]:
-    """The steps for missing labels and devices; none where pods wait for a claim or a PodGroup, as they would go on
-    waiting for it."""
+    """The steps for missing labels and devices, else who has the room; none where pods wait for a claim or a PodGroup,
+    as they would go on waiting for it."""
     if find_awaited(asked.message) is not None:
         return []
     lacking, steps = read_shortage(asked.message), list[Step]()
@@ -172,13 +183,32 @@ def _steps_to_room(asked: _Asked) -> list[Step]:
         devices = " ".join(f"--without {device}" for device in lacking.devices)
         args = {"word": asked.word, "file": asked.file, "devices": devices}
         steps.append(Step(run + " {devices}", args, asked.namespace))
-    return steps
+    return steps or _steps_to_holders(asked)
+
+
+def _steps_to_holders(asked: _Asked) -> list[Step]:
+    """Who has the room, and who waits before the job; of a file its own sentence says it."""
+    return [] if asked.file else [Step("paddock queue{where}", namespace=asked.namespace)]
+
+
+def _steps_to_nodes(asked: _Asked) -> list[Step]:
+    """All of them: one of those that the cause names may be gone."""
+    return [Step("{kubectl} get nodes")]
+
+
+def _steps_to_description(asked: _Asked) -> list[Step]:
+    return [] if asked.file else [Step("paddock describe {word}{where}", {"word": asked.word}, asked.namespace)]
+
+
+def _steps_to_pods(asked: _Asked) -> list[Step]:
+    """On a cluster, whose kubelet tells in events of a pod why it cannot be started."""
+    args = {"label": JOB_LABEL, "value": job_label(asked.name)}
+    return [Step("{kubectl}{on} describe pods -l {label}={value}", args, asked.namespace)]
 
 
 def _steps_to_image(asked: _Asked) -> list[Step]:
     if not asked.local:
-        args = {"label": JOB_LABEL, "value": job_label(asked.name)}
-        return [Step("{kubectl}{on} describe pods -l {label}={value}", args, asked.namespace)]
+        return _steps_to_pods(asked)
     if wanted := read_unknown_environment(asked.message):
         return [Step("paddock env create {environment} -r requirements.txt", {"environment": wanted})]
     image = read_unknown_image(asked.message)
@@ -187,12 +217,31 @@ def _steps_to_image(asked: _Asked) -> list[Step]:
     return [Step("paddock env create NAME -r requirements.txt --image {image}", {"image": _quote(image)})]
 
 
+def _steps_to_probe(asked: _Asked) -> list[Step]:
+    """What a probe that does not pass has said is in the events of the pod. Pods that do not run yet need nothing of
+    anybody on a laptop; on a cluster a volume or an image may not come."""
+    if asked.cause.args.get("unready"):
+        return _steps_to_description(asked)
+    return [] if asked.local else _steps_to_pods(asked)
+
+
 _BUILDERS: Mapping[str, Callable[[_Asked], list[Step]]] = {
     "WaitingForScheduler": _steps_to_room,
+    "WaitingForPodGroup": _steps_to_holders,
+    "RunsSmaller": _steps_to_holders,
+    "WaitingForNode": _steps_to_nodes,
+    "NodeNotReady": _steps_to_node,
+    "NodeUnknown": _steps_to_node,
+    "LostTooOften": _steps_to_nodes,
+    "ConfigurationWrong": _steps_to_description,
+    "ContainerWaiting": _steps_to_description,
+    "CompletedWithoutContainers": _steps_to_container,
     "ImageUnavailable": _steps_to_image,
     "WaitingForQueue": _steps_to_queue,
+    "WaitingForContainers": _steps_to_container,
     "EnvironmentFailed": _steps_to_environment,
     "NodeSilent": _steps_to_node,
+    "PodsStarting": _steps_to_probe,
 }
 """By the reason of a cause whose steps depend on its message, on where the job runs, or on a node."""
 

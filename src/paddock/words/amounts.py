@@ -13,12 +13,16 @@ _GPU = "nvidia.com/gpu"
 
 
 def say_amount(name: str, amount: Fraction) -> Phrase | str:
-    """`2 CPUs`, `1.5 CPUs`, `4.0 GiB`, `1 GPU`, `2 example.com/npu`."""
+    """`2 CPUs`, `1.5 CPUs`, `4.0 GiB`, `1 GPU`, `1/4 GPU`, `2 example.com/npu`."""
     count = int(amount) if amount.denominator == 1 else say_number(amount)
     if name == "cpu":
         return counted("{count} CPU", "{count} CPUs", count=count)
+    if name == _GPU and 0 < amount < 1:  # the share of a pod that shares one
+        return phrase("{share} GPU", share=str(amount))
     if name == _GPU:
         return counted("{count} GPU", "{count} GPUs", count=count)
+    if name == "pods":
+        return counted("{count} pod", "{count} pods", count=count)
     if name == "memory":
         return format_bytes(amount)
     if name == "ephemeral-storage":

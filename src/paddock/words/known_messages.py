@@ -27,8 +27,19 @@ KNOWN = (
     _sentence("Permission denied: {path}"),
     _sentence("No space left on device: {path}"),
     _sentence("exit code {code}"),
+    # `kube.container_ends`, which knows no words; of what a probe or a hook has ended, a cause has the reason alone
+    _sentence("used {used} of its limit of {most}"),
+    _sentence("had {count} processes, and a container may have {most}"),
+    _sentence("livenessProbe failed: {why}"),
+    _sentence("livenessProbe failed {count} times in a row: {why}"),
+    _sentence("startupProbe failed: {why}"),
+    _sentence("startupProbe failed {count} times in a row: {why}"),
+    _sentence("postStart hook failed: {why}"),
+    _sentence("command {command} ended with exit code {code}"),
     # `kube.downward`, which knows no words
     _sentence("fieldPath {path} is not supported; supported are {names} and labels['…']"),
+    _sentence("resourceFieldRef: container {name} is not one of the pod ({names})"),
+    _sentence("resourceFieldRef: resource {name} is not supported (limits.cpu is)"),
     # `environments.distributions`, which is read before Paddock is installed
     _sentence("run `{command}` ({distribution})"),
     _sentence("install the package of {distribution} that has {thing}"),

@@ -24,6 +24,8 @@ _GANG = re.compile(r'waiting for the gang "[^"]+": (?P<together>\d+) pods are ne
 _HEAD = re.compile(r"0/\d+ nodes are available: ")
 _HELD = re.compile(r"Held by (?P<holders>.+?)\.?$")
 _SMALL = re.compile(r"\d{1,18}(?:\.\d{1,9})?[A-Za-z]{0,2}")
+_SHARE = re.compile(r"([1-9]\d{0,5})/([1-9]\d{0,5})")
+"""Of GPUs that pods share."""
 _UNITS = {"B": 0, "KiB": 1, "MiB": 2, "GiB": 3, "TiB": 4, "PiB": 5, "EiB": 6}
 
 
@@ -84,8 +86,10 @@ def _build_room(fact: re.Match[str]) -> Room:
 
 
 def read_amount(text: str) -> Fraction | None:
-    """`500m`, `2`, `1.5 GiB`; None for what is no amount."""
+    """`500m`, `2`, `1.5 GiB`, `1/4`; None for what is no amount."""
     number, _, unit = text.partition(" ")
+    if share := _SHARE.fullmatch(text):
+        return Fraction(int(share[1]), int(share[2]))
     if not _SMALL.fullmatch(number):  # the text is another program's, and a number in it may be of any size
         return None
     try:
@@ -131,6 +135,20 @@ def explain_gang(message: str) -> Phrase | None:
     if found := _NOT_READY.search(message):
         return phrase("{count} pods start together, and not all of them have room yet", count=int(found["count"][:9]))
     return None
+
+
+_NAMED = re.compile(r"\d+ Insufficient ([^\s,(]*[^\s,(.])|\d+ (Too many pods)")
+_LONGEST = 10_000
+"""Characters of a message in which resources are looked for: it is another program's."""
+
+
+def find_named(message: str) -> frozenset[str] | None:
+    """The resources that a scheduler's message calls insufficient; empty where it speaks of room and names none, or
+    says nothing. None for a message that has another reason alone."""
+    found = {name or "pods" for name, _ in _NAMED.findall(message[:_LONGEST])}
+    if found:
+        return frozenset(found)
+    return frozenset() if not message or explain_gang(message) is not None else None
 
 
 def _read_gap(found: re.Match[str]) -> Fraction:

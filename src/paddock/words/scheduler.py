@@ -55,7 +55,7 @@ _ROWS = (
         r"\((?P<where>on [^:]+: )?needs (?P<needed>[^,]+), (?P<free>.+?) of (?P<all>.+?) free\)",
         "{count} Insufficient {resource} ({where}needs {needed}, {free} of {all} free)",
     ),
-    _row(r"(?P<count>\d+) Insufficient (?P<resource>[^\s,(]+)", "{count} Insufficient {resource}"),
+    _row(r"(?P<count>\d+) Insufficient (?P<resource>[^\s,(]*[^\s,(.])", "{count} Insufficient {resource}"),
     _row(r"Held by (?P<who>.+?)\.?$", "Held by {who}"),
     _row(r"(?P<count>\d+) Too many pods(?P<which> \([^)]*\))?", "{count} Too many pods{which}"),
     _row(

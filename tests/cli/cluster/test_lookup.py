@@ -10,7 +10,7 @@ from typing import Any, cast
 import pytest
 
 from paddock.cli.cluster.errors import UserError
-from paddock.cli.cluster.lookup import fetch_all, fetch_job, read_job_word
+from paddock.cli.cluster.lookup import NoJob, fetch_all, fetch_job, read_job_word
 from paddock.jobs.apis.registry import KINDS, KUBEFLOW_PYTORCH
 from paddock.kube.errors import ApiError, Forbidden, NotFound
 from paddock.kube.meta import PODS, Manifest, Resource
@@ -38,8 +38,17 @@ def test_a_word_names_a_job_and_may_name_its_group(word: str, groups: int, name:
 
 
 def test_an_unknown_kind_is_refused_with_the_known_kinds() -> None:
-    with pytest.raises(UserError, match=r"'pod' is no kind of job: demo, or paddlejob.batch.paddlepaddle.org/demo, "):
-        read_job_word("pod/demo")
+    with pytest.raises(UserError, match=r"'job' is no kind of job: demo, or paddlejob.batch.paddlepaddle.org/demo, "):
+        read_job_word("job/demo")
+
+
+@pytest.mark.parametrize("kind", ["pod", "pods", "po", "Pod"])
+def test_a_pod_is_no_job_and_its_job_is_named(kind: str) -> None:
+    """Commands that go into a pod take it (`NoJob`, and then `split_pod`); others say which job it is of."""
+    with pytest.raises(NoJob, match=rf"{kind}/demo-worker-0 is a pod, and a job is wanted: demo$"):
+        read_job_word(f"{kind}/demo-worker-0")
+    with pytest.raises(NoJob, match="x is a pod, and a job is wanted: the pod's, by `paddock get pods`"):
+        read_job_word(f"{kind}/x")
 
 
 def test_what_is_printed_names_the_same_object() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import re
 
 import pytest
 from cryptography import x509
@@ -32,7 +33,7 @@ def test_a_missing_right_is_named_with_what_gives_it() -> None:
         "kubectl apply -f - <<'END'",
         "apiVersion: rbac.authorization.k8s.io/v1",
         "kind: Role",
-        "metadata: {name: paddock-user, namespace: team}",
+        'metadata: {name: "paddock-system:serviceaccount:ci:runner", namespace: team}',
         "rules:",
         "- {apiGroups: [batch.paddlepaddle.org], resources: [paddlejobs], "
         "verbs: [get, list, watch, create, patch, delete]}",
@@ -40,8 +41,13 @@ def test_a_missing_right_is_named_with_what_gives_it() -> None:
         '- {apiGroups: [""], resources: [pods/log], verbs: [get]}',
         '- {apiGroups: [""], resources: [configmaps], verbs: [create, patch, delete]}',
         '- {apiGroups: [""], resources: [events], verbs: [list]}',
+        "---",
+        "apiVersion: rbac.authorization.k8s.io/v1",
+        "kind: RoleBinding",
+        'metadata: {name: "paddock-system:serviceaccount:ci:runner", namespace: team}',
+        'roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: "paddock-system:serviceaccount:ci:runner"}',
+        "subjects: [{kind: ServiceAccount, name: runner, namespace: ci}]",
         "END",
-        "kubectl create rolebinding paddock-user -n team --role=paddock-user --serviceaccount=ci:runner",
     ]
 
 
@@ -67,9 +73,45 @@ def test_a_missing_right_of_the_whole_cluster_asks_for_no_more_than_it() -> None
     message = 'nodes is forbidden: User "alice" cannot list resource "nodes" in API group "" at the cluster scope'
     assert str(explain_forbidden(Forbidden(message))).splitlines()[1:] == [
         "",
-        "kubectl create clusterrole paddock-user-nodes --verb=get,list --resource=nodes",
-        "kubectl create clusterrolebinding paddock-user-nodes --clusterrole=paddock-user-nodes --user=alice",
+        "kubectl apply -f - <<'END'",
+        "apiVersion: rbac.authorization.k8s.io/v1",
+        "kind: ClusterRole",
+        'metadata: {name: "paddock-alice-list-nodes"}',
+        "rules:",
+        '- {apiGroups: [""], resources: [nodes], verbs: [get, list]}',
+        "---",
+        "apiVersion: rbac.authorization.k8s.io/v1",
+        "kind: ClusterRoleBinding",
+        'metadata: {name: "paddock-alice-list-nodes"}',
+        'roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: "paddock-alice-list-nodes"}',
+        'subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: "alice"}]',
+        "END",
     ]
+
+
+def name_roles(
+    user: str, verb: str, resource: str, group: str = "", place: str = ' in the namespace "team"'
+) -> set[str]:
+    message = f'x: User "{user}" cannot {verb} resource "{resource}" in API group "{group}"{place}'
+    return set(re.findall(r'metadata: {name: ("[^"]*")', str(explain_forbidden(Forbidden(message)))))
+
+
+def test_no_command_takes_away_what_another_has_given() -> None:
+    """The objects of two commands are the same where all that they say is the same, and only there."""
+    usual = name_roles("alice", "list", "pods")
+    assert usual == name_roles("alice", "create", "paddlejobs", "batch.paddlepaddle.org")
+    others = [
+        name_roles("bob", "list", "pods"),
+        name_roles("alice", "update", "pods"),
+        name_roles("alice", "list", "datasets", "paddock.dev"),
+        name_roles("alice", "create", "datasets", "paddock.dev"),
+        name_roles("alice", "list", "pods", place=""),
+        name_roles("bob", "list", "pods", place=""),
+        name_roles("alice", "list", "nodes", place=""),
+    ]
+    assert all(len(each) == 1 for each in [usual, *others])
+    assert len(set.union(usual, *others)) == 1 + len(others)
+    assert name_roles("https://id.example/#alice", "list", "pods") == {'"paddock-https:--id.example-#alice"'}
 
 
 def test_a_403_of_an_admission_plugin_is_unchanged() -> None:

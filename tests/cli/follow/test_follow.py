@@ -33,8 +33,8 @@ LINES = b"epoch 1  step 100/100  loss 0.5\nHeld-out AUC 0.81\n"
 SAID = "Held-out AUC 0.81"
 
 
-def build_worker(state: dict[str, Any], phase: str) -> Manifest:
-    pod = build_pod(build_job(workers=1), WORKER, 0, None, Settings())
+def build_worker(state: dict[str, Any], phase: str, attempt: int = 0) -> Manifest:
+    pod = build_pod(build_job(workers=1), WORKER, attempt, None, Settings())
     pod["metadata"]["uid"] = "of-worker-0"
     pod["status"] = {"phase": phase, "containerStatuses": [{"name": "paddle", "state": state}]}
     return pod
@@ -48,6 +48,9 @@ GONE = {"metadata": {"namespace": "default", "name": name_of(SUCCEEDED), "uid": 
 class Late(Api):
     """The watch of the job says `phase` as soon as the watch of pods has said `told`; a list of the pods has `answer`,
     None for no pod. A log has no end before the pod's end was read."""
+
+    attempt = 0
+    """Of the job, by its watch."""
 
     def __init__(self, told: list[Event], answer: Manifest | ApiError | None, phase: str = "Completed") -> None:
         self.told, self.answer, self.phase = told, answer, phase
@@ -70,7 +73,8 @@ class Late(Api):
             self._told.set()
         else:
             await self._told.wait()
-            yield Event("MODIFIED", {**build_manifest(workers=1), "status": {"phase": self.phase}})
+            status = {"phase": self.phase, **({"attempt": self.attempt} if self.attempt else {})}
+            yield Event("MODIFIED", {**build_manifest(workers=1), "status": status})
         await asyncio.Event().wait()
 
     async def stream_log(self, namespace: str, pod: str, **_: Any) -> AsyncIterator[bytes]:
@@ -81,13 +85,20 @@ class Late(Api):
 
 
 async def follow(
-    api: Late, home: Path, *, workers: int = 1, shows: Callable[[Rank], bool] = lambda _: True
+    api: Late,
+    home: Path,
+    *,
+    workers: int = 1,
+    shows: Callable[[Rank], bool] = lambda _: True,
+    container: str = "",
+    from_start: bool = False,
 ) -> tuple[FollowedJob, str]:
     """The view at the end, and all that goes to standard output."""
     out = io.StringIO()
     screen = Screen(Console(file=out), Console(file=io.StringIO()))
     job = read_stored(RESOURCE, build_manifest(workers=workers))
-    follower = Follower(api, Local(Home(home, home)), job, screen, shows)  # type: ignore[arg-type]
+    place = Local(Home(home, home))
+    follower = Follower(api, place, job, screen, shows, container=container, from_start=from_start)  # type: ignore[arg-type]
     return await asyncio.wait_for(follower.run(), 180), out.getvalue()
 
 
@@ -140,6 +151,8 @@ async def test_a_pod_that_cannot_be_read_leaves_the_result(error: ApiError | Non
     assert (view.status.phase, view.messages) == (Phase.COMPLETED, {})
 
 
+AGAIN = build_worker({"terminated": {"exitCode": 0, "message": SAID}}, "Succeeded", attempt=1)
+SYNCED, ADDED = Event("SYNCED", {}), Event("ADDED", AGAIN)
 CAME_AND_WENT = [Event("ADDED", build_worker({}, "Pending")), Event("DELETED", GONE)]
 
 
@@ -166,9 +179,69 @@ async def test_a_log_that_was_printed_is_not_printed_again_for_a_pod_that_never_
     assert out == LINES.decode()
 
 
+@pytest.mark.parametrize("from_start", [True, False])
+@pytest.mark.parametrize("told", [[SYNCED, ADDED], [ADDED, SYNCED]], ids=["later", "at once"])
+async def test_who_starts_a_job_sees_what_an_attempt_printed_that_was_gone_before_the_first_look(
+    told: list[Event], from_start: bool, tmp_path: Path
+) -> None:
+    """A program that fails at once, on a busy machine. Who follows a job later asks for its present attempt."""
+    node = Home(tmp_path, tmp_path).node
+    write_log(node, "demo-worker-0", "before", job="another run", text="not this\n")
+    write_log(node, "demo-worker-0", "gone", job="0123456789", attempt=0, text="failed at once\n")
+    write_log(node, "demo-worker-0", "of-worker-0", job="0123456789", attempt=1, text=LINES.decode())
+    _, out = await follow(Late(told, AGAIN), tmp_path, from_start=from_start)
+    assert out == ("failed at once\n" if from_start else "") + LINES.decode()
+
+
+async def test_attempts_that_were_all_gone_before_the_first_look_are_printed_in_their_order(tmp_path: Path) -> None:
+    for attempt, uid in enumerate(("first", "second", "third")):
+        write_log(
+            Home(tmp_path, tmp_path).node, "demo-worker-0", uid, job="0123456789", attempt=attempt, text=f"{uid}\n"
+        )
+    api = Late([SYNCED], None, "Failed")
+    api.attempt = 2
+    _, out = await follow(api, tmp_path, from_start=True)
+    assert out == "first\nsecond\nthird\n"
+
+
+async def test_a_first_look_that_fails_keeps_no_line_back(tmp_path: Path) -> None:
+    write_log(Home(tmp_path, tmp_path).node, "demo-worker-0", "gone", job="0123456789", text="failed at once\n")
+    _, out = await follow(Late([ADDED, SYNCED], Unavailable("busy")), tmp_path, from_start=True)
+    assert out == LINES.decode()
+
+
 async def test_a_deleted_pod_has_its_last_lines_printed(tmp_path: Path) -> None:
     _, out = await follow(Late([Event("ADDED", RUNNING)], None), tmp_path)
     assert SAID in out
+
+
+class OfContainers(Late):
+    """Each container's log is its own name."""
+
+    async def stream_log(self, namespace: str, pod: str, *, container: str = "", **_: Any) -> AsyncIterator[bytes]:
+        yield f"said by {container}\n".encode()
+
+
+def beside(kind: str) -> Manifest:
+    """The worker with another container, whose state stands under `kind`."""
+    pod = deepcopy(SUCCEEDED)
+    pod["status"][kind] = [*pod["status"].get(kind, ()), {"name": "metrics", "state": {"running": {}}}]
+    return pod
+
+
+@pytest.mark.parametrize("kind", ["containerStatuses", "initContainerStatuses"])
+async def test_another_container_of_a_rank_is_followed(kind: str, tmp_path: Path) -> None:
+    """Also one of `initContainers`, where native side-cars stand."""
+    _, out = await follow(OfContainers([Event("ADDED", beside(kind))], None), tmp_path, container="metrics")
+    assert out == "said by metrics\n"
+
+
+async def test_of_a_rank_that_nobody_saw_run_the_kept_log_of_the_container_is_printed(tmp_path: Path) -> None:
+    node = Home(tmp_path, tmp_path).node
+    for container in ("paddle", "metrics"):
+        write_log(node, "demo-worker-0", "one", container=container, job="0123456789", text=f"said by {container}\n")
+    _, out = await follow(Late([Event("SYNCED", {})], None), tmp_path, container="metrics")
+    assert out == "said by metrics\n"
 
 
 class Restarted(Late):

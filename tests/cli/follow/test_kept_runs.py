@@ -11,7 +11,8 @@ from history.test_logs import write_log
 from paddock.app.history import History, read_chunks
 from paddock.app.home import Home
 from paddock.cli.cluster.errors import UserError
-from paddock.cli.follow.kept_runs import Which, choose_logs, choose_run, find_kept, split_pod
+from paddock.cli.cluster.lookup import split_pod
+from paddock.cli.follow.kept_runs import Which, choose_logs, choose_run, find_kept
 from paddock.cli.follow.print_logs import Request, explain_nothing, order_for_errors, print_kept
 from paddock.cli.follow.ranks import read_ranges
 from paddock.cli.follow.wanted_lines import Wanted
@@ -157,7 +158,7 @@ def test_the_first_error_is_looked_for_in_that_time(history: History, capsys: py
         (Which(run=7), "demo has no run 7; kept are 1, 2"),
         (Which(attempt=5), "run 2 of demo has no logs of attempt 5; it has those of 0, 1"),
         (Which(run=1, previous=True), "nothing is kept before run 1 of demo"),
-        (Which(role="heter"), "demo has no rank heter; it has ps-0, worker-0 and worker-1"),
+        (Which(role="heter"), "demo has no role heter; it has ps and worker"),
     ],
 )
 def test_what_is_not_kept_is_refused_with_what_is(history: History, which: Which, said: str) -> None:
@@ -170,6 +171,7 @@ def test_a_name_that_two_kinds_share_means_the_job_that_is_there(history: Histor
     write_record(history.home.history, OF_KUBEFLOW)
     assert [run.uid for run in find_kept(history, "default", "demo")] == ["one", "two"]
     assert [run.uid for run in find_kept(history, "default", "paddlejob.kubeflow.org/demo")] == ["kf"]
+    assert find_kept(history, "default", "pod/demo-worker-0") == [], "a pod is no job: who asks looks for its job"
     write_record(history.home.history, replace(TWO, deleted=500.0))
     with pytest.raises(UserError, match="two jobs in namespace default are called 'demo'"):
         find_kept(history, "default", "demo")
@@ -198,6 +200,22 @@ def test_the_rank_that_failed_is_searched_first_for_its_error(history: History) 
     assert TWO.failed == replace(TWO, cause=Cause("X", {"ranks": 3})).failed == ""
 
 
+def test_a_run_that_failed_without_an_error_in_its_logs_is_told_by_its_cause(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As one that was ended because it was silent."""
+    home = Home(tmp_path, tmp_path)
+    cause = Cause("SilentFailed", {"seconds": 1800, "who": ["worker-0"], "places": ["wait, train.py:8"]})
+    write_record(home.history, replace(RUN, cause=cause))
+    write_log(home.node, "demo-worker-0", "a", job="one", text="", when=110.0)
+    request = Request(Which(), Wanted(first_error=True))
+    assert print_kept(History(home), "default", "demo", request, now=405.0) == 0
+    assert capsys.readouterr().err.splitlines() == [
+        "run 1 of demo printed no error",
+        "demo run 1: Failed after 50s: no rank has printed for over 30m: worker-0 in wait, train.py:8",
+    ]
+
+
 def test_a_log_that_was_replaced_by_a_link_is_not_read(history: History) -> None:
     (file,) = choose_logs(history, "demo", [RUN], Which(), 405.0)[1]
     assert b"".join(read_chunks(file)) == b"old"
@@ -217,3 +235,18 @@ def test_a_run_whose_logs_were_pruned_did_not_print_nothing() -> None:
 def test_the_last_run_is_chosen_by_default() -> None:
     assert choose_run("demo", [RUN, TWO], None) == TWO
     assert choose_run("demo", [RUN, TWO], 1) == RUN
+
+
+def test_another_container_has_its_own_log_and_a_name_that_none_has_is_told(history: History) -> None:
+    pod = next(file for file in history.find_logs(TWO) if file.rank == "worker-0" and file.place.attempt == 1)
+    beside = pod.path.parents[1] / "metrics"
+    beside.mkdir()
+    for number, text in ((9, "before"), (10, "listens")):
+        (beside / f"{number}.log").write_text(text)
+    runs = find_kept(history, "default", "demo")
+    _, files, _ = choose_logs(history, "demo", runs, Which(container="metrics"), 405.0)
+    assert [(file.rank, b"".join(read_chunks(file, 0))) for file in files] == [("worker-0", b"listens")]
+    with pytest.raises(UserError) as told:
+        choose_logs(history, "demo", runs, Which(container="metric"), 405.0)
+    assert str(told.value).startswith("of demo no log of a container 'metric' is kept; there are those of ")
+    assert "metrics" in str(told.value)

@@ -16,7 +16,7 @@ import pytest
 
 from paddock.cli.cluster.errors import UserError
 from paddock.cli.follow.on_end import Program, Webhook, call_on_end, kill, read_on_end
-from paddock.views.ended import End
+from paddock.jobs.ended import End
 
 END = End("train", "default", "Failed", "worker-0 says “no”", 12.34)
 

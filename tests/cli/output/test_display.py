@@ -24,6 +24,7 @@ from paddock.cli.verbs.describe import build_facts
 from paddock.cli.verbs.down import build_stopped
 from paddock.jobs.model import CauseRecord, Counts, Phase, Rank
 from paddock.jobs.sentences.explain import explain
+from paddock.kube.meta import Key
 from paddock.logs.complaints import find_complaint
 from paddock.logs.endings import read_ending
 from paddock.views.building import read_building
@@ -241,11 +242,23 @@ def test_the_role_counts_of_an_ended_job_are_those_of_the_pods_that_are_left(tmp
     ("unfinished", "said"),
     [
         ([], "embedded cluster stopped"),
-        (["lst"], "embedded cluster stopped; 1 unfinished job (lst) starts again with it: `paddock delete` removes it"),
+        (
+            ["lst"],
+            "embedded cluster stopped; 1 unfinished job (lst) starts again with it: `paddock delete lst` removes it",
+        ),
+        (
+            ["team/lst"],
+            "embedded cluster stopped; 1 unfinished job (lst) starts again with it: `paddock delete lst -n team` "
+            "removes it",
+        ),
+        (
+            ["team/lst", "lst"],
+            "embedded cluster stopped; 2 unfinished jobs (lst, lst) start again with it: `paddock delete` removes them",
+        ),
         (
             ["hangs", "lst"],
-            "embedded cluster stopped; 2 unfinished jobs (hangs, lst) start again with it: `paddock delete` removes "
-            "them",
+            "embedded cluster stopped; 2 unfinished jobs (hangs, lst) start again with it: `paddock delete hangs "
+            "lst` removes them",
         ),
         (
             list("abcdef"),
@@ -255,7 +268,8 @@ def test_the_role_counts_of_an_ended_job_are_those_of_the_pods_that_are_left(tmp
     ],
 )
 def test_down_names_the_jobs_that_restart(unfinished: list[str], said: str) -> None:
-    assert str(build_stopped(unfinished)) == said
+    keys = [Key(each.rpartition("/")[0] or "default", each.rpartition("/")[2]) for each in unfinished]
+    assert str(build_stopped(keys)) == said
 
 
 def test_a_failure_names_the_line_that_says_why() -> None:
@@ -266,6 +280,14 @@ def test_a_failure_names_the_line_that_says_why() -> None:
     assert render(last, "en") == "worker-1 says what went wrong: ModuleNotFoundError: No module named 'pandas'"
     assert len(build_failure("worker-1", b"out of ideas\n", "")) == 2
     assert str(build_failure("worker-1", text.encode(), "", is_told=True)[-1]).strip() == text.splitlines()[-1]
+
+
+def test_a_rank_that_was_killed_did_not_fail_by_an_error_that_it_had_caught() -> None:
+    text = 'Traceback (most recent call last):\n  File "t.py", line 8, in main\nOSError: shard 3\ngoing on\n'
+    *_, last = build_failure("worker-1", text.encode(), "")
+    assert render(last, "en") == "worker-1 says what went wrong: OSError: shard 3; its last line: going on"
+    *_, last = build_failure("worker-1", text.encode(), "", killed=True)
+    assert str(last).strip() == "going on"
 
 
 TORCHRUN = (Path(__file__).parents[2] / "logs/torchrun_single_raise.log").read_text(encoding="utf-8")

@@ -6,7 +6,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from paddock.cli.output.local_times import format_local_time, localize_times
+from paddock.cli.output.local_times import format_apart, format_local_time, localize_times
 
 MOMENT = 1795327390.9
 """2026-11-22T06:03:10.9Z"""
@@ -32,6 +32,17 @@ SUMMER = MOMENT - 120 * 86400
 )
 def test_a_time_has_its_zone(zone: tzinfo, moment: float, shown: str) -> None:
     assert format_local_time(moment, zone) == shown
+
+
+def test_times_of_one_second_are_told_apart() -> None:
+    found = format_apart([MOMENT - 5, MOMENT, MOMENT + 0.0625, MOMENT + 1], UTC)
+    assert [each.removeprefix("2026-11-22 06:03:") for each in found] == [
+        "05 UTC",
+        "10.900 UTC",
+        "10.962 UTC",
+        "11 UTC",
+    ]
+    assert format_apart([], UTC) == []
 
 
 def test_without_a_zone_it_is_the_machines(monkeypatch: pytest.MonkeyPatch) -> None:

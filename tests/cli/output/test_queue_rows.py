@@ -127,9 +127,10 @@ LAPTOP = {"cpu": (1, 2), "memory": (20 * GIB, 24 * GIB), "pods": (1, 110), "ephe
         (replace(capacity(2, cpu=(1, 2)), tainted=1), True,
          "2 nodes: 2 CPUs: 1 free; no GPU (1 node takes only pods that tolerate its taints)"),
         (capacity(0, 2), True, "0 nodes: no GPU (and 2 nodes that are not ready or cordoned)"),
-        (capacity(2, cpu=(2, 2)), False, "2 nodes: 2 CPUs; no GPU; what is free of it is not known: you may not list "
-         "the pods of all namespaces"),
-        (None, True, "what the nodes have is not known: you may not list nodes"),
+        (capacity(2, cpu=(2, 2)), False, "2 nodes: 2 CPUs; no GPU; what is free of it is not known: you lack the "
+         "right `list pods` in all namespaces, which an administrator of the cluster grants"),
+        (None, True, "what the nodes have is not known: you lack the right `list nodes`, which an administrator of "
+         "the cluster grants"),
     ],
 )  # fmt: skip
 def test_what_the_nodes_have_and_what_is_free(has: Capacity | None, all_pods: bool, said: str) -> None:

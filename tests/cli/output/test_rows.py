@@ -22,6 +22,7 @@ NOW = 1_700_000_000.0
 CREATED = format_time(NOW - 41)
 
 
+WENT_ON = 'Traceback (most recent call last):\n  File "t.py", line 8, in main\nOSError: shard 3\ngoing on\n'
 LOG = 'epoch 1\nTraceback (most recent call last):\n  File "a.py", line 1\nValueError: shapes do not match\n'
 """The end of a log, as the kubelet reports it of a program that failed."""
 
@@ -199,6 +200,12 @@ def test_why_is_in_the_readers_language() -> None:
             "step 7 (exit code 137)",
         ),
         (
+            {"phase": "Failed", **container({"terminated": {"exitCode": 137, "reason": "Error", "message": WENT_ON}})},
+            "0/1",
+            "Error",
+            "going on (exit code 137)",
+        ),
+        (
             {"phase": "Failed", **container({"terminated": {"exitCode": 127, "reason": "StartError", "message": "x"}})},
             "0/1",
             "StartError",
@@ -221,6 +228,19 @@ def test_why_is_in_the_readers_language() -> None:
 def test_a_pod_says_what_kubectl_says_and_why(status: dict[str, Any], ready: str, reason: str, why: str) -> None:
     row = dict(zip(rows.POD_HEADER, rows.build_pod_cells(read_pod_row(build_pod(status)), NOW), strict=True))
     assert (row["READY"], row["STATUS"], row["WHY"], row["AGE"]) == (ready, reason, why, "41s")
+
+
+NO_MODULE = "ModuleNotFoundError: No module named 'http.server'; 'http' is not a package"
+
+
+@pytest.mark.parametrize("key", ["containerStatuses", "initContainerStatuses"])
+@pytest.mark.parametrize("message", [NO_MODULE, f"Traceback (most recent call last):\n{NO_MODULE}"])
+def test_what_a_program_said_is_told_in_its_own_words_in_every_language(message: str, key: str) -> None:
+    [status] = container({"terminated": {"exitCode": 1, "reason": "Error", "message": message}})["containerStatuses"]
+    row = read_pod_row(build_pod({"phase": "Failed", key: [status]}))
+    cells = dict(zip(rows.POD_HEADER, rows.build_pod_cells(row, NOW, "zh"), strict=True))
+    assert row.message == f"{NO_MODULE} (exit code 1)"
+    assert NO_MODULE in cells["WHY"]
 
 
 @pytest.mark.parametrize(
@@ -278,3 +298,17 @@ def test_an_environment_says_how_far_it_is(status: dict[str, Any], row: list[str
 def test_namespaces_come_first() -> None:
     header, cells = rows.with_namespace([{"metadata": {"namespace": "team"}}], ["NAME"], [["demo"]])
     assert (header, cells) == (["NAMESPACE", "NAME"], [["team", "demo"]])
+
+
+def test_a_side_car_counts_as_ready_and_its_end_is_no_reason() -> None:
+    ended = {"name": "mount", "state": {"terminated": {"exitCode": 143, "reason": "Error"}}, "ready": False}
+    pod = build_pod({"phase": "Running", **container({"running": {}}), "initContainerStatuses": [ended]})
+    pod["spec"]["initContainers"] = [{"name": "mount", "restartPolicy": "Always"}]
+    assert rows.build_pod_cells(read_pod_row(pod), NOW)[1:3] == ["0/2", "Running"]
+    pod["status"]["initContainerStatuses"] = [{"name": "mount", "state": {"running": {}}, "ready": True}]
+    assert rows.build_pod_cells(read_pod_row(pod), NOW)[1:3] == ["1/2", "Running"]
+    waits = {**ended, "state": {"waiting": {"reason": "CrashLoopBackOff", "message": "back-off"}}}
+    pod["status"]["initContainerStatuses"] = [waits]
+    assert rows.build_pod_cells(read_pod_row(pod), NOW)[2] == "Running"
+    pod["status"] = {"phase": "Pending", "initContainerStatuses": [waits]}
+    assert rows.build_pod_cells(read_pod_row(pod), NOW)[1:3] == ["0/2", "CrashLoopBackOff"]

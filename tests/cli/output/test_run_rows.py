@@ -17,7 +17,8 @@ from paddock.cli.output.run_rows import (
     explain_dropped,
     explain_end,
 )
-from paddock.history.records import Attempt, Cause, Metrics, Renewal, RunRecord
+from paddock.history.metrics import Metrics
+from paddock.history.records import Attempt, Cause, Renewal, RunRecord
 
 RUN = RunRecord(
     "batch.paddlepaddle.org/v1", "PaddleJob", "default", "demo", "u", 2, 100.0,
@@ -66,6 +67,24 @@ def test_a_row_says_what_changed_and_the_last_numbers() -> None:
         ({"worker-0": {"epoch": 1, "loss": 0.5, "val_loss": 0.75, "lr": 0.1}}, "epoch 1 loss 0.5 val_loss 0.75"),
         ({"worker-0": {"step": 1, "train-rmse": 0.5, "eval-rmse": 0.75}}, "step 1 train-rmse 0.5"),
         ({"worker-0": {"epoch": 1, "accuracy": 0.5, "lr": 0.1}}, "epoch 1 accuracy 0.5"),
+        ({"worker-0": {"step": 100, "accuracy@step": 50, "accuracy": 0.5}}, "step 100 accuracy 0.5 (step 50)"),
+        (
+            {
+                "worker-0": {
+                    "epoch": 3,
+                    "step": 9,
+                    "loss": 0.5,
+                    "val_loss": 0.75,
+                    "val_loss@epoch": 2,
+                    "val_loss@step": 40,
+                }
+            },
+            "epoch 3 step 9 loss 0.5 val_loss 0.75 (epoch 2)",
+        ),
+        (
+            {"worker-0": {"epoch": 3, "step": 9, "loss": 0.5, "loss@epoch": 3, "loss@step": 8}},
+            "epoch 3 step 9 loss 0.5 (step 8)",
+        ),
     ],
 )
 def test_the_first_rank_stands_for_all(metrics: dict[str, Metrics], said: str) -> None:
@@ -109,6 +128,16 @@ def test_a_run_as_json_has_its_attempts_and_changes() -> None:
     assert document["attempts"] == [{"attempt": 0, "began": "1970-01-01T00:01:40Z", "cause": None,
                                      "ranks": ["worker-0"]}]  # fmt: skip
     assert document["cause"]["sentence"].startswith("failed: worker-0 ended with exit code 3")
+
+
+def test_attempts_of_one_second_have_times_of_their_own() -> None:
+    run = replace(RUN, attempts=(Attempt(0, 100.25), Attempt(1, 100.75), Attempt(2, 103.5)))
+    times = [row[1].split()[1] for row in build_attempt_rows(run, {})]
+    assert [each.rpartition(":")[2] for each in times] == ["40.250", "40.750", "43"]
+    document = build_document(RunRow(run, {}, None), {})
+    assert [each["began"] for each in document["attempts"]] == [
+        "1970-01-01T00:01:40.250000Z", "1970-01-01T00:01:40.750000Z", "1970-01-01T00:01:43Z",
+    ]  # fmt: skip
 
 
 LOST = Cause("PodsDeleted", {"ranks": ["worker-10"], "alone": ["worker-10"]})

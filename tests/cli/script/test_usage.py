@@ -12,6 +12,7 @@ import yaml
 from paddock.cli.main import run
 from paddock.cli.submit.manifest_files import fetch_checked
 from paddock.cli.submit.script.requests import find_needed
+from paddock.cli.submit.script.typed_command import name_python
 
 
 @pytest.fixture
@@ -40,7 +41,7 @@ ROWS: list[tuple[list[str], str]] = [
     (["run", "--resume", "3", "--", "python", "train.py"], "the number of a run is joined to --resume: `--resume=3`"),
     (["run", "--watch", "--resume=3", "--", "python", "train.py"], "the first run takes over the checkpoints of run 3"),
     (["run", "--resume=last", "--", "python", "train.py"], "Invalid value for '--resume': 'last' is not a valid"),
-    (["run", "train.py", "--lr", "1"], "train.py is a program: `paddock run -- python train.py --lr 1`"),
+    (["run", "train.py", "--lr", "1"], "train.py is a program: `paddock run -- {python} train.py --lr 1`"),
     (["run", "--workers", "2", "run.sh"], "run.sh is a program: `paddock run --workers 2 -- bash run.sh`"),
     (["run", "python", "a b.py"], "python is a program: `paddock run -- python 'a b.py'`"),
     (["run", "job.yaml", "--lr", "1"], "arguments of the program stand behind `--`: `paddock run job.yaml -- --lr 1`"),
@@ -60,8 +61,8 @@ ROWS: list[tuple[list[str], str]] = [
     (["run", "--", "fish", "train.py"], "there is no program fish in PATH\n"),
     (["run", "--", "bash", "wide.sh"], "wide.sh: the file is written in UTF-16, which no shell reads"),
     (["run", "--", ""], "there is no program '' in PATH"),
-    (["run", "--", "train.py"], "train.py is a file of {here} and no program of PATH: `python train.py`"),
-    (["run", "--", "./train.py"], "./train.py is not executable: `chmod +x ./train.py`, or `python ./train.py`"),
+    (["run", "--", "train.py"], "train.py is a file of {here} and no program of PATH: `{python} train.py`"),
+    (["run", "--", "./train.py"], "./train.py is not executable: `chmod +x ./train.py`, or `{python} ./train.py`"),
     (["run", "--ps", "1", "--", "python", "torches.py"], "--ps: PyTorch has no parameter servers: leave it out"),
     (["run", "--framework", "paddle", "--", "torchrun", "train.py"], "torchrun starts programs of PyTorch: leave --f"),
     (["run", "--framework", "pytorch", "--", "fleetrun", "train.py"], "fleetrun starts programs of PaddlePaddle: le"),
@@ -102,10 +103,15 @@ ROWS: list[tuple[list[str], str]] = [
     (["run", "--env-file", "bad.env", "--", "python", "train.py"], "bad.env:2: the value of B begins with '"),
     (["run", "--detach", "--timeout", "5", "--", "python", "train.py"], "--timeout suspends the job from here"),
     (["run", "job.yaml", "--workers", "2"], "--workers is for a program"),
+    (
+        ["run", "job.yaml", "--end-wait", "10s"],
+        "--end-wait is for a program (`paddock run --end-wait 10s -- python train.py`); in job.yaml the annotation "
+        "`paddock.dev/success: AllRanks:10` of the job says it",
+    ),
     (["run", "shell.yaml", "--", "--lr", "1"], "shell.yaml: worker runs a text of sh, which takes no arguments"),
     (["run", "none.yaml"], "none.yaml: No such file or directory"),
     (["init"], "a program is wanted, as in `paddock init -- python train.py`"),
-    (["init", "train.py"], "train.py is a program: `paddock init -- python train.py`"),
+    (["init", "train.py"], "train.py is a program: `paddock init -- {python} train.py`"),
     (["init", "--", "python", "trian.py"], "did you mean train.py?"),
     (["init", "-o", "job.yaml", "--", "python", "train.py"], "job.yaml is there already: -o names another file"),
     (["init", "-o", "no/job.yaml", "--", "python", "train.py"], "no/job.yaml: No such file or directory"),
@@ -134,7 +140,7 @@ def test_what_is_wrong_exits_2_with_one_sentence(
     capfd.readouterr()
     assert call(*words) == 2
     printed = capfd.readouterr()
-    assert said.format(here=work) in printed.err, printed.err
+    assert said.format(here=work, python=name_python()) in printed.err, printed.err
     assert "Traceback" not in printed.err and "hidden" not in printed.err and printed.out == ""
     assert not (work.parent / "paddock/cluster.json").exists(), "no cluster was started for it"
 

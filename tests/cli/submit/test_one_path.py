@@ -8,6 +8,7 @@ console's form.
 from __future__ import annotations
 
 import html
+import os
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
@@ -137,7 +138,7 @@ PLACES: dict[str, tuple[Check, str, str, bool]] = {
 """A fault of a place -> its check, a manifest with it, what is said, and whether the console can see it."""
 OF_OPTIONS = {
     "DEVICES": "--without", "FOREIGN_SECRETS": "--secret", "DATA": "--data", "SPACES": "a Namespace",
-    "CODE": "the files of the directory", "RESUMED": "--resume=N",
+    "CODE": "the files of the directory", "RESUMED": "--resume=N", "UNHONOURED": "refuses nothing",
 }  # fmt: skip
 """Checks of what no manifest says."""
 
@@ -210,6 +211,33 @@ async def test_two_faults_are_both_named_by_why_not_and_the_first_by_run(
     with pytest.raises(UserError) as caught:
         await refuse(Submission(api, place, read("job.yaml", text), lambda _: None, runs=True))
     assert "exists already" in str(caught.value) and "Secret" not in str(caught.value)
+
+
+SECURED = """
+apiVersion: kubeflow.org/v1
+kind: PyTorchJob
+metadata: {name: who}
+spec:
+  pytorchReplicaSpecs:
+    Master: {replicas: 1, template: &t {spec: {securityContext: {fsGroup: 7}, containers: [
+      {name: pytorch, image: "python:3.11", command: [python, -c, "1"]}]}}}
+    Worker: {replicas: 2, template: *t}
+"""
+UNHONOURED = (
+    "spec.pytorchReplicaSpecs.Master.template.spec.securityContext.fsGroup is not honoured on this machine: programs "
+    f"run as you (uid {os.getuid()})"
+)
+
+
+async def test_what_a_laptop_does_not_honour_is_told_once_by_each_door(
+    api: LocalApi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    told: list[str] = []
+    place = Local(Home(tmp_path / "home", tmp_path / "cache"))
+    await refuse(Submission(api, place, read("job.yaml", SECURED), lambda said: told.append(str(said)), runs=True))
+    assert [line for line in told if "honoured" in line] == [f"PyTorchJob default/who: {UNHONOURED}"]
+    assert (await post(api, SECURED)).count(UNHONOURED) == 1
 
 
 def test_every_check_has_a_row() -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from paddock.console.charts.numbers import LogNumbers, read_numbers
 from paddock.history.log_index import Line
+from paddock.logs.metric_lines import Piece, Place
 
 LINES = [f"epoch 1  step {step}/9  loss 0.{step}".encode() for step in range(1, 10)]
 
@@ -110,3 +111,16 @@ def test_steps_a_second_are_measured_between_looks(looks: list[tuple[float, str]
         numbers.measure(now)
     measured = numbers.series.get("measured")
     assert (list(measured.values) if measured else []) == speeds
+
+
+def test_of_a_file_of_metrics_that_was_cut_or_replaced_what_it_says_now_is_drawn() -> None:
+    numbers = LogNumbers()
+    numbers.add(0, b"epoch 1 step 1 loss 9.0 acc 0.5")
+    numbers.add_written(Piece(b'{"loss": 0.1, "tokens": 1}\n{"loss": 0.2, "to', Place(40, 7)))
+    assert list(numbers.series["loss"].values) == [0.1]
+    numbers.add_written(Piece(b'{"loss": 0.3}\n', Place(14, 8), anew=True))
+    assert list(numbers.series["loss"].values) == [0.3]
+    assert "own:tokens" not in numbers.series and list(numbers.series["accuracy"].values) == [0.5]
+    assert (numbers.written, numbers.problem) == (Place(14, 8), None)
+    numbers.add(1, b"epoch 1 step 2 loss 9.0")
+    assert list(numbers.series["loss"].values) == [0.3], "what is printed still counts less"

@@ -13,6 +13,7 @@ from datasets.fetch.repositories import Repository
 from datasets.fetch.web import Server, serve
 from paddock.datasets.fetch.repositories import open_repository
 from paddock.datasets.fetching import Fault, Progress, Report, Request
+from support.loopback import need_ipv6
 from support.programs import need
 
 FILES: dict[str, bytes | str | None] = {
@@ -240,6 +241,7 @@ class TestByHttp:
     async def test_a_host_by_its_address_of_ipv6_gets_its_password(
         self, server: Server, tmp_path: Path, uri: str
     ) -> None:
+        need_ipv6()
         server.host = "::1"
         secret = {} if "@" in uri else {"username": "ann", "password": "hush"}
         async with serve(server):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import Any
 import pytest
 
 from history.test_logs import write_log
-from paddock.app.examined_jobs import Looked, look_at_job, look_at_run, read_file, share_of
+from paddock.app.examined_jobs import MOST_OF_FILES, Looked, look_at_job, look_at_run, read_file, share_of
 from paddock.app.history import History
 from paddock.app.home import Home
 from paddock.history.records import RunRecord
@@ -66,6 +67,7 @@ async def look(
     local: bool = False,
     history: History | None = None,
     most: int | None = None,
+    options: str = "",
 ) -> Looked:
     read, status = PADDLEPADDLE.read_job(job), PADDLEPADDLE.read_status(job)
     return await look_at_job(
@@ -75,7 +77,9 @@ async def look(
         "one",
         history=history,
         local=local,
+        now=time.time(),
         most=most,
+        options=options,
     )
 
 
@@ -127,7 +131,7 @@ async def test_a_job_that_is_gone_is_looked_at_by_its_record(tmp_path: Path) -> 
     home, job = Home(tmp_path, tmp_path), build_job(1, [*LAUNCH[:3], "--nnodes", "2", "train.py"])
     write_log(home.node, "demo-worker-0", "a", job="one", attempt=0, text=LABELS)
     run = RunRecord("batch.paddlepaddle.org/v1", "PaddleJob", "default", "demo", "one", 1, 100.0, spec=job["spec"])
-    looked = await look_at_run(History(home), run)
+    looked = await look_at_run(History(home), run, time.time())
     assert [check for check, _ in checks(looked)] == ["nodes-differ-from-replicas", "devices-are-labels"]
 
 
@@ -165,6 +169,18 @@ def test_of_a_large_file_both_ends_are_read_and_the_lines_between_them_are_count
     assert read[-1] <= (3 << 16 if cut else 1 << 30)
 
 
+@pytest.mark.parametrize(("mebibytes", "cut"), [(60, 0), (70, 1)])
+async def test_of_the_files_of_one_job_as_much_is_read_as_takes_seconds(
+    tmp_path: Path, mebibytes: int, cut: int
+) -> None:
+    home, long = Home(tmp_path, tmp_path), "x" * (2**20 - 1)  # few lines, which are read quickly
+    lines = [*LABELS.splitlines(), *[long] * mebibytes, "the end"]
+    write_log(home.node, "demo-worker-0", "a", job="one", attempt=0, text="\n".join(lines) + "\n")
+    looked = await look(FakeClient({PODS: []}), build_job(1), local=True, history=History(home))
+    assert (looked.cut, checks(looked)) == (cut, [("devices-are-labels", "worker-0, line 3")])
+    assert share_of(MOST_OF_FILES, 1, MOST_OF_FILES) == 32 << 20
+
+
 @pytest.mark.parametrize(("most", "logs", "share"), [
     (None, 5, None), (16 << 20, 1, 1 << 20), (16 << 20, 64, 1 << 17), (16 << 20, 10_000, 1 << 14),
     (1 << 20, 0, 1 << 19),
@@ -186,8 +202,8 @@ class StackClient(FakeClient):
             raise NotFound("the server could not find the requested resource: pods has no stacks here")
         frames = [{"function": "step", "file": "/home/me/train.py", "line": 88}]
         threads = [{"name": "MainThread", "main": True, "frames": frames}]
-        return {"pod": "demo", "processes": [{"pid": 1, "container": "a", "command": "python", "threads": threads}],
-                "of_a_later_version": 1}  # fmt: skip
+        program = {"pid": 1, "container": "paddle", "command": "python", "threads": threads}
+        return {"pod": "demo", "processes": [program], "of_a_later_version": 1}
 
 
 @pytest.mark.parametrize("refuses", [False, True], ids=["takes stacks", "of an older Paddock"])
@@ -206,3 +222,15 @@ async def test_where_ranks_are_is_asked_for_where_they_are_silent(tmp_path: Path
     healthy = StackClient({PODS: [build_pod("worker", 0)]})
     await look(healthy, build_job(1), local=True, history=history)
     assert healthy.paths == []
+
+
+async def test_on_a_kubernetes_no_pod_is_entered_for_it_and_the_command_that_does_is_named() -> None:
+    pods = [build_pod("worker", index) for index in range(2)]
+    for pod in pods:
+        pod["status"]["startTime"] = "2026-11-23T21:28:00Z"
+    metrics = [{"metadata": {"name": name_of(pod)}, "containers": [{"usage": {"cpu": "0"}}]} for pod in pods]
+    client = StackClient({PODS: pods, POD_METRICS: metrics})
+    looked = await look(client, build_job(2, ["python", "train.py"]), options=" --context prod")
+    (finding,) = looked.findings
+    assert (finding.check, finding.command) == ("silent-for-long", "paddock stacks demo --context prod")
+    assert client.paths == []

@@ -122,7 +122,10 @@ def test_kubeflows_names_and_columns_are_its_own(api: JobApi, kind: str, specs: 
         "plural": f"{kind}s".lower(),
         "singular": kind.lower(),
     }
-    assert columns(api) == {"State": ".status.conditions[-1:].type", "Age": ".metadata.creationTimestamp"}
+    assert columns(api) == {
+        "State": ".status.conditions[-1:].type",
+        "Age": ".metadata.creationTimestamp",
+    }
     assert version(api)["subresources"]["scale"] == {
         "specReplicasPath": f".spec.{specs}.Worker.replicas",
         "statusReplicasPath": ".status.replicaStatuses.Worker.active",

@@ -126,7 +126,8 @@ def test_its_definition_has_its_own_names_fields_and_columns() -> None:
         "singular": "otherjob",
     }
     version = crd["spec"]["versions"][0]
-    assert [column["name"] for column in version["additionalPrinterColumns"]] == ["State", "Age", "Why"]
+    names = [column["name"] for column in version["additionalPrinterColumns"]]
+    assert names == ["State", "Percent", "Remaining", "Age", "Why"]
     assert version["subresources"]["scale"]["specReplicasPath"] == ".spec.otherReplicaSpecs.Worker.replicas"
     schema = version["schema"]["openAPIV3Schema"]
     assert schema["properties"]["spec"]["required"] == ["otherReplicaSpecs"]

@@ -7,7 +7,18 @@ from typing import Any
 
 import pytest
 
-from jobs.gangs import NOW, build_job, build_pods, build_status, build_torch_job, cause, created, observe, succeeded
+from jobs.gangs import (
+    NOW,
+    build_job,
+    build_pods,
+    build_status,
+    build_torch_job,
+    cause,
+    created,
+    deleted,
+    observe,
+    succeeded,
+)
 from paddock.jobs.apis import JobApi
 from paddock.jobs.apis.registry import KINDS, PADDLEPADDLE
 from paddock.jobs.model import CleanPods, Phase, Status
@@ -59,6 +70,44 @@ def test_what_goes_on_is_not_taken_for_an_end(api: JobApi) -> None:
     # An operator before this rule has started a finished job again.
     again = {**raw, "completionTime": "2026-01-01T00:00:00Z", "conditions": [{"type": "Failed", "status": "False"}]}
     assert api.read_status({"status": again, "spec": {}}).phase is Phase.RUNNING
+
+
+GOING_ON = [
+    build_status(build_job()),
+    build_status(build_job(), Phase.RESTARTING, cause=cause("RankFailed", ranks=["worker-0"]), attempt=2),
+    build_status(build_job(), Phase.SUSPENDED, cause=cause("Suspended")),
+    build_status(build_job(), Phase.PENDING, cause=cause("WaitingForScheduler", pods=2, wanted=2)),
+]
+
+
+@pytest.mark.parametrize("api", KINDS.values(), ids=lambda api: api.resource.qualified)
+@pytest.mark.parametrize("going", GOING_ON, ids=lambda status: status.phase.value)
+@pytest.mark.parametrize(
+    "written",
+    [
+        {"phase": "Completed"},
+        {"phase": "Failed"},
+        {"completionTime": "2026-01-01T00:00:00Z"},
+        {"completionTime": "2999-01-01T00:00:00Z"},
+    ],
+    ids=str,
+)
+def test_a_job_that_goes_on_is_not_ended_by_what_somebody_writes(
+    api: JobApi, going: Status, written: dict[str, Any]
+) -> None:
+    """Its pods were deleted as those of a job that is complete."""
+    before = write(api, going)
+    before = {name: value for name, value in before.items() if value is not None}
+    raw = {**before, **written}
+    status, own = (api.read_status({"status": each, "spec": {}}) for each in (raw, before))
+    # Kubeflow's conditions do not tell a gang that starts again from one that waits: its pods tell then.
+    assert status in (own, replace(own, phase=Phase.PENDING)) and own.phase is going.phase
+    assert status == own or (going.phase is Phase.RESTARTING and "phase" in written)
+    patched = raw | api.write_status(raw, status, NOW)
+    assert patched["phase"] == status.phase.value and not patched.get("completionTime"), "it is mended"
+    job = build_job()
+    ended = [uid for uid in deleted(plan(job, status, observe(job), NOW)) if uid.startswith("worker")]
+    assert not ended or going.phase is not Phase.RUNNING
 
 
 def test_pods_that_are_left_tell_how_a_job_without_a_status_has_ended() -> None:

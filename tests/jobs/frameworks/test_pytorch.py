@@ -213,3 +213,29 @@ def test_a_torchrun_that_restarts_in_place_meets_by_c10d(command: str, in_place:
 def test_a_shell_that_starts_it_and_its_variable_do_the_same() -> None:
     assert with_command("bash", "-c", "exec torchrun --max-restarts 2 t.py").launch.in_place
     assert with_command("torchrun", "t.py", env=[{"name": "PET_MAX_RESTARTS", "value": "2"}]).launch.in_place
+
+
+@pytest.mark.parametrize(("grace", "told"), [(None, None), (10, None), (35, None), (36, "31"), (120, "115")])
+def test_torchrun_is_told_of_a_grace_that_is_longer_than_its_own(grace: int | None, told: str | None) -> None:
+    """Else it kills its workers after 30 s, whatever the pod has."""
+    job = with_grace(grace)
+    assert dict(environment(job, FIRST)).get("TORCH_ELASTIC_SHUTDOWN_TIMEOUT") == told
+    assert "TORCH_ELASTIC_SHUTDOWN_TIMEOUT" not in dict(environment(job, MASTER)), "its pod has no grace of its own"
+
+
+def test_the_time_that_the_template_gives_torchrun_is_kept() -> None:
+    name = "TORCH_ELASTIC_SHUTDOWN_TIMEOUT"
+    job = with_grace(120, env=[{"name": name, "value": "60"}])
+    built = pods.build_pod(job, FIRST, 0, None, Settings())
+    entries = built["spec"]["containers"][0]["env"]
+    assert [each["value"] for each in entries if each["name"] == name] == ["60"]
+
+
+def with_grace(grace: int | None, **more: Any) -> Job:
+    """The job with a grace of its workers."""
+    manifest = read_manifest("pytorch_mnist")
+    spec = manifest["spec"]["pytorchReplicaSpecs"]["Worker"]["template"]["spec"]
+    spec["containers"][0].update(more)
+    if grace is not None:
+        spec["terminationGracePeriodSeconds"] = grace
+    return read_any(manifest)

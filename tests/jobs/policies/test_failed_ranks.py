@@ -29,6 +29,7 @@ from paddock.jobs.model import CauseRecord, CleanPods, Exit, Job, Observed, Phas
 from paddock.jobs.plan import plan
 from paddock.jobs.policies.success import plan_success
 from paddock.jobs.sentences.explain import explain
+from paddock.kube.container_ends import ENDED
 
 End = Callable[[Pod], Pod | None]
 JOB = build_torch_job(workers=3)
@@ -77,6 +78,16 @@ ROWS: list[tuple[str, End, int, str]] = [
     ("ran out of memory", failed(137, 4, "OOMKilled"), 1,
      "completed, but worker-0 ran out of memory and was killed (exit code 137); raise its memory limit or lower the "
      "batch size"),
+    ("reached its limit", failed(137, 4, "OOMKilled", "used 2.0 GiB of its limit of 2.0 GiB"), 1,
+     "completed, but worker-0 ran out of memory and was killed (exit code 137): it used 2.0 GiB of its limit of 2.0 "
+     "GiB; raise its memory limit or lower the batch size"),
+    ("ended for a process that was killed", failed(1, 4, "OOMKilled", "what a program has told of itself"), 1,
+     "completed, but worker-0 ran out of memory, a process of it was killed, and it ended with exit code 1; raise its "
+     "memory limit or lower the batch size"),
+    ("had too many processes",
+     failed(137, 4, "TooManyProcesses", "had 5000 processes, and a container may have 4096"), 1,
+     "completed, but worker-0 had 5000 processes, more than the 4096 that a container may have here, and was ended "
+     "(exit code 137); let the program start fewer, as by fewer workers of a DataLoader"),
     ("killed by the machine", failed(137, 4), 1,
      "completed, but worker-0 was killed by signal 9 (exit code 137); signal 9 is often the machine's memory"),
     ("evicted", failed(137, 4, "Evicted", "The node was low on resource: ephemeral-storage."), 1,
@@ -96,6 +107,8 @@ ROWS: list[tuple[str, End, int, str]] = [
     ("lost its peer", failed(1, 4, message=PEER), 0, f"{WELL}; worker-0 failed as others had ended"),
     ("aborted as a peer had ended", failed(134, 4), 0, f"{WELL}; worker-0 failed as others had ended"),
     ("aborted in the second of a peer's end", failed(134, 5), 0, f"{WELL}; worker-0 failed as others had ended"),
+    ("was ended because of a probe", failed(143, 4, message=f"{ENDED}livenessProbe failed 3 times in a row: EOF"), 1,
+     "completed, but worker-0 was ended, as its livenessProbe failed 3 times in a row: EOF (exit code 143)"),
     ("got SIGTERM", failed(143, 2), 0, f"{WELL}; worker-0 failed as others had ended"),
     # Paddock, or somebody else, ended it.
     ("raised, and is being deleted", ended(failed(1, 4, message=RAISED), deleting=True), 0, WELL),

@@ -84,6 +84,8 @@ class World(RuleBasedStateMachine):
     mounts: tuple[Mount, ...] = ()
     elasticity: Elasticity | None = None
     room = 100
+    beside: tuple[str, ...] = ()
+    """The containers of a pod that run on when its program ends."""
     doubts_absences = True
     faults: frozenset[Fault] = FAULTS - {Fault.DROPPED}
     """A status that others cut is judged with the whole operator (`world`): this world has no memory of its own."""
@@ -110,6 +112,9 @@ class World(RuleBasedStateMachine):
         """Those of an attempt whose success was recorded."""
         self.latest = 0
         self.end: Status | None = None
+        self.last: tuple[Rank, ...] = ()
+        """The ranks that the job had when its end was recorded: those that an edit has taken away since or before have
+        no time of their own."""
         self.rewritten = False
         self.in_flight: list[tuple[Delete, str]] = []
         self.what_happened: dict[int, set[str]] = {}
@@ -121,6 +126,8 @@ class World(RuleBasedStateMachine):
         self.uncounted = False
         self.trained_twice = False
         self.cleared_away = False
+        self.was_suspended = False
+        self.cut_short = False
 
     @initialize(
         ps=st.integers(0, 1),
@@ -273,7 +280,7 @@ class World(RuleBasedStateMachine):
     def note_record(self, after: Status) -> None:
         self.latest = max(self.latest, after.attempt)
         if after.phase.terminal and self.end is None:
-            self.end = after
+            self.end, self.last = after, tuple(fit(self.job, after.gang_size).ranks())
         for role, counts in after.roles.items():
             well = self.well.get((after.attempt, role), set())
             if well and counts.succeeded >= len(well):
@@ -331,10 +338,24 @@ class World(RuleBasedStateMachine):
         if pod is None or action.uid not in ("", pod.uid):
             return  # NotFound, or Conflict: another pod has the name by now
         self.replacement_killed |= pod.uid != meant
+        self.cut_short |= self.is_cut_short(pod)
         if pod.phase is PodPhase.PENDING:
             del self.pods[pod.name]
         else:
             self.pods[pod.name] = replace(pod, deleting=True)
+
+    def is_cut_short(self, pod: Pod) -> bool:
+        """Whether a container that ran on beside a program that had ended well is ended before its time."""
+        end = self.end
+        if not pod.lingers or pod.deleting or pod.phase is not PodPhase.SUCCEEDED or pod.exit is None:
+            return False
+        if end is None or end.phase is not Phase.COMPLETED or not end.holds(pod) or self.was_suspended:
+            return False
+        # A rank that ended in the last seconds that workers have takes no longer than they.
+        if end.cause is None or end.cause.reason == "CompletedWithoutWorkers" or pod.exit.finished is None:
+            return False
+        there = set(fit(self.job, end.gang_size).ranks()).intersection(self.last)
+        return pod.rank in there and self.now - pod.exit.finished < self.settings.end_wait - 1
 
     # The cluster.
 
@@ -369,9 +390,8 @@ class World(RuleBasedStateMachine):
             self.note_pod(pod, "failure")
         else:
             self.note_well(pod)
-        self.change(
-            pod, phase=PodPhase.FAILED if code else PodPhase.SUCCEEDED, exit=Exit(code, finished=float(int(self.now)))
-        )
+        phase = PodPhase.FAILED if code else PodPhase.SUCCEEDED
+        self.change(pod, phase=phase, exit=Exit(code, finished=float(int(self.now))), lingering=self.beside)
 
     @rule(index=st.integers(0, 3))
     def lose(self, index: int) -> None:
@@ -437,6 +457,7 @@ class World(RuleBasedStateMachine):
 
     @rule(suspend=st.sampled_from([True, False, False, False]))
     def suspend(self, suspend: bool) -> None:
+        self.was_suspended |= suspend
         self.edit(policies=replace(self.job.policies, suspend=suspend))
 
     @rule(workers=st.integers(1, 3))
@@ -525,6 +546,7 @@ class World(RuleBasedStateMachine):
         demand(not self.began_without_data, "no attempt begins before its datasets are ready")
         demand(not self.uncounted, "a failed gang is never made again without being counted")
         demand(not self.replacement_killed, "the replacement is never killed")
+        demand(not self.cut_short, "a container beside a program that has succeeded has its time")
         demand(not self.trained_again, "a finished job never trains again")
         demand(not self.trained_twice, "a rank whose success was recorded never trains again in its attempt")
         demand(not self.cleared_away, "an ended pod stays where its clean-up policy keeps it")
@@ -561,7 +583,8 @@ class World(RuleBasedStateMachine):
         for pod in list(self.pods.values()):
             if pod.phase is PodPhase.RUNNING and pod.rank.role != "ps":
                 self.note_well(pod)
-                self.change(pod, phase=PodPhase.SUCCEEDED, exit=Exit(0, finished=float(int(self.now))))
+                end = Exit(0, finished=float(int(self.now)))
+                self.change(pod, phase=PodPhase.SUCCEEDED, exit=end, lingering=self.beside)
 
     def at_rest(self) -> bool:
         status = self.status()
@@ -583,6 +606,7 @@ class World(RuleBasedStateMachine):
         elif clean in (CleanPods.ALWAYS, CleanPods.ON_COMPLETION):
             demand(not self.pods, "no pod survives its clean-up policy")
         elif clean is CleanPods.RUNNING:
+            demand(not any(pod.lingers for pod in self.pods.values()), "a side-car holds no devices of a finished job")
             demand(not alive, "only pods that have ended survive")
         else:
             kept = {role.name for role in self.job.roles if not role.decides or self.job.one_decides}
@@ -599,6 +623,23 @@ class WorldWithData(World):
         """It is created, fetched, fetched again, failing, or deleted."""
         self.dataset = phase and replace(READY, phase=phase, percent=percent)
         self.picture()
+
+
+class WorldWithSideCars(World):
+    """Pods have other containers, of which some run on after the program, for a while or for ever."""
+
+    beside = ("collector",)
+
+    @rule(there=st.booleans())
+    def bring(self, there: bool) -> None:
+        """Programs that end from now on have such a container beside them, or none."""
+        self.beside = ("collector",) if there else ()
+
+    @rule(index=st.integers(0, 3))
+    def end_beside(self, index: int) -> None:
+        pod = self.pick(index)
+        if pod is not None:
+            self.change(pod, lingering=())
 
 
 class WorldWithRoom(World):

@@ -40,6 +40,7 @@ from paddock.kube.patches import merge_patch
 from paddock.operator.election import NO_TERMS, Term
 from paddock.operator.metrics import UNMEASURED, Measures
 from paddock.operator.operator import Operator
+from paddock.operator.readings import Readings
 
 Perform = Callable[[], Any]
 _NEVER = float("inf")
@@ -456,9 +457,11 @@ class Process:
         operator = Operator(
             self.client,
             self._settings,
-            clock=clock.now,
-            clock_off=(lambda: 0.0) if self._sabotage.believes_the_clock else clock.disagreement,
-            monotonic=loop.time,
+            readings=Readings(
+                clock.now,
+                (lambda: 0.0) if self._sabotage.believes_the_clock else clock.disagreement,
+                loop.time,
+            ),
             kinds=KINDS,
             leadership=self.lead,
             measures=self._measures,

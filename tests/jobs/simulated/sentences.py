@@ -374,7 +374,7 @@ class Sentences:
         end, job = self._finished.get(uid_of(manifest)), self.read_valid(manifest)
         if end is None or job is None or is_deleting(manifest) or attempt_of(pod) != end.attempt:
             return
-        ended = read_state(read_pod(pod)) is State.ENDED  # and nothing of it runs on
+        ended = read_state(read_pod(pod), self._store.clock()) is State.ENDED  # and nothing of it runs on
         kept = read_situation(job, end) in KEEPING
         self.demand(not (ended and kept), "an ended pod stays where its clean-up policy keeps it")
 

@@ -20,7 +20,7 @@ from paddock.node.runtime.container_env import Configs, ContainerWaiting
 from paddock.node.runtime.containers import Containers, PodContext
 from paddock.node.runtime.machine_faults import MACHINE_FAULT, explain_os_error, refuse_fault
 from paddock.node.runtime.machine_view import read_view
-from paddock.node.runtime.pod_state import PodState
+from paddock.node.runtime.pod_state import PodState, Run
 from paddock.node.runtime.records import Records
 from paddock.node.runtime.sandbox import Sandbox
 from support.host_programs import HostPrograms
@@ -154,7 +154,7 @@ def test_a_start_whose_record_is_refused_makes_no_process(tmp_path: Path, sandbo
     state = PodState(uid_of(manifest), "default", "p", "127.64.0.1", 0.0)
     context = PodContext(Configs("default"), "", {}, ())
     with pytest.raises(ContainerWaiting) as caught:
-        containers.start(manifest, manifest["spec"]["containers"][0], 0, state, context, 0.0)
+        containers.start(manifest, manifest["spec"]["containers"][0], Run("main", 0, 0.0), state, context)
     assert caught.value.obstacle.reason == MACHINE_FAULT
     assert "/disk/record" in caught.value.obstacle.message
     assert marked("u") == []

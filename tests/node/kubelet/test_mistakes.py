@@ -42,6 +42,59 @@ def test_characters_that_no_program_can_be_given(
     assert explain_characters(program) == said
 
 
+FIELDS: list[Manifest] = [
+    {"path": "cpu", "resourceFieldRef": {"containerName": "main", "resource": "limits.cpu", "divisor": "1m"}},
+    {"path": "all", "fieldRef": {"fieldPath": "metadata.labels"}, "mode": 0o400},
+    {"path": "one", "fieldRef": {"fieldPath": "metadata.annotations['note']"}},
+]
+
+
+async def test_files_tell_a_pod_of_itself(cluster: Cluster) -> None:
+    settings = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "s", "namespace": "default"}}
+    await cluster.api.create(CONFIG_MAPS, settings | {"data": {"a": "1"}})
+    sources = [{"downwardAPI": {"items": FIELDS}}, {"configMap": {"name": "s"}},
+               {"secret": {"name": "none", "optional": True}}]  # fmt: skip
+    volumes: list[Manifest] = [
+        {"name": "info", "downwardAPI": {"items": FIELDS}},
+        {"name": "more", "projected": {"sources": sources}},
+    ]
+    script = "cd $1; cat cpu; echo; cat all; echo; cat one; echo; stat -L -c %a all; ls; cd $2; cat cpu; echo; ls"
+    # Without a sandbox a mount path is a path of the machine, which other tests have too.
+    places = [str(cluster.directory / "seen" / name) for name in ("info", "more")]
+    mounts = [{"name": name, "mountPath": place} for name, place in zip(("info", "more"), places, strict=True)]
+    limits = {"limits": {"cpu": "500m"}}
+    made = pod(shell(script, args=["sh", *places], volumeMounts=mounts, resources=limits), volumes=volumes)
+    made["metadata"] |= {"labels": {"team": "vision", "b": "2"}, "annotations": {"note": "hello world"}}
+    found = await cluster.run(made)
+    assert found["status"]["phase"] == "Succeeded", found
+    told = '500\nb="2"\nteam="vision"\nhello world\n400\nall\ncpu\none\n'
+    assert await cluster.log(found) == f"{told}500\na\nall\ncpu\none\n"
+
+
+@pytest.mark.parametrize(
+    ("item", "said"),
+    [
+        (
+            {"fieldRef": {"fieldPath": "spec.color"}},
+            'spec.volumes[0].downwardAPI.items[0].fieldRef.fieldPath: Unsupported value: "spec.color"',
+        ),
+        (
+            {"resourceFieldRef": {"resource": "limits.cpu"}},
+            "spec.volumes[0].downwardAPI.items[0].resourceFieldRef.containerName: Required value",
+        ),
+        (
+            {"resourceFieldRef": {"containerName": "main", "resource": "limits.cpu", "divisor": "1Gi"}},
+            "only divisor's values 1m, 1 are supported with the cpu resource",
+        ),
+    ],
+)
+async def test_what_no_file_can_tell_is_refused_by_the_api(cluster: Cluster, item: Manifest, said: str) -> None:
+    volume: Manifest = {"name": "info", "downwardAPI": {"items": [{"path": "f", **item}]}}
+    with pytest.raises(Invalid) as refused:
+        await cluster.create(pod(shell("true"), volumes=[volume]))
+    assert said in str(refused.value)
+
+
 async def test_a_nul_character_fails_the_pod_with_a_sentence(cluster: Cluster) -> None:
     settings = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "s", "namespace": "default"}}
     await cluster.api.create(CONFIG_MAPS, settings | {"data": {"LIST": "a\0b"}})

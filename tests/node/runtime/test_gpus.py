@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from paddock.node.runtime.gpus import (
     Gpu,
+    Holding,
     NotEnoughGpus,
     build_environment,
     find_gpus,
@@ -57,12 +58,44 @@ def test_cuda_visible_devices(visible: str | None, left: list[int]) -> None:
 )
 def test_a_pod_gets_the_lowest_free_gpus_or_an_error(indices: set[int], taken: dict[str, set[int]], count: int) -> None:
     free = sorted(indices - set().union(*taken.values()))
-    gpus = [Gpu(index) for index in indices]
+    gpus, others = [Gpu(index) for index in indices], [Holding(each) for each in taken.values()]
     if count <= len(free):
-        assert plan_gpus(count, gpus, taken) == tuple(free[:count])
+        assert plan_gpus(count, gpus, others) == tuple(free[:count])
     else:
         with pytest.raises(NotEnoughGpus, match=f"{count} asked for, {len(free)} of {len(indices)} free"):
-            plan_gpus(count, gpus, taken)
+            plan_gpus(count, gpus, others)
+
+
+ALONE, UNCHOSEN, QUARTER = Holding((1,)), Holding((1,), is_chosen=False), Holding((1,), shares=4)
+
+
+@pytest.mark.parametrize(
+    ("others", "chosen", "shares", "given"),
+    [
+        ((), (1,), 0, (1,)),
+        ((), (2, 1), 0, (0,)),  # no choice of one GPU
+        ((), (7,), 0, (0,)),  # a GPU that is not there any more
+        ((), (), 0, (0,)),
+        ((ALONE,), (1,), 0, None),  # its last pod is ending
+        ((UNCHOSEN,), (1,), 0, (0,)),
+        ((UNCHOSEN,), (1,), 4, None),
+        ((QUARTER,), (1,), 4, (1,)),
+        ((QUARTER,) * 3, (1,), 4, (1,)),
+        ((QUARTER,) * 4, (1,), 4, None),
+        ((Holding((1,), shares=2),), (1,), 4, None),
+        ((QUARTER,), (1,), 0, None),
+        ((QUARTER, ALONE), (1,), 4, None),
+    ],
+)
+def test_a_pod_gets_the_gpus_that_were_chosen_for_it_or_waits(
+    others: tuple[Holding, ...], chosen: tuple[int, ...], shares: int, given: tuple[int, ...] | None
+) -> None:
+    gpus = [Gpu(index) for index in range(3)]
+    if given is not None:
+        assert plan_gpus(1, gpus, others, chosen, shares) == given
+    else:
+        with pytest.raises(NotEnoughGpus, match="1 of another pod, which has not ended yet"):
+            plan_gpus(1, gpus, others, chosen, shares)
 
 
 def test_a_program_sees_its_gpus_only_and_none_without() -> None:

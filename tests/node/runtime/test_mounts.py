@@ -3,23 +3,29 @@
 from __future__ import annotations
 
 import base64
+import errno
 import os
+import pwd
 import shutil
 from contextlib import ExitStack
+from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from node.cluster import pod, shell
+from paddock.kube.errors import NotFound
 from paddock.kube.meta import Manifest
-from paddock.node.runtime.container_env import Configs, ContainerWaiting
+from paddock.node.runtime.container_env import CannotStart, Configs, ContainerWaiting
 from paddock.node.runtime.mount_sources import open_mounts
 from paddock.node.runtime.mounts import (
     MEMORY,
     Mount,
     apply_links,
     apply_volumes,
+    explain_refused,
     plan_mounts,
     read_files,
     remove_outside,
@@ -114,10 +120,32 @@ def test_a_missing_directory_of_a_claim_is_named() -> None:
         apply_volumes(with_uid([claim_volume("data")]), SCRATCH, CONFIGS, [])
 
 
-def test_a_token_is_not_projected() -> None:
-    volume = {"name": "v", "projected": {"sources": [{"serviceAccountToken": {"path": "t"}}]}}
-    with pytest.raises(ContainerWaiting, match="projected volume: serviceAccountToken is not supported"):
-        read_files(volume, with_uid([]), CONFIGS)
+def token_volume(**source: Any) -> Manifest:
+    return {"name": "v", "projected": {"sources": [{"serviceAccountToken": {"path": "t", **source}}]}}
+
+
+def test_a_token_is_that_of_the_pod_s_own_account() -> None:
+    asked: list[Any] = []
+
+    def make(made: Manifest, audience: str, seconds: int) -> str:
+        asked.append((made["metadata"]["name"], audience, seconds))
+        return "token"
+
+    configs = replace(CONFIGS, make_token=make)
+    assert read_files(token_volume(audience="vault", expirationSeconds=700), with_uid([]), configs) == {"t": b"token"}
+    assert read_files(token_volume(), with_uid([]), configs) == {"t": b"token"}
+    assert asked == [("p", "vault", 700), ("p", "", 3600)]
+    with pytest.raises(ContainerWaiting, match=r"path '\.\./t' must be relative"):
+        read_files(token_volume(path="../t"), with_uid([]), configs)
+
+
+def test_a_pod_without_an_account_waits_for_its_token() -> None:
+    def refuse(*_: Any) -> str:
+        raise NotFound('serviceaccounts "default" not found')
+
+    for make, why in ((refuse, 'serviceaccounts "default" not found'), (None, "this node makes no tokens")):
+        with pytest.raises(ContainerWaiting, match=f"no token of service account 'default': {why}"):
+            read_files(token_volume(), with_uid([]), replace(CONFIGS, make_token=make))
 
 
 @pytest.mark.parametrize(
@@ -154,6 +182,65 @@ def test_files_of_the_api_are_read_only() -> None:
 )  # fmt: skip
 def test_the_files_of_a_volume(volume: Manifest, files: dict[str, bytes] | None) -> None:
     assert read_files({"name": "v", **volume}, with_uid([]), CONFIGS) == files
+
+
+def told(**reference: Any) -> Manifest:
+    return {"downwardAPI": {"items": [{"path": "f", "resourceFieldRef": {"containerName": "main", **reference}}]}}
+
+
+@pytest.mark.parametrize("projected", [False, True])
+@pytest.mark.parametrize(
+    ("volume", "text"),
+    [
+        (told(resource="limits.cpu"), "2"),
+        (told(resource="limits.cpu", divisor="1m"), "1500"),
+        (told(resource="limits.memory", divisor="1Mi"), "256"),
+        (told(resource="requests.cpu", divisor="1m"), "1500"),
+        (told(resource="limits.ephemeral-storage"), "0"),
+        (told(resource="limits.cpu", containerName="init"), "4"),
+        ({"downwardAPI": {"items": [{"path": "f", "fieldRef": {"fieldPath": "metadata.labels['a']"}}]}}, "1"),
+        ({"downwardAPI": {"items": [{"path": "f", "fieldRef": {"fieldPath": "metadata.annotations['no']"}}]}}, ""),
+    ],
+)
+def test_a_file_tells_of_the_pod_as_a_variable_does(volume: Manifest, text: str, projected: bool) -> None:
+    made = with_uid([])
+    made["spec"]["containers"][0]["resources"] = {"limits": {"cpu": "1500m", "memory": "256Mi"}}
+    made["spec"]["initContainers"] = [{"name": "init"}]
+    asked = {"projected": {"sources": [volume]}} if projected else volume
+    assert read_files({"name": "v", **asked}, made, CONFIGS, {"cpu": Fraction(4)}) == {"f": text.encode()}
+
+
+@pytest.mark.parametrize(
+    ("volume", "sentence"),
+    [
+        (told(resource="limits.cpu", containerName="other"), r"container 'other' is not one of the pod \(main\)"),
+        (told(resource="cpu"), "resourceFieldRef: resource 'cpu' is not supported"),
+        (told(resource="limits.cpu", divisor="much"), "'much' is not a quantity"),
+        ({"downwardAPI": {"items": [{"path": "f"}]}}, "fieldPath '' is not supported"),
+    ],
+)
+def test_what_no_file_can_tell_is_named(volume: Manifest, sentence: str) -> None:
+    with pytest.raises(ContainerWaiting, match=sentence) as raised:
+        read_files({"name": "v", **volume}, with_uid([]), CONFIGS)
+    assert raised.value.obstacle.reason == "CreateContainerConfigError"
+
+
+def test_each_file_has_the_mode_that_its_item_asks_for(tmp_path: Path) -> None:
+    items = [{"key": "a", "path": "run", "mode": 0o700}, {"key": "b", "path": "x/read"}]
+    volumes: list[Manifest] = [
+        {"name": "plain", "configMap": {"name": "cm", "items": items, "defaultMode": 0o440}},
+        {
+            "name": "both",
+            "projected": {"defaultMode": 0o400, "sources": [{"configMap": {"name": "cm", "items": items}}]},
+        },
+    ]
+    apply_volumes(with_uid(volumes), tmp_path, CONFIGS, [])
+    modes = {
+        str(path.relative_to(tmp_path / "volumes")): path.stat().st_mode & 0o777
+        for path in (tmp_path / "volumes").rglob("*")
+        if path.is_file()
+    }
+    assert modes == {"plain/run": 0o700, "plain/x/read": 0o440, "both/run": 0o700, "both/x/read": 0o400}
 
 
 @pytest.mark.parametrize(
@@ -289,6 +376,43 @@ def test_a_link_of_the_user_is_not_removed(tmp_path: Path) -> None:
     target.symlink_to(source)
     made: list[str] = []
     apply_links([Mount(source, str(target))], (), made)
+    assert made == []
+
+
+OTHERWISE = "install bubblewrap, or choose another mountPath"
+
+
+@pytest.mark.parametrize(
+    ("target", "source", "number", "said"),
+    [
+        ("{}/no/deep/nas", None, errno.EACCES, f"{OTHERWISE}, or allow this one: sudo install -d -o ME '{{}}/no/deep'"),
+        ("{}/no/nas", "/srv/x", errno.EPERM, f"{OTHERWISE}, or allow this one: sudo install -d -o ME '{{}}/no'"),
+        (
+            "{}/nas",
+            "/srv/my data",
+            errno.EACCES,
+            f"{OTHERWISE}, or allow this one: sudo ln -s '/srv/my data' '{{}}/nas'",
+        ),
+        ("{}/nas", None, errno.EACCES, OTHERWISE),
+        ("{}/no/nas", "/srv/x", errno.EROFS, OTHERWISE),
+    ],
+)
+def test_where_no_link_may_be_made_a_way_out_is_named(
+    tmp_path: Path, target: str, source: str | None, number: int, said: str
+) -> None:
+    place = tmp_path / "a b"
+    place.mkdir()
+    error = OSError(number, os.strerror(number))
+    found = str(explain_refused(Path(target.format(place)), Path(source) if source else None, error))
+    assert found.endswith(said.format(place).replace("ME", pwd.getpwuid(os.getuid()).pw_name)), found
+    assert os.strerror(number) in found
+
+
+@pytest.mark.parametrize("target", ["/sys/paddock-test", "/sys/paddock-test/deep"])
+def test_a_mount_path_where_nothing_may_be_made_is_no_reason_to_wait(tmp_path: Path, target: str) -> None:
+    made: list[str] = []
+    with pytest.raises(CannotStart, match=f"^mountPath {target}: cannot make a link"):
+        apply_links([Mount(tmp_path, target)], (), made)
     assert made == []
 
 

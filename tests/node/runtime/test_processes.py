@@ -7,6 +7,8 @@ import os
 import signal
 from pathlib import Path
 
+import pytest
+
 from paddock.node.runtime import processes
 from paddock.node.runtime.processes import ExitWatcher, Process, spawn
 from support.waiting import until
@@ -65,6 +67,20 @@ async def test_a_process_that_is_in_execve_is_found(tmp_path: Path) -> None:
     assert missed == 0
 
 
+async def test_a_name_that_the_kernel_has_cut_within_a_character_is_read(tmp_path: Path) -> None:
+    """After 15 bytes: 14 of four characters and one letter, and one more."""
+    program = tmp_path / "a训练模型脚本"
+    program.symlink_to("/bin/sleep")
+    process = start(tmp_path, str(program), "60")
+    comm = Path(f"/proc/{process.pid}/comm")
+    await until(lambda: comm.read_bytes().startswith(b"a"))
+    with pytest.raises(UnicodeDecodeError):
+        comm.read_bytes().rstrip(b"\n").decode()
+    assert processes.is_alive(process) and processes.read_parent(process.pid) is not None
+    processes.send_signal(process.pid, signal.SIGKILL)
+    await until(lambda: processes.reap(process.pid) is not None)
+
+
 async def test_closing_leaves_processes_alone(tmp_path: Path) -> None:
     told: list[int] = []
     exits = ExitWatcher()
@@ -75,3 +91,15 @@ async def test_closing_leaves_processes_alone(tmp_path: Path) -> None:
     processes.send_signal(process.pid, signal.SIGKILL)
     await until(lambda: processes.reap(process.pid) is not None)
     assert told == []
+
+
+def test_a_process_decides_not_how_much_of_its_environment_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A process can make it as long as its memory."""
+    (tmp_path / "7").mkdir()
+    with (tmp_path / "7/environ").open("wb") as file:
+        file.write(f"{processes.POD_VARIABLE}=one\0".encode())
+        file.truncate(2**40)  # more than there is memory: sparse
+    monkeypatch.setattr(processes, "_PROC", tmp_path)
+    assert processes.belongs_to_pod(7, "one") and not processes.belongs_to_pod(7, "two")

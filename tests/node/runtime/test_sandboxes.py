@@ -15,7 +15,7 @@ import pytest
 
 from e2e import commands
 from node.cluster import PYTHON, Cluster, container, open_cluster, pod, seeing, shell, terminated, waiting
-from paddock.kube.meta import CONFIG_MAPS, PODS, SERVICES, Manifest, uid_of
+from paddock.kube.meta import CONFIG_MAPS, EVENTS, PODS, SERVICES, Manifest, uid_of
 from paddock.node.runtime.images import Image, Preparing, Unavailable
 from paddock.node.runtime.mount_sources import open_mounts
 from paddock.node.runtime.mounts import Mount
@@ -174,6 +174,50 @@ async def test_without_a_sandbox_names_of_the_group_become_addresses(plain: Clus
     assert await plain.log(found) == f"{peers} {peers}\n"
 
 
+async def test_without_a_sandbox_names_in_a_command_become_addresses_too(plain: Cluster) -> None:
+    env = [{"name": "ME", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}}]
+    script = '[ $HOSTNAME = p ] && echo first; echo "$@"'
+    one = pod(shell(script, args=["sh", "--master=q:80", "--run-name=p", "$(ME)"], env=env))
+    two = pod(shell("exec sleep 30"), name="q")
+    await make_owner(plain, one, two)
+    await plain.create(two)
+    found = await plain.run(one)
+    other = (await plain.api.get(PODS, "default", "q"))["status"]["podIP"]
+    assert await plain.log(found) == f"first\n--master={other}:80 --run-name=p p\n"
+
+
+async def test_without_a_sandbox_a_command_waits_for_the_pod_of_a_service_of_its_group(plain: Cluster) -> None:
+    """A kubelet knows the pods of its node only, and the Service of one that is still to come."""
+    service: Manifest = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "late", "namespace": "default"}}
+    service["spec"] = {"clusterIP": "None", "selector": {"a": "b"}}
+    one, two = pod(shell("echo late.default.svc:80")), pod(shell("exec sleep 30"), name="q")
+    two["metadata"]["labels"] = {"a": "b"}
+    await make_owner(plain, one, two, service)
+    await plain.stop()
+    await plain.api.create(SERVICES, service)
+    plain.start()  # it has seen the Service before it starts a pod
+    await plain.create(one)
+    found = await plain.see("p", lambda found: found["status"]["phase"] != "Pending" or waiting(found).get("message"))
+    assert waiting(found) == {"reason": "ContainerCreating", "message": "waiting for the address of late.default.svc"}
+    await plain.create(two)
+    found = await plain.end()
+    other = (await plain.api.get(PODS, "default", "q"))["status"]["podIP"]
+    assert await plain.log(found) == f"{other}:80\n"
+
+
+async def test_without_a_sandbox_a_host_in_a_file_is_told_when_its_pod_starts(plain: Cluster) -> None:
+    settings = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "run", "namespace": "default"}}
+    await plain.api.create(CONFIG_MAPS, settings | {"data": {"run.sh": "nc -z p 80; nc -z p:80"}})
+    mounts = [{"name": "v", "mountPath": str(plain.directory / "seen")}]
+    one = pod(shell("cat $0/run.sh", args=[mounts[0]["mountPath"]], volumeMounts=mounts),
+              volumes=[{"name": "v", "configMap": {"name": "run"}}])  # fmt: skip
+    await make_owner(plain, one)
+    found = await plain.run(one)
+    assert await plain.log(found) == "nc -z p 80; nc -z p:80", "a file stays as it is"
+    told = [event["message"] for event in (await plain.api.list(EVENTS, fields="reason=NameInFile")).items]
+    assert [text.partition(", and ")[0] for text in told] == ["file run.sh of ConfigMap run names p"]
+
+
 async def test_without_a_sandbox_a_taken_mount_path_makes_the_container_wait(plain: Cluster) -> None:
     volumes = [{"name": "v", "emptyDir": {}}]
     await plain.create(pod(shell("true", volumeMounts=[{"name": "v", "mountPath": "/usr/bin"}]), volumes=volumes))
@@ -181,6 +225,19 @@ async def test_without_a_sandbox_a_taken_mount_path_makes_the_container_wait(pla
     assert waiting(found)["reason"] == "CreateContainerError"
     assert waiting(found)["message"].startswith("mountPath /usr/bin: something else is there")
     assert (await plain.run(pod(shell("true"), name="q")))["status"]["phase"] == "Succeeded"
+
+
+async def test_without_a_sandbox_a_mount_path_that_the_machine_refuses_fails_the_pod(plain: Cluster) -> None:
+    mounts = [
+        {"name": "v", "mountPath": target} for target in (str(plain.directory / "made/first"), "/sys/paddock-test")
+    ]
+    found = await plain.run(pod(shell("true", volumeMounts=mounts), volumes=[{"name": "v", "emptyDir": {}}]))
+    assert found["status"]["phase"] == "Failed"
+    assert (terminated(found)["reason"], terminated(found)["exitCode"]) == ("StartError", 127)
+    assert terminated(found)["message"].startswith(
+        "mountPath /sys/paddock-test: cannot make a link at /sys/paddock-test"
+    )
+    assert not (plain.directory / "made").exists()
 
 
 class BuildingImages:
@@ -254,11 +311,12 @@ def test_a_shell_that_has_not_started_the_program_yet_is_not_signalled() -> None
     shell = subprocess.Popen(["/bin/sh", "-c", "read line; sleep 60; :"], stdin=subprocess.PIPE, start_new_session=True)
     assert shell.stdin is not None
     try:
-        assert Plain().find_signal_targets(shell.pid, "") == ()
+        assert Plain().find_program(shell.pid, "") is None
         shell.stdin.write(b"\n")
         shell.stdin.flush()
-        targets = commands.until("its child", lambda: Plain().find_signal_targets(shell.pid, ""))
-        assert targets == (-shell.pid,)
+        program = commands.until("its child", lambda: Plain().find_program(shell.pid, ""))
+        name = Path(f"/proc/{program}/comm")  # the shell's own until the child has become the program
+        commands.until("its program", lambda: name.read_text() == "sleep\n")
     finally:
         os.killpg(shell.pid, signal.SIGKILL)
         shell.stdin.close()

@@ -90,9 +90,9 @@ def test_what_is_free_is_counted_on_the_nodes_that_take_pods() -> None:
 
 
 def test_needs_are_summed_as_the_scheduler_does() -> None:
-    specs = [build_pod(requests={"cpu": "500m"}, limits={"nvidia.com/gpu": "1"})["spec"]] * 3
-    assert read_needs(specs) == {"cpu": Fraction(3, 2), "nvidia.com/gpu": 3}
-    assert read_needs([build_pod(requests={"cpu": "two"})["spec"]]) == {}
+    pods = [build_pod(requests={"cpu": "500m"}, limits={"nvidia.com/gpu": "1"})] * 3
+    assert read_needs(pods) == {"cpu": Fraction(3, 2), "nvidia.com/gpu": 3}
+    assert read_needs([build_pod(requests={"cpu": "two"})]) == {}
 
 
 @settings(deadline=None)

@@ -297,7 +297,7 @@ class Late(Recording):
 async def test_the_capacity_of_a_pod_whose_binding_is_not_seen_yet_is_not_given_away(api: LocalApi) -> None:
     await api.create(NODES, node(cpu="1"))
     before = await api.create(PODS, pod("first", requests={"cpu": "1"}))
-    urgent = await api.create(PODS, pod("urgent", requests={"cpu": "1"}, priority=9))
+    urgent = await api.create(PODS, pod("urgent", requests={"cpu": "1"}, priority=9, preemptionPolicy="Never"))
     late = Late(api)
     late.news.put_nowait(Event("ADDED", before))
     late.news.put_nowait(Event("SYNCED", {}))

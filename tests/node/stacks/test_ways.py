@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import psutil
 import pytest
 
 from paddock.environments.stacks import paddock_stacks
 from paddock.kube.pod_stacks import MOST_BYTES, Trouble
-from paddock.logs.stacks import find_place, main_frames, show_place
+from paddock.logs.stack_places import find_place, show_place
+from paddock.logs.stacks import main_frames
 from paddock.node.runtime.pod_state import PodState, Run
 from paddock.node.stacks.dumps import (
     FILE,
@@ -126,6 +130,168 @@ async def test_a_program_that_took_the_place_of_one_with_the_module_is_sent_no_s
     assert programs.is_there(pid)
 
 
+FORKS = """
+import os, sys, time
+{begin}
+def in_parent():
+    print(os.getpid(), *forks, flush=True)
+    while True: time.sleep(1000)
+def in_fork():
+    while True: time.sleep(1000)
+forks = []
+for _ in range(2):
+    pid = os.fork()
+    if pid == 0:
+        {again}
+        in_fork()
+    forks.append(pid)
+in_parent()
+"""
+OWN_FILES = """
+sys.path.insert(0, {directory!r})
+import paddock_stacks
+paddock_stacks.install()
+"""
+ONE_FILE = """
+import faulthandler
+file = os.memfd_create("paddock-stacks-47")
+os.set_blocking(file, True)
+faulthandler.register(47, file=os.open(f"/proc/self/fd/{file}", os.O_RDWR | os.O_APPEND), all_threads=True)
+os.close(file)
+"""
+
+
+class Forked:
+    """A program, its fork's number first of all."""
+
+    def __init__(self, begin: str, again: str = "pass") -> None:
+        self._started = subprocess.Popen(
+            [sys.executable, "-c", FORKS.format(begin=begin, again=again)],
+            stdout=subprocess.PIPE, text=True, start_new_session=True,
+        )  # fmt: skip
+        assert self._started.stdout is not None
+        self.parent, *self.forks = map(int, self._started.stdout.readline().split())
+
+    def __enter__(self) -> Forked:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        os.killpg(self.parent, signal.SIGKILL)
+        self._started.wait()
+        assert self._started.stdout is not None
+        self._started.stdout.close()
+
+
+async def where(way: Way, pid: int) -> str:
+    """The function that it is in; the trouble where there is none."""
+
+    async def look() -> str:
+        found = await way.take(Processes().look(pid))
+        if found.trouble is not None:
+            return str(found.trouble)
+        names = [frame.function for each in found.threads for frame in each.frames]
+        return next((name for name in names if name.startswith("in_")), "")
+
+    said: str = await until(look)
+    return said
+
+
+async def test_a_fork_has_a_file_of_its_own_and_so_has_its_fork() -> None:
+    again = "second = os.fork()\n        if second: forks.append(second)\n        time.sleep(0)"
+    with Forked(OWN_FILES.format(directory=str(Path(paddock_stacks.__file__).parent)), again) as program:
+        way = Faulthandler(Processes())
+
+        async def list_all() -> list[int]:
+            pids = [each.pid for each in psutil.Process(program.parent).children(recursive=True)]
+            return pids if len(pids) == 4 else []
+
+        pids: list[int] = await until(list_all)
+        found = await asyncio.gather(*(where(way, pid) for pid in (program.parent, *pids)))
+        assert found == ["in_parent", *["in_fork"] * 4]
+        processes = Processes()
+        files = {
+            os.stat(f"/proc/{pid}/fd/{file[0]}").st_ino
+            for pid in (program.parent, *pids)
+            if (file := processes.find_file(pid, FILE))
+        }
+        assert len(files) == 5
+
+
+TWO_FILES = """
+first = os.memfd_create("paddock-stacks-47")
+""" + ONE_FILE.replace("os.close(file)", "")
+
+
+async def test_a_fork_that_makes_its_file_after_the_first_look_is_asked_by_that() -> None:
+    """It answers into the file that it has now, while the other is waited at."""
+    with Forked(TWO_FILES) as program:
+        looked: list[tuple[int, str]] = []
+
+        class Early(Processes):
+            def find_file(self, pid: int, prefix: str) -> tuple[int, str] | None:
+                files = sorted(
+                    (int(each.name), each.readlink().name.partition(":")[2].partition(" ")[0])
+                    for each in Path(f"/proc/{pid}/fd").iterdir()
+                    if f":{prefix}" in str(each.readlink())
+                )
+                looked.append(files[1 if looked else 0])
+                return looked[-1]
+
+        found = await Faulthandler(Early(), seconds=0.5).take(Processes().look(program.parent))
+        assert found.trouble is None and len(set(looked)) == 2
+        assert any(frame.function == "in_parent" for each in found.threads for frame in each.frames)
+
+
+async def test_an_answer_that_comes_late_is_nobody_elses() -> None:
+    """Of processes that share a file, as an older module lets them."""
+    with Forked(ONE_FILE) as program:
+        way = Faulthandler(Processes(), seconds=0.5)
+        fork = program.forks[0]
+        assert [await where(way, pid) for pid in (program.parent, fork)] == ["in_parent", "in_fork"]
+        os.kill(program.parent, signal.SIGSTOP)
+        assert await where(way, program.parent) == Trouble.NO_ANSWER
+        assert await where(way, fork) == Trouble.NO_ANSWER, "what comes now may be its parent's"
+        os.kill(program.parent, signal.SIGCONT)
+
+        async def answers() -> bool:
+            return await where(way, fork) == "in_fork"
+
+        assert await until(answers)
+        assert await where(way, program.parent) == "in_parent"
+
+
+async def test_who_owes_an_answer_and_has_ended_holds_nobody_up() -> None:
+    with Forked(ONE_FILE) as program:
+        way = Faulthandler(Processes(), seconds=0.5)
+        first, second = program.forks
+
+        async def has_begun() -> bool:
+            """Before that, all signals may be blocked in it (glibc's fork)."""
+            return await where(way, first) == "in_fork"
+
+        assert await until(has_begun)
+        os.kill(first, signal.SIGSTOP)
+        assert await where(way, first) == Trouble.NO_ANSWER
+        assert await where(way, second) == Trouble.NO_ANSWER
+        os.kill(first, signal.SIGKILL)
+
+        async def answers() -> bool:
+            return await where(way, second) == "in_fork"
+
+        assert await until(answers)
+
+
+async def test_one_that_does_not_answer_holds_up_no_other_program(programs: Programs) -> None:
+    way, told, slow = Faulthandler(Processes(), seconds=60.0), programs.start("told"), programs.start("told")
+    await take(way, slow)
+    os.kill(slow, signal.SIGSTOP)
+    waits = asyncio.create_task(way.take(Processes().look(slow)))
+    assert place_of(await take(way, told)) == "wait, dead.py:12"
+    assert not waits.done()
+    os.kill(slow, signal.SIGCONT)
+    assert place_of(await waits) == "wait, dead.py:12"
+
+
 HOSTILE = {
     "a sealed file": "f = os.memfd_create(name, os.MFD_ALLOW_SEALING); fcntl.fcntl(f, 1033, 0xF)",  # F_ADD_SEALS
     "a file that nobody writes": "f = os.memfd_create(name)",
@@ -183,6 +349,13 @@ async def test_a_pod_has_the_stack_of_the_way_that_succeeds(programs: Programs) 
     state = PodState("uid", "default", "pod", "127.1.0.1", 0.0)
     told, silent = programs.start("told"), programs.start()
     sleeper = programs.start("sh", "-c", "echo ready; exec sleep 1000", python=False)
+    sleeping = {"sleep", Path(shutil.which("sleep") or "").resolve().name}
+
+    async def sleeps() -> bool:
+        """The shell says that it is ready before it becomes the other program."""
+        return processes.look(sleeper).program in sleeping
+
+    await until(sleeps)
     running = [(state, Run(name, 0, 0.0, pid)) for name, pid in (("a", told), ("b", silent), ("c", sleeper))]
     stacks = NodeStacks(lambda: running, processes, (PySpy(""), Faulthandler(processes)))
     pod = {"metadata": {"name": "pod", "uid": "uid"}}
@@ -192,7 +365,7 @@ async def test_a_pod_has_the_stack_of_the_way_that_succeeds(programs: Programs) 
     assert (by[told].by, by[told].trouble, by[told].rank) == ("faulthandler", "", "3")
     assert main_frames(by[told])[-1].function == "wait"
     assert (by[silent].by, by[silent].trouble) == ("", Trouble.NO_TOOL)
-    assert found.others == ("sleep",) or found.others == (Path(shutil.which("sleep") or "").resolve().name,)
+    assert len(found.others) == 1 and set(found.others) <= sleeping
     assert (await stacks.take({"metadata": {"name": "other", "uid": "other"}})).processes == ()
 
 
@@ -260,3 +433,15 @@ def test_a_signal_is_caught_where_its_bit_is_set() -> None:
 
 def test_the_module_and_the_node_mean_the_same_file() -> None:
     assert paddock_stacks.FILE == FILE
+
+
+def test_a_process_decides_not_how_much_of_it_is_read(tmp_path: Path) -> None:
+    """A process can make its command line and its environment as long as its memory."""
+    (tmp_path / "7").mkdir()
+    (tmp_path / "7/exe").symlink_to("/usr/bin/python3")
+    for name, text in (("cmdline", b"python\0train.py\0"), ("environ", b"RANK=3\0"), ("maps", b"")):
+        with (tmp_path / "7" / name).open("wb") as file:
+            file.write(text)
+            file.truncate(2**40)  # more than there is memory: sparse
+    seen = Processes(tmp_path).look(7)
+    assert (seen.command, seen.rank, seen.python) == ("python train.py", "3", True)

@@ -64,6 +64,18 @@ def test_children_count_and_others_do_not() -> None:
     assert 50e6 < spent.memory < 150e6
 
 
+def test_a_program_beside_counts_while_its_number_is_its_own() -> None:
+    idle = BUSY.replace("0.3", "0").replace("50_000_000", "1")
+    with running(idle) as root, running(PARENT.format(child=BUSY, rest="; time.sleep(60)")) as beside:
+        trees = ProcessTrees[str]()
+        assert trees.look({"main": root})["main"].memory < 50e6, "nobody has told of it"
+        found = trees.look({"main": root}, {beside: "main"})["main"]
+        other = trees.look({"main": root}, {Process(beside.pid, 1): "main", beside: "unknown"})["main"]
+    assert found.memory > 50e6 and found.cpu >= 0.3
+    assert len(found.processes) == 3
+    assert other.processes == found.processes, "what is known stays known"
+
+
 def test_a_child_is_known_when_its_parent_is_gone() -> None:
     rest = "\ntime.sleep(60)"
     middle = PARENT.format(child=BUSY, rest="; time.sleep(60)")

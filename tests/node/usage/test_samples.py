@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from paddock.node.usage.records import UsageRecord, read_usage_file, usage_file
+from paddock.node.usage.records import UsageRecord, read_last_samples, read_usage_file, usage_file
 from paddock.node.usage.samples import LARGEST, MOST, Sample, decode, encode, encode_head, halve, is_whole, merge
 
 
@@ -43,6 +43,18 @@ def test_two_samples_become_one_with_the_most_memory() -> None:
     assert merged == Sample(2.0, 3.0, 5.0, 20.0, 7.0)
     assert len(halve([make(float(at)) for at in range(5)])) == 3
     assert math.isnan(merge([make(1.0), make(2.0)]).gpu)
+
+
+def test_the_last_samples_are_read_of_a_record_of_any_length(tmp_path: Path) -> None:
+    path = tmp_path / "0.usage"
+    assert read_last_samples(path, 3) == []
+    record = UsageRecord(path)
+    for at in range(10):
+        record.add(make(float(at)))
+        assert [each.at for each in read_last_samples(path, 3)] == [float(each) for each in range(at + 1)][-3:]
+    with path.open("ab") as file:
+        file.write(b"half a")
+    assert [each.at for each in read_last_samples(path, 3)] == [7.0, 8.0, 9.0]
 
 
 def test_a_record_keeps_its_size_and_its_highest_memory(tmp_path: Path) -> None:

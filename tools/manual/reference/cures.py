@@ -186,7 +186,8 @@ WAITING: Mapping[str, Cure] = {
     "PodsStarting": Cure(
         Move.WATCH,
         "The pods have nodes, and pull images, mount volumes or run init containers. For a large image that is minutes."
-        " If it lasts, the events of the pod say at which step.",
+        " If it lasts, the events of the pod say at which step. A container that runs and is not ready has a probe that"
+        " does not pass: `paddock describe JOB` has what it said last.",
         ("paddock get pods -o wide", "paddock describe JOB"),
     ),
     "WaitingForStatuses": Cure(
@@ -214,6 +215,21 @@ WAITING: Mapping[str, Cure] = {
         " operator's `--end-wait` says. Then they are ended.",
         ("paddock logs JOB -f",),
     ),
+    "WaitingForContainers": Cure(
+        Move.NOBODY,
+        "The job's ranks have succeeded, and another container of a pod, as one that sends metrics, has time to end"
+        " by itself: 30 seconds, or what the operator's `--end-wait` says, or the number in the job's annotation"
+        " `paddock.dev/success`. Then it is ended with its pod. One that never ends, as a proxy, is better an init"
+        " container with restartPolicy Always: Kubernetes ends such a side-car by itself.",
+        ("paddock get pods",),
+    ),
+    "JobSilent": Cure(
+        Move.YOU,
+        "All ranks run, and none has printed for longer than the annotation `paddock.dev/silent` allows. Nothing was"
+        " ended; on a laptop the stack of each rank stands in its log, on a cluster nobody took them. Look which rank"
+        " is elsewhere than the others. The sentence goes as soon as a line comes.",
+        ("paddock stacks JOB", "paddock doctor JOB", "paddock cancel JOB"),
+    ),
     "WaitingForLastRanks": Cure(
         Move.NOBODY,
         "Each rank of the job decides, and its annotation `paddock.dev/success` gives those that run on this time after"
@@ -228,6 +244,13 @@ AGAIN: Mapping[str, Cure] = {
         "A rank failed, and all start again, from the checkpoint if the program loads one. Read the error now: if every"
         " attempt fails alike, no restart helps. Suspend the job while you mend the program.",
         ("paddock logs JOB --previous --first-error", "paddock doctor JOB", "paddock suspend JOB"),
+    ),
+    "SilentRestarted": Cure(
+        Move.WATCH,
+        "No rank printed for longer than the annotation `paddock.dev/silent` allows, so all start again, and the"
+        " restart counts. On a laptop the log of the attempt before ends with the stack of each rank: look which rank"
+        " is elsewhere than the others. A phase that prints nothing, such as a long evaluation, wants a longer time.",
+        ("paddock logs JOB --previous", "paddock doctor JOB"),
     ),
     "PodsDeleted": Cure(
         Move.WATCH,
@@ -334,6 +357,14 @@ ENDS: Mapping[str, Cure] = {
         "rank decides, the number in its annotation `paddock.dev/success`.",
         ("paddock logs JOB", "paddock outputs JOB -l"),
     ),
+    "CompletedWithoutContainers": Cure(
+        Move.END,
+        "The job has succeeded, and another container of a pod was ended while it still ran. If it should have sent or"
+        " written something, give it more time: the operator's `--end-wait`, or, for one job, the annotation"
+        " `paddock.dev/success: AllRanks:300`. One that never ends, as a proxy, is better an init container with"
+        " restartPolicy Always, which is not waited for.",
+        ("paddock logs JOB",),
+    ),
     "RankFailed": Cure(
         Move.END,
         "The program of a rank failed, and its restart policy starts nothing again. The error of the rank that failed"
@@ -351,6 +382,13 @@ ENDS: Mapping[str, Cure] = {
         "A parameter server ended before the workers, and what they learned since their last checkpoint is lost. Its"
         " log says why; often it is memory, as the tables are there. Mend that, then run the job again.",
         ("paddock logs JOB --role ps --first-error", "paddock describe JOB", "paddock run job.yaml"),
+    ),
+    "SilentFailed": Cure(
+        Move.END,
+        "No rank printed for longer than the annotation `paddock.dev/silent` allows. On a laptop each log ends with the"
+        " stack of its rank: look which rank is elsewhere than the others. A phase that prints nothing, such as a long"
+        " evaluation, wants a longer time.",
+        ("paddock logs JOB", "paddock doctor JOB"),
     ),
     "BackoffLimitExceeded": Cure(
         Move.END,

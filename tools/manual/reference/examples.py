@@ -13,6 +13,7 @@ from paddock.jobs import causes
 from paddock.jobs.causes import CAUSES, Cause
 from paddock.jobs.model import CauseRecord
 
+_AT, _PLACES = ("worker-0, worker-1", "worker-2"), ("all_reduce, train.py:88", "read_batch, data.py:41")
 _RANK, _POD, _NODE = ("worker-1",), ("resnet-worker-1",), ("node-3",)
 _ERROR = "ValueError: Expected input batch_size (32) to match target batch_size (16)."
 _GUESSES: Mapping[str, Any] = {
@@ -70,8 +71,11 @@ EXAMPLES: tuple[Cause, ...] = (
     causes.ClockUnsure(3600),
     causes.WaitingForMaster(("master-0",), 300),
     causes.WaitingForWorkers(("worker-2",), 30, 1),
+    causes.WaitingForContainers(("metrics-collector",), ("master-0",), 30, 1),
     causes.WaitingForLastRanks(("master-0",), 600),
+    causes.JobSilent(1800, who=_AT, places=_PLACES),
     causes.RankRestarted(_RANK, 1, restart=1, limit=3, delay=10, error=_ERROR),
+    causes.SilentRestarted(1800, who=_AT, places=_PLACES, restart=1, limit=3, delay=10),
     causes.PodsDeleted(_RANK),
     causes.PodsLost(_RANK, "PreemptionByScheduler"),
     causes.Resized(8),
@@ -84,8 +88,10 @@ EXAMPLES: tuple[Cause, ...] = (
     causes.CompletedServersKept(2, ("ps-0", "ps-1"), "Never"),
     causes.CompletedWithoutMaster(("master-0",), 300),
     causes.CompletedWithoutWorkers(("worker-2",), 30),
+    causes.CompletedWithoutContainers(("metrics-collector",), ("master-0",), 30),
     causes.RankFailed(_RANK, 1, error=_ERROR),
     causes.ServerEnded(("ps-0",), 137, memory=True, server=True),
+    causes.SilentFailed(1800, who=_AT, places=_PLACES),
     causes.BackoffLimitExceeded(_RANK, 1, limit=3, error=_ERROR),
     causes.DeadlineExceeded(86400),
     causes.Cancelled("anna"),

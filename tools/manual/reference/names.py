@@ -84,6 +84,18 @@ YOURS: Mapping[str, Row] = {
         ("true", "3"),
         "On a laptop: the job begins with the checkpoints of the last run of its name, or of run 3.",
     ),
+    "paddock.dev/hold": Row(
+        "jobs",
+        ("30m",),
+        "On a laptop: when the job has failed, its failed ranks are held so long, at most 24 h, for `paddock shell` and"
+        " `exec`. `--hold` writes it.",
+    ),
+    "paddock.dev/share-gpu": Row(
+        "jobs, pod templates",
+        ("4",),
+        "On a laptop: up to so many ranks, 2 to 64, may share the one `nvidia.com/gpu` that each asks for. The one of a"
+        " template wins for its role. `--share-gpu` writes it.",
+    ),
     "paddock.dev/build-requested": Row(
         "Environments", (), "A time: the Environment is built again when it changes. `paddock env build` writes it."
     ),
@@ -106,6 +118,11 @@ OURS: Mapping[str, Row] = {
     "paddock.dev/kind": Row("Secrets", (), "The kind of the job that the Secret of `--env-file` and `--secret` is of."),
     "paddock.dev/spare": Row(
         "pods", (), "`true`: the pod runs nothing, and asks whether there is room for a larger gang."
+    ),
+    "paddock.dev/gpus": Row(
+        "pods, nodes",
+        (),
+        "On a laptop: the indices of the pod's GPUs, as nvidia-smi has them: `0,1`; of a node all that it has.",
     ),
     "paddock.dev/size": Row("pods", (), "How many ranks the gang of the pod has, by role: `ps=1,worker=2`."),
     "paddock.dev/default-environment": Row(

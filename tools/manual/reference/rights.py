@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from manual.reference.markdown import join, prose, table
 from manual.reference.reader import Reader
 from paddock.install.deployment import Installation
-from paddock.install.rights import OF_DATASETS, OF_SHARING, Right, Where, build_rights
+from paddock.install.rights import OF_DATASETS, OF_LOGS, OF_SHARING, Right, Where, build_rights
 from paddock.install.webhook import NAME, build_webhook_rights
 from paddock.jobs.apis.registry import SCALED
 from paddock.kube.meta import AUTOSCALERS
@@ -36,6 +36,14 @@ SHARING = (
     "With `--shards`, where several operators [share the namespaces out](operator.md#a-fleet-shared-out), also these, "
     "in the operator's own namespace. No name limits them: each process has a Lease of its own."
 )
+LOGS = (
+    "`paddock manifests logs` prints a Role of its own for this, with Helm it is `operator.readLogs=true`, and neither "
+    "is installed unless somebody says so: what programs print may be confidential. With it the annotation "
+    "[`paddock.dev/silent`](kubeflow.md#what-to-know) works on a cluster; without it the operator reads no log of a "
+    "job, and an event of the job says so. The last line of each rank is looked at every 5 seconds or less often, only "
+    "of jobs with the annotation, with 10 requests a second at most in all. Whether it has the right, it asks by a "
+    "SelfSubjectAccessReview, which Kubernetes allows every account (`system:basic-user`)."
+)
 CONSOLE = (
     "The [console](operations/console.md) has no right and no token: its readers' tokens go along with each request."
 )
@@ -58,6 +66,7 @@ def _build_sections(reader: Reader) -> Iterator[str]:
     yield from _build_section(KUBEFLOW, scaling, reader)
     yield from _build_section(DATASETS, OF_DATASETS, reader)
     yield from _build_section(SHARING, OF_SHARING, reader)
+    yield from _build_section(LOGS, OF_LOGS, reader)
     yield reader.say(CONSOLE)
     yield from _build_section(WEBHOOK, build_webhook_rights(NAME), reader)
 

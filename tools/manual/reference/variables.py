@@ -40,6 +40,9 @@ PROGRAM: Mapping[str, str] = {
         "On a laptop: `1`, by which a Python of an environment that Paddock has built can be asked where it is"
         " (`paddock stacks`); `0` in the container's `env` leaves that out."
     ),
+    "PADDOCK_REHEARSAL": (
+        "In a rehearsal (`paddock rehearse`) alone: how many steps are wanted, so that a program may shorten itself."
+    ),
     "PADDOCK_TERMINATION_LOG": (
         "On a laptop: the file for the program's last words, in place of `/dev/termination-log`."
     ),
@@ -97,6 +100,10 @@ TORCH: Mapping[str, str] = {
         "With an `elasticPolicy`: where and how the agents meet."
     ),
     "PET_MAX_RESTARTS, PET_STANDALONE, PET_LOCAL_ADDR": "With an `elasticPolicy`: further options of `torchrun`.",
+    "TORCH_ELASTIC_SHUTDOWN_TIMEOUT": (
+        "Of `torchrun`, where the pod's grace is longer than its own 30 seconds: the grace less 5. Read by torch 2.12 "
+        "and later."
+    ),
     "TORCH_DISABLE_SHARE_RDZV_TCP_STORE": (
         "With an `elasticPolicy`: `1`, without which a job may hang after a lost pod."
     ),

@@ -15,6 +15,7 @@ from paddock.apiserver.kinds.custom import build_names
 from paddock.kube.meta import Manifest
 from paddock.kube.quantities import format_quantity, read_quantity
 
+_TOKEN_SECONDS = 3600
 _FILE_MODE = 0o644
 _PROBE = {"timeoutSeconds": 1, "periodSeconds": 10, "successThreshold": 1, "failureThreshold": 3}
 
@@ -81,8 +82,16 @@ def _fill_container(container: Manifest) -> None:
     for name in ("livenessProbe", "readinessProbe", "startupProbe"):
         if (probe := container.get(name)) is not None:
             fill(probe, **_PROBE)
-            if (request := probe.get("httpGet")) is not None:
-                fill(request, path="/", scheme="HTTP")
+            _fill_handler(probe)
+    for hook in (container.get("lifecycle") or {}).values():
+        if isinstance(hook, dict):
+            _fill_handler(hook)
+
+
+def _fill_handler(handler: Manifest) -> None:
+    """Of a probe or a hook."""
+    if (request := handler.get("httpGet")) is not None:
+        fill(request, path="/", scheme="HTTP")
 
 
 def _write_amounts(amounts: Manifest) -> None:
@@ -105,6 +114,9 @@ def _fill_volume(volume: Manifest) -> None:
     for name in ("configMap", "secret", "projected", "downwardAPI"):
         if (source := volume.get(name)) is not None:
             fill(source, defaultMode=_FILE_MODE)
+    for source in (volume.get("projected") or {}).get("sources") or ():
+        if (token := source.get("serviceAccountToken")) is not None:
+            fill(token, expirationSeconds=_TOKEN_SECONDS)
     if (path := volume.get("hostPath")) is not None:
         fill(path, type="")
 

@@ -16,6 +16,7 @@ from paddock.apiserver.kinds.custom import explain_crd
 from paddock.apiserver.schema import field_errors
 from paddock.kube.budget import Budget
 from paddock.kube.errors import FieldCause
+from paddock.kube.selectors import match_selector
 from paddock.kube.validation import names
 from paddock.kube.validation.field_errors import Code, FieldError, Key
 from paddock.kube.validation.pods import check_pod_spec, check_port
@@ -112,10 +113,65 @@ def _check_base64(data: Mapping[str, str], path: str) -> Causes:
             yield FieldCause(f"{path}[{key}]", "Invalid value: must be base64; use stringData for plain text")
 
 
+_RBAC = "rbac.authorization.k8s.io"
+
+
+def _check_role(role: Mapping[str, Any]) -> Causes:
+    for index, rule in enumerate(role.get("rules") or ()):
+        path, paths = f"rules[{index}]", rule.get("nonResourceURLs")
+        if not rule.get("verbs"):
+            yield field_errors.required(f"{path}.verbs")
+        if paths and (rule.get("apiGroups") or rule.get("resources") or rule.get("resourceNames")):
+            yield FieldCause(f"{path}.nonResourceURLs", "Invalid value: rules cannot apply to both regular resources"
+                             " and non-resource URLs")  # fmt: skip
+        elif paths and (role.get("metadata") or {}).get("namespace"):
+            yield FieldCause(f"{path}.nonResourceURLs", "Invalid value: namespaced rules cannot apply to non-resource"
+                             " URLs")  # fmt: skip
+        elif not paths:
+            yield from (field_errors.required(f"{path}.{field}") for field in ("apiGroups", "resources")
+                        if not rule.get(field))  # fmt: skip
+
+
+def _check_cluster_role(role: Mapping[str, Any]) -> Causes:
+    yield from _check_role(role)
+    for index, selector in enumerate((role.get("aggregationRule") or {}).get("clusterRoleSelectors") or ()):
+        try:
+            match_selector(selector)({})
+        except ValueError as error:
+            yield FieldCause(f"aggregationRule.clusterRoleSelectors[{index}]", f"Invalid value: {error}")
+
+
+def _check_binding(binding: Mapping[str, Any]) -> Causes:
+    role, namespaced = binding["roleRef"], bool((binding.get("metadata") or {}).get("namespace"))
+    if role.get("apiGroup") != _RBAC:
+        yield field_errors.not_supported("roleRef.apiGroup", role.get("apiGroup"), (_RBAC,))
+    kinds = ("Role", "ClusterRole") if namespaced else ("ClusterRole",)
+    if role.get("kind") not in kinds:
+        yield field_errors.not_supported("roleRef.kind", role.get("kind"), kinds)
+    if not role.get("name"):
+        yield field_errors.required("roleRef.name")
+    for index, subject in enumerate(binding.get("subjects") or ()):
+        path, kind = f"subjects[{index}]", subject.get("kind")
+        if kind not in ("User", "Group", "ServiceAccount"):
+            yield field_errors.not_supported(f"{path}.kind", kind, ("ServiceAccount", "User", "Group"))
+            continue
+        wanted = "" if kind == "ServiceAccount" else _RBAC
+        if (subject.get("apiGroup") or "") != wanted:
+            yield field_errors.not_supported(f"{path}.apiGroup", subject.get("apiGroup"), (wanted,))
+        if not subject.get("name"):
+            yield field_errors.required(f"{path}.name")
+        if kind == "ServiceAccount" and not namespaced and not subject.get("namespace"):
+            yield field_errors.required(f"{path}.namespace")
+
+
 _CHECKS: Mapping[tuple[str, str], Callable[[Mapping[str, Any]], Causes]] = {
     ("", "Pod"): _check_pod,
     ("", "Service"): _check_service,
     ("", "ConfigMap"): _check_config_map,
     ("", "Secret"): _check_secret,
     ("apps", "Deployment"): _check_deployment,
+    (_RBAC, "Role"): _check_role,
+    (_RBAC, "ClusterRole"): _check_cluster_role,
+    (_RBAC, "RoleBinding"): _check_binding,
+    (_RBAC, "ClusterRoleBinding"): _check_binding,
 }

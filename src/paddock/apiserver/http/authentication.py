@@ -22,7 +22,11 @@ _SERVICE_NAMES = ("kubernetes", "kubernetes.default", "kubernetes.default.svc", 
 
 def make_token(directory: Path) -> str:
     """The token in `directory`, created on first use. It never changes, so kubeconfig files stay valid."""
-    path = directory / "token"
+    return make_secret(directory / "token")
+
+
+def make_secret(path: Path) -> str:
+    """The random text of this file, created on first use."""
     try:
         token = path.read_text("ascii").strip()
     except (FileNotFoundError, UnicodeDecodeError):
@@ -46,10 +50,20 @@ def check_host(host: str, allowed: Collection[str]) -> ApiError | None:
     return Forbidden(f"host {host[:100]!r} is not served: this API answers under 127.0.0.1 and localhost only")
 
 
-def check_token(authorization: str, token: str) -> ApiError | None:
-    """`Bearer TOKEN`, compared in constant time."""
+def read_bearer(authorization: str) -> str:
+    """The token of `Bearer TOKEN`; empty for any other header."""
     scheme, _, given = authorization.partition(" ")
+    return given.strip() if scheme.lower() == "bearer" else ""
+
+
+def holds_token(given: str, token: str) -> bool:
+    """Compared in constant time."""
     # aiohttp decodes bytes that are not UTF-8 as surrogates, which plain `encode()` refuses.
-    if scheme.lower() == "bearer" and hmac.compare_digest(given.strip().encode(errors="replace"), token.encode()):
-        return None
-    return Unauthorized("Unauthorized: send the bearer token of the cluster's kubeconfig file")
+    return hmac.compare_digest(given.encode(errors="replace"), token.encode())
+
+
+def explain_unauthorized() -> Unauthorized:
+    """Of a token that is neither the owner's nor a valid one of a service account."""
+    return Unauthorized(
+        "Unauthorized: send the bearer token of the cluster's kubeconfig file, or a valid one of a service account"
+    )

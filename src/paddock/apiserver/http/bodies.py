@@ -30,15 +30,15 @@ def expected_size(request: web.Request) -> int:
     return request.content_length
 
 
-async def receive_body(request: web.Request) -> bytes:
-    """Raises `TooLarge`, and `Timeout` if it does not arrive."""
+async def receive_body(request: web.Request, limit: int = BODY_LIMIT) -> bytes:
+    """Raises `TooLarge` for more bytes than `limit`, and `Timeout` if it does not arrive."""
     body = bytearray()
     try:
         async with asyncio.timeout(_BODY_SECONDS):
             async for chunk in request.content.iter_any():
                 body += chunk
-                if len(body) > BODY_LIMIT:
-                    raise TooLarge(f"Request entity too large: limit is {BODY_LIMIT} bytes")
+                if len(body) > limit:
+                    raise TooLarge(f"Request entity too large: limit is {limit} bytes")
     except TimeoutError:
         raise Timeout(f"the body of the request has not arrived within {_BODY_SECONDS:.0f} s") from None
     return bytes(body)

@@ -6,14 +6,19 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import msgspec
 from aiohttp import web
 
-from paddock.apiserver.admission.unhonoured import explain_unhonoured
+from paddock.apiserver.access.attributes import Attributes
+from paddock.apiserver.access.rights import KEYS
+from paddock.apiserver.access.token_requests import read_token_request
+from paddock.apiserver.access.users import User
 from paddock.apiserver.http.answers import answer_json
 from paddock.apiserver.http.bodies import BODY_LIMIT, Body, expected_size, receive_body
 from paddock.apiserver.http.formats import render_object, render_page
@@ -22,14 +27,19 @@ from paddock.apiserver.http.pod_stacks import StackTaker
 from paddock.apiserver.http.requests import (
     PATCH_TYPES,
     Target,
+    check_patch_options,
+    is_protobuf,
     read_accept,
     read_body,
     read_delete,
+    read_eviction,
     read_flag,
     read_log_options,
     read_number,
     read_path,
+    read_ports,
     read_revision,
+    read_stream_request,
     read_watch,
     read_write_options,
     weigh_body,
@@ -37,6 +47,7 @@ from paddock.apiserver.http.requests import (
 from paddock.apiserver.http.room import Room
 from paddock.apiserver.http.streams import FREE_BYTES, Watch, serve_list, serve_log, weigh
 from paddock.apiserver.objects import builtin_strategies, reviews
+from paddock.apiserver.objects.access import Access
 from paddock.apiserver.objects.pages import Ending, Page
 from paddock.apiserver.objects.strategy import build_success
 from paddock.apiserver.objects.worker import SMALL_BYTES
@@ -44,6 +55,7 @@ from paddock.apiserver.objects.writes import Answer, Objects, WriteOptions
 from paddock.apiserver.schema.resource import ServedResource
 from paddock.apiserver.storage.hub import Selection, read_selection
 from paddock.apiserver.storage.records import storage_key
+from paddock.apiserver.streaming.server import PodStreaming
 from paddock.kube.errors import (
     BadRequest,
     Expired,
@@ -53,20 +65,33 @@ from paddock.kube.errors import (
     Timeout,
     UnsupportedMediaType,
 )
-from paddock.kube.meta import Manifest
+from paddock.kube.meta import PODS, Key, Manifest
+from paddock.kube.unhonoured import explain_idle, find_unhonoured
+from paddock.words.unhonoured import explain_unhonoured
 
 _ARRIVING_BYTES = 10 * BODY_LIMIT
 _DECODED_BYTES = 2 * BODY_LIMIT
 _SENDING_BYTES = 10 * BODY_LIMIT
 
+USER = web.RequestKey("user", User)
+"""Who asks; not set on the paths that are open to everybody."""
 _Handler = Callable[[web.Request, Target, ServedResource], Awaitable[web.StreamResponse]]
 
 
 class Handlers:
-    def __init__(self, objects: Objects, logs: PodLogs | None, stacks: StackTaker | None = None) -> None:
+    def __init__(
+        self,
+        objects: Objects,
+        access: Access,
+        logs: PodLogs | None,
+        stacks: StackTaker | None = None,
+        streaming: PodStreaming | None = None,
+    ) -> None:
         self._objects = objects
+        self._access = access
         self._logs = logs
         self._stacks = stacks
+        self._streaming = streaming
         self._bodies: dict[int, bytes] = {}
         self._listing = Room(_SENDING_BYTES)
         self._watching = Room(_SENDING_BYTES)
@@ -82,8 +107,13 @@ class Handlers:
             "status": {"GET": self._get, "PUT": self._replace, "PATCH": self._patch},
             "scale": {"GET": self._get_scale, "PUT": self._replace_scale, "PATCH": self._patch_scale},
             "binding": {"POST": self._bind},
+            "token": {"POST": self._make_token},
+            "eviction": {"POST": self._evict},
             "log": {"GET": self._log},
             "stacks": {"GET": self._take_stacks},
+            "exec": {"GET": self._exec, "POST": self._exec},
+            "attach": {"GET": self._attach, "POST": self._attach},
+            "portforward": {"GET": self._forward, "POST": self._forward},
         }
 
     async def handle(self, request: web.Request) -> web.StreamResponse:
@@ -97,11 +127,15 @@ class Handlers:
         if target is None:
             raise NotFound(f"the server could not find the requested resource: {request.path} is not served here")
         # Reviews are answered and never stored, so the registry does not list them.
-        if reviews.is_review(target.group, target.version, target.plural) and request.method == "POST":
+        if (
+            reviews.is_review(target.group, target.version, target.plural, target.namespace)
+            and request.method == "POST"
+        ):
             body = (await self._body(request)).value
-            return answer_json(
-                msgspec.json.encode(reviews.build_review(target.group, target.version, target.plural, body)), 201
+            review = reviews.build_review(
+                self._access, request[USER], target.group, target.plural, target.namespace, body
             )
+            return answer_json(msgspec.json.encode(review), 201)
         served = self._objects.registry.find(target.group, target.version, target.plural)
         if served is None:
             raise NotFound(f"the server could not find the requested resource: {request.path} is not served here")
@@ -128,6 +162,8 @@ class Handlers:
 
     def _methods(self, target: Target, served: ServedResource) -> Mapping[str, _Handler]:
         if target.subresource:
+            if (served.resource, target.subresource) == (PODS, "ephemeralcontainers"):
+                raise _refuse_debugging(target)
             if target.subresource not in served.subresources:
                 raise NotFound(
                     f"the server could not find the requested resource: {target.plural} has no"
@@ -235,12 +271,35 @@ class Handlers:
             raise NotFound(f"no node takes the stacks of pod {target.name}: this API server runs without one")
         return answer_json(msgspec.json.encode(await self._stacks.take(pod)))
 
+    # Streams
+
+    async def _exec(self, request: web.Request, target: Target, served: ServedResource) -> web.StreamResponse:
+        pod, streaming = self._find_host(target, served)
+        return await streaming.exec(request, pod, read_stream_request(request.query, pod, command=True))
+
+    async def _attach(self, request: web.Request, target: Target, served: ServedResource) -> web.StreamResponse:
+        pod, streaming = self._find_host(target, served)
+        return await streaming.attach(request, pod, read_stream_request(request.query, pod, command=False))
+
+    async def _forward(self, request: web.Request, target: Target, served: ServedResource) -> web.StreamResponse:
+        pod, streaming = self._find_host(target, served)
+        return await streaming.forward(request, pod, read_ports(request.query))
+
+    def _find_host(self, target: Target, served: ServedResource) -> tuple[Manifest, PodStreaming]:
+        """The pod, and who lets clients into it. Refused of one without a node."""
+        pod = msgspec.json.decode(self._objects.get(served, target.namespace, target.name))
+        if self._streaming is None:
+            raise NotFound(f"no node runs pod {target.name}: this API server runs without one")
+        if not (pod.get("spec") or {}).get("nodeName"):
+            raise BadRequest(f"pod {target.name} does not have a host assigned")
+        return pod, self._streaming
+
     # Writes
 
     async def _create(self, request: web.Request, target: Target, served: ServedResource) -> web.StreamResponse:
         if served.resource.namespaced and not target.namespace:
             raise MethodNotAllowed(f"POST is not allowed on {request.path}: {target.plural} are created in a namespace")
-        options = read_write_options(request.query)
+        options = self._write_options(request, served)
         body = await self._body(request, options)
         answer = await self._objects.create(
             served, body.value, namespace=target.namespace, options=options, size=body.size
@@ -248,7 +307,9 @@ class Handlers:
         return await self._answer_write(request, target, served, answer, body.warnings)
 
     async def _replace(self, request: web.Request, target: Target, served: ServedResource) -> web.StreamResponse:
-        options = read_write_options(request.query)
+        options = self._write_options(request, served)
+        if target.subresource == "status" and is_protobuf(request.headers.get("Content-Type")):
+            raise UnsupportedMediaType("a status is not read in Protobuf by this server: send application/json")
         body = await self._body(request, options)
         answer = await self._objects.replace(
             served,
@@ -262,12 +323,15 @@ class Handlers:
         return await self._answer_write(request, target, served, answer, body.warnings)
 
     async def _patch(self, request: web.Request, target: Target, served: ServedResource) -> web.StreamResponse:
-        options = read_write_options(request.query)
+        options = self._write_options(request, served)
         kind = self._patch_kind(request)
+        check_patch_options(request.query, applies=kind == "apply")
         body = await self._body(request, options)
         place: Any = {"namespace": target.namespace, "name": target.name, "subresource": target.subresource}
         place |= {"options": options, "size": body.size}
         if kind == "apply":
+            self._check_creation(request, target, served)
+            place |= {"options": replace(options, force=read_flag(request.query, "force"))}
             answer = await self._objects.apply(served, body.value, **place)
         else:
             answer = await self._objects.patch(served, body.value, kind, **place)  # type: ignore[arg-type]
@@ -316,6 +380,34 @@ class Handlers:
         )
         return self._answer(request, served, answer)
 
+    async def _evict(self, request: web.Request, target: Target, served: ServedResource) -> web.StreamResponse:
+        """Deletes the pod: there are no budgets of disruption here that could forbid it (policy/v1)."""
+        body = (await self._body(request)).value
+        delete, dry_run = read_delete(request.query, read_eviction(body, target.name))
+        await self._objects.delete(
+            served, namespace=target.namespace, name=target.name, delete=delete, options=WriteOptions(dry_run=dry_run)
+        )
+        return answer_json(build_success(), 201)
+
+    async def _make_token(self, request: web.Request, target: Target, served: ServedResource) -> web.StreamResponse:
+        wish = read_token_request((await self._body(request)).value)
+        answer = self._access.make_token(Key(target.namespace, target.name), wish)
+        return answer_json(msgspec.json.encode(answer), 201)
+
+    def _write_options(self, request: web.Request, served: ServedResource) -> WriteOptions:
+        options = read_write_options(request.query, request.headers.get("User-Agent", ""))
+        if storage_key(served.resource) not in KEYS or request[USER].may_everything:
+            return options
+        check = partial(self._access.check_grant, request[USER], served.resource.plural)
+        return replace(options, check=check)
+
+    def _check_creation(self, request: web.Request, target: Target, served: ServedResource) -> None:
+        """Who applies what does not exist creates it, and needs that right too. Raises `Forbidden`."""
+        key = storage_key(served.resource)
+        if not target.subresource and self._objects.store.get(key, target.namespace, target.name) is None:
+            asked = Attributes("create", target.group, target.plural, "", target.namespace, target.name)
+            self._access.check(request[USER], asked)
+
     # Scale
 
     async def _get_scale(self, request: web.Request, target: Target, served: ServedResource) -> web.StreamResponse:
@@ -338,7 +430,7 @@ class Handlers:
         self, request: web.Request, target: Target, served: ServedResource, change: Callable[[Manifest], Any]
     ) -> web.StreamResponse:
         answer = await self._objects.scale(
-            served, change, namespace=target.namespace, name=target.name, options=read_write_options(request.query)
+            served, change, namespace=target.namespace, name=target.name, options=self._write_options(request, served)
         )
         return answer_json(answer.body, warnings=answer.warnings)
 
@@ -346,7 +438,7 @@ class Handlers:
         self, request: web.Request, target: Target, served: ServedResource, answer: Answer, warnings: tuple[str, ...]
     ) -> web.Response:
         """Adds a warning for each field that has no effect here, except for writes of a subresource."""
-        if not target.subresource and not served.custom:
+        if not target.subresource and (not served.custom or b'"template"' in answer.body):
             work = partial(_explain_unhonoured, served, answer.body)
             warnings += await self._objects.worker.run(work, len(answer.body))
         return self._answer(request, served, answer, warnings)
@@ -359,5 +451,19 @@ class Handlers:
         return answer_json(body, 201 if answer.created else 200, (*warnings, *answer.warnings))
 
 
+def _refuse_debugging(target: Target) -> MethodNotAllowed:
+    # kubectl's code for "not found" here reads a field of `details` without asking whether there are any.
+    return MethodNotAllowed(
+        f"no container can be added to pod {target.name}: its programs run on this machine without images of their own,"
+        f" so what you would debug with is here already. Type `kubectl exec -n {target.namespace} -it {target.name}"
+        f" -- sh` for a shell beside its program; if it is a job's, `paddock shell -n {target.namespace} {target.name}`"
+        f" for one, or `paddock exec -n {target.namespace} {target.name} -- ps -ef` for a command"
+    )
+
+
 def _explain_unhonoured(served: ServedResource, body: bytes) -> tuple[str, ...]:
-    return explain_unhonoured(served.resource, msgspec.json.decode(body))
+    if idle := explain_idle(served.resource):
+        return (idle,)
+    uid = os.getuid()
+    found = find_unhonoured(served.resource, msgspec.json.decode(body), uid)
+    return tuple(str(explain_unhonoured(each, uid)) for each in found)

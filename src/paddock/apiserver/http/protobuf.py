@@ -1,7 +1,8 @@
 """Kubernetes' Protobuf, as far as kubectl sends it: newer ones speak it in typed commands, such as `create namespace`.
 
 A body is the four bytes `k8s\\0` and an `Unknown`, which names the kind and holds the object. The tables below are the
-field numbers of Kubernetes' `generated.proto` files; a kind or a field that is not in them is refused, never dropped.
+field numbers of Kubernetes' `generated.proto` files, that of pods in `protobuf_pods`; a kind or a field that is not in
+them is refused, never dropped.
 Answers are JSON, which kubectl reads as well. Encoding is for OpenAPI v2, which older kubectls read as Protobuf alone.
 """
 
@@ -9,77 +10,120 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
-from paddock.kube.errors import BadRequest, UnsupportedMediaType
+from paddock.apiserver.http.protobuf_fields import Field, read_table
+from paddock.apiserver.http.protobuf_pods import PODS
+from paddock.kube.errors import BadRequest, TooLarge, UnsupportedMediaType
 from paddock.kube.meta import Manifest
 
 MEDIA_TYPE = "application/vnd.kubernetes.protobuf"
 _MAGIC = b"k8s\0"
+MOST_FIELDS = 100_000
+"""Of one body, those of all its messages together, as of values in YAML: a field takes 3 µs, and one of two bytes may
+become an object of JSON."""
 _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
+_LAST_FIELD = 2**29 - 1
 
-
-class _Field(NamedTuple):
-    """`type`: text, bytes, number, flag, texts or blobs (maps), status (not read), or the fields of a message."""
-
-    name: str
-    type: str | Mapping[int, _Field] = "text"
-    repeated: bool = False
-
-
-_STATUS = _Field("status", "status")
-_ENTRY = {1: _Field("key"), 2: _Field("value")}
-_BYTES_ENTRY = {1: _Field("key"), 2: _Field("value", "bytes")}
+_STATUS = Field("status", "status")
+_ENTRIES: Mapping[str, Mapping[int, Field]] = {
+    "texts": {1: Field("key"), 2: Field("value")},
+    "blobs": {1: Field("key"), 2: Field("value", "bytes")},
+    "quantities": {1: Field("key"), 2: Field("value", "quantity")},
+}
+_MESSAGES = (*_ENTRIES, "quantity", "int-or-string")
+"""The types that are messages on the wire, beside those with fields."""
+_QUANTITY = {1: Field("string")}
+# The type is 0 for a number and 1 for a text, and the other of the two is written too.
+_INT_OR_STRING = {1: Field("type", "number"), 2: Field("number", "number"), 3: Field("text")}
+_OWNER = {
+    1: Field("kind"), 3: Field("name"), 4: Field("uid"), 5: Field("apiVersion"), 6: Field("controller", "flag"),
+    7: Field("blockOwnerDeletion", "flag"),
+}  # fmt: skip
 _METADATA = {
-    1: _Field("name"), 2: _Field("generateName"), 3: _Field("namespace"), 5: _Field("uid"),
-    6: _Field("resourceVersion"), 7: _Field("generation", "number"), 11: _Field("labels", "texts"),
-    12: _Field("annotations", "texts"), 14: _Field("finalizers", repeated=True),
+    1: Field("name"), 2: Field("generateName"), 3: Field("namespace"), 5: Field("uid"),
+    6: Field("resourceVersion"), 7: Field("generation", "number", unset=(0, b"")), 11: Field("labels", "texts"),
+    12: Field("annotations", "texts"), 13: Field("ownerReferences", _OWNER, repeated=True),
+    14: Field("finalizers", repeated=True),
 }  # fmt: skip
-_OBJECT = {1: _Field("metadata", _METADATA)}
+_OBJECT = {1: Field("metadata", _METADATA)}
 _RULE = {
-    1: _Field("verbs", repeated=True), 2: _Field("apiGroups", repeated=True), 3: _Field("resources", repeated=True),
-    4: _Field("resourceNames", repeated=True), 5: _Field("nonResourceURLs", repeated=True),
+    1: Field("verbs", repeated=True), 2: Field("apiGroups", repeated=True), 3: Field("resources", repeated=True),
+    4: Field("resourceNames", repeated=True), 5: Field("nonResourceURLs", repeated=True),
 }  # fmt: skip
-_ROLE = {**_OBJECT, 2: _Field("rules", _RULE, repeated=True)}
-_SUBJECT = {1: _Field("kind"), 2: _Field("apiGroup"), 3: _Field("name"), 4: _Field("namespace")}
-_ROLE_REF = {1: _Field("apiGroup"), 2: _Field("kind"), 3: _Field("name")}
-_BINDING = {**_OBJECT, 2: _Field("subjects", _SUBJECT, repeated=True), 3: _Field("roleRef", _ROLE_REF)}
+_ROLE = {**_OBJECT, 2: Field("rules", _RULE, repeated=True)}
+_SUBJECT = {1: Field("kind"), 2: Field("apiGroup"), 3: Field("name"), 4: Field("namespace")}
+_ROLE_REF = {1: Field("apiGroup"), 2: Field("kind"), 3: Field("name")}
+_BINDING = {**_OBJECT, 2: Field("subjects", _SUBJECT, repeated=True), 3: Field("roleRef", _ROLE_REF)}
 _ATTRIBUTES = dict(
-    enumerate(map(_Field, ("namespace", "verb", "group", "version", "resource", "subresource", "name")), start=1)
+    enumerate(map(Field, ("namespace", "verb", "group", "version", "resource", "subresource", "name")), start=1)
 )
 _REVIEW = {
-    1: _Field("resourceAttributes", _ATTRIBUTES),
-    2: _Field("nonResourceAttributes", {1: _Field("path"), 2: _Field("verb")}),
+    1: Field("resourceAttributes", _ATTRIBUTES),
+    2: Field("nonResourceAttributes", {1: Field("path"), 2: Field("verb")}),
 }
-_KINDS: Mapping[tuple[str, str], Mapping[int, _Field]] = {
-    ("v1", "Namespace"): {**_OBJECT, 2: _Field("spec", {1: _Field("finalizers", repeated=True)}), 3: _STATUS},
+_DELETE_OPTIONS = {
+    1: Field("gracePeriodSeconds", "number", unset=()),
+    2: Field("preconditions", {1: Field("uid"), 2: Field("resourceVersion")}), 3: Field("orphanDependents", "flag"),
+    4: Field("propagationPolicy"), 5: Field("dryRun", repeated=True),
+}  # fmt: skip
+_OTHER_REVIEW = {**_REVIEW, 3: Field("user"), 4: Field("groups", repeated=True), 6: Field("uid")}
+_TOKEN_REQUEST = {
+    1: Field("audiences", repeated=True),
+    3: Field("boundObjectRef", {1: Field("kind"), 2: Field("apiVersion"), 3: Field("name"), 4: Field("uid")}),
+    4: Field("expirationSeconds", "number"),
+}
+_REQUIREMENT = {1: Field("key"), 2: Field("operator"), 3: Field("values", repeated=True)}
+_FOREIGN = {
+    "ObjectMeta": _METADATA,
+    "LabelSelector": {
+        1: Field("matchLabels", "texts"), 2: Field("matchExpressions", _REQUIREMENT, repeated=True, unset=())
+    },
+}  # fmt: skip
+_KINDS: Mapping[tuple[str, str], Mapping[int, Field]] = {
+    ("v1", "Namespace"): {**_OBJECT, 2: Field("spec", {1: Field("finalizers", repeated=True)}), 3: _STATUS},
     ("v1", "ConfigMap"): {
-        **_OBJECT, 2: _Field("data", "texts"), 3: _Field("binaryData", "blobs"), 4: _Field("immutable", "flag")
+        **_OBJECT, 2: Field("data", "texts"), 3: Field("binaryData", "blobs"), 4: Field("immutable", "flag")
     },
     ("v1", "Secret"): {
-        **_OBJECT, 2: _Field("data", "blobs"), 3: _Field("type"), 4: _Field("stringData", "texts"),
-        5: _Field("immutable", "flag"),
+        **_OBJECT, 2: Field("data", "blobs"), 3: Field("type"), 4: Field("stringData", "texts"),
+        5: Field("immutable", "flag"),
     },
     ("v1", "ServiceAccount"): _OBJECT,
+    ("v1", "Pod"): {**read_table(PODS, _FOREIGN)["Pod"], 3: _STATUS},
     ("rbac.authorization.k8s.io/v1", "Role"): _ROLE,
     ("rbac.authorization.k8s.io/v1", "ClusterRole"): _ROLE,
     ("rbac.authorization.k8s.io/v1", "RoleBinding"): _BINDING,
     ("rbac.authorization.k8s.io/v1", "ClusterRoleBinding"): _BINDING,
     ("scheduling.k8s.io/v1", "PriorityClass"): {
-        **_OBJECT, 2: _Field("value", "number"), 3: _Field("globalDefault", "flag"), 4: _Field("description"),
-        5: _Field("preemptionPolicy"),
+        **_OBJECT, 2: Field("value", "number"), 3: Field("globalDefault", "flag"), 4: Field("description"),
+        5: Field("preemptionPolicy"),
     },
-    ("authorization.k8s.io/v1", "SelfSubjectAccessReview"): {**_OBJECT, 2: _Field("spec", _REVIEW), 3: _STATUS},
+    ("authorization.k8s.io/v1", "SelfSubjectAccessReview"): {**_OBJECT, 2: Field("spec", _REVIEW), 3: _STATUS},
+    ("authorization.k8s.io/v1", "SubjectAccessReview"): {**_OBJECT, 2: Field("spec", _OTHER_REVIEW), 3: _STATUS},
+    ("authorization.k8s.io/v1", "LocalSubjectAccessReview"): {**_OBJECT, 2: Field("spec", _OTHER_REVIEW), 3: _STATUS},
+    ("authorization.k8s.io/v1", "SelfSubjectRulesReview"): {
+        **_OBJECT, 2: Field("spec", {1: Field("namespace")}), 3: _STATUS
+    },
+    ("policy/v1", "Eviction"): {**_OBJECT, 2: Field("deleteOptions", _DELETE_OPTIONS)},
+    ("authentication.k8s.io/v1", "SelfSubjectReview"): {**_OBJECT, 2: _STATUS},
+    ("authentication.k8s.io/v1", "TokenReview"): {
+        **_OBJECT, 2: Field("spec", {1: Field("token"), 2: Field("audiences", repeated=True)}), 3: _STATUS
+    },
+    ("authentication.k8s.io/v1", "TokenRequest"): {**_OBJECT, 2: Field("spec", _TOKEN_REQUEST), 3: _STATUS},
 }  # fmt: skip
-_ENVELOPE = {1: _Field("typeMeta", {1: _Field("apiVersion"), 2: _Field("kind")}), 2: _Field("raw", "bytes")}
+_ENVELOPE = {1: Field("typeMeta", {1: Field("apiVersion"), 2: Field("kind")}), 2: Field("raw", "bytes")}
 
 
 def decode_body(body: bytes) -> Manifest:
+    """The object. Raises BadRequest of what is no Protobuf, UnsupportedMediaType of a kind or a field that is not in
+    the tables, TooLarge of more than `MOST_FIELDS`."""
     if not body.startswith(_MAGIC):
         raise BadRequest("the body is not Kubernetes' Protobuf: it does not begin with k8s")
+    reading = _Reading()
     try:
         # Fields 3 and 4 are contentEncoding and contentType, which say nothing about an object in Protobuf.
-        envelope = _decode(body[len(_MAGIC) :], _ENVELOPE, ignored=(3, 4))
+        envelope = reading.decode(body[len(_MAGIC) :], _ENVELOPE, ignored=(3, 4))
         type_meta = envelope.get("typeMeta") or {}
         key = (str(type_meta.get("apiVersion")), str(type_meta.get("kind")))
         # kubectl does not try again in JSON after this answer, so the message must say what to do.
@@ -88,50 +132,99 @@ def decode_body(body: bytes) -> Manifest:
                 f"the body of the request is a {key[1]} in Protobuf, which this server reads of few kinds: send"
                 " application/json (with kubectl, `create -f FILE` or `apply -f FILE` in place of `create KIND`)"
             )
-        return {**type_meta, **_decode(base64.b64decode(envelope.get("raw", "")), _KINDS[key])}
+        return {**type_meta, **reading.decode(base64.b64decode(envelope.get("raw", "")), _KINDS[key])}
     except (IndexError, UnicodeDecodeError) as error:
         raise BadRequest(f"the body is not Protobuf: {error}") from None
 
 
-def _decode(data: bytes, fields: Mapping[int, _Field], ignored: tuple[int, ...] = ()) -> dict[str, Any]:
-    result: dict[str, Any] = {}
-    for number, value in _read(data):
-        field = fields.get(number)
-        if field is None:
-            # Go also writes empty messages and a zero time, which say nothing.
-            if number not in ignored and value not in (0, b"", b"\x08\x00\x10\x00"):
-                raise UnsupportedMediaType(
-                    f"field {number} of the body's Protobuf is not read by this server: send application/json"
-                )
-            continue
-        # The server sets the status of these kinds, so a client's status is not read.
-        if field.type == "status":
-            continue
+class _Reading:
+    """Of one body: its fields are counted, those of all messages in it together.
+
+    Rule: a field that is no list may come more than once. Then the last of texts, numbers and flags holds, also one
+    that says nothing, and messages are merged, which is what their bytes one after another mean
+    (protobuf.dev/programming-guides/encoding, "Last One Wins")."""
+
+    def __init__(self) -> None:
+        self._count = 0
+
+    def decode(self, data: bytes, fields: Mapping[int, Field], ignored: tuple[int, ...] = ()) -> dict[str, Any]:
+        found: dict[int, list[int | bytes]] = {}
+        for number, value in self._read(data):
+            field = fields.get(number)
+            if field is None:
+                # Go also writes empty messages and a zero time, which say nothing.
+                if number not in ignored and value not in (0, b"", b"\x08\x00\x10\x00"):
+                    raise UnsupportedMediaType(
+                        f"field {number} of the body's Protobuf is not read by this server: send application/json"
+                    )
+            # The server sets the status of these kinds, so a client's status is not read.
+            elif field.type == "status":
+                continue
+            elif field.repeated or _is_message(field):
+                found.setdefault(number, []).append(value)
+            else:
+                found[number] = [_check(value, field)]
+        result: dict[str, Any] = {}
+        for number, values in found.items():
+            self._put(result, fields[number], values)
+        return result
+
+    def _put(self, result: dict[str, Any], field: Field, values: list[int | bytes]) -> None:
         # Protobuf encodes a map as one message per entry, with the key and the value.
-        if field.type in ("texts", "blobs"):
-            entry = _decode(_bytes(value), _BYTES_ENTRY if field.type == "blobs" else _ENTRY)
-            result.setdefault(field.name, {})[entry.get("key", "")] = entry.get("value", "")
-        elif field.repeated:
-            result.setdefault(field.name, []).append(_value(value, field))
-        # Go also writes empty texts and a zero generation, which the client did not set.
-        elif value != b"" and not (value == 0 and field.name == "generation"):
-            result[field.name] = _value(value, field)
-    return result
+        if isinstance(field.type, str) and field.type in _ENTRIES:
+            entries = (self.decode(_bytes(value), _ENTRIES[field.type]) for value in values)
+            result[field.name] = {entry.get("key", ""): entry.get("value", "") for entry in entries}
+            return
+        if field.repeated:
+            result[field.name] = [self._value(value, field) for value in values]
+            return
+        value = b"".join(map(_bytes, values)) if _is_message(field) else values[-1]
+        if value not in field.unset:
+            read = self._value(value, field)
+            if field.inline:
+                result.update(read)
+            # Of a message that is always written, one whose fields are all unset.
+            elif read != {} or b"" not in field.unset:
+                result[field.name] = read
+
+    def _value(self, value: int | bytes, field: Field) -> Any:
+        if isinstance(field.type, Mapping):
+            return self.decode(_bytes(value), field.type)
+        if field.type == "quantity":
+            return self.decode(_bytes(value), _QUANTITY).get("string", "")
+        if field.type == "int-or-string":
+            either = self.decode(_bytes(value), _INT_OR_STRING)
+            return either.get("text", "") if either.get("type") == 1 else either.get("number", 0)
+        if field.type == "bytes":
+            return base64.b64encode(_bytes(value)).decode()
+        if field.type == "text":
+            return _bytes(value).decode()
+        number = _check(value, field)
+        assert isinstance(number, int)
+        if field.type == "flag":
+            return bool(number)
+        # Protobuf writes a negative number as its two's complement of 64 bits.
+        return number - 2**64 if number >= 2**63 else number
+
+    def _read(self, data: bytes) -> Iterator[tuple[int, int | bytes]]:
+        for each in _read(data):
+            self._count += 1
+            if self._count > MOST_FIELDS:
+                raise TooLarge(f"the body is Protobuf of more than {MOST_FIELDS} fields: send application/json")
+            yield each
 
 
-def _value(value: int | bytes, field: _Field) -> Any:
-    if isinstance(field.type, Mapping):
-        return _decode(_bytes(value), field.type)
-    if field.type == "bytes":
-        return base64.b64encode(_bytes(value)).decode()
-    if field.type == "text":
-        return _bytes(value).decode()
+def _is_message(field: Field) -> bool:
+    return not isinstance(field.type, str) or field.type in _MESSAGES
+
+
+def _check(value: int | bytes, field: Field) -> int | bytes:
+    """The value, if it is of the kind that the field has."""
+    if field.type not in ("number", "flag"):
+        return _bytes(value)
     if isinstance(value, bytes):
         raise IndexError(f"{field.name} is no number")
-    if field.type == "flag":
-        return bool(value)
-    # Protobuf writes a negative number as its two's complement of 64 bits.
-    return value - 2**64 if value >= 2**63 else value
+    return value
 
 
 def _bytes(value: int | bytes) -> bytes:
@@ -145,6 +238,8 @@ def _read(data: bytes) -> Iterator[tuple[int, int | bytes]]:
     place = 0
     while place < len(data):
         key, place = _read_varint(data, place)
+        if not 0 < key >> 3 <= _LAST_FIELD:
+            raise IndexError(f"no field has the number {key >> 3}")
         if key & 7 == _VARINT:
             value, place = _read_varint(data, place)
             yield key >> 3, value
@@ -169,8 +264,12 @@ def _read_varint(data: bytes, place: int) -> tuple[int, int]:
         place += 1
         result |= (byte & 0x7F) << shift
         if byte < 0x80:
-            return result, place
-    raise IndexError("a number of more than 64 bits")
+            break
+    else:
+        raise IndexError("a number of more than ten bytes")
+    if result >= 2**64:
+        raise IndexError("a number of more than 64 bits")
+    return result, place
 
 
 def encode_field(number: int, value: str | bytes) -> bytes:

@@ -9,11 +9,14 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import msgspec
+from multidict import MultiMapping
 
+from paddock.apiserver.access.attributes import Attributes, find_verb
 from paddock.apiserver.http import protobuf
 from paddock.apiserver.http.pod_logs import LogOptions
 from paddock.apiserver.http.yaml_bodies import read_yaml
@@ -21,11 +24,14 @@ from paddock.apiserver.objects.strategy import DeleteOptions
 from paddock.apiserver.objects.worker import SMALL_STEPS
 from paddock.apiserver.objects.writes import WriteOptions
 from paddock.apiserver.schema.field_errors import explain
+from paddock.apiserver.streaming.forwards import MOST_PORTS
 from paddock.kube import schemas
 from paddock.kube.budget import Budget, Exhausted
 from paddock.kube.calls import PatchKind
 from paddock.kube.errors import BadRequest, FieldCause, Invalid, NotAcceptable, TooLarge, UnsupportedMediaType
 from paddock.kube.meta import Manifest
+from paddock.kube.pod_streams import StreamRequest, read_port
+from paddock.kube.selectors import read_fields
 from paddock.kube.times import read_time
 from paddock.kube.validation.structural import Reading
 from paddock.kube.validation.values import type_of
@@ -70,6 +76,23 @@ def read_path(path: str) -> Target | None:
         return None
     plural, name, subresource = [*rest, "", ""][:3]
     return Target(group, version, plural, namespace, name, subresource)
+
+
+def read_attributes(method: str, path: str, query: Mapping[str, str]) -> Attributes:
+    """What a request asks to do, for RBAC. A list or watch of one name is one of that object."""
+    target = read_path(path)
+    if target is None:
+        return Attributes("get" if method == "HEAD" else method.lower(), path=path)
+    name, watches = target.name, not target.subresource and read_flag(query, "watch")
+    verb = find_verb(method, one=bool(name), watches=watches)
+    if not name and verb in ("list", "watch"):
+        with suppress(ValueError):
+            terms = read_fields(query.get("fieldSelector", ""))
+            name = next((value for field, equal, value in terms if field == "metadata.name" and equal), "")
+    namespace = target.namespace
+    if (target.group, target.plural) == ("", "namespaces") and not namespace:
+        namespace = target.name  # as Kubernetes reads it: who may get a namespace may have that right in it
+    return Attributes(verb, target.group, target.plural, target.subresource, namespace, name)
 
 
 def read_flag(query: Mapping[str, str], name: str) -> bool:
@@ -143,14 +166,34 @@ def _forbidden(path: str, message: str) -> Invalid:
     )
 
 
-def read_write_options(query: Mapping[str, str]) -> WriteOptions:
+_MOST_MANAGER = 128
+
+
+def check_patch_options(query: Mapping[str, str], *, applies: bool) -> None:
+    """Raises `Invalid` for an apply without a manager, and for `force` of anything else (meta/v1 PatchOptions)."""
+    if applies and not query.get("fieldManager"):
+        cause = FieldCause("fieldManager", "Required value: is required for apply patch", "FieldValueRequired")
+    elif not applies and "force" in query:
+        cause = FieldCause("force", "Forbidden: may not be specified for non-apply patch", "FieldValueForbidden")
+    else:
+        return
+    said = f'PatchOptions.meta.k8s.io "" is invalid: {cause.field}: {cause.message}'
+    raise Invalid(said, causes=[cause], kind="PatchOptions")
+
+
+def read_write_options(query: Mapping[str, str], agent: str = "") -> WriteOptions:
+    """`agent`: the User-Agent, whose first word is the field manager of who names none."""
     validation = query.get("fieldValidation") or "Warn"
     if validation not in ("Strict", "Warn", "Ignore"):
         raise BadRequest(f"fieldValidation={validation!r} in the query: Strict, Warn or Ignore")
     dry_run = query.get("dryRun")
     if dry_run not in (None, "", "All"):
         raise BadRequest(f"dryRun={dry_run!r} in the query: All, or nothing")
-    return WriteOptions(validation, dry_run == "All")  # type: ignore[arg-type]
+    named = "".join(filter(str.isprintable, agent.partition("/")[0][:_MOST_MANAGER]))  # nobody is refused for a name
+    manager = query.get("fieldManager") or named or "unknown"
+    if len(manager) > _MOST_MANAGER or not manager.isprintable():
+        raise BadRequest(f"fieldManager={manager!r:.150} in the query: at most {_MOST_MANAGER} printable characters")
+    return WriteOptions(validation, dry_run == "All", manager)  # type: ignore[arg-type]
 
 
 def read_delete(query: Mapping[str, str], body: Any) -> tuple[DeleteOptions, bool]:
@@ -177,6 +220,17 @@ def read_delete(query: Mapping[str, str], body: Any) -> tuple[DeleteOptions, boo
             f'DeleteOptions.meta.k8s.io "" is invalid: dryRun: {cause.message}', causes=[cause], kind="DeleteOptions"
         )
     return options, bool(given.get("dryRun")) or read_write_options(query).dry_run
+
+
+def read_eviction(body: Any, name: str) -> Any:
+    """The DeleteOptions of an Eviction of the pod `name`. Raises `BadRequest` for one of another."""
+    if not isinstance(body, Mapping):
+        raise BadRequest(f"the body is an Eviction: found {type_of(body)}")
+    meta = body.get("metadata")
+    named = meta.get("name") if isinstance(meta, Mapping) else None
+    if named not in (None, "", name):
+        raise BadRequest(f"name in URL does not match name in Eviction object: {named!r:.100}, and not {name!r}")
+    return body.get("deleteOptions") or {}
 
 
 def _read_delete_body(body: Any) -> Mapping[str, Any]:
@@ -213,6 +267,39 @@ def read_log_options(query: Mapping[str, str], pod: Manifest, now: float) -> Log
         since_seconds=since,
         limit_bytes=read_number(query, "limitBytes", 1),
     )
+
+
+def read_stream_request(query: MultiMapping[str], pod: Manifest, *, command: bool) -> StreamRequest:
+    """The query of pods/NAME/exec (`command`) and of pods/NAME/attach. The sentences are a kubelet's."""
+    words = tuple(query.getall("command", ()))
+    if command and not words:
+        raise BadRequest("you must specify at least 1 command for the container")
+    asked = StreamRequest(
+        container=_choose_container(query["container"], pod) if query.get("container") else "",
+        command=words if command else (),
+        stdin=read_flag(query, "stdin"),
+        stdout=read_flag(query, "stdout"),
+        stderr=read_flag(query, "stderr"),
+        tty=read_flag(query, "tty"),
+    )
+    if not (asked.stdin or asked.stdout or asked.stderr):
+        raise BadRequest("you must specify at least 1 of stdin, stdout, stderr")
+    return asked
+
+
+def read_ports(query: MultiMapping[str]) -> tuple[int, ...]:
+    """The query of pods/NAME/portforward: `ports=80&ports=81`, `ports=80,81`, or none."""
+    words = [word for value in query.getall("ports", ()) for word in value.split(",")]
+    if len(words) > MOST_PORTS:
+        raise BadRequest(f"{len(words)} ports are asked for, of {MOST_PORTS} that one request can have")
+    return tuple(_read_port(word) for word in words)
+
+
+def _read_port(text: str) -> int:
+    port = read_port(text)
+    if port is None:
+        raise BadRequest(f"invalid port {text[:100]!r} in the query: a port is a number from 1 to 65535")
+    return port
 
 
 def _choose_container(wanted: str, pod: Manifest) -> str:
@@ -276,13 +363,17 @@ def _read_media(content_type: str | None) -> str:
     return (content_type or "application/json").split(";")[0].strip().lower()
 
 
+def is_protobuf(content_type: str | None) -> bool:
+    return _read_media(content_type) == protobuf.MEDIA_TYPE
+
+
 def read_body(body: bytes, content_type: str | None, *, duplicates: bool = False) -> tuple[Any, tuple[str, ...]]:
     """The body as JSON values; with `duplicates`, also a message for each duplicate field.
 
     `UnsupportedMediaType` names the supported types.
     """
     media = _read_media(content_type)
-    if media == protobuf.MEDIA_TYPE:
+    if is_protobuf(content_type):
         return protobuf.decode_body(body), ()
     if media in ("application/yaml", "application/apply-patch+yaml"):
         return read_yaml(body), ()

@@ -2,7 +2,7 @@
 
 Each request passes one middleware: Host header, then token, then handler. Every error becomes a `Status` object.
 Rule: every path needs the token, except `authentication.OPEN_PATHS` and the paths whose handlers authenticate their
-clients themselves (`own_login`).
+clients themselves (`own_login`, and that of `trainer_status`).
 """
 
 from __future__ import annotations
@@ -13,22 +13,39 @@ import logging
 import os
 from collections.abc import Awaitable, Callable
 from pathlib import Path
+from typing import Any
 
 import msgspec
 from aiohttp import web
 
-from paddock.apiserver.http.authentication import OPEN_PATHS, build_hosts, check_host, check_token, make_token
+from paddock.apiserver.access.tokens import Tokens
+from paddock.apiserver.access.users import OWNER, User
+from paddock.apiserver.http.authentication import (
+    OPEN_PATHS,
+    build_hosts,
+    check_host,
+    explain_unauthorized,
+    holds_token,
+    make_token,
+    read_bearer,
+)
 from paddock.apiserver.http.bodies import BODY_LIMIT
 from paddock.apiserver.http.certificates import make_certificates
 from paddock.apiserver.http.documents import Documents
-from paddock.apiserver.http.handlers import Handlers
+from paddock.apiserver.http.files import write_private
+from paddock.apiserver.http.handlers import USER, Handlers
 from paddock.apiserver.http.kubeconfig import build_kubeconfig, write_kubeconfig
 from paddock.apiserver.http.pod_logs import PodLogs
 from paddock.apiserver.http.pod_stacks import StackTaker
+from paddock.apiserver.http.requests import read_attributes
 from paddock.apiserver.http.self_report import SelfReport
+from paddock.apiserver.http.trainer_status import Reports, TrainerPath
+from paddock.apiserver.objects.access import Access
 from paddock.apiserver.objects.computed import Usages
 from paddock.apiserver.objects.in_process import LocalApi
+from paddock.apiserver.streaming.server import PodStreaming
 from paddock.kube.errors import ApiError, InternalError, MethodNotAllowed, NotFound, TooLarge, build_status
+from paddock.kube.pod_streams import PodStreams
 from paddock.serving.server import LIMITS, HttpServer, Limits
 
 log = logging.getLogger(__name__)
@@ -46,7 +63,8 @@ class CannotListen(OSError):
 
 class Server:
     """Serves a `LocalApi`. `directory` holds token, certificates and kubeconfig file, readable by this user only.
-    `logs` and `stacks` of pods and `usages` of pods and nodes come from who runs them; without, none is served."""
+    `logs` and `stacks` of pods and `usages` of pods and nodes come from who runs them, who keeps the `reports` of their
+    programs too, and who lets clients into pods by `streams`; without, none is served."""
 
     def __init__(
         self,
@@ -56,6 +74,8 @@ class Server:
         logs: PodLogs | None = None,
         stacks: StackTaker | None = None,
         usages: Usages | None = None,
+        reports: Reports[Any] | None = None,
+        streams: PodStreams | None = None,
         limits: Limits = LIMITS,
     ) -> None:
         self.url = ""
@@ -71,7 +91,11 @@ class Server:
         if usages is not None:
             api.objects.compute(usages)
         self._documents = Documents(api.objects)
-        self._handlers = Handlers(api.objects, logs, stacks)
+        self._streaming = None if streams is None else PodStreaming(streams)
+        tokens = Tokens(directory / "service-accounts.key", write_private, api.objects.clock)
+        self.access = Access(api.objects, tokens, self._is_owner)
+        self._handlers = Handlers(api.objects, self.access, logs, stacks, self._streaming)
+        self._trainer = None if reports is None else TrainerPath(reports)
         self._report = SelfReport(api.objects.store)
         self._beating: asyncio.Task[None] | None = None
         self._limits = limits
@@ -84,7 +108,7 @@ class Server:
 
     @property
     def last_request(self) -> float:
-        """Time of the last HTTP request; the current time while a response is open (a watch, a followed log)."""
+        """Time of the last HTTP request; the current time while one is open (a watch, a followed log, a shell)."""
         return self._objects.clock() if self._open_requests else self._last_request
 
     async def start(self, port: int = 0) -> None:
@@ -113,13 +137,15 @@ class Server:
         write_kubeconfig(self.kubeconfig, config)
 
     async def stop(self) -> None:
-        """Ends the watches, lets short responses finish, and frees the port."""
+        """Ends watches and shells, lets short responses finish, and frees the port."""
         if self._beating is not None:
             self._beating.cancel()
         if self._server is not None:
             server, self._server = self._server, None
             # In-process followers stay subscribed: the store outlives the server.
             self._objects.hub.close(bounded_only=True)
+            if self._streaming is not None:
+                await self._streaming.stop()
             await server.stop()
 
     @web.middleware
@@ -151,8 +177,20 @@ class Server:
             raise error
         if request.path in OPEN_PATHS or _first_segment(request.path) in self.own_login:
             return
-        if error := check_token(request.headers.get("Authorization", ""), self.token):
-            raise error
+        if self._trainer is not None and self._trainer.serves(request):
+            return
+        request[USER] = self.access.impersonate(self._find_user(request), request.headers)
+
+    def _is_owner(self, token: str) -> bool:
+        return bool(self.token) and holds_token(token, self.token)
+
+    def _find_user(self, request: web.Request) -> User:
+        """Raises `Unauthorized` for whom nobody knows."""
+        token = read_bearer(request.headers.get("Authorization", ""))
+        user = OWNER if self._is_owner(token) else self.access.find_user(token)
+        if user is None:
+            raise explain_unauthorized()
+        return user
 
     def _translate(self, request: web.Request, error: web.HTTPException) -> web.StreamResponse:
         """Turns aiohttp's own errors into a Status; errors under `own_login` paths pass unchanged."""
@@ -167,12 +205,16 @@ class Server:
         raise error
 
     async def _serve(self, request: web.Request) -> web.StreamResponse:
+        if (user := request.get(USER)) is not None and not user.may_everything:
+            self.access.check(user, read_attributes(request.method, request.path, request.query))
         if request.method in ("GET", "HEAD"):
             document = await self._documents.find(request)
             if document is None:
                 document = self._report.find(request)
             if document is not None:
                 return document
+        if self._trainer is not None and self._trainer.serves(request):
+            return await self._trainer.answer(request)
         return await self._handlers.handle(request)
 
 

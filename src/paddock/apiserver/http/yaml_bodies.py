@@ -32,9 +32,10 @@ _LONGEST_NUMBER = 400
 
 # Not every build of PyYAML has libyaml's parser.
 _Parser: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_BASES: Any = (_Parser,) if issubclass(_Parser, Composer) else (Composer, _Parser)
 
 
-class _Loader(Composer, _Parser):  # type: ignore[misc]
+class _Loader(*_BASES):  # type: ignore[misc]
     """PyYAML's composer in Python, in place of the parser's own."""
 
     def __init__(self, body: bytes) -> None:

@@ -10,6 +10,7 @@ from paddock.kube import meta, schemas
 from paddock.kube.meta import PRIORITY_CLASSES, Resource
 
 _STATUS = frozenset({"status"})
+_POD = frozenset({"status", "log", "stacks", "binding", "exec", "attach", "portforward", "eviction"})
 _RBAC = "rbac.authorization.k8s.io"
 ENDPOINTS = Resource("", "v1", "Endpoints", "endpoints")
 DEPLOYMENTS = Resource("apps", "v1", "Deployment", "deployments")
@@ -68,12 +69,12 @@ def _kind(
 BUILT_INS: tuple[ServedResource, ...] = (
     _kind(meta.NAMESPACES, "ns", subresources=_STATUS, columns=(Column("Status", "string", ".status.phase"), AGE)),
     _kind(meta.NODES, "no", subresources=_STATUS),
-    _kind(meta.PODS, "po", subresources=frozenset({"status", "log", "stacks", "binding"}), categories=("all",)),
+    _kind(meta.PODS, "po", subresources=_POD, categories=("all",)),
     _kind(meta.SERVICES, "svc", subresources=_STATUS, categories=("all",)),
     _kind(meta.CONFIG_MAPS, "cm"),
     _kind(meta.SECRETS),
     _kind(meta.EVENTS, "ev"),
-    _kind(meta.SERVICE_ACCOUNTS, "sa"),
+    _kind(meta.SERVICE_ACCOUNTS, "sa", subresources=frozenset({"token"})),
     _kind(meta.VOLUMES, "pv", subresources=_STATUS, columns=_VOLUME_COLUMNS),
     _kind(meta.CLAIMS, "pvc", subresources=_STATUS, columns=_CLAIM_COLUMNS),
     _kind(ENDPOINTS, "ep"),

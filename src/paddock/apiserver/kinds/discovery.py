@@ -14,8 +14,8 @@ from paddock.apiserver.kinds.registry import Registry
 from paddock.apiserver.schema.resource import ServedResource
 from paddock.kube.meta import Manifest
 
-KUBERNETES = ("1", "32")
-"""The version of Kubernetes that is implemented: clients negotiate features by it."""
+KUBERNETES = ("1", "37")
+"""The version of Kubernetes whose rules hold here: clients choose features by it."""
 
 
 class Subresource(NamedTuple):
@@ -28,6 +28,11 @@ class Subresource(NamedTuple):
 _SUBRESOURCES = {
     "log": Subresource(("", "v1", "Pod"), ("get",)),
     "stacks": Subresource(("paddock.dev", "v1alpha1", "PodStacks"), ("get",)),
+    "exec": Subresource(("", "v1", "PodExecOptions"), ("create", "get")),
+    "attach": Subresource(("", "v1", "PodAttachOptions"), ("create", "get")),
+    "portforward": Subresource(("", "v1", "PodPortForwardOptions"), ("create", "get")),
+    "eviction": Subresource(("policy", "v1", "Eviction"), ("create",)),
+    "token": Subresource(("authentication.k8s.io", "v1", "TokenRequest"), ("create",)),
     "binding": Subresource(("", "v1", "Binding"), ("create",)),
     "scale": Subresource(("autoscaling", "v1", "Scale"), ("get", "patch", "update")),
 }

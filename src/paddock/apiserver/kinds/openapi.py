@@ -58,7 +58,7 @@ def _build_document(served: tuple[ServedResource, ...]) -> bytes:
         paths |= _build_paths(one)
     document = {
         "openapi": "3.0.0",
-        "info": {"title": "Kubernetes", "version": "v1.32.0"},
+        "info": {"title": "Kubernetes", "version": "v1.37.0"},
         "paths": paths,
         "components": {"schemas": _build_components(served)},
     }

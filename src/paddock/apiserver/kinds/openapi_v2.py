@@ -37,7 +37,7 @@ def build_document(registry: Registry) -> Manifest:
     # kubectl does not check a kind that has no definition here. The server checks it, and refuses unknown fields where
     # it is asked to (`fieldValidation` of the PATCH).
     return {
-        "swagger": "2.0", "info": {"title": "Kubernetes", "version": "v1.32.0"}, "paths": paths, "definitions": {},
+        "swagger": "2.0", "info": {"title": "Kubernetes", "version": "v1.37.0"}, "paths": paths, "definitions": {},
     }  # fmt: skip
 
 
@@ -51,7 +51,7 @@ def build_protobuf(registry: Registry, field: Encode) -> bytes:
         gvk = msgspec.json.encode(_group_version_kind(served))
         patch = b"".join(query) + answer + field(13, field(1, _GVK) + field(2, field(2, gvk)))
         paths += field(2, field(1, _path(served)) + field(2, field(8, patch)))
-    info = field(1, "Kubernetes") + field(2, "v1.32.0")
+    info = field(1, "Kubernetes") + field(2, "v1.37.0")
     return field(1, "2.0") + field(2, info) + field(8, paths) + field(9, b"")
 
 

@@ -19,6 +19,7 @@ from paddock.kube.patches import apply_patch
 from paddock.kube.times import format_time
 
 PROTECTED_NAMESPACES = frozenset({"default", "kube-system"})
+_RBAC = "rbac.authorization.k8s.io"
 CRD_FINALIZER = "customresourcecleanup.apiextensions.k8s.io"
 _DEFAULT_GRACE = 30
 _MOST_GRACE = 2**31 - 1
@@ -106,6 +107,9 @@ def check_update(served: ServedResource, current: Manifest, updated: Manifest) -
         _check_definition(served, current, updated)
     if kind == "Pod" and current.get("spec") != updated.get("spec"):
         _check_pod_spec(served, current, updated)
+    if kind.endswith(f"Binding.{_RBAC}") and current.get("roleRef") != updated.get("roleRef"):
+        cause = FieldCause("roleRef", f"Invalid value: {show(updated.get('roleRef'))}: cannot change roleRef")
+        raise invalid(served, name_of(current), [cause])
     if kind in ("ConfigMap", "Secret") and current.get("immutable"):
         for field in ("data", "binaryData", "immutable"):
             if current.get(field) != updated.get(field):

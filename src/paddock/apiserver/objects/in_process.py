@@ -15,6 +15,7 @@ from typing import cast
 import msgspec
 
 from paddock.apiserver.objects import builtin_strategies
+from paddock.apiserver.objects.access import make_defaults
 from paddock.apiserver.objects.garbage import Collector
 from paddock.apiserver.objects.reads import PIECE_BYTES
 from paddock.apiserver.objects.strategy import DeleteOptions
@@ -55,6 +56,8 @@ class LocalApi(Api):
         try:
             objects = Objects(store, clock)
             objects.make_default_namespaces()
+            objects.furnish_namespaces()
+            make_defaults(objects)
             store.mark(format_time(clock()))
         except BaseException:
             store.close()

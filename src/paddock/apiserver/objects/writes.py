@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import secrets
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal
@@ -19,6 +20,15 @@ import msgspec
 from paddock.apiserver.admission import validation
 from paddock.apiserver.kinds.custom import remember_checked
 from paddock.apiserver.objects import builtin_strategies, strategy
+from paddock.apiserver.objects.field_owners import (
+    Applied,
+    Manager,
+    Owners,
+    Shape,
+    apply,
+    track_update,
+    with_owners,
+)
 from paddock.apiserver.objects.reads import Catalog
 from paddock.apiserver.objects.strategy import DeleteOptions, build_success
 from paddock.apiserver.objects.worker import SMALL_BYTES, SMALL_STEPS
@@ -38,11 +48,16 @@ from paddock.kube.errors import (
     NotFound,
     UnsupportedMediaType,
 )
-from paddock.kube.meta import CRDS, NAMESPACES, Manifest, name_of, namespace_of
+from paddock.kube.meta import CONFIG_MAPS, CRDS, NAMESPACES, SERVICE_ACCOUNTS, Manifest, Resource, name_of, namespace_of
 from paddock.kube.patches import apply_patch
+from paddock.kube.service_accounts import EVERYBODYS
+from paddock.kube.times import format_time
 
 DEFAULT_NAMESPACES = ("default", "kube-system", "kubeflow", "paddle-system")
+ROOT_CERTIFICATE = "kube-root-ca.crt"
+"""The ConfigMap by which programs check the API's certificate (Kubernetes' root CA publisher)."""
 _CRDS, _NAMESPACES = storage_key(CRDS), storage_key(NAMESPACES)
+_ACCOUNTS, _CONFIG_MAPS = storage_key(SERVICE_ACCOUNTS), storage_key(CONFIG_MAPS)
 # Kubernetes' alphabet for names: without vowels and 0, 1, 3, so that no bad words are formed.
 _ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
 _SUFFIX_LENGTH = 5
@@ -51,6 +66,8 @@ _PREFIX_LIMIT = 63 - _SUFFIX_LENGTH
 _UPDATE_ATTEMPTS = 5
 _MOST_TOLD_BYTES = 8 * 1024 * 1024
 
+Check = Callable[[Manifest, Manifest | None], None]
+"""Is given the object and what it was before; raises `Forbidden`."""
 _ChangeObject = Callable[[Manifest, Budget], Manifest]
 
 
@@ -58,6 +75,12 @@ _ChangeObject = Callable[[Manifest, Budget], Manifest]
 class WriteOptions:
     validation: Literal["Strict", "Warn", "Ignore"] = "Ignore"
     dry_run: bool = False
+    manager: str = "paddock"
+    """Who writes, for the ownership of fields: the field manager."""
+    force: bool = False
+    """Of an apply: takes fields that others own."""
+    check: Check | None = None
+    """Whether its writer may write this object, of a kind that grants rights (`access.Access.check_grant`)."""
 
 
 _DEFAULT_OPTIONS = WriteOptions()
@@ -86,12 +109,16 @@ class Objects(Catalog):
     def __init__(self, store: Store, clock: Callable[[], float]) -> None:
         super().__init__(store)
         self.clock = clock
+        self.root_certificate = ""
+        self.own_definitions: frozenset[str] = frozenset()
+        """The CRDs that this cluster brings itself. Who creates one as it is served gets it, where another is told that
+        it exists: the order of a tutorial (first the definitions, then a job) holds on a laptop too."""
 
     async def create(
         self, served: ServedResource, manifest: Any, *, namespace: str = "", options: WriteOptions = _DEFAULT_OPTIONS,
-        size: int = 0,
+        size: int = 0, owners: Owners | None = None,
     ) -> Answer:  # fmt: skip
-        """`size`, here and below: bytes of JSON of what was sent, as far as they are known."""
+        """`size`, here and below: bytes of JSON of what was sent, as far as they are known. `owners`: of its fields."""
         incoming = strategy.check_identity(served, manifest, namespace)
         meta = incoming["metadata"]
         prefix = "" if meta.get("name") else str(meta.get("generateName") or "")[:_PREFIX_LIMIT]
@@ -101,13 +128,25 @@ class Objects(Catalog):
             work = partial(self._validate, served, incoming, options, "")
             read, warnings = await self.worker.compute(work, size)
             try:
-                stored = await self.store.write(lambda tx, read=read: self._create(tx, served, read, options))  # type: ignore[misc]
+                stored = await self.store.write(lambda tx, read=read: self._create(tx, served, read, options, owners))  # type: ignore[misc]
             except AlreadyExists:
+                if (own := self._find_own_definition(served, read)) is not None:
+                    return Answer(own.body, (*warnings, _explain_own(own.name)), created=True)
                 if attempt == _NAME_ATTEMPTS - 1 or not prefix:
                     raise
                 continue
             return Answer(in_version(stored.body, stored.version, served.resource.api_version), warnings, created=True)
         raise AssertionError("unreachable")
+
+    def _find_own_definition(self, served: ServedResource, read: Manifest) -> Stored | None:
+        """The stored CRD, where it is the cluster's own and as it would be created now."""
+        name = name_of(read)
+        if storage_key(served.resource) != _CRDS or name not in self.own_definitions:
+            return None
+        stored = self.store.get(_CRDS, "", name)
+        if stored is None or is_going(stored.body):
+            return None
+        return stored if builtin_strategies.establish(read, self.clock())["spec"] == stored.manifest()["spec"] else None
 
     def _validate(
         self, served: ServedResource, incoming: Manifest, options: WriteOptions, subresource: str, budget: Budget
@@ -118,7 +157,14 @@ class Objects(Catalog):
             remember_checked(read)
         return read, warnings if options.validation == "Warn" else ()
 
-    def _create(self, tx: Transaction, served: ServedResource, read: Manifest, options: WriteOptions) -> Stored:
+    def _create(
+        self,
+        tx: Transaction,
+        served: ServedResource,
+        read: Manifest,
+        options: WriteOptions,
+        owners: Owners | None = None,
+    ) -> Stored:
         name, now = name_of(read), self.clock()
         self._check_creatable(tx, served, namespace_of(read), name)
         key = storage_key(served.resource)
@@ -129,7 +175,35 @@ class Objects(Catalog):
                 name=name,
             )
         created = strategy.build_new(served, read, uid=str(uuid.uuid4()), name=name, now=now)
-        return self._put(tx, served, builtin_strategies.prepare_for_create(served, created, now), None, options)
+        if owners is not None:
+            created = with_owners(created, owners)
+        stored = self._put(tx, served, builtin_strategies.prepare_for_create(served, created, now), None, options)
+        if key == _NAMESPACES and not options.dry_run:
+            # With the namespace, where Kubernetes' controllers make them a moment later: clients wait for them.
+            self._furnish(tx, name)
+        return stored
+
+    def _furnish(self, tx: Transaction, namespace: str) -> None:
+        """Makes what each namespace has, where it is missing or was changed: the account of all pods that name none,
+        and the certificate of the API."""
+        account: Manifest = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": EVERYBODYS}}
+        if tx.get(_ACCOUNTS, namespace, EVERYBODYS) is None:
+            self._make(tx, SERVICE_ACCOUNTS, namespace, account)
+        found = tx.get(_CONFIG_MAPS, namespace, ROOT_CERTIFICATE)
+        data = {"ca.crt": self.root_certificate}
+        if found is None and self.root_certificate:
+            meta = {"name": ROOT_CERTIFICATE}
+            self._make(
+                tx, CONFIG_MAPS, namespace, {"apiVersion": "v1", "kind": "ConfigMap", "metadata": meta, "data": data}
+            )
+        elif found is not None and self.root_certificate and found.manifest().get("data") != data:
+            tx.put(_CONFIG_MAPS, found.manifest() | {"data": data}, found)
+
+    def _make(self, tx: Transaction, resource: Resource, namespace: str, manifest: Manifest) -> None:
+        manifest = manifest | {"metadata": manifest["metadata"] | {"namespace": namespace}}
+        name, uid = name_of(manifest), str(uuid.uuid4())
+        made = strategy.build_new(self.served(resource), manifest, uid=uid, name=name, now=self.clock())
+        tx.put(storage_key(resource), made, None)
 
     def _check_creatable(self, tx: Transaction, served: ServedResource, namespace: str, name: str) -> None:
         """Raises if the namespace is missing or terminating, or the CRD of a custom kind is terminating."""
@@ -179,20 +253,26 @@ class Objects(Catalog):
         self, served: ServedResource, manifest: Any, *, namespace: str, name: str, subresource: str = "",
         options: WriteOptions = _DEFAULT_OPTIONS, size: int = 0,
     ) -> Answer:  # fmt: skip
-        """Simplified server-side apply: create, or merge the manifest into the stored object. Field ownership is not
-        tracked; a warning says so."""
+        """Server-side apply: creates the object, or merges what is wanted into it (`field_owners.apply`). Raises
+        `Conflict` for fields of others, unless `options.force`."""
         incoming = strategy.check_identity(served, manifest, namespace, name)
-        warning = (
-            "apply merged the manifest: fields that it no longer mentions stay, as ownership of fields is not tracked"
-        )
+        manager, shape = Manager(options.manager, "Apply", subresource), _shape_of(served)
+
+        def change(current: Manifest, budget: Budget) -> Manifest:
+            now = format_time(self.clock())
+            applied = apply(current, incoming, manager, shape, force=options.force, now=now, budget=budget)
+            return with_owners(applied.manifest, applied.owners)
+
         key = storage_key(served.resource)
         if not subresource and self.store.get(key, incoming["metadata"].get("namespace", ""), name) is None:
-            return await self.create(served, incoming, namespace=namespace, options=options, size=size)
-        kind: PatchKind = "merge" if served.custom else "strategic"
-        answer = await self.patch(
-            served, incoming, kind, namespace=namespace, name=name, subresource=subresource, options=options, size=size
-        )
-        return Answer(answer.body, (*answer.warnings, warning))
+            now = format_time(self.clock())
+            make = partial(_apply_new, incoming, manager, shape, now)
+            made = await self.worker.compute(make, size)
+            with suppress(AlreadyExists):  # created by somebody else meanwhile: an update then
+                return await self.create(
+                    served, made.manifest, namespace=namespace, options=options, size=size, owners=made.owners
+                )
+        return await self._update(served, namespace, name, change, subresource, options, size, applies=True)
 
     async def scale(
         self, served: ServedResource, change: Callable[[Manifest], Any], *, namespace: str, name: str,
@@ -211,9 +291,9 @@ class Objects(Catalog):
 
     async def _update(
         self, served: ServedResource, namespace: str, name: str, change: _ChangeObject, subresource: str,
-        options: WriteOptions, size: int,
+        options: WriteOptions, size: int, *, applies: bool = False,
     ) -> Answer:  # fmt: skip
-        decide = partial(self._decide, served, change, subresource, options)
+        decide = partial(self._decide, served, change, subresource, options, applies)
 
         def at_once(tx: Transaction) -> tuple[Stored, tuple[str, ...]]:
             stored = self._need(served, namespace, name)
@@ -249,15 +329,23 @@ class Objects(Catalog):
         raise strategy.version_conflict(served.resource, name)
 
     def _decide(
-        self, served: ServedResource, change: _ChangeObject, subresource: str, options: WriteOptions, stored: Stored,
-        budget: Budget,
+        self, served: ServedResource, change: _ChangeObject, subresource: str, options: WriteOptions, applies: bool,
+        stored: Stored, budget: Budget,
     ) -> _Updated:  # fmt: skip
         """What becomes of a stored object. Reads nothing but its arguments, as it may run beside the loop."""
         current = stored.manifest() | {"apiVersion": served.resource.api_version}
         incoming = change(current, budget)
+        # Of an apply alone: what other clients say of it was taken out.
+        entries = incoming["metadata"].get("managedFields") if applies else None
         strategy.check_preconditions(served.resource, current, incoming)
         read, warnings = self._validate(served, incoming, options, subresource, budget)
         updated = strategy.build_updated(served, current, read, subresource)
+        if entries is not None:
+            updated = updated | {"metadata": updated["metadata"] | {"managedFields": entries}}
+        elif "managedFields" in current["metadata"]:
+            writer = Manager(options.manager, "Update", subresource)
+            shape, now = _shape_of(served), format_time(self.clock())
+            updated = track_update(current, updated, writer, shape, now=now, budget=budget)
         if not subresource:
             builtin_strategies.check_update(served, current, updated)
         if storage_key(served.resource) == _CRDS and not subresource:
@@ -363,6 +451,8 @@ class Objects(Catalog):
         options: WriteOptions,
     ) -> Stored:  # fmt: skip
         key = storage_key(served.resource)
+        if options.check is not None:
+            options.check(manifest, previous.manifest() if previous is not None else None)
         home = self._storage.get(key, served)
         manifest = manifest | {"apiVersion": home.resource.api_version}
         if options.dry_run:
@@ -371,7 +461,41 @@ class Objects(Catalog):
         return tx.put(key, manifest, previous)
 
     def _remove(self, tx: Transaction, stored: Stored, options: WriteOptions) -> Stored:
-        return stored if options.dry_run else tx.delete(stored)
+        if options.dry_run:
+            return stored
+        deleted = tx.delete(stored)
+        if (stored.resource, stored.name) in ((_ACCOUNTS, EVERYBODYS), (_CONFIG_MAPS, ROOT_CERTIFICATE)):
+            home = tx.get(_NAMESPACES, "", stored.namespace)
+            if home is not None and not is_going(home.body):
+                self._furnish(tx, stored.namespace)
+        return deleted
+
+    def make_missing(self, wanted: Sequence[tuple[str, Manifest]]) -> None:
+        """Creates those of these objects, by storage key, that are not there, before requests are served."""
+
+        def action(tx: Transaction) -> None:
+            for key, manifest in missing:
+                self._create(tx, self._storage[key], manifest, WriteOptions())
+
+        missing = [
+            (key, manifest)
+            for key, manifest in wanted
+            if self.store.get(key, namespace_of(manifest), name_of(manifest)) is None
+        ]
+        if missing:
+            self.store.write_now(action)
+
+    def furnish_namespaces(self, root_certificate: str = "") -> None:
+        """Before requests are served. A store may be from before they had all of it. `root_certificate`: of the
+        authority of the API's certificate, in PEM."""
+        self.root_certificate = root_certificate or self.root_certificate
+        names = [stored.name for stored in self.store.select(_NAMESPACES) if not is_going(stored.body)]
+
+        def action(tx: Transaction) -> None:
+            for name in names:
+                self._furnish(tx, name)
+
+        self.store.write_now(action)
 
     def make_default_namespaces(self) -> None:
         """Creates, once per store, the namespaces that clients, Kubeflow and paddle-operator's documents expect."""
@@ -386,6 +510,20 @@ class Objects(Catalog):
         # The setting marks a store that has had them: a namespace that the user deleted does not come back.
         if self.store.setting("cluster_uid") is None:
             self.store.write_now(action)
+
+
+def _apply_new(wanted: Manifest, manager: Manager, shape: Shape, now: str, budget: Budget) -> Applied:
+    return apply({}, wanted, manager, shape, force=False, now=now, budget=budget)
+
+
+def _shape_of(served: ServedResource) -> Shape:
+    return Shape(
+        served.custom, (served.schema or {}) if served.custom else {}, has_status="status" in served.subresources
+    )
+
+
+def _explain_own(name: str) -> str:
+    return f"{name} is there already, as this cluster brings it itself: nothing was changed"
 
 
 def _is_protected(served: ServedResource, name: str) -> bool:

@@ -1,7 +1,8 @@
 """The row of `kubectl get pods`: status, restarts, node and others.
 
 Source: printPod in Kubernetes' pkg/printers/internalversion. The status is the pod's phase; the first init container
-that has not completed overrides it, then the first container with a reason, and last the pod's deletion.
+that has not completed (a side-car: started) overrides it, then the first container with a reason, and last the pod's
+deletion.
 """
 
 from __future__ import annotations
@@ -11,23 +12,26 @@ from typing import Any
 
 from paddock.apiserver.printing.cells import NONE, Cells, Object, age, condition, part
 from paddock.kube.meta import is_deleting
+from paddock.kube.side_cars import list_side_cars
 from paddock.kube.times import Moment, format_duration, read_time
 
 
 def print_pod(pod: Object, now: Moment) -> Cells:
     spec, status = part(pod, "spec"), part(pod, "status")
     statuses = status.get("containerStatuses") or ()
-    started, reason = _read_init(pod)
-    shown = status.get("initContainerStatuses") or () if not started else statuses
+    inits, names = status.get("initContainerStatuses") or (), list_side_cars(spec)
+    side_cars = [one for one in inits if one.get("name") in names]
+    started, reason = _read_init(pod, names)
+    shown = inits if not started else [*side_cars, *statuses]
     if started:
         reason = _read_containers(pod, reason)
-    running = [one for one in statuses if part(one, "state").get("running") is not None]
-    ready = sum(1 for one in running if started and one.get("ready"))
+    ready = sum(1 for one in statuses if started and one.get("ready") and "running" in part(one, "state"))
+    ready += sum(1 for one in side_cars if one.get("started") and one.get("ready"))
     ips = status.get("podIP") or NONE
     gates = spec.get("readinessGates") or ()
     passed = sum(1 for gate in gates if condition(pod, gate.get("conditionType", "")).get("status") == "True")
     return [
-        f"{ready}/{len(spec.get('containers') or ())}",
+        f"{ready}/{len(spec.get('containers') or ()) + len(names)}",
         _read_deletion(pod, reason),
         _print_restarts(shown, now),
         age(pod, now),
@@ -38,8 +42,8 @@ def print_pod(pod: Object, now: Moment) -> Cells:
     ]
 
 
-def _read_init(pod: Object) -> tuple[bool, str]:
-    """Whether the init containers have completed, and the status so far."""
+def _read_init(pod: Object, side_cars: Sequence[str]) -> tuple[bool, str]:
+    """Whether the init containers have completed and the side-cars have started, and the status so far."""
     status = part(pod, "status")
     reason = status.get("reason") or status.get("phase") or ""
     if condition(pod, "PodScheduled").get("reason") == "SchedulingGated":
@@ -49,6 +53,8 @@ def _read_init(pod: Object) -> tuple[bool, str]:
         state = part(one, "state")
         ended, waiting = state.get("terminated"), part(state, "waiting").get("reason")
         if ended is not None and ended.get("exitCode", 0) == 0:
+            continue
+        if one.get("name") in side_cars and one.get("started"):
             continue
         if ended is not None:
             reason = f"Init:{_terminated_reason(ended)}"

@@ -81,8 +81,19 @@ _DETAILS: Mapping[Code, str] = {
     Code.INVALID_SUB_PATH: "must be a relative path without '..'",
     Code.VALUE_AND_SOURCE: "may not be specified when `value` is not empty",
     Code.NOT_ONE_SOURCE: "must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef` or `secretKeyRef`",
+    Code.FIELD_AND_RESOURCE: "fieldRef and resourceFieldRef can not be specified simultaneously",
+    Code.INVALID_MODE: "must be a number between 0 and 0777 (octal), both inclusive",
+    Code.CONFLICTING_FILE: "conflicting duplicate paths",
+    Code.INVALID_DIVISOR: "only divisor's values {allowed} are supported with the {resource} resource",
     Code.INVALID_QUANTITY: "must be a quantity, such as 500m, 2 or 1Gi",
     Code.ABOVE_LIMIT: "must be less than or equal to {resource} limit of {limit}",
+    Code.NO_HANDLER: "must specify a handler type",
+    Code.SECOND_HANDLER: "may not specify more than 1 handler type",
+    Code.NOT_OF_INIT: "may not be set for init containers without restartPolicy=Always",
+    Code.NOT_OF_READINESS: "must not be set for readinessProbes",
+    Code.NOT_ONE: "must be 1",
+    Code.NOT_POSITIVE: "must be greater than 0",
+    Code.SLEEP_TOO_LONG: "must be non-negative integer less than terminationGracePeriodSeconds ({most})",
     Code.TOO_SHORT: "{path} in body should be at least {least} chars long",
     Code.NO_MATCH: "{path} in body should match '{pattern}'",
     Code.OUT_OF_FORMAT: "{path} in body must be of type {format}",
@@ -110,6 +121,10 @@ def explain_error(error: FieldError) -> FieldCause:
             return required(path, "name or generateName is required")
         case Code.REQUIRED:
             return required(path)
+        case Code.NO_HANDLER:
+            return required(path, _explain_detail(error))
+        case Code.SECOND_HANDLER | Code.NOT_OF_INIT:
+            return forbidden(path, _explain_detail(error))
         case Code.DUPLICATE:
             return duplicate(path, error.value)
         case Code.NOT_FOUND:

@@ -99,6 +99,8 @@ class Store:
             "pragma page_size=8192; pragma auto_vacuum=incremental;"
             "pragma locking_mode=exclusive; pragma journal_mode=wal;"
             "pragma synchronous=normal; pragma cache_size=-4096; pragma journal_size_limit=16777216;"
+            # What a savepoint may have to undo: a file of it would lie outside the cluster's directory.
+            "pragma temp_store=memory;"
         )
         if not has_tables:
             db.executescript(f"begin; {_SCHEMA} pragma user_version={_FORMAT}; commit;")

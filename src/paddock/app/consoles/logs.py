@@ -19,6 +19,7 @@ from paddock.history.logs import LogFile
 from paddock.history.records import RunRecord
 from paddock.jobs.model import CauseRecord, Phase
 from paddock.kube.meta import Resource
+from paddock.logs.metric_lines import Piece, Place
 from paddock.node.runtime.pod_files import open_regular
 
 _FRESH_SECONDS = 1.0
@@ -74,7 +75,7 @@ class LocalLogs:
         begun = {each.number: each.begun for each in run.attempts}
         return KeptRun(logs, find_failed(run), run.over, run.logs_pruned, find_causes(run), begun, list_sizes(run))
 
-    def _find_written(self, namespace: str, name: str, uid: str, file: LogFile) -> Callable[[int], bytes]:
+    def _find_written(self, namespace: str, name: str, uid: str, file: LogFile) -> Callable[[Place], Piece]:
         return build_reader(find_file(self._history.home, namespace, name, uid, file.rank, file.place.attempt))
 
 

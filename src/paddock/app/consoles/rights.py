@@ -12,13 +12,11 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from paddock.kube.access_reviews import fetch_allowed
 from paddock.kube.api import Api
 from paddock.kube.errors import ApiError
 from paddock.kube.meta import Resource
 
-ACCESS_REVIEWS = Resource(
-    "authorization.k8s.io", "v1", "SelfSubjectAccessReview", "selfsubjectaccessreviews", namespaced=False
-)
 REVIEWS = Resource("authorization.k8s.io", "v1", "SelfSubjectRulesReview", "selfsubjectrulesreviews", namespaced=False)
 FRESH_SECONDS = 60.0
 """How long an answer is used: a button turns grey within a minute, and the API refuses at once."""
@@ -100,17 +98,3 @@ async def fetch_rules(api: Api, namespace: str) -> Rules:
     spec = {"namespace": namespace or "default"}
     answer = await api.create(REVIEWS, {"apiVersion": REVIEWS.api_version, "kind": REVIEWS.kind, "spec": spec})
     return read_rules(answer.get("status") or {})
-
-
-async def fetch_allowed(api: Api, verb: str, resource: Resource, namespace: str, subresource: str) -> bool:
-    """Raises `ApiError`."""
-    attributes = {"verb": verb, "group": resource.group, "resource": resource.plural, "namespace": namespace}
-    if subresource:
-        attributes["subresource"] = subresource
-    review = {
-        "apiVersion": ACCESS_REVIEWS.api_version,
-        "kind": ACCESS_REVIEWS.kind,
-        "spec": {"resourceAttributes": attributes},
-    }
-    answer = await api.create(ACCESS_REVIEWS, review)
-    return bool((answer.get("status") or {}).get("allowed"))

@@ -25,5 +25,7 @@ def read_bind_address(_context: click.Context, parameter: click.Parameter, value
 
 def build_bind_address(port: int) -> str:
     """The default address: in a pod (which has KUBERNETES_SERVICE_HOST) all addresses, as in paddle-operator, for the
-    kubelet's probes, Prometheus and the API server; elsewhere the loopback address."""
-    return f":{port}" if os.environ.get("KUBERNETES_SERVICE_HOST") else f"127.0.0.1:{port}"
+    kubelet's probes, Prometheus and the API server; elsewhere the loopback address. A pod of a laptop's cluster, whose
+    API is on the loopback too, is a program of the laptop."""
+    host = os.environ.get("KUBERNETES_SERVICE_HOST", "")
+    return f":{port}" if host and not host.startswith("127.") else f"127.0.0.1:{port}"

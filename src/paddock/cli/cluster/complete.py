@@ -30,6 +30,13 @@ def complete_objects(context: click.Context, parameter: click.Parameter, start: 
     return [CompletionItem(name, help=phase) for name, phase in found if name.startswith(start)]
 
 
+def complete_ranks(context: click.Context, parameter: click.Parameter, start: str) -> list[CompletionItem]:
+    """The pods of the job that the command line names, as `--rank` takes them: worker-0."""
+    begin = f"{str(context.params.get('job') or '').rpartition('/')[2]}-"
+    found = [(name.removeprefix(begin), phase) for name, phase in _fetch(context, "pods") if name.startswith(begin)]
+    return [CompletionItem(name, help=phase) for name, phase in found if name.startswith(start)]
+
+
 def complete_environments(context: click.Context, parameter: click.Parameter, start: str) -> list[CompletionItem]:
     """Environments, with their phase where the shell shows it."""
     return [

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from paddock.cli.cluster.errors import UserError
 from paddock.jobs.apis.registry import KINDS
+from paddock.jobs.names import read_pod_name
 from paddock.kube.errors import Forbidden, NotFound
 from paddock.kube.meta import PODS, Manifest, Resource, is_controlled_by, name_of
 from paddock.kube.nearness import nearest
@@ -16,7 +17,12 @@ from paddock.views.stored import StoredJob, read_stored
 from paddock.words.phrases import Names, Phrase, phrase
 
 if TYPE_CHECKING:
+    from paddock.jobs.model import Rank
     from paddock.kube.api import Api
+
+
+_PODS = ("pod", "pods", "po")
+"""What kubectl's users write before the name of a pod."""
 
 
 class NoJob(UserError):
@@ -76,13 +82,32 @@ def explain_near(name: str) -> Phrase:
 
 
 def read_job_word(word: str) -> tuple[tuple[Resource, ...], str]:
-    """The kinds that a word on the command line can mean, and the name. Raises `UserError` for an unknown kind."""
+    """The kinds that a word on the command line can mean, and the name. Raises `UserError` for an unknown kind, `NoJob`
+    for a pod."""
     kind, slash, name = word.rpartition("/")
+    if is_pod_word(word):
+        job = (
+            split[0] if (split := split_pod(name)) else phrase("the pod's, by `{command}`", command="paddock get pods")
+        )
+        raise NoJob(phrase("{word} is a pod, and a job is wanted: {job}", word=word, job=job))
     resources = tuple(each for each in KINDS if not slash or kind.lower() in _aliases(each))
     if not resources:
         forms = tuple(f"{kind_with_group(each)}/{name}" for each in KINDS)
         raise UserError(phrase("{kind} is no kind of job: {name}, or {forms}", kind=repr(kind), name=name, forms=forms))
     return resources, name
+
+
+def is_pod_word(word: str) -> bool:
+    """`pod/NAME`"""
+    kind, slash, _ = word.partition("/")
+    return bool(slash) and kind.lower() in _PODS
+
+
+def split_pod(word: str) -> tuple[str, Rank] | None:
+    """`demo-worker-0`, `pod/demo-worker-0` -> the job's name and the rank; None for what can be no pod of a job."""
+    name = word.rpartition("/")[2]
+    rank = read_pod_name(name)
+    return (name.removesuffix(f"-{rank}"), rank) if rank else None
 
 
 def _aliases(resource: Resource) -> set[str]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING
 
 from paddock.install.rights import LEASE
 from paddock.kube.errors import ApiError, Forbidden, NotFound
 from paddock.kube.meta import LEASES, Manifest, Resource
+from paddock.kube.times import Moment
 from paddock.version import __version__
 from paddock.views.flags import Flags
 from paddock.views.operators import Leader, build_name, explain_no_operator, read_leader
@@ -42,7 +42,7 @@ async def _fetch_lease(api: Api, namespace: str) -> Manifest | None:
         return {}
 
 
-async def explain_no_status(api: Api, resource: Resource, namespace: str, flags: Flags) -> Phrase:
+async def explain_no_status(api: Api, resource: Resource, namespace: str, flags: Flags, now: Moment) -> Phrase:
     """Why a job of `namespace` has no status yet."""
     try:
         leaders = await fetch_leaders(api, namespace)
@@ -50,17 +50,17 @@ async def explain_no_status(api: Api, resource: Resource, namespace: str, flags:
         leaders = None
     return phrase(
         "no operator has taken the job yet: {why}",
-        why=explain_no_operator(leaders, resource, namespace, flags.kubectl, time.time()),
+        why=explain_no_operator(leaders, resource, namespace, flags.kubectl, now),
     )
 
 
-async def fetch_versions(api: Api, namespace: str) -> Phrase:
+async def fetch_versions(api: Api, namespace: str, now: Moment) -> Phrase:
     """The versions of this command and of the operators that lead."""
     try:
         leaders = await fetch_leaders(api, namespace)
     except ApiError:
         leaders = None
-    alive = [each for each in leaders or () if not each.is_gone(time.time())]
+    alive = [each for each in leaders or () if not each.is_gone(now)]
     operator: Phrase | str = ", ".join(str(build_name(each)) for each in alive)
     if not alive:
         operator = phrase("not known") if leaders is None else phrase("none")

@@ -80,7 +80,13 @@ def namespace_option(command: Command, *, several: bool = False) -> Command:
     return context_options(option(command), several=several)
 
 
+_OF_NO_CLUSTER = ("bundle", "logs", "host")
+"""Options with which a command asks no cluster, so what PADDOCK_CONTEXT names need not be there."""
+
+
 def _read_namespace(context: click.Context, parameter: click.Parameter, value: str | None) -> str:
+    if any(context.params.get(name) for name in _OF_NO_CLUSTER):
+        return value or "default"
     if value or not is_chosen(context) or read_contexts(context):
         return value or "default"
     from paddock.cli.cluster.session import choose_place

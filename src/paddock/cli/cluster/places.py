@@ -10,19 +10,21 @@ from __future__ import annotations
 import asyncio
 import os
 import shlex
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from paddock.app import launch
-from paddock.app.home import UNSANDBOXED, Home, is_up, read_running
+from paddock.app.home import UNSANDBOXED, Home, is_up, read_home, read_running
 from paddock.cli.cluster.errors import UserError
 from paddock.cli.output.language import localized
 from paddock.cli.output.streams import print_notice
 from paddock.jobs.names import output_name
 from paddock.kube.errors import ApiError
 from paddock.kube.meta import uid_of
+from paddock.kube.times import Moment
 from paddock.version import __version__
 from paddock.views.flags import LOCAL, Flags
 from paddock.views.manager import explain_manager
@@ -30,8 +32,10 @@ from paddock.views.stored import StoredJob
 from paddock.words.phrases import Foreign, Phrase, phrase
 
 if TYPE_CHECKING:
+    from paddock.app.history import Kept
     from paddock.client.client import Client
     from paddock.client.kubeconfig import Config
+    from paddock.views.rooms import Rooms
 
 _CHECK_SECONDS = 0.5
 """Seconds between two checks whether the local cluster is still up."""
@@ -77,6 +81,19 @@ class ClusterChoice(Protocol):
     @property
     def home(self) -> Home | None: ...
 
+    @property
+    def kept(self) -> Kept | None:
+        """What a local cluster has kept of its jobs and their logs; None of a remote one."""
+        ...
+
+    def find_copies(self) -> Kept | None:
+        """What a console on this machine has copied of a remote cluster's logs. Raises `ConfigError`."""
+        ...
+
+    def now(self) -> Moment:
+        """When what is read of the cluster is so: of a bundle, when it was made."""
+        ...
+
     def start(self, *, sandbox: str = "auto") -> None:
         """Starts the local cluster if it is not up; does nothing for a remote one."""
         ...
@@ -91,7 +108,15 @@ class ClusterChoice(Protocol):
         ...
 
     def find_outputs(self, job: StoredJob) -> Path | None:
-        """The job's PADDOCK_OUTPUT_DIR; None while its programs have written nothing there."""
+        """The job's PADDOCK_OUTPUT_DIR; None while its programs have written no results there."""
+        ...
+
+    def find_room(self) -> Rooms | None:
+        """What is known of the room that jobs wait for, where nobody need be asked; None where a server is."""
+        ...
+
+    def find_directory(self, job: StoredJob) -> Path | None:
+        """The same, whatever is in it: also its metrics. It need not be there. None where it is not on this machine."""
         ...
 
     def find_other_settings(self) -> list[str]:
@@ -106,6 +131,18 @@ class Local:
 
     home: Home
     flags: Flags = LOCAL
+
+    @property
+    def kept(self) -> Kept:
+        from paddock.app.history import History  # late: few commands ask for what is kept
+
+        return History(self.home)
+
+    def find_copies(self) -> None:
+        return None
+
+    def now(self) -> Moment:
+        return time.time()
 
     def start(self, *, sandbox: str = "auto") -> None:
         """Starts it if it is not up, with a line on stderr. Raises `StartError`, and `UserError` if it is up with
@@ -163,8 +200,14 @@ class Local:
     def find_outputs(self, job: StoredJob) -> Path | None:
         from paddock.app.outputs import has_outputs
 
-        path = self.home.outputs / job.key.namespace / output_name(job.key.name, job.uid)
+        path = self.find_directory(job)
         return path if has_outputs(path) else None
+
+    def find_room(self) -> None:
+        return None
+
+    def find_directory(self, job: StoredJob) -> Path:
+        return self.home.outputs / job.key.namespace / output_name(job.key.name, job.uid)
 
     def find_other_settings(self) -> list[str]:
         """The cluster's process has the environment of the command that started it."""
@@ -186,6 +229,19 @@ class Cluster:
     def home(self) -> None:
         return None
 
+    @property
+    def kept(self) -> None:
+        return None
+
+    def find_copies(self) -> Kept:
+        from paddock.app.consoles.spool.files import place_of_cluster
+        from paddock.app.history import History
+
+        return History(place_of_cluster(read_home(os.environ), self.config.server))
+
+    def now(self) -> Moment:
+        return time.time()
+
     def start(self, *, sandbox: str = "auto") -> None:
         """Does nothing: a remote cluster is never started."""
 
@@ -201,13 +257,21 @@ class Cluster:
             current = await client.get(job.resource, *job.key)
             if not (current.get("status") or {}) and uid_of(current) == job.uid:
                 manager = explain_manager(current)
-                notify(manager or await explain_no_status(client, job.resource, job.key.namespace, self.flags))
+                notify(
+                    manager or await explain_no_status(client, job.resource, job.key.namespace, self.flags, self.now())
+                )
         except ApiError:
             pass  # the follower of the job gets the same error and reports it
         await asyncio.Event().wait()
         raise AssertionError("the event is never set")
 
     def find_outputs(self, job: StoredJob) -> None:
+        return None
+
+    def find_room(self) -> None:
+        return None
+
+    def find_directory(self, job: StoredJob) -> None:
         return None
 
     def find_other_settings(self) -> list[str]:

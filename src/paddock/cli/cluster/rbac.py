@@ -5,6 +5,7 @@ The API's own messages name neither the kubeconfig nor a remedy. Pure except `ex
 
 from __future__ import annotations
 
+import json
 import re
 import time
 from collections.abc import Iterator, Mapping
@@ -23,7 +24,7 @@ _FORBIDDEN = re.compile(
     r'(?: in the namespace "(?P<namespace>[^"]+)")?'
 )
 """The sentence of Kubernetes' RBAC authorizer (k8s.io/apiserver, responsewriters)."""
-_ROLE = "paddock-user"
+_RBAC = "rbac.authorization.k8s.io"
 _CORE = '""'
 _OF_JOBS = ("get", "list", "watch", "create", "patch", "delete")
 _NEEDED: Mapping[tuple[str, str], tuple[str, ...]] = {
@@ -35,6 +36,10 @@ _NEEDED: Mapping[tuple[str, str], tuple[str, ...]] = {
 }
 """All rights that the verbs need, by (API group, resource), so that the next command is not refused as well. No right
 to create pods: with it a user can read every Secret of the namespace."""
+_STREAMS = tuple(("", f"pods/{name}") for name in ("exec", "portforward"))
+"""Added where one of them is refused. A WebSocket is opened by GET, so Kubernetes asks for `get`, and from 1.35 on for
+`create` too (AuthorizePodWebsocketUpgradeCreatePermission). Who has them can do what the job can, so nobody is told to
+grant them who has not asked."""
 
 
 @contextmanager
@@ -88,37 +93,51 @@ def read_expiry(certificate: str | None) -> Moment | None:
 
 
 def explain_forbidden(error: ApiError) -> Phrase | str:
-    """The missing right, the user, and two commands that grant it; the message of an admission plugin (a quota) is
-    unchanged. An administrator runs the commands with another kubeconfig, so they name no context."""
+    """The missing right, the user, and a command that grants it; the message of an admission plugin (a quota) is
+    unchanged. An administrator runs the command with another kubeconfig, so it names no context."""
     found = _FORBIDDEN.search(error.message)
     if found is None:
         return error.message
     resource = f"{found['resource']}.{found['group']}" if found["group"] else found["resource"]
     namespace, user, verb = found["namespace"], found["user"], found["verb"]
+    refused = (found["group"], found["resource"])
+    missing = phrase("{verb} {resource}", verb=verb, resource=resource)
+    rights: Mapping[tuple[str, str], tuple[str, ...]] = {refused: tuple(dict.fromkeys(("get", "list", verb)))}
     if namespace:
         missing = phrase(
             "{verb} {resource} in namespace {namespace}", verb=verb, resource=resource, namespace=namespace
         )
-        first = _build_role(namespace, (found["group"], found["resource"]), verb)
-        second = f"kubectl create rolebinding {_ROLE} -n {namespace} --role={_ROLE} {_subject(user)}"
-    else:
-        missing, role = phrase("{verb} {resource}", verb=verb, resource=resource), f"{_ROLE}-{resource}"
-        verbs = ",".join(dict.fromkeys(("get", "list", verb)))
-        first = f"kubectl create clusterrole {role} --verb={verbs} --resource={resource}"
-        second = f"kubectl create clusterrolebinding {role} --clusterrole={role} {_subject(user)}"
+        rights = _list_rights(refused, verb)
+    name = _name_role(user, "" if namespace and rights == _NEEDED else f"-{verb}-{resource}")
     return phrase(
-        "{user} may not {right}. Who administers the cluster can allow what paddock needs there:\n\n{first}\n{second}",
-        user=user, right=missing, first=first, second=second,
+        "{user} may not {right}. Who administers the cluster can allow what paddock needs there:\n\n{command}",
+        user=user, right=missing, command=_write_grant(name, namespace or "", user, rights),
     )  # fmt: skip
 
 
-def _build_role(namespace: str, refused: tuple[str, str], verb: str) -> str:
-    """A shell command with a manifest, as `kubectl create role` grants every verb for every resource. Its lines are not
-    indented, as a here-document ends only at the start of a line."""
+def _list_rights(refused: tuple[str, str], verb: str) -> Mapping[tuple[str, str], tuple[str, ...]]:
     rights = dict(_NEEDED)
+    if refused in _STREAMS:
+        rights |= dict.fromkeys(_STREAMS, ("get", "create"))
     if refused in ((each.group, each.plural) for each in KINDS):
         rights.setdefault(refused, _OF_JOBS)
     rights[refused] = tuple(dict.fromkeys((*rights.get(refused, ()), verb)))
+    return rights
+
+
+def _name_role(user: str, more: str) -> str:
+    """Of the role and of its binding: another name for each user, and for each right that is not among the usual, so
+    that no command takes away what another has given, or what the administrator has written. RBAC takes any name that
+    is one segment of a path."""
+    return re.sub(r"[/%]", "-", f"paddock-{user}{more}")
+
+
+def _write_grant(name: str, namespace: str, user: str, rights: Mapping[tuple[str, str], tuple[str, ...]]) -> str:
+    """A shell command with a role and its binding, which can be typed again: `kubectl create role` grants every verb
+    for every resource, and refuses what is there. `namespace`: empty for the whole cluster. Its lines are not indented,
+    as a here-document ends only at the start of a line."""
+    scope, place = ("", f", namespace: {namespace}") if namespace else ("Cluster", "")
+    quoted = json.dumps(name, ensure_ascii=False)
     rules = [
         f"- {{apiGroups: [{group or _CORE}], resources: [{resource}], verbs: [{', '.join(verbs)}]}}"
         for (group, resource), verbs in rights.items()
@@ -126,19 +145,25 @@ def _build_role(namespace: str, refused: tuple[str, str], verb: str) -> str:
     return "\n".join(
         (
             "kubectl apply -f - <<'END'",
-            "apiVersion: rbac.authorization.k8s.io/v1",
-            "kind: Role",
-            f"metadata: {{name: {_ROLE}, namespace: {namespace}}}",
+            f"apiVersion: {_RBAC}/v1",
+            f"kind: {scope}Role",
+            f"metadata: {{name: {quoted}{place}}}",
             "rules:",
             *rules,
+            "---",
+            f"apiVersion: {_RBAC}/v1",
+            f"kind: {scope}RoleBinding",
+            f"metadata: {{name: {quoted}{place}}}",
+            f"roleRef: {{apiGroup: {_RBAC}, kind: {scope}Role, name: {quoted}}}",
+            f"subjects: [{_write_subject(user)}]",
             "END",
         )
     )
 
 
-def _subject(user: str) -> str:
+def _write_subject(user: str) -> str:
     """The subject of a binding; `system:serviceaccount:NAMESPACE:NAME` is a service account."""
     parts = user.split(":")
     if parts[:2] == ["system", "serviceaccount"] and len(parts) == 4:
-        return f"--serviceaccount={parts[2]}:{parts[3]}"
-    return f"--user={user}"
+        return f"{{kind: ServiceAccount, name: {parts[3]}, namespace: {parts[2]}}}"
+    return f"{{apiGroup: {_RBAC}, kind: User, name: {json.dumps(user, ensure_ascii=False)}}}"

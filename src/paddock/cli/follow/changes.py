@@ -17,6 +17,7 @@ from paddock.cli.follow.gone_jobs import fetch_present
 from paddock.cli.output.language import localized
 from paddock.cli.output.terminal import stderr, stdout
 from paddock.jobs.apis.registry import KINDS
+from paddock.jobs.manager import find_other_manager
 from paddock.jobs.model import Phase
 from paddock.kube.errors import NotFound
 from paddock.kube.meta import Manifest, uid_of
@@ -57,7 +58,10 @@ class Change:
             answer = await self.client.patch(job.resource, *job.key, build_change(self.verb, job.uid, _find_who()))
             if why := explain_pruned(self.verb, job.resource, answer):
                 raise Failed(why)
-        ended = await self._wait(job) if self.wait else None
+        manager = find_other_manager(job.manifest) if self.place.home is not None else ""
+        if manager and self.wait and self.verb == "suspend":  # nothing of it runs beside the local cluster
+            _notify(phrase("{job} is run by {manager}, which is not waited for", job=name, manager=manager))
+        ended = await self._wait(job) if self.wait and not manager else None
         if ended is Phase.COMPLETED:
             raise Failed(phrase("{job} had completed before", job=name))
         if not is_asked(self.verb, job.manifest):

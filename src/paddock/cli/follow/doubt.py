@@ -18,7 +18,8 @@ from paddock.cli.output.log_lines import Lines
 from paddock.jobs.model import Phase, Rank
 from paddock.kube.errors import ApiError
 from paddock.kube.meta import Manifest
-from paddock.logs.progress import Progress, find_latest
+from paddock.logs.printed_lines import find_latest
+from paddock.logs.progress import Progress
 from paddock.logs.swallowed import find_swallowed
 from paddock.views.followed import FollowedJob
 from paddock.views.pods import rank_name
@@ -26,13 +27,13 @@ from paddock.views.stored import StoredJob
 from paddock.words.phrases import Phrase
 
 if TYPE_CHECKING:
-    from paddock.client.client import Client
+    from paddock.kube.api import PodApi
 
 MOST_RANKS = 8
 MOST_BYTES = 256 * 2**10
 
 
-async def fetch_doubt(client: Client, place: ClusterChoice, stored: StoredJob) -> list[Phrase]:
+async def fetch_doubt(client: PodApi, place: ClusterChoice, stored: StoredJob) -> list[Phrase]:
     """The warning and what to do; empty for a job that has not completed."""
     job, status = stored.job, stored.status
     if job is None or status.phase is not Phase.COMPLETED:
@@ -60,7 +61,7 @@ def read_logs(view: FollowedJob, logs: dict[Rank, list[str] | None]) -> Followed
 
 
 async def _fetch_lines(
-    client: Client, place: ClusterChoice, job: StoredJob, rank: str, pod: Manifest | None
+    client: PodApi, place: ClusterChoice, job: StoredJob, rank: str, pod: Manifest | None
 ) -> list[str] | None:
     """None for a log that cannot be read, or is too long."""
     log = await fetch_log(client, place, job, rank, pod, first=MOST_BYTES + 1)

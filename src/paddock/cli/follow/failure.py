@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 
 from paddock.cli.cluster.lookup import fetch_pods
 from paddock.cli.cluster.places import ClusterChoice
+from paddock.cli.follow.hidden_files import explain_hidden
 from paddock.cli.follow.missing_module import fetch_module_advice
 from paddock.cli.follow.rank_log import fetch_log
 from paddock.cli.output.log_lines import build_tail
-from paddock.jobs.model import Status
+from paddock.jobs.model import Exit, Status
 from paddock.logs.endings import read_ending
 from paddock.logs.torchrun import CHILD_FAILED
 from paddock.views.pods import ended_message, rank_name
@@ -41,13 +42,18 @@ async def fetch_failure(
     if unreadable:
         return unreadable
     text = log.decode("utf-8", "replace")
-    error = read_ending(text).error
+    code = args.get("code")
+    killed = isinstance(code, int) and Exit(code).signal is not None
+    error = read_ending(text, killed=killed).error
     advice: list[Phrase | str] = [*build_untold(rank, str(args.get("error") or ""), error)]
-    if error:
+    hidden = explain_hidden(job.job, error, text, local=place.home is not None)
+    if hidden is not None:
+        advice.append(hidden)
+    elif error:
         advice += await fetch_module_advice(client, place, job, rank, error)
     if rank in printed:
         return advice
-    return [*build_failure(rank, log, ended_message(pod or {}), bool(args.get("error"))), *advice]
+    return [*build_failure(rank, log, ended_message(pod or {}), bool(args.get("error")), killed=killed), *advice]
 
 
 def build_untold(rank: str, told: str, error: str) -> list[Phrase]:
@@ -58,12 +64,14 @@ def build_untold(rank: str, told: str, error: str) -> list[Phrase]:
     return [phrase("{rank} says what went wrong: {line}", rank=rank, line=error)]
 
 
-def build_failure(rank: str, log: bytes, message: str, is_told: bool = False) -> list[Phrase | str]:
+def build_failure(
+    rank: str, log: bytes, message: str, is_told: bool = False, *, killed: bool = False
+) -> list[Phrase | str]:
     """The end of the rank's log; the kubelet's message for a rank that never started. `is_told`: the cause has the
-    error. Pure."""
+    error; `killed`: a signal ended it. Pure."""
     tail = build_tail(log, LINES)
     if tail:
-        error = "" if is_told else read_ending(log.decode("utf-8", "replace")).error
+        error = "" if is_told else read_ending(log.decode("utf-8", "replace"), killed=killed).error
         reason = [phrase("{rank} says what went wrong: {line}", rank=rank, line=error)] if error else []
         return [phrase("the last lines of {rank}:", rank=rank), *(f"    {line}" for line in tail), *reason]
     if message:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Collection, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -20,7 +20,7 @@ from paddock.cli.cluster.places import ClusterChoice
 from paddock.cli.follow.building import Builds
 from paddock.cli.follow.datasets import DatasetWaits
 from paddock.cli.follow.printed import Printed
-from paddock.cli.follow.rank_log import find_kept_ranks, follow_lines, read_kept_lines
+from paddock.cli.follow.rank_log import find_kept_logs, follow_lines, read_kept_lines
 from paddock.cli.output.display import build_live_line
 from paddock.cli.output.screen import Screen
 from paddock.jobs.apis.registry import KINDS
@@ -31,7 +31,8 @@ from paddock.jobs.sentences.cause_phrases import CAUSE_ROWS, Report
 from paddock.jobs.sentences.explain import explain, explain_edit
 from paddock.kube.errors import ApiError
 from paddock.kube.meta import ENVIRONMENTS, PODS, Key, Manifest, is_controlled_by, name_of, uid_of
-from paddock.logs.progress import Latest, Progress, merge
+from paddock.logs.printed_lines import Latest
+from paddock.logs.progress import Progress, merge
 from paddock.logs.swallowed import Swallowed
 from paddock.views.flags import Flags, build_next
 from paddock.views.followed import FollowedJob, with_status
@@ -43,6 +44,7 @@ from paddock.words.phrases import Phrase, render
 
 if TYPE_CHECKING:
     from paddock.client.client import Client
+    from paddock.history.logs import LogFile
 
 _DRAIN_SECONDS = 3.0
 """Seconds after the end of the job, and after each line since, in which the last log lines must arrive."""
@@ -65,8 +67,12 @@ class Follower:
     rank alone; progress is read from all ranks.
 
     `folds`: what launchers and libraries print is counted, not shown (`logs.folding`);
-    `tail`: at most so many of the lines printed before now; `on_view`: called for each new status; `unreported`:
-    tells the causes that the caller reports itself.
+    `from_start`: the job was made just now, so what an attempt printed whose pods had gone before the first look is
+    printed too;
+    `container`: another than the one that trains, whose lines are printed;
+    `tail`: at most so many of the lines printed before now; `on_view`: called for each new status; `on_lines`: with
+    the lines of each rank in their order, and its attempt; `unreported`: tells the causes that the caller reports
+    itself.
     """
 
     def __init__(
@@ -77,9 +83,12 @@ class Follower:
         screen: Screen,
         shows: Callable[[Rank], bool],
         *,
+        container: str = "",
         tail: int | None = None,
         folds: bool = True,
+        from_start: bool = False,
         on_view: Callable[[FollowedJob], None] = lambda _: None,
+        on_lines: Callable[[Rank, int, list[str]], None] = lambda _rank, _attempt, _lines: None,
         unreported: Callable[[CauseRecord], bool] = lambda _: False,
     ) -> None:
         assert job.job is not None, "what cannot be read cannot be followed"
@@ -88,7 +97,12 @@ class Follower:
         self._job, self._uid, self._key = job, job.uid, job.key
         self.view = FollowedJob(job.job, job.status, time.time())
         self._screen, self._shows, self._tail, self._on_view = screen, shows, tail, on_view
+        self._container = container
+        self._on_lines = on_lines
         self._unreported = unreported
+        self._from_start = from_start
+        self._looked = asyncio.Event()  # set after the first look at pods
+        self._lost: asyncio.Task[None] | None = None  # prints what had gone before it
         self._folds, self._printed = folds, Printed(folds)
         alone = sum(map(shows, job.job.ranks())) == 1
         self._width = 0 if alone else max((len(str(rank)) for rank in job.job.ranks()), default=0)
@@ -126,7 +140,7 @@ class Follower:
             self.view = replace(self.view, printed=self._printed.just_printed())
             return self.view
         finally:
-            every = (*tasks, ended, *self._streams.values())
+            every = (*tasks, ended, *self._streams.values(), *([self._lost] if self._lost is not None else []))
             for task in every:
                 task.cancel()
             await asyncio.gather(*every, return_exceptions=True)
@@ -134,7 +148,9 @@ class Follower:
 
     def _report_folded(self) -> None:
         """What was not printed of the logs, once, at the end."""
-        command = f"paddock logs {self._key.name}{self._place.flags.of(self._key.namespace)} --raw"
+        where = self._place.flags.of(self._key.namespace)
+        where += f" --container {self._container}" if self._container else ""
+        command = f"paddock logs {self._key.name}{where} --raw"
         for said in self._printed.explain(command, self._screen.language):
             self._screen.notify(said)
 
@@ -145,14 +161,21 @@ class Follower:
         with contextlib.suppress(ApiError, TimeoutError):
             async with asyncio.timeout(_DRAIN_SECONDS):
                 await self._read_unseen_ends()
+        self._looked.set()
+        if self._lost is not None:  # before the kept log of the last attempt, which is printed after those before it
+            deadline = await self._wait_while_read([self._lost], deadline)
         await self._open_kept_logs()
-        waiting = [task for uid, task in self._streams.items() if uid in self._over]
-        while waiting and (left := deadline - time.monotonic()) > 0:
+        await self._wait_while_read([task for uid, task in self._streams.items() if uid in self._over], deadline)
+
+    async def _wait_while_read(self, tasks: Collection[asyncio.Task[None]], deadline: float) -> float:
+        """Until all have ended, or no line has come for as long as is left. Returns the deadline, which each line puts
+        off: a script may have printed a gigabyte."""
+        while tasks and (left := deadline - time.monotonic()) > 0:
             read = self._lines_read
-            _, pending = await asyncio.wait(waiting, timeout=min(left, _LOOK_SECONDS))
-            waiting = list(pending)
-            if self._lines_read != read:  # a script may have printed a gigabyte
+            _, tasks = await asyncio.wait(tasks, timeout=min(left, _LOOK_SECONDS))
+            if self._lines_read != read:
                 deadline = time.monotonic() + _DRAIN_SECONDS
+        return deadline
 
     async def _read_unseen_ends(self) -> None:
         """Reads the pods if the watch of pods has not shown the end of each: it may be behind the watch of the job, by
@@ -174,14 +197,48 @@ class Follower:
         unseen = [rank for rank in self.view.job.ranks() if self._pods.get(rank) not in self._streams]
         if not unseen or not self.view.status.phase.terminal:
             return
-        kept = await find_kept_ranks(self._place, self._job)
+        kept = {log.rank: log for log in await find_kept_logs(self._place, self._job)}
         for rank in unseen:
-            log = kept.get(str(rank))
-            if log is not None and log.uid not in self._streams:
-                lines = read_kept_lines(log, self._tail, self._screen.notify, raw=not self._folds)
-                stream = self._stream(lines, rank, str(rank), log.place.attempt)
-                self._streams[log.uid] = asyncio.create_task(stream)
-                self._over.add(log.uid)
+            if (log := kept.get(str(rank))) is not None:
+                self._open_kept(log, rank)
+
+    def _open_kept(self, log: LogFile, rank: Rank) -> asyncio.Task[None] | None:
+        """Begins to print the log of a pod that is gone; None where it is printed already, or is not of the container
+        that is asked for."""
+        chosen: LogFile | None = log
+        if self._container:
+            from paddock.history.logs import find_of_container  # late, as `History`
+
+            chosen = find_of_container(log, self._container)
+        if chosen is None or log.uid in self._streams:
+            return None
+        lines = read_kept_lines(chosen, self._tail, self._screen.notify, raw=not self._folds)
+        stream = asyncio.create_task(self._stream(lines, rank, str(rank), chosen.place.attempt))
+        self._streams[log.uid] = stream
+        self._over.add(log.uid)
+        return stream
+
+    def _find_lost_logs(self) -> None:
+        """At the first sign of a second attempt."""
+        if self._from_start and self._lost is None:
+            self._lost = asyncio.create_task(self._open_lost_logs())
+
+    async def _open_lost_logs(self) -> None:
+        """Prints the logs of pods that had ended and were deleted before the first look at pods, as of a rank that
+        fails at once and is started again."""
+        await self._looked.wait()
+        ranks = {str(rank): rank for rank in self.view.job.ranks()}
+        lost = [log for log in await find_kept_logs(self._place, self._job) if log.uid not in self._streams]
+        if not lost:
+            return
+        try:
+            there = set(map(uid_of, await fetch_pods(self._client, self._job)))
+        except ApiError:  # what is lost of one attempt does not end the others
+            return
+        for log in lost:
+            rank = ranks.get(log.rank)
+            if rank is not None and log.uid not in there and (stream := self._open_kept(log, rank)) is not None:
+                await asyncio.wait([stream])
 
     async def _follow_job(self) -> None:
         async for event in self._client.follow(
@@ -194,6 +251,8 @@ class Follower:
             self.view = with_status(self.view, self._api.read_status(event.object), time.time())
             self._report_edit()
             self._report_cause()
+            if self.view.status.attempt:
+                self._find_lost_logs()
             self._on_view(self.view)
             if self.view.status.phase.terminal:
                 self._ended.set()
@@ -224,19 +283,27 @@ class Follower:
                 self._over.add(uid_of(event.object))
             if event.type != "SYNCED":
                 self._take_pod(event.object)
+            else:
+                self._looked.set()
 
     def _take_pod(self, pod: Manifest) -> None:
         read = read_pod(pod) if is_controlled_by(pod, self._uid) else None
         if read is not None:
+            if read.attempt:
+                self._find_lost_logs()
             self._note(pod, read.rank, read.ended)
 
-    def _main_status(self, pod: Manifest) -> Manifest:
-        """The container status of the training container; empty before it exists."""
-        statuses: list[Manifest] = (pod.get("status") or {}).get("containerStatuses") or []
+    def _read_container(self, pod: Manifest) -> Manifest:
+        """The status of the container whose lines are printed; empty before it exists."""
+        status = pod.get("status") or {}
+        if self._container:
+            every = (each for kind in ("containerStatuses", "initContainerStatuses") for each in status.get(kind) or ())
+            return next((each for each in every if each.get("name") == self._container), {})
+        statuses: list[Manifest] = status.get("containerStatuses") or []
         return statuses[main_container(self.view.job, statuses)] if statuses else {}
 
     def _note(self, pod: Manifest, rank: Rank, ended: bool) -> None:
-        uid, container = uid_of(pod), self._main_status(pod)
+        uid, container = uid_of(pod), self._read_container(pod)
         state = container.get("state") or {}
         # of a rank that failed and was started again it is the end of a log, and says nothing about the job's end
         if (pod.get("status") or {}).get("phase") == "Succeeded" and (message := ended_message(pod)):
@@ -251,6 +318,8 @@ class Follower:
 
     async def _stream_pod(self, pod: Manifest, container: str, rank: Rank) -> None:
         label, attempt = rank_name(pod), read.attempt if (read := read_pod(pod)) else None
+        if attempt and self._lost is not None:
+            await asyncio.wait([self._lost])
         draw = partial(self._draw, label) if self._shows(rank) else _draw_nothing
         lines = follow_lines(
             self._client, self._place, pod, container, self._tail, self._screen.notify, draw, raw=not self._folds
@@ -264,6 +333,7 @@ class Follower:
         try:
             async for lines in batches:
                 self._read(rank, lines, errors, latest)
+                self._on_lines(rank, attempt or 0, lines)
                 if folding is not None:
                     self._print(label, folding.feed(lines), attempt)
         except OSError as error:  # the reader of a pipe has gone, or a disk is full
@@ -298,11 +368,11 @@ class Follower:
     async def _read_written(self) -> None:
         """What ranks on this machine write to PADDOCK_METRICS in the present attempt; it counts more than what they
         print."""
-        outputs = await asyncio.to_thread(self._place.find_outputs, self._job)
-        if outputs is None:
+        directory = self._place.find_directory(self._job)
+        if directory is None:
             return
         ranks = self.view.job.ranks()[:_MOST_WRITERS]
-        found = await asyncio.to_thread(read_run, outputs, ranks, self.view.status.attempt)
+        found = await asyncio.to_thread(read_run, directory, ranks, self.view.status.attempt)
         for rank, written in found.items():
             if written.progress is not None and written.progress != self._written.get(rank):
                 self._written[rank] = written.progress

@@ -46,11 +46,11 @@ class RepeatedFailures:
 def read_failure(view: FollowedJob) -> Failure | None:
     """The failure that the job restarts after; None without a restart."""
     cause = view.status.cause
-    if cause is None or cause.reason != "RankRestarted":
+    if cause is None or cause.reason not in ("RankRestarted", "SilentRestarted"):
         return None
     progress = find_progress(view)
     reached = (progress.epoch or 0, progress.step or 0) if progress else (0, 0)
-    kind = tuple(cause.args.get(name) for name in ("code", "memory", "server"))
+    kind = (cause.reason, *(cause.args.get(name) for name in ("code", "memory", "server")))
     return Failure(int(cause.args.get("restart") or 0), kind, reached)
 
 

@@ -27,10 +27,9 @@ async def fetch_present(api: Api, place: ClusterChoice, namespace: str, word: st
 def explain_gone(place: ClusterChoice, namespace: str, word: str) -> Phrase | None:
     """None for a job of which nothing is kept."""
     # late: few commands ask for a job that is gone
-    from paddock.app.history import History
     from paddock.cli.follow.kept_runs import find_kept
 
-    runs = find_kept(History(place.home), namespace, word) if place.home is not None else []
+    runs = find_kept(place.kept, namespace, word) if place.kept is not None else []
     if not runs:
         return None
     name, where = runs[-1].name, place.flags.of(namespace)

@@ -4,19 +4,18 @@ local cluster, whether it is up or not."""
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from paddock.app.history import History, read_job
+from paddock.app.history import Kept, read_job
 from paddock.cli.cluster.errors import UserError
-from paddock.cli.cluster.lookup import explain_two_kinds, read_job_word
+from paddock.cli.cluster.lookup import explain_two_kinds, is_pod_word, read_job_word
 from paddock.cli.follow.ranks import Ranges, choose_ranks
-from paddock.history.logs import LogFile
+from paddock.history.logs import LogFile, find_of_container, list_containers
 from paddock.history.records import RunRecord
 from paddock.jobs.model import Rank
-from paddock.jobs.names import read_pod_name
 from paddock.jobs.program_ranks import number_ranks
 from paddock.kube.times import Moment
-from paddock.words.phrases import Phrase, phrase
+from paddock.words.phrases import Names, Phrase, phrase
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,20 +32,17 @@ class Which:
     """The attempt before it, or the last of the run before."""
     since: float | None = None
     """Only what was printed in the last so many seconds."""
+    container: str = ""
+    """Of this container of each pod; empty: of the one that trains."""
 
 
-def split_pod(word: str) -> tuple[str, Rank] | None:
-    """`demo-worker-0`, `pod/demo-worker-0` -> the job's name and the rank; None for what can be no pod of a job."""
-    name = word.rpartition("/")[2]
-    rank = read_pod_name(name)
-    return (name.removesuffix(f"-{rank}"), rank) if rank else None
-
-
-def find_kept(history: History, namespace: str, word: str) -> list[RunRecord]:
-    """The runs of the job that `word` names, oldest first; empty if there are none.
+def find_kept(history: Kept, namespace: str, word: str) -> list[RunRecord]:
+    """The runs of the job that `word` names, oldest first; empty if there are none, and for a pod (`pod/NAME`).
 
     Raises `UserError` if jobs of two kinds have the name, and both or neither are there now.
     """
+    if is_pod_word(word):
+        return []
     resources, name = read_job_word(word)
     kinds = {(each.api_version, each.kind): each for each in resources}
     runs = [each for each in history.read(namespace, name)[0] if (each.api_version, each.kind) in kinds]
@@ -72,7 +68,7 @@ def choose_run(word: str, runs: Sequence[RunRecord], number: int | None) -> RunR
 
 
 def choose_logs(
-    history: History, word: str, runs: Sequence[RunRecord], which: Which, now: Moment
+    history: Kept, word: str, runs: Sequence[RunRecord], which: Which, now: Moment
 ) -> tuple[RunRecord, list[LogFile], Phrase | None]:
     """The run, the logs of its ranks, without those that printed nothing in the time of --since, and what is to be said
     of these (`Selection.note`). Raises `UserError` where there is no such run, attempt or rank."""
@@ -97,18 +93,32 @@ def choose_logs(
             return _choose_before(history, word, runs, run, which, now)
         wanted = before[-1]
     chosen, note = _choose(word, run, [file for file in files if file.place.attempt == wanted], which)
+    if which.container:
+        chosen = _choose_container(word, chosen, which.container)
     if which.since is not None:
         chosen = [file for file in chosen if file.modified >= now - which.since]
     return run, chosen, note
 
 
 def _choose_before(
-    history: History, word: str, runs: Sequence[RunRecord], run: RunRecord, which: Which, now: Moment
+    history: Kept, word: str, runs: Sequence[RunRecord], run: RunRecord, which: Which, now: Moment
 ) -> tuple[RunRecord, list[LogFile], Phrase | None]:
     earlier = [each for each in runs if each.run < run.run]
     if not earlier:
         raise UserError(phrase("nothing is kept before run {run} of {job}", run=run.run, job=word))
-    return choose_logs(history, word, earlier, Which(which.role, which.ranks, since=which.since), now)
+    return choose_logs(history, word, earlier, replace(which, run=None, attempt=None, previous=False), now)
+
+
+def _choose_container(word: str, files: Sequence[LogFile], container: str) -> list[LogFile]:
+    """What this container has printed, of each pod that has it. Raises `UserError` where none has."""
+    found = [other for file in files if (other := find_of_container(file, container)) is not None]
+    if files and not found:
+        names = tuple(dict.fromkeys(name for file in files for name in list_containers(file)))
+        raise UserError(
+            phrase("of {job} no log of a container {name} is kept; there are those of {names}",
+                   job=word, name=repr(container), names=Names(names))
+        )  # fmt: skip
+    return found
 
 
 def _choose(word: str, run: RunRecord, files: Sequence[LogFile], which: Which) -> tuple[list[LogFile], Phrase | None]:

@@ -2,12 +2,11 @@
 
 It changes neither the job nor the exit code: what goes wrong with it is one line. The command is started without a
 shell; a web address gets a POST and is never printed whole, as those of chat programs are secrets. Feishu, DingTalk,
-WeCom and Slack get a message of their own form (`chat_bodies`).
+WeCom and Slack get a message of their own form (`jobs.sentences.chat_bodies`).
 """
 
 from __future__ import annotations
 
-import json
 import os
 import shlex
 import shutil
@@ -19,8 +18,8 @@ from typing import TypeAlias
 from urllib.parse import urlsplit
 
 from paddock.cli.cluster.errors import UserError
-from paddock.cli.follow.chat_bodies import LARGEST, build_chat_body, read_refusal
-from paddock.views.ended import End
+from paddock.jobs.ended import End
+from paddock.jobs.sentences.chat_bodies import LARGEST, build_body, build_chat_body, read_refusal
 from paddock.words.os_errors import explain_unreadable
 from paddock.words.phrases import Phrase, phrase
 
@@ -82,18 +81,6 @@ def build_environment(end: End) -> dict[str, str]:
         "PADDOCK_CAUSE": end.cause.replace("\0", ""),
         "PADDOCK_SECONDS": f"{end.seconds:.1f}",
     }
-
-
-def build_body(end: End) -> bytes:
-    """What a web address gets, in JSON."""
-    body = {
-        "job": end.job,
-        "namespace": end.namespace,
-        "phase": end.phase,
-        "cause": end.cause,
-        "seconds": round(end.seconds, 1),
-    }
-    return json.dumps(body, ensure_ascii=False).encode()
 
 
 def call_on_end(on_end: OnEnd, end: End, seconds: float = COMMAND_SECONDS) -> Phrase | None:

@@ -65,7 +65,9 @@ class Outcome:
         cancelled = is_cancelled(view.status.phase, view.status.cause)
         style = "bold" if cancelled else "bold red" if code else "bold green"
         self.screen.line(build_end(view, self.screen.language), style)
-        for said in find_since(self.place, self.job) if code and not cancelled else ():
+        for said in await self._tell_held(view) if code else ():
+            self.screen.line(said)
+        for said in find_since(self.place, self.job, view.status) if code else ():
             self.screen.line(said)
         if limited and view.status.cause and view.status.cause.reason == "BackoffLimitExceeded":
             self.screen.line(
@@ -76,9 +78,10 @@ class Outcome:
             )
         for said in build_doubt(view):
             self.screen.line(said, "bold yellow")
-        self.screen.line(explain_locations(self.place, self.job, view, self.screen.language))
-        if outputs := self.place.find_outputs(self.job):
-            written = read_run(outputs, list(view.job.ranks())[:_MOST_RANKS], view.status.attempt)
+        if locations := explain_locations(self.place, self.job, view, self.screen.language):
+            self.screen.line(locations)
+        if directory := self.place.find_directory(self.job):
+            written = read_run(directory, list(view.job.ranks())[:_MOST_RANKS], view.status.attempt)
             if unread := explain_unread(written):
                 self.screen.line(unread, "bold yellow")
         if _servers_kept(view):
@@ -87,6 +90,14 @@ class Outcome:
             )
             self.screen.notify(said)
         return code
+
+    async def _tell_held(self, view: FollowedJob) -> list[Phrase]:
+        """Which ranks are held for a shell, and how to get there."""
+        if view.job.hold is None or self.place.home is None:
+            return []
+        from paddock.cli.follow.held_ranks import fetch_held
+
+        return await fetch_held(self.client, self.job, view.status, self.place.flags)
 
     async def interrupt(self, view: FollowedJob, kill: asyncio.Task[None], *, by_user: bool = True) -> int:
         """The user has interrupted, or --watch has seen a change: the job is deleted."""
@@ -138,6 +149,11 @@ class Outcome:
         whole = phrase(
             "the job is suspended, it holds no pods: `{logs}` shows what it printed, `{delete}` removes it", **commands
         )
+        if view.status.started is None:  # it never ran, so there is nothing to show
+            whole = phrase(
+                "the job is suspended, it holds no pods: `{resume}` lets it go on, `{delete}` removes it",
+                resume=self._command("resume"), delete=self._command("delete"),
+            )  # fmt: skip
         part = phrase(
             "the job is suspended, some of its pods have not ended yet: `{logs}` shows what it printed, `{delete}` "
             "removes it",
@@ -221,10 +237,19 @@ def explain_locations(place: ClusterChoice, job: StoredJob, view: FollowedJob, l
     logs = phrase("logs: {command}", command=f"paddock logs {job.key.name}{place.flags.of(job.key.namespace)}")
     outputs = place.find_outputs(job)
     said = [logs, phrase("outputs: {path} (PADDOCK_OUTPUT_DIR)", path=str(outputs))] if outputs else [logs]
+    if _was_not_started(view):  # no rank has printed anything
+        said = said[1:]
     if place.home is None:
         gone = phrase("logs: gone with the pods (cleanPodPolicy {policy})", policy=view.job.policies.clean_up)
         said = [gone if _is_cleaned_up(view) else logs, explain_outputs(view.job)]
     return "      ".join(render(each, language) for each in said)
+
+
+def _was_not_started(view: FollowedJob) -> bool:
+    """Of a job of one rank, that its program could not be started."""
+    cause = view.status.cause
+    failed = cause is not None and cause.reason == "RankFailed" and bool(cause.args.get("message"))
+    return failed and view.status.attempt == 0 and len(view.job.ranks()) == 1
 
 
 def explain_outputs(job: Job) -> Phrase:

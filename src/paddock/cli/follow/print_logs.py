@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from paddock.app.history import History, find_since, read_cause, read_chunks
+from paddock.app.history import History, find_since, read_cause, read_chunks, read_size
+from paddock.cli.cluster.lookup import split_pod
 from paddock.cli.cluster.places import ClusterChoice
-from paddock.cli.follow.kept_runs import Which, choose_logs, find_kept, split_pod
+from paddock.cli.follow.kept_runs import Which, choose_logs, find_kept
 from paddock.cli.follow.printed import Printed
 from paddock.cli.follow.rank_log import fetch_log
 from paddock.cli.follow.ranks import Ranges, Selection
-from paddock.cli.follow.wanted_lines import Source, Wanted, build_json_line, choose_lines, print_log, read_lines
+from paddock.cli.follow.wanted_lines import Source, Wanted, build_json_line, find_last_lines, print_log, read_lines
 from paddock.cli.output.language import readers_language
 from paddock.cli.output.run_rows import explain_end
 from paddock.cli.output.screen import Screen
@@ -21,9 +23,12 @@ from paddock.cli.output.streams import print_line
 from paddock.history.logs import LogFile
 from paddock.history.records import RunRecord
 from paddock.jobs.exit_codes import read_exit_code
+from paddock.jobs.model import Phase
 from paddock.jobs.sentences.cause_args import items_of
 from paddock.kube.meta import Manifest
 from paddock.kube.times import Moment
+from paddock.logs.first_error import find_last_resort
+from paddock.logs.folding import Folding
 from paddock.views.flags import LOCAL, Flags
 from paddock.views.pods import rank_name
 from paddock.views.stored import StoredJob
@@ -51,6 +56,11 @@ class Request:
         return not (self.raw or self.as_json or self.wanted.first_error or self.wanted.include)
 
     @property
+    def in_container(self) -> str:
+        """The option with which the same container is read again."""
+        return f" --container {self.which.container}" if self.which.container else ""
+
+    @property
     def is_of_the_past(self) -> bool:
         """Whether a certain run or attempt is asked for, which may go on or not."""
         return self.which.run is not None or self.which.attempt is not None or self.which.previous
@@ -58,11 +68,12 @@ class Request:
 
 def name_one_rank(which: Which, role: str, index: int) -> Which:
     """The same of one rank alone."""
-    return Which(role, Ranges(str(index), ((index, index),)), which.run, which.attempt, which.previous, which.since)
+    return replace(which, role=role, ranks=Ranges(str(index), ((index, index),)))
 
 
 class Printer:
-    """Prints logs of ranks one after the other. `failed`: that one could not be read, and why was said."""
+    """Prints logs of ranks one after the other. `failed`: that one could not be read, and why was said. `read`: that
+    one has a line, wanted or not."""
 
     def __init__(self, request: Request, names: Sequence[str]) -> None:
         self._request = request
@@ -70,6 +81,7 @@ class Printer:
         self.screen = Screen(language=readers_language())
         self._folded = Printed(folds=True) if request.folds else None
         self.failed = False
+        self.read = False
         self.printed = False
 
     def print(self, source: Source) -> None:
@@ -82,15 +94,37 @@ class Printer:
                 raise
             self.note(phrase("the log of {pod} cannot be read: {why}", pod=source.rank, why=explain_unreadable(error)))
 
+    def print_tail(self, source: Source, read: Callable[[int], Iterable[bytes]], size: int) -> None:
+        """The last lines alone. `source`: without chunks; `read`: the last so many bytes of `size`."""
+        tried = self._folded
+
+        def open_folding() -> Folding | None:
+            nonlocal tried
+            # What other ranks have printed is known; not what was found in a part of this log that was too short.
+            tried = deepcopy(self._folded)
+            return tried.open(source.rank) if tried else None
+
+        try:
+            found = find_last_lines(read, size, self._request.wanted, open_folding, raw=self._request.raw)
+        except OSError as error:
+            self.note(phrase("the log of {pod} cannot be read: {why}", pod=source.rank, why=explain_unreadable(error)))
+            return
+        self._folded = tried
+        if found:
+            self._show(source)(found)
+            self.printed = True
+
     def print_last(self, source: Source) -> None:
-        """Of a rank that failed, and printed no error, what it printed last."""
-        wanted = replace(self._request.wanted, first_error=False, last_lines=True)
-        last = [line for lines in choose_lines(read_lines(source), wanted) for line in lines]
-        if last:
-            said = phrase("no line has the form of an error; the last lines of {rank}, which failed first:",
+        """Of a rank that failed, and printed no error, what it logged as one, else what it printed last."""
+        found = find_last_resort(str(line) for lines in read_lines(source) for line in lines)
+        said = phrase("no line has the form of an error; the last lines of {rank}, which failed first:",
+                      rank=source.rank)  # fmt: skip
+        if found.logged:
+            said = phrase("no line has the form of an error; what {rank}, which failed first, logged as one:",
                           rank=source.rank)  # fmt: skip
+        if lines := found.logged or found.last:
             self.screen.notify(said)
-            self._show(source)(last)
+            self._show(source)(lines)
             self.printed = True
 
     def explain_folded(self, command: str) -> None:
@@ -144,9 +178,12 @@ def print_kept(
     begins = find_begins(run, files, now - which.since) if which.since is not None else {}
     printer = _print_files(run, files, request, note, begins)
     number = f" --run {run.run}" if flags.local else ""
-    printer.explain_folded(f"paddock logs {word}{number}{flags.of(namespace)} --raw")
+    where = flags.of(namespace) + request.in_container
+    printer.explain_folded(f"paddock logs {word}{number}{where} --raw")
     if not printer.printed and not printer.failed:
         printer.screen.notify(explain_nothing(word, run, request))
+        if request.wanted.first_error and run.outcome == Phase.FAILED and not request.follow:
+            printer.screen.notify(explain_end(run, readers_language()))
     if request.follow and run.over:
         printer.screen.notify(explain_end(run, readers_language()))
     if printer.failed:
@@ -166,6 +203,13 @@ def explain_nothing(word: str, run: RunRecord, request: Request) -> Phrase:
     if request.wanted.filters or request.which.since is not None:
         return phrase("run {run} of {job} printed no such line", run=run.run, job=word)
     return phrase("run {run} of {job} printed nothing", run=run.run, job=word)
+
+
+def explain_unmatched(word: str, request: Request) -> Phrase:
+    """Why nothing was printed of logs that have lines, of a run that nobody counts. Pure."""
+    if request.wanted.first_error:
+        return phrase("{job} printed no error", job=word)
+    return phrase("{job} printed no such line", job=word)
 
 
 def find_begins(run: RunRecord, files: Sequence[LogFile], moment: Moment) -> dict[str, int | None]:
@@ -198,7 +242,11 @@ def _print_files(
     if untimed := [rank for rank, begin in begins.items() if begin is None]:
         printer.screen.notify(explain_untimed(untimed))
     for file in order_for_errors(files, run.failed) if request.wanted.first_error else files:
-        printer.print(Source(file.rank, run.run, file.place.attempt, read_chunks(file, begins.get(file.rank) or 0)))
+        begin = begins.get(file.rank) or 0
+        if request.wanted.tail is not None:
+            _print_tail(printer, run, file, begin)
+            continue
+        printer.print(Source(file.rank, run.run, file.place.attempt, read_chunks(file, begin)))
         if request.wanted.first_error and printer.printed:
             break
     failed = next((file for file in files if file.rank == run.failed), None)
@@ -206,6 +254,16 @@ def _print_files(
         begin = begins.get(failed.rank) or 0
         printer.print_last(Source(failed.rank, run.run, failed.place.attempt, read_chunks(failed, begin)))
     return printer
+
+
+def _print_tail(printer: Printer, run: RunRecord, file: LogFile, begin: int) -> None:
+    source = Source(file.rank, run.run, file.place.attempt, ())
+    try:
+        size = read_size(file)
+    except OSError as error:
+        printer.note(phrase("the log of {pod} cannot be read: {why}", pod=file.rank, why=explain_unreadable(error)))
+        return
+    printer.print_tail(source, lambda most: read_chunks(file, max(begin, size - most)), max(0, size - begin))
 
 
 def order_for_errors(files: list[LogFile], failed: str) -> list[LogFile]:
@@ -234,14 +292,17 @@ async def print_fetched(
     for name in names:
         which, pod = request.which, of_rank.get(name)
         text = await fetch_log(
-            client, place, job, name, pod, printer.note, previous=which.previous, since=which.since
+            client, place, job, name, pod, printer.note, container=which.container, previous=which.previous,
+            since=which.since,
         )  # fmt: skip
         if text is not None:
+            printer.read = printer.read or bool(text)
             printer.print(Source(name, None, job.status.attempt, [text]))
         of_failed = text if name == failed else of_failed
         if request.wanted.first_error and printer.printed:
             break
     if of_failed is not None and not printer.printed:
         printer.print_last(Source(failed, None, job.status.attempt, [of_failed]))
-    printer.explain_folded(f"paddock logs {job.key.name}{place.flags.of(job.key.namespace)} --raw")
+    where = place.flags.of(job.key.namespace) + request.in_container
+    printer.explain_folded(f"paddock logs {job.key.name}{where} --raw")
     return printer

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable
 from typing import TYPE_CHECKING
 
 from paddock.cli.cluster.places import ClusterChoice, Notify
@@ -21,9 +21,9 @@ from paddock.words.os_errors import explain_unreadable as explain_os_error
 from paddock.words.phrases import Phrase, phrase
 
 if TYPE_CHECKING:
-    from paddock.app.home import Home
-    from paddock.client.client import Client
+    from paddock.app.history import Kept
     from paddock.history.logs import LogFile
+    from paddock.kube.api import PodApi
 
 _RETRY_SECONDS, _LATER_RETRY_SECONDS = 0.5, 5.0
 """Seconds before a retry: after a broken stream, and after an error of the node, which may last longer."""
@@ -32,7 +32,7 @@ _PASSING = (BadRequest, Unavailable)
 
 
 async def follow_lines(
-    client: Client,
+    client: PodApi,
     place: ClusterChoice,
     pod: Manifest,
     container: str,
@@ -64,7 +64,7 @@ async def follow_lines(
             if place.home is None and not lines.seen:
                 notify(explain_unreadable(pod, error))
             try:
-                yield lines.feed(_read_kept(place.home, pod, lines.seen) or b"")
+                yield lines.feed(_read_kept(place.kept, pod, lines.seen, container=container) or b"")
             except OSError as unreadable:
                 notify(_explain_file(name_of(pod), unreadable))
             break
@@ -78,13 +78,9 @@ async def follow_lines(
     yield lines.end()
 
 
-async def find_kept_ranks(place: ClusterChoice, job: StoredJob) -> Mapping[str, LogFile]:
-    """The last log that a local cluster has kept of each rank of this job, by the rank's name."""
-    if place.home is None:
-        return {}
-    from paddock.app.history import History  # late, as in `_read_kept`
-
-    return await asyncio.to_thread(History(place.home).find_last_logs, *job.key, job.uid)
+async def find_kept_logs(place: ClusterChoice, job: StoredJob) -> list[LogFile]:
+    """The logs that a local cluster has kept of this job, of each rank the last one last."""
+    return [] if place.kept is None else await asyncio.to_thread(place.kept.find_job_logs, *job.key, job.uid)
 
 
 async def read_kept_lines(
@@ -114,54 +110,59 @@ def explain_unreadable(pod: Manifest, error: ApiError) -> Phrase:
 
 
 async def fetch_log(
-    client: Client,
+    client: PodApi,
     place: ClusterChoice,
     job: StoredJob,
     rank: str,
     pod: Manifest | None,
     notify: Notify = lambda _: None,
     *,
+    container: str = "",
     previous: bool = False,
     since: float | None = None,
     most: int | None = None,
     first: int | None = None,
 ) -> bytes | None:
     """The log of a rank so far: of its pod, else the file that is kept of it; of a pod that is gone, the last file of
-    this job's rank. None if there is none. `previous`: of the container before; `since`: what it printed in the last
-    seconds, of a cluster whose logs have times; `most`: bytes at the end, where no more is needed; `first`: the same at
-    the beginning, or some more."""
+    this job's rank. None if there is none. `container`: another than the one that trains, whose log is read.
+    `previous`: of the container before; `since`: what it printed in the last seconds, of a cluster whose logs have
+    times; `most`: bytes at the end, where no more is needed; `first`: the same at the beginning, or some more."""
     if pod is not None:
         try:
-            return await _fetch(client, pod, previous=previous, since=since, most=most, first=first)
+            return await _fetch(client, pod, container, previous=previous, since=since, most=most, first=first)
         except ApiError as error:  # not started or just deleted: a kept file is read
-            if place.home is None and (previous or not isinstance(error, BadRequest)):
+            if place.kept is None and (previous or not isinstance(error, BadRequest)):
                 notify(explain_unreadable(pod, error))
-    if place.home is None:
+    if place.kept is None:
         return None
     try:
-        return _read_kept(place.home, pod or (job, rank), -most if most else 0, first)
+        return _read_kept(place.kept, pod or (job, rank), -most if most else 0, first, container)
     except OSError as error:
         notify(_explain_file(rank, error))
         return None
 
 
 def _read_kept(
-    home: Home | None, of: Manifest | tuple[StoredJob, str], start: int, first: int | None = None
+    history: Kept | None,
+    of: Manifest | tuple[StoredJob, str],
+    start: int,
+    first: int | None = None,
+    container: str = "",
 ) -> bytes | None:
     """The kept log of a pod, its own, never that of an earlier attempt; where the pod is gone, the last of the job's
     rank."""
-    if home is None:
+    if history is None:
         return None
-    # late, as the history is read for pods that are gone, and takes a tenth of the start of `paddock run`
-    from paddock.app.history import History, read_log
-
-    history = History(home)
     if isinstance(of, tuple):
         job, rank = of
         kept = history.find_last_logs(*job.key, job.uid).get(rank)
     else:
         kept = history.find_pod_log(of)
-    return None if kept is None else read_log(kept, start, first)
+    if kept is not None and container:
+        from paddock.history.logs import find_of_container  # late, as `History`
+
+        kept = find_of_container(kept, container)
+    return None if kept is None else history.read_log(kept, start, first)
 
 
 def _explain_file(name: str, error: OSError) -> Phrase:
@@ -169,7 +170,7 @@ def _explain_file(name: str, error: OSError) -> Phrase:
 
 
 async def _fetch(
-    client: Client,
+    client: PodApi,
     pod: Manifest,
     container: str = "",
     *,

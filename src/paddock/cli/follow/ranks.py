@@ -123,6 +123,9 @@ def choose_ranks(
 def _explain_none(
     word: str, ranks: Sequence[Rank], role: str, wanted: Ranges | None, numbering: Numbering | None
 ) -> Phrase:
+    roles = tuple(dict.fromkeys(each.role for each in ranks))
+    if role and role not in roles and ranks:
+        return phrase("{job} has no role {wanted}; it has {known}", job=word, wanted=role, known=Names(roles))
     asked = "-".join(filter(None, (role, "" if wanted is None else wanted.text)))
     numbers = numbering or Numbering()
     names: list[Phrase | str] = [str(each) if role else numbers.tell(each) for each in ranks]

@@ -4,19 +4,24 @@ cluster alone keeps a history."""
 from __future__ import annotations
 
 from paddock.cli.cluster.places import ClusterChoice
+from paddock.jobs.model import Status
+from paddock.views.phases import is_cancelled
 from paddock.views.stored import StoredJob
 from paddock.words.phrases import Phrase
 
 
-def find_since(place: ClusterChoice, job: StoredJob) -> list[Phrase]:
-    """One sentence, or none: for a job that the history does not know yet, and where none before it completed."""
-    if place.home is None:
+def find_since(place: ClusterChoice, job: StoredJob, status: Status) -> list[Phrase]:
+    """One sentence, or none: for a job that the history does not know yet, and where none before it completed.
+
+    `status`: how it ended, not well. Of a job that somebody has cancelled no change is the reason."""
+    if place.kept is None or is_cancelled(status.phase, status.cause):
         return []
     # late, as a job that ends well needs no history
-    from paddock.app.history import History
     from paddock.history.since import explain_since, find_completed
 
-    runs, _ = History(place.home).read(job.key.namespace, job.key.name)
+    runs, _ = place.kept.read(job.key.namespace, job.key.name)
     run = next((each for each in runs if each.uid == job.uid), None)
     before = find_completed(runs).get(job.uid)
-    return [explain_since(before, run)] if run is not None and before is not None else []
+    if run is None or before is None:
+        return []
+    return [explain_since(before, run, place.kept.read_packages)]

@@ -23,9 +23,9 @@ from paddock.views.stored import StoredJob
 from paddock.words.phrases import Phrase
 
 if TYPE_CHECKING:
-    from paddock.app.home import Home
-    from paddock.client.client import Client
+    from paddock.app.history import Kept
     from paddock.history.logs import LogFile
+    from paddock.kube.api import PodApi
 
 MOST_RANKS = 64
 _MOST_BYTES = 64 * 2**10
@@ -39,7 +39,7 @@ Found = Mapping[str, tuple[Waits, float | None]]
 """By rank: what it waits for, and since how many seconds, None where nobody knows it."""
 
 
-async def fetch_waiting(client: Client, place: ClusterChoice, stored: StoredJob, now: Moment) -> list[Phrase]:
+async def fetch_waiting(client: PodApi, place: ClusterChoice, stored: StoredJob, now: Moment) -> list[Phrase]:
     """A sentence for each rank that waits, the first four; empty for a job that does not run, or goes on."""
     if stored.status.phase is not Phase.RUNNING:
         return []
@@ -48,15 +48,15 @@ async def fetch_waiting(client: Client, place: ClusterChoice, stored: StoredJob,
     except ApiError:
         return []
     chosen = dict(sorted(pods.items())[:MOST_RANKS])
-    if place.home is not None:
-        found = await asyncio.to_thread(_read_kept, place.home, chosen, now)
+    if place.kept is not None:
+        found = await asyncio.to_thread(_read_kept, place.kept, chosen, now)
     else:
         found = await _fetch_ends(client, chosen)
     names = {rank: list_names(pod) for rank, pod in pods.items()}
     return [explain_waits(rank, waits, names, seconds) for rank, (waits, seconds) in list(found.items())[:_TOLD]]
 
 
-async def _fetch_ends(client: Client, pods: Mapping[str, Manifest]) -> Found:
+async def _fetch_ends(client: PodApi, pods: Mapping[str, Manifest]) -> Found:
     async def fetch(pod: Manifest) -> Waits | None:
         text = b""
         try:
@@ -71,22 +71,17 @@ async def _fetch_ends(client: Client, pods: Mapping[str, Manifest]) -> Found:
     return {rank: (waits, None) for rank, waits in zip(pods, all_waits, strict=True) if waits is not None}
 
 
-def _read_kept(home: Home, pods: Mapping[str, Manifest], now: Moment) -> Found:
-    from paddock.app.history import History
-
-    history, found = History(home), dict[str, tuple[Waits, float | None]]()
+def _read_kept(history: Kept, pods: Mapping[str, Manifest], now: Moment) -> Found:
+    found = dict[str, tuple[Waits, float | None]]()
     for rank, pod in pods.items():
-        if (file := history.find_pod_log(pod)) is not None and (waits := _read_end(file, now)) is not None:
+        if (file := history.find_pod_log(pod)) is not None and (waits := _read_end(history, file, now)) is not None:
             found[rank] = waits
     return found
 
 
-def _read_end(file: LogFile, now: Moment) -> tuple[Waits, float | None] | None:
-    from paddock.app.history import read_log
-    from paddock.history.log_times import read_last_marks
-
+def _read_end(history: Kept, file: LogFile, now: Moment) -> tuple[Waits, float | None] | None:
     try:
-        text = read_log(file, -_MOST_BYTES)
+        text = history.read_log(file, -_MOST_BYTES)
     except OSError:
         return None
     waits = find_waits(_split(text))
@@ -94,7 +89,7 @@ def _read_end(file: LogFile, now: Moment) -> tuple[Waits, float | None] | None:
         return None
     before = b"\n".join(text.split(b"\n")[: waits.line - 1])
     offset = file.size - len(text) + len(before) + 1
-    begun = read_last_marks(file.path).time_of(offset)
+    begun = history.read_last_marks(file).time_of(offset)
     return waits, max(now - begun, 0.0) if begun is not None else None
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any
 
@@ -16,12 +16,16 @@ from paddock.cli.output.language import localized
 from paddock.cli.output.log_lines import Lines
 from paddock.cli.output.screen import Screen
 from paddock.cli.output.streams import print_line, write_json
-from paddock.logs.first_error import find_first_error, find_last_lines
+from paddock.logs.first_error import find_first_error
 from paddock.logs.folding import Folding
 from paddock.words.phrases import phrase
 
 _BATCH = 2_000
 """Lines that are printed at once."""
+_TAIL_BYTES, _TAIL_STEP = 2**20, 8
+"""How much is read at first for --tail, and how many times as much where that has too few lines."""
+_LINES_BEFORE = 400
+"""As many lines as a filter remembers of a log (`logs.folding`)."""
 
 
 class PatternType(click.ParamType[re.Pattern[str]]):
@@ -55,7 +59,6 @@ class Wanted:
     tail: int | None = None
     """Of what is left the last lines of each rank, None for all."""
     first_error: bool = False
-    last_lines: bool = False
     """In place of the first error, of a rank that failed and printed none: the last lines of its own."""
 
     def shows(self, line: str) -> bool:
@@ -98,9 +101,6 @@ def read_lines(source: Source, folding: Folding | None = None, *, raw: bool = Fa
 
 def choose_lines(batches: Iterable[list[str]], wanted: Wanted) -> Iterator[list[str]]:
     """The lines that are wanted of one log, in batches. A log may be larger than the memory."""
-    if wanted.last_lines:
-        yield [str(line) for line in find_last_lines(chain.from_iterable(batches))]
-        return
     if wanted.first_error:
         yield [str(line) for line in find_first_error(chain.from_iterable(batches))]
         return
@@ -112,6 +112,40 @@ def choose_lines(batches: Iterable[list[str]], wanted: Wanted) -> Iterator[list[
     for batch in chosen:
         last.extend(batch)
     yield list(last)
+
+
+def find_last_lines(
+    read: Callable[[int], Iterable[bytes]],
+    size: int,
+    wanted: Wanted,
+    open_folding: Callable[[], Folding | None],
+    *,
+    raw: bool = False,
+) -> list[str]:
+    """The lines of --tail of a log of `size` bytes, of which `read` reads the last so many. Only as much is read as is
+    needed. `open_folding`: a filter that has seen nothing of this log; None for none.
+
+    What is folded may depend on lines before. So more lines are looked for than are wanted, and what is known of a log
+    that is longer than what was read begins there: a traceback in it that was printed before is shown."""
+    tail, most = wanted.tail or 0, _TAIL_BYTES
+    while True:
+        is_whole, folding = most >= size, open_folding()
+        enough = tail if folding is None else tail + _LINES_BEFORE
+        batches = read_lines(Source("", None, None, read(size if is_whole else most)), folding, raw=raw)
+        if not is_whole:
+            batches = _leave_out_first(batches)
+        found = next(iter(choose_lines(batches, replace(wanted, tail=enough))), [])
+        if is_whole or len(found) >= enough:
+            return found[-tail:] if tail else []
+        most *= _TAIL_STEP
+
+
+def _leave_out_first(batches: Iterable[list[str]]) -> Iterator[list[str]]:
+    """Without the first line, which is cut."""
+    is_first = True
+    for batch in batches:
+        yield batch[1:] if batch and is_first else batch
+        is_first = is_first and not batch
 
 
 def print_log(

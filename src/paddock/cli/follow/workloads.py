@@ -10,10 +10,10 @@ from paddock.views.workloads import WORKLOADS, explain_workload, find_workload
 from paddock.words.phrases import Foreign, Phrase, phrase
 
 if TYPE_CHECKING:
-    from paddock.client.client import Client
+    from paddock.kube.api import PodApi
 
 
-async def fetch_said(client: Client, stored: StoredJob) -> list[Phrase]:
+async def fetch_said(client: PodApi, stored: StoredJob) -> list[Phrase]:
     """One sentence; none for a job that does not wait for a queue."""
     job, cause = stored.job, stored.status.cause
     if job is None or cause is None or cause.reason != "WaitingForQueue":

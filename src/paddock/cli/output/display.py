@@ -87,9 +87,9 @@ def build_end(view: FollowedJob, language: str = "en") -> str:
         return render(tell_cancelled(_seconds(view.seconds), status.cause), language)
     if status.phase is not Phase.COMPLETED:
         why = explain(status.cause, language) if status.cause else render(phrase("no cause is recorded"), language)
-        for failed in ("failed", "失败"):  # the sentence already begins with it
-            why = why.removeprefix(failed).lstrip(":： ")
-        return render(phrase("Failed after {time}: {why}", time=_seconds(view.seconds), why=why), language)
+        return render(
+            phrase("Failed after {time}: {why}", time=_seconds(view.seconds), why=strip_failed(why)), language
+        )
     ended = (_ended(role, status, language) for role in sorted(view.job.roles, key=lambda role: role.trains))
     roles = format_of(language).comma.join(ended)
     words = find_termination_message(view)
@@ -101,6 +101,13 @@ def build_end(view: FollowedJob, language: str = "en") -> str:
     return render(
         phrase("Completed in {time}: {roles}.{said}", time=_seconds(view.seconds), roles=roles, said=said), language
     )
+
+
+def strip_failed(why: str) -> str:
+    """The sentence of a cause behind words that say already that something failed."""
+    for failed in ("failed", "失败"):
+        why = why.removeprefix(failed).lstrip(":： ")
+    return why
 
 
 def tell_cancelled(time: str, cause: CauseRecord) -> Phrase:

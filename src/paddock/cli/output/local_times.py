@@ -6,6 +6,9 @@ What programs read (`-o json`, the API's objects and messages) keeps RFC 3339 in
 from __future__ import annotations
 
 import re
+import time
+from collections import Counter
+from collections.abc import Sequence
 from datetime import UTC, datetime, tzinfo
 
 from paddock.kube.times import Moment, read_time
@@ -22,6 +25,28 @@ def format_local_time(moment: Moment, zone: tzinfo | None = None) -> str:
     offset = f"{when:%z}"
     shown = f"{offset[:3]}:{offset[3:5]}" if when.utcoffset() else "UTC"
     return f"{when:%Y-%m-%d %H:%M:%S} {shown}"
+
+
+def format_clock(moment: Moment, zone: tzinfo | None = None, now: Moment | None = None) -> str:
+    """`14:03` where that is today, else as `format_local_time`. For what is printed on the machine of the clock."""
+    when, today = (
+        datetime.fromtimestamp(each, UTC).astimezone(zone) for each in (moment, time.time() if now is None else now)
+    )
+    return f"{when:%H:%M}" if when.date() == today.date() else format_local_time(moment, zone)
+
+
+def format_apart(moments: Sequence[Moment], zone: tzinfo | None = None) -> list[str]:
+    """The times of a column: as `format_local_time`, and with thousandths where two of them are in one second."""
+    seconds = Counter(map(int, moments))
+    return [
+        format_local_time(each, zone) if seconds[int(each)] == 1 else _format_thousandths(each, zone)
+        for each in moments
+    ]
+
+
+def _format_thousandths(moment: Moment, zone: tzinfo | None) -> str:
+    day, time, rest = format_local_time(moment, zone).split(" ", 2)
+    return f"{day} {time}.{int(moment * 1000) % 1000:03d} {rest}"
 
 
 def localize_times(text: str, zone: tzinfo | None = None) -> str:

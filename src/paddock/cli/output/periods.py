@@ -7,6 +7,7 @@ import re
 import click
 
 from paddock.cli.output.language import localized
+from paddock.kube.held_pods import MOST_SECONDS, parse_hold
 from paddock.words.phrases import phrase
 
 
@@ -16,5 +17,24 @@ def read_seconds(text: str) -> float:
     seconds = float(match[1]) * {"": 1, "s": 1, "m": 60, "h": 3600}[match[2]] if match else 0
     if not seconds:
         said = phrase("{text} is no time: seconds, or a number with s, m or h, such as 60 or 10m", text=repr(text))
+        raise click.BadParameter(localized(said))
+    return seconds
+
+
+def write_seconds(seconds: float) -> str:
+    """As `read_seconds` takes it, in the largest unit of which it is a whole number: `10s`, `10m`."""
+    letter, unit = next((each for each in (("h", 3600), ("m", 60)) if seconds % each[1] == 0), ("s", 1))
+    return f"{seconds / unit:g}{letter}"
+
+
+def read_hold(text: str) -> int:
+    """`--hold`, in seconds: `90s`, `30m`, `2h`; a number alone is seconds."""
+    seconds = parse_hold(text.strip())
+    if seconds is None:
+        said = phrase(
+            "{text} is no time to hold a failed rank: from 1 s to {most} h is allowed, a number with s, m or h, such "
+            "as 30m or 2h",
+            text=repr(text), most=MOST_SECONDS // 3600,
+        )  # fmt: skip
         raise click.BadParameter(localized(said))
     return seconds

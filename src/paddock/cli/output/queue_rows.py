@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fractions import Fraction
 from typing import Any
 
 from paddock.cli.output.rows import format_age
-from paddock.jobs.model import Phase
+from paddock.jobs.model import CauseRecord, Phase
 from paddock.jobs.sentences.explain import explain
+from paddock.jobs.sentences.waiting_phrases import SHORTAGE
 from paddock.kube.quantities import format_quantity
 from paddock.kube.times import Moment
 from paddock.node.scheduler.queue import Capacity
@@ -15,6 +17,7 @@ from paddock.views.jobs import build_why
 from paddock.views.queue_rows import QueueRow
 from paddock.words.amounts import say_amount, sort_resources
 from paddock.words.phrases import render
+from paddock.words.shortage import Shortage
 
 HEADER = ("POSITION", "NAME", "PHASE", "RANKS", "NEEDS", "WAITS", "WHY")
 _PRIORITY = 1
@@ -76,5 +79,34 @@ def _build_job(row: QueueRow, now: Moment) -> dict[str, Any]:
         "ranks": row.ranks,
         "needs": {name: format_quantity(amount) for name, amount in sorted(row.needs.items())},
         "waits": None if row.since is None else max(0, round(now - row.since)),
-        "cause": cause and {"reason": cause.reason, "args": dict(cause.args), "sentence": explain(cause)},
+        "cause": cause and {"reason": cause.reason, "args": _list_args(cause), "sentence": explain(cause)},
+        "lacks": _list_lacking(cause),
     }
+
+
+def _list_args(cause: CauseRecord) -> dict[str, Any]:
+    """As the operator recorded them."""
+    return {name: each for name, each in cause.args.items() if name != SHORTAGE}
+
+
+def _list_lacking(cause: CauseRecord | None) -> list[dict[str, Any]] | None:
+    """What the pods of a job that waits on a cluster lack, by its nodes and pods; null where that is not known."""
+    shortage = cause.args.get(SHORTAGE) if cause else None
+    if not isinstance(shortage, Shortage):
+        return None
+
+    def tell(amount: Fraction | None) -> str | None:
+        return None if amount is None else format_quantity(amount)
+
+    return [
+        {
+            "resource": each.resource,
+            "needs": tell(each.asked),
+            "free": tell(each.free),
+            "has": tell(each.total),
+            "largestFree": tell(each.piece),
+            "never": shortage.is_never,
+            "heldBy": {holder.name: tell(holder.amount) for holder in each.holders},
+        }
+        for each in shortage.lacking
+    ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
 from paddock.jobs.frameworks.registry import order_columns
@@ -16,7 +16,10 @@ if TYPE_CHECKING:
     from paddock.views.environments import EnvironmentRow
     from paddock.views.pods import PodRow
 
+PROGRESS = "PROGRESS"
 POD_HEADER = ("NAME", "READY", "STATUS", "RESTARTS", "AGE", "IP", "NODE", "WHY")
+GPU = "GPU"
+"""The column before the last one, where a pod is told which GPUs are its."""
 ENVIRONMENT_HEADER = ("NAME", "STATUS", "PROGRESS", "AGE", "WHAT")
 ENVIRONMENT_LIST_HEADER = ("NAME", "STATUS", "PROGRESS", "PYTHON", "SIZE", "IMAGES", "WHAT")
 _NO_REQUIREMENTS = phrase("programs of this machine")
@@ -26,9 +29,12 @@ def format_age(created: Moment | None, now: Moment) -> str:
     return "<unknown>" if created is None else format_duration(now - created)
 
 
-def choose_columns(found: Sequence[JobRow]) -> tuple[str, ...]:
-    """The headings under which the frameworks of these jobs count their pods."""
-    return order_columns({heading for row in found for heading in row.counts})
+def choose_columns(found: Sequence[JobRow], known: Collection[str] = ()) -> tuple[str, ...]:
+    """The headings under which the frameworks of these jobs count their pods, and that of how far they are where one
+    tells it. `known`: headings that are there in any case."""
+    told = {PROGRESS} if any(row.progress for row in found) else set()
+    headings = {*known, *told, *(heading for row in found for heading in row.counts)}
+    return (*order_columns(headings - {PROGRESS}), *([PROGRESS] if PROGRESS in headings else []))
 
 
 def build_job_header(columns: Sequence[str]) -> tuple[str, ...]:
@@ -46,16 +52,41 @@ def build_job_cells(
 ) -> list[str]:
     """A line of `paddock get`, under `columns`, by default those of the job's framework. WHY is the sentence of the
     cause, and an edit that is not followed; else who runs the job if Paddock does not. `most`: columns to which each
-    sentence is cut; `wide`: every problem of an invalid job."""
+    sentence is cut; `wide`: every problem of an invalid job, and the first metrics of one that trains."""
     why = build_why(row, language, wide=wide, most=most)
     age = format_age(row.created, now)
-    found = [row.counts.get(heading) for heading in columns or choose_columns([row])]
-    ready = [tell_ready(each, row.phase) if each else "" for each in found]
-    return [row.name, row.state, row.mode, *ready, age, why]
+    found = [_build_cell(row, heading, language, wide=wide) for heading in columns or choose_columns([row])]
+    return [row.name, row.state, row.mode, *found, age, why]
+
+
+def _build_cell(row: JobRow, heading: str, language: str, *, wide: bool) -> str:
+    if heading == PROGRESS:
+        return _say_progress(row, language, wide=wide) if row.progress else ""
+    counts = row.counts.get(heading)
+    return tell_ready(counts, row.phase) if counts else ""
+
+
+def _say_progress(row: JobRow, language: str, *, wide: bool) -> str:
+    from paddock.views.job_progress import tell_briefly, tell_wide  # late: most jobs of a list tell of none
+
+    return render((tell_wide if wide else tell_briefly)(row.progress), language)
+
+
+def build_pod_table(
+    found: Sequence[PodRow], now: Moment, language: str = "en", *, gpus: bool = False
+) -> tuple[list[str], list[list[str]]]:
+    """Header and lines. The column of GPUs is there where a pod has some, or with `gpus`."""
+    header, cells = list(POD_HEADER), [build_pod_cells(row, now, language) for row in found]
+    if gpus or any(row.gpus is not None for row in found):
+        header.insert(-1, GPU)
+        for row, line in zip(found, cells, strict=True):
+            line.insert(-1, "-" if row.gpus is None else render(row.gpus, language))
+    return header, cells
 
 
 def build_pod_cells(row: PodRow, now: Moment, language: str = "en") -> list[str]:
-    """A line of `paddock get pods`; WHY is the message of the scheduler, the kubelet or the builder."""
+    """A line of `paddock get pods`; WHY is the message of the scheduler, the kubelet or the builder, or
+    what the pod needs and what is free."""
     return [
         row.name,
         f"{row.ready}/{row.containers}",
@@ -64,7 +95,7 @@ def build_pod_cells(row: PodRow, now: Moment, language: str = "en") -> list[str]
         format_age(row.created, now),
         row.address or "<none>",
         row.node or "<none>",
-        _said(row, language),
+        _add_hold(row, _said(row, language) if row.said is None else render(row.said, language), now, language),
     ]
 
 
@@ -88,6 +119,14 @@ def build_environment_list_cells(row: EnvironmentRow, language: str = "en") -> l
 
 def _said(row: EnvironmentRow | PodRow, language: str) -> str:
     return render(phrase("{said}", said=Foreign(row.message)), language)
+
+
+def _add_hold(row: PodRow, why: str, now: Moment, language: str) -> str:
+    if row.held is None or row.held <= now:
+        return why
+    from paddock.cli.output.local_times import format_clock  # late: most pods are not held
+
+    return render(phrase("{why}; held until {time}", why=why, time=format_clock(row.held)), language)
 
 
 def _made_of(row: EnvironmentRow, language: str) -> str:

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import msgspec
+
 from paddock.app.history import list_sizes, read_cause
 from paddock.cli.output.display import tell_cancelled
 from paddock.cli.output.local_paths import format_path
-from paddock.cli.output.local_times import format_local_time
+from paddock.cli.output.local_times import format_apart, format_local_time
 from paddock.history.changes import shorten
-from paddock.history.records import CANCELLED, Attempt, Cause, Metrics, Renewal, RunRecord
+from paddock.history.metrics import COUNTS, Metrics, is_place, read_place
+from paddock.history.records import CANCELLED, Attempt, Cause, Renewal, RunRecord
 from paddock.history.settings import find_run_changes
+from paddock.history.surroundings import ReadPackages, read_nothing
 from paddock.jobs.exit_codes import has_failed_rank
 from paddock.jobs.sentences.explain import explain
 from paddock.jobs.sentences.failure_phrases import explain_failed_rank
-from paddock.kube.times import Moment, format_duration, format_time
+from paddock.kube.times import Moment, format_duration, format_micro_time, format_time
 from paddock.views.sizes import explain_past_sizes
 from paddock.words.phrases import Phrase, counted, phrase, render
 
@@ -37,10 +42,12 @@ class RunRow:
     """The cluster is, so that an unfinished run goes on."""
     since: Phrase | None = None
     """What has changed since it last worked, of one that failed."""
+    read_packages: ReadPackages = read_nothing
+    """The packages of a digest of the record."""
 
     @property
     def changes(self) -> list[str]:
-        return find_run_changes(self.before, self.run) if self.before else []
+        return find_run_changes(self.before, self.run, self.read_packages) if self.before else []
 
 
 def build_cells(row: RunRow, now: Moment, language: str = "en") -> list[str]:
@@ -64,12 +71,19 @@ def _ended(row: RunRow, language: str) -> str:
 
 def build_metrics(metrics: Mapping[str, Metrics]) -> str:
     """`epoch 3 step 400 loss 0.12 val_loss 0.15`: of the first rank that has some, as the ranks of a gang train in
-    step. A run without a loss has the first of its other numbers in its place; `-o json` has all."""
+    step. A run without a loss has the first of its other numbers in its place; `-o json` has all. One that is older
+    than the others has its own place behind it: `val_loss 0.15 (epoch 2)`."""
     first = metrics[min(metrics, key=_order)] if metrics else {}
     shown = [name for name in ("epoch", "step", *_IN_COLUMN) if name in first]
     if not any(name in _IN_COLUMN for name in shown):
-        shown += [name for name in first if name not in shown][:1]
-    return " ".join(f"{name} {_number(first[name])}" for name in shown)
+        shown += [name for name in first if name not in shown and not is_place(name)][:1]
+    return " ".join(f"{name} {_number(first[name])}{_tell_place(first, name)}" for name in shown)
+
+
+def _tell_place(metrics: Metrics, name: str) -> str:
+    place = read_place(metrics, name)
+    differing = [count for count in COUNTS if count in place and metrics.get(count) != place[count]]
+    return f" ({differing[0]} {place[differing[0]]})" if differing else ""
 
 
 def _order(rank: str) -> tuple[str, int]:
@@ -85,19 +99,22 @@ def build_attempt_rows(run: RunRecord, ranks: Mapping[int, tuple[str, ...]], lan
     """A line for each attempt, with the ranks that have printed (`ranks`), and beneath it one for each time that ranks
     of it were started again alone, with these ranks."""
     rows: list[list[str]] = []
+    starts: list[Attempt | Renewal] = []
     for attempt in run.attempts:
-        rows.append(_attempt_cells(attempt, ranks.get(attempt.number, ()), language))
-        rows += [_attempt_cells(each, each.ranks, language) for each in run.renewals if each.attempt == attempt.number]
+        starts += [attempt, *(each for each in run.renewals if each.attempt == attempt.number)]
+    for start, begun in zip(starts, format_apart([each.begun for each in starts]), strict=True):
+        printed = ranks.get(start.number, ()) if isinstance(start, Attempt) else start.ranks
+        rows.append(_attempt_cells(start, begun, printed, language))
     return rows
 
 
-def _attempt_cells(start: Attempt | Renewal, ranks: Iterable[str], language: str) -> list[str]:
+def _attempt_cells(start: Attempt | Renewal, begun: str, ranks: Iterable[str], language: str) -> list[str]:
     if isinstance(start, Attempt):
         number, why = start.number, explain_cause(start.cause, language)
     else:
         number, ranks = start.attempt, sorted(ranks, key=_order)
         why = explain_cause(start.cause, language) or render(phrase("started again alone"), language)
-    return [str(number), format_local_time(start.begun), " ".join(ranks), why]
+    return [str(number), begun, " ".join(ranks), why]
 
 
 def explain_run_sizes(run: RunRecord) -> Phrase | None:
@@ -154,6 +171,13 @@ def build_document(row: RunRow, attempts: Mapping[int, tuple[str, ...]], languag
     """The run for `-o json`; `attempts`: the ranks that have printed in each. `renewals`: when ranks were started again
     alone."""
     run = row.run
+    starts: list[Attempt | Renewal] = [*run.attempts, *run.renewals]
+    seconds = Counter(int(each.begun) for each in starts)
+
+    def write(begun: Moment) -> str:
+        """With a fraction where two began in one second."""
+        return format_time(begun) if seconds[int(begun)] == 1 else format_micro_time(begun)
+
     return {
         "apiVersion": run.api_version,
         "kind": run.kind,
@@ -170,7 +194,7 @@ def build_document(row: RunRow, attempts: Mapping[int, tuple[str, ...]], languag
         "attempts": [
             {
                 "attempt": each.number,
-                "began": format_time(each.begun),
+                "began": write(each.begun),
                 "cause": _document_of(each.cause, language),
                 "ranks": list(attempts.get(each.number, ())),
             }
@@ -179,7 +203,7 @@ def build_document(row: RunRow, attempts: Mapping[int, tuple[str, ...]], languag
         "renewals": [
             {
                 "attempt": each.attempt,
-                "began": format_time(each.begun),
+                "began": write(each.begun),
                 "cause": _document_of(each.cause, language),
                 "ranks": sorted(each.ranks, key=_order),
             }
@@ -191,7 +215,18 @@ def build_document(row: RunRow, attempts: Mapping[int, tuple[str, ...]], languag
         "metrics": {rank: dict(metrics) for rank, metrics in row.metrics.items()},
         "changed": row.changes,
         "sinceCompleted": "" if row.since is None else render(row.since, language),
+        **build_surroundings(run, row.read_packages),
         "spec": run.spec,
+    }
+
+
+def build_surroundings(run: RunRecord, read: ReadPackages) -> dict[str, Any]:
+    """What the run began with, for `-o json`: `packages` by role, each by name; `datasets` by name; `machine`. None is
+    not known, also of a set of packages that is not kept any more."""
+    return {
+        "packages": {role: read(digest) for role, digest in run.surroundings.packages.items()} or None,
+        "datasets": msgspec.to_builtins(run.surroundings.datasets),
+        "machine": msgspec.to_builtins(run.surroundings.machine),
     }
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from types import TracebackType
 from typing import IO, Self
@@ -135,6 +135,39 @@ class Screen:
         if self._live and text != self._shown:
             self._shown = text
             self._live.update(styled(text, "bold", no_wrap=True, overflow="ellipsis"))
+
+
+class Redrawn:
+    """Lines in the place of those before. A context manager; what was drawn last stays."""
+
+    def __init__(self, console: Console) -> None:
+        self.console = console
+        self._live = Live(console=console, auto_refresh=False)
+
+    def __enter__(self) -> Self:
+        self._live.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._live.stop()
+
+    def show(self, lines: Sequence[Text], tell_left: Callable[[int], str]) -> None:
+        """As many as the terminal has room for, none longer than it is wide. `tell_left`: the last line, where so many
+        are left out."""
+        shown, left = cut_lines(len(lines), self.console.height)
+        kept = [line.copy() for line in lines[:shown]] + ([styled(tell_left(left))] if left else [])
+        for line in kept:
+            line.truncate(self.console.width, overflow="ellipsis")
+        self._live.update(Text("\n").join(kept), refresh=True)
+
+
+def cut_lines(count: int, height: int) -> tuple[int, int]:
+    """How many of so many lines a terminal of this height shows, and how many are left out: then its last line says so.
+    One line stays free for the cursor."""
+    room = max(2, height - 1)
+    return (count, 0) if count <= room else (room - 1, count - room + 1)
 
 
 _LINK = re.compile("\x1b\\]8;[^\x07\x1b]*(?:\x07|\x1b\\\\)")

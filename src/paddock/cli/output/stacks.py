@@ -1,70 +1,36 @@
-"""The stacks of a job, as text and as a document. Pure but for `print_stacks`.
-
-    3 ranks in all_reduce, train.py:88; worker-2 in read_batch, data.py:41
-    the collective of 3 ranks lacks worker-2
-
-    worker-0, worker-1, worker-3
-      File "/home/me/train.py", line 120, in <module>
-      File "/home/me/train.py", line 88, in step
-      File "…/torch/distributed/distributed_c10d.py", line 2806, in all_reduce
-
-A frame is written as in a traceback, so editors know its form.
-"""
+"""The stacks of a job, as text (`logs.stack_lines`) and as a document. Pure but for `print_stacks`."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from paddock.cli.output.streams import print_line, print_notice
 from paddock.kube.pod_stacks import Frame
-from paddock.logs.stacks import Folded, Group, Work, merge_places, tell_places, tell_waiting
-from paddock.words.phrases import phrase, render
-
-_WORKS = {
-    Work.LAUNCHES: phrase("launcher"),
-    Work.LOADS: phrase("reads data"),
-    Work.HELPS: phrase("helper"),
-}
+from paddock.logs.stack_lines import build_lines
+from paddock.logs.stacks import Folded, Group, merge_places
+from paddock.words.phrases import Names, Phrase, phrase, render
 
 
 def print_stacks(folded: Folded, language: str, *, whole: bool) -> None:
     """To standard output; what has no stack, to standard error. `whole`: with launchers, data loaders, all threads."""
     for line in build_lines(folded, language, whole=whole):
         print_line(line)
-    for label, why in folded.without:
-        print_notice(render(phrase("no stack of {rank}: {why}", rank=label, why=why), language))
+    for why, labels in merge_reasons(folded.without).items():
+        said = (
+            phrase("no stack of {rank}: {why}", rank=labels[0], why=why)
+            if len(labels) == 1
+            else phrase("no stack of {ranks}, of each because: {why}", ranks=Names(tuple(labels)), why=why)
+        )
+        print_notice(render(said, language))
 
 
-def build_lines(folded: Folded, language: str, *, whole: bool) -> Iterator[str]:
-    shown = folded.groups or folded.helpers
-    if shown:
-        yield render(tell_places(shown), language)
-    if (waiting := tell_waiting(folded.groups)) is not None:
-        yield render(waiting, language)
-    if folded.loaders:
-        yield render(phrase("data loaders: {places}", places=tell_places(folded.loaders)), language)
-    helpers = folded.helpers if whole or not folded.groups else folded.loaders
-    for group in (*folded.groups, *helpers):
-        work = group.members[0].work
-        kind = f" ({render(_WORKS[work], language)})" if work in _WORKS else ""
-        yield from ("", f"{', '.join(group.labels)}{kind}", *map(show_frame, group.frames))
-        if whole:
-            yield from _list_threads(group, language)
-
-
-def _list_threads(group: Group, language: str) -> Iterator[str]:
-    """The other threads of each process, which differ even where the main ones are equal."""
-    for member in group.members:
-        for thread in member.process.threads:
-            if thread.frames and thread.frames != member.frames:
-                name = thread.name or "?"
-                yield "  " + render(phrase("thread {name} of {rank}", name=name, rank=member.label), language)
-                yield from ("  " + show_frame(frame) for frame in thread.frames)
-
-
-def show_frame(frame: Frame) -> str:
-    return f'  File "{frame.file}", line {frame.line or "?"}, in {frame.function}'
+def merge_reasons(without: Iterable[tuple[str, Phrase]]) -> dict[Phrase, list[str]]:
+    """The labels of each reason: on a cluster a hundred ranks may have the same."""
+    found: dict[Phrase, list[str]] = {}
+    for label, why in without:
+        found.setdefault(why, []).append(label)
+    return found
 
 
 def build_document(namespace: str, job: str, folded: Folded, *, whole: bool) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from paddock.jobs.model import Rank
+from paddock.jobs.model import Exit, Rank
 from paddock.jobs.policies.root_cause import Death
 from paddock.logs.endings import read_ending
 from paddock.places.bare.remote import SILENT_SECONDS
@@ -38,9 +38,10 @@ def build_failed(deaths: Sequence[Death], host_of: Mapping[Rank, str], ends: Seq
     codes = {end.rank: end.code for end in ends}
     said: list[Phrase] = []
     for death in deaths:
-        code, error = codes.get(death.rank), read_ending(tails.get(death.rank, "")).error
+        code = codes.get(death.rank)
         if code is None:
             continue
+        error = read_ending(tails.get(death.rank, ""), killed=Exit(code).signal is not None).error
         rank, host, log = str(death.rank), host_of[death.rank], str(logs / f"{death.rank}.log")
         if death.server:
             said.append(

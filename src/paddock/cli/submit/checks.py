@@ -38,12 +38,13 @@ from paddock.kube.quantities import format_quantity
 from paddock.submission.devices import read_devices, without_devices
 from paddock.submission.documents import Checked
 from paddock.submission.dry_run import explain_left_out, explain_refused, fetch_refusal, is_awaited
-from paddock.submission.local_only import find_place_reasons
+from paddock.submission.local_only import find_place_reasons, find_unhonoured_fields
 from paddock.submission.missing_secrets import explain_missing, find_missing_secrets, read_brought
 from paddock.submission.same_name import explain_taken, find_other_directory
 from paddock.views.flags import Flags
 from paddock.views.stored import StoredJob
 from paddock.words.phrases import Phrase, phrase, render
+from paddock.words.unhonoured import explain_unhonoured
 
 if TYPE_CHECKING:
     from paddock.kube.api import Api
@@ -83,6 +84,8 @@ class Submission:
     runs: bool = False
     """As `paddock run` does: what exists is brought to the file's state, and on the local cluster a device that no node
     has is left out."""
+    creates_only: bool = False
+    """With `runs`: what exists beside the job is another's, and refused."""
     typed: bool = False
     """The job was made of a typed command, where --name is at hand."""
     there: list[tuple[Checked, StoredJob]] = field(default_factory=list)
@@ -210,6 +213,14 @@ async def _find_directories(submission: Submission) -> list[Refusal]:
     return found
 
 
+async def _tell_unhonoured(submission: Submission) -> list[Refusal]:
+    """Refuses nothing. What a laptop does not honour is told once a job, not by each of its pods."""
+    uid = os.getuid()
+    for each, found in find_unhonoured_fields(submission.checked, uid) if submission.is_local else ():
+        submission.notify(phrase("{object}: {problem}", object=each.label, problem=explain_unhonoured(found, uid)))
+    return []
+
+
 async def _record_code(submission: Submission) -> list[Refusal]:
     """Refuses nothing. On a laptop a job says which code it begins with, for `paddock history`."""
     if not submission.is_local:
@@ -279,7 +290,8 @@ def refuse_by_server(each: Checked, error: ApiError, flags: Flags) -> Refusal:
 
 def _refuse_existing(submission: Submission, each: Checked) -> list[Refusal]:
     """An object that exists is no error where `run` replaces it; a job's name was judged before."""
-    if (submission.runs and not each.is_job) or any(each is other for other, _ in submission.there):
+    is_updated = submission.runs and not submission.creates_only
+    if (is_updated and not each.is_job) or any(each is other for other, _ in submission.there):
         return []
     said = phrase(
         "{file}: {object} exists already: `{command}` removes it",
@@ -335,6 +347,7 @@ NAMES = Check(_find_names)
 RESUMED = Check(_find_resumed, _NOTHING)
 FOREIGN_SECRETS = Check(_find_foreign_secrets)
 SERVER = Check(_ask_server, _NOTHING)
+UNHONOURED = Check(_tell_unhonoured)
 SECRETS = Check(_find_missing_secrets, _NOTHING)
 DATA = Check(_find_data)
 CHECKS = (
@@ -351,6 +364,7 @@ CHECKS = (
     SERVER,
     SECRETS,
     DATA,
+    UNHONOURED,
 )
 """In their order. What costs the user least to mend comes first, and the server is asked of what would be sent. PLACE
 looks at the documents alone, REQUIREMENTS and DIRECTORIES at files; the others ask the cluster."""

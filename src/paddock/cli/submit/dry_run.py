@@ -5,6 +5,7 @@ It covers what only the cluster knows: admission plugins, quotas, namespaces, se
 
 from __future__ import annotations
 
+import os
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
@@ -16,7 +17,7 @@ from paddock.kube.errors import AlreadyExists
 from paddock.kube.meta import NAMESPACES, Key
 from paddock.submission.documents import Checked
 from paddock.submission.dry_run import explain_left_out, explain_refused, fetch_refusal, is_awaited
-from paddock.submission.local_only import find_notices
+from paddock.submission.local_only import find_notices, with_local_warnings
 from paddock.submission.missing_secrets import read_brought
 from paddock.submission.reading import Reading
 from paddock.words.phrases import Phrase, phrase
@@ -40,6 +41,8 @@ async def _check(api: Api, place: ClusterChoice, reading: Reading, brought: Coll
     """`brought`: the Namespaces among all that is sent together."""
     if reading.wrong:
         return reading
+    if place.home is not None:
+        reading = with_local_warnings(reading, os.getuid())
     problems: list[Problem] = []
     for each in reading.placed:
         refused = find_place_refusals([each], is_local=place.home is not None)

@@ -88,9 +88,15 @@ async def replace_environment(
     raise Failed(phrase("environment {name} is being changed by somebody else: try again", name=name_of(before)))
 
 
-async def refresh_environments(api: Api, environments: Sequence[Manifest], notify: Notify) -> None:
+_NOT_SUBMITTED = phrase("nothing was submitted")
+
+
+async def refresh_environments(
+    api: Api, environments: Sequence[Manifest], notify: Notify, undone: Phrase = _NOT_SUBMITTED
+) -> None:
     """Changes those whose requirements files have changed since. A file that is gone leaves its Environment as it is,
-    with a line. Raises `UserError` with the problems of a changed file, what `replace_environment` raises."""
+    with a line. Raises `UserError` with the problems of a changed file and `undone`, what `replace_environment`
+    raises."""
     for environment in environments:
         source, name = read_source(environment), name_of(environment)
         read = read_files_of(environment)
@@ -102,7 +108,7 @@ async def refresh_environments(api: Api, environments: Sequence[Manifest], notif
                        file=gone[0], name=name)
             )  # fmt: skip
             continue
-        check_files(read, source)
+        check_files(read, source, undone)
         await _read_again(api, name, read, source, notify)
 
 
@@ -122,10 +128,10 @@ def read_files_of(environment: Mapping[str, Any]) -> list[Requirements]:
     return [read_requirements(file, read_text) for file in source.files] if source else []
 
 
-def check_files(read: list[Requirements], source: Source) -> None:
-    """Raises `UserError` with each problem of the files."""
+def check_files(read: list[Requirements], source: Source, undone: Phrase = _NOT_SUBMITTED) -> None:
+    """Raises `UserError` with each problem of the files, and with what was not done for them."""
     if problems := find_problems(read, source):
-        raise UserError(*problems, phrase("nothing was submitted"))
+        raise UserError(*problems, undone)
 
 
 def _tell_changes(before: Manifest, after: Manifest, file: str, notify: Notify) -> None:

@@ -13,6 +13,7 @@ from paddock.app.outputs import (
     choose_resumed,
     explain_unresumable,
     find_numbered,
+    list_numbers,
     measure,
     read_resume,
     read_runs,
@@ -60,7 +61,10 @@ def explain_unresumed(job: Job, home: Home) -> Phrase | None:
     if not number:
         return None
     numbered = _find_numbered(job, home)
-    return None if number in numbered else explain_unresumable(job.key.name, number, numbered)
+    if number in numbered:
+        return None
+    kept = list_numbers(_read_records(job, home), (job.resource.group, job.resource.kind))
+    return explain_unresumable(job.key.name, number, numbered, kept)
 
 
 def _find_numbered(job: Job, home: Home) -> dict[int, RunDirectory]:

@@ -140,11 +140,17 @@ def _read(path: Path) -> bytes:
 
 
 async def create_with_maps(
-    api: Api, checked: Sequence[Checked], notify: Notify, *, update: bool = False
+    api: Api,
+    checked: Sequence[Checked],
+    notify: Notify,
+    *,
+    update: bool = False,
+    created: list[Manifest] | None = None,
 ) -> list[Manifest]:
     """`create_all`, then sets the job as owner of what was made for it: the ConfigMap of its directory, the Secret of
-    its variables. Such an object without its job is deleted; `notify` gets a line if that fails."""
-    created: list[Manifest] = []
+    its variables. Such an object without its job is deleted; `notify` gets a line if that fails. `created`: as of
+    `create_all`."""
+    created = [] if created is None else created
     pairs = [(one, _find_job(checked, place)) for place, one in enumerate(checked) if _is_sent(one)]
     try:
         await create_all(api, checked, update=update, created=created)

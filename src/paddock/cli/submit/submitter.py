@@ -26,9 +26,12 @@ class Submitted:
     """What the jobs run: lines to print once."""
 
 
-async def submit(submission: Submission, creating: Callable[[], None] = lambda: None) -> Submitted:
+async def submit(
+    submission: Submission, creating: Callable[[], None] = lambda: None, made: list[Manifest] | None = None
+) -> Submitted:
     """Creates all documents, in the places of jobs that have finished. `creating` is called before the first create
-    request: from then on a job may exist. Raises `UserError`, `ApiError`."""
+    request: from then on a job may exist. `made` holds what exists, in the order of the documents, also where it
+    raises. Raises `UserError`, `ApiError`."""
     await refuse(submission)
     api, place, notify = submission.api, submission.place, submission.notify
     needed, workdir = submission.needed, submission.workdir
@@ -37,7 +40,8 @@ async def submit(submission: Submission, creating: Callable[[], None] = lambda: 
     await delete_replaced(api, submission.there, notify, place.flags)
     notify_resumed(checked, place, notify)
     creating()
-    created = await create_with_maps(api, checked, notify, update=submission.runs)
+    update = submission.runs and not submission.creates_only
+    created = await create_with_maps(api, checked, notify, update=update, created=made)
     return Submitted(list(zip(checked, created, strict=True)), programs)
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from paddock.app.programs import explain_images
-from paddock.app.why_not import fetch_awaited, plan_hold, plan_images, plan_why_not, without_claims
+from paddock.app.why_not import build_wanted, fetch_awaited, plan_hold, plan_images, plan_why_not, without_claims
 from paddock.cli.cluster.errors import UserError
 from paddock.cli.cluster.session import choose_place, run_with_client
 from paddock.cli.output.terminal import stdout
@@ -21,14 +21,18 @@ from paddock.cli.submit.checks import Refusal, Submission, find_refusals
 from paddock.cli.submit.lacking import plan_lacking
 from paddock.cli.submit.manifest_files import fetch_reading
 from paddock.cli.submit.report import build_lines
+from paddock.jobs.causes import WaitingForScheduler
 from paddock.jobs.model import CauseRecord, Job
 from paddock.jobs.sentences.explain import explain
 from paddock.kube.errors import Forbidden
-from paddock.kube.meta import CLAIMS, ENVIRONMENTS, NODES, POD_GROUPS, PODS, Key, Manifest, key_of, metadata
+from paddock.kube.meta import CLAIMS, ENVIRONMENTS, NODES, POD_GROUPS, PODS, Key, Manifest, Resource, key_of, metadata
+from paddock.node.scheduler.pod_request import read_request
+from paddock.node.scheduler.shortage import find_shortage
 from paddock.submission.documents import Checked
 from paddock.submission.missing_secrets import read_brought
 from paddock.version import __version__
 from paddock.views.flags import LOCAL, Flags, build_next
+from paddock.views.rooms import LIVE_PODS, Rooms, needs_all, read_rooms, with_shortage
 from paddock.views.steps import build_steps
 from paddock.words.phrases import Phrase, phrase, render
 
@@ -50,8 +54,18 @@ class Answer:
     """Devices that no node has and without which the job fits, so `paddock run` removes them."""
     defaults: Sequence[Phrase] = ()
     """What the kubelet would say of images that stand for no Environment, where a default is taken in their place."""
-    unread: bool = False
-    """Nodes cannot be listed (403)."""
+    unseen: Phrase | None = None
+    """What is not known of the cluster's room, for want of a right."""
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """Nodes and pods of a cluster, listed and read once for all jobs of a file; None for what may not be listed."""
+
+    nodes: list[Manifest] | None
+    pods: list[Manifest] | None
+    """Those that may hold room, or wait for it."""
+    rooms: Rooms
 
 
 def explain_file(file: str, namespace: str, language: str) -> int:
@@ -71,7 +85,8 @@ def explain_file(file: str, namespace: str, language: str) -> int:
     async def work(client: Client, place: ClusterChoice) -> tuple[list[Answer], list[Refusal], list[Phrase]]:
         submission = Submission(client, place, list(reading.placed), lambda _: None, runs=True)
         refusals = await find_refusals(submission)
-        answers = [await _fetch_answer(client, place, reading.placed, each, refusals) for each in jobs]
+        seen = None if place.home is not None else await _fetch_seen(client)
+        answers = [await _fetch_answer(client, reading.placed, each, refusals, seen) for each in jobs]
         others = [each for each in refusals if not any(each.each.document is job.document for job in jobs)]
         return answers, others, submission.left_out
 
@@ -89,12 +104,15 @@ def explain_file(file: str, namespace: str, language: str) -> int:
 
 
 async def _fetch_answer(
-    client: Client, place: ClusterChoice, placed: Sequence[Checked], each: Checked, refusals: Sequence[Refusal]
+    client: Client, placed: Sequence[Checked], each: Checked, refusals: Sequence[Refusal], seen: Seen | None
 ) -> Answer:
-    """What refuses the job among `refusals`, and what it would wait for. `placed`: all documents of the file."""
+    """What refuses the job among `refusals`, and what it would wait for. `placed`: all documents of the file. `seen`:
+    None on a laptop."""
     refused = [refusal.why for refusal in refusals if refusal.each.document is each.document]
-    fetch = _fetch_local_waits if place.home is not None else _fetch_cluster_waits
-    return replace(await fetch(client, placed, each, _with_name(each)), refused=refused)
+    job = _with_name(each)
+    if seen is None:
+        return replace(await _fetch_local_waits(client, placed, each, job), refused=refused)
+    return replace(await _fetch_cluster_waits(client, placed, job, seen), refused=refused)
 
 
 def _with_name(each: Checked) -> Job:
@@ -117,25 +135,39 @@ async def _fetch_local_waits(client: Client, placed: Sequence[Checked], each: Ch
     return Answer(job, waits=waits, lacking=lacking, defaults=explain_images(job, environments).defaults)
 
 
-async def _fetch_cluster_waits(client: Client, placed: Sequence[Checked], each: Checked, job: Job) -> Answer:
+async def _fetch_cluster_waits(client: Client, placed: Sequence[Checked], job: Job, seen: Seen) -> Answer:
     """The wait by the nodes and pods that can be listed. Whether the cluster can pull the images is not known."""
-    now = time.time()
-    try:
-        pods, nodes = [(await client.list(kind)).items for kind in (PODS, NODES)]
-    except Forbidden:
-        return Answer(job, waits=plan_hold(job, now), unread=True)
-    claims = await _fetch_claims(client, job.key.namespace)
+    now, nodes, pods, rooms = time.time(), seen.nodes, seen.pods, seen.rooms
+    if nodes is None or pods is None:
+        lacking = _add_shortage(rooms, job, WaitingForScheduler(job.size, job.size).record(now))
+        waits = [lacking] if lacking is not None else []
+        return Answer(job, waits=[*plan_hold(job, now), *waits], unseen=rooms.unseen)
+    claims = await _list(client, CLAIMS, job.key.namespace)
     # A claim that is there may be bound when its first pod is scheduled (its class says so): it is not waited for.
     usable = None if claims is None else {key_of(claim) for claim in claims} | read_brought(placed, CLAIMS)
     cause = plan_why_not(without_claims(job, usable), pods, nodes, [], now, claims or ())
     awaited = await fetch_awaited(client, job, now)
-    return Answer(job, waits=[*plan_hold(job, now), *awaited, *([cause] if cause else [])])
+    waits = [] if cause is None else [_add_shortage(rooms, job, cause) or cause]
+    return Answer(job, waits=[*plan_hold(job, now), *awaited, *waits])
 
 
-async def _fetch_claims(client: Client, namespace: str) -> list[Manifest] | None:
-    """The claims of a namespace; None if they cannot be listed (403)."""
+def _add_shortage(rooms: Rooms, job: Job, cause: CauseRecord) -> CauseRecord | None:
+    """The cause with what the job's pods would lack; None where nothing is known to be lacking."""
+    if rooms.stock is None:
+        return None
+    found = find_shortage(rooms.stock, list(map(read_request, build_wanted(job))), needs_all=needs_all(job))
+    return None if found is None else with_shortage(cause, found)
+
+
+async def _fetch_seen(client: Client) -> Seen:
+    nodes, pods = await _list(client, NODES), await _list(client, PODS, fields=LIVE_PODS)
+    return Seen(nodes, pods, read_rooms(nodes, None if pods is None else map(read_request, pods), ()))
+
+
+async def _list(client: Client, kind: Resource, namespace: str = "", fields: str = "") -> list[Manifest] | None:
+    """None if they cannot be listed (403)."""
     try:
-        return (await client.list(CLAIMS, namespace)).items
+        return (await client.list(kind, namespace, fields=fields)).items
     except Forbidden:
         return None
 
@@ -151,8 +183,8 @@ def build_answer(answer: Answer, file: str, language: str, flags: Flags = LOCAL)
     """A sentence for each reason, with what to type; or that it would start. Pure."""
     job = answer.job
     label = f"{job.resource.kind} {job.key}"
-    if answer.unread and not answer.refused and not answer.waits:
-        said = phrase("{job} would be accepted; whether its pods fit is not known: you may not list nodes", job=label)
+    if answer.unseen is not None and not answer.refused and not answer.waits:
+        said = phrase("{job} would be accepted; {why}", job=label, why=answer.unseen)
         return [render(said, language)]
     if not answer.refused and not answer.waits:
         said = phrase("{job} would start now: all of its {count} pods fit", job=label, count=job.size)

@@ -17,11 +17,21 @@ from paddock.cli.follow.kept_runs import choose_run, find_kept
 from paddock.cli.output.language import readers_language
 from paddock.cli.output.local_paths import format_path
 from paddock.cli.output.local_times import format_local_time
-from paddock.cli.output.run_rows import build_metrics
+from paddock.cli.output.run_rows import build_metrics, build_surroundings
 from paddock.cli.output.streams import print_line, write_json
 from paddock.cli.output.terminal import is_narrow, print_table, stdout
 from paddock.cli.verb import Verb
-from paddock.history.records import Metrics, RunRecord
+from paddock.history.metrics import Metrics
+from paddock.history.records import RunRecord
+from paddock.history.settings import read_spec
+from paddock.history.surroundings import (
+    ReadPackages,
+    Surroundings,
+    explain_packages,
+    read_nothing,
+    tell_dataset,
+    tell_machine,
+)
 from paddock.kube.code_annotation import CODE_ANNOTATION, Code, explain_code_change, read_code
 from paddock.kube.times import format_duration, format_time
 from paddock.views.comparison import Comparison
@@ -69,9 +79,9 @@ def command(words: tuple[str, ...], output: str, namespace: str) -> None:
     survey = history.survey()
     compared = [Compared(run, survey.read_metrics(run)) for run in runs]
     if output == "json":
-        print_line(write_json(build_document(compared)))
+        print_line(write_json(build_document(compared, history.read_packages)))
         return
-    _print(compared, readers_language())
+    _print(compared, history.read_packages, readers_language())
 
 
 def choose_runs(history: History, namespace: str, words: Sequence[str]) -> list[RunRecord]:
@@ -113,13 +123,15 @@ def is_number(word: str) -> bool:
 
 
 def compare_settings(runs: Sequence[RunRecord]) -> Comparison:
-    """The manifests as they were recorded. Pure."""
-    return compare_manifests([{"spec": run.spec} for run in runs])
+    """The manifests as they were recorded, but for random names. Pure."""
+    return compare_manifests([{"spec": read_spec(run)} for run in runs])
 
 
-def list_facts(compared: Sequence[Compared], language: str) -> Iterator[tuple[str, list[str]]]:
+def list_facts(
+    compared: Sequence[Compared], language: str, read: ReadPackages = read_nothing
+) -> Iterator[tuple[str, list[str]]]:
     """Each with a title and a value of each run; those that are the same in all, or in none, are left out but for how
-    they ended. Pure."""
+    they ended. `read`: the packages of a digest. Pure."""
     runs = [each.run for each in compared]
     yield render(phrase("Ended"), language), [run.outcome for run in runs]
     yield render(phrase("Started"), language), [format_local_time(run.created) for run in runs]
@@ -129,11 +141,15 @@ def list_facts(compared: Sequence[Compared], language: str) -> Iterator[tuple[st
     )
     yield render(phrase("Metrics"), language), [build_metrics(each.metrics) or _NOTHING for each in compared]
     codes = [read_code(run.annotations.get(CODE_ANNOTATION, "")) for run in runs]
+    surroundings = [run.surroundings for run in runs]
     changes = ["", *(explain_code_change(codes[0], code) for code in codes[1:])]
     rows: list[tuple[Phrase, list[str]]] = [
         (phrase("Directory"), [format_path(run.directory) for run in runs]),
         (phrase("Code"), [_tell_code(each, change, language) for each, change in zip(codes, changes, strict=True)]),
         (phrase("Requirements"), [run.annotations.get("paddock.dev/requirements-digest", "") for run in runs]),
+        *_list_packages(surroundings, read, language),
+        *_list_datasets(surroundings),
+        (phrase("Machine"), [tell_machine(each.machine) if each.machine else _NOTHING for each in surroundings]),
         (phrase("Restarts"), [str(run.restarts) for run in runs]),
     ]
     yield from ((render(title, language), values) for title, values in rows if len(set(values)) > 1)
@@ -148,9 +164,36 @@ def _tell_code(code: Code | None, change: str, language: str) -> str:
     return render(phrase("{code}; differs: {change}", code=known, change=change), language) if change else known
 
 
-def _print(compared: Sequence[Compared], language: str) -> None:
+def _list_packages(
+    runs: Sequence[Surroundings], read: ReadPackages, language: str
+) -> Iterator[tuple[Phrase, list[str]]]:
+    """A row for each role, in which those behind the first run that has recorded them tell what differs from it."""
+    roles = dict.fromkeys(role for run in runs for role in run.packages)
+    for role in roles:
+        first = next(run.packages[role] for run in runs if role in run.packages)
+        title = phrase("Packages") if len(roles) == 1 else phrase("Packages of {role}", role=role)
+        yield title, [_tell_packages(first, run.packages.get(role, ""), read, language) for run in runs]
+
+
+def _tell_packages(first: str, digest: str, read: ReadPackages, language: str) -> str:
+    if not digest:
+        return _NOTHING
+    if change := explain_packages(first, digest, read):
+        return change
+    packages = read(digest)
+    return render(counted("{count} package", "{count} packages", count=len(packages)), language) if packages else "…"
+
+
+def _list_datasets(runs: Sequence[Surroundings]) -> Iterator[tuple[Phrase, list[str]]]:
+    names = dict.fromkeys(name for run in runs for name in run.datasets or ())
+    for name in names:
+        states = [(run.datasets or {}).get(name) for run in runs]
+        yield phrase("Dataset {name}", name=name), [tell_dataset(each) if each else _NOTHING for each in states]
+
+
+def _print(compared: Sequence[Compared], read: ReadPackages, language: str) -> None:
     comparison = compare_settings([each.run for each in compared])
-    rows = [[title, *values] for title, values in list_facts(compared, language)]
+    rows = [[title, *values] for title, values in list_facts(compared, language, read)]
     rows += [[each.path, *(value or _NOTHING for value in each.values)] for each in comparison.differences]
     print_table(stdout(), ["", *(each.label for each in compared)], rows, cut=is_narrow(stdout()))
     said = counted("{count} field of the manifests is equal", "{count} fields of the manifests are equal",
@@ -158,8 +201,8 @@ def _print(compared: Sequence[Compared], language: str) -> None:
     stdout().print(render(said, language))
 
 
-def build_document(compared: Sequence[Compared]) -> dict[str, Any]:
-    """All of it for programs. Pure."""
+def build_document(compared: Sequence[Compared], read: ReadPackages = read_nothing) -> dict[str, Any]:
+    """All of it for programs. `read`: as in `list_facts`. Pure."""
     comparison = compare_settings([each.run for each in compared])
     return {
         "runs": [
@@ -176,6 +219,7 @@ def build_document(compared: Sequence[Compared]) -> dict[str, Any]:
                 "directory": each.run.directory,
                 "annotations": dict(each.run.annotations),
                 "metrics": {rank: dict(metrics) for rank, metrics in each.metrics.items()},
+                **build_surroundings(each.run, read),
             }
             for each in compared
         ],

@@ -101,7 +101,7 @@ def create(name: str, replace: bool, waits: bool, namespace: str, **typed: Any) 
             made = await client.create(DATASETS, manifest, strict=True)
         except AlreadyExists:
             if not replace:
-                raise UserError(_explain_existing(place, namespace, name)) from None
+                raise UserError(await _explain_existing(client, place, namespace, name)) from None
             made, said = await _replace(client, place, manifest)
         except NotFound:
             raise UserError(explain_no_datasets(place)) from None
@@ -111,11 +111,18 @@ def create(name: str, replace: bool, waits: bool, namespace: str, **typed: Any) 
     _run(work, namespace, name)
 
 
-def _explain_existing(place: ClusterChoice, namespace: str, name: str) -> Phrase:
+async def _explain_existing(client: Client, place: ClusterChoice, namespace: str, name: str) -> Phrase:
+    again = advise(place, namespace, "rerun", name)
+    if users := await fetch_holding(client, await fetch_dataset(client, place, namespace, name)):
+        return phrase(
+            "dataset {name} exists already, and {user} uses it: `{command}` fetches it again; it can be removed or "
+            "replaced when that has ended",
+            name=name, user=name_users(users), command=again,
+        )  # fmt: skip
     return phrase(
         "dataset {name} exists already: `{command}` fetches it again, `{other}` removes it, and --replace fetches it "
         "from here",
-        name=name, command=advise(place, namespace, "rerun", name), other=advise(place, namespace, "rm", name),
+        name=name, command=again, other=advise(place, namespace, "rm", name),
     )  # fmt: skip
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import click
 from rich.cells import cell_len
@@ -13,12 +13,13 @@ from paddock.cli.cluster.complete import complete_jobs
 from paddock.cli.cluster.lookup import fetch_pods
 from paddock.cli.cluster.options import namespace_option
 from paddock.cli.cluster.places import ClusterChoice
+from paddock.cli.cluster.rooms import fetch_rooms
 from paddock.cli.cluster.session import run_with_client
 from paddock.cli.follow.doubt import fetch_doubt
 from paddock.cli.follow.gone_jobs import fetch_present
 from paddock.cli.output.language import readers_language
 from paddock.cli.output.local_times import format_local_time, localize_times
-from paddock.cli.output.rows import POD_HEADER, build_pod_cells
+from paddock.cli.output.rows import build_pod_table
 from paddock.cli.output.terminal import print_table, stdout
 from paddock.cli.verb import Verb
 from paddock.jobs.manager import find_other_manager
@@ -26,14 +27,17 @@ from paddock.jobs.model import Job, Status
 from paddock.jobs.sentences.explain import explain, explain_edit
 from paddock.kube.environments import read_notice
 from paddock.kube.errors import Forbidden
-from paddock.kube.meta import EVENTS, Manifest, Resource, annotations_of, metadata
+from paddock.kube.meta import EVENTS, Manifest, Resource, annotations_of, metadata, namespace_of, uid_of
+from paddock.kube.readiness import find_unready
 from paddock.kube.times import format_duration, read_time
+from paddock.views.job_progress import tell_metrics, tell_progress
 from paddock.views.manager import explain_manager
 from paddock.views.outputs import find_places
 from paddock.views.phases import show_phase
 from paddock.views.pods import read_pod_row
 from paddock.views.restarts import explain_restarts
 from paddock.views.roles import explain_sizes
+from paddock.views.rooms import NO_ROOMS, Rooms
 from paddock.views.stored import StoredJob
 from paddock.words.messages import translate_message
 from paddock.words.phrases import Phrase, phrase, render
@@ -59,14 +63,19 @@ def command(job: str, namespace: str) -> None:
         stored = await fetch_present(client, place, namespace, job)
         pods = await fetch_pods(client, stored)
         events = await _fetch_events(client, stored)
+        if events is not None:
+            events += await _fetch_of_probes(client, pods)
         language = readers_language()
-        for line in build_description(stored, place, language):
+        rooms = await fetch_rooms(client, place, [stored.shown_status.cause], namespace) or NO_ROOMS
+        for line in build_description(stored, place, language, rooms):
             stdout().print(line)
+        if rooms.unseen is not None:
+            stdout().print(_label(phrase("Room"), language) + render(rooms.unseen, language))
         for doubt in await fetch_doubt(client, place, stored):
             stdout().print(_label(phrase("Doubt"), language) + render(doubt, language))
         for notice in dict.fromkeys(filter(None, map(read_notice, pods))):  # events are kept for an hour
             stdout().print(_label(phrase("Image"), language) + translate_message(notice, language))
-        _print_pods(pods, language)
+        _print_pods(pods, language, rooms)
         _print_events(events, language)
 
     run_with_client(work)
@@ -80,11 +89,43 @@ async def _fetch_events(client: Client, job: StoredJob) -> list[Manifest] | None
         return None
 
 
-def build_description(stored: StoredJob, place: ClusterChoice, language: str = "en") -> list[str]:
+_MOST_ASKED = 4
+"""Pods whose events are asked for: those of a gang say the same."""
+
+
+async def _fetch_of_probes(client: Client, pods: Sequence[Manifest]) -> list[Manifest]:
+    """The last warning of each pod whose container runs and is not ready: what its probe has said."""
+    found = []
+    for pod in [each for each in pods if find_unready(each)][:_MOST_ASKED]:
+        try:
+            asked = await client.list(EVENTS, namespace_of(pod), fields=f"involvedObject.uid={uid_of(pod)}")
+        except Forbidden:
+            return []
+        found += choose_of_probe(asked.items)
+    return found
+
+
+_OF = "of"
+"""The pod that an event of these lines is about, where the others are about the job."""
+
+
+def choose_of_probe(events: Sequence[Manifest]) -> list[Manifest]:
+    """Of a pod's events the last one of a probe, which names the pod; empty without one. Pure."""
+    of_probes = [each for each in events if each.get("reason") == "Unhealthy"]
+    last = max(of_probes, key=lambda each: str(each.get("lastTimestamp") or ""), default=None)
+    if last is None:
+        return []
+    pod = (last.get("involvedObject") or {}).get("name", "")
+    return [{**last, _OF: pod}]
+
+
+def build_description(
+    stored: StoredJob, place: ClusterChoice, language: str = "en", rooms: Rooms = NO_ROOMS
+) -> list[str]:
     """The lines above the pods; for an invalid job those from its metadata and status."""
     if stored.job is None:
         return build_facts_of_invalid(stored, language)
-    return build_facts(stored.job, stored, place, language)
+    return build_facts(stored.job, stored, place, language, rooms)
 
 
 def build_facts_of_invalid(stored: StoredJob, language: str = "en") -> list[str]:
@@ -104,9 +145,12 @@ def build_facts_of_invalid(stored: StoredJob, language: str = "en") -> list[str]
     return _lines(facts, language)
 
 
-def build_facts(job: Job, stored: StoredJob, place: ClusterChoice, language: str = "en") -> list[str]:
+def build_facts(
+    job: Job, stored: StoredJob, place: ClusterChoice, language: str = "en", rooms: Rooms = NO_ROOMS
+) -> list[str]:
     """One line for each known fact, with its name in the first column."""
     status = stored.shown_status
+    cause = rooms.add(status.cause, stored.resource, stored.manifest)
     attempt = phrase(
         "{attempt}, restarts {restarts} ({limit})",
         attempt=status.attempt, restarts=status.restarts, limit=_limit(job),
@@ -117,12 +161,14 @@ def build_facts(job: Job, stored: StoredJob, place: ClusterChoice, language: str
         phrase("Mode"): job.mode,
         phrase("Manager"): find_other_manager(stored.manifest),
         phrase("Status"): show_phase(status) or "Pending",
-        phrase("Why"): explain(status.cause, language) if status.cause else explain_manager(stored.manifest) or "",
+        phrase("Why"): explain(cause, language) if cause else explain_manager(stored.manifest) or "",
         phrase("Edit"): explain_edit(status) or "",
         phrase("Created"): _moment(job.created),
         phrase("Started"): _moment(status.started),
         phrase("Finished"): _moment(status.finished),
         phrase("Attempt"): attempt,
+        phrase("Progress"): tell_progress(status.progress) or "",
+        phrase("Metrics"): tell_metrics(status.progress),
         phrase("Restarts"): explain_restarts(job, status) or "",
         phrase("Sizes"): explain_sizes(job) or "",
         phrase("Launch"): _launch(job),
@@ -186,16 +232,22 @@ def _moment(moment: float | None) -> Phrase | str:
     return phrase("{time} ({age} ago)", time=format_local_time(moment), age=format_duration(time.time() - moment))
 
 
-def _print_pods(pods: list[Manifest], language: str) -> None:
+def _print_pods(pods: list[Manifest], language: str, rooms: Rooms) -> None:
     label = _label(phrase("Pods"), language)
     if not pods:
         stdout().print(label + render(phrase("none"), language))
         return
     stdout().print(label.rstrip())
     now = time.time()
-    cells = [build_pod_cells(read_pod_row(pod), now, language) for pod in pods]
+    header, cells = build_pod_table([read_pod_row(pod, rooms) for pod in pods], now, language)
     rows = [["  " + first, *others] for first, *others in cells]
-    print_table(stdout(), ("  NAME", *POD_HEADER[1:]), rows, cut=False)
+    print_table(stdout(), ("  NAME", *header[1:]), rows, cut=False)
+
+
+def tell_event(event: Mapping[str, Any], language: str) -> str:
+    """Its message, behind the name of the pod that it is of. Pure."""
+    said = translate_message(str(event.get("message") or ""), language)
+    return render(phrase("{said}: {message}", said=str(event[_OF]), message=said), language) if _OF in event else said
 
 
 def _print_events(events: list[Manifest] | None, language: str) -> None:
@@ -207,5 +259,5 @@ def _print_events(events: list[Manifest] | None, language: str) -> None:
         last = read_time(event.get("lastTimestamp"))
         age = "" if last is None else format_duration(now - last)
         times = f" (x{event['count']})" if int(event.get("count") or 1) > 1 else ""
-        said = localize_times(translate_message(str(event.get("message") or ""), language))
+        said = localize_times(tell_event(event, language))
         stdout().print(f"  {age:<6}{event.get('type', ''):<8} {event.get('reason', ''):<20} {said}{times}")

@@ -27,10 +27,12 @@ from paddock.words.messages import translate_message
 from paddock.words.phrases import phrase
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Coroutine, Iterator
+    from typing import Any
 
     from paddock.cli.cluster.places import ClusterChoice
     from paddock.client.client import Client
+    from paddock.kube.api import PodApi
 
 Report = Callable[[str, int], None]
 _LARGE = 32 * 2**20
@@ -41,6 +43,8 @@ _LARGE = 32 * 2**20
 @click.argument("names", nargs=-1, metavar="[JOB]", shell_complete=complete_jobs)
 @click.option("--log", "logs", multiple=True, metavar="FILE", help="Read this log, of any launcher; - is standard "
               "input. Several are the hosts of one run.")  # fmt: skip
+@click.option("--bundle", default=None, metavar="FILE", help="Look at the job in this file of paddock bundle, as it "
+              "was.")  # fmt: skip
 @click.option("--host", is_flag=True, help="Look at this machine: names, network, memory, devices.")
 @click.option("--peer", "peers", multiple=True, metavar="HOST[:PORT]", help="With --host: reach this machine "
               "too. http://HOST:PORT asks it for its time; @FILE names one machine in each line.")  # fmt: skip
@@ -50,6 +54,7 @@ _LARGE = 32 * 2**20
 def command(
     names: tuple[str, ...],
     logs: tuple[str, ...],
+    bundle: str | None,
     host: bool,
     peers: tuple[str, ...],
     interpreter: str,
@@ -63,15 +68,16 @@ def command(
     paddock doctor                       this machine, and the jobs that have not ended or failed lately
     paddock doctor JOB                   a job: its manifest, its pods, what they printed and use
     paddock doctor --log run.log         a log of PaddlePaddle's launcher or of torchrun
+    paddock doctor --bundle FILE         a job that paddock bundle has written, without its cluster
     paddock doctor --host --peer HOST    this machine, and the way to another
 
     Each finding says what is wrong, why it matters and what to do, with the command. Nothing is changed.
 
     Exit code: 0 nothing was found, 1 something was.
     """
-    refuse_combinations(names, logs, host=host, peers=peers, interpreter=interpreter)
+    refuse_combinations(names, logs, bundle=bundle, host=host, peers=peers, interpreter=interpreter)
     with _progress() as report:
-        subjects = _look(names, logs, host, peers, interpreter, namespace, report)
+        subjects = _look(names, logs, bundle, host, peers, interpreter, namespace, report)
     language = readers_language()
     if output == "text":
         print_text(stdout(), subjects, language)
@@ -81,11 +87,13 @@ def command(
 
 
 def refuse_combinations(
-    names: Sequence[str], logs: Sequence[str], *, host: bool, peers: Sequence[str], interpreter: str
+    names: Sequence[str], logs: Sequence[str], *, bundle: str | None, host: bool, peers: Sequence[str], interpreter: str
 ) -> None:
     """Raises `UserError` for what does not go together. Pure."""
     if (peers or interpreter) and not host:
         raise UserError(phrase("--peer and --python belong to --host: add it"))
+    if bundle is not None and (host or names or logs):
+        raise UserError(phrase("--bundle has one job, and looks at that alone: leave the rest out"))
     if host and (names or logs):
         raise UserError(phrase("--host looks at this machine alone: leave the job and --log out"))
     if len(names) > 1 and not logs:
@@ -102,13 +110,21 @@ def write_document(subjects: Sequence[Subject], output: str, language: str) -> s
 
 
 def _look(
-    names: tuple[str, ...], logs: tuple[str, ...], host: bool, peers: tuple[str, ...], interpreter: str,
-    namespace: str, report: Report,
+    names: tuple[str, ...], logs: tuple[str, ...], bundle: str | None, host: bool, peers: tuple[str, ...],
+    interpreter: str, namespace: str, report: Report,
 ) -> list[Subject]:  # fmt: skip
     if logs:
         from paddock.cli.follow.examined_logs import examine_files
 
         return [examine_files((*logs, *names), report)]  # `--log a.log b.log` is two files
+    if bundle is not None:
+        from paddock.cli.cluster.bundled import run_with_bundle
+        from paddock.cli.follow.examined_jobs import examine_job
+
+        def work(client: PodApi, place: ClusterChoice, where: str, name: str) -> Coroutine[Any, Any, Subject]:
+            return examine_job(client, place, where, name, report)
+
+        return [run_with_bundle(bundle, work)]
     if host:
         return [look_at_machine(peers, interpreter)]
     if names:

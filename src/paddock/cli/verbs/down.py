@@ -16,9 +16,11 @@ from paddock.cli.output.language import localized
 from paddock.cli.output.terminal import stderr
 from paddock.cli.verb import Verb
 from paddock.jobs.apis.registry import KINDS
+from paddock.jobs.manager import find_other_manager
 from paddock.jobs.model import Phase
 from paddock.kube.errors import ApiError
-from paddock.kube.meta import name_of
+from paddock.kube.meta import Key, key_of
+from paddock.views.flags import LOCAL
 from paddock.words.phrases import Phrase, counted, phrase
 
 _ANSWER_SECONDS = 15.0
@@ -52,29 +54,40 @@ def command() -> None:
     stderr().print(localized(said))
 
 
-def build_stopped(unfinished: Sequence[str]) -> Phrase:
-    """The result. `unfinished`: names of jobs that restart with the cluster."""
+def build_stopped(unfinished: Sequence[Key]) -> Phrase:
+    """The result. `unfinished`: the jobs that restart with the cluster."""
     if not unfinished:
         return phrase("embedded cluster stopped")
-    named: Phrase | str = ", ".join(unfinished[:_NAMED])
+    named: Phrase | str = ", ".join(each.name for each in unfinished[:_NAMED])
     if len(unfinished) > _NAMED:
         named = phrase("{names} and {count} more", names=named, count=len(unfinished) - _NAMED)
     return counted(
-        "embedded cluster stopped; {count} unfinished job ({names}) starts again with it: `paddock delete` removes it",
-        "embedded cluster stopped; {count} unfinished jobs ({names}) start again with it: `paddock delete` removes "
-        "them",
+        "embedded cluster stopped; {count} unfinished job ({names}) starts again with it: `{command}` removes it",
+        "embedded cluster stopped; {count} unfinished jobs ({names}) start again with it: `{command}` removes them",
         count=len(unfinished),
         names=named,
+        command=_write_deletion(unfinished),
     )
 
 
-async def _fetch_unfinished(place: Home) -> list[str]:
-    """Names of jobs that start again; empty if the cluster does not answer."""
+def _write_deletion(jobs: Sequence[Key]) -> str:
+    """The command that removes them; the verb alone where that would be more than one command, or a long one."""
+    namespaces = {each.namespace for each in jobs}
+    names = sorted({each.name for each in jobs})
+    if len(namespaces) > 1 or len(names) != len(jobs) or len(jobs) > _NAMED:
+        return "paddock delete"
+    return " ".join(["paddock delete", *names]) + LOCAL.of(namespaces.pop())
+
+
+async def _fetch_unfinished(place: Home) -> list[Key]:
+    """The jobs that start again; empty if the cluster does not answer."""
     try:
         async with asyncio.timeout(_ANSWER_SECONDS), connect(Local(place)) as client:
             found = await fetch_all(client, KINDS, "")
     except (ApiError, OSError, TimeoutError):
         return []
-    phases = {name_of(job): KINDS[resource].read_status(job).phase for resource, job in found}
+    phases = [
+        (key_of(job), KINDS[resource].read_status(job).phase) for resource, job in found if not find_other_manager(job)
+    ]
     at_rest = (Phase.SUSPENDED, Phase.INVALID)
-    return [name for name, phase in phases.items() if not phase.terminal and phase not in at_rest]
+    return [key for key, phase in phases if not phase.terminal and phase not in at_rest]

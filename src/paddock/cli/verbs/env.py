@@ -28,7 +28,7 @@ from paddock.cli.output.language import localized, readers_language
 from paddock.cli.output.rows import ENVIRONMENT_LIST_HEADER, build_environment_list_cells
 from paddock.cli.output.streams import print_line, write_json
 from paddock.cli.output.terminal import print_table, stderr, stdout
-from paddock.cli.submit.file_environments import read_files_of, replace_environment
+from paddock.cli.submit.file_environments import read_files_of, refresh_environments, replace_environment
 from paddock.cli.submit.script.options import Command
 from paddock.cli.verb import VerbGroup
 from paddock.environments.changes import (
@@ -277,6 +277,8 @@ def build(name: str) -> None:
 
     \b
     paddock env build mine
+
+    Its requirements files are read again, as before each run.
     """
     _build(name)
 
@@ -287,9 +289,10 @@ def _build(name: str, request: str = "") -> None:
     from paddock.cli.output.screen import Screen
 
     async def work(client: Client, place: ClusterChoice) -> None:
-        await fetch_environment(client, name)
+        environment = await fetch_environment(client, name)
         asked = request
         if not request:
+            await refresh_environments(client, [environment], _tell, phrase("nothing was built"))
             patch = build_request(time.time())
             asked = annotations_of(patch)[BUILD_REQUESTED]
             await client.patch(ENVIRONMENTS, "", name, patch)
@@ -304,6 +307,10 @@ def _build(name: str, request: str = "") -> None:
     except KeyboardInterrupt:
         stderr().print(localized(phrase("the build goes on; `{command}` shows it", command="paddock env list")))
         raise
+
+
+def _tell(said: Phrase) -> None:
+    stderr().print(localized(said))
 
 
 def _explain_failed(environment: Manifest, place: ClusterChoice) -> list[Phrase]:

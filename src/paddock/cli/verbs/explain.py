@@ -5,8 +5,8 @@ For a job: the cause that the operator recorded, unchanged, then the next steps.
 
 from __future__ import annotations
 
-import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -14,6 +14,7 @@ import click
 from paddock.cli.cluster.complete import complete_jobs
 from paddock.cli.cluster.errors import UserError
 from paddock.cli.cluster.kinds import name_for_kubectl
+from paddock.cli.cluster.lookup import NoJob
 from paddock.cli.cluster.options import namespace_option
 from paddock.cli.cluster.session import run_with_client
 from paddock.cli.output.language import readers_language
@@ -27,8 +28,10 @@ from paddock.jobs.objects.pod_groups import find_priority_class
 from paddock.jobs.sentences.explain import explain, explain_edit
 from paddock.kube.meta import Resource, name_of, namespace_of, uid_of
 from paddock.kube.times import Moment, format_duration
+from paddock.views.commands import choose_word
 from paddock.views.flags import LOCAL, Flags, build_next
 from paddock.views.given_up import read_given_up
+from paddock.views.gpus import shares_gpus
 from paddock.views.manager import explain_manager
 from paddock.views.phases import show_phase
 from paddock.views.restarts import explain_no_restart, explain_scope, name_scope
@@ -38,124 +41,199 @@ from paddock.words.phrases import Phrase, phrase, render
 
 if TYPE_CHECKING:
     from paddock.cli.cluster.places import ClusterChoice
-    from paddock.client.client import Client
+    from paddock.kube.api import PodApi
+
+
+Explained = tuple[list[str], str]
 
 
 @click.command(name="explain", cls=Verb)
 @click.argument("job", required=False, metavar="[JOB]", shell_complete=complete_jobs)
 @click.option("--why-not", "file", default=None, metavar="FILE", help="Why the job in FILE would not start now.")
+@click.option("--bundle", default=None, metavar="FILE", help="Of the job in this file of paddock bundle, as it was.")
 @namespace_option
-def command(job: str | None, file: str | None, namespace: str) -> int:
+def command(job: str | None, file: str | None, bundle: str | None, namespace: str) -> int:
     """Why a job waits, restarts or failed, or why one that is not submitted yet would not start.
 
     \b
     paddock explain JOB
     paddock explain --why-not job.yaml
+    paddock explain --bundle resnet.bundle.tar.gz
 
     Exit code with --why-not: 0 it would start now, 1 it would wait, be refused or is wrong.
     """
-    if (job is None) == (file is None):
-        raise UserError(phrase("paddock explain wants one of two: the name of a job, or --why-not FILE"))
+    if sum(each is not None for each in (job, file, bundle)) != 1:
+        raise UserError(
+            phrase("paddock explain wants one of three: the name of a job, --why-not FILE, or --bundle FILE")
+        )
     language = readers_language()
+    if bundle is not None:
+        from paddock.cli.cluster.bundled import run_with_bundle
+
+        async def work(client: PodApi, place: ClusterChoice, where: str, name: str) -> Explained:
+            try:
+                return await _explain(client, place, where, name, language)
+            except NoJob:
+                if not (lines := _explain_kept(place, where, name, language)):
+                    raise
+                return lines, ""
+
+        return _print(*run_with_bundle(bundle, work))
     if job:
-        return _explain_job(job, namespace, language)
+        return _print(*run_with_client(lambda client, place: _explain(client, place, namespace, job, language)))
     from paddock.cli.submit.why_not import explain_file
 
     return explain_file(str(file), namespace, language)
 
 
-def _explain_job(name: str, namespace: str, language: str) -> int:
+async def _explain(client: PodApi, place: ClusterChoice, namespace: str, name: str, language: str) -> Explained:
+    """The lines, and that of them which tells a failure; empty without one."""
+    from paddock.cli.follow.above_limits import fetch_above
     from paddock.cli.follow.doubt import fetch_doubt
     from paddock.cli.follow.gone_jobs import fetch_present
+    from paddock.cli.follow.held_ranks import fetch_held
+    from paddock.cli.follow.shared_gpus import fetch_gpus
     from paddock.cli.follow.since_completed import find_since
     from paddock.cli.follow.waiting_ranks import fetch_waiting
     from paddock.cli.follow.workloads import fetch_said
 
-    async def work(client: Client, place: ClusterChoice) -> tuple[list[str], str]:
-        job = await fetch_present(client, place, namespace, name)
-        status = job.shown_status
-        lines = build_explanation(job.manifest, status, time.time(), language, place.flags)
-        if sizes := _explain_sizes(place, job.manifest):
-            lines.insert(2, render(sizes, language))
-        since = find_since(place, job) if status.phase is Phase.FAILED else []
-        lines[-1:-1] = [render(each, language) for each in since]
-        waiting = await fetch_waiting(client, place, job, time.time())
-        lines += [render(each, language) for each in (*waiting, *await fetch_doubt(client, place, job))]
-        if not waiting and (silent := explain_silence(place, job, time.time())) is not None:
-            lines.append(render(silent, language))
-        if waiting:
-            doctor = Step("paddock doctor {name}{where}", {"name": job.key.name}, job.key.namespace)
-            lines += [render(each, language) for each in build_next([doctor], place.flags)]
-        lines += [render(each, language) for each in await fetch_said(client, job)]
-        if place.home is None and job.status.cause is None and explain_manager(job.manifest) is None:
-            lines += [
-                render(each, language)
-                for each in await _explain_no_cause(client, job.resource, namespace, job.status, place)
-            ]
-        bad = status.cause if has_failed_rank(status.phase, status.cause) else None
-        return lines, explain(bad, language) if bad else ""
+    now, job = place.now(), await fetch_present(client, place, namespace, name)
+    status, beside = await _add_room(client, place, job)
+    word = choose_word(job, name)
+    if (hidden := _explain_hidden(place, job, status)) is not None:
+        beside = [*beside, hidden]
+    lines = build_explanation(job.manifest, status, now, language, place.flags, word, beside)
+    if sizes := _explain_sizes(place, job.manifest):
+        lines.insert(2, render(sizes, language))
+    since = find_since(place, job, status) if status.phase is Phase.FAILED else []
+    held = await fetch_held(client, job, status, place.flags, word) if place.kept is not None else []
+    lines[-1:-1] = [render(each, language) for each in (*since, *held)]
+    waiting = await fetch_waiting(client, place, job, now)
+    lines += [render(each, language) for each in (*waiting, *await fetch_doubt(client, place, job))]
+    if place.kept is not None and status.phase in (Phase.RUNNING, Phase.COMPLETED):
+        lines += [render(each, language) for each in await fetch_above(client, job)]
+    if place.kept is not None and job.job is not None and shares_gpus(job.job):
+        lines += [render(each, language) for each in await fetch_gpus(client, job)]
+    if not waiting and (silent := explain_silence(place, job, now, word)) is not None:
+        lines.append(render(silent, language))
+    if waiting:
+        doctor = Step("paddock doctor {name}{where}", {"name": word}, job.key.namespace)
+        lines += [render(each, language) for each in build_next([doctor], place.flags)]
+    lines += [render(each, language) for each in await fetch_said(client, job)]
+    if place.kept is None and job.status.cause is None and explain_manager(job.manifest) is None:
+        lines += [
+            render(each, language)
+            for each in await _explain_no_cause(client, job.resource, namespace, job.status, place)
+        ]
+    bad = status.cause if has_failed_rank(status.phase, status.cause) else None
+    return lines, explain(bad, language) if bad else ""
 
-    lines, bad = run_with_client(work)
+
+def _explain_kept(place: ClusterChoice, namespace: str, name: str, language: str) -> list[str]:
+    """How the last run of a job that is gone has ended; empty where nothing is kept of it."""
+    from paddock.cli.follow.kept_runs import find_kept
+    from paddock.cli.output.run_rows import explain_end
+
+    runs = find_kept(place.kept, namespace, name) if place.kept is not None else []
+    if not runs:
+        return []
+    gone = phrase("the job {name} was gone then; this is how its last run ended", name=repr(name))
+    return [explain_end(runs[-1], language), render(gone, language)]
+
+
+def _print(lines: list[str], bad: str) -> int:
     for line in lines:
         stdout().print(localize_times(line), style="red" if line == bad else "")
     return 0
 
 
+async def _add_room(client: PodApi, place: ClusterChoice, job: StoredJob) -> tuple[Status, list[Phrase]]:
+    """The status, its cause with what nodes and pods show of a job that waits for room; and what is said beside it."""
+    from paddock.cli.cluster.rooms import fetch_rooms
+
+    status = job.shown_status
+    rooms = await fetch_rooms(client, place, [status.cause], job.key.namespace)
+    if rooms is None:
+        return status, []
+    from paddock.views.rooms import explain_own_words
+
+    cause = rooms.add(status.cause, job.resource, job.manifest)
+    return replace(status, cause=cause), [each for each in (explain_own_words(cause), rooms.unseen) if each is not None]
+
+
+def _explain_hidden(place: ClusterChoice, job: StoredJob, status: Status) -> Phrase | None:
+    """Of a rank that failed as a file of the user's own hides a module of Python."""
+    error = str(status.cause.args.get("error") or "") if status.cause is not None else ""
+    if not error:
+        return None
+    from paddock.cli.follow.hidden_files import explain_hidden  # late: most jobs have not failed
+
+    return explain_hidden(job.job, error, local=place.home is not None)
+
+
 def _explain_sizes(place: ClusterChoice, manifest: Mapping[str, Any]) -> Phrase | None:
     """How many ranks trained together over time, as this machine's history knows it; a cluster keeps none."""
-    if place.home is None:
+    if place.kept is None:
         return None
-    from paddock.app.history import History
     from paddock.cli.output.run_rows import explain_run_sizes
 
-    runs, _ = History(place.home).read(namespace_of(manifest), name_of(manifest))
+    runs, _ = place.kept.read(namespace_of(manifest), name_of(manifest))
     run = next((each for each in runs if each.uid == uid_of(manifest)), None)
     return explain_run_sizes(run) if run is not None else None
 
 
-def explain_silence(place: ClusterChoice, job: StoredJob, now: Moment) -> Phrase | None:
-    """Of a job of this machine that runs and prints nothing: since when, and the command that shows where it is."""
-    if place.home is None or job.status.phase is not Phase.RUNNING:
+def explain_silence(place: ClusterChoice, job: StoredJob, now: Moment, word: str = "") -> Phrase | None:
+    """Of a job of this machine that runs and prints nothing: since when, and the command that shows where it is.
+    `word`: as in `build_steps`."""
+    if place.kept is None or job.status.phase is not Phase.RUNNING:
         return None
-    from paddock.app.history import History
-
-    logs = History(place.home).find_job_logs(*job.key, job.uid)
+    logs = place.kept.find_job_logs(*job.key, job.uid)
     printed = [each.modified for each in logs if each.place.attempt == job.status.attempt]
     if not printed or now - max(printed) < _SILENT_SECONDS:
         return None
     return phrase(
         "no rank has printed for {time}: `{command}` shows where each is, `{doctor}` whether that is long for it",
         time=format_duration(now - max(printed)),
-        command=f"paddock stacks {job.key.name}{place.flags.of(job.key.namespace)}",
-        doctor=f"paddock doctor {job.key.name}{place.flags.of(job.key.namespace)}",
+        command=f"paddock stacks {word or job.key.name}{place.flags.of(job.key.namespace)}",
+        doctor=f"paddock doctor {word or job.key.name}{place.flags.of(job.key.namespace)}",
     )
 
 
 async def _explain_no_cause(
-    client: Client, resource: Resource, namespace: str, status: Status, place: ClusterChoice
+    client: PodApi, resource: Resource, namespace: str, status: Status, place: ClusterChoice
 ) -> list[Phrase]:
     """Without a recorded cause: the operators that could record one, and all versions."""
     from paddock.cli.cluster.operators import explain_no_status, fetch_versions
 
-    versions = await fetch_versions(client, namespace)
-    untaken = [await explain_no_status(client, resource, namespace, place.flags)] if not status.phase else []
+    versions = await fetch_versions(client, namespace, place.now())
+    untaken = (
+        [await explain_no_status(client, resource, namespace, place.flags, place.now())] if not status.phase else []
+    )
     return [*untaken, versions]
 
 
 def build_explanation(
-    manifest: Mapping[str, Any], status: Status, now: Moment, language: str, flags: Flags = LOCAL
+    manifest: Mapping[str, Any],
+    status: Status,
+    now: Moment,
+    language: str,
+    flags: Flags = LOCAL,
+    word: str = "",
+    beside: Sequence[Phrase] = (),
 ) -> list[str]:
-    """The lines about a job: its name, the cause, who recorded it and when, next steps. Pure."""
+    """The lines about a job: its name, the cause, what is said `beside` it, who recorded it and when, next steps.
+    `word`: as in `build_steps`. Pure."""
     metadata = manifest.get("metadata") or {}
     name, namespace = str(metadata.get("name")), str(metadata.get("namespace"))
     edit = explain_edit(status)
-    head = [f"{manifest.get('kind')} {namespace}/{name}: {show_phase(status) or 'Pending'}"]
+    job = f"{manifest.get('kind')} {namespace}/{name}"
+    head = [render(phrase("{said}: {why}", said=job, why=show_phase(status) or "Pending"), language)]
     head += [render(edit, language)] if edit is not None else []
     cause, manager = status.cause, explain_manager(manifest)
     if manager is not None and cause is None:
         return [*head, render(phrase("{said}: no operator of Paddock acts on it", said=manager), language)]
     if cause is None and status.problem is not None:
-        steps = build_steps(status.problem, name, namespace, local=flags.local, kind=_name_kind(manifest))
+        steps = build_steps(status.problem, name, namespace, local=flags.local, kind=_name_kind(manifest), word=word)
         return [
             *head,
             *_about_restarts(manifest, status, language),
@@ -165,9 +243,10 @@ def build_explanation(
         said = _WITHOUT_CAUSE.get(str(status.phase), _UNSEEN)
         scope = _about_restarts(manifest, status, language) if manager is None else []
         return [*head, render(said, language), *scope]
-    end = _about_restarts(manifest, status, language) if manager is None else []
+    end = [render(each, language) for each in beside]
+    end += _about_restarts(manifest, status, language) if manager is None else []
     if cause.reason == _FOR_ROOM and flags.local and _has_priority(manifest):
-        end.append(render(_NO_PREEMPTION, language))
+        end.append(render(_NOBODY_LOWER, language))
     lines = [*head, explain(cause, language), *end]
     if cause.reason == "InvalidJob":
         lines = [
@@ -178,14 +257,17 @@ def build_explanation(
     age = format_duration(max(now - cause.since, 0)) if cause.since else "?"
     recorded = (manifest.get("status") or {}).get("cause")
     by = phrase("recorded by the operator in status.cause: {reason}, {age} ago", reason=cause.reason, age=age)
-    if read_given_up(manifest) == cause:
+    given_up = read_given_up(manifest) == cause
+    if given_up:
         by = phrase("`paddock run` gave the job up for it and suspended it: {reason}, {age} ago",
                     reason=cause.reason, age=age)  # fmt: skip
     lines.append(render(by if recorded or cause.since is not None else _READ_HERE, language))
     if manager is not None:
         # Its manager has copied the status of a job elsewhere: what to type there does not help here.
         return [*lines, render(manager, language)]
-    steps = build_steps(cause, name, namespace, local=flags.local, kind=_name_kind(manifest))
+    steps = build_steps(cause, name, namespace, local=flags.local, kind=_name_kind(manifest), word=word)
+    if given_up:  # what it waited for may be there by now, and it is suspended all the same
+        steps.append(Step("paddock resume {word}{where}", {"word": word or name}, namespace))
     return [*lines, *(render(each, language) for each in build_next(steps, flags))]
 
 
@@ -220,8 +302,9 @@ def _find_kind(manifest: Mapping[str, Any]) -> Resource:
 
 _READ_HERE = phrase("read by this command: no operator has looked at the job yet")
 _FOR_ROOM = "WaitingForScheduler"
-_NO_PREEMPTION = phrase(
-    "its priority puts it before the others in the queue, and ends none of them: on a laptop there is no preemption"
+_NOBODY_LOWER = phrase(
+    "its priority puts it before the others, and ends jobs of a lower one where that makes room: there are none, or "
+    "they are ending now"
 )
 _UNSEEN = phrase("no operator has looked at the job yet")
 _SILENT_SECONDS = 120.0

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -23,8 +23,7 @@ from paddock.cli.output.tables import Table, print_fitted
 from paddock.cli.verb import Verb
 from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.exit_codes import has_failed_rank
-from paddock.jobs.frameworks.registry import order_columns
-from paddock.kube.meta import ENVIRONMENTS, Manifest, Resource, metadata, name_of, uid_of
+from paddock.kube.meta import ENVIRONMENTS, PODS, Manifest, Resource, metadata, name_of, uid_of
 from paddock.kube.nearness import nearest
 from paddock.views.commands import printed_name
 from paddock.views.jobs import JobRow, read_job_row
@@ -32,6 +31,7 @@ from paddock.words.phrases import NOTHING, Phrase, phrase, render
 
 if TYPE_CHECKING:
     from paddock.client.client import Client
+    from paddock.views.rooms import Rooms
 
 PLURALS = ("jobs", "pods", "environments", "datasets")
 _WORDS = {
@@ -40,7 +40,8 @@ _WORDS = {
     "environments": phrase("environments"),
     "datasets": phrase("datasets"),
 }
-_WIDE_ONLY = {"pods": ("IP", "NODE")}
+_WIDE_ONLY = ("IP", "NODE")
+"""Columns of pods."""
 _OUTPUTS = ("table", "wide", "json", "yaml", "name")
 
 
@@ -99,19 +100,42 @@ def command(
         _watch(resources, Asked(kind, names, "" if all_namespaces else namespace, selector, wide=output == "wide"))
         return
 
-    async def work(client: Client, place: ClusterChoice) -> list[tuple[Resource, Manifest]]:
+    async def work(client: Client, place: ClusterChoice) -> tuple[list[tuple[Resource, Manifest]], Rooms | None]:
         where = "" if all_namespaces else namespace
         items = await fetch_all(client, resources, where, selector)
-        return sorted(items, key=lambda each: str(metadata(each[1]).get("creationTimestamp")))
+        shown = [each for each in items if not names or name_of(each[1]) in names]
+        rooms = await _fetch_rooms(client, place, shown, where) if output in ("table", "wide") else None
+        return sorted(items, key=lambda each: str(metadata(each[1]).get("creationTimestamp"))), rooms
 
-    found = run_with_client(work)
+    found, rooms = run_with_client(work)
     if names:
-        found = _only(found, names, resources[0])
+        found = _only(found, names, resources[0], "" if all_namespaces else namespace)
     if not found and output in ("table", "wide"):
         missing = explain_none(_WORDS[_plural(kind)], "" if all_namespaces else namespace, selector)
         print_notice(render(missing, readers_language()))
         return
-    _print(found, kind, output, all_namespaces, bool(names))
+    _print(found, kind, output, all_namespaces, bool(names), rooms)
+    _tell_unseen(rooms)
+
+
+async def _fetch_rooms(
+    client: Client, place: ClusterChoice, found: Sequence[tuple[Resource, Manifest]], namespace: str
+) -> Rooms | None:
+    """What nodes and pods of a cluster show, where a job or a pod of these waits for room."""
+    if place.home is not None:
+        return None
+    causes = [KINDS[resource].read_status(each).cause for resource, each in found if resource in KINDS]
+    pods = [each for resource, each in found if resource == PODS]
+    if not pods and not any(cause is not None and cause.is_about_room for cause in causes):
+        return None
+    from paddock.cli.cluster.rooms import fetch_rooms
+
+    return await fetch_rooms(client, place, causes, namespace, pods)
+
+
+def _tell_unseen(rooms: Rooms | None) -> None:
+    if rooms is not None and rooms.unseen is not None:
+        print_notice(render(rooms.unseen, readers_language()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,10 +156,12 @@ def _watch(resources: Sequence[Resource], asked: Asked) -> None:
     from paddock.cli.output.appended_rows import AppendedRows
 
     printed, columns = AppendedRows(), set[str]()
+    seen = _Seen()
 
     def build(changes: Sequence[Change]) -> tuple[list[str], list[list[str]]]:
         found = [(each.resource, each.object) for each in changes]
-        header, cells = _table(found, _plural(asked.kind), wide=asked.wide, most=None, columns=columns)
+        table = _plural(asked.kind)
+        header, cells = _table(found, table, wide=asked.wide, most=None, columns=columns, rooms=seen.rooms)
         return (header, cells) if asked.namespace else rows.with_namespace([each for _, each in found], header, cells)
 
     def tell(changes: Sequence[Change], first: bool) -> list[str]:
@@ -155,8 +181,11 @@ def _watch(resources: Sequence[Resource], asked: Asked) -> None:
         first = True
         async for changes in follow_listed(client, resources, asked.namespace, asked.selector):
             ordered = sorted(changes, key=lambda each: str(metadata(each.object).get("creationTimestamp")))
+            if time.monotonic() >= seen.until:
+                found = [(each.resource, each.object) for each in ordered]
+                await seen.look(client, place, found, asked.namespace)
             if first and asked.names:  # as without --watch; and as kubectl
-                _only([(each.resource, each.object) for each in ordered], asked.names, resources[0])
+                _only([(each.resource, each.object) for each in ordered], asked.names, resources[0], asked.namespace)
             for line in tell(ordered, first):
                 print_line(line, flush=True)
             if first and not ordered:
@@ -165,6 +194,27 @@ def _watch(resources: Sequence[Resource], asked: Asked) -> None:
             first = False
 
     run_with_client(work)
+
+
+@dataclass(slots=True)
+class _Seen:
+    """What `--watch` knows of nodes and pods: looked at again with a change, and not more often than this."""
+
+    rooms: Rooms | None = None
+    until: float = 0.0
+
+    async def look(
+        self, client: Client, place: ClusterChoice, found: Sequence[tuple[Resource, Manifest]], namespace: str
+    ) -> None:
+        before = self.rooms
+        self.rooms = await _fetch_rooms(client, place, found, namespace)
+        if self.rooms is not None:
+            self.until = time.monotonic() + _LOOK_SECONDS
+            if before is None or before.unseen != self.rooms.unseen:
+                _tell_unseen(self.rooms)
+
+
+_LOOK_SECONDS = 10.0
 
 
 def explain_none(kind: Phrase | str, namespace: str, selector: str) -> Phrase:
@@ -182,20 +232,40 @@ def explain_none(kind: Phrase | str, namespace: str, selector: str) -> Phrase:
 
 
 def _only(
-    found: list[tuple[Resource, Manifest]], names: tuple[str, ...], resource: Resource
+    found: list[tuple[Resource, Manifest]], names: tuple[str, ...], resource: Resource, namespace: str
 ) -> list[tuple[Resource, Manifest]]:
+    """Raises `UserError` for a name that is not among them. `namespace`: empty for all."""
     known = [name_of(item) for _, item in found]
     for name in names:
         if name not in known:
-            near = nearest(name, known)
-            hint = explain_near(near) if near else NOTHING
+            near, where = nearest(name, known), _tell_where(resource, namespace, name)
+            hint = explain_near(near) if near else where
             raise UserError(
                 phrase("there is no {kind} {name} here{hint}", kind=resource.kind, name=repr(name), hint=hint)
             )
     return [(each, item) for each, item in found if name_of(item) in names]
 
 
-def _print(found: list[tuple[Resource, Manifest]], kind: str, output: str, everywhere: bool, single: bool) -> None:
+def _tell_where(resource: Resource, namespace: str, name: str) -> Phrase:
+    """Where a job that is not listed may be. Raises `UserError` for one that is gone, with what is kept of it."""
+    if resource not in KINDS or not namespace:
+        return NOTHING
+    from paddock.cli.follow.gone_jobs import explain_gone  # late: a name that is there needs none of it
+
+    place = choose_place()
+    if gone := explain_gone(place, namespace, name):
+        raise UserError(gone)
+    return phrase("; `{command}` lists all jobs", command=f"paddock get -A{place.flags.options}")
+
+
+def _print(
+    found: list[tuple[Resource, Manifest]],
+    kind: str,
+    output: str,
+    everywhere: bool,
+    single: bool,
+    rooms: Rooms | None = None,
+) -> None:
     if output in ("json", "yaml"):
         document = found[0][1] if single and len(found) == 1 else _list_of([item for _, item in found])
         _print_document(document, output)
@@ -206,7 +276,7 @@ def _print(found: list[tuple[Resource, Manifest]], kind: str, output: str, every
         return
 
     def build(most: int | None) -> Table:
-        header, cells = _table(found, _plural(kind), wide=output == "wide", most=most)
+        header, cells = _table(found, _plural(kind), wide=output == "wide", most=most, rooms=rooms)
         return rows.with_namespace([item for _, item in found], header, cells) if everywhere else (header, cells)
 
     print_fitted(build, cut=output != "wide", red=_find_red(found, kind))
@@ -232,6 +302,7 @@ def _table(
     wide: bool,
     most: int | None,
     columns: set[str] | None = None,
+    rooms: Rooms | None = None,
 ) -> tuple[list[str], list[list[str]]]:
     now, language = time.time(), readers_language()
     if kind == "datasets":
@@ -239,33 +310,34 @@ def _table(
 
         return list(dataset_rows.HEADER), [dataset_rows.build_cells(item, now, language) for _, item in found]
     if kind == "jobs":
-        jobs = [read_job_row(*each) for each in found]
+        jobs = [_read_row(each, rooms) for each in found]
         return _table_of_jobs(jobs, now, language, wide=wide, most=most, known=columns)
     from paddock.views.environments import read_environment_row
     from paddock.views.pods import read_pod_row
 
-    tables: dict[str, tuple[tuple[str, ...], Callable[[Manifest], list[str]]]] = {
-        "pods": (rows.POD_HEADER, lambda item: rows.build_pod_cells(read_pod_row(item), now, language)),
-        "environments": (
-            rows.ENVIRONMENT_HEADER,
-            lambda item: rows.build_environment_cells(read_environment_row(item), now, language),
-        ),
-    }
-    header, build = tables[kind]
-    hidden = () if wide else _WIDE_ONLY.get(kind, ())
-    kept = [place for place, name in enumerate(header) if name not in hidden]
-    table = [build(item) for _, item in found]
-    return [header[place] for place in kept], [[row[place] for place in kept] for row in table]
+    if kind == "environments":
+        read = [read_environment_row(item) for _, item in found]
+        return list(rows.ENVIRONMENT_HEADER), [rows.build_environment_cells(each, now, language) for each in read]
+    known = set() if columns is None else columns
+    pods = [read_pod_row(item, rooms) for _, item in found]
+    header, cells = rows.build_pod_table(pods, now, language, gpus=rows.GPU in known)
+    known.update({rows.GPU} & set(header))
+    kept = [place for place, name in enumerate(header) if wide or name not in _WIDE_ONLY]
+    return [header[place] for place in kept], [[row[place] for place in kept] for row in cells]
+
+
+def _read_row(each: tuple[Resource, Manifest], rooms: Rooms | None) -> JobRow:
+    row = read_job_row(*each)
+    return row if rooms is None else replace(row, cause=rooms.add(row.cause, *each))
 
 
 def _table_of_jobs(
     found: list[JobRow], now: float, language: str, *, wide: bool, most: int | None, known: set[str] | None
 ) -> tuple[list[str], list[list[str]]]:
     """`known`: the headings of earlier tables, to which those of this one are added."""
-    columns = rows.choose_columns(found)
+    columns = rows.choose_columns(found, known or ())
     if known is not None:
         known.update(columns)
-        columns = order_columns(known)
     cells = [rows.build_job_cells(row, now, language, columns=columns, wide=wide, most=most) for row in found]
     return list(rows.build_job_header(columns)), cells
 

@@ -66,9 +66,12 @@ def command(job: str | None, all_namespaces: bool, limit: int | None, output: st
     survey, before = history.survey(), find_earlier(everything)
     completed = find_completed(runs) if job else {}
     rows = [
-        RunRow(run, survey.read_metrics(run), before.get(run.uid), up, _explain_since(run, completed))
+        RunRow(
+            run, survey.read_metrics(run), before.get(run.uid), up, _explain_since(history, run, completed),
+            history.read_packages,
+        )
         for run in (runs if limit is None else runs[-limit:])
-    ]
+    ]  # fmt: skip
     if output == "json":
         documents = [run_rows.build_document(row, find_attempts(survey, row.run)) for row in rows]
         print_line(write_json(documents))
@@ -78,10 +81,10 @@ def command(job: str | None, all_namespaces: bool, limit: int | None, output: st
         _print(survey, rows, spaces=all_namespaces, whole=bool(job))
 
 
-def _explain_since(run: RunRecord, completed: Mapping[str, RunRecord]) -> Phrase | None:
+def _explain_since(history: History, run: RunRecord, completed: Mapping[str, RunRecord]) -> Phrase | None:
     """What has changed since it last worked, of a run that failed."""
     before = completed.get(run.uid) if run.phase == Phase.FAILED else None
-    return explain_since(before, run) if before is not None else None
+    return explain_since(before, run, history.read_packages) if before is not None else None
 
 
 def explain_nothing(namespace: str) -> Phrase:

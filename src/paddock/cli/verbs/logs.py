@@ -14,15 +14,16 @@ from paddock.app.history import History
 from paddock.app.home import is_up
 from paddock.cli.cluster.complete import complete_jobs
 from paddock.cli.cluster.errors import Failed, UserError
-from paddock.cli.cluster.lookup import fetch_job, fetch_pods
+from paddock.cli.cluster.lookup import fetch_pods
 from paddock.cli.cluster.options import namespace_option
 from paddock.cli.cluster.places import ClusterChoice
 from paddock.cli.cluster.session import choose_place, connect, run_with_client
 from paddock.cli.cluster.session import run as run_to_end
 from paddock.cli.follow.copied_logs import name_console, print_copied
 from paddock.cli.follow.follow import Follower, JobDeleted
-from paddock.cli.follow.kept_runs import Which, find_kept, split_pod
-from paddock.cli.follow.print_logs import Request, name_one_rank, print_fetched, print_kept
+from paddock.cli.follow.kept_runs import Which, find_kept
+from paddock.cli.follow.named_pods import fetch_named
+from paddock.cli.follow.print_logs import Request, explain_unmatched, name_one_rank, print_fetched, print_kept
 from paddock.cli.follow.ranks import Ranges, RanksType, Selection, choose_ranks
 from paddock.cli.follow.wanted_lines import FilteredScreen, PatternType, Wanted
 from paddock.cli.output.display import build_end
@@ -31,9 +32,10 @@ from paddock.cli.output.periods import read_seconds
 from paddock.cli.verb import Verb
 from paddock.jobs.exit_codes import read_exit_code
 from paddock.jobs.labels import ATTEMPT_LABEL
-from paddock.jobs.model import CleanPods, Rank
+from paddock.jobs.model import CleanPods, Phase, Rank
 from paddock.jobs.objects.pods import read_pod
 from paddock.jobs.program_ranks import number_ranks
+from paddock.jobs.sentences.explain import explain
 from paddock.kube.errors import ApiError
 from paddock.kube.meta import Manifest, labels_of, metadata
 from paddock.kube.times import read_time
@@ -54,6 +56,7 @@ if TYPE_CHECKING:
 @click.option("--previous", is_flag=True, help="Of the attempt before, or of the run before if there was one alone.")
 @click.option("--role", default="", metavar="ROLE", help="Of this role alone: worker, ps.")
 @click.option("--rank", "ranks", type=RanksType(), metavar="N,N-N", help="Of the pods of these ranks alone: 0,3-5.")
+@click.option("-c", "--container", default="", metavar="NAME", help="Of this container (default: the one that trains).")
 @click.option("--tail", type=click.IntRange(0), metavar="LINES", help="Only the last lines of each rank.")
 @click.option(
     "--since",
@@ -75,6 +78,7 @@ def command(
     previous: bool,
     role: str,
     ranks: Ranges | None,
+    container: str,
     tail: int | None,
     since: float | None,
     first_error: bool,
@@ -91,6 +95,7 @@ def command(
     paddock logs resnet --role worker --rank 0,3-5
     paddock logs resnet --run 3 --first-error
     paddock logs resnet-worker-0 --previous
+    paddock logs resnet --container metrics
 
     --rank N is the pod in which the program's RANK N runs; behind --role it counts the pods of that role. A pod may be
     named, too: --rank worker-0.
@@ -99,7 +104,7 @@ def command(
     days or up to 1 GiB (`paddock up --keep-logs 30d,20GiB` sets both). A Kubernetes keeps the log of a pod as long
     as the pod; after that, what `paddock console` has copied of it on this machine is printed.
     """
-    which = Which(role, ranks, run, attempt, previous, since)
+    which = Which(role, ranks, run, attempt, previous, since, container)
     request = Request(which, Wanted(include, exclude, tail, first_error), follow, output == "json", raw)
     refuse_combinations(request)
     place = choose_place()
@@ -176,12 +181,21 @@ async def _print_of_cluster(client: Client, place: ClusterChoice, namespace: str
         code = print_copied(place, namespace, word, request, stored.uid)
         if code is not None:
             return code
+    if which.container:
+        from paddock.cli.follow.one_rank import name_container  # late, as few ask for another container
+
+        for pod in (each for each in pods if rank_name(each) in set(map(str, chosen.ranks))):
+            name_container(pod, rank_name(pod), which.container)
     if request.follow and not ended and not request.is_of_the_past:
         return await _follow(client, place, stored, chosen, request)
     printer = await print_fetched(client, place, stored, chosen, pods, request)
     if printer.failed:
         return 1
-    if not printer.printed:
+    if not printer.printed and printer.read:
+        printer.screen.notify(explain_unmatched(stored.key.name, request))
+        if request.wanted.first_error and stored.status.phase is Phase.FAILED and stored.status.cause:
+            printer.screen.notify(explain(stored.status.cause, printer.screen.language))
+    elif not printer.printed:
         keeps = read is not None and read.policies.clean_pods is CleanPods.NEVER
         console = name_console(place) if ended and place.home is None else ""
         printer.screen.notify(explain_silence(stored.key.name, chosen.ranks, of_pods, console=console, keeps=keeps))
@@ -192,19 +206,8 @@ async def _fetch_job(
     client: Client, place: ClusterChoice, namespace: str, word: str, which: Which
 ) -> tuple[StoredJob, Which]:
     """The job that `word` names, or the one whose pod it names."""
-    try:
-        return await fetch_job(client, namespace, word, place.flags), which
-    except UserError:
-        if (pod := split_pod(word)) is None:
-            raise
-        name, rank = pod
-        try:
-            found = await fetch_job(client, namespace, name, place.flags)
-        except UserError:
-            found = None
-        if found is None:
-            raise
-        return found, name_one_rank(which, rank.role, rank.index)
+    stored, rank = await fetch_named(client, namespace, word, place.flags)
+    return stored, which if rank is None else name_one_rank(which, rank.role, rank.index)
 
 
 def read_ranks(pods: Sequence[Manifest]) -> tuple[Rank, ...]:
@@ -249,7 +252,10 @@ async def _follow(client: Client, place: ClusterChoice, job: StoredJob, which: S
         screen.run = _number(place, job)
         if which.note is not None:
             screen.notify(which.note)
-        follower = Follower(client, place, job, screen, which.shows, tail=which.tail, folds=request.folds)
+        follower = Follower(
+            client, place, job, screen, which.shows, container=request.which.container, tail=which.tail,
+            folds=request.folds,
+        )  # fmt: skip
         following = asyncio.create_task(follower.run())
         watching = asyncio.create_task(place.attend(client, job, screen.notify))
         try:
@@ -265,13 +271,22 @@ async def _follow(client: Client, place: ClusterChoice, job: StoredJob, which: S
         except JobDeleted:
             raise Failed(phrase("the job was deleted")) from None
         except asyncio.CancelledError:  # Ctrl-C
-            delete = f"paddock delete {job.key.name}{place.flags.of(job.key.namespace)}"
-            screen.notify(phrase("the job goes on; `{command}` ends it", command=delete))
+            screen.notify(explain_left(follower.view.status.phase, job.key.name, place.flags.of(job.key.namespace)))
             raise
         finally:
             following.cancel()
             watching.cancel()
             await asyncio.gather(following, watching, return_exceptions=True)
+
+
+def explain_left(phase: Phase, name: str, where: str) -> Phrase:
+    """Of a job whose logs are not followed any more. `where`: the options by which it is found. Pure."""
+    delete = f"paddock delete {name}{where}"
+    if phase is Phase.SUSPENDED:
+        resume = f"paddock resume {name}{where}"
+        return phrase("the job is suspended: `{resume}` lets it go on, `{delete}` removes it",
+                      resume=resume, delete=delete)  # fmt: skip
+    return phrase("the job goes on; `{command}` ends it", command=delete)
 
 
 def _number(place: ClusterChoice, job: StoredJob) -> int | None:

@@ -20,12 +20,12 @@ from paddock.install.console import NAMESPACE as CONSOLE_NAMESPACE
 from paddock.install.console import build_console
 from paddock.install.crd import build_crd, build_old_crd
 from paddock.install.deployment import KINDS as DEFAULT_KINDS
-from paddock.install.deployment import NAMESPACE, Installation, Scope, build_operator
+from paddock.install.deployment import NAMESPACE, Installation, Scope, build_log_rights, build_operator
 from paddock.install.rights import MOST_SHARDS
 from paddock.install.webhook import CHECKED, build_webhook
 from paddock.jobs.apis.registry import KINDS
 from paddock.kube.meta import Manifest, Resource
-from paddock.kube.validation.names import DNS_LABEL
+from paddock.kube.validation.names import DNS_LABEL, DNS_SUBDOMAIN
 from paddock.manifests.yaml_texts import write_yaml
 from paddock.version import __version__
 from paddock.words.phrases import Phrase, phrase
@@ -55,8 +55,15 @@ def _check_namespaces(context: click.Context, parameter: click.Parameter, values
     return tuple(dict.fromkeys(_check_namespace(context, parameter, name) for name in names))
 
 
+def _check_secret(_context: click.Context, parameter: click.Parameter, value: str) -> str:
+    if value and not DNS_SUBDOMAIN.allows(value):
+        said = phrase("{found} is not a valid name for a Secret", found=repr(value))
+        raise click.BadParameter(localized(said), param=parameter)
+    return value
+
+
 @click.command(name="manifests", cls=Verb)
-@click.argument("what", type=click.Choice(["crd", "operator", "webhook", "console", "all"]), default="all")
+@click.argument("what", type=click.Choice(["crd", "operator", "logs", "webhook", "console", "all"]), default="all")
 @click.option(
     "-n",
     "--namespace",
@@ -103,6 +110,13 @@ def _check_namespaces(context: click.Context, parameter: click.Parameter, values
     help="The image in which datasets are fetched, if it is not the operator's.",
 )
 @click.option(
+    "--notices",
+    default="",
+    metavar="SECRET",
+    callback=_check_secret,
+    help="The operator tells others of jobs that end, by the routes in this Secret (routes.yaml).",
+)
+@click.option(
     "--replicas",
     type=click.IntRange(1, MOST_SHARDS),
     default=1,
@@ -137,12 +151,14 @@ def command(
     image: str,
     datasets: bool,
     datasets_image: str,
+    notices: str,
     replicas: int,
     shards: int,
     version: str,
     output: str,
 ) -> None:
-    """Print what a cluster needs: the definitions of jobs, and the operator. The webhook and the console are optional.
+    """Print what a cluster needs: the definitions of jobs, and the operator. The webhook and the console are optional,
+    and so is the right to read logs (logs), which `paddock.dev/silent` needs on a cluster.
 
     \b
     paddock manifests --image IMAGE | kubectl apply -f -
@@ -151,6 +167,7 @@ def command(
     paddock manifests crd --kinds kubeflow.org
     paddock manifests --image IMAGE --datasets
     paddock manifests operator --image IMAGE -A --shards 6 --replicas 3
+    paddock manifests logs --jobs-in team-a
     paddock manifests webhook --image IMAGE
     paddock manifests console --image IMAGE
 
@@ -170,11 +187,14 @@ def command(
         raise click.UsageError(localized(phrase("the webhook needs Kubernetes 1.20 or later")))
     if what not in ("operator", "all"):
         _refuse_operators(what, {"--replicas": replicas, "--shards": shards})
+        if notices:
+            said = phrase("{option} is of the operator: {what} has none", option="--notices", what=what)
+            raise click.UsageError(localized(said))
     if shards > 1 and not everywhere and len(watched) <= 1:
         said = phrase("--shards shares several namespaces out, and here is one: add -A, or name them by --jobs-in")
         raise click.UsageError(localized(said))
     _check_datasets(what, version, datasets, datasets_image)
-    if what != "crd" and not image:
+    if what not in ("crd", "logs") and not image:
         raise click.UsageError(localized(explain_no_image(what)))
     if what == "console":
         is_own = click.get_current_context().get_parameter_source("namespace") is ParameterSource.DEFAULT
@@ -192,6 +212,7 @@ def command(
         datasets_image=datasets_image,
         shards=shards,
         replicas=replicas,
+        notices=notices,
     )
     _print(build_manifests(what, installation), output)
 
@@ -226,7 +247,7 @@ def _refuse_operators(what: str, given: Mapping[str, int]) -> None:
 def _check_datasets(what: str, version: str, datasets: bool, image: str) -> None:
     if image and not datasets:
         raise click.UsageError(localized(phrase("--datasets-image needs --datasets")))
-    if datasets and what in ("webhook", "console"):
+    if datasets and what in ("logs", "webhook", "console"):
         said = phrase("--datasets is of the operator and the definitions: {what} has none", what=what)
         raise click.UsageError(localized(said))
     if datasets and version == "v1beta1":
@@ -238,8 +259,10 @@ def _print(found: Sequence[Manifest], output: str) -> None:
 
 
 def build_manifests(what: str, installation: Installation) -> list[Manifest]:
-    """`what`: crd, operator, webhook, or all, which has no webhook. CRDs come first: without them
+    """`what`: crd, operator, logs, webhook, or all, which has neither webhook nor logs. CRDs come first: without them
     the operator cannot watch jobs."""
+    if what == "logs":
+        return list(build_log_rights(installation))
     if what == "webhook":
         return list(build_webhook(installation))
     build = build_old_crd if installation.old else build_crd

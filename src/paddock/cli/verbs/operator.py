@@ -12,6 +12,7 @@ import os
 import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -173,7 +174,8 @@ def _ignored(command: Callable[..., Any]) -> Callable[..., Any]:
     default=int(Settings().end_wait),
     show_default=True,
     metavar="SECONDS",
-    help="How long workers may run after the Master, or one of an elastic job, has succeeded.",
+    help="How long workers may run after the Master, or one of an elastic job, has succeeded, and other containers of a"
+    " rank after its program.",
 )
 @click.option(
     "--loss-limit",
@@ -205,6 +207,12 @@ def _ignored(command: Callable[..., Any]) -> Callable[..., Any]:
     default="",
     metavar="NAME",
     help="The image in which they are fetched (default: the operator's own, without git and hubs).",
+)
+@click.option(
+    "--notices",
+    default="",
+    metavar="FILE",
+    help="Tell others of jobs that end, by the routes in this file, as of a mounted Secret.",
 )
 @click.option("--kinds", type=KindsOfJob(), default=KINDS, metavar="KIND[,KIND]", help="Kinds of job to serve.")
 @click.option(
@@ -250,6 +258,7 @@ def command(
     elastic_settle: int,
     datasets: bool,
     datasets_image: str,
+    notices: str,
     kinds: tuple[Resource, ...],
     metrics: Address | None,
     probes: Address | None,
@@ -295,6 +304,7 @@ def command(
         elastic_wait=elastic_wait,
         elastic_settle=elastic_settle,
         datasets=build_fetch_pod(datasets_image, os.environ) if datasets else None,
+        notices=Path(notices) if notices else None,
         leader_elect=leader_elect,
         shards=shards,
         metrics=metrics,

@@ -7,19 +7,17 @@ from typing import Any
 
 import click
 
-from paddock.app.outputs import RunDirectory, list_files, read_jobs, read_runs
+from paddock.app.outputs import RunDirectory, list_files
 from paddock.cli.cluster.complete import complete_jobs
-from paddock.cli.cluster.errors import Failed, UserError
 from paddock.cli.cluster.session import home
+from paddock.cli.follow.kept_outputs import find_outputs
 from paddock.cli.output.language import localized
 from paddock.cli.output.streams import print_line, write_json
 from paddock.cli.output.terminal import print_table, stderr, stdout
 from paddock.cli.verb import Verb
-from paddock.history.records import RunRecord, find_runs
-from paddock.kube.nearness import nearest
 from paddock.kube.quantities import format_bytes
 from paddock.views.outputs import read_own_directory
-from paddock.words.phrases import NOTHING, Names, Phrase, counted, phrase
+from paddock.words.phrases import Phrase, counted, phrase
 
 
 @click.command(name="outputs", cls=Verb)
@@ -41,12 +39,8 @@ def command(job: str, number: int | None, lists: bool, output: str, namespace: s
     `paddock history` and for 30 days after their last change, and those of a job's last run for ever. Works while the
     cluster is down.
     """
-    place, name = home(), job.rpartition("/")[2]
-    records = find_runs(place.history, namespace, name)
-    directories = read_runs(place.outputs, namespace, name)
-    if not records and not directories:
-        raise UserError(explain_unknown(name, namespace, read_jobs(place.outputs, namespace)))
-    record, found = choose_run(records, directories, number, name)
+    name = job.rpartition("/")[2]
+    record, found = find_outputs(home(), namespace, job, number)
     path, run = found.path, None if record is None else record.run
     own = read_own_directory(record.spec) if record else ""
     if own and Path(own).is_dir():
@@ -60,44 +54,6 @@ def command(job: str, number: int | None, lists: bool, output: str, namespace: s
         print_line(str(path))
     if output != "json":
         stderr().print(localized(summarize(run, files)))
-
-
-def choose_run(
-    records: list[RunRecord], directories: list[RunDirectory], number: int | None, name: str
-) -> tuple[RunRecord | None, RunDirectory]:
-    """The run that was asked for, its record and its directory; without a number the last that has a directory. Raises
-    `UserError` for a run that is not known, `Failed` for one that has none. Pure."""
-    if number is None:
-        if not directories:
-            raise Failed(phrase("{job} has no outputs: none of its programs has been started", job=name))
-        found = directories[-1]
-        return next((each for each in records if found.belongs_to(each.uid)), None), found
-    record = next((each for each in reversed(records) if each.run == number), None)
-    if record is None:
-        raise UserError(explain_unknown_run(number, name, [each.run for each in records]))
-    for each in directories:
-        if each.belongs_to(record.uid):
-            return record, each
-    said = phrase("run {run} of {job} has no outputs: none of its programs was started", run=number, job=name)
-    raise Failed(said)
-
-
-def explain_unknown(name: str, namespace: str, known: list[str]) -> Phrase:
-    near = nearest(name, known)
-    hint = phrase("; did you mean {name}?", name=repr(near)) if near else NOTHING
-    return phrase(
-        "no run of {name} in namespace {namespace} is kept here{hint}", name=repr(name), namespace=namespace, hint=hint
-    )
-
-
-def explain_unknown_run(number: int, name: str, known: list[int]) -> Phrase:
-    if not known:
-        return phrase("the runs of {job} have no numbers here: leave --run out", job=name)
-    runs = Names(tuple(map(str, known)), most=8)
-    return phrase(
-        "{job} has no run {run}; kept are {runs}: `{command}` lists them",
-        job=name, run=number, runs=runs, command=f"paddock history {name}",
-    )  # fmt: skip
 
 
 def summarize(run: int | None, files: list[tuple[str, int]]) -> Phrase:

@@ -31,9 +31,11 @@ from paddock.kube.meta import (
     Resource,
     name_of,
 )
+from paddock.node.scheduler.pod_request import read_request
 from paddock.node.scheduler.queue import Queue, read_queue
 from paddock.views.commands import printed_name
-from paddock.views.queue_rows import QueueRow, explain_capacity, read_queue_rows
+from paddock.views.queue_rows import QueueRow, add_room, explain_capacity, read_queue_rows
+from paddock.views.rooms import read_rooms
 from paddock.words.phrases import Phrase, phrase, render
 
 if TYPE_CHECKING:
@@ -100,7 +102,12 @@ async def _fetch(client: Client, namespace: str, *, is_local: bool) -> _Found:
         groups, volcano = [await _list(client, each, namespace) for each in (POD_GROUPS, VOLCANO_POD_GROUPS)]
     gangs = None if groups is None and volcano is None else [*(groups or ()), *(volcano or ())]
     queue = read_queue(pods, nodes, gangs, classes or (), kinds=KINDS)
-    return _Found(queue, read_queue_rows(jobs, pods, queue), all_pods, is_local)
+    rows = read_queue_rows(jobs, pods, queue)
+    if not is_local:
+        requests = [read_request(pod) for pod in pods]
+        rooms = read_rooms(nodes, requests if all_pods else None, requests)
+        rows = [add_room(row, rooms) for row in rows]
+    return _Found(queue, rows, all_pods, is_local)
 
 
 async def _list(client: Client, resource: Resource, namespace: str = "") -> list[Manifest] | None:

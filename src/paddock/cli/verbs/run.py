@@ -26,6 +26,7 @@ from paddock.cli.submit.script.documents import Documents, read_documents
 from paddock.cli.submit.script.options import ScriptOptions, read_options, script_options
 from paddock.cli.submit.script.typed_command import CommandVerb, read_typed
 from paddock.cli.submit.script.written_manifest import write_manifests
+from paddock.cli.submit.shared_gpus import refuse_without
 from paddock.cli.submit.submission import drop_devices
 from paddock.cli.submit.watched_files import find_watched, refuse_watching
 from paddock.cli.submit.workdir import refuse_impossible, workdir_option
@@ -125,6 +126,7 @@ def command(
     the job to end, a second one kills it.
     """
     options = read_options(typed, workdir, namespace)
+    refuse_without(options.shares, without)
     refuse_contradictions(file, timeout, on_end, options.resume, detach=detach, watches=watches)
     called = read_on_end(on_end) if on_end is not None else None
     call = Call(file, options, choose_place(), without, timeout, role, index, sandbox, called, shown, detach, raw)

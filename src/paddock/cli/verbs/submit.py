@@ -10,17 +10,21 @@ from paddock.cli.cluster.options import namespace_option
 from paddock.cli.cluster.places import ClusterChoice
 from paddock.cli.cluster.session import choose_place, run_with_client
 from paddock.cli.output.language import localized, readers_language
+from paddock.cli.output.periods import read_hold
 from paddock.cli.output.terminal import stderr, stdout
 from paddock.cli.submit.checks import Submission
 from paddock.cli.submit.job_datasets import with_data
 from paddock.cli.submit.manifest_files import fetch_checked
 from paddock.cli.submit.next_steps import explain_following
-from paddock.cli.submit.script.requests import find_needed, with_environment
+from paddock.cli.submit.script.options import SHARE_HELP
+from paddock.cli.submit.script.requests import find_needed, with_environment, with_hold
+from paddock.cli.submit.shared_gpus import with_shares
 from paddock.cli.submit.submission import drop_devices
 from paddock.cli.submit.submitter import Submitted
 from paddock.cli.submit.submitter import submit as send
 from paddock.cli.submit.workdir import refuse_impossible, workdir_option
 from paddock.cli.verb import Verb
+from paddock.kube.gpu_shares import FEWEST_SHARES, MOST_SHARES
 from paddock.kube.meta import Manifest, name_of
 from paddock.views.commands import printed_name
 from paddock.views.flags import Flags
@@ -34,10 +38,26 @@ if TYPE_CHECKING:
 @click.argument("files", nargs=-1, required=True, metavar="FILE...", type=click.Path(allow_dash=True))
 @click.option("--without", multiple=True, metavar="RESOURCE", help="Do not ask for it, e.g. nvidia.com/gpu.")
 @click.option("--data", multiple=True, metavar="NAME:/PATH", help="Mount this dataset there, read-only. Repeatable.")
+@click.option(
+    "--share-gpu", "shares", type=click.IntRange(FEWEST_SHARES, MOST_SHARES), default=None, metavar="N", help=SHARE_HELP
+)
+@click.option(
+    "--hold",
+    type=read_hold,
+    default=None,
+    metavar="TIME",
+    help="Keep a rank that failed for so long, for paddock shell: 30m, 2h. On the local cluster.",
+)
 @workdir_option
 @namespace_option
 def command(
-    files: tuple[str, ...], without: tuple[str, ...], data: tuple[str, ...], workdir: str | None, namespace: str
+    files: tuple[str, ...],
+    without: tuple[str, ...],
+    data: tuple[str, ...],
+    shares: int | None,
+    hold: int | None,
+    workdir: str | None,
+    namespace: str,
 ) -> None:
     """Submit manifests and come back at once. `-` reads standard input.
 
@@ -51,6 +71,7 @@ def command(
     A job of the same name is replaced if it has finished or --timeout suspended it; else nothing is submitted.
     """
     checked = with_data(drop_devices(fetch_checked(files, namespace), without), data)
+    checked = with_hold(with_shares(checked, shares, _notify), hold)
 
     place = choose_place()
     refuse_impossible(place, checked, _notify)

@@ -9,6 +9,7 @@ import click
 
 from paddock.app import launch
 from paddock.app.history import write_kept_limits
+from paddock.app.home import Home
 from paddock.cli.cluster.places import explain_started
 from paddock.cli.cluster.session import home
 from paddock.cli.output.language import localized
@@ -57,7 +58,13 @@ class LimitsType(click.ParamType[Limits]):
     metavar="TIME,SIZE",
     help="How long and up to which size runs that are over keep their logs, from now on (at first 7d,1GiB).",
 )
-def command(port: int, sandbox: str, limits: Limits | None) -> None:
+@click.option(
+    "--enforce-limits/--no-enforce-limits",
+    "enforces",
+    default=None,
+    help="Whether containers above their memory limit are ended, from now on, where the system does not do it.",
+)
+def command(port: int, sandbox: str, limits: Limits | None, enforces: bool | None) -> None:
     """Start the local cluster and keep it up until `paddock down`.
 
     Without this, `paddock run` starts it, and it stops by itself ten minutes after the last job and the last client.
@@ -69,6 +76,9 @@ def command(port: int, sandbox: str, limits: Limits | None) -> None:
 
     --keep-logs: a time in m, h, d or w, a size in MiB, GiB or TiB, or both. The oldest runs go first; of each
     name's last run the record is kept for 90 days. What has not ended is kept. `paddock history` lists what is kept.
+
+    --enforce-limits: as root, and in a part of the system that is the user's own, the kernel enforces memory limits in
+    any case. Elsewhere a container above its limit is only told, by `paddock explain`, until this is given.
     """
     place = home()
     started = launch.start(place, port=port, sandbox=sandbox)
@@ -76,6 +86,8 @@ def command(port: int, sandbox: str, limits: Limits | None) -> None:
     if limits is not None:
         write_kept_limits(place, limits)
         _notify(phrase("logs of runs that are over are kept for {limits}", limits=write_limits(limits)))
+    if enforces is not None:
+        _enforce_limits(place, enforces)
     running = started.running
     if started.fresh:
         for said in explain_started(started):
@@ -87,6 +99,16 @@ def command(port: int, sandbox: str, limits: Limits | None) -> None:
     if running.console:
         _notify(phrase("{address}     the console: `paddock console` opens it", address=running.console))
     _notify(phrase("{export}     for kubectl\npaddock down     stops it", export=export))
+
+
+def _enforce_limits(place: Home, enforces: bool) -> None:
+    """The cluster looks at the file each time."""
+    if enforces:
+        place.enforced.touch(mode=0o600)
+        _notify(phrase("containers above their memory limit are ended"))
+    else:
+        place.enforced.unlink(missing_ok=True)
+        _notify(phrase("containers above their memory limit are told of, and ended where the kernel does it"))
 
 
 def _warn_of_differences(url: str, sandbox: str, wanted_port: int, wanted_sandbox: str) -> None:

@@ -1,11 +1,12 @@
 """paddock validate
 
 `submission.reading` finds the problems, `cli.submit.manifest_files` reads the files. No cluster is started or read;
-what only a cluster knows is in `paddock explain --why-not`.
+what only a cluster knows is in `paddock explain --why-not`. Without --context what a laptop does not honour is told.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 
 import click
@@ -17,6 +18,7 @@ from paddock.cli.output.streams import print_answer, write_json
 from paddock.cli.submit.manifest_files import fetch_reading
 from paddock.cli.submit.report import build_lines
 from paddock.cli.verb import Verb
+from paddock.submission.local_only import with_local_warnings
 from paddock.submission.reading import Reading
 from paddock.words.phrases import render
 
@@ -44,6 +46,8 @@ def command(files: tuple[str, ...], output: str, namespace: str) -> int:
         from paddock.cli.submit.dry_run import check_readings
 
         readings = check_readings(readings)
+    else:
+        readings = [with_local_warnings(reading, os.getuid()) for reading in readings]
     if output == "json":
         print_answer(write_json(build_json(readings, language), indent=2))
     elif lines := list(build_lines(readings, language)):

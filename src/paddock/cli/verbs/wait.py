@@ -29,6 +29,7 @@ from paddock.jobs.model import Phase
 from paddock.jobs.sentences.explain import explain
 from paddock.kube.meta import metadata, uid_of
 from paddock.kube.times import format_duration, read_time
+from paddock.views.commands import choose_word
 from paddock.views.followed import FollowedJob
 from paddock.views.phases import CANCELLED, is_cancelled, show_phase
 from paddock.views.stored import StoredJob, read_stored
@@ -95,7 +96,7 @@ async def wait_for(
         if code is None:
             raise
         return code
-    waiting = asyncio.create_task(_wait(client, place, stored, condition))
+    waiting = asyncio.create_task(_wait(client, place, stored, condition, choose_word(stored, word)))
     watching = asyncio.create_task(place.attend(client, stored, _notify))
     try:
         await asyncio.wait([waiting, watching], return_when=asyncio.FIRST_COMPLETED, timeout=limit)
@@ -103,7 +104,7 @@ async def wait_for(
             return waiting.result()
         if watching.done():
             raise Failed(watching.result())
-        command = f"paddock describe {stored.key.name}{place.flags.of(stored.key.namespace)}"
+        command = f"paddock describe {choose_word(stored, word)}{place.flags.of(stored.key.namespace)}"
         raise Failed(
             phrase(
                 "{job} has not ended in {time} (--timeout); it goes on: `{command}`",
@@ -116,7 +117,8 @@ async def wait_for(
         await asyncio.gather(waiting, watching, return_exceptions=True)
 
 
-async def _wait(client: Client, place: ClusterChoice, job: StoredJob, condition: str) -> int:
+async def _wait(client: Client, place: ClusterChoice, job: StoredJob, condition: str, named: str) -> int:
+    """`named`: the job as commands name it."""
     said: Phrase | None = None
     async for event in client.follow(job.resource, job.key.namespace, fields=f"metadata.name={job.key.name}"):
         if event.type == "SYNCED" or uid_of(event.object) != job.uid:
@@ -134,7 +136,7 @@ async def _wait(client: Client, place: ClusterChoice, job: StoredJob, condition:
         if phase is Phase.INVALID or (phase is Phase.SUSPENDED and now.is_given_up):
             raise Failed(explain_stuck(now, readers_language()))
         if phase is Phase.SUSPENDED and said is None:
-            said = phrase("{job} is suspended: it ends only when it is resumed", job=job.key.name)
+            said = explain_rest(now, f"paddock resume {named}{place.flags.of(job.key.namespace)}")
             _notify(said)
     raise AssertionError("a watch ends by an error alone")
 
@@ -151,9 +153,19 @@ def explain_reached(job: StoredJob, language: str) -> str:
     """`demo: Completed in 31 s: worker 2/2 succeeded.` Pure."""
     created = read_time(metadata(job.manifest).get("creationTimestamp")) or time.time()
     if not job.status.phase.terminal or job.job is None:
-        return f"{job.key.name}: {show_phase(job.status)}"
+        return render(phrase("{job}: {why}", job=job.key.name, why=show_phase(job.status)), language)
     view = FollowedJob(job.job, job.status, created, job.status.finished)
-    return f"{job.key.name}: {build_end(view, language)}"
+    return render(phrase("{job}: {why}", job=job.key.name, why=build_end(view, language)), language)
+
+
+def explain_rest(job: StoredJob, resume: str) -> Phrase:
+    """Of a suspended job; `resume`: the command that lets it go on. What waits for Kueue's queue is not resumed by
+    hand. Pure."""
+    cause = job.status.cause
+    if cause is not None and cause.reason == "WaitingForQueue":
+        return phrase("{job} is suspended: it ends only when it is resumed", job=job.key.name)
+    return phrase("{job} is suspended: it ends only when it is resumed, as `{command}` does",
+                  job=job.key.name, command=resume)  # fmt: skip
 
 
 def explain_stuck(job: StoredJob, language: str) -> Phrase:

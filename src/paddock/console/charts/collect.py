@@ -84,10 +84,10 @@ def collect(
 def read_written(numbers: LogNumbers, log: KeptLog) -> None:
     """What the rank has added to PADDOCK_METRICS since the last look, a few pieces of it."""
     for _ in range(_PIECES):
-        data = log.read_written(numbers.written) if log.read_written is not None else b""
-        if not data:
+        piece = log.read_written(numbers.written) if log.read_written is not None else None
+        if piece is None or not (piece.data or piece.anew):
             return
-        numbers.add_written(data)
+        numbers.add_written(piece)
 
 
 def _read(opened: OpenLog, grows: bool, is_over: Callable[[], bool]) -> tuple[LogNumbers, int]:

@@ -13,10 +13,11 @@ from dataclasses import dataclass, field, replace
 from paddock.console.charts.thin import thin
 from paddock.history.log_index import Line
 from paddock.logs.line_tokens import without_colours
-from paddock.logs.metric_lines import MetricLines
+from paddock.logs.metric_lines import MetricLines, Piece, Place
 from paddock.logs.nearest_line import Nearest, find_nearest
-from paddock.logs.progress import LONGEST_LINE, LineReader, Progress, may_have_progress
+from paddock.logs.printed_lines import LONGEST_LINE, LineReader, may_have_progress
 from paddock.logs.progress import METRICS as TRAINED
+from paddock.logs.progress import Progress
 from paddock.words.phrases import Phrase
 
 METRICS = (*TRAINED, "speed")
@@ -78,7 +79,7 @@ class LogNumbers:
     epochs: set[int] = field(default_factory=set)
     read: int = 0  # lines that were read
     offset: int = 0  # the bytes of the lines that were read
-    written: int = 0  # the bytes of PADDOCK_METRICS that were read
+    written: Place = field(default_factory=Place)  # up to where PADDOCK_METRICS was read
     _last: Progress = field(default_factory=Progress)
     _reader: LineReader = field(default_factory=LineReader)
     _lines: MetricLines = field(default_factory=MetricLines)
@@ -100,10 +101,13 @@ class LogNumbers:
         if not self.series and len(self._unread) < _MOST_UNREAD and may_have_progress(line):
             self._unread.append(line[: 2 * LONGEST_LINE])
 
-    def add_written(self, data: bytes) -> None:
-        """What was added to PADDOCK_METRICS. A name that is written there is not read from printed lines any more."""
-        self.written += len(data)
-        for found in self._lines.feed(data):
+    def add_written(self, piece: Piece) -> None:
+        """What was added to PADDOCK_METRICS. A name that is written there is not read from printed lines any more. Of a
+        file that was cut, or replaced, what it says now is drawn, as for who looks for the first time."""
+        if piece.anew:
+            self._forget_written()
+        self.written = piece.place
+        for found in self._lines.feed(piece.data):
             names = {name for name in METRICS if getattr(found, name) is not None} - self._on_purpose
             self._on_purpose |= names
             for name in names:
@@ -111,6 +115,11 @@ class LogNumbers:
             self._take(-1, self.offset - 1, found, "", self._on_purpose)
             for name, value in found.others.items():
                 self._add_own(OWN + name, found, value)
+
+    def _forget_written(self) -> None:
+        self._lines = MetricLines()
+        for name in [each for each in self.series if each in self._on_purpose or each.startswith(OWN)]:
+            del self.series[name]
 
     def _add_own(self, name: str, found: Progress, value: float) -> None:
         if name in self.series or sum(each.startswith(OWN) for each in self.series) < MOST_OWN:

@@ -10,7 +10,8 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 
 from paddock.console.backend import Spark
-from paddock.logs.progress import LineReader, Progress
+from paddock.logs.printed_lines import LineReader
+from paddock.logs.progress import Progress
 
 READINGS = 32
 BLOCK = 4 * 2**10

@@ -24,7 +24,7 @@ async def build(page: PageContext) -> Mapping[str, Any]:
         each for each in list_commands(job, page.backend.kubectl, page.backend.options) if each.name == "cancel"
     )
     return {
-        "head": build_head(page, resource, manifest),
+        "head": await build_head(page, resource, manifest),
         "why_not": page.say(command.why_not) if command.why_not else "",
         "may": await page.may(command.verb, resource, job.key.namespace),
         "command": command,

@@ -26,7 +26,7 @@ from paddock.kube.meta import Resource, name_of, uid_of
 from paddock.kube.times import format_duration
 from paddock.logs.metric_lines import explain_metric_file
 from paddock.logs.nearest_line import explain_nearest
-from paddock.logs.progress import EXAMPLES
+from paddock.logs.printed_lines import EXAMPLES
 from paddock.views.short_sentences import explain_briefly
 from paddock.words.phrases import Foreign, Phrase, phrase
 
@@ -86,7 +86,7 @@ async def build(page: PageContext) -> Mapping[str, Any]:
     printed, measured = draw(found, used, by_time)
     address = address_of_job(kind, page.path["namespace"], name)
     return {
-        "head": build_head(page, kind, job),
+        "head": await build_head(page, kind, job),
         "ranks": ranks,
         "shown": shown,
         "found": found,

@@ -59,6 +59,7 @@ async def build(page: PageContext) -> Mapping[str, Any]:
         "kinds": sorted({resource.kind for resource in KINDS}),
         "namespaces": sorted({row.namespace for jobs in found.values() for _, row in jobs}),
         "link": link_to(query),
+        "unseen": (),
         "errors": [page.say(each) for name in page.backend.clusters for each in _tell(page, name, silent.get(name))],
     }
 

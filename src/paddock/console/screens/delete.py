@@ -52,7 +52,7 @@ async def _show(page: PageContext, job: StoredJob, refused: Phrase | None = None
     alive = [pod for pod in pods if is_controlled_by(pod, job.uid)]
     may = await page.may("delete", job.resource, job.key.namespace)
     return {
-        "head": build_head(page, job.resource, job.manifest),
+        "head": await build_head(page, job.resource, job.manifest),
         "name": job.key.name,
         "uid": job.uid,
         "refused": page.say(refused) if refused else "",

@@ -59,7 +59,7 @@ async def build(page: PageContext) -> Mapping[str, Any]:
         findings = examine_job(stored.job, stored.status, pods, printed, page.now, around, options)
     looked = _tell(len(pods), len(printed), sum(each.log.lines for each in printed.values()))
     return {
-        "head": build_head(page, resource, manifest),
+        "head": await build_head(page, resource, manifest),
         "readable": stored.job is not None,
         "findings": [_show(page, each) for each in findings],
         "looked": page.say(looked),

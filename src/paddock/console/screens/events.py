@@ -55,7 +55,7 @@ async def build(page: PageContext) -> Mapping[str, Any]:
     part = choose_part(page.query.get("page", ""), len(rows), ON_A_PAGE)
     error = page.caches[events].error if events in page.caches else None
     return {
-        "head": build_head(page, resource, job),
+        "head": await build_head(page, resource, job),
         "rows": [_show(page, row) for row in cut_part(rows, part)],
         "counted": counted,
         "reason": reason,

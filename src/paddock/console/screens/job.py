@@ -12,6 +12,9 @@ from paddock.console.backend import KeptRun
 from paddock.console.feed import Cache, Topic
 from paddock.console.heads import build_head, find_job, list_job_topics, list_pod_topics, tell_missing
 from paddock.console.page_context import PageContext, Screen
+from paddock.console.pod_words import say_why
+from paddock.console.rooms import SECONDS as ROOM_SECONDS
+from paddock.console.rooms import waits_for_room
 from paddock.console.screens.listed import link_to
 from paddock.jobs.model import Job
 from paddock.jobs.substitutions import SUBSTITUTED_ANNOTATION, WITHOUT_ANNOTATION, read_original
@@ -32,6 +35,7 @@ from paddock.kube.times import read_time
 from paddock.preflight import explain_problem
 from paddock.views.commands import JobCommand, list_commands
 from paddock.views.datasets import read_dataset_row, read_use, say_amount
+from paddock.views.job_progress import tell_metrics, tell_progress
 from paddock.views.listing import choose_part, cut_part
 from paddock.views.outputs import find_places, trained_container
 from paddock.views.ranks import JobPod, RankRow, build_rank_rows, build_role_rows, read_job_pod, total_asked
@@ -61,7 +65,7 @@ async def build(page: PageContext) -> Mapping[str, Any]:
     if manifest is None:
         if run is None:
             raise tell_missing(page)
-        return {"head": build_head(page, resource, None), "gone": True}
+        return {"head": await build_head(page, resource, None), "gone": True}
     stored = read_stored(resource, manifest)
     pods = [pod for topic in list_pod_topics(page.path) for pod in page.read(topic, read_job_pod)]
     rows = build_rank_rows(stored.job, stored.status, pods, stored.uid, page.language)
@@ -72,8 +76,9 @@ async def build(page: PageContext) -> Mapping[str, Any]:
     past = merge_sizes(run.sizes)
     address = address_of_job(resource, *stored.key)
     return {
-        "head": build_head(page, resource, manifest),
+        "head": await build_head(page, resource, manifest),
         "gone": False,
+        "again": ROOM_SECONDS if waits_for_room(page, stored.status.cause) else 0.0,
         "buttons": await _build_buttons(page, stored, address),
         "attempts": [_show_attempt(page, each) for each in attempts[:_ATTEMPTS]],
         "more_attempts": max(0, len(attempts) - _ATTEMPTS),
@@ -138,7 +143,7 @@ def _show_attempt(page: PageContext, row: AttemptRow) -> Mapping[str, Any]:
 
 
 def _show_rank(page: PageContext, row: RankRow, address: str) -> Mapping[str, Any]:
-    why = page.say(phrase("{said}", said=Foreign(row.pod.message))) if row.pod and row.pod.message else ""
+    why = say_why(page, row.pod) if row.pod else ""
     return {"row": row, "why": why, "log": f"{address}/logs?rank={row.rank}"}
 
 
@@ -149,6 +154,8 @@ def _show_job(page: PageContext, stored: StoredJob, manifest: Manifest) -> Mappi
     facts: dict[str, Any] = {
         "status": status,
         "problems": problems,
+        "progress": page.say(tell_progress(status.progress) or ""),
+        "metrics": tell_metrics(status.progress),
         "created": read_time(metadata(manifest).get("creationTimestamp")),
         "without": annotations_of(manifest).get(WITHOUT_ANNOTATION, ""),
         "ports": _list_ports(page, stored),

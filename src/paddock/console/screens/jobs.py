@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from paddock.console.addresses import address_of_job, name_kind
@@ -11,13 +12,16 @@ from paddock.console.charts.sparks import draw_spark
 from paddock.console.feed import Cache, Topic
 from paddock.console.heads import give_advice
 from paddock.console.page_context import PageContext, Screen
+from paddock.console.rooms import SECONDS as ROOM_SECONDS
+from paddock.console.rooms import add_room, look_for_room, waits_for_room
 from paddock.console.screens.charts import format_number
 from paddock.console.screens.listed import link_to
 from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.exit_codes import has_failed_rank
 from paddock.jobs.model import Phase
 from paddock.kube.errors import ApiError, Forbidden, NotFound
-from paddock.kube.meta import Resource
+from paddock.kube.meta import Resource, uid_of
+from paddock.views.job_progress import tell_progress
 from paddock.views.jobs import JobRow, build_why, read_job_row, tell_ready
 from paddock.views.listing import Filter, Listed, choose_part, count_phases, cut_part, order_jobs
 from paddock.words.phrases import Foreign, Names, Phrase, phrase
@@ -42,11 +46,12 @@ async def build(page: PageContext) -> Mapping[str, Any]:
     fitting = [each for each in found if wanted.matches(each, any_phase=True)]
     shown = order_jobs(each for each in fitting if wanted.matches(each))
     part = choose_part(query.get("page", ""), len(shown), ON_A_PAGE)
-    rows, again = build_rows(page, cut_part(shown, part))
+    told, unseen = await _add_rooms(page, topics, cut_part(shown, part))
+    rows, again = build_rows(page, told)
     return {
         "rows": rows,
         "with_losses": page.backend.sparks is not None,
-        "again": again,
+        "again": again or (ROOM_SECONDS if any(waits_for_room(page, row.cause) for _, row in told) else 0.0),
         "counts": count_phases(fitting),
         "all": len(fitting),
         "total": len(shown),
@@ -57,8 +62,24 @@ async def build(page: PageContext) -> Mapping[str, Any]:
         "namespaces": sorted({row.namespace for _, row in found}),
         "link": link_to(query),
         "errors": _tell_errors(page, topics),
+        "unseen": unseen,
         "hidden": all(isinstance(_error_of(page, each), Forbidden) for each in topics),
     }
+
+
+async def _add_rooms(
+    page: PageContext, topics: Sequence[Topic], shown: Sequence[Listed]
+) -> tuple[list[Listed], list[str]]:
+    """The jobs with what nodes and pods show of those that wait for room; and what the reader may not see of it."""
+    waiting = [(resource, row) for resource, row in shown if waits_for_room(page, row.cause)]
+    if not waiting:
+        return [*shown], []
+    rooms = await look_for_room(page, topics[0], [row.cause for _, row in waiting])
+    manifests = {uid_of(each): each for topic in topics for each in page.objects(topic)}
+    told = await add_room(rooms, [(row.cause, resource, manifests.get(row.uid, {})) for resource, row in waiting])
+    causes = {row.uid: cause for (_, row), cause in zip(waiting, told, strict=True)}
+    found = [(each, replace(row, cause=causes.get(row.uid, row.cause))) for each, row in shown]
+    return found, [page.say(rooms.unseen)] if rooms.unseen is not None else []
 
 
 def build_rows(page: PageContext, shown_part: Sequence[Listed]) -> tuple[list[Mapping[str, Any]], float]:
@@ -145,6 +166,7 @@ def _build_row(page: PageContext, resource: Resource, row: JobRow, losses: Mappi
         "why": build_why(row, page.language, most=_LONGEST_WHY),
         "bad": has_failed_rank(row.phase, row.cause),
         "advice": advice[:1],
+        "progress": page.say(tell_progress(row.progress) or ""),
         "far": page.say((spark and tell_far(spark)) or ""),
         "spark": _build_spark(spark),
     }

@@ -68,7 +68,7 @@ async def build(page: PageContext) -> Mapping[str, Any]:
     kind = find_kind(page.path["kind"])
     assert kind is not None
     return {
-        "head": build_head(page, kind, job.manifest if job else None),
+        "head": await build_head(page, kind, job.manifest if job else None),
         "look": seen,
         "gone": job is None,
         "panes": panes,

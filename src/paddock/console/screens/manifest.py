@@ -20,7 +20,7 @@ async def build(page: PageContext) -> Mapping[str, Any]:
     whole = page.query.get("managed") == "1"
     target = f"{resource.qualified} {page.path['name']} -n {page.path['namespace']}"
     return {
-        "head": build_head(page, resource, job),
+        "head": await build_head(page, resource, job),
         "text": write_document(job if whole else hide_managed(job)),
         "whole": whole,
         "kubectl": f"{page.backend.kubectl} get {target} -o yaml",

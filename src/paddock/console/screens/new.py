@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -33,11 +34,12 @@ from paddock.kube.validation.names import DNS_LABEL, DNS_SUBDOMAIN
 from paddock.manifests.edits import write_document
 from paddock.submission.documents import Checked
 from paddock.submission.dry_run import explain_left_out, fetch_refusal, is_awaited
-from paddock.submission.local_only import find_place_reasons
+from paddock.submission.local_only import find_place_reasons, find_unhonoured_fields
 from paddock.submission.missing_secrets import explain_missing, find_missing_secrets, read_brought
 from paddock.views.clones import build_clone, name_clone
 from paddock.views.flags import Flags
 from paddock.words.phrases import Foreign, Phrase, phrase
+from paddock.words.unhonoured import explain_unhonoured
 
 Note = Mapping[str, Any]
 
@@ -117,7 +119,15 @@ async def _ask(page: PageContext, draft: Draft) -> list[Note]:
     if refused := [*await _refuse_ahead(page, draft.objects), *asked.refused]:
         return [*refused, *asked.left_out]
     notes = [*asked.left_out, {"good": True, "said": page.say(phrase("the server takes it (dry run)"))}]
+    notes += _tell_unhonoured(page, asked.taken)
     return notes + [note for each in asked.taken for note in await _foresee(page, each)]
+
+
+def _tell_unhonoured(page: PageContext, taken: Sequence[Checked]) -> list[Note]:
+    """What a laptop does not honour, once a job."""
+    uid = os.getuid()
+    found = find_unhonoured_fields(taken, uid) if page.backend.local else []
+    return [{"good": False, "said": page.say(explain_unhonoured(each, uid))} for _, each in found]
 
 
 @dataclass(frozen=True, slots=True)

@@ -87,7 +87,7 @@ async def build(page: PageContext) -> Mapping[str, Any]:
     if hindrance is None and stored.job is not None:
         found = foresee(stored, stored.job, _Seen(page.caches), settings, page.now, page.language)
     return {
-        "head": build_head(page, resource, manifest),
+        "head": await build_head(page, resource, manifest),
         "absent": page.say(absent) if absent else "",
         "hindrance": page.say(hindrance) if hindrance else "",
         "problems": [explain_problem(each, page.language) for each in stored.problems],

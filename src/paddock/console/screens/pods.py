@@ -9,11 +9,12 @@ from paddock.console.addresses import JOB
 from paddock.console.feed import Topic
 from paddock.console.heads import build_head, find_job, list_job_topics, list_pod_topics, tell_missing
 from paddock.console.page_context import PageContext, Screen
+from paddock.console.pod_words import say_why
 from paddock.console.screens.listed import link_to
 from paddock.views.listing import choose_part, cut_part
 from paddock.views.ranks import RankRow, build_rank_rows, read_job_pod
 from paddock.views.stored import read_stored
-from paddock.words.phrases import Foreign, phrase
+from paddock.words.phrases import phrase
 
 ON_A_PAGE = 100
 
@@ -30,7 +31,7 @@ async def build(page: PageContext) -> Mapping[str, Any]:
     pods = [pod for topic in list_pod_topics(page.path) for pod in page.read(topic, read_job_pod)]
     rows = [row for row in build_rank_rows(stored.job, stored.status, pods, stored.uid, page.language) if row.pod]
     part = choose_part(page.query.get("page", ""), len(rows), ON_A_PAGE)
-    head, labels = build_head(page, resource, job), list_pod_topics(page.path)[0].labels
+    head, labels = await build_head(page, resource, job), list_pod_topics(page.path)[0].labels
     return {
         "head": head,
         "rows": [_show(page, row, head.address) for row in cut_part(rows, part)],
@@ -43,7 +44,7 @@ async def build(page: PageContext) -> Mapping[str, Any]:
 
 def _show(page: PageContext, row: RankRow, address: str) -> Mapping[str, Any]:
     assert row.pod is not None
-    why = page.say(phrase("{said}", said=Foreign(row.pod.message))) if row.pod.message else ""
+    why = say_why(page, row.pod)
     return {"row": row, "pod": row.pod, "why": why, "log": f"{address}/logs?rank={row.rank}"}
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -26,10 +27,12 @@ from paddock.kube.times import read_time
 from paddock.node.scheduler.queue import Queue, read_queue
 from paddock.views.queue_rows import (
     QueueRow,
+    add_room,
     build_queue_rows,
     explain_capacity,
     read_unfinished,
 )
+from paddock.views.rooms import read_rooms, read_waiting, speaks_of_room
 from paddock.views.short_sentences import explain_briefly
 from paddock.words.amounts import say_amount, sort_resources
 from paddock.words.phrases import Foreign, Phrase, phrase
@@ -54,7 +57,7 @@ async def build(page: PageContext) -> Mapping[str, Any]:
     running = [row for row in rows if _runs(row, queue)]
     return {
         "capacity": page.say(explain_capacity(queue.capacity, all_pods=all_pods)),
-        "waiting": [_build_row(page, row) for row in waiting[:ON_A_PAGE]],
+        "waiting": [_build_row(page, row) for row in await _add_rooms(page, waiting[:ON_A_PAGE], all_pods=all_pods)],
         "running": [_build_row(page, row) for row in running[:ON_A_PAGE]],
         "more_waiting": max(0, len(waiting) - ON_A_PAGE),
         "more_running": max(0, len(running) - ON_A_PAGE),
@@ -72,6 +75,19 @@ def _read_queue(page: PageContext, pods: Sequence[Manifest]) -> tuple[Queue, boo
     hidden = _is_forbidden(page, POD_GROUPS) and _is_forbidden(page, VOLCANO_POD_GROUPS)
     groups = None if hidden else [*page.objects(Topic(POD_GROUPS)), *page.objects(Topic(VOLCANO_POD_GROUPS))]
     return read_queue(pods, nodes, groups, page.objects(Topic(PRIORITY_CLASSES)), kinds=KINDS), all_pods
+
+
+async def _add_rooms(page: PageContext, rows: Sequence[QueueRow], *, all_pods: bool) -> Sequence[QueueRow]:
+    """The rows with what nodes and pods show of jobs that wait for room. On a laptop the scheduler has said it."""
+    if page.backend.local or _is_forbidden(page, NODES) or not any(speaks_of_room(row.job.cause) for row in rows):
+        return rows
+    nodes, requests = page.objects(Topic(NODES)), page.read(Topic(PODS), read_waiting)
+
+    def add() -> list[QueueRow]:
+        rooms = read_rooms(nodes, requests if all_pods else None, requests)
+        return [add_room(row, rooms) for row in rows]
+
+    return await asyncio.to_thread(add)
 
 
 def _is_forbidden(page: PageContext, resource: Resource) -> bool:

@@ -10,6 +10,7 @@ from paddock.jobs.apis import Column
 from paddock.jobs.apis.schema_parts import (
     ANYTHING,
     COUNT,
+    PROGRESS_COLUMNS,
     TEXT,
     TIME,
     build_kind,
@@ -25,6 +26,7 @@ from paddock.kube.schemas import definition
 
 COLUMNS = (
     Column("State", ".status.conditions[-1:].type"),
+    *PROGRESS_COLUMNS,
     Column("Age", ".metadata.creationTimestamp", "date"),
     Column("Why", ".status.why", wide=True),
 )

@@ -8,7 +8,9 @@ from dataclasses import replace
 from paddock.jobs.apis import MOST_PODS, JobApi
 from paddock.jobs.apis.elastic import read_elasticity
 from paddock.jobs.apis.endpoints import check_endpoints
+from paddock.jobs.apis.hold import read_hold
 from paddock.jobs.apis.run_policy import read_limit_notices
+from paddock.jobs.apis.silent import read_silence
 from paddock.jobs.apis.success import choose_deciding, read_success
 from paddock.jobs.etcd import meets_at_etcd, survives_losses
 from paddock.jobs.frameworks.registry import FRAMEWORKS
@@ -17,9 +19,10 @@ from paddock.jobs.labels import (
     QUEUE_LABEL,
     RANK_VARIABLES_ANNOTATION,
     RESTART_SCOPE_ANNOTATION,
+    SILENT_ANNOTATION,
 )
 from paddock.jobs.launch import NO_LAUNCH, Launch
-from paddock.jobs.model import Job, Network, Policies, RestartScope, Role, Scheduling
+from paddock.jobs.model import Job, Network, OnSilence, Policies, RestartScope, Role, Scheduling
 from paddock.jobs.mounts import read_mounts
 from paddock.jobs.queued import starts_alone
 from paddock.jobs.substitutions import read_notices
@@ -71,6 +74,8 @@ def build_job(
         scope=read_scope(metadata),
         mounts=read_mounts(metadata, spec.value),
         success=success,
+        silence=read_silence(metadata),
+        hold=read_hold(metadata),
         one_decides=one_decides,
         elasticity=read_elasticity(metadata, spec, roles, api.framework, launch),
         labels=metadata.texts("labels"),
@@ -97,6 +102,9 @@ def accept(job: Job, root: Fields, path_of: Callable[[Role], str], restart_polic
     if job.scope is RestartScope.POD and FRAMEWORKS[job.framework].needs_addresses(job):
         said = phrase("has no effect: the ranks of this job are told each other's addresses, so all restart together")
         root.child("metadata").child("annotations").warn(RESTART_SCOPE_ANNOTATION, said)
+    if job.silence is not None and job.silence.does is OnSilence.RESTART and job.policies.backoff_limit == 0:
+        said = phrase("fails the job where it would restart it: runPolicy.backoffLimit is 0")
+        root.child("metadata").child("annotations").warn(SILENT_ANNOTATION, said)
     _check_queue(job, root.child("metadata").child("annotations"))
     _check_rank_variables(job, root.child("metadata").child("annotations"))
     if not any(problem.severity == "error" for problem in root.problems.values()):

@@ -10,6 +10,7 @@ from paddock.jobs.apis import Column
 from paddock.jobs.apis.schema_parts import (
     ANYTHING,
     COUNT,
+    PROGRESS_COLUMNS,
     TEXT,
     TIME,
     WHOLE,
@@ -28,6 +29,7 @@ COLUMNS = (
     Column("Mode", ".status.mode"),
     Column("PS", ".status.ps.ready"),
     Column("Worker", ".status.worker.ready"),
+    *PROGRESS_COLUMNS,
     Column("Age", ".metadata.creationTimestamp", "date"),
     Column("Why", '.status.conditions[?(@.type=="Running")].message', wide=True),
 )

@@ -5,19 +5,21 @@ Reading never raises: an unreadable value counts as absent. The other keys are i
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeGuard
 
 from paddock.jobs.apis.indexes import read_indexes, write_indexes
-from paddock.jobs.model import CauseRecord, Phase, Status, Successes
+from paddock.jobs.model import CauseRecord, JobProgress, Phase, Status, Successes
 from paddock.kube.meta import Manifest
 from paddock.kube.times import Moment, format_time, read_time
 
 
 def read_ours(raw: Mapping[str, Any]) -> Status:
     """The common part of a status; the kind's module adds `roles`."""
+    phase = _phase(raw)
     return Status(
-        phase=_phase(raw),
+        phase=phase,
         unknown_phase=_unknown_phase(raw),
         mode=text(raw, "mode"),
         attempt=count(raw, "attempt"),
@@ -27,7 +29,8 @@ def read_ours(raw: Mapping[str, Any]) -> Status:
         last_valid=text(raw, "lastValidSpec"),
         cause=_read_cause(mapping(raw, "cause")),
         started=read_time(text(raw, "startTime")),
-        finished=read_time(text(raw, "completionTime")),
+        # Of a job that goes on, somebody else has written it: the next write takes it away.
+        finished=read_time(text(raw, "completionTime")) if phase.terminal else None,
         observed_generation=count(raw, "observedGeneration"),
         renewals=_read_renewals(mapping(raw, "renewals")),
         renewed=read_time(text(raw, "lastRenewalTime")),
@@ -35,6 +38,7 @@ def read_ours(raw: Mapping[str, Any]) -> Status:
         gang_size=count(raw, "gangSize"),
         gang_loss=text(raw, "gangLoss"),
         succeeded=_read_successes(raw),
+        progress=_read_progress(mapping(raw, "progress")),
     )
 
 
@@ -58,6 +62,7 @@ def write_ours(previous: Mapping[str, Any], status: Status) -> Manifest:
         "gangSize": status.gang_size or None,
         "gangLoss": status.gang_loss or None,
         "succeeded": _write_successes(mapping(previous, "succeeded"), status),
+        "progress": _write_progress(mapping(previous, "progress"), status.progress),
     }
 
 
@@ -164,12 +169,44 @@ def _write_successes(previous: Mapping[str, Any], status: Status) -> Manifest | 
     return _replacing(previous, written) if written else None
 
 
+def _read_progress(raw: Mapping[str, Any]) -> JobProgress | None:
+    """A number that cannot be one is none."""
+    percent, remaining = raw.get("percent"), raw.get("remaining")
+    found = JobProgress(
+        percent=count(raw, "percent") if _is_count(percent) and percent <= 100 else None,
+        remaining=count(raw, "remaining") if _is_count(remaining) else None,
+        metrics={str(name): float(value) for name, value in mapping(raw, "metrics").items() if _is_number(value)},
+    )
+    return None if found == JobProgress() else found
+
+
+def _write_progress(previous: Mapping[str, Any], progress: JobProgress | None) -> Manifest | None:
+    if progress is None or progress == JobProgress():
+        return None
+    numbers = {"percent": progress.percent, "remaining": progress.remaining, "metrics": dict(progress.metrics) or None}
+    return _replacing(previous, {name: value for name, value in numbers.items() if value is not None})
+
+
+def _is_count(value: Any) -> TypeGuard[int]:
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**63
+
+
+def _is_number(value: Any) -> bool:
+    """What a float can hold: integers of JSON have any length."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    return abs(value) <= sys.float_info.max
+
+
 def _phase(raw: Mapping[str, Any]) -> Phase:
     """The recorded phase; NONE for an unknown one. A job that has ended has ended, whatever somebody wrote over its
-    phase: it must not train again."""
+    phase: it must not train again. And one that goes on goes on: an end that was written over its phase alone would
+    delete its pods."""
     found = text(raw, "phase")
     phase = Phase(found) if found in list(Phase) else Phase.NONE
-    return phase if phase.terminal else _read_end(raw) or phase
+    if phase.terminal:
+        return _read_going_on(raw) or phase
+    return _read_end(raw) or phase
 
 
 def _unknown_phase(raw: Mapping[str, Any]) -> str:
@@ -183,17 +220,44 @@ _ENDS = {"Succeeded": Phase.COMPLETED, "Failed": Phase.FAILED}
 """The conditions that end a job, in both API groups."""
 
 
-def _read_end(raw: Mapping[str, Any]) -> Phase | None:
-    """How the job has ended, by its conditions. Where they were removed, `completionTime` and the cause tell: they are
-    not asked where a condition says that it goes on, as operators before this rule have started such jobs again."""
+_BEGUN = {
+    "Suspended": Phase.SUSPENDED,
+    "Restarting": Phase.RESTARTING,
+    "Running": Phase.RUNNING,
+    "Created": Phase.PENDING,
+}
+"""The conditions that a job has before its end, in both API groups, and its phase where one is True; the first
+counts."""
+
+
+def _read_conditions(raw: Mapping[str, Any]) -> dict[str, Any]:
+    """The status of each condition, by its type."""
     conditions = raw.get("conditions")
     there = [each for each in conditions if isinstance(each, Mapping)] if isinstance(conditions, list) else []
-    ends = [each for each in there if isinstance(each.get("type"), str) and each["type"] in _ENDS]
-    told = next((_ENDS[each["type"]] for each in ends if each.get("status") == "True"), None)
-    if told is not None or ends or read_time(text(raw, "completionTime")) is None:
+    return {each["type"]: each.get("status") for each in there if isinstance(each.get("type"), str)}
+
+
+def _read_end(raw: Mapping[str, Any]) -> Phase | None:
+    """How the job has ended, by its conditions. Where they were removed, `completionTime` and the cause tell: they are
+    not asked where a condition says that it goes on, as operators before this rule have started such jobs again, nor
+    where there are conditions and none is of an end: then somebody wrote the time."""
+    there = _read_conditions(raw)
+    told = next((phase for type_, phase in _ENDS.items() if there.get(type_) == "True"), None)
+    is_told = any(type_ in there for type_ in (*_ENDS, *_BEGUN))
+    if told is not None or is_told or read_time(text(raw, "completionTime")) is None:
         return told
     reason = text(mapping(raw, "cause"), "reason")
     return Phase.COMPLETED if not reason or reason.startswith(Phase.COMPLETED) else Phase.FAILED
+
+
+def _read_going_on(raw: Mapping[str, Any]) -> Phase | None:
+    """The phase of a job whose status has an end in `phase` alone; None where more than it tells of an end. Paddock
+    writes condition and time with it, so somebody else wrote it."""
+    there = _read_conditions(raw)
+    if "attempt" not in raw or text(raw, "completionTime") or any(type_ in there for type_ in _ENDS):
+        return None
+    begun = [phase for type_, phase in _BEGUN.items() if there.get(type_) == "True"]
+    return begun[0] if begun else Phase.PENDING if any(type_ in there for type_ in _BEGUN) else None
 
 
 def _time(moment: Moment | None) -> str | None:

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
+from paddock.jobs.labels import SILENT_ANNOTATION
 from paddock.jobs.manager import Manager
-from paddock.jobs.model import CleanPods, Job, Policies, RestartPolicy, Role, Scheduling
+from paddock.jobs.model import CleanPods, Job, OnSilence, Policies, RestartPolicy, Role, Scheduling
 from paddock.manifests.fields import Fields
 from paddock.words.phrases import Names, phrase
 from paddock.words.problems import Problem
@@ -42,11 +43,20 @@ def _check_manager(policy: Fields) -> None:
 
 
 def read_limit_notices(job: Job, path_of: Callable[[Role], str]) -> Iterator[Problem]:
-    """A warning if `backoffLimit` is set and a role's restartPolicy Never fails the job at the first failed rank.
-    `path_of`: the path of a role's restartPolicy in the manifest."""
+    """A warning if `backoffLimit` is set and a role's restartPolicy Never fails the job at the first failed rank; and
+    one if nothing bounds the restarts of a silent job, which no restartPolicy forbids. `path_of`: the path of a role's
+    restartPolicy in the manifest."""
     limit, where = job.policies.backoff_limit, "spec.runPolicy.backoffLimit"
     never = [role for role in job.roles if role.restart is RestartPolicy.NEVER]
-    if not limit or not never:
+    restarts = job.silence is not None and job.silence.does is OnSilence.RESTART
+    if restarts and limit is None:
+        said = phrase(
+            "is not set, so a job that is silent again and again is restarted without an end ({annotation}); set it, "
+            "to 3 for example",
+            annotation=SILENT_ANNOTATION,
+        )  # fmt: skip
+        yield Problem(where, str(said), severity="warning", said=said)
+    if not limit or not never or restarts:
         return
     paths = Names(tuple(map(path_of, never)))
     if len(never) == len(job.roles):

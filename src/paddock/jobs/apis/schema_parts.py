@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from paddock.jobs.apis import Column
 from paddock.kube.meta import Manifest
 
 TEXT: Manifest = {"type": "string"}
@@ -17,6 +18,13 @@ SECONDS: Manifest = {"type": "integer", "format": "int64", "minimum": 0}
 TIME: Manifest = {"type": "string", "format": "date-time"}
 QUANTITY: Manifest = {"x-kubernetes-int-or-string": True, "anyOf": [{"type": "integer"}, {"type": "string"}]}
 ANYTHING: Manifest = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+
+
+PROGRESS_COLUMNS = (
+    Column("Percent", ".status.progress.percent", "integer", wide=True),
+    Column("Remaining", ".status.progress.remaining", "integer", wide=True),
+)
+"""How far the training is, of every kind (`jobs.progress`)."""
 
 
 def build_object(properties: dict[str, Any], required: list[str] | None = None) -> Manifest:
@@ -82,6 +90,13 @@ def our_status() -> dict[str, Any]:
                 {"attempt": COUNT, "indexes": TEXT, "firstFinishTime": TIME, "lastFinishTime": TIME}
             ),
         },
+        "progress": build_object(
+            {
+                "percent": {**COUNT, "maximum": 100},
+                "remaining": SECONDS,
+                "metrics": {"type": "object", "additionalProperties": {"type": "number"}},
+            }
+        ),
         "lastValidSpec": TEXT,
         "cause": build_object({"reason": TEXT, "since": TIME, "args": ANYTHING}),
     }

@@ -55,9 +55,14 @@ _OPTIONS = (
     "MASTER_ADDR MASTER_PORT LOCAL_ADDR NNODES NPROC_PER_NODE MAX_RESTARTS STANDALONE RDZV_BACKEND RDZV_ENDPOINT "
     "RDZV_ID RDZV_CONF"
 )
+_SHUTDOWN = "TORCH_ELASTIC_SHUTDOWN_TIMEOUT"
+"""Read by torchrun of torch 2.12 and later (LaunchConfig.shutdown_timeout); an older one kills after 30 s."""
+_OWN_SHUTDOWN, _SHUTDOWN_MARGIN = 30, 5
+"""Seconds: torchrun's default, and what is left of the grace for itself when its workers are gone."""
 _OWN = OwnVariables(
     kept=frozenset({
         "PYTHONUNBUFFERED", "MASTER_ADDR", "MASTER_PORT", "WORLD_SIZE", "TORCH_DISABLE_SHARE_RDZV_TCP_STORE",
+        _SHUTDOWN,
         *(f"PET_{option}" for option in _OPTIONS.split()),
     })
 )  # fmt: skip
@@ -79,7 +84,7 @@ def find_default_environment(job: Job) -> str:
 
 def build_environment(job: Job, rank: Rank, port: int | None) -> list[EnvVar]:
     elastic = job.launch.elastic
-    variables = [build_value("PYTHONUNBUFFERED", "1")]
+    variables = [build_value("PYTHONUNBUFFERED", "1"), *_build_shutdown(job, rank)]
     if is_bare(job):
         return variables
     if elastic is None or has_master(job):
@@ -90,6 +95,15 @@ def build_environment(job: Job, rank: Rank, port: int | None) -> list[EnvVar]:
         variables += [build_value("PET_NNODES", str(job.size)), *_build_node(job, rank)]
         return [*variables, *(_build_in_place(job, rank, port) if job.launch.in_place else ())]
     return [*variables, *_build_elastic(job, elastic, rank, port)]
+
+
+def _build_shutdown(job: Job, rank: Rank) -> list[EnvVar]:
+    """How long torchrun waits for its workers after SIGTERM: nearly all of the pod's grace, where that is longer than
+    its own 30 s."""
+    role = job.role(rank.role)
+    grace = role.template.get("spec", {}).get("terminationGracePeriodSeconds") if role is not None else None
+    left = grace - _SHUTDOWN_MARGIN if isinstance(grace, int) else 0
+    return [build_value(_SHUTDOWN, str(left))] if left > _OWN_SHUTDOWN else []
 
 
 def _build_static(job: Job, rank: Rank, port: int | None) -> list[EnvVar]:

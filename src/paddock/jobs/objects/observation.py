@@ -205,7 +205,13 @@ def _read_child(resource: Resource, manifest: Mapping[str, Any], job: Job) -> Ch
         asked=str(notes.get(AUTOSCALER_ANNOTATION) or notes.get(POD_GROUP_ANNOTATION) or ""),
         phase=phase,
         message=message,
+        finalizers=_read_finalizers(manifest) if resource.plural == POD_GROUPS.plural else (),
     )
+
+
+def _read_finalizers(manifest: Mapping[str, Any]) -> tuple[str, ...]:
+    found = metadata(manifest).get("finalizers") if is_deleting(manifest) else None
+    return tuple(map(str, found)) if isinstance(found, list) else ()
 
 
 def read_group_status(manifest: Mapping[str, Any]) -> tuple[str, str]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Any
 
 from paddock.jobs.apis.registry import KINDS
@@ -25,7 +26,9 @@ from paddock.jobs.labels import (
     WOKEN_ANNOTATION,
 )
 from paddock.jobs.model import Exit, Pod, PodPhase, Rank
+from paddock.kube.held_pods import HOLD_ANNOTATION, read_held
 from paddock.kube.meta import annotations_of, controller_of, is_deleting, labels_of, metadata, name_of, uid_of
+from paddock.kube.side_cars import list_side_cars
 from paddock.kube.times import Moment, read_time
 
 NO_EXIT_CODE = -1
@@ -39,9 +42,9 @@ _CONTAINERS = {
 RANK_LABELS = frozenset({ROLE_LABEL, INDEX_LABEL, ATTEMPT_LABEL, RENEWAL_LABEL, SPARE_LABEL}).union(
     *(api.rank_labels for api in KINDS.values())
 )
-RANK_ANNOTATIONS = frozenset({PORT_ANNOTATION, WOKEN_ANNOTATION, CONFIG_MAP_ANNOTATION, SIZE_ANNOTATION}).union(
-    *(api.rank_annotations for api in KINDS.values())
-)
+RANK_ANNOTATIONS = frozenset(
+    {PORT_ANNOTATION, WOKEN_ANNOTATION, CONFIG_MAP_ANNOTATION, SIZE_ANNOTATION, HOLD_ANNOTATION}
+).union(*(api.rank_annotations for api in KINDS.values()))
 """The labels and annotations that `read_pod` reads; a cache of pods must keep them, and may drop all others."""
 
 _NORMAL_REASONS = frozenset({"ContainerCreating", "PodInitializing"})
@@ -63,7 +66,7 @@ def read_pod(manifest: Mapping[str, Any]) -> Pod | None:
         phase=phase,
         address=str(status.get("podIP") or ""),
         node=str(spec.get("nodeName") or ""),
-        exit=_exit(status, main, phase),
+        exit=_exit(spec, status, main, phase),
         waiting=None if phase in (PodPhase.SUCCEEDED, PodPhase.FAILED) else _waiting(status),
         deleting=is_deleting(manifest),
         port=_number(annotations_of(manifest).get(PORT_ANNOTATION)),
@@ -79,10 +82,12 @@ def read_pod(manifest: Mapping[str, Any]) -> Pod | None:
         placed=_placed(status),
         unheard=_unheard(status) if phase is PodPhase.RUNNING else None,
         renewal=_number(labels.get(RENEWAL_LABEL)) or 0,
-        lingers=phase in (PodPhase.SUCCEEDED, PodPhase.FAILED) and _has_running(status),
+        lingering=_lingering(status, main) if phase in (PodPhase.SUCCEEDED, PodPhase.FAILED) else (),
         spare=labels.get(SPARE_LABEL) == "true",
         config_map=str(annotations_of(manifest).get(CONFIG_MAP_ANNOTATION) or ""),
         size=str(annotations_of(manifest).get(SIZE_ANNOTATION) or ""),
+        held=read_held(manifest),
+        unready=_unready(status, main) if phase is PodPhase.STARTING else "",
     )
 
 
@@ -125,18 +130,35 @@ def _is_up(container: Mapping[str, Any], main: Mapping[str, Any]) -> bool:
     return bool(container.get("ready")) or (ended is not None and (container is not main or _code(ended) == 0))
 
 
-def _has_running(status: Mapping[str, Any]) -> bool:
-    """Init containers that restart (Kubernetes' side-cars) do not count: the kubelet ends them by itself."""
-    return any("running" in _state(each) for each in _statuses(status, "containerStatuses"))
+def _unready(status: Mapping[str, Any], main: Mapping[str, Any]) -> str:
+    """The first container that runs and is not ready; empty where one does not run yet."""
+    found = [each for each in _statuses(status, "containerStatuses") if not _is_up(each, main)]
+    runs = status.get("phase") == "Running" and all("running" in _state(each) for each in found)
+    return str(found[0].get("name") or "") if found and runs else ""
 
 
-def _exit(status: Mapping[str, Any], main: Mapping[str, Any], phase: PodPhase) -> Exit | None:
+MOST_LINGERING = 4
+
+
+def _lingering(status: Mapping[str, Any], main: Mapping[str, Any]) -> tuple[str, ...]:
+    """The first of its containers that run, or have still to begin, as one whose image comes late. Init containers that
+    restart (Kubernetes' side-cars) do not count: the kubelet ends them by itself."""
+    begins = status.get("phase") == "Running"
+    found = (
+        str(each.get("name") or "")
+        for each in _statuses(status, "containerStatuses")
+        if "running" in _state(each) or (begins and each is not main and "waiting" in _state(each))
+    )
+    return tuple(islice(found, MOST_LINGERING))
+
+
+def _exit(spec: Mapping[str, Any], status: Mapping[str, Any], main: Mapping[str, Any], phase: PodPhase) -> Exit | None:
     ended = _terminated(main)
     if phase not in (PodPhase.SUCCEEDED, PodPhase.FAILED):
         return None
     whole = _reason_of_pod(status) if phase is PodPhase.FAILED else ("", "")
     if ended is None:
-        failed = _failed_init(status)
+        failed = _failed_init(spec, status)
         if failed is None:
             return Exit(0 if phase is PodPhase.SUCCEEDED else NO_EXIT_CODE, *whole)
         ended = failed
@@ -148,8 +170,11 @@ def _exit(status: Mapping[str, Any], main: Mapping[str, Any], phase: PodPhase) -
     )
 
 
-def _failed_init(status: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    ends = (_terminated(each) for each in _statuses(status, "initContainerStatuses"))
+def _failed_init(spec: Mapping[str, Any], status: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """The end of the init container that failed. How a side-car ended is never why."""
+    side_cars = list_side_cars({"initContainers": list(_items(spec, "initContainers"))})
+    statuses = _statuses(status, "initContainerStatuses")
+    ends = (_terminated(each) for each in statuses if each.get("name") not in side_cars)
     return next((end for end in ends if end is not None and _code(end) != 0), None)
 
 
@@ -190,9 +215,11 @@ def _waiting(status: Mapping[str, Any]) -> tuple[str, str] | None:
     for condition in _items(status, "conditions"):
         if condition.get("type") == "PodScheduled" and condition.get("status") == "False":
             return str(condition.get("reason") or ""), str(condition.get("message") or "")
+    # Of a pod that runs, only side-cars can wait there, as they restart.
+    keys = ("initContainerStatuses", "containerStatuses")[status.get("phase") == "Running" :]
     found = [
         (str(waiting.get("reason") or ""), str(waiting.get("message") or ""))
-        for key in ("initContainerStatuses", "containerStatuses")
+        for key in keys
         for each in _statuses(status, key)
         if isinstance(waiting := _state(each).get("waiting"), Mapping)
     ]

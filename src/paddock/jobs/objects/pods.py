@@ -59,8 +59,10 @@ from paddock.jobs.objects.pod_groups import build_pod_group, find_priority_class
 from paddock.jobs.objects.schedulers import find_pod_groups, find_scheduler, is_of_volcano
 from paddock.jobs.queued import mark_pod
 from paddock.jobs.substitutions import SUBSTITUTED_ANNOTATION, is_substituting, substitute, write_original
-from paddock.jobs.variables import ATTEMPT, CHECKPOINTS, METRICS, OUTPUTS, merge_variables
+from paddock.jobs.variables import ATTEMPT, CHECKPOINTS, METRICS, OUTPUTS, UNBUFFERED, merge_variables
 from paddock.kube.environments import DEFAULT_ANNOTATION, ENVIRONMENT_ANNOTATION, PATH_ANNOTATION, write_default
+from paddock.kube.gpu_shares import GPUS_ANNOTATION, SHARE_ANNOTATION
+from paddock.kube.held_pods import HOLD_ANNOTATION
 from paddock.kube.meta import KUBERNETES_POD_GROUPS, POD_GROUPS, Key, Manifest, owner_reference
 
 __all__ = [
@@ -86,7 +88,9 @@ __all__ = [
 POD_GROUP_LABEL = "scheduling.x-k8s.io/pod-group"
 DEFAULT_CONTAINER_ANNOTATION = "kubectl.kubernetes.io/default-container"
 WORKING_DIRECTORY_VOLUME = "paddock-working-directory"
-_HANDED_ON = (ENVIRONMENT_ANNOTATION, PATH_ANNOTATION, WORKING_DIRECTORY_ANNOTATION, RESUME_ANNOTATION)
+_HANDED_ON = (
+    ENVIRONMENT_ANNOTATION, PATH_ANNOTATION, WORKING_DIRECTORY_ANNOTATION, RESUME_ANNOTATION, SHARE_ANNOTATION
+)  # fmt: skip
 """Annotations of a job that its pods carry too."""
 
 
@@ -179,6 +183,7 @@ def working_directory(job: Job, settings: Settings) -> str | None:
 
 _NOT_OF_TEMPLATES = (
     SPARE_LABEL, RENEWAL_LABEL, PORT_ANNOTATION, WOKEN_ANNOTATION, CONFIG_MAP_ANNOTATION, DEFAULT_ANNOTATION,
+    HOLD_ANNOTATION, GPUS_ANNOTATION,
 )  # fmt: skip
 """Labels and annotations by which an operator reads of a pod what it has decided itself."""
 
@@ -208,6 +213,9 @@ def _metadata(job: Job, role: Role, rank: Rank, attempt: int, port: int | None, 
         annotations[DEFAULT_ANNOTATION] = write_default(trained["name"], default)
     if substitute(job, trained, settings)[1] is not None:
         annotations[SUBSTITUTED_ANNOTATION] = write_original(trained)
+    # Where the node keeps files: on a cluster no kubelet does.
+    if settings.output_root is not None and job.hold is not None:
+        annotations[HOLD_ANNOTATION] = f"{job.hold}s"
     if port is not None:
         annotations[PORT_ANNOTATION] = str(port)
     if find_pod_groups(job, settings) == POD_GROUPS:
@@ -299,6 +307,10 @@ def _trained(
     framework = FRAMEWORKS[job.framework]
     result: Manifest = dict(container)
     ours = [*framework.build_environment(job, rank, port), {"name": ATTEMPT, "value": str(attempt)}]
+    said = {entry["name"] for entry in container.get("env") or ()}
+    # Python holds lines back otherwise, and a job would be silent that prints.
+    if job.silence is not None and UNBUFFERED not in said.union(entry["name"] for entry in ours):
+        ours.append({"name": UNBUFFERED, "value": "1"})
     for name, key in framework.build_references(job, rank).items():
         reference = {"name": config_map, "key": key}
         ours.append({"name": name, "valueFrom": {"configMapKeyRef": reference}})
@@ -308,7 +320,6 @@ def _trained(
             CHECKPOINTS: f"{directory}/checkpoint",
             METRICS: f"{directory}/{METRICS_DIRECTORY}/{metrics_file(str(rank), attempt)}",
         }
-        said = {entry["name"] for entry in container.get("env") or ()}
         ours += [{"name": name, "value": place} for name, place in places.items() if name not in said]
         mount = {"name": OUTPUT_VOLUME, "mountPath": directory}
         result["volumeMounts"] = [*(result.get("volumeMounts") or ()), mount]

@@ -109,7 +109,8 @@ def remember_loss(job: Job, status: Status, verdict: Verdict) -> str:
         return verdict.cause.why
     if isinstance(verdict.cause, causes.Loss):
         return verdict.cause.reason
-    goes_on = isinstance(verdict.cause, causes.GangShrunk | causes.RankRestarted) or verdict.size or alone
+    restarts = causes.GangShrunk | causes.RankRestarted | causes.SilentRestarted
+    goes_on = isinstance(verdict.cause, restarts) or verdict.size or alone
     return status.gang_loss if goes_on else ""
 
 

@@ -19,6 +19,14 @@ nobody ends them, so nothing is waited for. Source: training-operator, which tak
 alone. Where all ranks decide (`Success.all_ranks`), all are waited for, without end: the last one may be saving the
 model. A job that names a bound (`Success.end_wait`) has not succeeded during that wait: a rank that fails then is
 judged as ever.
+
+**Other containers of ranks that have ended well.** A container beside the program's may have work left when the program
+has succeeded: Katib's metrics collector reads the program's log to its end, and sends what it has found. Where the
+clean-up ends them, they have the same time, counted from the end of the rank's program: `Settings.end_wait`, or what
+the job itself names. A rank that ends well while others still train is no exception: those have as much longer, once,
+as the clean-up ends all pods in one moment: the cause tells that time, counted from the success. Kubernetes' own side-
+cars, init containers that restart, end by the kubelet: none is waited for. How another container ends changes nothing:
+a rank succeeds by the container that trains, as in training-operator.
 """
 
 from __future__ import annotations
@@ -36,6 +44,9 @@ from paddock.jobs.rejoining import all_rejoin
 from paddock.kube.times import Moment
 
 _KEEPING = (CleanPods.NEVER, CleanPods.ON_FAILURE)
+_SUCCEEDED = (causes.WaitingForWorkers.__name__, causes.WaitingForContainers.__name__)
+_MOST_CONTAINERS, _MOST_RANKS = 4, 3
+"""Names in a cause."""
 
 
 def plan_ending(
@@ -55,15 +66,73 @@ def plan_ending(
     since = noticed(status, causes.WaitingForWorkers, now)
     success = success or _recall(job, status, pods)
     training = _training(job, pods)
-    if success is None or not training or job.policies.clean_pods in _KEEPING:
+    if success is None or job.policies.clean_pods in _KEEPING:
         return success
-    left = settings.end_wait - (0.0 if since is None else max(0.0, now - since))
+    if not training:
+        return _plan_containers(job, status, success, pods, now, settings, clock_off)
+    waited = 0.0 if since is None else max(0.0, now - since)
+    bound = max(settings.end_wait, _left_of_containers(job, pods, settings))
+    left = bound - waited
     if clock_off:  # its pods would be ended, and they may be saving
         left = max(left, LOOK_AGAIN)
-    seconds = int(settings.end_wait)
+    seconds = int(bound)
     if left > 0:
         return Wait(causes.WaitingForWorkers(training, seconds, _count(success)), left)
     return plan_completion(causes.CompletedWithoutWorkers(training, seconds, **tell_failed(job, pods)))
+
+
+def _plan_containers(
+    job: Job, status: Status, success: Verdict, pods: Sequence[Pod], now: Moment, settings: Settings, clock_off: int
+) -> Verdict | Wait:
+    """The success, later while other containers of ranks that have ended well have time."""
+    lingering = _find_lingering(pods)
+    if not lingering:
+        return success
+    bound = _time_of_containers(job, settings)
+    since = noticed(status, causes.WaitingForContainers, now)
+    left = bound - _ended_before(job, pods, lingering) - (0.0 if since is None else max(0.0, now - since))
+    if clock_off:  # as above
+        left = max(left, LOOK_AGAIN)
+    containers = tuple(dict.fromkeys(name for pod in lingering for name in pod.lingering))[:_MOST_CONTAINERS]
+    ranks = tuple(map(str, sorted(pod.rank for pod in lingering)[:_MOST_RANKS]))
+    more = len(lingering) - len(ranks) or None
+    if left > 0:
+        return Wait(causes.WaitingForContainers(containers, ranks, int(bound), _count(success), more), left)
+    failed = tell_failed(job, pods)
+    return plan_completion(causes.CompletedWithoutContainers(containers, ranks, int(bound), others=more, **failed))
+
+
+def _find_lingering(pods: Sequence[Pod]) -> list[Pod]:
+    return [pod for pod in pods if pod.phase is PodPhase.SUCCEEDED and pod.lingers and not pod.deleting]
+
+
+def _time_of_containers(job: Job, settings: Settings) -> float:
+    return settings.end_wait if job.success.end_wait is None else float(job.success.end_wait)
+
+
+def _left_of_containers(job: Job, pods: Sequence[Pod], settings: Settings) -> float:
+    """Seconds from the success on that containers of ranks which have ended since need, while others still train; 0.0
+    without such. Both ends are times of nodes. Ranks that end in the time that this adds add none."""
+    deciding = deciding_ranks(job)
+    good = [pod.exit.finished for pod in pods if pod.phase is PodPhase.SUCCEEDED and pod.exit and pod.rank in deciding]
+    known = [end for end in good if end is not None]
+    if not known:
+        return 0.0
+    success = min(known) if job.one_decides else max(known)
+    ends = (pod.exit.finished for pod in _find_lingering(pods) if pod.exit)
+    later = [end - success for end in ends if end is not None and 0 <= end - success <= settings.end_wait]
+    return max(later) + _time_of_containers(job, settings) if later else 0.0
+
+
+def _ended_before(job: Job, pods: Sequence[Pod], lingering: Sequence[Pod]) -> float:
+    """Seconds by which the last rank of `lingering` ended before the last of all that train. Both are times of nodes,
+    whose clocks may differ from the operator's."""
+    trains = {role.name for role in job.roles if role.trains}  # a server may end during the wait
+    ended = (pod.exit.finished for pod in pods if pod.exit and pod.rank.role in trains)
+    last = max((end for end in ended if end is not None), default=None)
+    ends = [pod.exit.finished if pod.exit else None for pod in lingering]
+    known = [end for end in ends if end is not None]
+    return last - max(known) if last is not None and len(known) == len(ends) else 0.0
 
 
 def plan_last(job: Job, status: Status, pods: Sequence[Pod], now: Moment, clock_off: int = 0) -> Verdict | Wait | None:
@@ -104,7 +173,7 @@ def _training(job: Job, pods: Sequence[Pod]) -> tuple[str, ...]:
 def _recall(job: Job, status: Status, pods: Sequence[Pod]) -> Verdict | None:
     """The success that the recorded wait follows, if there is one. Its time is not asked: a clock that was set back
     makes the wait begin anew, and the job has succeeded all the same."""
-    if status.cause is None or status.cause.reason != causes.WaitingForWorkers.__name__:
+    if status.cause is None or status.cause.reason not in _SUCCEEDED:
         return None
     succeeded = status.cause.args.get("succeeded")
     count = succeeded if isinstance(succeeded, int) else 1

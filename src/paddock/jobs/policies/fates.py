@@ -10,6 +10,8 @@ from __future__ import annotations
 from enum import Enum, StrEnum
 
 from paddock.jobs.model import CleanPods, Job, Phase, Pod, PodPhase, Status
+from paddock.jobs.policies.hold import is_held
+from paddock.kube.times import Moment
 
 
 class Fate(Enum):
@@ -45,44 +47,46 @@ class State(StrEnum):
     PENDING = "pending"
     ALIVE = "starting or running"
     ENDED = "succeeded or failed"
+    HELD = "failed, and held for a shell"
     DELETING = "being deleted"
 
 
-_COLUMNS = (State.ABSENT, State.PENDING, State.ALIVE, State.ENDED, State.DELETING)
+_COLUMNS = (State.ABSENT, State.PENDING, State.ALIVE, State.ENDED, State.HELD, State.DELETING)
 _KEEP, _WAIT, _DELETE, _CREATE = Fate.KEEP, Fate.WAIT, Fate.DELETE, Fate.CREATE
 
 # fmt: off
-_ROWS: dict[tuple[Situation, Age], tuple[Fate, Fate, Fate, Fate, Fate]] = {
-    #                                            absent   pending  alive    ended    being deleted
-    (Situation.ACTIVE, Age.OLDER):              (_KEEP,   _DELETE, _DELETE, _DELETE, _WAIT),
-    (Situation.ACTIVE, Age.CURRENT):            (_CREATE, _KEEP,   _KEEP,   _KEEP,   _WAIT),
+_ROWS: dict[tuple[Situation, Age], tuple[Fate, Fate, Fate, Fate, Fate, Fate]] = {
+    #                                            absent   pending  alive    ended    held     being deleted
+    (Situation.ACTIVE, Age.OLDER):              (_KEEP,   _DELETE, _DELETE, _DELETE, _DELETE, _WAIT),
+    (Situation.ACTIVE, Age.CURRENT):            (_CREATE, _KEEP,   _KEEP,   _KEEP,   _KEEP,   _WAIT),
     # A later one is adopted first (`policies.gang`): the record was lost, and both numbers only grow.
-    (Situation.ACTIVE, Age.NEWER):              (_KEEP,   _WAIT,   _WAIT,   _WAIT,   _WAIT),
-    (Situation.SUSPENDED, Age.OLDER):           (_KEEP,   _DELETE, _DELETE, _DELETE, _WAIT),
-    (Situation.SUSPENDED, Age.CURRENT):         (_KEEP,   _DELETE, _DELETE, _DELETE, _WAIT),
-    (Situation.SUSPENDED, Age.NEWER):           (_KEEP,   _DELETE, _DELETE, _DELETE, _WAIT),
-    (Situation.COMPLETED_KEPT, Age.OLDER):      (_KEEP,   _DELETE, _DELETE, _DELETE, _WAIT),
+    (Situation.ACTIVE, Age.NEWER):              (_KEEP,   _WAIT,   _WAIT,   _WAIT,   _WAIT,   _WAIT),
+    (Situation.SUSPENDED, Age.OLDER):           (_KEEP,   _DELETE, _DELETE, _DELETE, _DELETE, _WAIT),
+    (Situation.SUSPENDED, Age.CURRENT):         (_KEEP,   _DELETE, _DELETE, _DELETE, _DELETE, _WAIT),
+    (Situation.SUSPENDED, Age.NEWER):           (_KEEP,   _DELETE, _DELETE, _DELETE, _DELETE, _WAIT),
+    (Situation.COMPLETED_KEPT, Age.OLDER):      (_KEEP,   _DELETE, _DELETE, _DELETE, _DELETE, _WAIT),
     # Parameter servers never end by themselves; PaddlePaddle's documents show them kept (`Completed PS 2/2 0/2`).
-    (Situation.COMPLETED_KEPT, Age.CURRENT):    (_KEEP,   _DELETE, _KEEP,   _KEEP,   _WAIT),
+    (Situation.COMPLETED_KEPT, Age.CURRENT):    (_KEEP,   _DELETE, _KEEP,   _KEEP,   _KEEP,   _WAIT),
     # Their attempt was dropped from the record: an attempt is recorded before its pods are made.
-    (Situation.COMPLETED_KEPT, Age.NEWER):      (_KEEP,   _DELETE, _DELETE, _KEEP,   _WAIT),
-    (Situation.COMPLETED_STOPPED, Age.OLDER):   (_KEEP,   _DELETE, _DELETE, _DELETE, _WAIT),
-    (Situation.COMPLETED_STOPPED, Age.CURRENT): (_KEEP,   _DELETE, _DELETE, _KEEP,   _WAIT),
-    (Situation.COMPLETED_STOPPED, Age.NEWER):   (_KEEP,   _DELETE, _DELETE, _KEEP,   _WAIT),
-    (Situation.COMPLETED_CLEAN, Age.OLDER):     (_KEEP,   _DELETE, _DELETE, _DELETE, _WAIT),
-    (Situation.COMPLETED_CLEAN, Age.CURRENT):   (_KEEP,   _DELETE, _DELETE, _DELETE, _WAIT),
-    (Situation.COMPLETED_CLEAN, Age.NEWER):     (_KEEP,   _DELETE, _DELETE, _DELETE, _WAIT),
-    (Situation.FAILED_KEPT, Age.OLDER):         (_KEEP,   _DELETE, _DELETE, _DELETE, _WAIT),
+    (Situation.COMPLETED_KEPT, Age.NEWER):      (_KEEP,   _DELETE, _DELETE, _KEEP,   _KEEP,   _WAIT),
+    (Situation.COMPLETED_STOPPED, Age.OLDER):   (_KEEP,   _DELETE, _DELETE, _DELETE, _DELETE, _WAIT),
+    (Situation.COMPLETED_STOPPED, Age.CURRENT): (_KEEP,   _DELETE, _DELETE, _KEEP,   _KEEP,   _WAIT),
+    (Situation.COMPLETED_STOPPED, Age.NEWER):   (_KEEP,   _DELETE, _DELETE, _KEEP,   _KEEP,   _WAIT),
+    (Situation.COMPLETED_CLEAN, Age.OLDER):     (_KEEP,   _DELETE, _DELETE, _DELETE, _DELETE, _WAIT),
+    (Situation.COMPLETED_CLEAN, Age.CURRENT):   (_KEEP,   _DELETE, _DELETE, _DELETE, _DELETE, _WAIT),
+    (Situation.COMPLETED_CLEAN, Age.NEWER):     (_KEEP,   _DELETE, _DELETE, _DELETE, _DELETE, _WAIT),
+    (Situation.FAILED_KEPT, Age.OLDER):         (_KEEP,   _DELETE, _DELETE, _DELETE, _DELETE, _WAIT),
     # The live pods of a failed job would hold their GPUs for nothing; ended pods stay with their logs.
-    (Situation.FAILED_KEPT, Age.CURRENT):       (_KEEP,   _DELETE, _DELETE, _KEEP,   _WAIT),
-    (Situation.FAILED_KEPT, Age.NEWER):         (_KEEP,   _DELETE, _DELETE, _KEEP,   _WAIT),
-    (Situation.FAILED_CLEAN, Age.OLDER):        (_KEEP,   _DELETE, _DELETE, _DELETE, _WAIT),
-    (Situation.FAILED_CLEAN, Age.CURRENT):      (_KEEP,   _DELETE, _DELETE, _DELETE, _WAIT),
-    (Situation.FAILED_CLEAN, Age.NEWER):        (_KEEP,   _DELETE, _DELETE, _DELETE, _WAIT),
+    (Situation.FAILED_KEPT, Age.CURRENT):       (_KEEP,   _DELETE, _DELETE, _KEEP,   _KEEP,   _WAIT),
+    (Situation.FAILED_KEPT, Age.NEWER):         (_KEEP,   _DELETE, _DELETE, _KEEP,   _KEEP,   _WAIT),
+    (Situation.FAILED_CLEAN, Age.OLDER):        (_KEEP,   _DELETE, _DELETE, _DELETE, _DELETE, _WAIT),
+    # Clean-up waits for whoever looks into it (`policies.hold`).
+    (Situation.FAILED_CLEAN, Age.CURRENT):      (_KEEP,   _DELETE, _DELETE, _DELETE, _KEEP,   _WAIT),
+    (Situation.FAILED_CLEAN, Age.NEWER):        (_KEEP,   _DELETE, _DELETE, _DELETE, _DELETE, _WAIT),
     # Kubernetes' garbage collector deletes the pods of a deleted job, by their owner references.
-    (Situation.TERMINATING, Age.OLDER):         (_KEEP,   _WAIT,   _WAIT,   _WAIT,   _WAIT),
-    (Situation.TERMINATING, Age.CURRENT):       (_KEEP,   _WAIT,   _WAIT,   _WAIT,   _WAIT),
-    (Situation.TERMINATING, Age.NEWER):         (_KEEP,   _WAIT,   _WAIT,   _WAIT,   _WAIT),
+    (Situation.TERMINATING, Age.OLDER):         (_KEEP,   _WAIT,   _WAIT,   _WAIT,   _WAIT,   _WAIT),
+    (Situation.TERMINATING, Age.CURRENT):       (_KEEP,   _WAIT,   _WAIT,   _WAIT,   _WAIT,   _WAIT),
+    (Situation.TERMINATING, Age.NEWER):         (_KEEP,   _WAIT,   _WAIT,   _WAIT,   _WAIT,   _WAIT),
 }
 # fmt: on
 
@@ -100,19 +104,19 @@ def read_age(pod: Pod, status: Status) -> Age:
     return Age.OLDER if older else Age.NEWER
 
 
-def read_state(pod: Pod | None) -> State:
+def read_state(pod: Pod | None, now: Moment) -> State:
     if pod is None:
         return State.ABSENT
     if pod.deleting:
         return State.DELETING
     # The side-cars of a rank that has ended hold its devices: such a pod runs.
     if pod.ended and not pod.lingers:
-        return State.ENDED
+        return State.HELD if is_held(pod, now) else State.ENDED
     return State.PENDING if pod.phase is PodPhase.PENDING else State.ALIVE
 
 
-def plan_fate(situation: Situation, status: Status, pod: Pod) -> Fate:
-    return FATES[situation, read_age(pod, status), read_state(pod)]
+def plan_fate(situation: Situation, status: Status, pod: Pod, now: Moment) -> Fate:
+    return FATES[situation, read_age(pod, status), read_state(pod, now)]
 
 
 _DELETING = {

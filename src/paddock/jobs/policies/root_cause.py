@@ -24,6 +24,7 @@ from typing import Any
 from paddock.jobs.frameworks import ExitCodes
 from paddock.jobs.frameworks.registry import FRAMEWORKS
 from paddock.jobs.model import Exit, Job, Pod, Rank
+from paddock.kube.container_ends import read_memory_end, read_processes_end, read_why
 from paddock.kube.times import Moment
 from paddock.logs.endings import Ending, may_tell_lost_peer, read_ending
 
@@ -79,6 +80,8 @@ another trainer has failed, in the same second or some later."""
 _NEVER = 2**62
 _TOLD = frozenset({"StartError", "ContainerCannotRun", EVICTED})
 """The kubelet's reasons of a program that could not be started, or was evicted: its message says what no log does."""
+_TOO_MANY_PROCESSES = "TooManyProcesses"
+"""The reason of the node of a laptop: what a container may have is the machine's to bound."""
 _LONGEST_MESSAGE = 300
 
 
@@ -95,6 +98,9 @@ class Death:
     message: str | None = None  # the kubelet's, of a program that was not started or was evicted
     reason: str = ""  # the kubelet's, of the end of its program
     log: str = ""  # the end of the log, of a program that chose its end
+    kubelet: str = ""  # why the kubelet has ended it, a probe or a hook
+    memory: tuple[str, str] | None = None  # what it had used of which limit, where its node tells it
+    processes: tuple[int, int] | None = None  # how many it had, and how many its node allows, where it was ended for it
 
     @property
     def ending(self) -> Ending:
@@ -170,14 +176,21 @@ def find_root_cause(deaths: Collection[Death]) -> tuple[Death, ...]:
 def tell_end(death: Death) -> dict[str, Any]:
     """How a rank ended, as arguments of a cause (`causes.Failure`)."""
     ending = death.ending
+    amounts: dict[str, Any] = {}
+    if death.memory is not None:
+        amounts |= {"memory_used": death.memory[0], "memory_limit": death.memory[1]}
+    if death.processes is not None:
+        amounts |= {"processes": death.processes[0], "most_processes": death.processes[1]}
     return {
         "code": death.code,
         "memory": death.kind is Kind.MEMORY,
         "server": death.server,
         "message": death.message,
         "evicted": death.kind is Kind.EVICTED,
+        "kubelet": death.kubelet or None,
         "error": ending.error or None,
         "last": ending.last or None,
+        **amounts,
     }
 
 
@@ -199,8 +212,12 @@ def _death(pod: Pod, codes: ExitCodes, *, server: bool) -> Death:
     finished = _NEVER if end.finished is None else int(end.finished)
     kind = _kind(end, codes)
     why, message = end.reason if kind is Kind.LOST else "", _read_message(end)
-    chosen = message is None and kind in (Kind.ERROR, Kind.ECHO) and end.signal is None
-    return Death(pod.rank, kind, end.code, finished, why, server, message, end.reason, end.message if chosen else "")
+    kubelet = " ".join(read_why(end.message).split())[:_LONGEST_MESSAGE]
+    chosen = message is None and kind in (Kind.ERROR, Kind.ECHO) and end.signal is None and not kubelet
+    log = end.message if chosen else ""
+    memory = read_memory_end(end.message) if kind is Kind.MEMORY else None
+    processes = read_processes_end(end.message) if end.reason == _TOO_MANY_PROCESSES else None
+    return Death(pod.rank, kind, end.code, finished, why, server, message, end.reason, log, kubelet, memory, processes)
 
 
 def _is_evicted(pod: Pod) -> bool:
@@ -222,6 +239,8 @@ def _kind(end: Exit, codes: ExitCodes) -> Kind:
         return Kind.EVICTED
     if end.reason == "OOMKilled":
         return Kind.MEMORY
+    if read_why(end.message) or end.reason == _TOO_MANY_PROCESSES:
+        return Kind.ERROR
     if end.code == _TERMINATED or end.code in codes.echoes or _follows_from_peer(end.message):
         return Kind.ECHO
     if end.signal is not None or end.code in codes.killed:
@@ -234,7 +253,7 @@ def _follows_from_peer(message: str) -> bool:
     if not may_tell_lost_peer(message):
         return False
     ending = read_ending(message)
-    return ending.is_lost_peer if ending.error else any(phrase in message for phrase in _ECHO_MESSAGES)
+    return ending.is_lost_peer if ending.raised else any(phrase in message for phrase in _ECHO_MESSAGES)
 
 
 def _with_echoes(deaths: Sequence[Death], codes: ExitCodes) -> tuple[Death, ...]:
@@ -259,7 +278,7 @@ def _is_abandoned(pod: Pod, death: Death, success: Moment) -> bool:
     the peer's name in the log, and else without a word."""
     if death.kind is not Kind.SIGNAL or pod.exit is None or pod.exit.signal != SIGABRT:
         return False
-    return success < death.finished + 1 and not read_ending(pod.exit.message).error
+    return success < death.finished + 1 and not read_ending(pod.exit.message).raised
 
 
 def _chose_its_end(death: Death) -> bool:

@@ -14,6 +14,7 @@ from enum import Enum
 from paddock.jobs.sentences.cause_args import (
     Args,
     count_of,
+    items_of,
     names_of,
     pods_of,
     problems_of,
@@ -33,6 +34,7 @@ from paddock.jobs.sentences.failure_phrases import (
     explain_restart,
     explain_server_ended,
 )
+from paddock.jobs.sentences.silent_phrases import explain_silence, explain_silent_end, explain_silent_restart
 from paddock.jobs.sentences.waiting_phrases import (
     explain_awaited_ends,
     explain_container_waiting,
@@ -53,7 +55,7 @@ from paddock.jobs.sentences.waiting_phrases import (
     explain_waiting_for_dataset,
     explain_waiting_for_node,
 )
-from paddock.words.phrases import Phrase, counted, phrase
+from paddock.words.phrases import Names, Phrase, counted, phrase
 
 
 class Report(Enum):
@@ -100,6 +102,30 @@ def _servers_kept(args: Args) -> Phrase:
         "{said}; cleanPodPolicy {policy} keeps {kept}, which still runs; delete the job to end it",
         "{said}; cleanPodPolicy {policy} keeps {kept}, which still run; delete the job to end them",
         said=said, kept=names_of(args, "kept"), policy=value_of(args, "policy"), count=count_of(args, "kept"),
+    )  # fmt: skip
+
+
+def _ranks_and_more(args: Args, more: str) -> Names:
+    """`worker-0, worker-1, worker-2 and 7 other ranks`. `more`: the argument with their number."""
+    count = args.get(more)
+    others = (counted("{count} other rank", "{count} other ranks", count=count),) if isinstance(count, int) else ()
+    return Names((*items_of(args, "ranks"), *others))
+
+
+def _count_containers(args: Args, more: str) -> int:
+    """1 for one container of one rank, for singular and plural."""
+    return max(count_of(args, "containers"), count_of(args, "ranks") + (more in args))
+
+
+def _pods_starting(args: Args) -> Phrase:
+    said = counted(
+        "{pods} is starting", "{pods} are starting", pods=pods_of(args, "starting"), count=value_of(args, "starting")
+    )
+    if not args.get("unready"):
+        return said
+    return phrase(
+        "{said}: container {name} of {rank} runs, and is not ready by its probe",
+        said=said, name=value_of(args, "container"), rank=value_of(args, "unready"),
     )  # fmt: skip
 
 
@@ -153,9 +179,7 @@ CAUSE_ROWS: Mapping[str, Row] = {
     "WaitingForConfigMap": Row(LIVE, lambda args: phrase(
         "waiting for ConfigMap {name}, which tells ranks of each other", name=value_of(args, "name")
     )),
-    "PodsStarting": Row(LIVE, lambda args: counted(
-        "{pods} is starting", "{pods} are starting", pods=pods_of(args, "starting"), count=value_of(args, "starting")
-    )),
+    "PodsStarting": Row(LIVE, _pods_starting),
     "WaitingForStatuses": Row(LIVE, lambda args: phrase(
         "{ended}; waiting up to {seconds} s for {awaited}, then the job is judged",
         ended=counted(
@@ -178,8 +202,16 @@ CAUSE_ROWS: Mapping[str, Row] = {
         "the job has succeeded; {ranks} still run, and have {seconds} s to end",
         ranks=names_of(args, "ranks"), count=count_of(args, "ranks"), seconds=value_of(args, "seconds"),
     )),
+    "WaitingForContainers": Row(LINE, lambda args: counted(
+        "the job has succeeded; container {containers} of {ranks} still runs, and is waited for, at most {time}",
+        "the job has succeeded; containers {containers} of {ranks} still run, and are waited for, at most {time}",
+        containers=names_of(args, "containers"), ranks=_ranks_and_more(args, "more"),
+        count=_count_containers(args, "more"), time=time_of(args, "seconds"),
+    )),
     "WaitingForLastRanks": Row(LINE, explain_last_ranks),
+    "JobSilent": Row(STEPS, explain_silence, "paddock stacks {word}{where}"),
     "RankRestarted": Row(LINE, explain_restart),
+    "SilentRestarted": Row(LINE, explain_silent_restart, "paddock logs {word}{where} --previous"),
     "PodsDeleted": Row(LINE, lambda args: explain_loss("PodsDeleted", args)),
     "PodsLost": Row(LINE, lambda args: explain_loss("PodsLost", args)),
     "GangShrunk": Row(LINE, explain_shrunk, event="Shrunk"),
@@ -218,8 +250,15 @@ CAUSE_ROWS: Mapping[str, Row] = {
         said=_completed(args, phrase("completed")), ranks=names_of(args, "ranks"), count=count_of(args, "ranks"),
         seconds=value_of(args, "seconds"),
     )),
+    "CompletedWithoutContainers": Row(LIVE, lambda args: counted(
+        "{said}; container {containers} of {ranks} still ran {time} later, and was ended",
+        "{said}; containers {containers} of {ranks} still ran {time} later, and were ended",
+        said=_completed(args, phrase("completed")), containers=names_of(args, "containers"),
+        ranks=_ranks_and_more(args, "others"), count=_count_containers(args, "others"), time=time_of(args, "seconds"),
+    )),
     "RankFailed": Row(LIVE, explain_rank_failed),
     "ServerEnded": Row(LIVE, explain_server_ended),
+    "SilentFailed": Row(LIVE, explain_silent_end, "paddock logs {word}{where}"),
     "BackoffLimitExceeded": Row(LIVE, explain_limit_exceeded),
     "DeadlineExceeded": Row(LIVE, lambda args: phrase(
         "failed: still active {seconds} s after it began; raise runPolicy.activeDeadlineSeconds or train less",

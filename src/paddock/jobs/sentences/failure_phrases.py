@@ -24,8 +24,16 @@ def _end(args: Args) -> Phrase:
         return with_message(args, phrase("{ranks} was evicted by its node", ranks=ranks))
     if args.get("message"):
         return with_message(args, phrase("{ranks} was not started", ranks=ranks))
+    if (why := text_of(args, "kubelet")) and isinstance(code, int):
+        return phrase("{ranks} was ended, as its {why} (exit code {code})", ranks=ranks, why=Foreign(why), code=code)
     if args.get("memory"):
-        return phrase("{ranks} ran out of memory and was killed (exit code 137)", ranks=ranks)
+        return _memory_end(args, ranks)
+    if args.get("processes"):
+        return phrase(
+            "{ranks} had {count} processes, more than the {most} that a container may have here, and was ended "
+            "(exit code 137)",
+            ranks=ranks, count=value_of(args, "processes"), most=value_of(args, "most_processes"),
+        )  # fmt: skip
     if not isinstance(code, int) or code < 0:
         return phrase("{ranks} failed without an exit code", ranks=ranks)
     if error := _error(args):
@@ -46,6 +54,18 @@ def _end(args: Args) -> Phrase:
     return phrase("{ranks} ended with exit code {code}", ranks=ranks, code=code)
 
 
+def _memory_end(args: Args, ranks: Names) -> Phrase:
+    """A kernel may end a process of a program, which then ends by itself, with a code of its own."""
+    code = args.get("code")
+    used, limit = text_of(args, "memory_used"), text_of(args, "memory_limit")
+    if isinstance(code, int) and code not in (137, -1):
+        end = phrase("{ranks} ran out of memory, a process of it was killed, and it ended with exit code {code}",
+                     ranks=ranks, code=code)  # fmt: skip
+    else:
+        end = phrase("{ranks} ran out of memory and was killed (exit code 137)", ranks=ranks)
+    return phrase("{end}: it used {used} of its limit of {limit}", end=end, used=used, limit=limit) if used else end
+
+
 def _error(args: Args) -> str:
     """The error in the log of a rank that ended by itself; what a signal ended has its own sentence."""
     return "" if _signal(args) or args.get("memory") or args.get("message") else text_of(args, "error")
@@ -61,6 +81,10 @@ def _failure(args: Args) -> Phrase:
 def _with_remedy(args: Args, said: Phrase) -> Phrase:
     if _error(args) or (text_of(args, "last") and not _signal(args) and not args.get("memory")):
         return said
+    if text_of(args, "kubelet"):
+        return said
+    if args.get("processes"):
+        return phrase("{said}; let the program start fewer, as by fewer workers of a DataLoader", said=said)
     if args.get("evicted"):
         return phrase("{said}; use less of it, or request as much as is used", said=said)
     if args.get("memory"):
@@ -198,10 +222,16 @@ def _lost_alone(loss: Phrase, args: Args) -> Phrase:
     return phrase("starting {ranks} again alone: {loss}; not counted as a restart", ranks=ranks, loss=loss)
 
 
+def names_limit(args: Args) -> bool:
+    """Whether the sentence about a limit that is reached names the limit: the error of a job that was never to be
+    restarted says enough."""
+    return not (_error(args) and args.get("limit") == 0)
+
+
 def explain_limit_exceeded(args: Args) -> Phrase:
+    if not names_limit(args):
+        return _failure(args)
     if _error(args):  # it stands first: a table shows the beginning
-        if args.get("limit") == 0:
-            return _failure(args)
         return counted(
             "{failure}; after {count} restart, as many as runPolicy.backoffLimit allows",
             "{failure}; after {count} restarts, as many as runPolicy.backoffLimit allows",

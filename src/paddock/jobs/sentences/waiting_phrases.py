@@ -21,17 +21,22 @@ from paddock.kube.times import format_time
 from paddock.words.awaited import find_awaited
 from paddock.words.phrases import Foreign, Names, Phrase, counted, phrase
 from paddock.words.room import explain_gang, explain_lack, read_lack
+from paddock.words.shortage import Shortage, explain_shortage
 
 MACHINE_FAULT = "MachineFault"
 """The reason of Paddock's own kubelet for what is wrong with the machine, not with the manifest: a full disk
 (`node.runtime.machine_faults`). What waits so is tried again."""
 
 
+SHORTAGE = "shortage"
+"""The argument with which a reader adds what nodes and pods show (`views.rooms`): a value, which no status can have."""
+
+
 def explain_old_pods(args: Args) -> Phrase:
     """An older Paddock recorded no names."""
     count, names = value_of(args, "pods"), names_of(args, "names")
     if group := text_of(args, "group"):
-        return phrase("waiting for PodGroup {group} of an earlier attempt to be gone", group=group)
+        return _explain_old_group(args, group)
     if items_of(args, "finalizers"):
         return counted(
             "waiting for pod {names} of an earlier attempt, which its finalizer {finalizers} keeps: whoever set it is "
@@ -48,11 +53,34 @@ def explain_old_pods(args: Args) -> Phrase:
     )  # fmt: skip
 
 
+_OF_COLLECTOR = ("foregroundDeletion", "orphan")
+"""Finalizers that the cluster's garbage collector sets and removes."""
+
+
+def _explain_old_group(args: Args, group: str) -> Phrase:
+    others = tuple(each for each in items_of(args, "finalizers") if each not in _OF_COLLECTOR)
+    if others:
+        return counted(
+            "waiting for PodGroup {group} of an earlier attempt, which its finalizer {finalizers} keeps: whoever set "
+            "it is to remove it",
+            "waiting for PodGroup {group} of an earlier attempt, which its finalizers {finalizers} keep: whoever set "
+            "them is to remove them",
+            group=group, finalizers=Names(others), count=len(others),
+        )  # fmt: skip
+    return phrase(
+        "waiting for PodGroup {group} of an earlier attempt to be gone: it is being deleted, and the cluster's garbage "
+        "collector, a part of kube-controller-manager, or its own controller has not removed it yet",
+        group=group,
+    )
+
+
 def explain_scheduler(args: Args) -> Phrase:
     """Names first the one object that pods wait for: the number of nodes does not matter then."""
     found = find_awaited(message_of(args))
     if found is not None:
         return _AWAITED[found.form](found.facts)
+    if isinstance(shortage := args.get(SHORTAGE), Shortage):
+        return phrase("{said}: {why}", said=_room(args), why=explain_shortage(shortage))
     if (lack := read_lack(message_of(args))) is not None:
         return phrase("{said}: {why}", said=_room(args), why=explain_lack(lack))
     if (gang := explain_gang(message_of(args))) is not None:
@@ -75,6 +103,9 @@ def _room(args: Args) -> Phrase:
 
 def explain_pod_group(args: Args) -> Phrase:
     pods, name, phase = pods_of(args, "pods"), value_of(args, "name"), args.get("phase")
+    if isinstance(shortage := args.get(SHORTAGE), Shortage):
+        said = phrase("waiting for room for {pods}", pods=pods)
+        return phrase("{said}: {why}", said=said, why=explain_shortage(shortage))
     if (gang := explain_gang(message_of(args))) is not None:
         said = phrase("waiting for room for {pods}", pods=pods)
         return phrase("{said}: {why}", said=said, why=gang)

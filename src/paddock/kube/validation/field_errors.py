@@ -68,8 +68,19 @@ class Code(StrEnum):
     INVALID_SUB_PATH = "invalid_sub_path"
     VALUE_AND_SOURCE = "value_and_source"
     NOT_ONE_SOURCE = "not_one_source"
+    FIELD_AND_RESOURCE = "field_and_resource"
+    INVALID_MODE = "invalid_mode"
+    CONFLICTING_FILE = "conflicting_file"
+    INVALID_DIVISOR = "invalid_divisor"  # [resource, allowed]
     INVALID_QUANTITY = "invalid_quantity"
     ABOVE_LIMIT = "above_limit"  # [resource, limit]
+    NO_HANDLER = "no_handler"  # of a probe or a hook [known]
+    SECOND_HANDLER = "second_handler"  # [first]
+    NOT_OF_INIT = "not_of_init"  # what an init container cannot have that ends
+    NOT_OF_READINESS = "not_of_readiness"
+    NOT_ONE = "not_one"
+    NOT_POSITIVE = "not_positive"
+    SLEEP_TOO_LONG = "sleep_too_long"  # [most: seconds]
 
 
 class Key(str):

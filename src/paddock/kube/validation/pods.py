@@ -1,4 +1,4 @@
-"""The rules of a pod beyond its schema: names, ports, environment variables, mounts, amounts.
+"""The rules of a pod beyond its schema: names, ports, variables, mounts, amounts, probes and hooks.
 
 Source: Kubernetes' pkg/apis/core/validation; only frequent mistakes, and what a node relies on. The API server calls
 `check_pod_spec` with checked types and defaults. `preflight` calls the rules of parts with raw manifests: they
@@ -11,8 +11,10 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from paddock.kube.quantities import read_quantity
+from paddock.kube.validation.downward import check_env_sources
 from paddock.kube.validation.field_errors import Code, FieldError, Key, Path
 from paddock.kube.validation.names import DNS_LABEL, check_env_name, check_labels
+from paddock.kube.validation.probes import check_cares
 from paddock.kube.validation.volumes import check_volumes
 
 RESTART_POLICIES = ("Always", "Never", "OnFailure")
@@ -42,6 +44,8 @@ def check_pod_spec(spec: Mapping[str, Any], path: Path) -> Iterator[FieldError]:
             yield from check_name(container, (*path, section, index), taken)
         for index, container in enumerate(containers):
             yield from _check_container(container, (*path, section, index), seen)
+            init, grace = section == "initContainers", spec.get("terminationGracePeriodSeconds")
+            yield from check_cares(container, (*path, section, index), init=init, grace=grace)
     yield from check_choice(spec, "restartPolicy", RESTART_POLICIES, path)
     if (grace := spec.get("terminationGracePeriodSeconds") or 0) < 0:
         yield FieldError(Code.NEGATIVE, (*path, "terminationGracePeriodSeconds"), grace)
@@ -126,8 +130,10 @@ def check_variable(variable: Mapping[str, Any], path: Path) -> Iterator[FieldErr
         yield from check_env_name(name, (*path, "name"))
     if source is not None and variable.get("value"):
         yield FieldError(Code.VALUE_AND_SOURCE, (*path, "valueFrom"), "")
-    if isinstance(source, Mapping) and len(source) != 1:
-        yield FieldError(Code.NOT_ONE_SOURCE, (*path, "valueFrom"), "")
+    if isinstance(source, Mapping):
+        if len(source) != 1:
+            yield FieldError(Code.NOT_ONE_SOURCE, (*path, "valueFrom"), "")
+        yield from check_env_sources(source, (*path, "valueFrom"))
 
 
 def check_amounts(resources: Mapping[str, Any], path: Path) -> Iterator[FieldError]:

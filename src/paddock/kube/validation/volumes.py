@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from paddock.kube.validation.downward import check_file_sources, check_mode
 from paddock.kube.validation.field_errors import Code, FieldError, Path
 
 HOST_PATH_TYPES = (
@@ -22,12 +23,24 @@ def check_volumes(volumes: Iterable[Mapping[str, Any]], path: Path) -> Iterator[
     for index, volume in enumerate(volumes):
         yield from _check_host_path(volume.get("hostPath"), (*path, index, "hostPath"))
         yield from _check_sources(volume, (*path, index))
-        for place, source in enumerate((volume.get("projected") or {}).get("sources") or ()):
-            inside = (*path, index, "projected", "sources", place)
-            yield from _check_sources(source, inside)
-            for kind in ("serviceAccountToken", "clusterTrustBundle"):
-                if (file := source.get(kind)) is not None:
-                    yield from _check_file(file["path"], (*inside, kind, "path"))
+        yield from _check_projected(volume.get("projected") or {}, (*path, index, "projected"))
+
+
+def _check_projected(projected: Mapping[str, Any], path: Path) -> Iterator[FieldError]:
+    yield from check_mode(projected.get("defaultMode"), (*path, "defaultMode"))
+    taken: set[str] = set()
+    for place, source in enumerate(projected.get("sources") or ()):
+        inside = (*path, "sources", place)
+        yield from _check_sources(source, inside)
+        files = [str(item["path"]) for kind in _SOURCES for item in (source.get(kind) or {}).get("items") or ()]
+        for kind in ("serviceAccountToken", "clusterTrustBundle"):
+            if (file := source.get(kind)) is not None:
+                yield from _check_file(file["path"], (*inside, kind, "path"))
+                files.append(str(file["path"]))
+        for name in files:
+            if name and name in taken:
+                yield FieldError(Code.CONFLICTING_FILE, inside, name)
+            taken.add(name)
 
 
 def _check_host_path(source: Mapping[str, Any] | None, path: Path) -> Iterator[FieldError]:
@@ -43,8 +56,12 @@ def _check_host_path(source: Mapping[str, Any] | None, path: Path) -> Iterator[F
 
 def _check_sources(source: Mapping[str, Any], path: Path) -> Iterator[FieldError]:
     for kind in _SOURCES:
+        yield from check_mode((source.get(kind) or {}).get("defaultMode"), (*path, kind, "defaultMode"))
         for index, item in enumerate((source.get(kind) or {}).get("items") or ()):
             where = (*path, kind, "items", index)
+            yield from check_mode(item.get("mode"), (*where, "mode"))
+            if kind == "downwardAPI":
+                yield from check_file_sources(item, where)
             if item.get("key") == "":
                 yield FieldError(Code.REQUIRED, (*where, "key"))
             yield from _check_file(item["path"], (*where, "path"))

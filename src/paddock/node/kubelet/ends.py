@@ -29,6 +29,9 @@ class Ends:
     def record(self, pod: KnownPod, run: Run, now: Moment, *, seen: bool) -> None:
         """The run has ended. Of a pod whose object is not known yet, the message follows (`complete`)."""
         assert pod.state is not None
+        # It may have changed since its watch began: by a probe, or as it is being ended.
+        known = pod.state.runs.get(run.container)
+        run = known if known is not None and known.number == run.number else run
         ended = self._runs.finish(pod.manifest, pod.state, run, now, Hidden(pod.hidden), seen=seen)
         pod.state = pod.state.with_run(ended)
         if pod.manifest is None:

@@ -17,7 +17,7 @@ from paddock.controllers.mirror import Change, Mirror
 from paddock.kube.api import Api, Event
 from paddock.kube.errors import NotFound
 from paddock.kube.meta import CLAIMS, CONFIG_MAPS, SECRETS, SERVICES, Manifest, Resource, namespace_of
-from paddock.node.runtime.container_env import Configs
+from paddock.node.runtime.container_env import Configs, MakeToken
 from paddock.node.runtime.hosts import build_addresses, build_hosts, build_pod_line, build_service_lines
 from paddock.node.runtime.references import find_references
 
@@ -35,14 +35,16 @@ class Neighbours:
     """Caches of these objects. `on_change(resource, namespace)` is called after each change that `informers` see. The
     kubelet passes pods in (`take_pod`), as it knows its own writes before the watch does."""
 
-    def __init__(self, api: Api, on_change: Callable[[Resource, str], None]) -> None:
+    def __init__(
+        self, api: Api, on_change: Callable[[Resource, str], None], make_token: MakeToken | None = None
+    ) -> None:
         def follow(resource: Resource) -> Informer[Manifest]:
             def note(change: Change[Manifest]) -> None:
                 on_change(resource, change.key.namespace)
 
             return Informer(api, resource, lambda manifest: manifest, note)
 
-        self._api = api
+        self._api, self._make_token = api, make_token
         self._config_maps, self._secrets = follow(CONFIG_MAPS), follow(SECRETS)
         self._services, self._claims = follow(SERVICES), follow(CLAIMS)
         self.informers = (self._config_maps, self._secrets, self._services, self._claims)
@@ -56,7 +58,8 @@ class Neighbours:
     def configs(self, namespace: str) -> Configs:
         """The objects as the watches know them: for what is not decisive."""
         found = (self._config_maps, self._secrets, self._claims)
-        return Configs(namespace, *(informer.mirror.inside(namespace) for informer in found))
+        config_maps, secrets, claims = (informer.mirror.inside(namespace) for informer in found)
+        return Configs(namespace, config_maps, secrets, claims)
 
     async def read_configs(self, pod: Manifest) -> Configs:
         """As the API has them now, for a start of one of the pod's containers.
@@ -70,7 +73,8 @@ class Neighbours:
             if optional or name in informer.mirror.inside(namespace):
                 with suppress(NotFound):
                     live[kind][name] = await self._api.get(informer.resource, namespace, name)
-        return Configs(namespace, live["configmap"], live["secret"], self._claims.mirror.inside(namespace))
+        claims = self._claims.mirror.inside(namespace)
+        return Configs(namespace, live["configmap"], live["secret"], claims, self._make_token)
 
     def hosts(self, pod: Manifest) -> str:
         """The pod's hosts file."""

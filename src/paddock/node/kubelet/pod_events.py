@@ -16,7 +16,7 @@ from paddock.controllers.tasks import CoalescedTask
 from paddock.kube.environments import DEFAULT_CONDITION, read_notice
 from paddock.kube.meta import Manifest, controller_of, is_deleting, name_of, namespace_of, uid_of
 from paddock.node.kubelet.pod_table import PodTable
-from paddock.words.phrases import phrase
+from paddock.words.phrases import counted, phrase
 
 COMPONENT = "paddock-kubelet"
 _DELAY = 1.0  # seconds from a change of a status to its events
@@ -66,6 +66,21 @@ def _read_container(pod: Manifest, found: Manifest) -> Iterator[Note]:
         yield Note("Killing", str(phrase("Stopping container {name}", name=name)), "Normal")
 
 
+def build_cut(pod: Manifest, container: str, processes: int, grace: float) -> Note:
+    """What is said of processes that were killed at the end of their pod's grace. The reason is the kubelet's."""
+    said = counted(
+        "{count} process of container {container} of {pod} still ran after the grace of {seconds} s, and was killed",
+        "{count} processes of container {container} of {pod} still ran after the grace of {seconds} s, and were killed",
+        count=processes, container=container, pod=name_of(pod), seconds=int(grace),
+    )  # fmt: skip
+    return Note("ExceededGracePeriod", str(said))
+
+
+def list_subjects(pod: Manifest) -> tuple[Manifest, ...]:
+    """The pod and its controller: an event of a pod that goes is read there."""
+    return (pod, *_read_owner(pod))
+
+
 class PodEvents:
     """Publishes the events of the pods of a table. Needs a running event loop."""
 
@@ -98,7 +113,7 @@ class PodEvents:
         return [
             build_event(about, it.reason, it.message, now, component=COMPONENT, type=it.kind)
             for it in fresh
-            for about in (pod.manifest, *(_read_owner(pod.manifest) if it.reason == _DEFAULT_TAKEN else ()))
+            for about in (list_subjects(pod.manifest) if it.reason == _DEFAULT_TAKEN else (pod.manifest,))
         ]
 
 

@@ -3,22 +3,25 @@
     plan_pod(pod, state, obstacles, now) -> PodPlan
 
 The rules are kubelet's: init containers one after the other, then all containers; restarts by `restartPolicy` after a
-back-off; a terminal phase never changes. One rule is ours: a started pod whose processes are gone without an exit code
-is `Failed` with reason `Lost`, whatever its restart policy, because the machine or the cluster was stopped and only the
-owner of the pod knows whether to start again.
+back-off; side-cars (`kube.side_cars`) start among the init containers, restart always, and end when all others have; a
+terminal phase never changes. One rule is ours: a started pod whose processes are gone without an exit code is `Failed`
+with reason `Lost`, whatever its restart policy, because the machine or the cluster was stopped and only the owner of
+the pod knows whether to start again. A side-car that is lost is started again, as its exit decides nothing.
 
-`paddock.node.kubelet.pod_status` builds the status.
+`paddock.node.kubelet.pod_status` builds the status, `paddock.node.kubelet.stops` says which containers end now.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from paddock.kube.meta import Manifest, is_deleting, metadata
+from paddock.kube.side_cars import is_side_car, list_side_cars
 from paddock.kube.times import Moment, exponential_backoff
-from paddock.node.kubelet.pod_status import build_pod_status
+from paddock.node.kubelet.pod_status import build_pod_status, is_initialized, judge_phase
+from paddock.node.kubelet.stops import KILL_AGAIN, Stops, find_hook, plan_pod_stops, plan_single_stops
 from paddock.node.runtime.pod_state import DEADLINE, DELETED, LOST, Ending, Obstacle, PodState, Run
 from paddock.words.phrases import phrase
 
@@ -27,7 +30,6 @@ DEFAULT_GRACE = 30.0
 FIRST_BACKOFF, LONGEST_BACKOFF = 10.0, 300.0
 BACKOFF_RESET = 600.0
 """Seconds: the back-off of a container that ran this long starts from zero again (kubelet's)."""
-_KILL_AGAIN = 0.2  # seconds until SIGKILL is repeated
 
 DEADLINE_MESSAGE = str(phrase("Pod was active on the node longer than the specified deadline"))
 STOPPED_MESSAGE = str(phrase("the cluster was stopped while the pod was running"))
@@ -52,6 +54,8 @@ class PodPlan:
     """Containers to signal, in each plan until their processes are gone; the caller sends SIGTERM once."""
     kill: tuple[str, ...] = ()
     """Containers to signal, in each plan until their processes are gone."""
+    deadlines: Mapping[str, Moment] = field(default_factory=dict)
+    """Of each container in `term`: until when its preStop hook may run. SIGTERM comes after the hook."""
     ending: Ending | None = None
     """Record it before any signal."""
     remove: bool = False
@@ -76,16 +80,16 @@ def plan_pod(pod: Manifest, state: PodState, obstacles: Mapping[str, Obstacle], 
         return _plan_terminal(pod, state, ending, now)
     if ending is not None:
         return _plan_ending(pod, state, ending, now)
+    if judge_phase(pod, state) in ("Succeeded", "Failed"):
+        return _plan_over(pod, state, now)
     collected = _Collected()
     if _plan_init_containers(pod, state, obstacles, now, collected):
-        for container in _containers(pod):
-            _plan_container(pod, state, container, obstacles, now, collected)
-    deadline = _deadline(pod, state)
-    wakes = [*collected.wakes, *([deadline] if deadline else [])]
+        _plan_containers(pod, state, obstacles, now, collected)
+    stops = plan_single_stops(pod, state, now)
+    times = (*collected.wakes, _deadline(pod, state), stops.wake)
     status = build_pod_status(pod, state, collected.waiting, now)
-    if status["phase"] in ("Succeeded", "Failed"):
-        return PodPlan(status)
-    return PodPlan(status, start=tuple(collected.start), wake=min(wakes, default=None))
+    wake = min((time for time in times if time is not None), default=None)
+    return _with_stops(PodPlan(status, start=tuple(collected.start)), stops, wake)
 
 
 def is_terminal(pod: Mapping[str, Any]) -> bool:
@@ -98,7 +102,8 @@ def find_ending(pod: Manifest, state: PodState, now: Moment) -> Ending | None:
         return Ending(DELETED, "", now)
     if is_terminal(pod):
         return None
-    lost = [run for run in state.runs.values() if run.reason == LOST]
+    side_cars = list_side_cars(pod["spec"])
+    lost = [run for run in state.runs.values() if run.reason == LOST and run.container not in side_cars]
     if lost or (not state.runs and _was_started(pod)):
         known = next((run.message for run in lost if run.message), "")
         return Ending(LOST, f"{LOST_MESSAGE}; {known}" if known else LOST_MESSAGE, now)
@@ -126,12 +131,18 @@ def grace_period(pod: Mapping[str, Any]) -> float:
     return DEFAULT_GRACE if asked is None else float(asked)
 
 
+def grace_of(pod: Mapping[str, Any], ending: Ending) -> float:
+    """Seconds that the containers have, for this ending of the pod."""
+    grace = grace_period(pod)
+    return grace if ending.grace is None else min(grace, ending.grace)
+
+
 def _plan_terminal(pod: Manifest, state: PodState, ending: Ending | None, now: Moment) -> PodPlan:
     """A terminal pod keeps its status: kill a process that is left, and remove the object if it is being deleted."""
     status = dict(pod["status"])
     running = tuple(run.container for run in state.running)
     if running:
-        return PodPlan(status, kill=running, ending=ending, wake=now + _KILL_AGAIN)
+        return PodPlan(status, kill=running, ending=ending, wake=now + KILL_AGAIN)
     return PodPlan(status, ending=ending, remove=is_deleting(pod))
 
 
@@ -142,23 +153,58 @@ def _plan_ending(pod: Manifest, state: PodState, ending: Ending, now: Moment) ->
     status = build_pod_status(pod, state, {}, now, ending=None if running else ending)
     if not running:
         return PodPlan(status, ending=ending, remove=is_deleting(pod))
-    grace = grace_period(pod)
-    kill_at = ending.since + (grace if ending.grace is None else min(grace, ending.grace))
-    if now < kill_at:
-        return PodPlan(status, term=running, ending=ending, wake=kill_at)
-    return PodPlan(status, kill=running, ending=ending, wake=now + _KILL_AGAIN)
+    bound = ending.grace is not None or grace_period(pod) == 0
+    stops = plan_pod_stops(pod, state, ending.since, grace_of(pod, ending), now, bound=bound)
+    return _with_stops(PodPlan(status, ending=ending), stops, stops.wake)
+
+
+def _plan_over(pod: Manifest, state: PodState, now: Moment) -> PodPlan:
+    """All but side-cars has ended for good: they end now, and the phase follows when the last of them has."""
+    status = build_pod_status(pod, state, {}, now)
+    side_cars = list_side_cars(pod["spec"])
+    if not state.running:
+        return PodPlan(status)
+    ends = [run.finished for run in state.runs.values() if run.finished is not None and run.container not in side_cars]
+    stops = plan_pod_stops(pod, state, max(ends, default=now), grace_period(pod), now, bound=False)
+    return _with_stops(PodPlan(status), stops, stops.wake)
+
+
+def _with_stops(plan: PodPlan, stops: Stops, wake: Moment | None) -> PodPlan:
+    return replace(plan, term=stops.term, kill=stops.kill, deadlines=stops.deadlines, wake=wake)
 
 
 def _plan_init_containers(
     pod: Manifest, state: PodState, obstacles: Mapping[str, Obstacle], now: Moment, collected: _Collected
 ) -> bool:
-    """Whether all have succeeded. Otherwise only the first that has not is planned."""
-    for container in pod["spec"].get("initContainers") or ():
+    """Whether the containers may start: the others have succeeded, and the side-cars have started once. Otherwise the
+    first that has not is planned, and the side-cars before it."""
+    inits = pod["spec"].get("initContainers") or ()
+    begun = [index for index, container in enumerate(inits) if container["name"] in state.runs]
+    last = len(inits) if is_initialized(pod, state) else max(begun, default=-1)
+    for index, container in enumerate(inits):
         run = state.runs.get(container["name"])
-        if run is None or not run.succeeded:
+        if is_side_car(container):
+            _plan_container(pod, state, container, obstacles, now, collected)
+            # One that restarts keeps nothing from going on that has begun.
+            if index >= last and (run is None or not run.up):
+                return False
+        elif run is None or not run.succeeded:
             _plan_container(pod, state, container, obstacles, now, collected)
             return False
     return True
+
+
+def _plan_containers(
+    pod: Manifest, state: PodState, obstacles: Mapping[str, Obstacle], now: Moment, collected: _Collected
+) -> None:
+    """All together, but none before the postStart hooks of those in front of it have ended."""
+    for container in _containers(pod):
+        count = len(collected.start)
+        _plan_container(pod, state, container, obstacles, now, collected)
+        run = state.runs.get(container["name"])
+        starts = len(collected.start) > count
+        if (starts and find_hook(pod, container["name"], "postStart")) or (run and run.running and run.unhooked):
+            return
 
 
 def _plan_container(
@@ -186,6 +232,8 @@ def _plan_container(
 
 
 def _restarts(pod: Manifest, container: Manifest, run: Run) -> bool:
+    if is_side_car(container):
+        return True
     policy = pod["spec"].get("restartPolicy") or "Always"
     is_init = container in (pod["spec"].get("initContainers") or ())
     if policy == "Always" and not is_init:

@@ -6,11 +6,12 @@ lastTransitionTime of a condition changes only with its status, so a reconcile t
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from paddock.kube.environments import DEFAULT_CONDITION
 from paddock.kube.meta import Manifest
+from paddock.kube.side_cars import is_side_car, list_side_cars
 from paddock.kube.times import Moment, format_time
 from paddock.node.runtime.pod_state import DELETED, LOST, Ending, Obstacle, PodState, Run
 from paddock.words.phrases import phrase
@@ -23,7 +24,9 @@ def build_pod_status(
 ) -> Manifest:
     """The whole status. `waiting`: why containers do not run, by name; `ending`: set once all containers have ended."""
     inits, mains = pod["spec"].get("initContainers") or (), pod["spec"]["containers"]
-    phase = _ended_phase(pod, state, ending) if ending else _phase(pod, state, inits, mains)
+    if ending is not None and _was_over(pod, state, ending):
+        ending = None
+    phase = _ended_phase(pod, state, ending) if ending else _phase(pod, state)
     status: Manifest = dict(pod.get("status") or {})
     status |= {
         "phase": phase,
@@ -40,7 +43,7 @@ def build_pod_status(
         status.pop(key, None)
     if ending is not None and ending.reason != DELETED:
         status |= {"reason": ending.reason, "message": ending.message}
-    status["conditions"] = _with_notice(_conditions(status, state, inits, mains, now), state, waiting, now)
+    status["conditions"] = _with_notice(_conditions(pod, status, state, now), state, waiting, now)
     return status
 
 
@@ -50,13 +53,23 @@ def build_status_patch(old: Mapping[str, Any], new: Mapping[str, Any]) -> Manife
     return patch | {key: None for key in old if key not in new}
 
 
-def _phase(pod: Manifest, state: PodState, inits: Iterable[Manifest], mains: Iterable[Manifest]) -> str:
-    policy = pod["spec"].get("restartPolicy") or "Always"
-    for container in inits:
-        run = state.runs.get(container["name"])
-        if run is None or not run.succeeded:
-            return "Failed" if run is not None and not run.running and policy == "Never" else "Pending"
-    runs = [state.runs.get(container["name"]) for container in mains]
+def is_initialized(pod: Manifest, state: PodState) -> bool:
+    """Whether a container has been started: then no init container is waited for any more."""
+    return any(container["name"] in state.runs for container in pod["spec"]["containers"])
+
+
+def judge_phase(pod: Manifest, state: PodState) -> str:
+    """The phase by all containers but the side-cars that run on: Succeeded or Failed while these are still to end."""
+    spec = pod["spec"]
+    policy, inits = spec.get("restartPolicy") or "Always", spec.get("initContainers") or ()
+    firsts = [state.runs.get(container["name"]) for container in inits if not is_side_car(container)]
+    if policy == "Never" and any(run is not None and not run.running and not run.succeeded for run in firsts):
+        return "Failed"
+    if not all(run is not None and run.succeeded for run in firsts):
+        return "Pending"
+    if not is_initialized(pod, state) and not all(_is_up(state, name) for name in list_side_cars(spec)):
+        return "Pending"
+    runs = [state.runs.get(container["name"]) for container in spec["containers"]]
     known = [run for run in runs if run is not None]
     if len(known) < len(runs):
         return "Running" if known and any(run.running for run in known) else "Pending"
@@ -65,6 +78,25 @@ def _phase(pod: Manifest, state: PodState, inits: Iterable[Manifest], mains: Ite
     if all(run.succeeded for run in known):
         return "Succeeded"
     return "Failed" if policy == "Never" else "Running"
+
+
+def _phase(pod: Manifest, state: PodState) -> str:
+    phase = judge_phase(pod, state)
+    if phase in ("Succeeded", "Failed") and state.running:
+        return "Running" if is_initialized(pod, state) else "Pending"
+    return phase
+
+
+def _was_over(pod: Manifest, state: PodState, ending: Ending) -> bool:
+    """Whether only side-cars still ran when the pod was to end: how it ended was decided then."""
+    names = list_side_cars(pod["spec"])
+    if not names or ending.reason == DELETED or judge_phase(pod, state) not in ("Succeeded", "Failed"):
+        return False
+    return all(
+        run.finished is not None and run.finished < ending.since and run.reason != LOST
+        for run in state.runs.values()
+        if run.container not in names
+    )
 
 
 def _ended_phase(pod: Manifest, state: PodState, ending: Ending) -> str:
@@ -88,13 +120,13 @@ def _container_status(
         current, last = _run_state(run, state.uid), _terminated(earlier, state.uid) if earlier else {}
     else:
         current, last = _waiting(obstacle or _first_wait(pod, state, init=init)), {}
-    ready = run is not None and (run.succeeded if init else run.running)
+    ready = run is not None and (run.succeeded if init and not is_side_car(container) else run.ready)
     status = {
         "name": name,
         "image": container.get("image") or "",
         "imageID": "",
         "ready": ready,
-        "started": run is not None and run.running,
+        "started": run is not None and run.up,
         "restartCount": run.number if run is not None else 0,
         "state": current,
         "lastState": last,
@@ -142,12 +174,11 @@ def _container_id(uid: str, run: Run) -> str:
     return f"paddock://{uid}/{run.container}/{run.number}"
 
 
-def _conditions(
-    status: Manifest, state: PodState, inits: Sequence[Manifest], mains: Sequence[Manifest], now: Moment
-) -> list[Manifest]:
-    phase = status["phase"]
-    undone = [item["name"] for item in inits if not _succeeded(state, item["name"])]
-    unready = [item["name"] for item in mains if not _is_running(state, item["name"])]
+def _conditions(pod: Manifest, status: Manifest, state: PodState, now: Moment) -> list[Manifest]:
+    phase, inits = status["phase"], pod["spec"].get("initContainers") or ()
+    undone = [] if is_initialized(pod, state) else [item["name"] for item in inits if not _is_done(state, item)]
+    runs_on = [*(item for item in inits if is_side_car(item)), *pod["spec"]["containers"]]
+    unready = [item["name"] for item in runs_on if not _is_ready(state, item["name"])]
     over = {"Succeeded": "PodCompleted", "Failed": "PodFailed"}.get(phase)
     unready_why = (
         over or "ContainersNotReady",
@@ -200,14 +231,20 @@ def _condition(
     return condition
 
 
-def _succeeded(state: PodState, name: str) -> bool:
-    run = state.runs.get(name)
-    return run is not None and run.succeeded
+def _is_done(state: PodState, container: Manifest) -> bool:
+    """Of an init container: the next one may start."""
+    run = state.runs.get(container["name"])
+    return run is not None and (run.up if is_side_car(container) else run.succeeded)
 
 
-def _is_running(state: PodState, name: str) -> bool:
+def _is_up(state: PodState, name: str) -> bool:
     run = state.runs.get(name)
-    return run is not None and run.running
+    return run is not None and run.up
+
+
+def _is_ready(state: PodState, name: str) -> bool:
+    run = state.runs.get(name)
+    return run is not None and run.ready
 
 
 def _names(names: Iterable[str]) -> str:

@@ -6,15 +6,17 @@ import zlib
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 
-from paddock.kube.meta import Manifest, is_deleting, name_of, namespace_of, version_of
+from paddock.kube.gpu_shares import GPU, find_shares, read_indices
+from paddock.kube.meta import Manifest, annotations_of, is_deleting, name_of, namespace_of, version_of
 from paddock.kube.pod_amounts import read_pod_amounts
 from paddock.kube.times import Moment
 from paddock.node.kubelet.pod_plan import is_terminal
 from paddock.node.runtime.addresses import plan_address
 from paddock.node.runtime.container_env import ContainerWaiting
-from paddock.node.runtime.gpus import GPU_RESOURCE, Gpu, NotEnoughGpus, plan_gpus
+from paddock.node.runtime.gpus import GPU_RESOURCE, Gpu, Holding, NotEnoughGpus, plan_gpus
 from paddock.node.runtime.hosts import address_of
 from paddock.node.runtime.pod_state import Obstacle, PodState, Run
+from paddock.node.runtime.processes import Process
 
 
 @dataclass(slots=True)
@@ -26,10 +28,14 @@ class KnownPod:
     state: PodState | None = None
     gone: bool = False  # the object is deleted
     cleaned_up: bool = False  # what it created outside its directory is removed
+    emptied: bool = False  # its /tmp is removed too: until then it may be held
     may_have_orphans: bool = False  # a container has ended and may have left processes
     starting: bool = False  # a start is under way
     obstacles: dict[str, Obstacle] = field(default_factory=dict)
-    signalled: set[str] = field(default_factory=set)  # containers that have been sent SIGTERM
+    told: dict[str, set[Process]] = field(default_factory=dict)
+    """The processes that have been sent SIGTERM, of each container that has been."""
+    outlived: set[str] = field(default_factory=set)  # containers whose first process has ended, and others live on
+    cut: set[str] = field(default_factory=set)  # containers whose processes were killed when their grace was over
     published: set[tuple[str, str, str]] = field(default_factory=set)  # its events
     hides_running_until: float = 0.0  # no status Running is written before, by the event loop's clock
     adopted: bool = False  # an earlier kubelet started it, and its object is not known yet
@@ -95,9 +101,10 @@ class PodTable:
         count = int(read_pod_amounts(manifest["spec"]).get(GPU_RESOURCE, 0))
         if pod.state is not None and count == len(pod.state.gpus):
             return pod.state.gpus
-        others = (other for other in self._others(pod) if not other.is_over)
+        others = [_read_holding(other) for other in self._others(pod) if not other.is_over]
+        own = _read_choice(manifest)
         try:
-            return plan_gpus(count, gpus, {other.uid: other.state.gpus for other in others if other.state is not None})
+            return plan_gpus(count, gpus, others, own.indices if own.is_chosen else (), own.shares)
         except NotEnoughGpus as error:
             raise ContainerWaiting(str(error), "CreateContainerError") from error
 
@@ -116,12 +123,40 @@ class PodTable:
         known = (pod for pod in self._pods.values() if pod.state is not None)
         return [(pod.state, run) for pod in known if pod.state is not None for run in pod.running if run.pid]
 
+    def recall_run(self, uid: str, container: str, number: int) -> Run | None:
+        """A run of a pod whose object is there, whether it runs or has ended; None if it is too long ago."""
+        state = pod.state if (pod := self._pods.get(uid)) is not None else None
+        known = () if state is None else (state.runs.get(container), state.earlier.get(container))
+        return next((run for run in known if run is not None and run.number == number), None)
+
     def is_running(self, uid: str, container: str, number: int) -> bool:
         run = self.find_run(uid, container)
         return run is not None and run.number == number
 
     def _others(self, pod: KnownPod) -> Iterator[KnownPod]:
         return (other for other in self._pods.values() if other is not pod)
+
+
+def _read_holding(pod: KnownPod) -> Holding:
+    """What another pod has, or will have once it starts."""
+    chosen = _read_choice(pod.manifest) if pod.manifest is not None else Holding(())
+    has = pod.state.gpus if pod.state is not None else ()
+    if not has or tuple(has) == chosen.indices:
+        return chosen
+    return Holding(has, is_chosen=pod.manifest is None)
+
+
+def _read_choice(manifest: Manifest) -> Holding:
+    """The GPUs that the scheduler has chosen for a pod."""
+    indices = read_indices(manifest)
+    try:
+        amounts = read_pod_amounts(manifest["spec"])
+    except ValueError:  # such a pod is never placed
+        return Holding((), is_chosen=False)
+    # As the scheduler counts them: in a copied manifest there may be those of another pod.
+    if not indices or len(indices) != int(amounts.get(GPU, 0)):
+        return Holding((), is_chosen=False)
+    return Holding(indices, find_shares(annotations_of(manifest), amounts))
 
 
 def read_address_state(manifest: Manifest) -> tuple[str, bool]:

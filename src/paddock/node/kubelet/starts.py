@@ -17,6 +17,7 @@ from paddock.kube.times import Moment
 from paddock.node.kubelet.neighbours import Neighbours
 from paddock.node.kubelet.pod_plan import Start
 from paddock.node.kubelet.pod_table import KnownPod, PodTable
+from paddock.node.kubelet.probes import begin_run
 from paddock.node.runtime.container_env import Configs, ContainerWaiting
 from paddock.node.runtime.containers import Containers, PodContext
 from paddock.node.runtime.gpus import Gpu
@@ -26,10 +27,12 @@ from paddock.node.runtime.mounts import explain_unenforced
 from paddock.node.runtime.pod_state import Obstacle, PodState, Run
 from paddock.node.runtime.runs import Runs, Trace
 from paddock.node.runtime.sandbox import Sandbox
+from paddock.node.runtime.unreplaced import explain_unreplaced
 from paddock.words.phrases import phrase
 
 READ_ONLY = "ReadOnlyNotEnforced"
 NOT_IN_POD = "FileNotInPod"
+NAME_IN_FILE = "NameInFile"
 
 _log = logging.getLogger(__name__)
 
@@ -81,10 +84,16 @@ class Starts:
             said = phrase("{message} (a bug of Paddock; see cluster.log)", message=f"{type(error).__name__}: {error}")
             return Obstacle(CREATE_ERROR, str(said))
 
-    def explain_differences(self, manifest: Manifest, container: Manifest) -> Iterator[tuple[str, str]]:
+    def explain_differences(
+        self, manifest: Manifest, container: Manifest, configs: Configs
+    ) -> Iterator[tuple[str, str]]:
         """What is otherwise here than the container's manifest suggests: reason and message of events."""
         if not self._sandbox.binds and (sentence := explain_unenforced(manifest, container)):
             yield READ_ONLY, sentence
+        if not self._sandbox.binds and (
+            sentence := explain_unreplaced(manifest, container, configs, self._neighbours.addresses(manifest))
+        ):
+            yield NAME_IN_FILE, sentence
         if sentence := self._containers.explain_unseen(container):
             yield NOT_IN_POD, sentence
 
@@ -92,7 +101,7 @@ class Starts:
         self, pod: KnownPod, manifest: Manifest, container: Manifest, start: Start, configs: Configs, now: Moment
     ) -> PodState:
         assert pod.state is not None
-        earlier = Run(start.container, start.number, now, sandbox=self._sandbox.name)
+        earlier = begin_run(Run(start.container, start.number, now, sandbox=self._sandbox.name), container)
         if self._runs.trace(pod.state, earlier) is not Trace.NOTHING:
             return pod.state.with_run(earlier)
         state = replace(pod.state, gpus=self._pods.plan_gpus(pod, manifest, self._gpus))
@@ -104,4 +113,4 @@ class Starts:
             addresses={} if self._sandbox.binds else self._neighbours.addresses(manifest),
             shared=self._pods.used_by_others(pod),
         )
-        return self._containers.start(manifest, container, start.number, state, context, now)
+        return self._containers.start(manifest, container, earlier, state, context)

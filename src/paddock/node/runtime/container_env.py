@@ -10,14 +10,12 @@ A reference to a missing ConfigMap, Secret, key or field raises `ContainerWaitin
 from __future__ import annotations
 
 import base64
-import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from paddock.kube.downward import UnknownField, expand, host_name, read_field
+from paddock.kube.downward import Expanded, UnknownField, expand, expand_marked, host_name, read_field, read_resource
 from paddock.kube.meta import Manifest
-from paddock.kube.quantities import format_quantity, read_quantity
 from paddock.node.runtime.images import Image
 from paddock.node.runtime.pod_state import Obstacle
 from paddock.words.phrases import Phrase, phrase
@@ -39,6 +37,15 @@ class ContainerWaiting(Exception):
         self.obstacle = Obstacle(reason, str(message), notice)
 
 
+class CannotStart(Exception):
+    """A container cannot start, and waiting would not help; its run ends as that of a command that does not exist."""
+
+
+MakeToken = Callable[[Manifest, str, int], str]
+"""A token of a pod's service account, for an audience (empty: the API itself), for so many seconds. Raises `ApiError`
+where there is no such account."""
+
+
 @dataclass(frozen=True, slots=True)
 class Configs:
     """The ConfigMaps, Secrets and PersistentVolumeClaims of one namespace, by name."""
@@ -47,6 +54,7 @@ class Configs:
     config_maps: Mapping[str, Manifest] = field(default_factory=dict)
     secrets: Mapping[str, Manifest] = field(default_factory=dict)
     claims: Mapping[str, Manifest] = field(default_factory=dict)
+    make_token: MakeToken | None = None
 
     def data(self, kind: str, name: str) -> dict[str, bytes] | None:
         """The keys and values of a `configmap` or `secret`; None if it does not exist."""
@@ -100,8 +108,19 @@ def build_environment(
     return {**defaults, **image.environment, **own}, own
 
 
-def build_arguments(container: Manifest, image: Image, variables: Mapping[str, str]) -> tuple[str, ...]:
-    """The program and its arguments: `command`, or else the image's ENTRYPOINT, followed by `args`.
+def keep_names(words: Sequence[Expanded]) -> tuple[str, ...]:
+    """The words as they are."""
+    return tuple(word.text for word in words)
+
+
+def build_arguments(
+    container: Manifest,
+    image: Image,
+    variables: Mapping[str, str],
+    rename: Callable[[Sequence[Expanded]], tuple[str, ...]] = keep_names,
+) -> tuple[str, ...]:
+    """The program and its arguments: `command`, or else the image's ENTRYPOINT, followed by `args`. `rename` is applied
+    to all of them together.
 
     Raises `ContainerWaiting` if both are empty.
     """
@@ -118,8 +137,11 @@ def build_arguments(container: Manifest, image: Image, variables: Mapping[str, s
         )
     # Kubernetes expands `command` and `args`, not the image's ENTRYPOINT.
     given = bool(container.get("command"))
-    return tuple(
-        word if index < len(command) and not given else expand(str(word), variables) for index, word in enumerate(words)
+    return rename(
+        [
+            Expanded(word) if index < len(command) and not given else expand_marked(str(word), variables)
+            for index, word in enumerate(words)
+        ]
     )
 
 
@@ -154,7 +176,7 @@ def _read_value(
     if (reference := origin.get("fieldRef")) is not None:
         return read_pod_field(pod, reference.get("fieldPath") or "")
     if (reference := origin.get("resourceFieldRef")) is not None:
-        return _read_resource(pod, container, reference, capacity)
+        return read_resource_field(pod, str(container["name"]), reference, capacity)
     for field_name, kind in (("configMapKeyRef", "configmap"), ("secretKeyRef", "secret")):
         if (reference := origin.get(field_name)) is not None:
             return _read_key(configs, kind, reference)
@@ -187,19 +209,9 @@ def read_pod_field(pod: Manifest, path: str) -> str:
         raise ContainerWaiting(str(error)) from error
 
 
-def _read_resource(pod: Manifest, container: Manifest, reference: Manifest, capacity: Mapping[str, Fraction]) -> str:
-    """A resourceFieldRef, rounded up to whole divisors. No limit: the node's capacity. No request: the limit."""
-    wanted, _, resource = str(reference.get("resource") or "").partition(".")
-    named = reference.get("containerName")
-    everyone = (*pod["spec"]["containers"], *(pod["spec"].get("initContainers") or ()))
-    target = next((item for item in everyone if item["name"] == named), container)
-    amounts = target.get("resources") or {}
-    found = (amounts.get(wanted) or {}).get(resource)
-    if found is None and wanted == "requests":
-        found = (amounts.get("limits") or {}).get(resource)
-    if found is None:
-        amount = capacity.get(resource, Fraction(0)) if wanted == "limits" else Fraction(0)
-    else:
-        amount = read_quantity(found)
-    divisor = read_quantity(reference.get("divisor") or 1) or Fraction(1)
-    return format_quantity(Fraction(math.ceil(amount / divisor)))
+def read_resource_field(pod: Manifest, container: str, reference: Manifest, capacity: Mapping[str, Fraction]) -> str:
+    """The value of a resourceFieldRef; `ContainerWaiting` for one that cannot be read."""
+    try:
+        return read_resource(pod, container, reference, capacity)
+    except ValueError as error:
+        raise ContainerWaiting(str(error)) from error

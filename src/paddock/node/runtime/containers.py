@@ -2,33 +2,42 @@
 
 `node.kubelet.pod_plan` decides what to start. `start` prepares all that the program needs (files, volumes, environment)
 and is the only place that spawns. A missing image or ConfigMap, a full disk or a taken path raises `ContainerWaiting`:
-the container waits, with the message. A command that does not exist ends the run with 127: waiting would not help.
+the container waits, with the message. A command that does not exist, and a mount path where the user may make nothing,
+end the run with 127: waiting would not help.
 """
 
 from __future__ import annotations
 
 import errno
+import logging
 import os
 import shutil
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
 
-from paddock.kube.downward import host_name
-from paddock.kube.host_words import find_names, replace_names
-from paddock.kube.meta import Manifest
+from paddock.kube.downward import Expanded, host_name
+from paddock.kube.held_pods import HOLD_ANNOTATION, parse_hold
+from paddock.kube.host_words import find_in_command, find_names, replace_in_command, replace_names
+from paddock.kube.meta import Manifest, annotations_of
+from paddock.kube.quantities import read_quantity
 from paddock.kube.times import Moment
 from paddock.node.runtime import gpus, processes
+from paddock.node.runtime.cgroups import NO_CGROUPS, Cgroups
 from paddock.node.runtime.container_env import (
+    CannotStart,
     Configs,
     ContainerWaiting,
     build_arguments,
     build_environment,
+    keep_names,
     select_inherited,
 )
+from paddock.node.runtime.held import write_program
 from paddock.node.runtime.images import Image, Images, Preparing, Unavailable
+from paddock.node.runtime.inputs import Inputs, find_input, open_for_program
 from paddock.node.runtime.logs import write_owner
 from paddock.node.runtime.machine_faults import explain_os_error
 from paddock.node.runtime.machine_view import View, find_unseen
@@ -40,7 +49,7 @@ from paddock.node.runtime.mounts import (
     plan_mounts,
     remove_outside,
 )
-from paddock.node.runtime.pod_files import open_for_writing
+from paddock.node.runtime.pod_files import open_for_writing, write_beneath
 from paddock.node.runtime.pod_state import PodState, Run
 from paddock.node.runtime.processes import Process
 from paddock.node.runtime.records import Records, temporary_directory
@@ -54,6 +63,9 @@ _LONGEST_PATH = 120  # characters of a $PATH in a message
 _LONGEST_WORD = 32 * os.sysconf("SC_PAGE_SIZE") - 1
 
 
+_log = logging.getLogger(__name__)
+
+
 @dataclass(frozen=True, slots=True)
 class PodContext:
     """What a container needs from the pod's namespace and from other pods."""
@@ -64,6 +76,16 @@ class PodContext:
     shared: Collection[str]  # the links of other pods; used only without bind mounts
 
 
+@dataclass(frozen=True, slots=True)
+class Provision:
+    """Small files in the pod's own directory, and variables that tell of them."""
+
+    files: Mapping[str, bytes] = field(default_factory=dict)
+    variables: Mapping[str, str] = field(default_factory=dict)
+    places: Mapping[str, str] = field(default_factory=dict)
+    """Directories of `files`, and the path at which a container sees each as well, where it has mounts of its own."""
+
+
 Prepare = Callable[[Manifest, Moment], None]
 """Makes the directories of this machine that a pod's volumes name, before they are mounted, at each start of a
 container. May raise OSError or `ContainerWaiting`: then the container waits."""
@@ -71,6 +93,23 @@ container. May raise OSError or `ContainerWaiting`: then the container waits."""
 
 def prepare_nothing(pod: Manifest, now: Moment) -> None:
     """For pods whose directories the kubelet makes itself, as it does for every hostPath of DirectoryOrCreate."""
+
+
+Provide = Callable[[Manifest, Mapping[str, str], Path], Provision]
+"""What a container gets besides the manifest's, by the pod, the container's environment, and the directory at which it
+will see the files, at each start."""
+
+
+def provide_nothing(pod: Manifest, environment: Mapping[str, str], directory: Path) -> Provision:
+    return Provision()
+
+
+Tell = Callable[[Manifest, Manifest, Program], None]
+"""Is told of each program that was started, with its pod and container. Returns at once and raises nothing."""
+
+
+def tell_nobody(pod: Manifest, container: Manifest, program: Program) -> None:
+    """Where nobody asks."""
 
 
 class Containers:
@@ -86,12 +125,16 @@ class Containers:
         capacity: Mapping[str, Fraction],
         hides_gpus: bool,
         view: View,
+        cgroups: Cgroups = NO_CGROUPS,
+        inputs: Inputs | None = None,
         prepare: Prepare = prepare_nothing,
+        provide: Provide = provide_nothing,
+        tell: Tell = tell_nobody,
     ) -> None:
         """`hides_gpus`: the machine has GPUs, so a pod sees only those assigned to it. `view`: what a sandbox with
-        mounts shows of the machine. `prepare`: see `Prepare`."""
-        self._prepare = prepare
-        self._records = records
+        mounts shows of the machine. `prepare`, `provide`, `tell`: see `Prepare`, `Provide`, `Tell`."""
+        self._prepare, self._provide, self._tell = prepare, provide, tell
+        self._records, self._cgroups, self._inputs = records, cgroups, inputs or Inputs()
         self._images = images
         self._sandbox = sandbox
         self._inherited = select_inherited(inherited)
@@ -99,13 +142,12 @@ class Containers:
         self._hides_gpus = hides_gpus
         self._view = view
 
-    def start(
-        self, pod: Manifest, container: Manifest, number: int, state: PodState, context: PodContext, now: Moment
-    ) -> PodState:
-        """Starts the container and returns the state with the new run. `ContainerWaiting`: nothing was started."""
+    def start(self, pod: Manifest, container: Manifest, run: Run, state: PodState, context: PodContext) -> PodState:
+        """Starts the container and returns the state with the new run, made of `run`. `ContainerWaiting`: nothing was
+        started."""
         image = self._resolve(pod, container)
-        ooms = processes.read_oom_kills()
-        run = Run(container["name"], number, now, sandbox=self._sandbox.name, ooms=ooms, notice=image.notice)
+        number, now = run.number, run.started
+        run = replace(run, ooms=processes.read_oom_kills(), notice=image.notice)
         environment, variables = build_environment(
             pod,
             container,
@@ -115,7 +157,9 @@ class Containers:
             capacity=self._capacity,
             rename=str if self._sandbox.binds else _rename_with(context.addresses),
         )
-        arguments = build_arguments(container, image, variables)
+        arguments = build_arguments(
+            container, image, variables, keep_names if self._sandbox.binds else _rename_words_with(context.addresses)
+        )
         # Filled while paths are created, so that a failure removes exactly these.
         outside: list[str] = []
         try:
@@ -123,9 +167,13 @@ class Containers:
             with ExitStack() as files:
                 mounts = plan_mounts(pod, container, self._records.scratch(state.uid), context.configs, variables)
                 mounts = self._apply_files(pod, container, state, run, image, context, mounts, outside, files)
+                provision = self._apply_provision(pod, state.uid, environment)
+                environment |= provision.variables
                 environment |= self._reserved_variables(container, state, run, environment)
-                program = self._program(pod, container, state, run, arguments, environment, mounts)
+                program = self._program(pod, container, state, run, arguments, environment, mounts, provision)
                 problem = self._find_problem(program)
+                if not problem and parse_hold(annotations_of(pod).get(HOLD_ANNOTATION)) is not None:
+                    write_program(self._records.program_file(state.uid, run), program)
                 if problem and (hint := self.explain_unseen(container)):
                     problem = f"{problem}; {hint}"
                 run = (
@@ -133,9 +181,13 @@ class Containers:
                     if problem
                     else self._spawn(program, state, state.with_outside(outside).with_run(run), run)
                 )
-        except (OSError, ContainerWaiting) as error:
+                if not problem:
+                    self._tell(pod, container, program)
+        except (OSError, ContainerWaiting, CannotStart) as error:
             # Paths of other containers, earlier runs and other pods stay: they may be in use.
             remove_outside(outside, state.uid, kept=frozenset((*state.outside, *context.shared)))
+            if isinstance(error, CannotStart):
+                return state.with_run(build_failed_start(run, now, str(error)))
             if isinstance(error, ContainerWaiting):
                 raise
             raise explain_os_error(error, self._records.directory) from error
@@ -169,18 +221,30 @@ class Containers:
         scratch.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._make_temporary(uid)
         os.close(open_for_writing(self._records.termination_file(uid, run), os.O_TRUNC))
-        apply_volumes(pod, scratch, context.configs, outside)
+        apply_volumes(pod, scratch, context.configs, outside, self._capacity)
         hidden = resolve_hidden(self._view.hidden) if self._sandbox.binds else {}
         opened = open_mounts(mounts, container["name"], files, hidden)
         if self._sandbox.binds:
             write_in_place(self._records.hosts(uid), context.hosts)
         else:
-            apply_links(opened, context.shared, outside)
+            apply_links(opened, context.shared, outside, scratch)
         self._records.log_file(state, run).parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         write_owner(self._records.directory, pod)
         if not container.get("workingDir"):
             _copy_image_files(self._records.work_directory(uid, run), image.files)
         return opened
+
+    def _apply_provision(self, pod: Manifest, uid: str, environment: Mapping[str, str]) -> Provision:
+        """Writes the files of the provision. Nobody but the pod's user reads them. Where they cannot be
+        written (a full disk, a link that a program has put there), the container starts without both."""
+        provision = self._provide(pod, environment, self._records.provided(uid))
+        try:
+            for name, content in provision.files.items():
+                write_beneath(self._records.scratch(uid), f"{self._records.provided(uid).name}/{name}", content, 0o600)
+        except (OSError, ValueError) as error:
+            _log.warning("pod %s starts without what it is provided with: %s", uid, error)
+            return Provision()
+        return provision
 
     def _make_temporary(self, uid: str) -> None:
         if not self._sandbox.binds:
@@ -217,6 +281,7 @@ class Containers:
         arguments: tuple[str, ...],
         environment: Mapping[str, str],
         mounts: tuple[Mount, ...],
+        provision: Provision,
     ) -> Program:
         work = self._records.work_directory(state.uid, run)
         return Program(
@@ -227,15 +292,20 @@ class Containers:
             termination=self._records.termination_file(state.uid, run),
             termination_path=_termination_path(container),
             hosts=self._records.hosts(state.uid) if self._sandbox.binds else None,
-            mounts=(*self._view_mounts(state.uid, work), *mounts) if self._sandbox.binds else mounts,
+            mounts=(*self._view_mounts(state.uid, work, provision.places), *mounts) if self._sandbox.binds else mounts,
             hidden=self._view.hidden,
+            memory=read_memory_limit(container),
+            input=find_input(container, self._records.input_file(state.uid, run)),
         )
 
-    def _view_mounts(self, uid: str, work: Path) -> tuple[Mount, ...]:
+    def _view_mounts(self, uid: str, work: Path, places: Mapping[str, str]) -> tuple[Mount, ...]:
         """What a pod sees of the machine besides its volumes, where the view hides it, and what it cannot change."""
         own = [Mount(self._records.private_tmp(uid), str(self._view.temporary))]
         if work.is_dir():
             own.append(Mount(work, str(work)))
+        if (provided := self._records.provided(uid)).is_dir():
+            own.append(Mount(provided, str(provided), read_only=True))
+        own += [Mount(provided / name, target, read_only=True) for name, target in places.items()]
         own += [Mount(path, str(path)) for path in self._view.kept if path.is_dir()]
         return (*own, *(Mount(path, str(path), read_only=True) for path in self._view.read_only if path.is_dir()))
 
@@ -273,6 +343,8 @@ class Containers:
             program = replace(program, arguments=(str(found), *program.arguments[1:]))
         status = open_run_file(self._records.run_file(started.uid, run))
         try:
+            if program.input is not None:
+                self._inputs.make(program.input)
             self._records.save(started, durable=True)
             try:
                 process = self._make_process(program, started, run, status)
@@ -280,6 +352,7 @@ class Containers:
                 self._records.try_save(before)
                 raise
         except OSError as error:
+            self._inputs.drop(self._records.input_file(started.uid, run))
             if error.errno != errno.E2BIG:
                 raise
             return build_failed_start(run, run.started, str(explain_total(program)))
@@ -289,6 +362,7 @@ class Containers:
 
     def _make_process(self, program: Program, state: PodState, run: Run, status: int) -> Process:
         command = self._sandbox.build_command(program, status)
+        command = self._cgroups.enclose(command, state.uid, run, program.memory)
         # The working directory may exist only inside bubblewrap, which changes to it by itself (`--chdir`).
         where = self._records.scratch(state.uid) if self._sandbox.binds else Path(program.directory)
         opened = [mount.descriptor for mount in program.mounts if mount.descriptor is not None]
@@ -296,7 +370,23 @@ class Containers:
         log = self._records.log_file(state, run)
         if self._sandbox.takes_file_as_input:
             return processes.spawn(command, program.environment, where, log, stdin=status, inherit=inherit)
-        return processes.spawn(command, program.environment, where, log, inherit=[status, *inherit])
+        inherit = [status, *inherit]
+        if program.input is None:
+            return processes.spawn(command, program.environment, where, log, inherit=inherit)
+        stdin = open_for_program(program.input)
+        try:
+            return processes.spawn(command, program.environment, where, log, stdin=stdin, inherit=inherit)
+        finally:
+            os.close(stdin)
+
+
+def read_memory_limit(container: Manifest) -> int | None:
+    """Bytes; None without a limit, and for a text that is none."""
+    text = ((container.get("resources") or {}).get("limits") or {}).get("memory")
+    try:
+        return None if text is None else max(1, int(read_quantity(text)))
+    except ValueError:
+        return None
 
 
 def _termination_path(container: Manifest) -> str:
@@ -415,13 +505,26 @@ def _on_machine(path: str, mounts: Collection[Mount]) -> Path:
 
 def _rename_with(addresses: Mapping[str, str]) -> Callable[[str], str]:
     def rename(value: str) -> str:
-        missing = sorted(name for name in find_names(value, addresses) if not addresses[name])
-        if missing:
-            said = phrase("waiting for the address of {names}", names=", ".join(missing))
-            raise ContainerWaiting(said, "ContainerCreating")
+        _wait_for(find_names(value, addresses), addresses)
         return replace_names(value, addresses)
 
     return rename
+
+
+def _rename_words_with(addresses: Mapping[str, str]) -> Callable[[Sequence[Expanded]], tuple[str, ...]]:
+    def rename(words: Sequence[Expanded]) -> tuple[str, ...]:
+        _wait_for(find_in_command(words, addresses), addresses)
+        return replace_in_command(words, addresses)
+
+    return rename
+
+
+def _wait_for(names: Collection[str], addresses: Mapping[str, str]) -> None:
+    """Raises `ContainerWaiting` if one of them has no address yet."""
+    if missing := sorted(name for name in names if not addresses[name]):
+        raise ContainerWaiting(
+            phrase("waiting for the address of {names}", names=", ".join(missing)), "ContainerCreating"
+        )
 
 
 def _copy_image_files(work: Path, files: Path | None) -> None:

@@ -1,6 +1,8 @@
 """Finds the GPUs of this machine and assigns them to pods.
 
-GPUs are counted whole, as `nvidia.com/gpu` of NVIDIA's device plugin. Indices are those of nvidia-smi (PCI bus order),
+A pod asks for whole GPUs, as `nvidia.com/gpu` of NVIDIA's device plugin; pods that say so share one
+(`kube.gpu_shares`). Which are a pod's is the scheduler's choice; only for a pod that came to this node without it, one
+is made here. Indices are those of nvidia-smi (PCI bus order),
 and CUDA_DEVICE_ORDER sets that order for programs too.
 A machine where nvidia-smi is missing or fails has no GPU. `paddock.node.scheduler.placement` reads a pod's request.
 """
@@ -10,11 +12,13 @@ from __future__ import annotations
 import logging
 import shutil
 import subprocess
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-GPU_RESOURCE: Final = "nvidia.com/gpu"
+from paddock.kube.gpu_shares import GPU
+
+GPU_RESOURCE: Final = GPU
 _QUERY = ("--query-gpu=index,uuid,name,memory.total", "--format=csv,noheader")
 # Seconds. Without NVIDIA's persistence daemon, nvidia-smi needs most of them for eight GPUs.
 _TIMEOUT = 15.0
@@ -74,10 +78,37 @@ def _matches(entry: str, gpu: Gpu) -> bool:
     return entry == str(gpu.index) or (entry.startswith("GPU-") and gpu.uuid.startswith(entry))
 
 
-def plan_gpus(count: int, gpus: Iterable[Gpu], taken: Mapping[str, Collection[int]]) -> tuple[int, ...]:
-    """The indices of the `count` lowest free GPUs; `taken`: GPUs of other pods, by pod UID. Raises `NotEnoughGpus`."""
-    held = {index for indices in taken.values() for index in indices}
+@dataclass(frozen=True, slots=True)
+class Holding:
+    """The GPUs of another pod."""
+
+    indices: Sequence[int]
+    shares: int = 0
+    """Into how many shares its GPU is divided; 0 for GPUs that are its alone."""
+    is_chosen: bool = True
+    """Whether the scheduler has chosen them."""
+
+
+def plan_gpus(
+    count: int, gpus: Iterable[Gpu], others: Iterable[Holding], chosen: Sequence[int] = (), shares: int = 0
+) -> tuple[int, ...]:
+    """The indices of a pod's GPUs: those that were `chosen` for it, else the `count` lowest that are free. Raises
+    `NotEnoughGpus`.
+
+    Where others still have what was chosen, it waits for them: they are ending. For one that came to the node without a
+    choice it does not wait, and takes what is free; unless it shares, as it would have a GPU alone for which the
+    scheduler counts a share.
+    """
+    holdings = list(others)
     indices = sorted(gpu.index for gpu in gpus)
+    if len(chosen) == count and set(chosen) <= set(indices):
+        beside = [each for each in holdings if not set(chosen).isdisjoint(each.indices)]
+        if not beside or (shares and all(each.shares == shares for each in beside) and len(beside) < shares):
+            return tuple(chosen)
+        if shares or all(each.is_chosen for each in beside):
+            taken = ", ".join(str(index) for index in chosen if any(index in each.indices for each in beside))
+            raise NotEnoughGpus(f"{GPU_RESOURCE}: {taken} of another pod, which has not ended yet")
+    held = {index for each in holdings for index in each.indices}
     free = [index for index in indices if index not in held]
     if count > len(free):
         raise NotEnoughGpus(f"{GPU_RESOURCE}: {count} asked for, {len(free)} of {len(indices)} free")

@@ -2,8 +2,8 @@
 
 With bubblewrap every pod has a hosts file (`build_hosts`). Without a sandbox there is only the machine's hosts file,
 which Paddock must not write; then names of the pod's group (the pods and Services of its controller) are replaced by
-addresses in the values of its environment (`build_addresses`, `replace_names`). Names in arguments, files or programs
-are not replaced: these need bubblewrap.
+addresses in the values of its environment and in its command and args (`build_addresses`, `kube.host_words`). Names in
+files and programs are not replaced: these need bubblewrap.
 """
 
 from __future__ import annotations
@@ -48,9 +48,9 @@ def build_service_lines(services: Iterable[Manifest], pods: Iterable[Manifest]) 
 
 
 def build_addresses(pod: Manifest, pods: Iterable[Manifest], services: Iterable[Manifest]) -> dict[str, str]:
-    """The addresses of the pod's group by name; empty if not assigned yet."""
-    group = [other for other in pods if _same_group(pod, other)]
-    group = [other for other in group if not _is_over(other)]
+    """The addresses of the pod's group by name; empty if not assigned yet, as for a Service whose pod has to come."""
+    everyone = [other for other in pods if _same_group(pod, other)]
+    group = [other for other in everyone if not _is_over(other)]
     found: dict[str, str] = {}
     for service in services:
         if not _same_group(pod, service):
@@ -59,6 +59,9 @@ def build_addresses(pod: Manifest, pods: Iterable[Manifest], services: Iterable[
         chosen = next(iter(_selected(service, sorted(group, key=key_of))), None)
         if chosen is not None:
             found |= dict.fromkeys(_service_names(service), address_of(chosen))
+        elif _selector(service) and not _selected(service, everyone):
+            # Of one whose pods have ended, no address will come: whoever waited for it would wait for ever.
+            found |= dict.fromkeys(_service_names(service), "")
     for other in group:
         found |= dict.fromkeys(_pod_names(other), address_of(other))
     return found

@@ -38,6 +38,7 @@ from paddock.kube.meta import (
 )
 from paddock.kube.pod_logs import LARGEST_OWNER, MAIN_CONTAINER, OWNER_FILE, LogOwner, read_directory
 from paddock.kube.times import Moment
+from paddock.node.runtime.log_bounds import read_on
 from paddock.node.runtime.pod_files import open_for_writing, open_regular, read_start, remove_tree
 from paddock.node.runtime.records import log_directory
 from paddock.words.phrases import phrase
@@ -108,7 +109,7 @@ class NodeLogs:
             looked = self._looked  # of before the question, else an end during the read would not be heard
             # Asked before the read: the last lines of a run that ends meanwhile are still read.
             running = options.follow and self._is_running(uid, options.container, number)
-            while chunk := os.read(file, _CHUNK):
+            while chunk := read_on(file, _CHUNK):
                 yield chunk
             if not running:
                 return

@@ -21,13 +21,14 @@ import psutil
 
 from paddock.kube.api import Api
 from paddock.kube.errors import NotFound
-from paddock.kube.meta import NODES, Manifest, labels_of, name_of
+from paddock.kube.gpu_shares import GPUS_ANNOTATION, write_indices
+from paddock.kube.meta import NODES, Manifest, annotations_of, labels_of, name_of
 from paddock.kube.quantities import format_bytes, format_quantity
 from paddock.kube.times import Moment, format_time
 from paddock.node.runtime.gpus import GPU_RESOURCE, Gpu, find_gpus
 from paddock.words.phrases import phrase
 
-KUBELET_VERSION = "v1.32.0-paddock"
+KUBELET_VERSION = "v1.37.0-paddock"
 MAX_PODS = 110
 """Kubelet's default number of pods per node."""
 RUNTIME = "paddock"
@@ -201,7 +202,7 @@ def build_node(machine: Machine, labels: Mapping[str, str], now: Moment, *, sand
     return {
         "apiVersion": "v1",
         "kind": "Node",
-        "metadata": {"name": machine.name, "labels": {**build_labels(machine), **labels}},
+        "metadata": {"name": machine.name, "labels": {**build_labels(machine), **labels}, **_tell_gpus(machine)},
         "spec": {},
         "status": {
             "capacity": amounts,
@@ -225,6 +226,12 @@ def build_node(machine: Machine, labels: Mapping[str, str], now: Moment, *, sand
             "nodeInfo": _node_info(machine, sandbox),
         },
     }
+
+
+def _tell_gpus(machine: Machine) -> Manifest:
+    """Which GPUs it has, so that the scheduler can choose those of each pod."""
+    indices = write_indices(gpu.index for gpu in machine.gpus)
+    return {"annotations": {GPUS_ANNOTATION: indices}} if indices else {}
 
 
 def _node_info(machine: Machine, sandbox: str) -> Manifest:
@@ -266,7 +273,8 @@ async def register_node(api: Api, node: Manifest) -> Manifest:
     except NotFound:
         await api.create(NODES, node)
     else:
-        await api.patch(NODES, "", name, {"metadata": {"labels": {**gone, **labels_of(node)}}})
+        said = {GPUS_ANNOTATION: None, **annotations_of(node)}
+        await api.patch(NODES, "", name, {"metadata": {"labels": {**gone, **labels_of(node)}, "annotations": said}})
     # The status is replaced as a whole: a merge patch would leave a removed GPU in the capacity.
     status = [{"op": "add", "path": "/status", "value": node["status"]}]
     return await api.patch(NODES, "", name, status, subresource="status", kind="json")

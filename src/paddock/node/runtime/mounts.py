@@ -5,8 +5,8 @@ creates these, and `node.runtime.mount_sources` opens them. The sandbox mounts t
 `bubblewrap` binds them; without a sandbox `apply_links` creates a symlink at a free path, or says why the container
 waits.
 
-A claim is the directory that the binder wrote on it. Other kinds of volumes are refused with a message, and tokens of
-service accounts too. An emptyDir's sizeLimit is not enforced. The files of a ConfigMap or Secret are written when the
+A claim is the directory that the binder wrote on it. Other kinds of volumes are refused with a message. An emptyDir's
+sizeLimit is not enforced. The files of a ConfigMap, Secret, of the downward API or of a token are written when the
 container starts and not updated later; they are mounted read-only, as by kubelet.
 """
 
@@ -14,20 +14,27 @@ from __future__ import annotations
 
 import errno
 import os
+import pwd
 import re
+import shlex
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from pathlib import Path
 
 from paddock.kube.downward import expand
+from paddock.kube.errors import ApiError, NotFound
 from paddock.kube.meta import Key, Manifest, uid_of
+from paddock.kube.service_accounts import read_account_name
 from paddock.kube.validation.volumes import HOST_PATH_TYPES
 from paddock.node.runtime.container_env import (
     CONFIG_ERROR,
+    CannotStart,
     Configs,
     ContainerWaiting,
     read_config,
     read_pod_field,
+    read_resource_field,
 )
 from paddock.node.runtime.machine_faults import refuse_fault
 from paddock.node.runtime.pod_files import open_beneath, remove_tree, write_beneath
@@ -39,6 +46,8 @@ MEMORY = Path("/dev/shm")  # noqa: S108 - the machine's memory-backed file syste
 PREFIX = "paddock-"
 """The name prefix of a pod's directories in shared places, such as /dev/shm, outside its own directory."""
 _CREATE_ERROR = "CreateContainerError"
+_TOKEN_SECONDS = 3600
+"""Kubernetes' own default. A file of a pod is not written again, so a token lives as long as it is asked to."""
 _FILE_KINDS = ("configMap", "secret", "downwardAPI", "projected")
 """The kinds of volumes with files of the API, which no program may change."""
 _CREATED_KINDS = ("emptyDir", *_FILE_KINDS)
@@ -169,15 +178,18 @@ def _claim_path(name: str, configs: Configs) -> Path:
     return Path(claims[key].directory)
 
 
-def read_files(volume: Manifest, pod: Manifest, configs: Configs) -> dict[str, bytes] | None:
+def read_files(
+    volume: Manifest, pod: Manifest, configs: Configs, capacity: Mapping[str, Fraction] | None = None
+) -> dict[str, bytes] | None:
     """The files of a configMap, secret, downwardAPI or projected volume by relative path; None for other kinds. Pure.
 
-    `ContainerWaiting` for a path (of an item or a key) outside the volume.
+    `capacity`: what a resourceFieldRef reads of a container without the limit. `ContainerWaiting` for a path (of an
+    item or a key) outside the volume.
     """
     if (projected := volume.get("projected")) is not None:
         files: dict[str, bytes] = {}
         for source in projected.get("sources") or ():
-            files |= _read_projection(source, pod, configs)
+            files |= _read_projection(source, pod, configs, capacity or {})
         return files
     for field, kind, key in (("configMap", "configmap", "name"), ("secret", "secret", "secretName")):
         if (source := volume.get(field)) is not None:
@@ -185,11 +197,27 @@ def read_files(volume: Manifest, pod: Manifest, configs: Configs) -> dict[str, b
             return _checked(_read_items(source, kind, name, configs), f"{kind} {name!r}")
     if (source := volume.get("downwardAPI")) is not None:
         items = source.get("items") or ()
-        found = {
-            it["path"]: read_pod_field(pod, (it.get("fieldRef") or {}).get("fieldPath", "")).encode() for it in items
-        }
-        return _checked(found, "downwardAPI")
+        return _checked({it["path"]: _read_told(it, pod, capacity or {}).encode() for it in items}, "downwardAPI")
     return None
+
+
+def read_modes(volume: Manifest) -> dict[str, int]:
+    """The permissions that items of a volume ask for themselves, by relative path."""
+    sources = (volume.get("projected") or {}).get("sources") or (volume,)
+    return {
+        str(item["path"]): int(item["mode"])
+        for source in sources
+        for kind in ("configMap", "secret", "downwardAPI")
+        for item in (source.get(kind) or {}).get("items") or ()
+        if item.get("mode") is not None
+    }
+
+
+def _read_told(item: Manifest, pod: Manifest, capacity: Mapping[str, Fraction]) -> str:
+    """A file of the downward API."""
+    if (reference := item.get("resourceFieldRef")) is not None:
+        return read_resource_field(pod, "", reference, capacity)
+    return read_pod_field(pod, (item.get("fieldRef") or {}).get("fieldPath", ""))
 
 
 def _checked(files: dict[str, bytes], where: str) -> dict[str, bytes]:
@@ -203,18 +231,38 @@ def _checked(files: dict[str, bytes], where: str) -> dict[str, bytes]:
     return files
 
 
-def _read_projection(source: Manifest, pod: Manifest, configs: Configs) -> dict[str, bytes]:
+def _read_projection(
+    source: Manifest, pod: Manifest, configs: Configs, capacity: Mapping[str, Fraction]
+) -> dict[str, bytes]:
     """One source of a projected volume: like a volume of its kind, but the field of a secret's name is `name`."""
+    if (token := source.get("serviceAccountToken")) is not None:
+        return _checked({str(token["path"]): _read_token(token, pod, configs)}, "serviceAccountToken")
     if (secret := source.get("secret")) is not None:
         source = {"secret": {**secret, "secretName": secret.get("name")}}
-    files = read_files(source, pod, configs)
+    files = read_files(source, pod, configs, capacity)
     if files is None:
         said = phrase(
-            "projected volume: {kind} is not supported on this machine (configMap, secret and downwardAPI are)",
+            "projected volume: {kind} is not supported on this machine (configMap, secret, downwardAPI and "
+            "serviceAccountToken are)",
             kind=", ".join(source) or phrase("no kind"),
         )
         raise ContainerWaiting(said)
     return files
+
+
+def _read_token(source: Manifest, pod: Manifest, configs: Configs) -> bytes:
+    """The token of the pod's own account (core/v1 ServiceAccountTokenProjection)."""
+    account = read_account_name(pod)
+    try:
+        if configs.make_token is None:
+            raise NotFound(str(phrase("this node makes no tokens")))
+        seconds = int(source.get("expirationSeconds") or _TOKEN_SECONDS)
+        return configs.make_token(pod, str(source.get("audience") or ""), seconds).encode()
+    except ApiError as error:
+        said = phrase(
+            "projected volume: no token of service account {account}: {why}", account=repr(account), why=error.message
+        )
+        raise ContainerWaiting(said) from None
 
 
 def _read_items(source: Manifest, kind: str, name: str, configs: Configs) -> dict[str, bytes]:
@@ -235,9 +283,15 @@ def _read_items(source: Manifest, kind: str, name: str, configs: Configs) -> dic
     return chosen
 
 
-def apply_volumes(pod: Manifest, scratch: Path, configs: Configs, outside: list[str]) -> None:
-    """Creates every volume of the pod. Paths outside `scratch` are appended to `outside`, also on error. Raises
-    `ContainerWaiting` and `OSError`."""
+def apply_volumes(
+    pod: Manifest,
+    scratch: Path,
+    configs: Configs,
+    outside: list[str],
+    capacity: Mapping[str, Fraction] | None = None,
+) -> None:
+    """Creates every volume of the pod. Paths outside `scratch` are appended to `outside`, also on error. `capacity`:
+    see `read_files`. Raises `ContainerWaiting` and `OSError`."""
     for volume in pod["spec"].get("volumes") or ():
         path = volume_path(volume, pod, scratch, configs)
         if volume.get("persistentVolumeClaim") is not None:
@@ -251,11 +305,12 @@ def apply_volumes(pod: Manifest, scratch: Path, configs: Configs, outside: list[
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         # A program without a sandbox may have put a link there.
         os.close(open_beneath(path.parent, path.name, make=True))
-        files = read_files(volume, pod, configs)
+        files = read_files(volume, pod, configs, capacity)
         if files is not None:
             kind = next(kind for kind in _CREATED_KINDS if volume.get(kind) is not None)
-            mode = volume[kind].get("defaultMode")
+            default, modes = volume[kind].get("defaultMode"), read_modes(volume)
             for name, content in files.items():
+                mode = modes.get(name, default)
                 write_beneath(path, name, content, 0o644 if mode is None else int(mode) & 0o777)
 
 
@@ -314,12 +369,13 @@ def _explain_type(kind: str, name: str, path: str) -> Phrase:
     return phrase("volume {name}: hostPath type check failed: {path} is not there", name=name, path=path)
 
 
-def apply_links(mounts: Iterable[Mount], shared: Collection[str], made: list[str]) -> None:
+def apply_links(mounts: Iterable[Mount], shared: Collection[str], made: list[str], scratch: Path | None = None) -> None:
     """Without a sandbox: creates symlinks at the mount paths, for the lifetime of the pod. New links and directories
-    are appended to `made`, also on error.
+    are appended to `made`, also on error. `scratch`: the pod's own directory, which no advice names.
 
     A mount path that already is the volume needs no link. A link of other pods (`shared`) is used together and removed
-    with the last of them. `ContainerWaiting` names a path that is taken.
+    with the last of them. `ContainerWaiting` names a path that is taken, `CannotStart` one where the user may make no
+    link.
     """
     for mount in mounts:
         target = Path(mount.target)
@@ -335,11 +391,40 @@ def apply_links(mounts: Iterable[Mount], shared: Collection[str], made: list[str
             _make_directories(target.parent, made)
             target.symlink_to(mount.source)
         except OSError as error:
-            if error.errno != errno.EROFS:  # another path helps, which is the advice below
-                refuse_fault(error, target)
+            if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
+                lasts = scratch is None or not (scratch in mount.source.parents or MEMORY in mount.source.parents)
+                raise CannotStart(str(explain_refused(target, mount.source if lasts else None, error))) from error
+            refuse_fault(error, target)
             why = phrase("cannot make a link at {path}: {why}", path=str(target), why=explain_unreadable(error))
             raise ContainerWaiting(_add_advice(mount.target, why), _CREATE_ERROR) from error
         made.append(str(target))
+
+
+def explain_refused(target: Path, source: Path | None, error: OSError) -> Phrase:
+    """What to do where the user may not make a link. `source`: where it would lead, if that stays when the pod ends."""
+    why = explain_unreadable(error)
+    if error.errno == errno.EROFS:
+        # Nobody can make it: not root either.
+        return _add_advice(str(target), phrase("cannot make a link at {path}: {why}", path=str(target), why=why))
+    if not target.parent.exists():
+        command = shlex.join(["sudo", "install", "-d", "-o", _user(), str(target.parent)])
+    elif source is not None:
+        command = shlex.join(["sudo", "ln", "-s", str(source), str(target)])
+    else:
+        return _add_advice(str(target), phrase("cannot make a link at {path}: {why}", path=str(target), why=why))
+    return phrase(
+        "mountPath {path}: cannot make a link there: {why}. Without a sandbox a volume can only be a link at a path "
+        "that is free and writable: install bubblewrap, or choose another mountPath, or allow this one: {command}",
+        path=str(target), why=why, command=command,
+    )  # fmt: skip
+
+
+def _user() -> str:
+    uid = os.getuid()
+    try:
+        return pwd.getpwuid(uid).pw_name
+    except KeyError:  # a user of the kernel alone, as in a container
+        return str(uid)
 
 
 def explain_unenforced(pod: Manifest, container: Manifest) -> str:

@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from paddock.kube.times import Moment
 from paddock.node.runtime import processes
 from paddock.node.runtime.pod_state import PodState, Run
 from paddock.node.runtime.processes import Process
@@ -51,10 +52,11 @@ class OrphanProcesses:
                     processes.send_signal(pid, signal.SIGKILL)
 
 
-def end_leftovers(directory: Path, grace: float) -> int:
+def end_leftovers(directory: Path, grace: float, now: Moment | None = None) -> int:
     """Ends all processes of recorded pods, removes records, scratch directories and links, returns how many ended.
 
-    Only when no daemon runs. SIGTERM first, SIGKILL after `grace` seconds. Blocks for at most one second more.
+    What is held longer than `now` keeps its record and its files. Only when no daemon runs. SIGTERM first, SIGKILL
+    after `grace` seconds. Blocks for at most one second more.
     """
     records = Records(directory)
     states = records.load()
@@ -69,7 +71,12 @@ def end_leftovers(directory: Path, grace: float) -> int:
         for process in left:
             processes.send_signal(process.pid, signal.SIGKILL)
         _wait(left, 0.1)
+    now = time.time() if now is None else now
     for state in states.values():
+        if state.held is not None and now < state.held:
+            records.remove_links(state, frozenset())
+            records.remove_memory(state)
+            continue
         records.remove_outside(state)
         records.remove(state)
     return len(found)

@@ -49,10 +49,31 @@ class Run:
     message: str = ""
     notice: str = ""
     """What is to be said of its image (`node.runtime.images`)."""
+    unhooked: bool = False
+    """Its postStart has not ended yet: until then it has not started, and no later container starts."""
+    unstarted: bool = False
+    """Its startupProbe has not passed yet."""
+    unready: bool = False
+    """Its readinessProbe has not passed yet, or fails since."""
+    stopping: Moment | None = None
+    """Since when the kubelet ends it."""
+    stop_grace: float | None = None
+    """Seconds from `stopping` to SIGKILL, where a probe or a hook ends it alone, and not its pod."""
+    told: Moment | None = None
+    """When it was sent SIGTERM, after its preStop."""
 
     @property
     def running(self) -> bool:
         return self.finished is None
+
+    @property
+    def up(self) -> bool:
+        """Started, as a status says it: what comes after it may start."""
+        return self.running and not self.unhooked and not self.unstarted
+
+    @property
+    def ready(self) -> bool:
+        return self.up and not self.unready
 
     @property
     def succeeded(self) -> bool:
@@ -87,6 +108,8 @@ class PodState:
     ending: Ending | None = None
     outside: tuple[str, ...] = ()
     """Its paths outside its scratch directory: links at mount paths, memory-backed volumes."""
+    held: Moment | None = None
+    """Until when it is held, of one that has failed (`kube.held_pods`)."""
 
     @property
     def running(self) -> list[Run]:

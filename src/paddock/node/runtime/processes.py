@@ -30,6 +30,9 @@ _PROC = Path("/proc")
 _POLL_SECONDS = 0.5  # for a process without a file descriptor
 # execve hides the environment for up to 3 ms (measured), and shows it as empty before it is copied.
 _EXEC_READS, _EMPTY_READS, _EXEC_SECONDS = 50, 3, 0.001
+_LONGEST_ENVIRONMENT = 8 * 1024 * 1024
+"""Bytes that are read. execve takes 6 MiB (bprm_stack_limits); a program can then make it as long as its memory (prctl,
+PR_SET_MM_MAP)."""
 _children: dict[int, subprocess.Popen[bytes]] = {}
 """The children of this process that are not reaped yet. Global, like the table of the operating system."""
 
@@ -118,7 +121,8 @@ def parse_stat(text: str) -> Process | None:
 
 def _read_stat(pid: int) -> list[str]:
     """The fields of proc(5)'s stat from the third on: the first here is the state. Raises OSError if it is gone."""
-    return _split_stat((_PROC / str(pid) / "stat").read_text())
+    # The kernel cuts a program's name after 15 bytes, within a character too.
+    return _split_stat((_PROC / str(pid) / "stat").read_text(errors="replace"))
 
 
 def _split_stat(text: str) -> list[str]:
@@ -240,9 +244,23 @@ def find_descendants(pid: int) -> list[int]:
     return found
 
 
-def find_first_child(pid: int) -> tuple[int, ...]:
-    """The oldest child of `pid`, or nothing. Children that `pid` adopted later are younger."""
-    return tuple(sorted(_children_of(pid), key=lambda child: read_birth(child) or 0)[:1])
+def list_processes() -> list[int]:
+    """All processes of this machine but this one."""
+    return list(_process_numbers())
+
+
+def read_session(pid: int) -> int | None:
+    """The process that leads its session, also when that has ended; None if it is gone or a zombie."""
+    try:
+        fields = _read_stat(pid)
+    except OSError:
+        return None
+    return None if fields[0] in ("Z", "X") else int(fields[3])
+
+
+def find_first_child(pid: int) -> int | None:
+    """The oldest child of `pid`, or None. Children that `pid` adopted later are younger."""
+    return min(_children_of(pid), key=lambda child: read_birth(child) or 0, default=None)
 
 
 def _children_of(pid: int) -> list[int]:
@@ -268,7 +286,9 @@ def _read_environment(pid: int) -> bytes:
     empty = 0
     for _ in range(_EXEC_READS):
         try:
-            if environment := (_PROC / str(pid) / "environ").read_bytes():
+            with (_PROC / str(pid) / "environ").open("rb") as file:
+                environment = file.read(_LONGEST_ENVIRONMENT)
+            if environment:
                 return environment
             memory, start, end = _read_layout(pid)
         except OSError:

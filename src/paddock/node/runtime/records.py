@@ -3,9 +3,12 @@
 DIRECTORY/records/UID.json                       the state of a pod (`PodState`); 0600, replaced atomically
 DIRECTORY/scratch/UID/hosts, volumes/NAME/       the pod's own files; removed with the pod object
 DIRECTORY/scratch/UID/tmp/                       its /tmp in bubblewrap; removed when it has ended
+DIRECTORY/scratch/UID/provided/                  what it gets besides its manifest (`containers.Provision`)
 DIRECTORY/scratch/UID/CONTAINER-N/               working directory of run N
 DIRECTORY/scratch/UID/CONTAINER-N.exit           what run N tells of itself (`paddock.node.runtime.run_files`)
+DIRECTORY/scratch/UID/CONTAINER-N.stdin          its input, with `stdin: true` (`paddock.node.runtime.inputs`)
 DIRECTORY/scratch/UID/CONTAINER-N.message        its termination message
+DIRECTORY/scratch/UID/CONTAINER-N.program        what it was started with, of a pod that may be held (`held`)
 DIRECTORY/pods/NAMESPACE_POD_UID/CONTAINER/N.log kubelet's layout; outlives the pod (`paddock.node.runtime.logs`)
                                          N.times when it was printed (`paddock.node.runtime.log_times`)
 """
@@ -79,10 +82,15 @@ class Records:
     def remove_run(self, state: PodState, run: Run) -> None:
         """Removes all files of one run, including its log."""
         remove_tree(self.work_directory(state.uid, run))
-        for path in (self.run_file, self.termination_file):
+        for path in (self.run_file, self.termination_file, self.input_file, self.program_file):
             path(state.uid, run).unlink(missing_ok=True)
         for log in (self.log_file(state, run), self.log_file(state, run).with_suffix(SUFFIX)):
             log.unlink(missing_ok=True)
+
+    def remove_programs(self, state: PodState) -> None:
+        """What the containers of a pod could be entered with again, once nobody may any more."""
+        for run in (*state.runs.values(), *state.earlier.values()):
+            self.program_file(state.uid, run).unlink(missing_ok=True)
 
     def remove_outside(self, state: PodState, kept: frozenset[str] = frozenset()) -> None:
         """Removes a pod's paths in shared places, except those that other pods still use (`kept`)."""
@@ -95,9 +103,12 @@ class Records:
 
     def remove_temporary(self, state: PodState) -> None:
         """The part of `remove_outside` that is the pod's own. Slow, if it wrote many files."""
-        remove_memory(state.outside, state.uid)
+        self.remove_memory(state)
         remove_tree(temporary_directory(state.uid))
         remove_tree(self.private_tmp(state.uid))
+
+    def remove_memory(self, state: PodState) -> None:
+        remove_memory(state.outside, state.uid)
 
     def scratch(self, uid: str) -> Path:
         return self.directory / "scratch" / uid
@@ -105,6 +116,10 @@ class Records:
     def private_tmp(self, uid: str) -> Path:
         """What a pod with mounts has at /tmp."""
         return self.scratch(uid) / "tmp"
+
+    def provided(self, uid: str) -> Path:
+        """Seen at this path in every sandbox."""
+        return self.scratch(uid) / "provided"
 
     def hosts(self, uid: str) -> Path:
         return self.scratch(uid) / "hosts"
@@ -118,6 +133,12 @@ class Records:
 
     def run_file(self, uid: str, run: Run) -> Path:
         return self.scratch(uid) / f"{run.container}-{run.number}.exit"
+
+    def input_file(self, uid: str, run: Run) -> Path:
+        return self.scratch(uid) / f"{run.container}-{run.number}.stdin"
+
+    def program_file(self, uid: str, run: Run) -> Path:
+        return self.scratch(uid) / f"{run.container}-{run.number}.program"
 
     def termination_file(self, uid: str, run: Run) -> Path:
         return self.scratch(uid) / f"{run.container}-{run.number}.message"

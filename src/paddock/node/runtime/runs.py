@@ -19,9 +19,12 @@ from enum import Enum
 from pathlib import Path
 from typing import Any
 
+from paddock.kube.container_ends import write_memory_end
 from paddock.kube.times import Moment
 from paddock.node.runtime import processes
+from paddock.node.runtime.cgroups import NO_CGROUPS, Cgroups, MemoryEnd
 from paddock.node.runtime.hidden_values import Hidden
+from paddock.node.runtime.inputs import Inputs
 from paddock.node.runtime.pod_files import read_end
 from paddock.node.runtime.pod_state import LOST, PodState, Run
 from paddock.node.runtime.processes import Process
@@ -31,10 +34,15 @@ from paddock.node.runtime.sandbox import UNTOLD_CODE, Sandbox, find_sandbox
 from paddock.words.os_errors import explain_unreadable
 from paddock.words.phrases import phrase
 
-START_ERROR = "StartError"
+START_ERROR, OUT_OF_MEMORY = "StartError", "OOMKilled"
+TOO_MANY_PROCESSES = "TooManyProcesses"
+_ENDED_BY_NODE = (OUT_OF_MEMORY, TOO_MANY_PROCESSES)
+"""The reasons of a run that still runs: the kubelet is ending it (`node.kubelet.excesses`)."""
 NOT_FOUND_CODE = 127
 """The exit code of a shell for a missing command."""
 _KILLED = 128 + signal.SIGKILL
+_MARGIN = 2**20
+"""Bytes by which the kernel's highest count may stay below a limit: it takes memory in batches."""
 TERMINATION_PATH = "/dev/termination-log"
 """The default of terminationMessagePath (core/v1)."""
 # The last bytes of the termination log (kubelet's MaxContainerTerminationMessageLength, from the end as there).
@@ -56,8 +64,10 @@ class Trace(Enum):
 class Runs:
     """The runs in one node directory. `sandbox` is used for records without one."""
 
-    def __init__(self, records: Records, sandbox: Sandbox) -> None:
-        self._records = records
+    def __init__(
+        self, records: Records, sandbox: Sandbox, cgroups: Cgroups = NO_CGROUPS, inputs: Inputs | None = None
+    ) -> None:
+        self._records, self._cgroups, self._inputs = records, cgroups, inputs or Inputs()
         self._sandbox = sandbox
 
     def is_bound(self, run: Run) -> bool:
@@ -82,14 +92,47 @@ class Runs:
         # Still held: so what is at the pid is what has written it.
         return process if process is not None and is_held(path) else Trace.STARTING
 
-    def terminate(self, state: PodState, run: Run) -> bool:
-        """Sends SIGTERM to the program. False if it has not started yet: retry a little later."""
-        if not run.pid:
+    def terminate(self, state: PodState, run: Run) -> Process | None:
+        """Sends SIGTERM to the program, as to process 1 of a container, and returns it. None if it has not started yet:
+        retry a little later."""
+        program = self._sandbox_of(run).find_program(run.pid, self._text(state, run)) if run.pid else None
+        if program is None:
+            return None
+        birth = processes.read_birth(program)
+        processes.send_signal(program, signal.SIGTERM)
+        return Process(program, birth or 0)
+
+    def find_left(self, state: PodState, run: Run) -> frozenset[Process]:
+        """The living processes of the container, besides those of its sandbox."""
+        namespace_init = self._sandbox_of(run).find_namespace_init(self._text(state, run))
+        if namespace_init is None:
+            marked = processes.find_pod_processes((state.uid,))[state.uid]
+            found = {pid for pid, container in marked if container == run.container}
+            found.update(processes.find_descendants(run.pid))
+        elif processes.belongs_to_pod(namespace_init, state.uid):
+            found = set(processes.find_descendants(namespace_init))
+        else:
+            found = set()
+        births = {pid: processes.read_birth(pid) for pid in found - {run.pid}}
+        return frozenset(Process(pid, birth) for pid, birth in births.items() if birth is not None)
+
+    def is_over(self, state: PodState, run: Run, told: set[Process]) -> bool:
+        """Whether the container has ended, now that its first process has. It has at once, unless it is being ended:
+        the grace is of all its processes. A shell dies of SIGTERM and passes nothing on, so those that live are told
+        now, but for the ones in `told`, to which they are added.
+
+        While the first process lives, the others are its own affair: torchrun tells its workers, and a program that
+        saves needs its loaders."""
+        # Asked again and again, of each container: only the first and the last answer cost a search.
+        if state.ending is None and run.stopping is None:
+            return True
+        if any(map(processes.is_alive, told)):
             return False
-        targets = self._sandbox_of(run).find_signal_targets(run.pid, self._text(state, run))
-        for target in targets:
-            processes.send_signal(target, signal.SIGTERM)
-        return bool(targets)
+        left = self.find_left(state, run)
+        for each in left - told:
+            processes.send_signal(each.pid, signal.SIGTERM)
+        told |= left
+        return not left
 
     def kill(self, state: PodState, run: Run) -> None:
         """Sends SIGKILL to all processes of the container. Repeat until the run has ended: programs may fork."""
@@ -100,8 +143,12 @@ class Runs:
         if namespace_init is not None and processes.belongs_to_pod(namespace_init, state.uid):
             processes.send_signal(namespace_init, signal.SIGKILL)
             return
-        # The watched process comes last, when it has no descendants left, because it reports the exit code.
-        for pid in processes.find_descendants(run.pid) or (run.pid,):
+        # The watched process comes last, when it has no descendants left, because it reports the exit code. Without it,
+        # others may be left that were told of the end.
+        others = processes.find_descendants(run.pid)
+        if not others and not self.is_alive(run):
+            others = [each.pid for each in self.find_left(state, run)]
+        for pid in others or (run.pid,):
             processes.send_signal(pid, signal.SIGKILL)
 
     def finish(
@@ -119,6 +166,7 @@ class Runs:
         Unless the end was `seen`, its time is that of the exit file. Without `pod`, which tells where the message is,
         there is no message yet (`add_message`). Values of `hidden` do not appear in it.
         """
+        self._inputs.drop(self._records.input_file(state.uid, run))
         try:
             ended = self._finish(state, run, now if seen else self._ended_at(state, run) or now)
             return ended if pod is None else self.add_message(pod, state, ended, hidden)
@@ -147,14 +195,27 @@ class Runs:
             return build_failed_start(run, now, problem)
         if code is None and returned is not None:
             code = returned if returned >= 0 else 128 - returned
-        # Killed before the sandbox could write an exit code: expected while the pod is ending, lost otherwise.
-        if code is None and state.ending is not None:
+        ends = state.ending is not None or run.stopping is not None
+        if run.reason in _ENDED_BY_NODE and code != 0:
+            self._cgroups.remove(state.uid, run)
+            return replace(run, finished=now, exit_code=_KILLED if code is None else code)
+        if run.reason in _ENDED_BY_NODE:  # it had ended by itself before
+            run = replace(run, reason="", message="")
+        memory = self._cgroups.read_end(state.uid, run)
+        self._cgroups.remove(state.uid, run)
+        if memory is not None and memory.kills and code != 0 and not ends:
+            # Also where a process of it was killed, and the program has ended for that: as container engines tell it.
+            code, message = _KILLED if code is None else code, explain_memory_end(memory)
+            return replace(run, finished=now, exit_code=code, reason=OUT_OF_MEMORY, message=message)
+        # Killed before the sandbox could write an exit code: expected while the kubelet ends it, lost otherwise.
+        if code is None and ends:
             code = _KILLED
         if code is None:
             return replace(run, finished=now, exit_code=_KILLED, reason=LOST, message=self._explain_loss(state, run))
         # The kernel's counter is machine-wide, so SIGKILL and a higher count together are taken for an OOM kill.
-        out_of_memory = code == _KILLED and not state.ending and processes.read_oom_kills() > run.ooms
-        return replace(run, finished=now, exit_code=code, reason="OOMKilled" if out_of_memory else "")
+        is_unsure = memory is None and code == _KILLED and not ends
+        out_of_memory = is_unsure and processes.read_oom_kills() > run.ooms
+        return replace(run, finished=now, exit_code=code, reason=OUT_OF_MEMORY if out_of_memory else "")
 
     def _explain_loss(self, state: PodState, run: Run) -> str:
         path = self._records.run_file(state.uid, run)
@@ -208,6 +269,12 @@ class Runs:
         path = self._records.hosts(uid)
         if path.exists() and path.read_text() != text:
             write_in_place(path, text)
+
+
+def explain_memory_end(memory: MemoryEnd) -> str:
+    """The message of a run that the kernel has ended; empty where the machine's memory was used up, not a limit."""
+    at_limit = memory.limit is not None and memory.used >= memory.limit - _MARGIN
+    return write_memory_end(memory.used, memory.limit) if memory.limit is not None and at_limit else ""
 
 
 def build_failed_start(run: Run, now: Moment, message: str) -> Run:

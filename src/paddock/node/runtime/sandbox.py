@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Protocol
 
 from paddock.node.runtime import bubblewrap, processes
+from paddock.node.runtime.inputs import ProgramInput
 from paddock.node.runtime.machine_view import is_at_or_below, plan_masks
 from paddock.node.runtime.mount_sources import real_path, resolve_hidden
 from paddock.node.runtime.mounts import Mount
@@ -46,6 +47,10 @@ class Program:
     mounts: tuple[Mount, ...] = field(default_factory=tuple)
     hidden: tuple[Path, ...] = ()
     """Paths of this machine, existing or not, that a sandbox with mounts hides."""
+    memory: int | None = None
+    """Bytes that it may have; None without a limit."""
+    input: ProgramInput | None = None
+    """Its standard input; None for /dev/null."""
 
 
 class Sandbox(Protocol):
@@ -84,8 +89,8 @@ class Sandbox(Protocol):
         """The exit code in the text of the run's file, or None; 128 + n for signal n."""
         ...
 
-    def find_signal_targets(self, pid: int, text: str) -> tuple[int, ...]:
-        """The targets of SIGTERM: pids, or a process group as a negative number. Empty if not started yet."""
+    def find_program(self, pid: int, text: str) -> int | None:
+        """The first process of the container, which SIGTERM tells of the end; None if not started yet, or ended."""
         ...
 
     def find_namespace_init(self, text: str) -> int | None:
@@ -109,12 +114,14 @@ class Plain:
         self.problem = problem
         self._files = files
 
+    # A shell can name the files 0 to 9 alone. A FIFO that is opened for reading alone waits for a writer.
+    _NO_INPUT = "exec 4<&0 </dev/null; "
+    _INPUT = 'exec 4<&0 0<>"$1"; shift; '
+    _INPUT_ONCE = 'exec 4<&0 5<>"$1" 0<"$1" 5>&-; shift; '
     _SCRIPT = (
-        # A shell can name the files 0 to 9 alone.
-        "exec 4<&0 </dev/null; "
         # What is not told of is not started: the next kubelet would start it again.
         f'{{ read -r stat </proc/$$/stat && echo "$stat" >&4; }} || exit {UNTOLD_CODE}; '
-        # Signals to the group reach the shell too. It traps them by `:`, so the program gets the default handlers.
+        # A program may signal its group, and the shell with it. The trap is `:`, so that the program has no trap.
         "trap : HUP INT QUIT TERM USR1 USR2; "
         # This keeps the shell's own "Killed" out of the program's log.
         "exec 3>&2 2>/dev/null; "
@@ -123,7 +130,11 @@ class Plain:
     )
 
     def build_command(self, program: Program, status_fd: int) -> list[str]:
-        return ["/bin/sh", "-c", _limit_files(self._files) + self._SCRIPT, "sh", *program.arguments]
+        begin, words = self._NO_INPUT, program.arguments
+        if program.input is not None:
+            begin = self._INPUT_ONCE if program.input.once else self._INPUT
+            words = (str(program.input.path), *words)
+        return ["/bin/sh", "-c", _limit_files(self._files) + begin + self._SCRIPT, "sh", *words]
 
     def find_process(self, text: str) -> Process | None:
         return processes.parse_stat(text.partition("\n")[0])
@@ -132,9 +143,8 @@ class Plain:
         last = text.rpartition("\n")[2]
         return int(last) if last.isdecimal() else None
 
-    def find_signal_targets(self, pid: int, text: str) -> tuple[int, ...]:
-        # Until the shell has its child, only the shell would get the signal, and it ignores it.
-        return (-pid,) if processes.find_first_child(pid) else ()
+    def find_program(self, pid: int, text: str) -> int | None:
+        return processes.find_first_child(pid)
 
     def find_namespace_init(self, text: str) -> int | None:
         return None
@@ -186,10 +196,10 @@ class Bubblewrap:
     def read_exit(self, text: str) -> int | None:
         return bubblewrap.read_status(text).exit_code
 
-    def find_signal_targets(self, pid: int, text: str) -> tuple[int, ...]:
+    def find_program(self, pid: int, text: str) -> int | None:
         namespace_init = bubblewrap.read_status(text).child
         # SIGTERM would kill bubblewrap itself, and its process 1 ignores it: the program is the child of process 1.
-        return processes.find_first_child(namespace_init) if namespace_init else ()
+        return processes.find_first_child(namespace_init) if namespace_init else None
 
     def find_namespace_init(self, text: str) -> int | None:
         return bubblewrap.read_status(text).child

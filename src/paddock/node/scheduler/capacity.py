@@ -12,7 +12,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
+from paddock.kube.gpu_shares import GPU
+from paddock.kube.pod_amounts import Amounts
 from paddock.kube.quantities import format_bytes, format_quantity
+from paddock.node.scheduler.gpus import Gpus
 from paddock.node.scheduler.nodes import Fact, Node, explain_mismatch
 from paddock.node.scheduler.pod_request import Request
 
@@ -22,34 +25,55 @@ _BYTES = ("memory", "ephemeral-storage")
 
 @dataclass(slots=True)
 class NodeInfo:
-    """A node and its free amounts by resource. `ports`: those that its pods hold, lowest first."""
+    """A node and its free amounts by resource."""
 
     node: Node
     free: dict[str, Fraction]
     ports: list[tuple[range, Request]] = field(default_factory=list)
+    """Those that its pods hold, lowest first."""
+    gpus: Gpus | None = None
+    """None where the node does not say which it has, so that they are counted alone."""
+
+    def __post_init__(self) -> None:
+        if self.node.gpus:
+            self.gpus = Gpus(tuple(sorted(set(self.node.gpus))))
+            self.free[GPU] = self.gpus.count_free()
 
     def take(self, request: Request) -> None:
         for name, amount in request.amounts.items():
             self.free[name] = self.free.get(name, _ZERO) - amount
+        if self.gpus is not None:
+            self.gpus.take(request)
+            self.free[GPU] = self.gpus.count_free()
         for ports in request.ports:
             insort(self.ports, (ports, request), key=lambda entry: (entry[0].start, entry[1].key))
 
     def give_back(self, request: Request) -> None:
         for name, amount in request.amounts.items():
             self.free[name] += amount
+        if self.gpus is not None:
+            self.gpus.give_back(request)
+            self.free[GPU] = self.gpus.count_free()
         self.ports = [entry for entry in self.ports if entry[1] is not request]
 
     def lacks(self, request: Request) -> list[str]:
         """The names of the insufficient resources."""
-        return [name for name, amount in request.amounts.items() if amount > self.free.get(name, _ZERO)]
+        return [name for name, amount in request.amounts.items() if amount > self._free_for(name, request)]
+
+    def _free_for(self, name: str, request: Request) -> Fraction:
+        """What is free of a resource for this pod. Of GPUs, a share of one that is shared is a whole one to it."""
+        if name != GPU or self.gpus is None or not request.shares:
+            return self.free.get(name, _ZERO)
+        return Fraction(1) if self.gpus.choose(request) is not None else _ZERO
 
     def fits(self, request: Request) -> bool:
         return not self.lacks(request) and not self._port_held(request) and not explain_mismatch(request, self.node)
 
     def explain(self, request: Request) -> list[Fact]:
         """Every reason why the pod does not fit on this node now; empty if it fits."""
+        asked, free = self.weigh(request), self.free_of(request)
         facts = [
-            build_shortage(name, request.amounts[name], self.free.get(name, _ZERO), self.node.amounts.get(name, _ZERO))
+            build_shortage(name, asked[name], free.get(name, _ZERO), self.node.amounts.get(name, _ZERO))
             for name in self.lacks(request)
         ]
         if held := self._port_held(request):
@@ -57,6 +81,14 @@ class NodeInfo:
             text = "node(s) didn't have free ports for the requested pod ports"
             facts.append(Fact(text, f"port {port} is held by {holder.holder}"))
         return [*facts, *explain_mismatch(request, self.node)]
+
+    def weigh(self, request: Request) -> Amounts:
+        """What the pod asks of this node: a share of a GPU, where it has such."""
+        return request.amounts if self.gpus is None else request.weighed
+
+    def free_of(self, request: Request) -> Mapping[str, Fraction]:
+        """What is free in the same terms."""
+        return self.free if self.gpus is None else {**self.free, GPU: self.gpus.count_free(request.shares)}
 
     def _port_held(self, request: Request) -> tuple[int, Request] | None:
         """The first conflict: the lowest port of the pod that a pod of another owner holds, and that other pod."""
@@ -90,15 +122,18 @@ def build_shortage(name: str, needed: Fraction, free: Fraction, there: Fraction)
 
 
 def _format_amount(name: str, amount: Fraction) -> str:
+    if name == GPU:
+        return str(amount)  # `1/4`
     return format_bytes(amount) if name in _BYTES else format_quantity(amount)
 
 
-def sum_free(infos: Sequence[NodeInfo]) -> Mapping[str, tuple[Fraction, Fraction]]:
-    """Sums over several nodes: (free, allocatable) by resource."""
+def sum_free(infos: Sequence[NodeInfo], request: Request | None = None) -> Mapping[str, tuple[Fraction, Fraction]]:
+    """Sums over several nodes: (free, allocatable) by resource. `request`: for whom it is free."""
     names = {name for info in infos for name in info.node.amounts}
+    found = [info.free if request is None else info.free_of(request) for info in infos]
     return {
         name: (
-            sum((max(info.free.get(name, _ZERO), _ZERO) for info in infos), _ZERO),
+            sum((max(free.get(name, _ZERO), _ZERO) for free in found), _ZERO),
             sum((info.node.amounts.get(name, _ZERO) for info in infos), _ZERO),
         )
         for name in names

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, NamedTuple
 
+from paddock.kube.gpu_shares import read_indices
 from paddock.kube.meta import Manifest, labels_of, name_of
 from paddock.kube.quantities import read_amounts
 from paddock.node.scheduler.pod_request import Request
@@ -40,6 +41,8 @@ class Node:
     taints: Sequence[Mapping[str, Any]] = ()
     unschedulable: bool = False
     ready: bool = True
+    gpus: tuple[int, ...] = ()
+    """Its GPUs, where it says which they are: then each pod is told its own, and they can be shared."""
 
 
 def read_node(manifest: Manifest) -> Node:
@@ -55,6 +58,7 @@ def read_node(manifest: Manifest) -> Node:
         taints=spec.get("taints") or (),
         unschedulable=bool(spec.get("unschedulable")),
         ready=all(state == "True" for state in ready),
+        gpus=read_indices(manifest),
     )
 
 

@@ -14,7 +14,13 @@ Spare pods. They run nothing and ask whether there is room for more of their gan
 its own behind all others of its priority, gets no reservation, and waits as long as one of those lacks a resource that
 it requests and would fit on empty nodes. So a gang that grows takes nothing from a job that waits.
 
+Preemption. Where an entry lacks room that gangs of a lower priority hold, these are ended, whole
+(`node.scheduler.preemption`). It has a reservation until they are gone.
+
 Claims. A pod whose PersistentVolumeClaim does not exist or is not bound fits on no node.
+
+GPUs. Where a node says which GPUs it has, each pod is told its own, and several pods that say so share one
+(`node.scheduler.gpus`).
 
 Ports. Pods share the network of their node, so ports of different owners must not overlap. Pods of one owner may share
 a port, as each has its own address.
@@ -26,8 +32,8 @@ Manifests are read in `pod_request`, `nodes` and `pod_groups`; `scheduler` acts.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import chain
 
@@ -44,6 +50,7 @@ from paddock.node.scheduler.capacity import (
 from paddock.node.scheduler.nodes import Fact, Node, explain_mismatch, read_node
 from paddock.node.scheduler.pod_groups import Group, find_group, read_group
 from paddock.node.scheduler.pod_request import GroupKey, Request, read_request, sum_amounts
+from paddock.node.scheduler.preemption import Unit, build_units, find_victims
 from paddock.node.volumes.storage import Claim, explain_unbound, read_claim
 from paddock.words.phrases import phrase
 
@@ -61,6 +68,8 @@ class Bind:
     name: str
     uid: str
     node: str
+    gpus: tuple[int, ...] = ()
+    """The indices of its GPUs, where the node says which it has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +83,28 @@ class Wait:
     message: str
 
 
-Decision = Bind | Wait
+@dataclass(frozen=True, slots=True)
+class Evict:
+    """This pod is ended now, with its whole gang, so that an entry of a higher priority has room."""
+
+    namespace: str
+    name: str
+    uid: str
+    by: str
+    """`the gang "default/urgent"`."""
+
+
+Decision = Bind | Wait | Evict
+
+
+@dataclass(frozen=True, slots=True)
+class Priorities:
+    """The PriorityClasses of a cluster."""
+
+    values: Mapping[str, int] = field(default_factory=lambda: PRIORITIES)
+    """By name."""
+    patient: frozenset[str] = frozenset()
+    """Those that end nobody: `preemptionPolicy: Never`."""
 
 
 def plan_placement(
@@ -82,10 +112,11 @@ def plan_placement(
     nodes: Iterable[Manifest],
     groups: Iterable[Manifest] = (),
     now: Moment = 0.0,
-    priorities: Mapping[str, int] = PRIORITIES,
+    priorities: Priorities = Priorities(),
     claims: Iterable[Manifest] = (),
 ) -> tuple[Decision, ...]:
-    """One decision for each pod that is not bound, not finished and not being deleted; from manifests.
+    """One decision for each pod that is not bound, not finished and not being deleted, and one for each that makes room
+    for another; from manifests.
 
     `ValueError` if an amount of a node is not a quantity. A mistake in a pod's manifest becomes the `Wait` of this pod.
     """
@@ -100,7 +131,7 @@ def plan_requests(
     nodes: Iterable[Node],
     groups: Iterable[Group] = (),
     now: Moment = 0.0,
-    priorities: Mapping[str, int] = PRIORITIES,
+    priorities: Priorities = Priorities(),
     claims: Mapping[Key, Claim] | None = None,
 ) -> tuple[Decision, ...]:
     """Like `plan_placement`, from values. Binds come first. The result does not depend on the order of the arguments'
@@ -109,11 +140,12 @@ def plan_requests(
     looked_up = (_with_unbound(it, claims or {}) for it in requests if not it.finished or it.groups)
     relevant = sorted(looked_up, key=lambda it: it.key)
     infos = build_node_infos(nodes, relevant)
-    queue, waits = build_queue(relevant, known, priorities)
+    queue, waits = build_queue(relevant, known, priorities.values)
+    makes_room = _build_preemption(relevant, known, priorities)
     binds: list[Bind] = []
     # Repeats until nothing more fits: messages must describe the nodes after all binds of this plan.
     while True:
-        left, placed = _place_queue(queue, infos, now)
+        left, placed, victims = _place_queue(queue, infos, now, makes_room)
         if not placed:
             break
         binds += placed
@@ -121,11 +153,14 @@ def plan_requests(
     held = _find_holders(relevant, binds, infos) if left else {}
     return (
         *binds,
+        *victims,
         *waits,
         *(wait for entry, reservation in left for wait in _explain_entry(entry, reservation, infos, held)),
     )
 
 
+_MOST_TRIES = 8
+"""Entries of a plan for which it is looked who could make room, as each takes a look at all that runs."""
 _MOST_HOLDERS = 3
 """Owners of pods that a message names."""
 
@@ -139,7 +174,7 @@ def _find_holders(
     for request in requests:
         if not (request.uid in bound or (request.holds and request.node in there)):
             continue
-        for name, amount in request.amounts.items():
+        for name, amount in request.weighed.items():
             of_owner = amounts.setdefault(name, {})
             of_owner[request.holder] = of_owner.get(request.holder, Fraction(0)) + amount
     return {name: sorted(found, key=lambda each: (-found[each], each)) for name, found in amounts.items()}
@@ -258,27 +293,66 @@ def _wait(request: Request, message: str, reason: str = "Unschedulable") -> Wait
     return Wait(request.key.namespace, request.key.name, request.uid, reason, message)
 
 
+_MakesRoom = Callable[[QueueEntry, Sequence[NodeInfo]], tuple[Unit, ...] | None]
+"""`preemption.find_victims` of an entry."""
+
+
+def _build_preemption(
+    requests: Iterable[Request], groups: Mapping[GroupKey, Group], priorities: Priorities
+) -> _MakesRoom:
+    def priority_of(request: Request) -> int:
+        group = find_group(request, groups)
+        own = _priority(request, priorities.values)
+        return own if group is None else max(own, priorities.values.get(group.priority_class, own))
+
+    units = build_units(requests, lambda request: find_group(request, groups), priority_of)
+    left = _MOST_TRIES
+
+    def make_room(entry: QueueEntry, infos: Sequence[NodeInfo]) -> tuple[Unit, ...] | None:
+        nonlocal left
+        if not units or units[0].priority >= entry.priority or left <= 0:
+            return None
+        names = {entry.group.priority_class if entry.group else "", *(each.priority_class for each in entry.requests)}
+        patient = names & priorities.patient or any(each.patient for each in entry.requests)
+        if entry.spare or patient or not 0 < entry.needed <= len(entry.requests):
+            return None
+        if not all(_fits_somewhere(request, infos) for request in entry.requests[: entry.needed]):
+            return None
+        left -= 1
+        return find_victims(entry.priority, units, infos, lambda: _fits(entry, infos))
+
+    return make_room
+
+
 def _place_queue(
-    queue: Iterable[QueueEntry], infos: Sequence[NodeInfo], now: Moment
-) -> tuple[list[tuple[QueueEntry, _Reservation | None]], list[Bind]]:
-    """Tries every entry once, in order: what remains, each with the reservation that holds it back, and the binds."""
+    queue: Iterable[QueueEntry], infos: Sequence[NodeInfo], now: Moment, makes_room: _MakesRoom
+) -> tuple[list[tuple[QueueEntry, _Reservation | None]], list[Bind], list[Evict]]:
+    """Tries every entry once, in order: what remains, each with the reservation that holds it back, the binds, and the
+    pods that make room for the first entry that lacks it."""
     left: list[tuple[QueueEntry, _Reservation | None]] = []
     binds: list[Bind] = []
+    victims: tuple[Unit, ...] | None = None
+    evicts: list[Evict] = []
     reservations: list[_Reservation] = []
     for entry in queue:
         asked = {name for request in entry.requests for name in request.amounts}
         known = chain(reservations, _claims_ahead(left, infos)) if entry.spare else reservations
         ahead = next((reservation for reservation in known if reservation.lacked & asked), None)
         placed = [] if ahead else _place(entry, infos)
-        binds += [Bind(*request.key, request.uid, info.node.name) for request, info in placed]
+        binds += [_bind(request, info) for request, info in placed]
         done = {request.key for request, _ in placed}
         rest = tuple(request for request in entry.requests if request.key not in done)
         if rest:
             remaining = replace(entry, requests=rest, present=entry.present + len(placed))
             left.append((remaining, ahead))
-            if ahead is None and (reservation := _reserve(remaining, infos, now)):
+            if ahead is None and victims is None and (victims := makes_room(remaining, infos)) is not None:
+                evicts = [Evict(*each.key, each.uid, entry.name) for unit in victims for each in unit.requests]
+                reservation = _claim(remaining, infos)
+            else:
+                reservation = None if ahead else _reserve(remaining, infos, now)
+            if reservation:
                 reservations.append(reservation)
-    return left, binds
+    return left, binds, evicts
 
 
 def _place(entry: QueueEntry, infos: Sequence[NodeInfo]) -> list[tuple[Request, NodeInfo]]:
@@ -290,6 +364,24 @@ def _place(entry: QueueEntry, infos: Sequence[NodeInfo]) -> list[tuple[Request, 
         return placed
     _undo(placed)
     return []
+
+
+def _bind(request: Request, info: NodeInfo) -> Bind:
+    gpus = info.gpus.given.get(request.uid, ()) if info.gpus is not None else ()
+    return Bind(*request.key, request.uid, info.node.name, gpus)
+
+
+def _fits_somewhere(request: Request, infos: Sequence[NodeInfo]) -> bool:
+    """Whether some node is large enough, empty."""
+    return any(
+        all(amount <= info.node.amounts.get(name, 0) for name, amount in request.amounts.items()) for info in infos
+    )
+
+
+def _fits(entry: QueueEntry, infos: Sequence[NodeInfo]) -> bool:
+    placed = _place(entry, infos)
+    _undo(placed)
+    return bool(placed)
 
 
 def _try(requests: Iterable[Request], infos: Sequence[NodeInfo]) -> list[tuple[Request, NodeInfo]]:
@@ -362,9 +454,11 @@ def _explain_entry(
 
 def _add_up(entry: QueueEntry, infos: Sequence[NodeInfo], facts: Mapping[str, list[Fact]]) -> dict[str, list[Fact]]:
     """The facts with numbers of the whole gang: the sum that it needs, the sum that is free on nodes it may use."""
-    total = sum_amounts(entry.requests[: entry.needed])
-    usable = [info for info in infos if not explain_mismatch(entry.requests[0], info.node)] or infos
-    free = sum_free(usable)
+    first, wanted = entry.requests[0], entry.requests[: entry.needed]
+    usable = [info for info in infos if not explain_mismatch(first, info.node)] or infos
+    shared = any(info.gpus is not None for info in usable)
+    total = sum_amounts(each.weighed if shared else each.amounts for each in wanted)
+    free = sum_free(usable, next((each for each in wanted if each.shares), first))
 
     def add_up(fact: Fact) -> Fact:
         if fact.resource not in total:

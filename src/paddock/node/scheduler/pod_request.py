@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
+from paddock.kube.gpu_shares import find_shares, read_indices, weigh
 from paddock.kube.meta import (
     POD_GROUPS,
     VOLCANO_POD_GROUPS,
@@ -57,6 +58,10 @@ class Request:
     gated: bool = False
     amounts: Amounts = field(default_factory=dict)
     """Always has one of `pods`."""
+    shares: int = 0
+    """Into how many shares the GPU is divided of which it takes one; 0 for a pod that shares none."""
+    gpus: tuple[int, ...] = ()
+    """The GPUs that were chosen for it when it was bound."""
     ports: tuple[range, ...] = ()
     owner: str = ""
     """The UID of the controller, or of the pod itself."""
@@ -66,6 +71,8 @@ class Request:
     """The PodGroups that it names, best first."""
     priority: int | None = None
     priority_class: str = ""
+    patient: bool = False
+    """It ends nobody that its own room may be made (`preemptionPolicy: Never`)."""
     selector: Mapping[str, str] = field(default_factory=dict)
     terms: Sequence[Mapping[str, Any]] | None = None
     tolerations: Sequence[Mapping[str, Any]] = ()
@@ -94,6 +101,11 @@ class Request:
         """Whether the scheduler has to place it."""
         return not self.node and not self.finished and not self.deleting
 
+    @property
+    def weighed(self) -> Amounts:
+        """Its amounts where GPUs are shared: a quarter of a GPU."""
+        return weigh(self.amounts, self.shares)
+
 
 def read_request(pod: Manifest) -> Request:
     """Reads the request of a pod. An invalid quantity becomes its `problem`, so that it stops no other pod."""
@@ -121,12 +133,15 @@ def read_request(pod: Manifest) -> Request:
         grace=int(metadata(pod).get("deletionGracePeriodSeconds") or 0),
         gated=bool(spec.get("schedulingGates")),
         amounts=amounts,
+        shares=find_shares(annotations_of(pod), amounts),
+        gpus=read_indices(pod),
         ports=_read_ports(pod, spec),
         owner=str(owner.get("uid")) if owner else uid_of(pod),
         holder=f"{owner.get('kind')} {namespace_of(pod)}/{owner.get('name')}" if owner else f"pod {key_of(pod)}",
         groups=() if spare else _read_groups(pod),
         priority=spec.get("priority"),
         priority_class=str(spec.get("priorityClassName") or ""),
+        patient=spec.get("preemptionPolicy") == "Never",
         selector=spec.get("nodeSelector") or {},
         terms=None if required is None else required.get("nodeSelectorTerms") or (),
         tolerations=spec.get("tolerations") or (),
@@ -137,11 +152,11 @@ def read_request(pod: Manifest) -> Request:
     )
 
 
-def sum_amounts(requests: Iterable[Request]) -> dict[str, Fraction]:
+def sum_amounts(amounts: Iterable[Amounts]) -> dict[str, Fraction]:
     """The sum of the amounts of several pods."""
     total: dict[str, Fraction] = {}
-    for request in requests:
-        total = add_amounts(total, request.amounts)
+    for each in amounts:
+        total = add_amounts(total, each)
     return total
 
 

@@ -14,6 +14,7 @@ from fractions import Fraction
 from paddock.kube.meta import Manifest, Resource, controller_of
 from paddock.kube.times import Moment
 from paddock.node.scheduler.capacity import build_node_infos, sum_free
+from paddock.node.scheduler.gpus import SharedGpu
 from paddock.node.scheduler.nodes import Node, keeps_away, read_node
 from paddock.node.scheduler.placement import PRIORITIES, QueueEntry, build_queue
 from paddock.node.scheduler.pod_groups import read_group
@@ -41,6 +42,10 @@ class Capacity:
     """(free, allocatable) by resource, of those that take pods."""
     tainted: int = 0
     """How many of `nodes` take only pods that tolerate their taints."""
+    shared: tuple[SharedGpu, ...] = ()
+    """The GPUs that pods share."""
+    says_gpus: bool = False
+    """Whether a node says which GPUs it has, so that pods can share them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,4 +110,6 @@ def _read_capacity(nodes: Iterable[Node], requests: Iterable[Request]) -> Capaci
     infos = build_node_infos(nodes, requests)
     open_ = [info for info in infos if info.node.ready and not info.node.unschedulable]
     tainted = sum(any(map(keeps_away, info.node.taints)) for info in open_)
-    return Capacity(len(open_), len(infos) - len(open_), sum_free(open_), tainted)
+    told = [info.gpus for info in open_ if info.gpus is not None]
+    shared = tuple(each for gpus in told for each in gpus.shared())
+    return Capacity(len(open_), len(infos) - len(open_), sum_free(open_), tainted, shared, bool(told))

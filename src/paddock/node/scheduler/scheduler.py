@@ -26,6 +26,7 @@ from paddock.controllers.reflector import follow_definitions
 from paddock.controllers.tasks import CoalescedTask
 from paddock.kube.api import Api
 from paddock.kube.errors import ApiError, NotFound
+from paddock.kube.gpu_shares import GPUS_ANNOTATION, write_indices
 from paddock.kube.meta import (
     CLAIMS,
     NODES,
@@ -40,7 +41,7 @@ from paddock.kube.meta import (
 )
 from paddock.kube.times import Moment, format_time
 from paddock.node.scheduler.nodes import find_orphans, read_node
-from paddock.node.scheduler.placement import PRIORITIES, Bind, Wait, plan_requests
+from paddock.node.scheduler.placement import PRIORITIES, Bind, Decision, Evict, Priorities, Wait, plan_requests
 from paddock.node.scheduler.pod_groups import Group, build_status, read_group
 from paddock.node.scheduler.pod_request import GroupKey, Request, read_request
 from paddock.node.volumes.storage import read_claim
@@ -58,8 +59,9 @@ _log = logging.getLogger(__name__)
 _T = TypeVar("_T")
 
 
-def _read_priority_class(manifest: Manifest) -> tuple[str, int]:
-    return name_of(manifest), int(manifest["value"])
+def _read_priority_class(manifest: Manifest) -> tuple[str, int, bool]:
+    """Its name, its value, and whether it ends nobody."""
+    return name_of(manifest), int(manifest["value"]), manifest.get("preemptionPolicy") == "Never"
 
 
 class Scheduler:
@@ -80,7 +82,8 @@ class Scheduler:
         self._bound: list[Manifest] = []  # events of bound pods, not written yet
         self._events = CoalescedTask(_EVENT_DELAY, self._publish_bound)
         self._sink = EventSink(api, counts=False)
-        self._assumed: dict[str, str] = {}  # node by UID of bound pods whose watch event has not arrived yet
+        # Node and GPUs by UID of bound pods whose watch event has not arrived yet.
+        self._assumed: dict[str, tuple[str, tuple[int, ...]]] = {}
         # Status by PodGroup UID, as sent: a CRD may prune fields, so the stored status can differ for ever.
         self._sent: dict[str, Manifest] = {}
 
@@ -110,7 +113,8 @@ class Scheduler:
         if request.node or request.finished:
             self._assumed.pop(request.uid, None)
             return request
-        return replace(request, node=self._assumed.get(request.uid, ""))
+        node, gpus = self._assumed.get(request.uid, ("", ()))
+        return replace(request, node=node, gpus=gpus)
 
     # Placing
 
@@ -121,37 +125,61 @@ class Scheduler:
             # Without all pods and nodes the capacity is unknown, and a node would be over-committed.
             if all(informer.synced.is_set() for informer in self._informers):
                 requests, nodes = self._pods.mirror.objects.values(), self._nodes.mirror.objects.values()
-                binds, orphans = self._plan(), find_orphans(requests, nodes)
-                await asyncio.gather(*map(self._bind, binds), *map(self._remove, orphans))
+                (binds, evicts), orphans = self._plan(), find_orphans(requests, nodes)
+                await asyncio.gather(*map(self._bind, binds), *map(self._evict, evicts), *map(self._remove, orphans))
                 self._planned.set()
 
-    def _plan(self) -> list[Bind]:
-        """The binds to send now; the waits are kept for `_report`."""
+    def _plan(self) -> tuple[list[Bind], list[Evict]]:
+        """What to send now; the waits are kept for `_report`."""
         requests = self._pods.mirror.objects.values()
         self._waits = []
         if not any(request.pending for request in requests):
-            return []
-        priorities = {**PRIORITIES, **dict(self._classes.mirror.objects.values())}
+            return [], []
+        classes = self._classes.mirror.objects.values()
+        priorities = Priorities(
+            {**PRIORITIES, **{name: value for name, value, _ in classes}},
+            frozenset(name for name, _, patient in classes if patient),
+        )
         nodes, groups = self._nodes.mirror.objects.values(), self._known_groups().values()
         decisions = plan_requests(requests, nodes, groups, self._clock(), priorities, self._claims.mirror.objects)
         self._waits = [decision for decision in decisions if isinstance(decision, Wait)]
-        return [decision for decision in decisions if isinstance(decision, Bind)]
+        binds = [decision for decision in decisions if isinstance(decision, Bind)]
+        return binds, [decision for decision in decisions if isinstance(decision, Evict)]
 
     def _known_groups(self) -> dict[GroupKey, Group]:
         return {group.key: group for informer in self._groups for group in informer.mirror.objects.values()}
 
     async def _bind(self, bind: Bind) -> None:
+        # As in Kubernetes, a pod takes over the annotations of its Binding.
+        told = {"annotations": {GPUS_ANNOTATION: write_indices(bind.gpus)}} if bind.gpus else {}
         binding = {
             "apiVersion": "v1",
             "kind": "Binding",
-            "metadata": {"name": bind.name, "namespace": bind.namespace, "uid": bind.uid},
+            "metadata": {"name": bind.name, "namespace": bind.namespace, "uid": bind.uid, **told},
             "target": {"apiVersion": "v1", "kind": "Node", "name": bind.node},
         }
         call = self._api.create(PODS, binding, namespace=bind.namespace, name=bind.name, subresource="binding")
         if await self._write(f"binding pod {bind.namespace}/{bind.name}", call):
-            self._assume(bind, node=bind.node)
+            self._assume(bind, node=bind.node, gpus=bind.gpus)
             self._bound.append(build_decision_event(bind, self._clock()))
             self._events.ask()
+
+    async def _evict(self, evict: Evict) -> None:
+        """As kube-scheduler: first the condition that says why, by which an operator knows that it is nobody's
+        fault."""
+        key, pod = Key(evict.namespace, evict.name), f"{evict.namespace}/{evict.name}"
+        message = f"{COMPONENT}: preempting to accommodate {evict.by}, of a higher priority"
+        condition = {"type": "DisruptionTarget", "status": "True", "reason": "PreemptionByScheduler"}
+        told = {**condition, "message": message, "lastTransitionTime": format_time(self._clock())}
+        patch = {"metadata": {"uid": evict.uid}, "status": {"conditions": [told]}}
+        said = self._api.patch(PODS, *key, patch, subresource="status", kind="strategic")
+        if not await self._write(f"telling pod {pod} why it ends", said):
+            return
+        if await self._write(f"ending pod {pod}", self._api.delete(PODS, *key, uid=evict.uid)):
+            request = self._pods.mirror.objects.get(key)
+            if request is not None and request.uid == evict.uid:
+                self._pods.mirror.assume(key, replace(request, deleting=True))
+            await self._sink.write(build_decision_event(evict, self._clock()))
 
     async def _publish_bound(self) -> None:
         bound, self._bound = self._bound, []
@@ -174,7 +202,7 @@ class Scheduler:
         if request is not None and request.uid == decision.uid and not request.node:
             self._pods.mirror.assume(key, replace(request, **changes))
             if "node" in changes:
-                self._assumed[request.uid] = changes["node"]
+                self._assumed[request.uid] = changes["node"], changes["gpus"]
 
     # Reporting
 
@@ -262,12 +290,15 @@ class Scheduler:
         return True
 
 
-def build_decision_event(decision: Bind | Wait, now: Moment) -> Manifest:
+def build_decision_event(decision: Decision, now: Moment) -> Manifest:
     """A core/v1 Event about the pod, with kube-scheduler's reason and message."""
     metadata = {"name": decision.name, "namespace": decision.namespace, "uid": decision.uid}
     about = {"apiVersion": "v1", "kind": "Pod", "metadata": metadata}
     if isinstance(decision, Wait):
         return build_event(about, "FailedScheduling", decision.message, now, component=COMPONENT, type="Warning")
+    if isinstance(decision, Evict):
+        said = phrase("Preempted by {who}, which has a higher priority", who=decision.by)
+        return build_event(about, "Preempted", str(said), now, component=COMPONENT)
     said = phrase(
         "Successfully assigned {pod} to {node}", pod=f"{decision.namespace}/{decision.name}", node=decision.node
     )

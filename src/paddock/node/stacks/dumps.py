@@ -18,12 +18,12 @@ import stat
 import sys
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
+from weakref import WeakValueDictionary
 
-from paddock.kube.pod_stacks import MOST_BYTES, Thread, Trouble
-from paddock.logs.stack_dumps import UnreadableDump, read_faulthandler, read_py_spy, read_refusal
+from paddock.kube.pod_stacks import MOST_BYTES, Trouble
+from paddock.logs.stack_dumps import Dump, UnreadableDump, judge_py_spy, read_faulthandler
 from paddock.node.stacks.processes import Processes, Seen
 
 FILE = "paddock-stacks-"
@@ -31,16 +31,9 @@ FILE = "paddock-stacks-"
 _SECONDS, _END_SECONDS = 5.0, 1.0
 _TRIES = 3
 _LOOK_SECONDS = 0.05
-_LONGEST_SAYING = 300
-
-
-@dataclass(frozen=True, slots=True)
-class Dump:
-    """What one way has found."""
-
-    threads: tuple[Thread, ...] = ()
-    trouble: Trouble | None = None
-    said: str = ""
+_MOST_OWING = 1_000
+_FileId = tuple[int, int]
+"""The device and the inode of a file."""
 
 
 class Way(Protocol):
@@ -111,52 +104,80 @@ async def _read(stream: asyncio.StreamReader) -> bytes:
     return bytes(found)
 
 
-def judge_py_spy(code: int, out: str, said: str) -> Dump:
-    """What an end of py-spy means. Pure."""
-    first = said.strip().partition("\n")[0][:_LONGEST_SAYING]
-    if code != 0:
-        return Dump((), read_refusal(said), first)
-    try:
-        threads = read_py_spy(out)
-    except UnreadableDump as error:
-        return Dump((), Trouble.FAILED, str(error))
-    return Dump(threads) if any(each.frames for each in threads) else Dump((), Trouble.NO_PYTHON)
-
-
 class Faulthandler:
-    """Not for two processes at once that share a file, as forks of one do: `taking` asks one after the other."""
+    """A dump does not say whose it is. A fork has its parent's file until it has made one of its own, and where an
+    older module started it, for ever. So those that share a file are asked one after the other, and none while another
+    owes its answer, which may come at any later time. Who owes one is not sent a second signal: its answer is waited
+    for."""
 
     name = "faulthandler"
 
     def __init__(self, processes: Processes, *, proc: Path = Path("/proc"), seconds: float = _SECONDS) -> None:
         self._processes, self._proc, self._seconds = processes, proc, seconds
+        self._turns: WeakValueDictionary[_FileId, asyncio.Lock] = WeakValueDictionary()
+        self._owing: dict[_FileId, int] = {}
+        """The process that was asked, and has not answered yet, by its file."""
 
     async def take(self, seen: Seen) -> Dump:
+        """A fork that was looked at before it made its own file answers into that: it is asked once more."""
+        found, which = await self._take(seen)
+        moved = found.trouble is Trouble.NO_ANSWER and which is not None and not self._has(seen.pid, which)
+        return (await self._take(seen))[0] if moved else found
+
+    async def _take(self, seen: Seen) -> tuple[Dump, _FileId | None]:
+        """And the file that it was asked by, if it was."""
         found = self._processes.find_file(seen.pid, FILE)
         signal = read_signal(found[1]) if found else None
         # Looked at again: since the first look it may have started another program in its own place.
         if found is None or signal is None:
-            return Dump((), Trouble.NOT_ALLOWED)
+            return Dump((), Trouble.NOT_ALLOWED), None
         # One that is blocked would wait, and end the program that takes the place of this one.
         now = self._processes.look(seen.pid)
         if not is_caught(now.caught, signal) or is_caught(now.blocked, signal):
-            return Dump((), Trouble.NOT_ALLOWED)
+            return Dump((), Trouble.NOT_ALLOWED), None
         try:
             file = _open_memory(self._proc / str(seen.pid) / "fd" / str(found[0]))
         except FileNotFoundError:
-            return Dump((), Trouble.ENDED)
+            return Dump((), Trouble.ENDED), None
         except OSError as error:
-            return Dump((), Trouble.NOT_ALLOWED, str(error))
+            return Dump((), Trouble.NOT_ALLOWED, str(error)), None
         try:
-            os.ftruncate(file, 0)
-            os.kill(seen.pid, signal)
-            return await self._wait(file)
+            which = _identify(os.fstat(file))
+            async with self._turns.setdefault(which, asyncio.Lock()):
+                return await self._ask(seen.pid, signal, file, which), which
         except ProcessLookupError:
-            return Dump((), Trouble.ENDED)
+            return Dump((), Trouble.ENDED), None
         except OSError as error:  # a program may have sealed a file of this name
-            return Dump((), Trouble.NOT_ALLOWED, str(error))
+            return Dump((), Trouble.NOT_ALLOWED, str(error)), None
         finally:
             os.close(file)
+
+    async def _ask(self, pid: int, signal: int, file: int, which: _FileId) -> Dump:
+        owing = self._owing.get(which)
+        if owing is not None and (not self._has(owing, which) or await _is_quiet(file)):
+            owing = None
+        if owing is None:
+            os.ftruncate(file, 0)
+            os.kill(pid, signal)
+            self._note_owing(which, pid)
+        elif owing != pid:
+            return Dump((), Trouble.NO_ANSWER)
+        found = await self._wait(file)
+        if found.trouble is not Trouble.NO_ANSWER:
+            self._owing.pop(which, None)
+        return found
+
+    def _note_owing(self, which: _FileId, pid: int) -> None:
+        if len(self._owing) >= _MOST_OWING:
+            self._owing = {which: pid for which, pid in self._owing.items() if self._has(pid, which)}
+        self._owing[which] = pid
+
+    def _has(self, pid: int, which: _FileId) -> bool:
+        """Whether the process is there, and has the file still."""
+        found = self._processes.find_file(pid, FILE)
+        with suppress(OSError):
+            return found is not None and _identify((self._proc / str(pid) / "fd" / str(found[0])).stat()) == which
+        return False
 
     async def _wait(self, file: int) -> Dump:
         """Until its text has come and grows no more."""
@@ -173,6 +194,18 @@ class Faulthandler:
                     return Dump(read_faulthandler(text))
             before = size
         return Dump((), Trouble.NO_ANSWER)
+
+
+def _identify(seen: os.stat_result) -> _FileId:
+    return seen.st_dev, seen.st_ino
+
+
+async def _is_quiet(file: int) -> bool:
+    """Whether a text has come, late, and grows no more."""
+    size = os.fstat(file).st_size
+    if size:
+        await asyncio.sleep(_LOOK_SECONDS)
+    return size > 0 and os.fstat(file).st_size == size
 
 
 def _open_memory(path: Path) -> int:

@@ -13,10 +13,13 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-_PYTHON = re.compile(r"(?:python|pypy)[0-9.]*(?:t|d)?(?: \(deleted\))?")
+from paddock.kube.pod_stacks import is_python, read_rank
+
 _LIBRARY = re.compile(rb"libpython[0-9.]+t?d?\.so")
-_RANKS = ("RANK", "PADDLE_TRAINER_ID")
-_LONGEST_COMMAND, _LONGEST_ENVIRONMENT = 200, 256 * 1024
+_LONGEST_COMMAND = 200
+_MOST, _MOST_MAPS = 256 * 1024, 8 * 1024 * 1024
+"""Bytes of a file of a process that are read: it can make its command line and its environment as long as its memory
+(prctl, PR_SET_MM_MAP)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,16 +116,17 @@ class Processes:
     def _is_python(self, pid: int, program: str) -> bool | None:
         if not program:
             return None
-        return bool(_PYTHON.fullmatch(program)) or bool(_LIBRARY.search(self._read(pid, "maps")))
+        return is_python(program) or bool(_LIBRARY.search(self._read(pid, "maps", _MOST_MAPS)))
 
     def _read_rank(self, pid: int) -> str:
-        entries = self._read(pid, "environ")[:_LONGEST_ENVIRONMENT].split(b"\0")
+        entries = self._read(pid, "environ").split(b"\0")
         found = dict(entry.decode(errors="replace").partition("=")[::2] for entry in entries if entry)
-        return next((found[name] for name in _RANKS if found.get(name, "").isdecimal()), "")
+        return read_rank(found)
 
-    def _read(self, pid: int, name: str) -> bytes:
+    def _read(self, pid: int, name: str, most: int = _MOST) -> bytes:
         """Empty if the process is gone, or another user's."""
         try:
-            return (self._proc / str(pid) / name).read_bytes()
+            with (self._proc / str(pid) / name).open("rb") as file:
+                return file.read(most)
         except OSError:
             return b""

@@ -12,8 +12,9 @@ from contextlib import suppress
 
 from paddock.kube.meta import Manifest, name_of, uid_of
 from paddock.kube.pod_stacks import MOST_PROCESSES, PodStacks, ProcessStacks, Trouble
+from paddock.logs.stack_dumps import Dump
 from paddock.node.runtime.pod_state import PodState, Run
-from paddock.node.stacks.dumps import Dump, Way
+from paddock.node.stacks.dumps import Way
 from paddock.node.stacks.processes import Processes, Seen
 
 _AT_ONCE = 8
@@ -34,7 +35,6 @@ class NodeStacks:
     ) -> None:
         self._list_running, self._processes, self._ways, self._tool = list_running, processes, ways, tool
         self._room = asyncio.Semaphore(_AT_ONCE)
-        self._signals = asyncio.Lock()
 
     async def take(self, pod: Manifest) -> PodStacks:
         """Empty for a pod without a container that runs."""
@@ -68,12 +68,7 @@ class NodeStacks:
             return "", Dump((), Trouble.STOPPED)
         first: Dump | None = None
         for way in self._ways:
-            # A fork has its parent's file.
-            if way.name == "faulthandler":
-                async with self._signals:
-                    found = await way.take(seen)
-            else:
-                found = await way.take(seen)
+            found = await way.take(seen)
             if found.trouble is None:
                 return way.name, found
             if found.trouble in (Trouble.ENDED, Trouble.NO_PYTHON, Trouble.TOO_LONG):

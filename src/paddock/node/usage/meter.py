@@ -10,13 +10,15 @@ import asyncio
 import logging
 import os
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Protocol
 
 import psutil
 
 from paddock.kube.times import Moment
 from paddock.kube.usage import Usage
+from paddock.node.runtime.bounds import NO_BOUNDS, Bounds, Excess, find_excess, is_near
 from paddock.node.runtime.machine import Machine
 from paddock.node.runtime.pod_state import PodState, Run
 from paddock.node.runtime.processes import Process
@@ -31,7 +33,21 @@ _TICK_SECONDS = 1.0
 
 _Place = tuple[str, str, int]
 """Which run: UID of the pod, container, number."""
+ListPrograms = Callable[[], Iterable[tuple[str, str, Process]]]
+"""The programs of exec that run now, each with its pod's UID and its container."""
 Runs = Sequence[tuple[PodState, Run]]
+Exceeding = list[tuple[PodState, Run, Excess]]
+
+
+class Watch(Protocol):
+    """Who bounds what containers have, where the system does not."""
+
+    def find_bounds(self, state: PodState, run: Run) -> Bounds: ...
+
+    async def take(self, state: PodState, run: Run, excess: Excess) -> None:
+        """Is told with each look that finds too much. Raises nothing."""
+        ...
+
 
 _log = logging.getLogger(__name__)
 
@@ -48,8 +64,12 @@ class Meter:
         environment: Mapping[str, str] | None = None,
         clock: Callable[[], Moment] = time.time,
         read_machine: Callable[[], tuple[float, float]] | None = None,
+        watch: Watch | None = None,
+        list_programs: ListPrograms = tuple,
     ) -> None:
-        """`read_machine`: seconds of work of all cores since boot, and bytes in use."""
+        """`read_machine`: seconds of work of all cores since boot, and bytes in use. `watch`: None for no bounds."""
+        self._watch = watch
+        self._list_programs = list_programs
         self._records = Records(directory)
         self._machine, self._list_runs, self._clock = machine, list_runs, clock
         self._read_machine = read_machine or read_whole_machine
@@ -80,7 +100,13 @@ class Meter:
         self._gpus.want(bool(self._machine.gpus) and any(state.gpus for state, _ in runs))
         self._measure_node(now)
         if runs or self._usages:
-            await asyncio.to_thread(self._measure_runs, runs)
+            watch = self._watch
+            bounds = [NO_BOUNDS if watch is None else watch.find_bounds(*each) for each in runs]
+            programs = list(self._list_programs())
+            exceeding = await asyncio.to_thread(self._measure_runs, runs, bounds, programs)
+            if watch is not None:
+                for state, run, excess in exceeding:
+                    await watch.take(state, run, excess)
 
     # What the API asks for
 
@@ -101,15 +127,31 @@ class Meter:
             most = float(self._machine.cpus), float(self._machine.memory)
             self._node = Usage(found.at, found.window, min(found.cpu, most[0]), min(found.memory, most[1]))
 
-    def _measure_runs(self, runs: Runs) -> None:
+    def _measure_runs(
+        self, runs: Runs, bounds: Sequence[Bounds], programs: Iterable[tuple[str, str, Process]]
+    ) -> Exceeding:
+        """Those with more than they may have."""
         places = {(state.uid, run.container, run.number): (state, run) for state, run in runs}
-        spent = self._trees.look({place: Process(run.pid, run.birth) for place, (_, run) in places.items()})
+        running = {place[:2]: place for place in places}
+        beside = {process: running[uid, name] for uid, name, process in programs if (uid, name) in running}
+        roots = {place: Process(run.pid, run.birth) for place, (_, run) in places.items()}
+        spent = self._trees.look(roots, beside)
         now = self._clock()
         for place, found in spent.items():
             self._take(place, *places[place], found, now)
         for place in [place for place in self._readings if place not in places]:
             for known in (self._readings, self._usages, self._files):
                 known.pop(place, None)
+        exceeding: Exceeding = []
+        for (state, run), bound in zip(runs, bounds, strict=True):
+            measured = spent.get((state.uid, run.container, run.number))
+            if measured is not None and (excess := self._find_excess(measured, bound)) is not None:
+                exceeding.append((state, run, excess))
+        return exceeding
+
+    def _find_excess(self, spent: Spent, bounds: Bounds) -> Excess | None:
+        held = self._trees.add_up_held(spent.processes) if is_near(bounds, spent.resident) else None
+        return find_excess(bounds, held, len(spent.processes))
 
     def _take(self, place: _Place, state: PodState, run: Run, spent: Spent, now: Moment) -> None:
         reading = Reading(now, spent.cpu, spent.memory)

@@ -9,8 +9,20 @@ import os
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from paddock.node.runtime.pod_files import open_for_writing, read_start
-from paddock.node.usage.samples import LARGEST, MOST, Sample, decode, encode, encode_head, halve, is_whole, merge
+from paddock.node.runtime.pod_files import open_for_writing, open_regular, read_start
+from paddock.node.usage.samples import (
+    HEAD,
+    LARGEST,
+    MOST,
+    Sample,
+    decode,
+    encode,
+    encode_head,
+    find_last,
+    halve,
+    is_whole,
+    merge,
+)
 
 SUFFIX = ".usage"
 
@@ -26,6 +38,21 @@ def read_usage_file(path: Path) -> list[Sample]:
         return decode(read_start(path, LARGEST))[1]
     except OSError:
         return []
+
+
+def read_last_samples(path: Path, most: int) -> list[Sample]:
+    """The same of the last samples alone, however long the record is."""
+    try:
+        file = open_regular(path)
+    except OSError:
+        return []
+    try:
+        begin = find_last(os.fstat(file).st_size, most)
+        return decode(os.pread(file, HEAD, 0) + os.pread(file, LARGEST, begin))[1]
+    except OSError:
+        return []
+    finally:
+        os.close(file)
 
 
 @dataclass(slots=True)

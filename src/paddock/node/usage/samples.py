@@ -21,6 +21,8 @@ MOST = 2_048
 _MAGIC = b"paddock usage 1\0"
 _HEAD = struct.Struct("<16sd")
 _SAMPLE = struct.Struct("<dffff")
+HEAD = _HEAD.size
+"""Bytes before the first sample."""
 LARGEST = _HEAD.size + 2 * MOST * _SAMPLE.size
 """Bytes that are read of a record."""
 
@@ -54,6 +56,12 @@ def decode(data: bytes) -> tuple[int, list[Sample]]:
         return 1, []
     whole = _HEAD.size + (len(data) - _HEAD.size) // _SAMPLE.size * _SAMPLE.size
     return int(stride), [Sample(*each) for each in _SAMPLE.iter_unpack(data[_HEAD.size : whole])]
+
+
+def find_last(size: int, most: int) -> int:
+    """Where the last `most` whole samples of a record of this size begin, in bytes."""
+    whole = max(0, size - HEAD) // _SAMPLE.size
+    return HEAD + max(0, whole - most) * _SAMPLE.size
 
 
 def is_whole(data: bytes) -> bool:

@@ -11,10 +11,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 
+from paddock.launches.commands import Unread
 from paddock.launches.launch import Launch
 from paddock.launches.programs import Kind
 from paddock.launches.reading import Reading, read_script
-from paddock.launches.shell import Unread
 from paddock.launches.words import build_word
 from paddock.preflight.continuations import find_endings
 from paddock.script.foreign.carried import cut

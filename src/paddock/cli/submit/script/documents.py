@@ -20,6 +20,7 @@ from paddock.cli.submit.script.requests import (
     with_environment,
 )
 from paddock.cli.submit.script.variables import explain_open_secrets
+from paddock.cli.submit.shared_gpus import notify_shared, with_shares
 from paddock.environments.needed import Needed
 from paddock.jobs.model import Job
 from paddock.script.manifest import find_name
@@ -55,6 +56,8 @@ def read_documents(
                 phrase("a manifest or a program is wanted: `paddock run job.yaml`, or `paddock run -- python train.py`")
             )
         checked = build_documents(_name(read_request(words, options, place, os.environ, notify), place, notify))
+        if options.shares:
+            notify_shared(checked[-1], notify)
         requirements = options.requirements_path
         needed = find_needed(checked[-1], requirements) if requirements else None
         return Documents(checked, (needed,) if needed else (), options.data)
@@ -74,6 +77,7 @@ def read_documents(
     for said in explain_open_secrets(options.env, os.environ):
         notify(said)
     checked = change_job(checked, words or (), options, os.environ)
+    checked = with_shares(checked, options.shares, notify)
     (job,) = (each for each in checked if each.is_job)
     needed = find_needed(job, options.requirements_path)
     if place.home is None or needed is None:

@@ -18,6 +18,7 @@ from pathlib import Path
 from paddock.cli.cluster.errors import UserError
 from paddock.cli.submit.nearby import find_nearby
 from paddock.cli.submit.script.sources import read_file
+from paddock.cli.submit.script.typed_command import name_python
 from paddock.kube.nearness import nearest
 from paddock.launches.launch import Launch
 from paddock.launches.launchers import BY_PROGRAM
@@ -123,7 +124,7 @@ def _check_file(launch: Launch, machine: Machine) -> None:
     if not os.access(path, os.R_OK):
         raise UserError(phrase("{path} cannot be read: {why}", path=script, why=phrase("Permission denied")))
     if program.kind is Kind.PROGRAM and launch.launcher is None and not os.access(path, os.X_OK):
-        starter = "python" if script.endswith(".py") else "bash"
+        starter = name_python() if script.endswith(".py") else "bash"
         said = phrase(
             "{script} is not executable: `chmod +x {script}`, or `{command}`",
             script=script, command=f"{starter} {script}",
@@ -235,7 +236,13 @@ def _check_program(words: Sequence[str], machine: Machine) -> None:
     if machine.search is None or word in _OF_ENVIRONMENTS or is_python(word) or shutil.which(word, path=machine.search):
         return
     if here.is_file():
-        command = f"python {word}" if word.endswith(".py") else f"bash {word}" if word.endswith(".sh") else f"./{word}"
+        command = (
+            f"{name_python()} {word}"
+            if word.endswith(".py")
+            else f"bash {word}"
+            if word.endswith(".sh")
+            else f"./{word}"
+        )
         raise UserError(
             phrase("{word} is a file of {directory} and no program of PATH: `{command}`", word=word,
                    directory=str(machine.directory), command=command)

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from math import ceil
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
 from paddock.cli.cluster.errors import UserError
-from paddock.cli.output.periods import read_seconds
+from paddock.cli.output.periods import read_hold, read_seconds, write_seconds
+from paddock.kube.gpu_shares import FEWEST_SHARES, MOST_SHARES
 from paddock.words.phrases import phrase
 
+SHARE_HELP = "Up to N ranks may share the one GPU that each asks for; on the local cluster."
 Command = TypeVar("Command", bound=Callable[..., Any])
 FRAMEWORKS = ("paddle", "pytorch", "jax", "none")
 """The keys of `script.kinds.SCRIPT_KINDS`, which help does not import."""
@@ -42,6 +45,10 @@ _OPTIONS = (
         "--gpus", type=click.IntRange(1), default=None, metavar="N", help="GPUs of each worker (default: none)."
     ),
     click.option(
+        "--share-gpu", "shares", type=click.IntRange(FEWEST_SHARES, MOST_SHARES), default=None, metavar="N",
+        help=SHARE_HELP,
+    ),
+    click.option(
         "-r", "--requirements", type=click.Path(exists=True, dir_okay=False), default=None, metavar="FILE",
         help="Train in an environment with these packages, which is built and kept.",
     ),
@@ -64,6 +71,10 @@ _OPTIONS = (
     click.option(
         "--end-wait", type=read_seconds, default=None, metavar="TIME",
         help="End ranks that run this long after the first has ended well: 60, 10m (default: they are waited for).",
+    ),
+    click.option(
+        "--hold", type=read_hold, default=None, metavar="TIME",
+        help="Keep a rank that failed for so long, for paddock shell: 30m, 2h. On the local cluster.",
     ),
     click.option(
         "--data", "data", multiple=True, metavar="NAME:/PATH",
@@ -91,6 +102,8 @@ class ScriptOptions:
     servers: int | None = None
     """--ps."""
     gpus: int | None = None
+    shares: int | None = None
+    """--share-gpu."""
     requirements: str | None = None
     """-r."""
     env: tuple[str, ...] = ()
@@ -99,6 +112,8 @@ class ScriptOptions:
     restarts: int | None = None
     """--restarts."""
     end_wait: float | None = None
+    """Seconds."""
+    hold: int | None = None
     """Seconds."""
     data: tuple[str, ...] = ()
     resume: str = ""
@@ -136,9 +151,21 @@ def refuse_with_file(options: ScriptOptions, file: str) -> None:
     """Raises `UserError` for an option that makes a manifest, where there is one."""
     made = {
         "--name": options.name, "--workers": options.workers, "--ps": options.servers, "--gpus": options.gpus,
-        "--restarts": options.restarts, "--end-wait": options.end_wait, "--image": options.image,
+        "--restarts": options.restarts, "--image": options.image,
         "--framework": options.framework,
     }  # fmt: skip
+    if options.end_wait is not None:
+        from paddock.jobs.apis.success import write_success  # late: for a sentence alone
+        from paddock.jobs.labels import SUCCESS_ANNOTATION
+
+        raise UserError(
+            phrase(
+                "{option} is for a program (`paddock run {option} {value} -- python train.py`); in {file} the "
+                "annotation `{annotation}` of the job says it: leave {option} out",
+                option="--end-wait", value=write_seconds(options.end_wait), file=file,
+                annotation=f"{SUCCESS_ANNOTATION}: {write_success(ceil(options.end_wait))}",
+            )
+        )  # fmt: skip
     for option, value in made.items():
         if value is not None:
             raise UserError(

@@ -30,6 +30,7 @@ from paddock.jobs.model import Job
 from paddock.kube.datasets import MOUNTS_ANNOTATION
 from paddock.kube.environments import ENVIRONMENT_ANNOTATION
 from paddock.kube.errors import NotFound
+from paddock.kube.held_pods import HOLD_ANNOTATION, write_hold
 from paddock.kube.meta import SECRETS, Manifest, annotations_of, labels_of
 from paddock.launches.containers import find_script
 from paddock.launches.launch import Launch
@@ -100,6 +101,11 @@ def read_request(
     elif local and not manager and requirements is None and options.image is None:
         for said in explain_unused(words, framework, directory, environ):
             notify(said)
+    if options.shares is not None and (options.gpus or 1) > 1:
+        raise UserError(
+            phrase("--share-gpu: a rank that shares a GPU asks for one, and --gpus {count} for several: leave one out",
+                   count=options.gpus or 1)
+        )  # fmt: skip
     needed = Needed(requirements, framework, bool(options.servers)) if requirements else None
     request = ScriptRequest(
         words=tuple(words),
@@ -111,9 +117,11 @@ def read_request(
         namespace=options.namespace,
         workers=options.workers or 1,
         servers=options.servers or 0,
-        gpus=options.gpus or 0,
+        gpus=options.gpus or (1 if options.shares else 0),
+        shares=options.shares or 0,
         restarts=options.restarts or 0,
         end_wait=ceil(options.end_wait) if options.end_wait is not None else None,
+        hold=options.hold,
         mounts=read_data({}, options.data),
         resume=options.resume,
         image=options.image or (plain_job.IMAGE if manager and not needed else ""),
@@ -221,7 +229,8 @@ def _build_secret(job: Checked, secrets: Sequence[tuple[str, str]]) -> list[Chec
 def change_job(
     checked: Sequence[Checked], words: Sequence[str], options: ScriptOptions, environ: Mapping[str, str]
 ) -> list[Checked]:
-    """The documents of a file, with arguments, variables, --data and --resume for its one job. Raises `UserError`."""
+    """The documents of a file, with arguments, variables, --data, --resume and --hold for its one
+    job. Raises `UserError`."""
     for word in words:
         _check_word(word)
     plain, hidden = read_plain(options.env, environ), read_hidden(options.env_files, options.secrets, environ)
@@ -240,6 +249,8 @@ def change_job(
         manifest = _annotate(manifest, MOUNTS_ANNOTATION, read_data(manifest, options.data))
     if options.resume:
         manifest = _annotate(manifest, RESUME_ANNOTATION, options.resume)
+    if options.hold is not None:
+        manifest = _annotate(manifest, HOLD_ANNOTATION, write_hold(options.hold))
     changed = job.with_manifest(manifest) if manifest != job.manifest else job
     return [*checked[:place], *_build_secret(job, hidden), changed, *checked[place + 1 :]]
 
@@ -247,6 +258,19 @@ def change_job(
 def _annotate(manifest: Manifest, name: str, value: str) -> Manifest:
     metadata = {**manifest["metadata"], "annotations": {**annotations_of(manifest), name: value}}
     return {**manifest, "metadata": metadata}
+
+
+def with_hold(checked: Sequence[Checked], seconds: int | None) -> list[Checked]:
+    """The documents, with --hold for each job among them. Raises `UserError`."""
+    if seconds is None:
+        return list(checked)
+    if not any(each.is_job for each in checked):
+        raise UserError(phrase("--hold is for jobs, and there is none here: leave it out"))
+    return [_with_hold(each, write_hold(seconds)) if each.is_job else each for each in checked]
+
+
+def _with_hold(each: Checked, value: str) -> Checked:
+    return each.with_manifest(_annotate(each.manifest, HOLD_ANNOTATION, value))
 
 
 def with_environment(each: Checked, needed: Needed) -> Checked:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import posixpath
 import shlex
+import shutil
 from collections.abc import Sequence
 from itertools import pairwise
 
@@ -97,13 +98,18 @@ def refuse_apart(ctx: click.Context, words: Sequence[str]) -> None:
             raise click.UsageError(localized(said), ctx)
 
 
+def name_python() -> str:
+    """The Python that a person here can type: Debian has `python3` alone."""
+    return "python" if shutil.which("python") or not shutil.which("python3") else "python3"
+
+
 def find_starter(word: str) -> tuple[str, ...] | None:
-    """What stands before a program that was named alone: `python` before train.py; None if it is no program. Pure."""
+    """What stands before a program that was named alone: `python` before train.py; None if it is no program."""
     from paddock.launches.launchers import BY_PROGRAM
     from paddock.launches.programs import is_python, is_shell
 
     if word.endswith(".py"):
-        return ("python",)
+        return (name_python(),)
     if word.endswith(".sh"):
         return ("bash",)
     return () if is_python(word) or is_shell(word) or posixpath.basename(word) in BY_PROGRAM else None

@@ -1,0 +1,172 @@
+"""The rights of all users: an index of the stored roles and bindings, by subject, that follows each change of them.
+
+A question costs what the asking user's own bindings have, and no more. Source: Kubernetes,
+plugin/pkg/auth/authorizer/rbac.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from paddock.apiserver.access.attributes import Attributes
+from paddock.apiserver.access.rules import Rule, read_rules
+from paddock.apiserver.access.users import User, name_account
+from paddock.kube.meta import Key, Manifest, labels_of, name_of, namespace_of
+from paddock.kube.selectors import match_selector
+
+GROUP = "rbac.authorization.k8s.io"
+KEYS = frozenset(f"{GROUP}/{plural}" for plural in ("roles", "rolebindings", "clusterroles", "clusterrolebindings"))
+"""The storage keys of what is indexed."""
+
+
+_NOWHERE = "-"
+"""The name of no namespace."""
+
+
+class Subject(NamedTuple):
+    """Whom a binding names: `kind` is User or Group, a service account being a user of its own name."""
+
+    kind: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Binding:
+    """A RoleBinding, or a ClusterRoleBinding, whose namespace is empty. One of another kind of role grants nothing."""
+
+    key: Key
+    role_kind: str
+    role: str
+    subjects: frozenset[Subject]
+
+    @property
+    def role_key(self) -> Key:
+        """Of the role, whose namespace is empty for a ClusterRole; a Role of no namespace is none."""
+        if self.role_kind == "ClusterRole":
+            return Key("", self.role)
+        return Key(self.key.namespace or _NOWHERE, self.role if self.role_kind == "Role" else "")
+
+    def describe(self) -> str:
+        """As Kubernetes gives the reason of a right."""
+        kind = "RoleBinding" if self.key.namespace else "ClusterRoleBinding"
+        name = f"{self.key.name}/{self.key.namespace}" if self.key.namespace else self.key.name
+        return f'RBAC: allowed by {kind} "{name}" of {self.role_kind} "{self.role}"'
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """The answer to a question. `reason` says which binding allows it; empty where none does."""
+
+    allowed: bool
+    reason: str = ""
+
+
+def read_binding(manifest: Manifest) -> Binding:
+    """Subjects of another API group than Kubernetes' own are nobody here."""
+    reference = manifest.get("roleRef") or {}
+    ours = reference.get("apiGroup") in (None, "", GROUP)
+    return Binding(
+        Key(namespace_of(manifest), name_of(manifest)),
+        str(reference.get("kind")) if ours else "",
+        str(reference.get("name")),
+        frozenset(_read_subjects(manifest.get("subjects") or (), namespace_of(manifest))),
+    )
+
+
+def _read_subjects(subjects: Iterable[Mapping[str, Any]], namespace: str) -> Iterator[Subject]:
+    for each in subjects:
+        kind, name = str(each.get("kind")), str(each.get("name"))
+        if kind == "ServiceAccount":
+            if each.get("apiGroup") in (None, ""):
+                yield Subject("User", name_account(Key(str(each.get("namespace") or namespace), name)))
+        elif kind in ("User", "Group") and each.get("apiGroup") in (None, "", GROUP):
+            yield Subject(kind, name)
+
+
+class Rights:
+    """Empty at first; `put` and `remove` keep it as what is stored."""
+
+    def __init__(self) -> None:
+        self._rules: dict[Key, tuple[Rule, ...]] = {}
+        self._labels: dict[Key, Mapping[str, str]] = {}
+        self._selectors: dict[Key, tuple[Mapping[str, Any], ...]] = {}
+        self._resolved: dict[Key, tuple[Rule, ...]] = {}
+        self._bindings: dict[Key, Binding] = {}
+        self._of_subject: defaultdict[tuple[Subject, str], dict[Key, None]] = defaultdict(dict)
+        """By the namespace of the bindings too: those of other namespaces cost a question nothing."""
+
+    def put(self, plural: str, manifest: Manifest) -> None:
+        """A stored role or binding, new or changed."""
+        key = Key(namespace_of(manifest), name_of(manifest))
+        self.remove(plural, key)
+        if plural.endswith("bindings"):
+            binding = self._bindings[key] = read_binding(manifest)
+            for subject in binding.subjects:
+                self._of_subject[subject, key.namespace][key] = None
+            return
+        self._rules[key], self._labels[key] = read_rules(manifest), labels_of(manifest)
+        if selectors := (manifest.get("aggregationRule") or {}).get("clusterRoleSelectors"):
+            self._selectors[key] = tuple(each for each in selectors if _is_selector(each))
+
+    def remove(self, plural: str, key: Key) -> None:
+        if not plural.endswith("bindings"):
+            self._resolved.clear()
+            self._rules.pop(key, None)
+            self._labels.pop(key, None)
+            self._selectors.pop(key, None)
+            return
+        if (binding := self._bindings.pop(key, None)) is not None:
+            for subject in binding.subjects:
+                of_subject = self._of_subject[subject, key.namespace]
+                of_subject.pop(key, None)
+                if not of_subject:
+                    del self._of_subject[subject, key.namespace]
+
+    def find_rules(self, role: Key) -> tuple[Rule, ...]:
+        """Of a role; those of a ClusterRole that aggregates others include theirs. None of one that does not exist."""
+        if role not in self._resolved:
+            self._resolved[role] = tuple(dict.fromkeys((*self._rules.get(role, ()), *self._list_aggregated(role))))
+        return self._resolved[role]
+
+    def _list_aggregated(self, role: Key) -> Iterator[Rule]:
+        matches = [match_selector(selector) for selector in self._selectors.get(role, ())]
+        for key, labels in self._labels.items() if matches else ():
+            if not key.namespace and key != role and any(match(labels) for match in matches):
+                yield from self._rules[key]
+
+    def decide(self, user: User, asked: Attributes) -> Decision:
+        """Whether RBAC allows it. Who may do everything is not asked for here (`User.may_everything`)."""
+        for binding in self._find_bindings(user, asked.namespace):
+            if any(rule.allows(asked) for rule in self.find_rules(binding.role_key)):
+                return Decision(True, binding.describe())
+        return Decision(False)
+
+    def list_rules(self, user: User, namespace: str) -> tuple[Rule, ...]:
+        """All that a user may do in a namespace, and of what has none."""
+        bindings = self._find_bindings(user, namespace)
+        return tuple(dict.fromkeys(rule for each in bindings for rule in self.find_rules(each.role_key)))
+
+    def _find_bindings(self, user: User, namespace: str) -> Iterator[Binding]:
+        """Those of the cluster first, as Kubernetes looks at them."""
+        subjects = (Subject("User", user.name), *(Subject("Group", group) for group in user.groups))
+        roles = set[Key]()
+        for wanted in ("", namespace) if namespace else ("",):
+            for subject in subjects:
+                for key in self._of_subject.get((subject, wanted), ()):
+                    binding = self._bindings[key]
+                    # A second binding of one role allows nothing more.
+                    if binding.role_key not in roles:
+                        roles.add(binding.role_key)
+                        yield binding
+
+
+def _is_selector(selector: Any) -> bool:
+    """Whether it can be asked: one that cannot takes over nothing."""
+    try:
+        match_selector(selector)({})
+    except (ValueError, TypeError, AttributeError, KeyError):
+        return False
+    return True

@@ -1,0 +1,259 @@
+"""The pod of a board on a cluster: beside the job's files and without its rights. Pure.
+
+It has the job's image (or another), the claim read-only where the job has it, no token of a service account, no
+capability and no GPU, and the user and groups of the job's pods, whose files it reads. It listens on its loopback
+alone, so that only who may forward its ports sees the board.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from paddock.jobs.frameworks.registry import main_container
+from paddock.jobs.model import Job, Role
+from paddock.jobs.names import LONGEST_NAME, job_label
+from paddock.kube.environments import ENVIRONMENT_ANNOTATION
+from paddock.kube.meta import Manifest, annotations_of, is_deleting, labels_of, metadata, name_of, uid_of
+
+PROGRAM = Path(__file__).with_name("paddock_pod_board.py")
+LONGEST_SECONDS = 8 * 3600
+IDLE_MINUTES = 10
+STEP_SECONDS = 15
+ANY = "any"
+"""In place of a program: the one that the files call for."""
+SUFFIX = "-board"
+ANNOTATION = "paddock.dev/board"
+"""On the pod of a board: JSON of what it shows, and the secret part of the path of its pages."""
+NAME_LABEL = "app.kubernetes.io/name"
+NAME = "paddock-board"
+_CONTAINER = "board"
+_VOLUME = "files"
+_SCRATCH = "/tmp"  # noqa: S108 - a volume of the pod's
+_PLACE = re.compile(r"[A-Za-z0-9_-]{16,64}")
+_IDENTITY = ("runAsUser", "runAsGroup", "runAsNonRoot", "seLinuxOptions")
+_OF_NODES = ("nodeSelector", "tolerations", "imagePullSecrets", "runtimeClassName")
+"""What of a job's pods decides where they may run, and how their image is had."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a board shows: two commands that ask for the same share a pod."""
+
+    claim: str
+    path: str
+    """mountPath, the job's own."""
+    below: str
+    """subPath."""
+    directory: str
+    image: str
+    wanted: str
+    """`tensorboard`, `visualdl` or `ANY`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pin:
+    """Where a claim is mounted that one node at a time may have."""
+
+    node: str
+    surely: bool
+    """Whether it is known to be of that sort."""
+
+
+def read_program() -> str:
+    return PROGRAM.read_text(encoding="utf-8")
+
+
+def find_role(job: Job, path: str) -> Role:
+    """The first role whose pods have something mounted there."""
+    having = (
+        role
+        for role in job.roles
+        if any(each.get("mountPath") == path for each in find_container(job, role).get("volumeMounts") or ())
+    )
+    return next(having, job.roles[0])
+
+
+def find_container(job: Job, role: Role) -> Mapping[str, Any]:
+    """The one that trains."""
+    containers = role.template["spec"]["containers"]
+    found: Mapping[str, Any] = containers[main_container(job, containers)]
+    return found
+
+
+def name_board(job: str) -> str:
+    """Of the pod; a job's name may be as long as a pod's."""
+    return job[: LONGEST_NAME - len(SUFFIX)].rstrip("-.") + SUFFIX
+
+
+def choose_image(job: Job, path: str, image: str) -> str:
+    """`image`, or else that of the pods that have the claim at `path`; empty where the job names none, as on a
+    laptop."""
+    return image or str(find_container(job, find_role(job, path)).get("image") or "")
+
+
+def build_pod(job: Job, asked: Asked, *, place: str, language: str, idle: int, pin: Pin | None = None) -> Manifest:
+    """`place`: a secret part of the path of its pages. `idle`: seconds."""
+    role = find_role(job, asked.path)
+    template, container = role.template["spec"], find_container(job, role)
+    first = "visualdl" if job.framework == "paddle" else "tensorboard"
+    words = [asked.wanted, first, build_prefix(place), language, str(idle), str(STEP_SECONDS), asked.directory]
+    owner = job.owner()
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {
+            "name": name_board(job.key.name),
+            "namespace": job.key.namespace,
+            "labels": {
+                NAME_LABEL: NAME,
+                "app.kubernetes.io/instance": job_label(job.key.name),
+                "app.kubernetes.io/managed-by": "paddock",
+                # a proxy beside it would live on when the board has ended
+                "sidecar.istio.io/inject": "false",
+            },
+            "annotations": {
+                ANNOTATION: json.dumps({**asdict(asked), "place": place}, sort_keys=True),
+                **_copy(annotations_of(role.template), (ENVIRONMENT_ANNOTATION,)),
+            },
+            # not the controller: no operator is to take it for a rank
+            "ownerReferences": [
+                {"apiVersion": owner["apiVersion"], "kind": owner["kind"], "name": name_of(owner), "uid": uid_of(owner)}
+            ],
+        },
+        "spec": {
+            **{key: template[key] for key in _OF_NODES if template.get(key)},
+            **({"affinity": _build_affinity(pin)} if pin else {}),
+            "restartPolicy": "Never",
+            "activeDeadlineSeconds": LONGEST_SECONDS,
+            "terminationGracePeriodSeconds": 5,
+            "automountServiceAccountToken": False,
+            "enableServiceLinks": False,
+            "securityContext": _build_pod_security(template.get("securityContext") or {}),
+            "containers": [
+                {
+                    "name": _CONTAINER,
+                    **({"image": asked.image} if asked.image else {}),
+                    **_copy(container, ("imagePullPolicy",)),
+                    "command": ["python3", "-c", read_program(), *words],
+                    "workingDir": "/",
+                    "env": _build_variables(),
+                    "resources": {
+                        "requests": {"cpu": "100m", "memory": "256Mi"},
+                        "limits": {"cpu": "1", "memory": "2Gi"},
+                    },
+                    "securityContext": {
+                        **_copy(container.get("securityContext") or {}, _IDENTITY),
+                        "allowPrivilegeEscalation": False,
+                        "readOnlyRootFilesystem": True,
+                        "capabilities": {"drop": ["ALL"]},
+                    },
+                    "volumeMounts": [
+                        {
+                            "name": _VOLUME,
+                            "mountPath": asked.path,
+                            "readOnly": True,
+                            **({"subPath": asked.below} if asked.below else {}),
+                        },
+                        {"name": "scratch", "mountPath": _SCRATCH},
+                    ],
+                }
+            ],
+            "volumes": [
+                # readOnly stands at the mount: here it would ask the storage for another way to attach the volume
+                {"name": _VOLUME, "persistentVolumeClaim": {"claimName": asked.claim}},
+                {"name": "scratch", "emptyDir": {"sizeLimit": "1Gi"}},
+            ],
+        },
+    }
+
+
+def build_prefix(place: str) -> str:
+    """The path of all pages of a board, as `proxy.Access.root` has it."""
+    return f"/s/{place}"
+
+
+def _copy(source: Mapping[str, Any], keys: Iterable[str]) -> dict[str, Any]:
+    return {key: source[key] for key in keys if source.get(key) is not None}
+
+
+def _build_pod_security(context: Mapping[str, Any]) -> dict[str, Any]:
+    """The identity of the job's pods. Their fsGroup is a group like others here: as fsGroup, a kubelet would give it
+    all files of the volume again."""
+    groups = [*(context.get("supplementalGroups") or ()), *([context["fsGroup"]] if context.get("fsGroup") else ())]
+    return {
+        **_copy(context, _IDENTITY),
+        **({"supplementalGroups": list(dict.fromkeys(groups))} if groups else {}),
+        "seccompProfile": {"type": "RuntimeDefault"},
+    }
+
+
+def _build_variables() -> list[dict[str, str]]:
+    """Where NVIDIA's runtime is the default, an image of CUDA has all GPUs of its node unless it says otherwise."""
+    values = {"HOME": _SCRATCH, "NVIDIA_VISIBLE_DEVICES": "void", "CUDA_VISIBLE_DEVICES": "", "PYTHONUNBUFFERED": "1"}
+    return [{"name": name, "value": value} for name, value in values.items()]
+
+
+def _build_affinity(pin: Pin) -> Manifest:
+    term = {"matchFields": [{"key": "metadata.name", "operator": "In", "values": [pin.node]}]}
+    if pin.surely:
+        return {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [term]}}}
+    preferred = [{"weight": 100, "preference": term}]
+    return {"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": preferred}}
+
+
+def find_pin(claim: Manifest | None, name: str, pods: Iterable[Manifest]) -> Pin | None:
+    """Where the board has to run to have the claim `name` too. `claim`: None where it may not be read. `pods`: those of
+    its namespace. None: anywhere, or nobody has it mounted."""
+    modes = read_modes(claim)
+    if {"ReadWriteMany", "ReadOnlyMany"} & set(modes):
+        return None
+    nodes = [str(each["spec"]["nodeName"]) for each in list_users(name, pods)]
+    return Pin(nodes[0], surely=bool(modes)) if nodes else None
+
+
+def read_modes(claim: Manifest | None) -> list[str]:
+    """How a claim may be mounted; empty where it is not known."""
+    claim = claim or {}
+    return list((claim.get("status") or {}).get("accessModes") or (claim.get("spec") or {}).get("accessModes") or ())
+
+
+def list_users(claim: str, pods: Iterable[Manifest]) -> list[Manifest]:
+    """The pods on nodes that have the claim mounted, or are about to."""
+    return [
+        pod
+        for pod in pods
+        if pod["spec"].get("nodeName")
+        and (pod.get("status") or {}).get("phase") not in ("Succeeded", "Failed")
+        and any((each.get("persistentVolumeClaim") or {}).get("claimName") == claim
+                for each in pod["spec"].get("volumes") or ())
+    ]  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A pod of the board's name."""
+
+    asked: Asked | None
+    """None for a pod that is no board of this job."""
+    place: str
+    ended: bool
+    """Or about to be."""
+
+
+def read_board(pod: Manifest, job: Job) -> Found:
+    """Whether a pod is a board of this job, and of what."""
+    ended = is_deleting(pod) or (pod.get("status") or {}).get("phase") in ("Succeeded", "Failed")
+    owned = any(each.get("uid") == job.uid for each in metadata(pod).get("ownerReferences") or ())
+    try:
+        told = json.loads(annotations_of(pod).get(ANNOTATION) or "null")
+        place = str(told.pop("place"))
+        asked = Asked(**told)
+    except (AttributeError, KeyError, TypeError, ValueError):
+        return Found(None, "", ended)
+    is_board = labels_of(pod).get(NAME_LABEL) == NAME and _PLACE.fullmatch(place) is not None
+    return Found(asked if is_board and (owned or ended) else None, place, ended)
