@@ -218,18 +218,20 @@ def test_without_a_copy_there_is_what_proc_tells(stuck: Scene) -> None:
 
 
 def test_a_rank_that_does_not_answer_costs_its_own_line_alone(stuck: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("paddock.app.entered_stacks._LOOK_SECONDS", 3.0)
     stuck.node.path = str(Path(sys.executable).parent)
+    monkeypatch.setattr("paddock.app.entered_stacks._AT_ONCE", 1)
 
     async def one_hangs(run: Streamed) -> None:
         if "worker-1" in run.request.path:
             await asyncio.Event().wait()
         await stuck.node.exec(run)
+        # The rank that answers has had its time by now, however long that was.
+        monkeypatch.setattr("paddock.app.entered_stacks._LOOK_SECONDS", 1.0)
 
     stuck.cluster.program = one_hangs
     told = take(stuck)
     assert (told.code, told.out.split("\n")[0]) == (1, "worker-0 in step, wait.py:8")
-    assert told.err.startswith("no stack of worker-1: its container has not answered within 3 s: node ")
+    assert told.err.startswith("no stack of worker-1: its container has not answered within 1 s: node ")
 
 
 def test_an_image_without_a_shell_says_so(scene: Scene) -> None:
