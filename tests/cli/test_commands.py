@@ -630,10 +630,10 @@ def test_a_timeout_says_why_and_what_becomes_of_the_job(cluster: Cluster) -> Non
     spec = job["spec"]["worker"]["template"]["spec"]
     spec["nodeSelector"] = {"accelerator": "nvidia-tesla-p100"}
     spec["containers"][0]["resources"] = {"limits": {"nvidia.com/gpu": 4}}
-    ended = cluster.paddock("run", cluster.write(job), "--timeout", "4s")
+    ended = cluster.paddock("run", cluster.write(job), "--timeout", "8s")
     assert ended.code == 1, str(ended)
     (said,) = (
-        line for line in ended.said if line.startswith("Not completed in 4 s (--timeout): waiting for room for 1")
+        line for line in ended.said if line.startswith("Not completed in 8 s (--timeout): waiting for room for 1")
     )
     assert "Insufficient nvidia.com/gpu (needs 4, 0 of 0 free)" in said and "accelerator=nvidia-tesla-p100" in said
     assert any(line.startswith("then: paddock run ") and "--without nvidia.com/gpu" in line for line in ended.said)

@@ -33,7 +33,7 @@ def test_every_manifest_of_the_documents_is_without_a_mistake(manifest: Path, sh
 @pytest.mark.usefixtures("kubectl")
 def test_a_job_for_gpus_and_a_labelled_node_waits_with_both_facts_in_one_sentence(laptop: Cluster) -> None:
     manifest = str(DOCUMENTS / "gpu_node_selector.yaml")
-    ended = laptop.paddock("run", manifest, "--timeout", "3", seconds=60)
+    ended = laptop.paddock("run", manifest, "--timeout", "8", seconds=60)
     if "1 Insufficient nvidia.com/gpu" not in ended.err:
         pytest.skip("this machine has GPUs enough")
     assert ended.code == 1, str(ended)

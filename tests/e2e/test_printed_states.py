@@ -208,7 +208,7 @@ def _timed_out(cluster: Cluster) -> Ended:
 
 
 def _timed_out_running(cluster: Cluster) -> Ended:
-    return cluster.paddock("run", cluster.write(build_light_job("st-slow", ALIVE)), "--timeout", "4s")
+    return cluster.paddock("run", cluster.write(build_light_job("st-slow", ALIVE)), "--timeout", "10s")
 
 
 def _invalid(cluster: Cluster) -> Ended:

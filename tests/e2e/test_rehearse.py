@@ -107,7 +107,7 @@ def test_one_rank_that_fails_ends_it_with_its_error(shared: Cluster) -> None:
 
 
 def test_without_a_step_nobody_knows(shared: Cluster) -> None:
-    ended, told = rehearse(shared, build_light_job("quiet", "echo working; exec sleep 600"), "--timeout", "6")
+    ended, told = rehearse(shared, build_light_job("quiet", "echo working; exec sleep 600"), "--timeout", "12")
     assert (ended.code, told["verdict"]) == (3, "Unknown"), str(ended)
     assert "no metric was read" in told["message"]
     assert_gone(shared, "quiet")
@@ -115,7 +115,7 @@ def test_without_a_step_nobody_knows(shared: Cluster) -> None:
 
 def test_a_rank_that_ends_while_the_others_tell_nothing_is_named(shared: Cluster) -> None:
     script = "[ $PADDLE_TRAINER_ID = 1 ] && exit 0; exec sleep 600"
-    ended, told = rehearse(shared, build_light_job("leaves", script, workers=2), "--timeout", "6")
+    ended, told = rehearse(shared, build_light_job("leaves", script, workers=2), "--timeout", "12")
     assert (ended.code, told["verdict"]) == (3, "Unknown"), str(ended)
     assert [each["rank"] for each in told["ended"]] == ["worker-1"]
     assert told["message"].startswith("unknown: worker-1 ended with exit code 0 after "), str(ended)
