@@ -139,10 +139,10 @@ async def test_a_client_that_resets_a_stream_ends_its_connection_alone(server: S
     await client.send(RstStream(data))
     await client.until(lambda: error in client.finished)
     assert client.got[error] == b""
-    await asyncio.wait_for(programs.connections[0].closed.wait(), 5)
+    await asyncio.wait_for(programs.connections[0].closed.wait(), 60)
     assert not programs.connections[1].closed.is_set()
     client.close()
-    await asyncio.wait_for(programs.connections[1].closed.wait(), 5)
+    await asyncio.wait_for(programs.connections[1].closed.wait(), 60)
 
 
 async def test_streams_that_are_none_of_a_forward_are_reset(server: Server) -> None:
@@ -233,7 +233,7 @@ async def test_the_newer_kubectl_sends_the_same_frames_in_messages(http: Http, p
     await client.until(lambda: data in client.replied)
     await until(lambda: len(programs.connections) == 2)
     await client._socket.close()
-    await asyncio.wait_for(programs.connections[1].closed.wait(), 5)
+    await asyncio.wait_for(programs.connections[1].closed.wait(), 60)
 
 
 async def test_a_message_to_a_port_is_bounded(http: Http) -> None:
@@ -281,7 +281,7 @@ async def test_bytes_go_both_ways_on_channels(http: Http, programs: Programs) ->
         got[message.data[0]] = got.get(message.data[0], b"") + message.data[1:]
     await socket.close()
     for connection in programs.connections:
-        await asyncio.wait_for(connection.closed.wait(), 5)
+        await asyncio.wait_for(connection.closed.wait(), 60)
 
 
 @pytest.mark.parametrize(
