@@ -53,8 +53,8 @@ def test_a_command_that_takes_too_long_is_ended_with_what_it_has_started(tmp_pat
     os.mkfifo(held)
     reader = Thread(target=held.read_bytes, daemon=True)  # ends when nobody has the other end open any more
     reader.start()
-    told = call_on_end(Program(("sh", "-c", f"sleep 600 >{held} & wait")), END, seconds=1.0)
-    assert str(told) == "--on-end sh: it ran longer than 1 s and was ended"
+    told = call_on_end(Program(("sh", "-c", f"sleep 600 >{held} & wait")), END, seconds=3.0)
+    assert str(told) == "--on-end sh: it ran longer than 3 s and was ended"
     reader.join(60)
     assert not reader.is_alive()
 
@@ -62,7 +62,7 @@ def test_a_command_that_takes_too_long_is_ended_with_what_it_has_started(tmp_pat
 def test_a_command_that_takes_too_long_may_clean_up(tmp_path: Path) -> None:
     cleaned = tmp_path / "cleaned"
     words = ("sh", "-c", f"trap 'touch {cleaned}; exit 0' TERM; sleep 600 & wait")
-    assert str(call_on_end(Program(words), END, seconds=1.0)) == "--on-end sh: it ran longer than 1 s and was ended"
+    assert str(call_on_end(Program(words), END, seconds=3.0)) == "--on-end sh: it ran longer than 3 s and was ended"
     assert cleaned.exists()
 
 

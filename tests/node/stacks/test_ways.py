@@ -237,7 +237,7 @@ async def test_a_fork_that_makes_its_file_after_the_first_look_is_asked_by_that(
                 looked.append(files[1 if looked else 0])
                 return looked[-1]
 
-        found = await Faulthandler(Early(), seconds=0.5).take(Processes().look(program.parent))
+        found = await Faulthandler(Early(), seconds=5.0).take(Processes().look(program.parent))
         assert found.trouble is None and len(set(looked)) == 2
         assert any(frame.function == "in_parent" for each in found.threads for frame in each.frames)
 
@@ -245,9 +245,10 @@ async def test_a_fork_that_makes_its_file_after_the_first_look_is_asked_by_that(
 async def test_an_answer_that_comes_late_is_nobody_elses() -> None:
     """Of processes that share a file, as an older module lets them."""
     with Forked(ONE_FILE) as program:
-        way = Faulthandler(Processes(), seconds=0.5)
+        way = Faulthandler(Processes(), seconds=60.0)
         fork = program.forks[0]
         assert [await where(way, pid) for pid in (program.parent, fork)] == ["in_parent", "in_fork"]
+        way._seconds = 0.5
         os.kill(program.parent, signal.SIGSTOP)
         assert await where(way, program.parent) == Trouble.NO_ANSWER
         assert await where(way, fork) == Trouble.NO_ANSWER, "what comes now may be its parent's"
@@ -257,6 +258,7 @@ async def test_an_answer_that_comes_late_is_nobody_elses() -> None:
             return await where(way, fork) == "in_fork"
 
         assert await until(answers)
+        way._seconds = 60.0
         assert await where(way, program.parent) == "in_parent"
 
 
@@ -402,20 +404,22 @@ def test_ends_of_py_spy(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("script", "trouble"),
+    ("script", "seconds", "trouble"),
     [
-        ("exec sleep 1000", Trouble.NO_ANSWER),
-        (f"exec head -c {MOST_BYTES + 5} /dev/zero", Trouble.TOO_LONG),
-        ("echo Operation not permitted >&2; exit 1", Trouble.NOT_ALLOWED),
+        ("exec sleep 1000", 0.5, Trouble.NO_ANSWER),
+        (f"exec head -c {MOST_BYTES + 5} /dev/zero", 60.0, Trouble.TOO_LONG),
+        ("echo Operation not permitted >&2; exit 1", 60.0, Trouble.NOT_ALLOWED),
     ],
     ids=["hangs", "never ends to speak", "refuses"],
 )
-async def test_a_py_spy_that_does_not_do_its_work(tmp_path: Path, script: str, trouble: Trouble) -> None:
+async def test_a_py_spy_that_does_not_do_its_work(
+    tmp_path: Path, script: str, seconds: float, trouble: Trouble
+) -> None:
     program = tmp_path / "py-spy"
     program.write_text(f"#!/bin/sh\n{script}\n")
     program.chmod(0o755)
     seen = Seen(os.getpid(), "", "", True, "", "S", 0)
-    assert (await PySpy(str(program), seconds=1.0).take(seen)).trouble is trouble
+    assert (await PySpy(str(program), seconds=seconds).take(seen)).trouble is trouble
 
 
 @pytest.mark.parametrize(
