@@ -62,7 +62,8 @@ async def entered(tmp_path: Path, sandbox: Sandbox) -> AsyncIterator[Cluster]:
 
 
 def probe(action: Manifest, **more: Any) -> Manifest:
-    return {"periodSeconds": 1, "failureThreshold": 1, **action, **more}
+    """With time enough for an answer on a busy machine."""
+    return {"periodSeconds": 1, "timeoutSeconds": 60, "failureThreshold": 1, **action, **more}
 
 
 def command(script: str) -> Manifest:
@@ -158,7 +159,11 @@ async def test_main_starts_when_the_startup_probe_of_its_side_car_has_passed(ent
 
 async def test_a_probe_that_hangs_is_over_in_time_and_holds_up_nobody(entered: Cluster, place: Path) -> None:
     hanging = [
-        shell(WAITS, name=f"h{number}", readinessProbe=probe(command("sleep 3600"), failureThreshold=100))
+        shell(
+            WAITS,
+            name=f"h{number}",
+            readinessProbe=probe(command("sleep 3600"), timeoutSeconds=1, failureThreshold=100),
+        )
         for number in range(3)
     ]
     quick = shell(WAITS, readinessProbe=probe(command(f"echo x >>{place}/asked")))
