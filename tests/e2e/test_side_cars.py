@@ -30,7 +30,12 @@ def build_job(name: str, data: Path, container: dict[str, Any], side_car: dict[s
 
 def test_a_job_is_completed_beside_a_side_car_that_is_ready_before_it(shared: Cluster, tmp_path: Path) -> None:
     data = tmp_path / "data"
-    ready = {"exec": {"command": ["test", "-e", f"{data}/ready"]}, "periodSeconds": 1, "failureThreshold": 600}
+    ready = {
+        "exec": {"command": ["test", "-e", f"{data}/ready"]},
+        "periodSeconds": 1,
+        "timeoutSeconds": 60,
+        "failureThreshold": 600,
+    }
     side_car = {"command": ["sh", "-c", f"sleep 0.3; touch {data}/ready; {WAITS}"], "startupProbe": ready}
     job = build_job("bucket", data, {"command": ["sh", "-c", f"test -e {data}/ready && echo trained"]}, side_car)
     ended = shared.paddock("run", shared.write(job))
@@ -40,7 +45,12 @@ def test_a_job_is_completed_beside_a_side_car_that_is_ready_before_it(shared: Cl
 
 
 def test_a_rank_that_its_probe_ends_says_so(shared: Cluster, tmp_path: Path) -> None:
-    dead = {"exec": {"command": ["sh", "-c", "echo it hangs; false"]}, "periodSeconds": 1, "failureThreshold": 1}
+    dead = {
+        "exec": {"command": ["sh", "-c", "echo it hangs; false"]},
+        "periodSeconds": 1,
+        "timeoutSeconds": 60,
+        "failureThreshold": 1,
+    }
     container = {"command": ["sh", "-c", "sleep 600"], "livenessProbe": dead}
     job = build_job("hanging", tmp_path / "data", container, {"command": ["sh", "-c", WAITS]})
     ended = shared.paddock("run", shared.write(job))
