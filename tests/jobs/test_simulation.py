@@ -168,6 +168,20 @@ def test_a_seed_gives_the_same_run_again() -> None:
     assert run_seed(0, sabotage=sabotage) == run_seed(0, sabotage=sabotage)
 
 
+def test_an_end_that_was_recorded_while_the_clock_was_set_back_is_told_anew() -> None:
+    """The clock is hours back when the job ends, and right again before its time to live is over."""
+    world = OperatorWorld(Start(kind="PaddleJob", ps=1, workers=1, ttl=100))
+    try:
+        for name, *numbers in (
+            ("go_on", 0), ("go_on", 0), ("set_clock", 1), ("go_on", 0), ("set_clock", 0), ("finish", 3, 0),
+        ):  # fmt: skip
+            world.act(name, *numbers)
+        world.settle()
+        assert world.job is None
+    finally:
+        world.close()
+
+
 def test_a_job_that_was_read_live_seconds_ago_is_read_again_before_its_pods_are_made() -> None:
     """Whoever suspended it is not heard: its watch lags. A pod that was not placed is deleted, and would be made
     again."""

@@ -33,6 +33,7 @@ from paddock.kube.meta import (
     name_of,
     uid_of,
 )
+from paddock.kube.times import read_time
 from paddock.operator.freshness import PROVEN_SECONDS
 from paddock.words.problems import InvalidJob
 
@@ -221,12 +222,21 @@ class Sentences:
                 last_valid=after.last_valid,
                 roles=after.roles,
                 refs=after.refs,
+                finished=after.finished if self._cannot_be(before, write) else before.finished,
             )
             self.demand(final, "of what is recorded of a finished job the counts alone follow its pods")
             kept = not loses_an_end(before, after)
             self.demand(kept or uid in self._rewritten, "an end that was counted of a finished job counts for ever")
         if after.attempt > before.attempt:
             self._judge_new_attempt(uid, before, after)
+
+    def _cannot_be(self, before: Status, write: Write) -> bool:
+        """Whether the end that was recorded is to come, or before the job was made, by more than clocks may differ: it
+        was recorded while the clock was set otherwise, and the time to live is counted from a new one."""
+        created = read_time(write.after["metadata"]["creationTimestamp"]) if write.after else None
+        if before.finished is None or created is None:
+            return False
+        return before.finished < created - 300 or before.finished > self._store.clock() + 300
 
     def read_valid(self, manifest: Manifest) -> Job | None:
         """The job as it is supervised: an edit that is not valid is not followed."""
