@@ -84,10 +84,14 @@ def test_both_forms_list_the_same_resources():
                     for sub in entry.get("subresources", ()):
                         plural = f"{entry['resource']}/{sub['subresource']}"
                         told.add((name, version["version"], plural, entry["scope"] == "Namespaced"))
+    groups = {
+        group["name"]: [version["version"] for version in group["versions"]]
+        for group in discovery.build_group_list(REGISTRY)["groups"]
+    }
     legacy = {
         (group, version, entry["name"], entry["namespaced"])
-        for group in REGISTRY.groups()
-        for version in REGISTRY.versions(group)
+        for group, versions in ({"": ["v1"]} | groups).items()
+        for version in versions
         for entry in discovery.build_resource_list(REGISTRY, group, version)["resources"]
     }
     assert told == legacy

@@ -172,11 +172,30 @@ async def test_every_version_copies_a_pod_to_debug_it(any_kubectl: Kubectl, widg
     assert "panic" not in said
 
 
-@pytest.mark.parametrize("verb", ["create", "apply"])
-async def test_every_version_says_of_a_kind_that_it_is_not_served(any_kubectl: Kubectl, verb: str) -> None:
-    manifest = {"apiVersion": "kubeflow.org/v1", "kind": "TFJob", "metadata": {"name": "a"}}
-    said = await any_kubectl(verb, "-f", "-", stdin=manifest, fails=True)
-    assert 'no matches for kind "TFJob" in version "kubeflow.org/v1"' in said
+NOT_SERVED = [
+    ("batch/v1", "Job", "Job is not served here: `paddock run -- COMMAND` runs a program to its end"),
+    ("kubeflow.org/v1", "TFJob", "TFJob trains with a framework that does not run here; what runs is"),
+    ("apps/v1", "StatefulSet", "StatefulSet runs programs that never end, and is not served here"),
+]
+
+
+async def test_every_version_says_of_a_kind_what_to_do_instead(any_kubectl: Kubectl) -> None:
+    for version, kind, sentence in NOT_SERVED:
+        manifest = {"apiVersion": version, "kind": kind, "metadata": {"name": "a"}}
+        for verb in ("create", "apply"):
+            assert sentence in await any_kubectl(verb, "-f", "-", stdin=manifest, fails=True)
+        assert sentence in await any_kubectl("get", kind.lower(), fails=True)
+    said = await any_kubectl("create", "job", "x", "--image=busybox", "--", "true", fails=True)
+    assert NOT_SERVED[0][2] in said
+    manifest = {"apiVersion": "nobody.org/v1", "kind": "Thing", "metadata": {"name": "a"}}
+    assert 'no matches for kind "Thing"' in await any_kubectl("apply", "-f", "-", stdin=manifest, fails=True)
+
+
+async def test_what_is_not_served_is_in_no_list(kubectl: Kubectl) -> None:
+    assert "jobs" not in {line.split()[0] for line in (await kubectl("api-resources", "--no-headers")).splitlines()}
+    await kubectl("create", "-f", "-", stdin=pod())
+    assert (await kubectl("get", "all", "-o", "name")).split() == ["pod/p"]
+    await kubectl("delete", "all", "--all", "--wait=false")
 
 
 async def test_every_version_creates_applies_and_hears_of_unknown_fields(any_kubectl: Kubectl) -> None:

@@ -391,7 +391,7 @@ def test_a_train_job_is_told_what_to_write_instead() -> None:
 
 FOREIGN = [
     ("batch.volcano.sh/v1alpha1", "Job", "Job of batch.volcano.sh is not served here: each of its tasks is a role"),
-    ("batch/v1", "Job", "a PaddleJob with one worker runs a program to its end as well"),
+    ("batch/v1", "Job", "`paddock run -- COMMAND` runs a program to its end"),
     ("batch/v1", "CronJob", "starts jobs by a timetable"),
     ("jobset.x-k8s.io/v1alpha2", "JobSet", "each of its tasks is a role of a PaddleJob or of a PyTorchJob"),
     ("kubeflow.org/v2beta1", "MPIJob", "Start the program with torchrun in each rank"),

@@ -46,6 +46,7 @@ from paddock.apiserver.http.requests import (
 )
 from paddock.apiserver.http.room import Room
 from paddock.apiserver.http.streams import FREE_BYTES, Watch, serve_list, serve_log, weigh
+from paddock.apiserver.kinds.refused import explain_refused
 from paddock.apiserver.objects import builtin_strategies, reviews
 from paddock.apiserver.objects.access import Access
 from paddock.apiserver.objects.pages import Ending, Page
@@ -138,7 +139,9 @@ class Handlers:
             return answer_json(msgspec.json.encode(review), 201)
         served = self._objects.registry.find(target.group, target.version, target.plural)
         if served is None:
-            raise NotFound(f"the server could not find the requested resource: {request.path} is not served here")
+            said = explain_refused(self._objects.registry, target.group, target.version, target.plural)
+            said = said or f"{request.path} is not served here"
+            raise NotFound(f"the server could not find the requested resource: {said}", kind=target.plural)
         handler = self._methods(target, served).get(request.method)
         if handler is None:
             raise MethodNotAllowed(f"{request.method} is not allowed on {request.path}")

@@ -1,7 +1,8 @@
 """Discovery documents: groups, versions, kinds and verbs, in the legacy and the aggregated form.
 
 Source: meta/v1 APIVersions, APIGroupList, APIResourceList; apidiscovery.k8s.io/v2 APIGroupDiscoveryList, which
-saves kubectl one request for each group version. The Python clients support the legacy form only.
+saves kubectl one request for each group version. The Python clients support the legacy form only. Beside the served
+kinds stand those that are known and not served, without verbs (`refused`).
 """
 
 from __future__ import annotations
@@ -10,7 +11,8 @@ import platform
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from paddock.apiserver.kinds.registry import Registry
+from paddock.apiserver.kinds.refused import list_refused
+from paddock.apiserver.kinds.registry import Registry, order_versions
 from paddock.apiserver.schema.resource import ServedResource
 from paddock.kube.meta import Manifest
 
@@ -66,27 +68,45 @@ def build_core_versions() -> Manifest:
     return {"kind": "APIVersions", "versions": ["v1"], "serverAddressByClientCIDRs": []}
 
 
+def _groups(registry: Registry) -> tuple[str, ...]:
+    """Those of served kinds first: kubectl takes the first group that has a name."""
+    return tuple(dict.fromkeys((*registry.groups(), *(each.resource.group for each in list_refused(registry)))))
+
+
+def _versions(registry: Registry, group: str) -> tuple[str, ...]:
+    """Those of served kinds first: the first one is preferred."""
+    refused = {each.resource.version for each in list_refused(registry) if each.resource.group == group}
+    return tuple(dict.fromkeys((*registry.versions(group), *order_versions(refused))))
+
+
+def _kinds(registry: Registry, group: str, version: str) -> tuple[ServedResource, ...]:
+    refused = (
+        each for each in list_refused(registry) if (each.resource.group, each.resource.version) == (group, version)
+    )
+    return (*registry.group_version(group, version), *refused)
+
+
 def build_group_list(registry: Registry) -> Manifest:
     """GET /apis."""
-    groups = [_build_group(registry, group) for group in registry.groups() if group]
+    groups = [_build_group(registry, group) for group in _groups(registry) if group]
     return {"kind": "APIGroupList", "apiVersion": "v1", "groups": groups}
 
 
 def build_group(registry: Registry, group: str) -> Manifest | None:
     """GET /apis/GROUP; None if the group is not served."""
-    if not group or group not in registry.groups():
+    if not group or group not in _groups(registry):
         return None
     return {"kind": "APIGroup", "apiVersion": "v1", **_build_group(registry, group)}
 
 
 def _build_group(registry: Registry, group: str) -> Manifest:
-    versions = [{"groupVersion": f"{group}/{version}", "version": version} for version in registry.versions(group)]
+    versions = [{"groupVersion": f"{group}/{version}", "version": version} for version in _versions(registry, group)]
     return {"name": group, "versions": versions, "preferredVersion": versions[0]}
 
 
 def build_resource_list(registry: Registry, group: str, version: str) -> Manifest | None:
     """GET /api/v1 and /apis/GROUP/VERSION; None if the version is not served."""
-    served = registry.group_version(group, version)
+    served = _kinds(registry, group, version)
     if not served:
         return None
     return {
@@ -127,7 +147,7 @@ def _build_resources(served: ServedResource) -> Iterator[Manifest]:
 
 def build_aggregated(registry: Registry, core: bool) -> Manifest:
     """GET /api (`core`) or /apis as an APIGroupDiscoveryList."""
-    groups = [group for group in registry.groups() if (not group) is core]
+    groups = [group for group in _groups(registry) if (not group) is core]
     return {
         "kind": "APIGroupDiscoveryList",
         "apiVersion": "apidiscovery.k8s.io/v2",
@@ -138,10 +158,10 @@ def build_aggregated(registry: Registry, core: bool) -> Manifest:
                 "versions": [
                     {
                         "version": version,
-                        "resources": [_aggregate(served) for served in registry.group_version(group, version)],
+                        "resources": [_aggregate(served) for served in _kinds(registry, group, version)],
                         "freshness": "Current",
                     }
-                    for version in registry.versions(group)
+                    for version in _versions(registry, group)
                 ],
             }
             for group in groups

@@ -42,7 +42,7 @@ class Registry:
     def versions(self, group: str) -> tuple[str, ...]:
         """The versions of a group, the preferred version first (v1, v1beta1, v1alpha1)."""
         found = {served.resource.version for served in self.all() if served.resource.group == group}
-        return tuple(sorted(found, key=_version_order))
+        return order_versions(found)
 
     def groups(self) -> tuple[str, ...]:
         """The groups: those of built-in kinds in order of registration, of which the core group is the empty name, then
@@ -67,6 +67,11 @@ def read_kinds(crd: Manifest) -> tuple[ServedResource, ...]:
         return read_crd(crd)
     except Invalid:
         return ()
+
+
+def order_versions(versions: Iterable[str]) -> tuple[str, ...]:
+    """The preferred one first (v1, v1beta1, v1alpha1)."""
+    return tuple(sorted(versions, key=_version_order))
 
 
 def _version_order(version: str) -> tuple[int, int, int, str]:
