@@ -15,7 +15,7 @@ import pytest
 from apiserver.embedded import WIDGETS, pod, widget, widget_crd
 from paddock.apiserver.http.server import Server
 from paddock.apiserver.objects.in_process import LocalApi
-from paddock.kube.meta import CONFIG_MAPS, NODES, PODS
+from paddock.kube.meta import CONFIG_MAPS, EVENTS, NODES, PODS
 from support.programs import need
 
 
@@ -189,6 +189,34 @@ async def test_every_version_says_of_a_kind_what_to_do_instead(any_kubectl: Kube
     assert NOT_SERVED[0][2] in said
     manifest = {"apiVersion": "nobody.org/v1", "kind": "Thing", "metadata": {"name": "a"}}
     assert 'no matches for kind "Thing"' in await any_kubectl("apply", "-f", "-", stdin=manifest, fails=True)
+
+
+async def test_every_version_reads_events_of_both_groups(any_kubectl: Kubectl, widgets: LocalApi) -> None:
+    event = {
+        "apiVersion": "events.k8s.io/v1", "kind": "Event", "metadata": {"name": "e", "namespace": "default"},
+        "regarding": {"kind": "Pod", "namespace": "default", "name": "p"}, "note": "it is ready",
+        "eventTime": "2026-11-29T08:00:00.000000Z", "reportingController": "example.org/operator", "type": "Normal",
+        "reportingInstance": "operator-0", "action": "Looking", "reason": "Ready",
+    }  # fmt: skip
+    await any_kubectl("create", "-f", "-", stdin=event)
+    assert "pod/p" in await any_kubectl("get", "events")
+    assert "it is ready" in await any_kubectl("get", "events.events.k8s.io")
+    by = ("--field-selector", "regarding.name=p", "-o", "name")
+    assert await any_kubectl("get", "events.events.k8s.io", *by) == "event.events.k8s.io/e\n"
+    assert (await widgets.get(EVENTS, "default", "e"))["message"] == "it is ready"
+    await any_kubectl("delete", "events.events.k8s.io", "e")
+    assert not (await widgets.list(EVENTS)).items
+
+
+async def test_it_prints_events(kubectl: Kubectl) -> None:
+    event = {
+        "apiVersion": "v1", "kind": "Event", "metadata": {"name": "e", "namespace": "default"}, "message": "it started",
+        "involvedObject": {"apiVersion": "v1", "kind": "Pod", "namespace": "default", "name": "p"},
+        "type": "Normal", "reason": "Started",
+    }  # fmt: skip
+    await kubectl("create", "-f", "-", stdin=event)
+    assert "it started" in await kubectl("events")
+    assert "it started" in await kubectl("events", "--for", "pod/p")
 
 
 async def test_what_is_not_served_is_in_no_list(kubectl: Kubectl) -> None:

@@ -80,6 +80,7 @@ _VIEW = [
     _rule(_READ, [""], _VIEWED),
     _rule(_READ, ["apps"], ["deployments", "deployments/scale", "deployments/status"]),
     _rule(_READ, ["metrics.k8s.io"], ["pods"]),
+    _rule(_READ, ["events.k8s.io"], ["events"]),
 ]
 _EDIT = [
     *_VIEW,
@@ -88,6 +89,7 @@ _EDIT = [
     _rule(["create"], [""], ["pods/eviction", "serviceaccounts/token"]),
     _rule(_WRITE, ["apps"], ["deployments", "deployments/scale"]),
     _rule((*_READ, *_WRITE), ["coordination.k8s.io"], ["leases"]),
+    _rule(_WRITE, ["events.k8s.io"], ["events"]),
 ]
 _ADMIN = [
     *_EDIT,

@@ -6,6 +6,7 @@ A Deployment is stored and listed, but no controller acts on it. Names, short na
 from __future__ import annotations
 
 from paddock.apiserver.schema.resource import AGE, Column, ServedResource
+from paddock.apiserver.storage.event_forms import NEW_EVENTS, build_new_schema
 from paddock.kube import meta, schemas
 from paddock.kube.meta import PRIORITY_CLASSES, Resource
 
@@ -86,4 +87,12 @@ BUILT_INS: tuple[ServedResource, ...] = (
     _kind(CLUSTER_ROLE_BINDINGS, columns=_ROLE),
     _kind(DEPLOYMENTS, "deploy", subresources=frozenset({"status", "scale"}), categories=("all",)),
     _kind(PRIORITY_CLASSES, "pc", columns=_PRIORITY_COLUMNS),
+    ServedResource(
+        NEW_EVENTS,
+        "event",
+        ("ev",),
+        schema=build_new_schema(schemas.definition("Event")),
+        columns=(AGE,),
+        storage=False,
+    ),
 )

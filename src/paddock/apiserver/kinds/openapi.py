@@ -67,11 +67,11 @@ def _build_document(served: tuple[ServedResource, ...]) -> bytes:
 
 def _build_components(served: tuple[ServedResource, ...]) -> dict[str, Any]:
     """The schemas of the kinds and of their lists, and all Kubernetes schemas that they reference."""
-    built_in = [one.resource.kind for one in served if not one.custom]
+    built_in = [one.resource.kind for one in served if not one.custom and one.storage]
     found: dict[str, Any] = schemas.closure("ObjectMeta", "ListMeta", "DeleteOptions", "Status", *built_in)
     for one in served:
         name, gvk = schema_name(one), _group_version_kind(one)
-        own = _custom_schema(one) if one.custom else found[name]
+        own = _custom_schema(one) if one.custom or not one.storage else found[name]
         found[name] = {**own, _GVK: [gvk]}
         found[f"{name}List"] = {**_list_schema(name), _GVK: [{**gvk, "kind": one.list_name}]}
     return found
@@ -80,8 +80,10 @@ def _build_components(served: tuple[ServedResource, ...]) -> dict[str, Any]:
 def schema_name(served: ServedResource) -> str:
     """`io.k8s.api.core.v1.Pod`; for custom kinds the reversed group, as in Kubernetes (`org.example.v1.Widget`)."""
     resource = served.resource
-    if not served.custom:
+    if not served.custom and served.storage:
         return schemas.full_name(resource.kind)
+    if not served.custom:
+        return f"io.k8s.api.{resource.group.partition('.')[0]}.{resource.version}.{resource.kind}"
     return ".".join((*reversed(resource.group.split(".")), resource.version, resource.kind))
 
 

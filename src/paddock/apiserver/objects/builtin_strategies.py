@@ -12,6 +12,7 @@ from typing import Any
 from paddock.apiserver.objects.strategy import DeleteOptions, invalid
 from paddock.apiserver.schema.field_errors import show
 from paddock.apiserver.schema.resource import ServedResource
+from paddock.apiserver.storage.event_forms import NEW_EVENTS, find_missing
 from paddock.kube.calls import PatchKind
 from paddock.kube.errors import BadRequest, Conflict, FieldCause, Forbidden
 from paddock.kube.meta import Manifest, is_deleting, metadata, name_of, uid_of
@@ -46,6 +47,8 @@ def prepare_for_create(served: ServedResource, created: Manifest, now: float) ->
         return created | {"status": {"phase": "Available"}}
     if (group, kind) == ("apiextensions.k8s.io", "CustomResourceDefinition"):
         return establish(created, now)
+    if served.resource == NEW_EVENTS and (causes := list(find_missing(created))):
+        raise invalid(served, name_of(created), causes)
     return created
 
 

@@ -34,7 +34,7 @@ from paddock.apiserver.objects.strategy import DeleteOptions, build_success
 from paddock.apiserver.objects.worker import SMALL_BYTES, SMALL_STEPS
 from paddock.apiserver.schema.resource import ServedResource
 from paddock.apiserver.storage.hub import Selection
-from paddock.apiserver.storage.records import Stored, in_version, is_going, storage_key
+from paddock.apiserver.storage.records import Stored, in_version, is_going, storage_key, with_version
 from paddock.apiserver.storage.store import Store
 from paddock.apiserver.storage.transaction import Transaction
 from paddock.kube.budget import Budget, Exhausted
@@ -333,7 +333,7 @@ class Objects(Catalog):
         stored: Stored, budget: Budget,
     ) -> _Updated:  # fmt: skip
         """What becomes of a stored object. Reads nothing but its arguments, as it may run beside the loop."""
-        current = stored.manifest() | {"apiVersion": served.resource.api_version}
+        current = with_version(stored.manifest(), served.resource.api_version)
         incoming = change(current, budget)
         # Of an apply alone: what other clients say of it was taken out.
         entries = incoming["metadata"].get("managedFields") if applies else None
@@ -454,7 +454,7 @@ class Objects(Catalog):
         if options.check is not None:
             options.check(manifest, previous.manifest() if previous is not None else None)
         home = self._storage.get(key, served)
-        manifest = manifest | {"apiVersion": home.resource.api_version}
+        manifest = with_version(manifest, home.resource.api_version)
         if options.dry_run:
             body = msgspec.json.encode(manifest)
             return Stored(key, namespace_of(manifest), name_of(manifest), "", 0, manifest["apiVersion"], body)

@@ -22,7 +22,8 @@ from paddock.apiserver.printing.cells import (
     print_labels,
 )
 from paddock.apiserver.printing.pods import print_pod
-from paddock.kube.meta import labels_of, metadata
+from paddock.apiserver.storage.event_forms import convert
+from paddock.kube.meta import EVENTS, labels_of, metadata
 from paddock.kube.times import Moment
 
 _ROLE_PREFIX = "node-role.kubernetes.io/"
@@ -139,6 +140,12 @@ def _print_deployment(deployment: Object, now: Moment) -> Cells:
     ]
 
 
+_EVENT = Printer(
+    (("Last Seen", "string", 0), ("Type", "string", 0), ("Reason", "string", 0), ("Object", "string", 0),
+     ("Subobject", "string", 1), ("Source", "string", 1), ("Message", "string", 0), ("First Seen", "string", 1),
+     ("Count", "integer", 1), ("Name", "string", 1)),
+    lambda event, now: _print_event(convert(dict(event), EVENTS.api_version), now),
+)  # fmt: skip
 PRINTERS: Mapping[tuple[str, str], Printer] = {
     ("", "Pod"): Printer(
         (("Ready", "string", 0), ("Status", "string", 0), ("Restarts", "string", 0), ("Age", "string", 0),
@@ -156,12 +163,8 @@ PRINTERS: Mapping[tuple[str, str], Printer] = {
          ("Age", "string", 0), ("Selector", "string", 1)),
         _print_service,
     ),
-    ("", "Event"): Printer(
-        (("Last Seen", "string", 0), ("Type", "string", 0), ("Reason", "string", 0), ("Object", "string", 0),
-         ("Subobject", "string", 1), ("Source", "string", 1), ("Message", "string", 0), ("First Seen", "string", 1),
-         ("Count", "integer", 1), ("Name", "string", 1)),
-        _print_event,
-    ),
+    ("", "Event"): _EVENT,
+    ("events.k8s.io", "Event"): _EVENT,
     ("", "ConfigMap"): Printer((("Data", "integer", 0), ("Age", "string", 0)), _print_config_map),
     ("", "Secret"): Printer((("Type", "string", 0), ("Data", "integer", 0), ("Age", "string", 0)), _print_secret),
     ("", "ServiceAccount"): Printer((("Secrets", "integer", 0), ("Age", "string", 0)), _print_service_account),

@@ -42,7 +42,7 @@ class ServedResource:
     schema: Mapping[str, Any] | None = None  # structural and self-contained
     columns: tuple[Column, ...] = ()
     custom: bool = False
-    storage: bool = True
+    storage: bool = True  # else its objects are stored in another version, or as another group has them
     scale: Mapping[str, Any] | None = None  # the CRD's scale subresource (its three paths)
     list_kind: str = ""
     verbs: tuple[str, ...] = VERBS  # fewer for a kind whose objects are computed and not stored

@@ -12,7 +12,8 @@ from typing import NamedTuple
 
 import msgspec
 
-from paddock.kube.meta import Manifest, Resource
+from paddock.apiserver.storage.event_forms import NEW_EVENTS, convert, is_event
+from paddock.kube.meta import EVENTS, Manifest, Resource
 
 _decode = msgspec.json.Decoder(Manifest).decode
 
@@ -34,7 +35,10 @@ def is_going(body: bytes) -> bool:
 
 
 def storage_key(resource: Resource) -> str:
-    """The key that all versions of a resource are stored under: `batch.paddlepaddle.org/paddlejobs`."""
+    """The key that all versions of a resource are stored under: `batch.paddlepaddle.org/paddlejobs`. Events of both
+    their groups have one."""
+    if resource.group == NEW_EVENTS.group and resource.plural == NEW_EVENTS.plural:
+        resource = EVENTS
     return f"{resource.group}/{resource.plural}"
 
 
@@ -106,9 +110,12 @@ class Change:
 
 
 def in_version(body: bytes, stored: str, wanted: str) -> bytes:
-    """The body with the apiVersion `wanted`. Versions of one kind differ in nothing else here."""
-    if stored == wanted:
-        return body
-    manifest = _decode(body)
-    manifest["apiVersion"] = wanted
-    return msgspec.json.encode(manifest)
+    """The body with the apiVersion `wanted`."""
+    return body if stored == wanted else msgspec.json.encode(with_version(_decode(body), wanted))
+
+
+def with_version(manifest: Manifest, wanted: str) -> Manifest:
+    """The object with this apiVersion. Versions of one kind differ in nothing else here, but those of Events do."""
+    if is_event(wanted, manifest.get("kind")):
+        return convert(manifest, wanted)
+    return manifest | {"apiVersion": wanted}
