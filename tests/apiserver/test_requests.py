@@ -138,6 +138,10 @@ def test_the_options_of_a_log() -> None:
     read = requests.read_log_options(query, ALONE, 160.0)
     assert (read.follow, read.previous, read.timestamps) == (True, True, True)
     assert (read.tail_lines, read.limit_bytes, read.since_seconds) == (0, 9, 60)
+    options = requests.read_log_options({"sinceTime": "1970-01-01T00:01:40.25Z"}, ALONE, 90.0)
+    assert options.since_seconds == -10.25  # of lines that are to come
+    with pytest.raises(Invalid, match="at most one of"):
+        requests.read_log_options({"sinceTime": "1970-01-01T00:01:40Z", "sinceSeconds": "5"}, ALONE, 90.0)
     with pytest.raises(BadRequest, match="sinceTime"):
         requests.read_log_options({"sinceTime": "yesterday"}, ALONE, 0)
 

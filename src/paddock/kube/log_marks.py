@@ -66,6 +66,44 @@ def find_offset(read: Callable[[int, int], bytes], end: int, size: int, moment: 
     return marks.offset_since(moment) if len(marks) and marks.offsets[-1] <= size else None
 
 
+class MarkReader:
+    """The marks of a log of `size` bytes in its order, from `offset` on, one block of them in memory. `read` and `end`:
+    as of `find_offset`; `read` may find more at each call, as a program goes on."""
+
+    def __init__(self, read: Callable[[int, int], bytes], end: int, size: int, offset: int) -> None:
+        self._read = read
+        self._marks = Marks()
+        count = end // MARK_BYTES
+        # Marks beyond the end are of a log that its program has cut since: nothing is known of this one.
+        self._known = not count or self._offset_at(count - 1) <= size
+        self._place = self._find(count, offset) * MARK_BYTES
+
+    def time_of(self, offset: int) -> Moment | None:
+        """`Marks.time_of`, of offsets that grow from call to call."""
+        while (found := self._marks.time_of(offset)) is None and self._known:
+            data = self._read(_FEW_BYTES, self._place)
+            whole = len(data) // MARK_BYTES * MARK_BYTES
+            if not whole:
+                return None
+            self._place += whole
+            self._marks = read_marks(data[:whole])
+        return found
+
+    def _offset_at(self, number: int) -> int:
+        return int(_MARK.unpack(self._read(MARK_BYTES, number * MARK_BYTES))[0])
+
+    def _find(self, count: int, offset: int) -> int:
+        """The number of the first mark behind `offset`."""
+        low, high = 0, count if self._known else 0
+        while low < high:
+            middle = (low + high) // 2
+            if self._offset_at(middle) > offset:
+                high = middle
+            else:
+                low = middle + 1
+        return low
+
+
 def write_mark(offset: int, time: Moment) -> bytes:
     return _MARK.pack(offset, time)
 

@@ -19,8 +19,8 @@ def format_time(moment: Moment) -> str:
 
 
 def format_micro_time(moment: Moment) -> str:
-    """`2026-11-20T08:12:00.123456Z`, as metav1.MicroTime (Leases)."""
-    return datetime.fromtimestamp(moment, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    """`2026-11-20T08:12:00.123456Z`, as metav1.MicroTime (Leases); from 1970 to the year 9999."""
+    return datetime.fromtimestamp(min(max(moment, 0), _LAST_SECOND), UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
 def read_time(text: str | None) -> Moment | None:

@@ -77,6 +77,35 @@ async def test_since_goes_by_the_marks(logs: NodeLogs, tmp_path: Path, since: in
     assert await read(logs, since_seconds=since, tail_lines=tail) == text
 
 
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ({}, "00:01:40 one\n00:03:20 two\n00:03:20 three\n"),
+        ({"tail_lines": 1}, "00:03:20 three\n"),
+        ({"limit_bytes": 36}, "00:01:40 one\n1"),
+        ({"previous": True}, "00:01:40 before\n"),
+        ({"follow": True, "tail_lines": 2}, "00:03:20 two\n00:03:20 three\n"),
+    ],
+)
+async def test_lines_have_times_by_the_marks(
+    logs: NodeLogs, tmp_path: Path, options: dict[str, object], text: str
+) -> None:
+    """The bytes that are asked for are those of what is sent, as a kubelet counts them."""
+    directory = log_directory(tmp_path, "default", "p", "u") / "main"
+    (directory / "1.times").write_bytes(write_mark(4, 100.0) + write_mark(8, 200.0))
+    os.utime(directory / "0.log", (100, 100))
+    os.utime(directory / "1.log", (200, 200))
+    said = await read(logs, timestamps=True, **options)
+    assert said.replace("1970-01-01T", "").replace(".000000000Z", "") == text
+
+
+async def test_lines_without_marks_have_the_time_of_the_last_write(logs: NodeLogs, tmp_path: Path) -> None:
+    os.utime(log_directory(tmp_path, "default", "p", "u") / "main/1.log", (100, 100))
+    assert [line.split()[0] for line in (await read(logs, timestamps=True)).splitlines()] == [
+        "1970-01-01T00:01:40.000000000Z"
+    ] * 3
+
+
 @pytest.mark.parametrize("data", [b"", b"torn", write_mark(99, 5.0)])
 async def test_a_log_whose_lines_nobody_timed_is_read_whole(logs: NodeLogs, tmp_path: Path, data: bytes) -> None:
     (log_directory(tmp_path, "default", "p", "u") / "main/1.times").write_bytes(data)
@@ -98,7 +127,6 @@ async def test_who_follows_hears_of_the_end_at_once(logs: NodeLogs, tmp_path: Pa
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        ({"timestamps": True}, "keeps no time for each line"),
         ({"container": "other"}, 'container "other" in pod "p" is waiting to start: ContainerCreating'),
         ({"container": "other", "previous": True}, 'previous terminated container "other" in pod "p" not found'),
     ],

@@ -252,12 +252,18 @@ def _read_delete_body(body: Any) -> Mapping[str, Any]:
 
 def read_log_options(query: Mapping[str, str], pod: Manifest, now: float) -> LogOptions:
     """The options of GET pods/NAME/log. The container is the named one, or the only one, as in Kubernetes."""
-    since = read_number(query, "sinceSeconds", 1)
+    since: float | None = read_number(query, "sinceSeconds", 1)
     if time := query.get("sinceTime"):
         moment = read_time(time)
         if moment is None:
             raise BadRequest(f"sinceTime={time!r} in the query is no time such as 2026-11-20T08:12:00Z")
-        since = max(1, round(now - moment))
+        if since is not None:
+            said = "at most one of `sinceTime` or `sinceSeconds` may be specified"
+            raise Invalid(
+                f'PodLogOptions "" is invalid: []: Forbidden: {said}',
+                causes=[FieldCause("", f"Forbidden: {said}", "FieldValueForbidden")], kind="PodLogOptions",
+            )  # fmt: skip
+        since = now - moment
     return LogOptions(
         container=_choose_container(query.get("container") or "", pod),
         follow=read_flag(query, "follow"),

@@ -1,8 +1,8 @@
 """Reads the logs of pods on disk, and removes those whose pod and controller are gone.
 
 A container writes directly into its log file (`node.runtime.records` has the layout), so the log is complete even if
-the daemon dies. Lines have no timestamps: `timestamps` is refused, and `sinceSeconds` goes by the marks beside the log
-(`kube.log_marks`), which are half a second apart.
+the daemon dies. Lines have no times of their own: `timestamps` (`timed_lines`) and `sinceSeconds` go by the marks
+beside the log (`kube.log_marks`), which are half a second apart.
 
 A log outlives its pod as long as the pod's controller exists, and is removed with the pod if there is no controller.
 Logs of pods of some kinds of controllers are never removed here: somebody else keeps and prunes them (`Keeps`).
@@ -15,7 +15,7 @@ import logging
 import os
 import time
 from collections.abc import AsyncIterator, Callable, Collection, Mapping
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
@@ -24,7 +24,7 @@ import msgspec
 
 from paddock.kube.api import Api
 from paddock.kube.errors import ApiError, BadRequest, NotFound
-from paddock.kube.log_marks import SUFFIX, find_offset
+from paddock.kube.log_marks import SUFFIX, MarkReader, find_offset
 from paddock.kube.meta import (
     CRDS,
     Manifest,
@@ -41,6 +41,7 @@ from paddock.kube.times import Moment
 from paddock.node.runtime.log_bounds import read_on
 from paddock.node.runtime.pod_files import open_for_writing, open_regular, read_start, remove_tree
 from paddock.node.runtime.records import log_directory
+from paddock.node.runtime.timed_lines import TimedLines
 from paddock.words.phrases import phrase
 
 _CHUNK = 65536
@@ -86,15 +87,15 @@ class NodeLogs:
 
     async def read(self, pod: Manifest, options: LogOptions) -> AsyncIterator[bytes]:
         """Yields chunks of the log. `BadRequest` with kubelet's message if there is none."""
-        # The program itself writes the file, so no line has a time; invented times would be worse than none.
-        if options.timestamps:
-            raise BadRequest("this node keeps no time for each line of a log, so timestamps are not available")
         number = self._find_number(pod, options)
         path = self._container_directory(pod, options.container) / f"{number}.log"
         left = options.limit_bytes
         with os.fdopen(_open_log(path), "rb") as file:
-            await self._seek(file.fileno(), path, options)
-            async for chunk in self._chunks(file.fileno(), pod, options, number):
+            begin = await self._seek(file.fileno(), path, options)
+            chunks = self._chunks(file.fileno(), pod, options, number)
+            if options.timestamps:
+                chunks = _stamp(chunks, file.fileno(), path, begin)
+            async for chunk in chunks:
                 piece = chunk if left is None else chunk[:left]
                 if piece:
                     yield piece
@@ -117,13 +118,14 @@ class NodeLogs:
                 async with asyncio.timeout(self._poll):
                     await looked.wait()
 
-    async def _seek(self, file: int, path: Path, options: LogOptions) -> None:
+    async def _seek(self, file: int, path: Path, options: LogOptions) -> int:
+        """Moves to the first line that is asked for, and returns its offset."""
         size, begin = os.fstat(file).st_size, 0
         if options.since_seconds is not None:
             begin = await _find_since(file, path, size, time.time() - options.since_seconds)
         if options.tail_lines is not None:
             begin = max(begin, await find_tail(file, size, options.tail_lines))
-        os.lseek(file, begin, os.SEEK_SET)
+        return os.lseek(file, begin, os.SEEK_SET)
 
     def _find_number(self, pod: Manifest, options: LogOptions) -> int:
         directory = self._container_directory(pod, options.container)
@@ -149,6 +151,25 @@ async def _find_since(file: int, path: Path, size: int, moment: Moment) -> int:
     if not place or place >= size or os.pread(file, 1, place - 1) == b"\n":
         return place
     return await find_tail(file, place, 1)
+
+
+async def _stamp(chunks: AsyncIterator[bytes], file: int, path: Path, begin: int) -> AsyncIterator[bytes]:
+    """The chunks with a time before each line. They are read from `file` one by one."""
+    with ExitStack() as stack:
+        lines = TimedLines(_open_times(stack, path.with_suffix(SUFFIX), os.fstat(file).st_size, begin))
+        async for chunk in chunks:
+            offset = os.lseek(file, 0, os.SEEK_CUR) - len(chunk)  # a hole before the chunk was passed over
+            yield lines.stamp(chunk, offset, os.fstat(file).st_mtime)
+
+
+def _open_times(stack: ExitStack, path: Path, size: int, begin: int) -> Callable[[int], Moment | None]:
+    """When the bytes of a log from `begin` on were printed; nothing is known where there are no marks."""
+    try:
+        marks = open_regular(path)
+    except OSError:
+        return lambda _: None
+    stack.callback(os.close, marks)
+    return MarkReader(partial(os.pread, marks), os.fstat(marks).st_size, size, begin).time_of
 
 
 def _read_offset(log: int, path: Path, moment: Moment) -> int:
