@@ -191,6 +191,17 @@ async def test_every_version_says_of_a_kind_what_to_do_instead(any_kubectl: Kube
     assert 'no matches for kind "Thing"' in await any_kubectl("apply", "-f", "-", stdin=manifest, fails=True)
 
 
+async def test_every_version_makes_services_and_deployments(any_kubectl: Kubectl) -> None:
+    """1.33 and later send Protobuf here too."""
+    await any_kubectl("create", "service", "clusterip", "s", "--tcp=80:8080")
+    ports = json.loads(await any_kubectl("get", "service", "s", "-o", "json"))["spec"]["ports"]
+    assert [(each["port"], each["targetPort"], each["protocol"]) for each in ports] == [(80, 8080, "TCP")]
+    await any_kubectl("create", "deployment", "d", "--image=busybox", "--replicas=2")
+    spec = json.loads(await any_kubectl("get", "deployment", "d", "-o", "json"))["spec"]
+    assert (spec["replicas"], spec["selector"]) == (2, {"matchLabels": {"app": "d"}})
+    assert spec["template"]["spec"]["containers"][0]["image"] == "busybox"
+
+
 async def test_every_version_reads_events_of_both_groups(any_kubectl: Kubectl, widgets: LocalApi) -> None:
     event = {
         "apiVersion": "events.k8s.io/v1", "kind": "Event", "metadata": {"name": "e", "namespace": "default"},

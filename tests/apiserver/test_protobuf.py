@@ -40,7 +40,7 @@ def test_maps_lists_numbers_and_flags() -> None:
 @pytest.mark.parametrize(
     ("data", "error"),
     [
-        (body("Deployment", METADATA, "apps/v1"), UnsupportedMediaType),
+        (body("Job", METADATA, "batch/v1"), UnsupportedMediaType),
         (body("Namespace", METADATA + encode_field(9, "new")), UnsupportedMediaType),
         (body("Pod", METADATA + encode_field(2, encode_field(99, "new"))), UnsupportedMediaType),
         (body("Namespace", b"\x0a\x05a"), BadRequest),

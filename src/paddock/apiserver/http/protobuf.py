@@ -1,8 +1,8 @@
 """Kubernetes' Protobuf, as far as kubectl sends it: newer ones speak it in typed commands, such as `create namespace`.
 
-A body is the four bytes `k8s\\0` and an `Unknown`, which names the kind and holds the object. The tables below are the
-field numbers of Kubernetes' `generated.proto` files, that of pods in `protobuf_pods`; a kind or a field that is not in
-them is refused, never dropped.
+A body is the four bytes `k8s\\0` and an `Unknown`, which names the kind and holds the object. The tables below are
+the field numbers of Kubernetes' `generated.proto` files, others in `protobuf_pods` and `protobuf_kinds`; a kind or a
+field that is not in them is refused, never dropped.
 Answers are JSON, which kubectl reads as well. Encoding is for OpenAPI v2, which older kubectls read as Protobuf alone.
 """
 
@@ -13,9 +13,11 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from paddock.apiserver.http.protobuf_fields import Field, read_table
+from paddock.apiserver.http.protobuf_kinds import CORE, NEW_EVENTS
 from paddock.apiserver.http.protobuf_pods import PODS
 from paddock.kube.errors import BadRequest, TooLarge, UnsupportedMediaType
 from paddock.kube.meta import Manifest
+from paddock.kube.times import format_time
 
 MEDIA_TYPE = "application/vnd.kubernetes.protobuf"
 _MAGIC = b"k8s\0"
@@ -25,15 +27,18 @@ become an object of JSON."""
 _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
 _LAST_FIELD = 2**29 - 1
 
-_STATUS = Field("status", "status")
+_STATUS = Field("status", "ours")
 _ENTRIES: Mapping[str, Mapping[int, Field]] = {
     "texts": {1: Field("key"), 2: Field("value")},
     "blobs": {1: Field("key"), 2: Field("value", "bytes")},
     "quantities": {1: Field("key"), 2: Field("value", "quantity")},
 }
-_MESSAGES = (*_ENTRIES, "quantity", "int-or-string")
+_MESSAGES = (*_ENTRIES, "quantity", "int-or-string", "time", "micro-time")
 """The types that are messages on the wire, beside those with fields."""
 _QUANTITY = {1: Field("string")}
+_TIME = {1: Field("seconds", "number"), 2: Field("nanos", "number")}
+_FIRST_SECOND, _LAST_SECOND = -62135596800, 253402300799
+"""Of the years 1 to 9999. Go's zero time is the first one, and some write it as 0: both mean that there is none."""
 # The type is 0 for a number and 1 for a text, and the other of the two is written too.
 _INT_OR_STRING = {1: Field("type", "number"), 2: Field("number", "number"), 3: Field("text")}
 _OWNER = {
@@ -45,6 +50,9 @@ _METADATA = {
     6: Field("resourceVersion"), 7: Field("generation", "number", unset=(0, b"")), 11: Field("labels", "texts"),
     12: Field("annotations", "texts"), 13: Field("ownerReferences", _OWNER, repeated=True),
     14: Field("finalizers", repeated=True),
+    # Who writes an object that was read sends these back.
+    4: Field("selfLink", "ours"), 8: Field("creationTimestamp", "ours"), 9: Field("deletionTimestamp", "ours"),
+    10: Field("deletionGracePeriodSeconds", "ours"), 17: Field("managedFields", "ours"),
 }  # fmt: skip
 _OBJECT = {1: Field("metadata", _METADATA)}
 _RULE = {
@@ -66,6 +74,7 @@ _DELETE_OPTIONS = {
     1: Field("gracePeriodSeconds", "number", unset=()),
     2: Field("preconditions", {1: Field("uid"), 2: Field("resourceVersion")}), 3: Field("orphanDependents", "flag"),
     4: Field("propagationPolicy"), 5: Field("dryRun", repeated=True),
+    6: Field("ignoreStoreReadErrorWithClusterBreakingPotential", "flag"),
 }  # fmt: skip
 _OTHER_REVIEW = {**_REVIEW, 3: Field("user"), 4: Field("groups", repeated=True), 6: Field("uid")}
 _TOKEN_REQUEST = {
@@ -80,7 +89,17 @@ _FOREIGN = {
         1: Field("matchLabels", "texts"), 2: Field("matchExpressions", _REQUIREMENT, repeated=True, unset=())
     },
 }  # fmt: skip
+_PODS = read_table(PODS, _FOREIGN)
+_CORE = read_table(CORE, {**_PODS, **_FOREIGN})
 _KINDS: Mapping[tuple[str, str], Mapping[int, Field]] = {
+    **{
+        ("v1", kind): {**_CORE[kind], 3: _STATUS}
+        for kind in ("Service", "PersistentVolumeClaim", "ResourceQuota", "LimitRange")
+    },
+    **{("v1", kind): _CORE[kind] for kind in ("Event", "Endpoints", "Binding", "ServiceAccount")},
+    ("events.k8s.io/v1", "Event"): read_table(NEW_EVENTS, {**_CORE, **_FOREIGN})["Event"],
+    ("coordination.k8s.io/v1", "Lease"): _CORE["Lease"],
+    ("apps/v1", "Deployment"): {**_CORE["Deployment"], 3: _STATUS},
     ("v1", "Namespace"): {**_OBJECT, 2: Field("spec", {1: Field("finalizers", repeated=True)}), 3: _STATUS},
     ("v1", "ConfigMap"): {
         **_OBJECT, 2: Field("data", "texts"), 3: Field("binaryData", "blobs"), 4: Field("immutable", "flag")
@@ -89,8 +108,7 @@ _KINDS: Mapping[tuple[str, str], Mapping[int, Field]] = {
         **_OBJECT, 2: Field("data", "blobs"), 3: Field("type"), 4: Field("stringData", "texts"),
         5: Field("immutable", "flag"),
     },
-    ("v1", "ServiceAccount"): _OBJECT,
-    ("v1", "Pod"): {**read_table(PODS, _FOREIGN)["Pod"], 3: _STATUS},
+    ("v1", "Pod"): {**_PODS["Pod"], 3: _STATUS},
     ("rbac.authorization.k8s.io/v1", "Role"): _ROLE,
     ("rbac.authorization.k8s.io/v1", "ClusterRole"): _ROLE,
     ("rbac.authorization.k8s.io/v1", "RoleBinding"): _BINDING,
@@ -106,6 +124,7 @@ _KINDS: Mapping[tuple[str, str], Mapping[int, Field]] = {
         **_OBJECT, 2: Field("spec", {1: Field("namespace")}), 3: _STATUS
     },
     ("policy/v1", "Eviction"): {**_OBJECT, 2: Field("deleteOptions", _DELETE_OPTIONS)},
+    ("policy/v1beta1", "Eviction"): {**_OBJECT, 2: Field("deleteOptions", _DELETE_OPTIONS)},
     ("authentication.k8s.io/v1", "SelfSubjectReview"): {**_OBJECT, 2: _STATUS},
     ("authentication.k8s.io/v1", "TokenReview"): {
         **_OBJECT, 2: Field("spec", {1: Field("token"), 2: Field("audiences", repeated=True)}), 3: _STATUS
@@ -126,13 +145,15 @@ def decode_body(body: bytes) -> Manifest:
         envelope = reading.decode(body[len(_MAGIC) :], _ENVELOPE, ignored=(3, 4))
         type_meta = envelope.get("typeMeta") or {}
         key = (str(type_meta.get("apiVersion")), str(type_meta.get("kind")))
+        # Go sends DeleteOptions in the version of what is deleted.
+        fields = _DELETE_OPTIONS if key[1] == "DeleteOptions" else _KINDS.get(key)
         # kubectl does not try again in JSON after this answer, so the message must say what to do.
-        if key not in _KINDS:
+        if fields is None:
             raise UnsupportedMediaType(
                 f"the body of the request is a {key[1]} in Protobuf, which this server reads of few kinds: send"
                 " application/json (with kubectl, `create -f FILE` or `apply -f FILE` in place of `create KIND`)"
             )
-        return {**type_meta, **reading.decode(base64.b64decode(envelope.get("raw", "")), _KINDS[key])}
+        return {**type_meta, **reading.decode(base64.b64decode(envelope.get("raw", "")), fields)}
     except (IndexError, UnicodeDecodeError) as error:
         raise BadRequest(f"the body is not Protobuf: {error}") from None
 
@@ -157,8 +178,7 @@ class _Reading:
                     raise UnsupportedMediaType(
                         f"field {number} of the body's Protobuf is not read by this server: send application/json"
                     )
-            # The server sets the status of these kinds, so a client's status is not read.
-            elif field.type == "status":
+            elif field.type == "ours":
                 continue
             elif field.repeated or _is_message(field):
                 found.setdefault(number, []).append(value)
@@ -181,6 +201,8 @@ class _Reading:
         value = b"".join(map(_bytes, values)) if _is_message(field) else values[-1]
         if value not in field.unset:
             read = self._value(value, field)
+            if read is None or (field.type == "int-or-string" and read in (0, "") and b"" in field.unset):
+                return
             if field.inline:
                 result.update(read)
             # Of a message that is always written, one whose fields are all unset.
@@ -195,6 +217,8 @@ class _Reading:
         if field.type == "int-or-string":
             either = self.decode(_bytes(value), _INT_OR_STRING)
             return either.get("text", "") if either.get("type") == 1 else either.get("number", 0)
+        if field.type in ("time", "micro-time"):
+            return _format_time(self.decode(_bytes(value), _TIME), micro=field.type == "micro-time")
         if field.type == "bytes":
             return base64.b64encode(_bytes(value)).decode()
         if field.type == "text":
@@ -212,6 +236,15 @@ class _Reading:
             if self._count > MOST_FIELDS:
                 raise TooLarge(f"the body is Protobuf of more than {MOST_FIELDS} fields: send application/json")
             yield each
+
+
+def _format_time(read: Mapping[str, Any], *, micro: bool) -> str | None:
+    """As JSON has it; None for no time."""
+    seconds = read.get("seconds", 0)
+    if seconds == 0 or not _FIRST_SECOND < seconds <= _LAST_SECOND:
+        return None
+    text = format_time(seconds)
+    return f"{text.removesuffix('Z')}.{read.get('nanos', 0) // 1000 % 10**6:06d}Z" if micro else text
 
 
 def _is_message(field: Field) -> bool:

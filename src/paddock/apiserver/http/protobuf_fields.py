@@ -3,7 +3,7 @@
 A table has a message a line: its name, then its fields as NAME=NUMBER, and after the number what is not a text:
 
     #   a number             !    a flag             :bytes   bytes
-    :texts, :blobs, :quantities   maps               :Quantity, :IntOrString   as JSON has them
+    :texts, :blobs, :quantities   maps               :Quantity, :IntOrString, :Time, :MicroTime   as JSON has them
     :Message   a message of the table                *   a list of what stands before it
     ?   an optional field: Go writes it only where it is set, so 0, false and an empty text say something
 
@@ -17,7 +17,7 @@ import re
 from collections.abc import Container, Mapping
 from typing import NamedTuple
 
-_SPECIAL = {"Quantity": "quantity", "IntOrString": "int-or-string"}
+_SPECIAL = {"Quantity": "quantity", "IntOrString": "int-or-string", "Time": "time", "MicroTime": "micro-time"}
 _MAPS = ("texts", "blobs", "quantities", "bytes")
 _WORD = re.compile(r"(?P<name>\w*)=(?P<number>\d+)(?P<scalar>[#!]?)(?::(?P<type>\w+))?(?P<many>\*?)(?P<optional>\??)")
 
@@ -27,8 +27,8 @@ class Field(NamedTuple):
 
     name: str
     type: str | Mapping[int, Field] = "text"
-    """text, bytes, number, flag, quantity, int-or-string, texts, blobs or quantities (maps), status (not read), or the
-    fields of a message."""
+    """text, bytes, number, flag, quantity, int-or-string, time, micro-time, texts, blobs or quantities (maps), ours
+    (not read, as the server sets it), or the fields of a message."""
     repeated: bool = False
     unset: Container[int | bytes] = (b"",)
     """What says nothing."""
