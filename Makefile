@@ -43,7 +43,7 @@ TIERS := light unsandboxed browser kubernetes slow paddle
 LIGHT := $(BIN)/python tools/light_tests.py $(PARALLEL) -- $(COMPUTING) --
 
 .DEFAULT_GOAL := help
-.PHONY: ALWAYS help demo demo-pytorch dist test test-all stress kubernetes bench chaos shapes simulate lint types types-of-tests style format catalogues reference docs screenshots lock clean
+.PHONY: ALWAYS help demo demo-pytorch dist test test-all stress kubernetes clients bench chaos shapes simulate lint types types-of-tests style format catalogues reference docs screenshots lock clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -75,6 +75,7 @@ test: $(VENV)/.ready-dev ## lint, types, layers and the tests that need no Paddl
 
 test-all: $(VENV)/.ready-dev kubernetes ## all tests, also those that train, and those on a real Kubernetes
 	@$(MAKE) --no-print-directory lint
+	@$(MAKE) --no-print-directory clients || true  # the tests of one that cannot be had are skipped
 	@$(LIGHT) $(unsandboxed) --hypothesis-profile=many
 	@$(PYTEST) $(browser) $(IN_PAIRS)
 	@$(PYTEST) $(kubernetes) $(WAITING)
@@ -85,6 +86,9 @@ stress: $(VENV)/.ready-dev ## tests again and again beside busy processes; TIER=
 	@$(if $(filter $(or $(TIER),light),$(TIERS)),,$(error TIER is $(TIER); there are $(TIERS)))
 	@$(BIN)/python tools/stress.py --times $(or $(TIMES),5) --burners $(or $(BURNERS),4) \
 		$($(or $(TIER),light)) $(if $(filter paddle,$(TIER)),$(IN_PAIRS),$(if $(filter kubernetes,$(TIER)),$(WAITING),$(PARALLEL))) $(TESTS)
+
+clients: $(VENV)/.ready-dev ## kubectl and the Python clients that tests drive, each in an environment of its own (100 MB)
+	@$(BIN)/python tools/fetch_clients.py
 
 kubernetes: ## a control plane for the tests: $KUBEBUILDER_ASSETS, a cache, else built from Debian's packages (6 min)
 	@if [ -n "$$KUBEBUILDER_ASSETS" ]; then \
@@ -144,6 +148,7 @@ lock: $(VENV)/.ready-dev ## resolve pyproject.toml into requirements*.lock
 		--group operator -c requirements.lock -o deploy/operator.lock
 	@$(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-annotate --no-header \
 		--group docs -c requirements.lock -c requirements-dev.lock -o requirements-docs.lock
+	@$(BIN)/python tools/fetch_clients.py --lock
 
 clean: ## remove what was set up here (not the environments that jobs use: paddock keeps those in its cache)
 	rm -rf $(VENV) build .mypy_cache .ruff_cache .pytest_cache .hypothesis
