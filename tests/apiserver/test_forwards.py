@@ -218,8 +218,8 @@ class Tunnel(SpdyClient):
 async def connect_socket(http: Http, protocol: str, query: str = "") -> aiohttp.ClientWebSocketResponse:
     headers = {"Authorization": f"Bearer {http.server.token}"}
     url = f"{http.server.url}{FORWARD}{query}"
-    socket = await http.session.ws_connect(url, protocols=[protocol], headers=headers)
-    assert socket.protocol == protocol
+    socket = await http.session.ws_connect(url, protocols=[protocol] if protocol else [], headers=headers)
+    assert (socket.protocol or "") == protocol
     return socket
 
 
@@ -261,9 +261,10 @@ async def read_channels(socket: aiohttp.ClientWebSocketResponse) -> dict[int, by
     return got
 
 
+@pytest.mark.parametrize("protocol", [V4, pytest.param("", id="no protocol is named, as by kr8s")])
 @pytest.mark.parametrize("query", [f"?ports={TALK}&ports={CLOSED}", f"?ports={TALK},{CLOSED}"])
-async def test_each_port_has_two_channels_that_begin_with_its_number(http: Http, query: str) -> None:
-    socket = await connect_socket(http, V4, query)
+async def test_each_port_has_two_channels_that_begin_with_its_number(http: Http, query: str, protocol: str) -> None:
+    socket = await connect_socket(http, protocol, query)
     got = await read_channels(socket)
     assert (got[0], got[1], got[2]) == (bytes((TALK, 0)) + b"hello", bytes((TALK, 0)), bytes((CLOSED, 0)))
     assert got[3].startswith(bytes((CLOSED, 0)) + f"error forwarding port {CLOSED} to pod p".encode())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import socket
 import urllib.request
 from typing import Any
 
@@ -133,7 +134,9 @@ def test_a_wrong_field_is_named(kubectl: Kubectl) -> None:
 def test_a_pod_is_run_watched_described_entered_and_deleted(kubectl: Kubectl) -> None:
     watch = kubectl.start("get", "pods", "-w")
     try:
-        serve = "exec python3 -m http.server -b 127.0.0.1 18080 >/dev/null 2>&1"
+        with socket.create_server(("127.0.0.1", 0)) as taken:
+            number = taken.getsockname()[1]
+        serve = f"exec python3 -m http.server -b 127.0.0.1 {number} >/dev/null 2>&1"
         script = f"for i in 1 2 3; do echo line $i; done; cd /tmp; {serve}"
         kubectl("create", "-f", "-", stdin=pod("p", script))
         kubectl("wait", "pod/p", "--for=condition=Ready", "--timeout=60s")
@@ -158,9 +161,9 @@ def test_a_pod_is_run_watched_described_entered_and_deleted(kubectl: Kubectl) ->
     kubectl("cp", str(source), "p:/tmp/copied")
     kubectl("cp", "p:/tmp/copied", "back")
     assert (kubectl.laptop.directory / "back").read_text() == "a file\n"
-    forward = kubectl.start("port-forward", "p", ":18080")
+    forward = kubectl.start("port-forward", "p", f":{number}")
     try:
-        port = until("the port", lambda: re.search(r"127.0.0.1:(\d+) -> 18080", forward.out))[1]
+        port = until("the port", lambda: re.search(rf"127.0.0.1:(\d+) -> {number}", forward.out))[1]
         with urllib.request.urlopen(f"http://127.0.0.1:{port}/copied", timeout=60) as answer:
             assert answer.read() == b"a file\n"
     finally:

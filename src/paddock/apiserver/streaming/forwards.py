@@ -3,7 +3,7 @@
     SPDY/3.1, portforward.k8s.io            two streams for each connection, `data` and `error`, of one request ID
     SPDY/3.1+portforward.k8s.io             the same, within the messages of a WebSocket (kubectl since 1.31)
     v4.channel.k8s.io, `?ports=80`          two channels for each port, which begin with its number in two bytes; one
-                                            connection to each (the Python client)
+                                            connection to each (the Python client); so without a subprotocol (kr8s)
 
 Rule: a connection that fails tells its client why on its own error stream, and no other connection is harmed.
 """

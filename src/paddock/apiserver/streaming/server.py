@@ -53,7 +53,8 @@ class PodStreaming:
     async def forward(self, request: web.Request, pod: Manifest, ports: Sequence[int]) -> web.StreamResponse:
         """Until the client has gone. `ports`: of the form by channels; the others name a port for each connection."""
         if read_upgrade(request.headers) == "websocket":
-            protocol = choose_subprotocol(request, (forwards.TUNNEL, V4))
+            # Kubernetes' kubelet takes one that names no subprotocol for channels; kr8s is such a client.
+            protocol = choose_subprotocol(request, (forwards.TUNNEL, V4), unnamed=V4)
             if protocol == V4 and not ports:
                 raise BadRequest('query parameter "ports" is required')
             return await self._serve(request, self._forward_by_messages(request, pod, protocol, ports))

@@ -146,10 +146,11 @@ async def open_socket(request: web.Request, headers: Mapping[str, str]) -> tuple
 # WebSockets
 
 
-def choose_subprotocol(request: web.Request, served: Sequence[str]) -> str:
-    """The first that the client offers and is served. `BadRequest` of a handshake that is none, or offers no other."""
+def choose_subprotocol(request: web.Request, served: Sequence[str], unnamed: str = "") -> str:
+    """The first that the client offers and is served; `unnamed` where it names none, and the answer then names none
+    either. `BadRequest` of a handshake that is none, or offers no other."""
     offered = [word.strip() for word in request.headers.get("Sec-WebSocket-Protocol", "").split(",") if word.strip()]
-    found = next((word for word in offered if word in served), "")
+    found = next((word for word in offered if word in served), "") if offered else unnamed
     if not found:
         raise BadRequest(
             f"unable to upgrade: the client offers the subprotocols [{' '.join(offered)[:200]}],"
