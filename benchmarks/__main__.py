@@ -90,6 +90,14 @@ SECTIONS = {
         "and those that are edited 1 to 8. Requests are the API server's own count, in which a read of one job is a "
         "LIST. An operator's memory is the most it ever held.\n\n",
     ),
+    "server": Section(
+        "The embedded API",
+        ("api_servers",),
+        "A laptop's API beside a real kube-apiserver and etcd (1.20.2, `make kubernetes`), over TLS on loopback. Both, "
+        "and the load, are processes of their own and share this machine's cores. `python -m benchmarks server` takes "
+        "half an hour.\n\n",
+        usual=False,
+    ),
     "simulation": Section(
         "Verdicts",
         ("verdicts",),

@@ -30,7 +30,7 @@ from paddock.install.crd import build_crds
 from paddock.kube.errors import ApiError, NotFound
 from paddock.kube.meta import CRDS, Resource
 
-_PROGRAM = Path(__file__).parents[1] / "tools" / "kubernetes" / "control_plane.py"
+PROGRAM = Path(__file__).parents[1] / "tools" / "kubernetes" / "control_plane.py"
 _REQUESTS = re.compile(r"^apiserver_request_total\{(.*)\} (\S+)$", re.MULTILINE)
 _LABEL = re.compile(r'(\w+)="([^"]*)"')
 
@@ -107,7 +107,7 @@ def wait_until_quiet(*pids: int, seconds: float = 60.0) -> None:
 
 
 def _run(plane: ControlPlane, verb: str) -> None:
-    ended = subprocess.run([sys.executable, _PROGRAM, verb, plane.home], capture_output=True, text=True)
+    ended = subprocess.run([sys.executable, PROGRAM, verb, plane.home], capture_output=True, text=True)
     if ended.returncode:
         raise SystemExit(f"no control plane to measure; `make kubernetes` builds one.\n{ended.stderr}")
 
