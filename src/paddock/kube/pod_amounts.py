@@ -11,17 +11,41 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
+import msgspec
+
 from paddock.kube.quantities import read_quantity
 
 Amounts = Mapping[str, Fraction]
+
+
+_LONGEST_REMEMBERED = 2_048
+"""Bytes of JSON."""
 
 
 def read_pod_amounts(spec: Mapping[str, Any]) -> Amounts:
     """The amounts that a pod of this spec occupies, by resource. `ValueError` names the field and its value.
 
     An init container with restartPolicy Always is a sidecar: it is added to the containers. `overhead` is added too.
-    Source: k8s.io/component-helpers, resource.PodRequests.
+    Source: k8s.io/component-helpers, resource.PodRequests. Pods that ask for the same have the same mapping, which
+    nobody changes.
     """
+    asked = {name: spec[name] for name in ("containers", "initContainers", "overhead") if spec.get(name)}
+    for name in asked.keys() - {"overhead"}:
+        asked[name] = [{key: one[key] for key in ("resources", "restartPolicy") if key in one} for one in asked[name]]
+    try:
+        text = msgspec.json.encode(asked)
+    except (OverflowError, TypeError, ValueError):  # of a file, whose values need not be JSON
+        return _read_amounts(asked)
+    return _read_text(text) if len(text) <= _LONGEST_REMEMBERED else _read_amounts(asked)
+
+
+@lru_cache(maxsize=1024)
+def _read_text(text: bytes) -> Amounts:
+    """Cached: the pods of a job all ask for the same."""
+    return _read_amounts(msgspec.json.decode(text))
+
+
+def _read_amounts(spec: Mapping[str, Any]) -> Amounts:
     running: dict[str, Fraction] = {"pods": Fraction(1)}
     peak: dict[str, Fraction] = {}
     for index, container in enumerate(spec.get("initContainers") or ()):
@@ -54,7 +78,7 @@ def _amount(text: str | int | float, path: str) -> Fraction:
 
 @lru_cache(maxsize=1024)
 def _quantity(text: str | int | float) -> Fraction:
-    """Cached: the pods of a job all have the same few amounts."""
+    """Cached: pods have few different amounts."""
     return read_quantity(text)
 
 

@@ -8,6 +8,7 @@ that tools recognise them, with numbers added: needed, free, allocatable. The or
 from __future__ import annotations
 
 from bisect import insort
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -47,6 +48,11 @@ class NodeInfo:
             self.free[GPU] = self.gpus.count_free()
         for ports in request.ports:
             insort(self.ports, (ports, request), key=lambda entry: (entry[0].start, entry[1].key))
+
+    def take_alike(self, amounts: Amounts, count: int) -> None:
+        """Of so many pods without ports, on a node that does not say which GPUs it has."""
+        for name, amount in amounts.items():
+            self.free[name] = self.free.get(name, _ZERO) - count * amount
 
     def give_back(self, request: Request) -> None:
         for name, amount in request.amounts.items():
@@ -103,9 +109,16 @@ class NodeInfo:
 def build_node_infos(nodes: Iterable[Node], requests: Iterable[Request]) -> list[NodeInfo]:
     """The nodes, sorted by name, without what bound and unfinished pods hold."""
     infos = {node.name: NodeInfo(node, dict(node.amounts)) for node in sorted(nodes, key=lambda node: node.name)}
+    alike: dict[tuple[str, int], list[Amounts]] = defaultdict(list)
     for request in requests:
-        if request.holds and request.node in infos:
-            infos[request.node].take(request)
+        if request.holds and (info := infos.get(request.node)) is not None:
+            if request.ports or info.gpus is not None:
+                info.take(request)
+            else:
+                alike[request.node, id(request.amounts)].append(request.amounts)
+    # Pods that ask for the same share a mapping (`kube.pod_amounts`): thousands are one subtraction.
+    for (node, _), held in alike.items():
+        infos[node].take_alike(held[0], len(held))
     return list(infos.values())
 
 

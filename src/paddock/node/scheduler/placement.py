@@ -35,6 +35,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import cache
 from itertools import chain
 
 from paddock.kube.meta import Key, Manifest, key_of
@@ -305,12 +306,16 @@ def _build_preemption(
         own = _priority(request, priorities.values)
         return own if group is None else max(own, priorities.values.get(group.priority_class, own))
 
-    units = build_units(requests, lambda request: find_group(request, groups), priority_of)
+    @cache
+    def units() -> list[Unit]:
+        # Late, as it looks at all that runs: most plans have an entry for which there is room.
+        return build_units(requests, lambda request: find_group(request, groups), priority_of)
+
     left = _MOST_TRIES
 
     def make_room(entry: QueueEntry, infos: Sequence[NodeInfo]) -> tuple[Unit, ...] | None:
         nonlocal left
-        if not units or units[0].priority >= entry.priority or left <= 0:
+        if left <= 0 or not units() or units()[0].priority >= entry.priority:
             return None
         names = {entry.group.priority_class if entry.group else "", *(each.priority_class for each in entry.requests)}
         patient = names & priorities.patient or any(each.patient for each in entry.requests)
@@ -319,7 +324,7 @@ def _build_preemption(
         if not all(_fits_somewhere(request, infos) for request in entry.requests[: entry.needed]):
             return None
         left -= 1
-        return find_victims(entry.priority, units, infos, lambda: _fits(entry, infos))
+        return find_victims(entry.priority, units(), infos, lambda: _fits(entry, infos))
 
     return make_room
 

@@ -4,6 +4,8 @@ It also deletes pods that are being deleted and whose node does not exist, as on
 
 Every decision is made in `paddock.node.scheduler.placement`. Rules of acting:
 - Changes that arrive together are planned together, and only a change that a plan depends on starts one.
+- Planning has a fifth of the process at most: a plan looks at all pods, and in a burst each new pod would start one,
+  while those who create them wait for the same event loop.
 - Binds are sent at once. Conditions are written when no change has come for `_QUIET` seconds: the pods of a gang come
   one by one, and most messages in between are stale when they are read. Only changed conditions are written.
 - Time alone causes no write. After a failed write the next plan, soon after, tries again.
@@ -53,6 +55,8 @@ _QUIET = 0.1  # seconds without a new plan until conditions are written
 _LATEST = 1.0  # seconds until conditions are written even if new plans keep coming
 _EVENT_DELAY = 1.0  # seconds after a bind until its event is written, together with others
 _RETRY = 2.0  # seconds from a failed write to the next plan
+_REST = 4.0  # times a plan's own CPU time until the next one
+_LONGEST_REST = 1.0  # seconds
 _OVERLOADED = 429  # this code and above: the request itself is not at fault
 
 _log = logging.getLogger(__name__)
@@ -125,9 +129,12 @@ class Scheduler:
             # Without all pods and nodes the capacity is unknown, and a node would be over-committed.
             if all(informer.synced.is_set() for informer in self._informers):
                 requests, nodes = self._pods.mirror.objects.values(), self._nodes.mirror.objects.values()
+                begun = time.thread_time()
                 (binds, evicts), orphans = self._plan(), find_orphans(requests, nodes)
+                took = time.thread_time() - begun
                 await asyncio.gather(*map(self._bind, binds), *map(self._evict, evicts), *map(self._remove, orphans))
                 self._planned.set()
+                await asyncio.sleep(choose_rest(took))
 
     def _plan(self) -> tuple[list[Bind], list[Evict]]:
         """What to send now; the waits are kept for `_report`."""
@@ -288,6 +295,11 @@ class Scheduler:
                 asyncio.get_running_loop().call_later(_RETRY, self._changed.set)
             return False
         return True
+
+
+def choose_rest(took: float) -> float:
+    """Seconds that belong to others after a plan that took so many of CPU."""
+    return min(_REST * took, _LONGEST_REST)
 
 
 def build_decision_event(decision: Decision, now: Moment) -> Manifest:
