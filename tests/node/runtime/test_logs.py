@@ -18,6 +18,7 @@ from paddock.apiserver.objects.in_process import LocalApi
 from paddock.kube.errors import BadRequest
 from paddock.kube.log_marks import write_mark
 from paddock.kube.meta import CONFIG_MAPS, Manifest, owner_reference
+from paddock.node.runtime import log_news
 from paddock.node.runtime.logs import NodeLogs, find_tail, remove_orphaned_logs, write_owner
 from paddock.node.runtime.records import log_directory
 
@@ -122,6 +123,44 @@ async def test_who_follows_hears_of_the_end_at_once(logs: NodeLogs, tmp_path: Pa
     running[0] = False
     followed.look()
     assert await rest is None
+
+
+async def test_who_follows_is_woken_by_what_another_process_prints(logs: NodeLogs, tmp_path: Path) -> None:
+    followed = NodeLogs(tmp_path, lambda *_: True, poll=3600)
+    streams = [followed.read(POD, Options(follow=True, tail_lines=0)) for _ in range(3)]
+    firsts = [asyncio.ensure_future(anext(stream)) for stream in streams]
+    await asyncio.sleep(0)  # they wait
+    log = log_directory(tmp_path, "default", "p", "u") / "main" / "1.log"
+    for line in ("four", "five"):
+        await _print(log, line)
+        assert await asyncio.gather(*firsts) == [f"{line}\n".encode()] * 3
+        firsts = [asyncio.ensure_future(anext(stream)) for stream in streams]
+        await asyncio.sleep(0)
+    # One that leaves takes the news from no other.
+    firsts[0].cancel()
+    await asyncio.gather(firsts[0], return_exceptions=True)
+    await _print(log, "six")
+    assert await asyncio.gather(*firsts[1:]) == [b"six\n"] * 2
+    for stream in streams:
+        await stream.aclose()  # type: ignore[attr-defined]
+
+
+async def _print(log: Path, line: str) -> None:
+    shell = await asyncio.create_subprocess_exec("sh", "-c", f"echo {line} >>{log}")
+    await shell.wait()
+
+
+async def test_where_nobody_tells_a_follower_looks_by_itself(
+    logs: NodeLogs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(log_news.sys, "platform", "other")
+    followed = NodeLogs(tmp_path, lambda *_: True, poll=0.001)
+    stream = followed.read(POD, Options(follow=True, tail_lines=0))
+    first = asyncio.ensure_future(anext(stream))
+    await asyncio.sleep(0)
+    await _print(log_directory(tmp_path, "default", "p", "u") / "main" / "1.log", "four")
+    assert await first == b"four\n"
+    await stream.aclose()  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize(

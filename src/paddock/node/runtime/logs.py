@@ -15,7 +15,7 @@ import logging
 import os
 import time
 from collections.abc import AsyncIterator, Callable, Collection, Mapping
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
@@ -39,6 +39,7 @@ from paddock.kube.meta import (
 from paddock.kube.pod_logs import LARGEST_OWNER, MAIN_CONTAINER, OWNER_FILE, LogOwner, read_directory
 from paddock.kube.times import Moment
 from paddock.node.runtime.log_bounds import read_on
+from paddock.node.runtime.log_news import LogNews
 from paddock.node.runtime.pod_files import open_for_writing, open_regular, read_start, remove_tree
 from paddock.node.runtime.records import log_directory
 from paddock.node.runtime.timed_lines import TimedLines
@@ -70,7 +71,7 @@ class LogOptions(Protocol):
 
 class NodeLogs:
     """The logs in a node directory. `is_running(uid, container, number)`: whether the run may still write. `poll`:
-    seconds between two reads of a followed file."""
+    seconds between two reads of a followed file where nobody tells that it grows."""
 
     def __init__(
         self, directory: Path, is_running: Callable[[str, str, int], bool] = lambda *_: False, *, poll: float = 0.1
@@ -78,12 +79,11 @@ class NodeLogs:
         self._directory = directory
         self._is_running = is_running
         self._poll = poll
-        self._looked = asyncio.Event()
+        self._news = LogNews()
 
     def look(self) -> None:
         """A run has ended: whoever follows a log reads it now, so that nobody waits for the end of a log."""
-        self._looked.set()
-        self._looked = asyncio.Event()
+        self._news.tell_all()
 
     async def read(self, pod: Manifest, options: LogOptions) -> AsyncIterator[bytes]:
         """Yields chunks of the log. `BadRequest` with kubelet's message if there is none."""
@@ -106,17 +106,17 @@ class NodeLogs:
 
     async def _chunks(self, file: int, pod: Manifest, options: LogOptions, number: int) -> AsyncIterator[bytes]:
         uid = uid_of(pod)
-        while True:
-            looked = self._looked  # of before the question, else an end during the read would not be heard
-            # Asked before the read: the last lines of a run that ends meanwhile are still read.
-            running = options.follow and self._is_running(uid, options.container, number)
-            while chunk := read_on(file, _CHUNK):
-                yield chunk
-            if not running:
-                return
-            with suppress(TimeoutError):
-                async with asyncio.timeout(self._poll):
-                    await looked.wait()
+        with self._news.follow(file) as news:
+            while True:
+                if options.follow:
+                    news.arm()  # before the question, else an end during the read would not be heard
+                # Asked before the read: the last lines of a run that ends meanwhile are still read.
+                running = options.follow and self._is_running(uid, options.container, number)
+                while chunk := read_on(file, _CHUNK):
+                    yield chunk
+                if not running:
+                    return
+                await news.wait(self._poll)
 
     async def _seek(self, file: int, path: Path, options: LogOptions) -> int:
         """Moves to the first line that is asked for, and returns its offset."""
