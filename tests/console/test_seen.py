@@ -49,6 +49,22 @@ async def test_what_the_page_shows_is_not_sent_again_but_to_a_browser_that_saw_s
             assert b"data: " in await read_event(place, stream, LATE, "another")
 
 
+@pytest.mark.parametrize(("takes", "packed"), [("gzip, br", True), ("identity", False)])
+async def test_a_stream_is_packed_for_a_browser_that_takes_gzip_and_an_event_comes_at_once(
+    tmp_path: Path, takes: str, packed: bool
+) -> None:
+    async with serve_place({RESOURCE: [build_manifest()]}, tmp_path) as place:
+        page = await place.read("/")
+        found = re.search(r'data-hx-sse:connect="([^"]+)"', page)
+        assert found is not None
+        headers = {"Last-Event-ID": "another", "Accept-Encoding": takes}
+        async with asyncio.timeout(LATE), place.session.get(html.unescape(found[1]), headers=headers) as answer:
+            assert (answer.headers.get("Content-Encoding") == "gzip") == packed
+            event = await answer.content.readuntil(b"\n\n")  # the stream goes on
+    assert event.startswith(b"id: ")
+    assert b"data: " in event
+
+
 async def read_event(place: Place, address: str, wait: float, last: str = "") -> bytes:
     headers = {"Last-Event-ID": last} if last else {}
     with suppress(TimeoutError):

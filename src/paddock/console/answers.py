@@ -122,7 +122,7 @@ def pack(request: web.Request, answer: web.StreamResponse) -> None:
     nothing."""
     is_text = answer.content_type.startswith(("text/", "application/json", "application/yaml"))
     is_whole = isinstance(answer, web.Response) and "Content-Encoding" not in answer.headers
-    if is_text and is_whole and (answer.content_length or 0) > _WORTH_PACKING and _takes_gzip(request):
+    if is_text and is_whole and (answer.content_length or 0) > _WORTH_PACKING and takes_gzip(request):
         answer.enable_compression(web.ContentCoding.gzip)
 
 
@@ -133,13 +133,13 @@ async def serve_static(request: web.Request) -> web.StreamResponse:
     if "/" in name or name.startswith(".") or not path.is_file():
         raise web.HTTPNotFound
     headers = {"Cache-Control": "public, max-age=31536000, immutable", "Vary": "Accept-Encoding"}
-    if not _takes_gzip(request):
+    if not takes_gzip(request):
         return web.FileResponse(path, headers=headers)
     headers["Content-Encoding"] = "gzip"
     return web.Response(body=_read_packed(path), headers=headers, content_type=mimetypes.guess_type(name)[0])
 
 
-def _takes_gzip(request: web.Request) -> bool:
+def takes_gzip(request: web.Request) -> bool:
     return "gzip" in request.headers.get("Accept-Encoding", "")
 
 

@@ -9,6 +9,7 @@ import asyncio
 import hashlib
 import re
 import time
+import zlib
 from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import replace
 from typing import Any
@@ -28,13 +29,35 @@ LISTEN_SECONDS = 2.0
 
 UNSEEN = "0000000000000000"
 """In the address of a stream, in place of the digest of what its page shows."""
+_GZIP = 31
 _AGE = re.compile(r"(<time [^>]*data-since=[^>]*>)[^<]*")
 
 _Built = Mapping[str, Any]
 
 
+class EventStream:
+    """Writes server-sent events. `packed`: as gzip, of which each event comes at once; a <main> that is sent again is
+    mostly what was sent before, so it is a few bytes."""
+
+    def __init__(self, answer: web.StreamResponse, *, packed: bool) -> None:
+        """Before the answer is prepared."""
+        self._answer = answer
+        self._packer = zlib.compressobj(wbits=_GZIP) if packed else None
+        if packed:
+            answer.headers["Content-Encoding"] = "gzip"
+
+    async def write(self, events: bytes) -> None:
+        if self._packer is not None:
+            events = self._packer.compress(events) + self._packer.flush(zlib.Z_SYNC_FLUSH)
+        await self._answer.write(events)
+
+    async def end(self) -> None:
+        if self._packer is not None:
+            await self._answer.write(self._packer.flush())
+
+
 async def send_changes(
-    answer: web.StreamResponse,
+    stream: EventStream,
     screen: Screen,
     look: Callable[[], PageContext],
     changes: AsyncIterator[None],
@@ -51,9 +74,9 @@ async def send_changes(
             digest = digest_main(text)
             if digest != sent:
                 sent = digest
-                await answer.write(write_event(text, digest))
+                await stream.write(write_event(text, digest))
             every = screen.every if built is None else built.get("again", screen.every)
-            if await _wait(answer, change, every, page):
+            if await _wait(stream, change, every, page):
                 change = asyncio.ensure_future(_next(changes))
     finally:
         change.cancel()
@@ -84,7 +107,7 @@ def render_main_notice(page: PageContext, said: Phrase) -> str:
     return render_notice("notice.html", page, {"status": 200, "said": page.say(said)}, frame="main.html")
 
 
-async def _wait(answer: web.StreamResponse, change: asyncio.Future[None], every: float, page: PageContext) -> bool:
+async def _wait(stream: EventStream, change: asyncio.Future[None], every: float, page: PageContext) -> bool:
     """Whether there was the change, before `every` seconds (0: no limit) were over, or the API fell silent or spoke
     again. A comment is sent meanwhile."""
     begun = beat = time.monotonic()
@@ -92,7 +115,7 @@ async def _wait(answer: web.StreamResponse, change: asyncio.Future[None], every:
         now = time.monotonic()
         if now - beat >= BEAT_SECONDS:
             beat = now
-            await answer.write(b": still here\n\n")
+            await stream.write(b": still here\n\n")
         is_silent = replace(page, now=time.time()).silent_since is not None
         if is_silent or page.silent_since is not None or (every and now - begun >= every):
             return False

@@ -17,11 +17,20 @@ from aiohttp import web
 from paddock.console import security
 from paddock.console.actions.registry import ACTIONS
 from paddock.console.addresses import put_below, split_place
-from paddock.console.answers import NOTICES, SIGNED_OUT, SIGNED_OUT_HERE, read_form, redirect, say_error, send
+from paddock.console.answers import (
+    NOTICES,
+    SIGNED_OUT,
+    SIGNED_OUT_HERE,
+    read_form,
+    redirect,
+    say_error,
+    send,
+    takes_gzip,
+)
 from paddock.console.backend import Backend, Identity
 from paddock.console.bounds import Full, OpenPages
 from paddock.console.feed import Caches, Feed
-from paddock.console.live import UNSEEN, note_seen, render_main_notice, send_changes, write_event
+from paddock.console.live import UNSEEN, EventStream, note_seen, render_main_notice, send_changes, write_event
 from paddock.console.page_context import Action, Answer, Missing, PageContext, Redirect, Screen
 from paddock.console.pages import render_notice, render_page
 from paddock.console.preferences import offer_preferences, read_language
@@ -121,14 +130,16 @@ class Routes:
             topics, feed = screen.topics(request.match_info, _read_query(request)), self._feed(request)
             answer = web.StreamResponse(headers={**security.HEADERS, "Cache-Control": "no-store"})
             answer.content_type = "text/event-stream"
+            stream = EventStream(answer, packed=takes_gzip(request))
             await answer.prepare(request)
             async with feed.open(topics) as caches:
                 seen = request.headers.get("Last-Event-ID") or request.query.get(_SEEN, "")
                 look = partial(self.page_for, request, caches)
-                sending = send_changes(answer, screen, look, feed.changes(topics), seen)
+                sending = send_changes(stream, screen, look, feed.changes(topics), seen)
                 if not await self._is_ended_first(request, sending):
                     return answer
-            await answer.write(write_event(render_main_notice(self.page_for(request), self.ended)))
+            await stream.write(write_event(render_main_notice(self.page_for(request), self.ended)))
+            await stream.end()
             return answer
 
     async def _is_ended_first(self, request: web.Request, sending: Coroutine[Any, Any, None]) -> bool:
