@@ -1,8 +1,9 @@
 """Custom kinds: validates a CustomResourceDefinition and builds the kinds to serve for it.
 
-Source: apiextensions.k8s.io/v1. Left out: conversion by webhook (all versions share one shape), selectable fields, CEL.
-Schemas must be structural (`schema.schema_rules`); `kube.validation.structural` reads objects by them. The status of a
-CRD is set in `objects.builtin_strategies`; the built-in kinds are in `built_ins`.
+Source: apiextensions.k8s.io/v1. Left out: conversion by webhook (all versions share one shape), selectable fields.
+CEL rules are read here and asked by `objects.cel_runner`. Schemas must be structural (`schema.schema_rules`);
+`kube.validation.structural` reads objects by them. The status of a CRD is set in `objects.builtin_strategies`; the
+built-in kinds are in `built_ins`.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from typing import Any
 import msgspec
 
 from paddock.apiserver.schema import field_errors
+from paddock.apiserver.schema.cel_rules import find_rules
 from paddock.apiserver.schema.json_path import read_path
 from paddock.apiserver.schema.resource import AGE, Column, ServedResource
 from paddock.apiserver.schema.schema_rules import explain_schema
@@ -73,6 +75,7 @@ def _read_version(crd: Manifest, version: Mapping[str, Any]) -> ServedResource:
         categories=tuple(names.get("categories") or ()),
         subresources=frozenset(name for name in ("status", "scale") if subresources.get(name) is not None),
         schema=version["schema"]["openAPIV3Schema"],
+        rules=find_rules(version["schema"]["openAPIV3Schema"]),
         columns=_read_columns(version.get("additionalPrinterColumns") or ()),
         custom=True,
         storage=version["storage"],

@@ -70,6 +70,7 @@ class LocalApi(Api):
             task.cancel()
         await asyncio.gather(self._collecting, self._expiring, return_exceptions=True)
         self.objects.worker.close()
+        await self.objects.rules.close()
         self.objects.hub.close()
         self.objects.store.close()
 

@@ -96,11 +96,15 @@ def build_new(served: ServedResource, manifest: Manifest, *, uid: str, name: str
     meta |= {"name": name, "uid": uid, "creationTimestamp": format_time(now)}
     if has_generation(served, manifest):
         meta["generation"] = 1
-    created = {**manifest, "metadata": _drop_empty(meta)}
+    return without_status(served, {**manifest, "metadata": _drop_empty(meta)})
+
+
+def without_status(served: ServedResource, manifest: Manifest) -> Manifest:
+    """A new object of a kind with the subresource has none yet."""
     # As in Kubernetes, a kubelet creates its Node with a status.
-    if "status" in served.subresources and served.resource.kind != "Node":
-        created.pop("status", None)
-    return created
+    if "status" not in served.subresources or served.resource.kind == "Node":
+        return manifest
+    return {key: value for key, value in manifest.items() if key != "status"}
 
 
 def has_generation(served: ServedResource, manifest: Mapping[str, Any]) -> bool:

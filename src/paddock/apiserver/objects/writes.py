@@ -20,6 +20,7 @@ import msgspec
 from paddock.apiserver.admission import validation
 from paddock.apiserver.kinds.custom import remember_checked
 from paddock.apiserver.objects import builtin_strategies, strategy
+from paddock.apiserver.objects.cel_runner import CelRunner
 from paddock.apiserver.objects.field_owners import (
     Applied,
     Manager,
@@ -32,6 +33,7 @@ from paddock.apiserver.objects.field_owners import (
 from paddock.apiserver.objects.reads import Catalog
 from paddock.apiserver.objects.strategy import DeleteOptions, build_success
 from paddock.apiserver.objects.worker import SMALL_BYTES, SMALL_STEPS
+from paddock.apiserver.schema.field_errors import build_invalid
 from paddock.apiserver.schema.resource import ServedResource
 from paddock.apiserver.storage.hub import Selection
 from paddock.apiserver.storage.records import Stored, in_version, is_going, storage_key, with_version
@@ -109,6 +111,7 @@ class Objects(Catalog):
     def __init__(self, store: Store, clock: Callable[[], float]) -> None:
         super().__init__(store)
         self.clock = clock
+        self.rules = CelRunner()
         self.root_certificate = ""
         self.own_definitions: frozenset[str] = frozenset()
         """The CRDs that this cluster brings itself. Who creates one as it is served gets it, where another is told that
@@ -127,6 +130,7 @@ class Objects(Catalog):
                 incoming = {**incoming, "metadata": meta | {"name": prefix + _random_suffix()}}
             work = partial(self._validate, served, incoming, options, "")
             read, warnings = await self.worker.compute(work, size)
+            warnings += await self._ask_rules(served, strategy.without_status(served, read), None)
             try:
                 stored = await self.store.write(lambda tx, read=read: self._create(tx, served, read, options, owners))  # type: ignore[misc]
             except AlreadyExists:
@@ -137,6 +141,16 @@ class Objects(Catalog):
                 continue
             return Answer(in_version(stored.body, stored.version, served.resource.api_version), warnings, created=True)
         raise AssertionError("unreachable")
+
+    async def _ask_rules(self, served: ServedResource, new: Manifest, old: Manifest | None) -> tuple[str, ...]:
+        """The warnings of the CEL rules of this object, or of those that a definition has. Raises `Invalid`."""
+        if storage_key(served.resource) == _CRDS:
+            judgement = await self.rules.check_definition(new)
+        else:
+            judgement = await self.rules.check(served, new, old)
+        if judgement.causes:
+            raise build_invalid(served, name_of(new), judgement.causes)
+        return judgement.warnings
 
     def _find_own_definition(self, served: ServedResource, read: Manifest) -> Stored | None:
         """The stored CRD, where it is the cluster's own and as it would be created now."""
@@ -303,6 +317,9 @@ class Objects(Catalog):
             return self._settle(tx, served, stored, updated, options), updated.warnings
 
         try:
+            # Rules are asked in another process, and no transaction waits for it.
+            if served.rules or (storage_key(served.resource) == _CRDS and not subresource):
+                raise Exhausted
             stored, warnings = await self.store.write(at_once)
         except Exhausted:
             stored, warnings = await self._update_beside(served, namespace, name, decide, options)
@@ -312,7 +329,7 @@ class Objects(Catalog):
         self, served: ServedResource, namespace: str, name: str, decide: Callable[[Stored, Budget], _Updated],
         options: WriteOptions,
     ) -> tuple[Stored, tuple[str, ...]]:  # fmt: skip
-        """An update that takes long: decided beside the loop, and again if the object has changed meanwhile."""
+        """An update that takes long, or has rules: decided beside the loop, again if it changed meanwhile."""
 
         def settle(tx: Transaction, before: Stored, updated: _Updated) -> Stored | None:
             live = self._need(served, namespace, name)
@@ -323,9 +340,13 @@ class Objects(Catalog):
         for _ in range(_UPDATE_ATTEMPTS):
             before = self._need(served, namespace, name)
             updated = await self.worker.compute_beside(partial(decide, before))
+            told: tuple[str, ...] = ()
+            if updated.manifest is not None:
+                current = before.manifest() | {"apiVersion": served.resource.api_version}
+                told = await self._ask_rules(served, updated.manifest, current)
             stored = await self.store.write(partial(settle, before=before, updated=updated))
             if stored is not None:
-                return stored, updated.warnings
+                return stored, (*updated.warnings, *told)
         raise strategy.version_conflict(served.resource, name)
 
     def _decide(

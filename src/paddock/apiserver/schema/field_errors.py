@@ -22,7 +22,7 @@ MOST_CAUSES = 100
 _SHOWN = 200
 _SHOWN_STEP = 200
 _SHOWN_PATH = 1_000
-_SHOWN_DETAIL = 2_000
+SHOWN_DETAIL = 2_000
 _SHOWN_ALLOWED = 50
 _ALPHANUMERIC_ENDS = "and must start and end with an alphanumeric character"
 _NAME_RULES: Mapping[Code, tuple[str, tuple[str, ...]]] = {
@@ -158,7 +158,7 @@ def _explain_detail(error: FieldError) -> str:
         "field": error.path[-1] if error.path else "",
         **error.args,
     }
-    return part + brief_text(_DETAILS[error.code].format_map(places), _SHOWN_DETAIL)
+    return part + brief_text(_DETAILS[error.code].format_map(places), SHOWN_DETAIL)
 
 
 def format_path(path: Path) -> str:

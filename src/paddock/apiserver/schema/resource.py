@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from paddock.apiserver.schema.cel_rules import Rule
 from paddock.kube.meta import Resource
 
 VERBS = ("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch")
@@ -45,6 +46,7 @@ class ServedResource:
     storage: bool = True  # else its objects are stored in another version, or as another group has them
     scale: Mapping[str, Any] | None = None  # the CRD's scale subresource (its three paths)
     list_kind: str = ""
+    rules: tuple[Rule, ...] = ()  # of CEL, in the schema of a custom kind
     verbs: tuple[str, ...] = VERBS  # fewer for a kind whose objects are computed and not stored
 
     @property

@@ -1,8 +1,8 @@
 """Reads a value along its structural schema: prunes unknown fields, sets defaults, and finds all wrong values at once.
 
 Source: apiextensions' structural schemas (pruning, defaulting, nullable, int-or-string, embedded-resource).
-`values` has the rules of a single value, `metadata` those of an object's metadata. Left out: CEL rules
-(`x-kubernetes-validations`). Invariant: reading is idempotent.
+`values` has the rules of a single value, `metadata` those of an object's metadata. CEL rules
+(`x-kubernetes-validations`) are asked by the server that has the object. Invariant: reading is idempotent.
 """
 
 from __future__ import annotations
