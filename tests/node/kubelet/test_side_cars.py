@@ -170,7 +170,10 @@ async def test_a_pod_completes_beside_its_side_cars(cluster: Cluster, place: Pat
     """It starts before main, is told to end when that has, and is asked in reverse order."""
     log = place / "order"
     note = f"trap 'echo $0 ends >>{log}; exit 7' TERM; echo $0 starts >>{log}; while :; do sleep 0.02; done"
-    cars = [{**car(name, ""), "command": ["/bin/sh", "-c", note, name]} for name in ("s", "t")]
+    waits = f"while ! grep -q 's starts' {log}; do sleep 0.02; done; "  # the shell that began first may write later
+    cars = [
+        {**car(name, ""), "command": ["/bin/sh", "-c", text, name]} for name, text in (("s", note), ("t", waits + note))
+    ]
     # A trap is set before the file is written.
     main = shell(f"while ! grep -q 't starts' {log}; do sleep 0.02; done; echo main >>{log}")
     found = await cluster.run(seeing(pod(main, initContainers=cars), place))
@@ -187,9 +190,10 @@ async def test_a_side_car_that_ends_is_started_again_and_main_goes_on(cluster: C
     assert (found["status"]["phase"], found["status"]["initContainerStatuses"][0]["restartCount"]) == ("Succeeded", 1)
 
 
-async def test_a_deaf_side_car_is_killed_after_the_grace(cluster: Cluster) -> None:
-    deaf = car("s", "trap '' TERM; while :; do sleep 0.05; done")
-    found = await cluster.run(pod(shell("exit 4"), initContainers=[deaf], terminationGracePeriodSeconds=1))
+async def test_a_deaf_side_car_is_killed_after_the_grace(cluster: Cluster, place: Path) -> None:
+    deaf = car("s", f"trap '' TERM; touch {place}/deaf; while :; do sleep 0.05; done")
+    main = shell(f"while ! test -e {place}/deaf; do sleep 0.02; done; exit 4")
+    found = await cluster.run(seeing(pod(main, initContainers=[deaf], terminationGracePeriodSeconds=1), place))
     assert (found["status"]["phase"], found["status"].get("reason")) == ("Failed", None)
     ends = [each["state"]["terminated"]["exitCode"] for each in found["status"]["initContainerStatuses"]]
     assert ends == [137]
@@ -198,9 +202,10 @@ async def test_a_deaf_side_car_is_killed_after_the_grace(cluster: Cluster) -> No
 async def test_a_deleted_pod_ends_its_side_cars_last(cluster: Cluster, place: Path) -> None:
     log = place / "order"
     note = f"trap 'echo $0 >>{log}; exit 0' TERM; echo $0 up >>{log}; while :; do sleep 0.02; done"
+    waits = "while ! grep -q '{} up' {}; do sleep 0.02; done; "
     first = {**car("s", ""), "command": ["/bin/sh", "-c", note, "s"]}
-    second = {**car("t", ""), "command": ["/bin/sh", "-c", note, "t"]}
-    main = {**shell(""), "command": ["/bin/sh", "-c", note, "main"]}
+    second = {**car("t", ""), "command": ["/bin/sh", "-c", waits.format("s", log) + note, "t"]}
+    main = {**shell(""), "command": ["/bin/sh", "-c", waits.format("t", log) + note, "main"]}
     await cluster.create(seeing(pod(main, initContainers=[first, second]), place))
     await until(lambda: log.exists() and "main up" in log.read_text())
     await cluster.api.delete(PODS, "default", "p")
