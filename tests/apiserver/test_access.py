@@ -10,6 +10,8 @@ from apiserver.embedded import Http, pod, widget
 from paddock.apiserver.access.tokens import AUDIENCE
 from paddock.apiserver.http.server import Server
 from paddock.apiserver.objects.in_process import LocalApi
+from paddock.apiserver.objects.writes import WriteOptions
+from paddock.kube.errors import Forbidden
 from paddock.kube.meta import CONFIG_MAPS, NAMESPACES, PODS, SERVICE_ACCOUNTS, Manifest, uid_of
 
 CORE = "/api/v1/namespaces/default"
@@ -192,6 +194,26 @@ async def test_who_applies_what_is_not_there_creates_it(http: Http, account: Ask
     assert status == 403 and 'cannot create resource "widgets"' in said["message"]
     await http.ask("POST", "/apis/example.org/v1/namespaces/default/widgets", widget())
     assert (await account("PATCH", path, widget(size=4), Content_Type=kind))[0] == 200
+
+
+async def test_whether_an_apply_creates_is_decided_where_it_is_written(widgets: LocalApi) -> None:
+    """The right is asked for in the transaction of the write: what was there before it does not matter."""
+    served, asked = widgets.objects.served(CONFIG_MAPS), []
+
+    def refuse() -> None:
+        asked.append(1)
+        raise Forbidden("no")
+
+    options = WriteOptions(manager="me", check_creation=refuse)
+    wanted = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c"}, "data": {"a": "b"}}
+    place: dict[str, str] = {"namespace": "default", "name": "c"}
+    with pytest.raises(Forbidden):
+        await widgets.objects.apply(served, wanted, **place, options=options)
+    assert asked == [1]
+    assert not (await widgets.list(CONFIG_MAPS, "default", fields="metadata.name=c")).items
+    await widgets.create(CONFIG_MAPS, wanted | {"data": {}}, namespace="default")
+    await widgets.objects.apply(served, wanted, **place, options=options)
+    assert (asked, (await widgets.get(CONFIG_MAPS, "default", "c"))["data"]) == ([1], {"a": "b"})
 
 
 async def test_a_token_ends_with_its_account_and_with_its_pod(http: Http, account: Asker, widgets: LocalApi) -> None:

@@ -10,7 +10,9 @@ import pytest
 from apiserver.embedded import Http
 from node.cluster import PYTHON, Cluster, container, open_cluster, pod, shell, terminated
 from paddock.apiserver.http.server import Server
+from paddock.apiserver.objects.in_process import LocalApi
 from paddock.app.pod_tokens import PLACE, PodTokens, provide_all, wants_token
+from paddock.kube.errors import NotFound
 from paddock.kube.meta import PODS, SERVICE_ACCOUNTS, Manifest, Resource
 from paddock.node.runtime.containers import Provision
 from support.sandboxes import need_sandbox
@@ -41,6 +43,66 @@ def test_what_several_give_is_given_together() -> None:
     one, two = Provision({"a": b"1"}, {"A": "1"}), Provision({"b": b"2"}, {"B": "2"}, {"b": "/b"})
     given = provide_all(lambda *_: one, lambda *_: two)({}, {}, Path("/own"))
     assert given == Provision({"a": b"1", "b": b"2"}, {"A": "1", "B": "2"}, {"b": "/b"})
+
+
+class Clock:
+    now = 1_000_000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+async def given(tmp_path: Path) -> Any:
+    """Tokens without pods that run, and their clock."""
+    api = await LocalApi.open(tmp_path / "api")
+    server = Server(api, tmp_path / "api")
+    await server.start()
+    clock = Clock()
+    certificate = tmp_path / "api" / "ca.crt"
+    yield PodTokens(lambda: server.access, url=lambda: server.url, certificate=certificate, clock=clock), clock, api
+    await server.stop()
+    await api.close()
+
+
+async def make_pod(api: LocalApi, name: str) -> Manifest:
+    made: Manifest = await api.create(PODS, pod(shell("true"), name=name), namespace="default")
+    return made
+
+
+async def test_a_token_is_signed_once_a_pod_and_anew_when_a_part_of_its_time_has_passed(given: Any) -> None:
+    tokens, clock, api = given
+    one, two = await make_pod(api, "one"), await make_pod(api, "two")
+    first = tokens.make(one, "", 1000)
+    assert tokens.make(one, "", 1000) == first
+    others = {tokens.make(two, "", 1000), tokens.make(one, "vault", 1000), tokens.make(one, "", 2000)}
+    assert len(others | {first}) == 4
+    clock.now += 99
+    assert tokens.make(one, "", 1000) == first
+    clock.now += 2
+    assert tokens.make(one, "", 1000) != first
+
+
+async def test_an_account_that_was_made_anew_has_a_new_token(given: Any) -> None:
+    tokens, _, api = given
+    account = {"metadata": {"name": "a", "namespace": "default"}}
+    await api.create(SERVICE_ACCOUNTS, account)
+    manifest = await api.create(PODS, pod(shell("true"), name="p", serviceAccountName="a"), namespace="default")
+    first = tokens.make(manifest, "", 1000)
+    await api.delete(SERVICE_ACCOUNTS, "default", "a")
+    with pytest.raises(NotFound):
+        tokens.make(manifest, "", 1000)
+    await api.create(SERVICE_ACCOUNTS, account)
+    assert tokens.make(manifest, "", 1000) != first
+
+
+async def test_a_certificate_that_was_renewed_is_read_again(given: Any, tmp_path: Path) -> None:
+    tokens, _, api = given
+    manifest, certificate = await make_pod(api, "p"), tmp_path / "api" / "ca.crt"
+    before = tokens.provide(manifest, {}, tmp_path).files["serviceaccount/ca.crt"]
+    assert before == certificate.read_bytes()
+    certificate.write_bytes(before + b"renewed")
+    assert tokens.provide(manifest, {}, tmp_path).files["serviceaccount/ca.crt"] == before + b"renewed"
 
 
 ASKS = """

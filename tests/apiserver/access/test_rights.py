@@ -126,6 +126,35 @@ def test_a_role_takes_over_those_of_its_labels() -> None:
     assert not rights.decide(ANN, ask("get", "team")).allowed
 
 
+def aggregate(name: str, label: str, **labels: str) -> tuple[str, Manifest]:
+    selector = {"clusterRoleSelectors": [{"matchLabels": {label: "true"}}]}
+    meta = {"name": name, "labels": labels}
+    return "clusterroles", {"metadata": meta, "rules": [], "aggregationRule": selector}
+
+
+def test_a_role_takes_over_what_the_roles_that_it_takes_over_do() -> None:
+    """As in Kubernetes, whose controller writes the rules into each; a circle is no fault."""
+    bound = bind("ClusterRole", "top", TO_DEV)
+    rights = build(aggregate("top", "a"), aggregate("middle", "b", a="true"), aggregate("low", "c", b="true"), bound)
+    assert not rights.decide(ANN, ask("get", "team")).allowed
+    rights.put(*role("leaf", "get", labels={"c": "true"}))
+    assert rights.decide(ANN, ask("get", "team")).allowed
+    rights.put(*aggregate("low", "a", b="true", c="true"))
+    assert not rights.decide(ANN, ask("get", "team")).allowed
+    rights.put(*role("leaf", "get", labels={"a": "true"}))
+    assert rights.decide(ANN, ask("get", "team")).allowed
+
+
+@pytest.mark.parametrize(("most", "found"), [(100, 0), (2000, 1)])
+def test_roles_that_take_over_each_other_cost_no_more_than_a_bound(most: int, found: int) -> None:
+    """Thirty roles, each of which asks for all: what is beyond the bound grants nothing."""
+    rights = Rights(most)
+    for number in range(30):
+        rights.put(*aggregate(f"r{number}", f"a{number + 1}", **{f"a{number}": "true"}))
+    rights.put(*role("leaf", "get", labels={"a30": "true"}))
+    assert len(rights.find_rules(Key("", "r0"))) == found
+
+
 def test_a_selector_that_cannot_be_asked_takes_over_nothing() -> None:
     for selector in ({"matchExpressions": [{"key": "a", "operator": "Near"}]}, {"matchExpressions": 5}, "all", None):
         whole = {"metadata": {"name": "view"}, "rules": [], "aggregationRule": {"clusterRoleSelectors": [selector]}}

@@ -336,8 +336,8 @@ class Handlers:
         place: Any = {"namespace": target.namespace, "name": target.name, "subresource": target.subresource}
         place |= {"options": options, "size": body.size}
         if kind == "apply":
-            self._check_creation(request, target, served)
-            place |= {"options": replace(options, force=read_flag(request.query, "force"))}
+            check = partial(self._check_creation, request[USER], target)
+            place |= {"options": replace(options, force=read_flag(request.query, "force"), check_creation=check)}
             answer = await self._objects.apply(served, body.value, **place)
         else:
             answer = await self._objects.patch(served, body.value, kind, **place)  # type: ignore[arg-type]
@@ -407,12 +407,9 @@ class Handlers:
         check = partial(self._access.check_grant, request[USER], served.resource.plural)
         return replace(options, check=check)
 
-    def _check_creation(self, request: web.Request, target: Target, served: ServedResource) -> None:
+    def _check_creation(self, user: User, target: Target) -> None:
         """Who applies what does not exist creates it, and needs that right too. Raises `Forbidden`."""
-        key = storage_key(served.resource)
-        if not target.subresource and self._objects.store.get(key, target.namespace, target.name) is None:
-            asked = Attributes("create", target.group, target.plural, "", target.namespace, target.name)
-            self._access.check(request[USER], asked)
+        self._access.check(user, Attributes("create", target.group, target.plural, "", target.namespace, target.name))
 
     # Scale
 

@@ -83,6 +83,8 @@ class WriteOptions:
     """Of an apply: takes fields that others own."""
     check: Check | None = None
     """Whether its writer may write this object, of a kind that grants rights (`access.Access.check_grant`)."""
+    check_creation: Callable[[], None] | None = None
+    """Of an apply: raises `Forbidden` where its writer may not create what is not there when it is written."""
 
 
 _DEFAULT_OPTIONS = WriteOptions()
@@ -180,6 +182,8 @@ class Objects(Catalog):
         owners: Owners | None = None,
     ) -> Stored:
         name, now = name_of(read), self.clock()
+        if owners is not None and options.check_creation is not None:
+            options.check_creation()
         self._check_creatable(tx, served, namespace_of(read), name)
         key = storage_key(served.resource)
         if tx.get(key, namespace_of(read), name) is not None:
