@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 
 from apiserver.embedded import Http, pod, widget, widget_crd
-from paddock.apiserver.kinds.built_ins import DEPLOYMENTS, ROLES
+from paddock.apiserver.kinds.built_ins import DEPLOYMENTS
 from paddock.apiserver.objects.in_process import LocalApi
 from paddock.kube.meta import CONFIG_MAPS, CRDS, PODS, Resource
+from paddock.kube.rbac import ROLES
 from paddock.kube.unhonoured import Unhonoured, Why, explain_idle, find_in_templates, find_unhonoured
 from paddock.words.unhonoured import explain_unhonoured
 

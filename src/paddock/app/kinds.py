@@ -6,12 +6,12 @@ import logging
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 
-from paddock.apiserver.kinds.built_ins import CLUSTER_ROLES
 from paddock.datasets.crd import build_crd as build_dataset_crd
 from paddock.environments.crd import build_crd as build_environment_crd
 from paddock.install.crd import build_crds as build_job_crds
 from paddock.install.rights import AGGREGATED, build_user_rules
 from paddock.jobs.apis.registry import KINDS
+from paddock.kube import rbac
 from paddock.kube.api import Api
 from paddock.kube.errors import AlreadyExists, ApiError
 from paddock.kube.meta import (
@@ -100,10 +100,10 @@ def build_user_roles() -> Iterator[Manifest]:
     names are none of an installation's, which may be tried on this cluster too."""
     kinds = (*KINDS, ENVIRONMENTS, DATASETS)
     for user, whose in AGGREGATED.items():
-        labels = {f"rbac.authorization.k8s.io/aggregate-to-{whose}": "true"}
+        labels = {f"{rbac.AGGREGATE_TO}{whose}": "true"}
         yield {
-            "apiVersion": CLUSTER_ROLES.api_version,
-            "kind": CLUSTER_ROLES.kind,
+            "apiVersion": rbac.CLUSTER_ROLES.api_version,
+            "kind": rbac.CLUSTER_ROLES.kind,
             "metadata": {"name": f"paddock:{whose}", "labels": labels},
             "rules": build_user_rules(kinds, user),
         }
@@ -113,7 +113,7 @@ async def create_user_roles(api: Api) -> None:
     """Creates those that are missing: one that was changed stays as it is."""
     for role in build_user_roles():
         with suppress(AlreadyExists):
-            await api.create(CLUSTER_ROLES, role)
+            await api.create(rbac.CLUSTER_ROLES, role)
 
 
 async def keep_crds(api: Api, crds: Sequence[Manifest]) -> None:

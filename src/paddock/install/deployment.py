@@ -14,7 +14,8 @@ from enum import StrEnum
 
 from paddock.install.rights import AGGREGATED, OF_LOGS, Where, build_rights, build_rules, build_user_rules
 from paddock.jobs.apis.registry import PADDLEPADDLE
-from paddock.kube.meta import DATASETS, Manifest, Resource
+from paddock.kube import rbac
+from paddock.kube.meta import DATASETS, Key, Manifest, Resource
 from paddock.version import __version__
 
 NAMESPACE = "paddle-system"
@@ -50,7 +51,6 @@ OURS = {"app.kubernetes.io/name": "paddock", "app.kubernetes.io/component": "ope
 """Kubernetes' recommended labels, on every object. Services, budgets and affinities select the pods by them."""
 VERSION = {"app.kubernetes.io/version": __version__}
 
-_RBAC = "rbac.authorization.k8s.io/v1"
 _PRIORITY = 1_000_000
 """Above pods of jobs, which have 0 if nobody says otherwise; below Kubernetes' own, from 2,000,000,000 on."""
 _GRACE_SECONDS = 20
@@ -193,14 +193,14 @@ def _bound(
 ) -> tuple[Manifest, Manifest]:
     """A role of these rules, and its binding to the operator's account. `namespace`: empty for the whole cluster."""
     kind = "Role" if namespace else "ClusterRole"
-    account = {"kind": "ServiceAccount", "name": ACCOUNT, "namespace": installation.namespace}
+    account = rbac.write_account(Key(installation.namespace, ACCOUNT))
     return (
-        {"apiVersion": _RBAC, "kind": kind, "metadata": _metadata(role, namespace), "rules": rules},
+        {"apiVersion": rbac.API_VERSION, "kind": kind, "metadata": _metadata(role, namespace), "rules": rules},
         {
-            "apiVersion": _RBAC,
+            "apiVersion": rbac.API_VERSION,
             "kind": f"{kind}Binding",
             "metadata": _metadata(binding, namespace),
-            "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": kind, "name": role},
+            "roleRef": rbac.write_role_reference(kind, role),
             "subjects": [account],
         },
     )
@@ -211,7 +211,7 @@ def _build_user_rights(installation: Installation) -> tuple[Manifest, ...]:
     kinds = (*installation.kinds, *((DATASETS,) if installation.datasets else ()))
     return tuple(
         {
-            "apiVersion": _RBAC,
+            "apiVersion": rbac.API_VERSION,
             "kind": "ClusterRole",
             "metadata": _metadata(
                 installation.cluster_name(f"paddlejob-{user}-role"), labels=_aggregated(installation, whose)
@@ -225,7 +225,7 @@ def _build_user_rights(installation: Installation) -> tuple[Manifest, ...]:
 def _aggregated(installation: Installation, whose: str) -> dict[str, str]:
     """With kinds of kubeflow.org also to the roles of Kubeflow's users, as training-operator's kubeflow-training-edit
     and -view are (manifests/overlays/kubeflow)."""
-    labels = [f"rbac.authorization.k8s.io/aggregate-to-{whose}"]
+    labels = [f"{rbac.AGGREGATE_TO}{whose}"]
     if any(kind.group == "kubeflow.org" for kind in installation.kinds):
         labels.append(f"rbac.authorization.kubeflow.org/aggregate-to-kubeflow-{whose}")
     return dict.fromkeys(labels, "true")

@@ -29,6 +29,7 @@ from paddock.kube.meta import (
     Manifest,
     Resource,
 )
+from paddock.kube.rbac import write_rule
 
 LEASE = "b2a304f2.paddlepaddle.org"
 """Name of the leader's Lease: paddle-operator's, so that it and this operator never both reconcile."""
@@ -220,12 +221,7 @@ def build_rules(rights: Iterable[Right]) -> list[Manifest]:
     for (group, plural, name), found in verbs.items():
         rules.setdefault((group, tuple(sorted(found, key=_ORDER.index)), name), []).append(plural)
     return [
-        {
-            "apiGroups": [group],
-            "resources": plurals,
-            **({"resourceNames": [name]} if name else {}),
-            "verbs": list(ordered),
-        }
+        write_rule(group, plurals, ordered, names=(name,) if name else ())
         for (group, ordered, name), plurals in rules.items()
     ]
 
@@ -244,6 +240,6 @@ def build_user_rules(kinds: Sequence[Resource], user: str) -> list[Manifest]:
     """The rules of one of `USERS`; the subresource `status` needs its own rule."""
     rules: list[Manifest] = []
     for kind in kinds:
-        rules.append({"apiGroups": [kind.group], "resources": [kind.plural], "verbs": list(USERS[user])})
-        rules.append({"apiGroups": [kind.group], "resources": [f"{kind.plural}/status"], "verbs": ["get"]})
+        rules.append(write_rule(kind.group, (kind.plural,), USERS[user]))
+        rules.append(write_rule(kind.group, (f"{kind.plural}/status",), ("get",)))
     return rules

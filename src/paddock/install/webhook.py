@@ -9,7 +9,8 @@ from __future__ import annotations
 from paddock.install.deployment import Installation, build_container_security, build_pod_security
 from paddock.install.rights import Right, Where, build_rules
 from paddock.jobs.apis.registry import KINDS
-from paddock.kube.meta import Manifest, Resource
+from paddock.kube import rbac
+from paddock.kube.meta import Key, Manifest, Resource
 
 CONFIGURATIONS = Resource(
     "admissionregistration.k8s.io",
@@ -35,7 +36,6 @@ TIMEOUT_SECONDS = 5
 
 _LABELS = {"app.kubernetes.io/name": "paddock", "app.kubernetes.io/component": "webhook"}
 _NAMESPACE_LABEL = "kubernetes.io/metadata.name"
-_RBAC = "rbac.authorization.k8s.io"
 
 
 def build_webhook_rights(name: str) -> tuple[Right, ...]:
@@ -60,17 +60,17 @@ def _build_rights(installation: Installation) -> tuple[Manifest, Manifest]:
     rights = build_webhook_rights(installation.cluster_name(NAME))
     return (
         {
-            "apiVersion": f"{_RBAC}/v1",
+            "apiVersion": rbac.API_VERSION,
             "kind": "ClusterRole",
             "metadata": _metadata(role),
             "rules": build_rules(rights),
         },
         {
-            "apiVersion": f"{_RBAC}/v1",
+            "apiVersion": rbac.API_VERSION,
             "kind": "ClusterRoleBinding",
             "metadata": _metadata(installation.cluster_name(BINDING)),
-            "roleRef": {"apiGroup": _RBAC, "kind": "ClusterRole", "name": role},
-            "subjects": [{"kind": "ServiceAccount", "name": ACCOUNT, "namespace": installation.namespace}],
+            "roleRef": rbac.write_role_reference("ClusterRole", role),
+            "subjects": [rbac.write_account(Key(installation.namespace, ACCOUNT))],
         },
     )
 

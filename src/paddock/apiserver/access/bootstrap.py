@@ -7,13 +7,21 @@ served here, and what other roles add to them by label.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
-from paddock.apiserver.access.rights import GROUP
 from paddock.apiserver.access.users import AUTHENTICATED, MASTERS
 from paddock.kube.meta import Manifest
+from paddock.kube.rbac import (
+    AGGREGATE_TO,
+    ALL,
+    API_VERSION,
+    GROUP,
+    write_group,
+    write_path_rule,
+    write_role_reference,
+    write_rule,
+)
 
-_API_VERSION = f"{GROUP}/v1"
 _LABELS = {"kubernetes.io/bootstrapping": "rbac-defaults"}
 _READ = ("get", "list", "watch")
 _WRITE = ("create", "delete", "deletecollection", "patch", "update")
@@ -33,32 +41,35 @@ def build_defaults() -> Iterator[tuple[str, Manifest]]:
     """(plural, object)."""
     yield (
         "clusterroles",
-        _role("cluster-admin", [_rule(["*"], ["*"], ["*"]), {"verbs": ["*"], "nonResourceURLs": ["*"]}]),
+        _role("cluster-admin", [write_rule(ALL, [ALL], [ALL]), write_path_rule([ALL], [ALL])]),
     )
     yield (
         "clusterroles",
         _role(
             "system:discovery",
             [
-                _open(
-                    "/api",
-                    "/api/*",
-                    "/apis",
-                    "/apis/*",
-                    "/healthz",
-                    "/livez",
-                    "/openapi",
-                    "/openapi/*",
-                    "/readyz",
-                    "/version",
-                    "/version/",
+                write_path_rule(
+                    (
+                        "/api",
+                        "/api/*",
+                        "/apis",
+                        "/apis/*",
+                        "/healthz",
+                        "/livez",
+                        "/openapi",
+                        "/openapi/*",
+                        "/readyz",
+                        "/version",
+                        "/version/",
+                    ),
+                    ["get"],
                 )
             ],
         ),
     )
     yield "clusterroles", _role("system:basic-user", [
-        _rule(["create"], ["authorization.k8s.io"], _REVIEWS),
-        _rule(["create"], ["authentication.k8s.io"], ["selfsubjectreviews"]),
+        write_rule("authorization.k8s.io", _REVIEWS, ["create"]),
+        write_rule("authentication.k8s.io", ["selfsubjectreviews"], ["create"]),
     ])  # fmt: skip
     for name, rules in _USERS.items():
         yield "clusterroles", _role(name, rules, aggregates=name)
@@ -68,33 +79,25 @@ def build_defaults() -> Iterator[tuple[str, Manifest]]:
         yield "clusterrolebindings", _bind(role, group)
 
 
-def _rule(verbs: Sequence[str], groups: Sequence[str], resources: Sequence[str]) -> Manifest:
-    return {"verbs": list(verbs), "apiGroups": list(groups), "resources": list(resources)}
-
-
-def _open(*paths: str) -> Manifest:
-    return {"verbs": ["get"], "nonResourceURLs": list(paths)}
-
-
 _VIEW = [
-    _rule(_READ, [""], _VIEWED),
-    _rule(_READ, ["apps"], ["deployments", "deployments/scale", "deployments/status"]),
-    _rule(_READ, ["metrics.k8s.io"], ["pods"]),
-    _rule(_READ, ["events.k8s.io"], ["events"]),
+    write_rule("", _VIEWED, _READ),
+    write_rule("apps", ["deployments", "deployments/scale", "deployments/status"], _READ),
+    write_rule("metrics.k8s.io", ["pods"], _READ),
+    write_rule("events.k8s.io", ["events"], _READ),
 ]
 _EDIT = [
     *_VIEW,
-    _rule(_READ, [""], ["pods/attach", "pods/exec", "pods/portforward", "secrets"]),
-    _rule(_WRITE, [""], _EDITED),
-    _rule(["create"], [""], ["pods/eviction", "serviceaccounts/token"]),
-    _rule(_WRITE, ["apps"], ["deployments", "deployments/scale"]),
-    _rule((*_READ, *_WRITE), ["coordination.k8s.io"], ["leases"]),
-    _rule(_WRITE, ["events.k8s.io"], ["events"]),
+    write_rule("", ["pods/attach", "pods/exec", "pods/portforward", "secrets"], _READ),
+    write_rule("", _EDITED, _WRITE),
+    write_rule("", ["pods/eviction", "serviceaccounts/token"], ["create"]),
+    write_rule("apps", ["deployments", "deployments/scale"], _WRITE),
+    write_rule("coordination.k8s.io", ["leases"], (*_READ, *_WRITE)),
+    write_rule("events.k8s.io", ["events"], _WRITE),
 ]
 _ADMIN = [
     *_EDIT,
-    _rule((*_READ, *_WRITE), [GROUP], ["rolebindings", "roles"]),
-    _rule(["create"], ["authorization.k8s.io"], ["localsubjectaccessreviews"]),
+    write_rule(GROUP, ["rolebindings", "roles"], (*_READ, *_WRITE)),
+    write_rule("authorization.k8s.io", ["localsubjectaccessreviews"], ["create"]),
 ]
 _USERS = {"view": _VIEW, "edit": _EDIT, "admin": _ADMIN}
 _INCLUDES = {"view": ("view",), "edit": ("view", "edit"), "admin": ("view", "edit", "admin")}
@@ -103,19 +106,19 @@ _INCLUDES = {"view": ("view",), "edit": ("view", "edit"), "admin": ("view", "edi
 
 def _role(name: str, rules: list[Manifest], *, aggregates: str = "") -> Manifest:
     role: Manifest = {
-        "apiVersion": _API_VERSION, "kind": "ClusterRole", "rules": rules,
+        "apiVersion": API_VERSION, "kind": "ClusterRole", "rules": rules,
         "metadata": {"name": name, "labels": dict(_LABELS)},
     }  # fmt: skip
     if aggregates:
-        labels = (f"rbac.authorization.k8s.io/aggregate-to-{each}" for each in _INCLUDES[aggregates])
+        labels = (f"{AGGREGATE_TO}{each}" for each in _INCLUDES[aggregates])
         role["aggregationRule"] = {"clusterRoleSelectors": [{"matchLabels": {label: "true"}} for label in labels]}
     return role
 
 
 def _bind(role: str, group: str) -> Manifest:
     return {
-        "apiVersion": _API_VERSION, "kind": "ClusterRoleBinding",
+        "apiVersion": API_VERSION, "kind": "ClusterRoleBinding",
         "metadata": {"name": role, "labels": dict(_LABELS)},
-        "roleRef": {"apiGroup": GROUP, "kind": "ClusterRole", "name": role},
-        "subjects": [{"apiGroup": GROUP, "kind": "Group", "name": group}],
+        "roleRef": write_role_reference("ClusterRole", role),
+        "subjects": [write_group(group)],
     }  # fmt: skip

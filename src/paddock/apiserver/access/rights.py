@@ -7,17 +7,17 @@ plugin/pkg/auth/authorizer/rbac.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 from paddock.apiserver.access.attributes import Attributes
-from paddock.apiserver.access.rules import Rule, read_rules
+from paddock.apiserver.access.rules import allows
 from paddock.apiserver.access.users import User, name_account
 from paddock.kube.meta import Key, Manifest, labels_of, name_of, namespace_of
+from paddock.kube.rbac import GROUP, Rule, Subject, read_role_reference, read_rules, read_subjects
 from paddock.kube.selectors import match_selector
 
-GROUP = "rbac.authorization.k8s.io"
 KEYS = frozenset(f"{GROUP}/{plural}" for plural in ("roles", "rolebindings", "clusterroles", "clusterrolebindings"))
 """The storage keys of what is indexed."""
 
@@ -27,13 +27,6 @@ MOST_ASKED = 100_000
 others wait for is no product of numbers that a user chooses. What is not asked grants nothing."""
 _NOWHERE = "-"
 """The name of no namespace."""
-
-
-class Subject(NamedTuple):
-    """Whom a binding names: `kind` is User or Group, a service account being a user of its own name."""
-
-    kind: str
-    name: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,25 +61,16 @@ class Decision:
 
 
 def read_binding(manifest: Manifest) -> Binding:
-    """Subjects of another API group than Kubernetes' own are nobody here."""
-    reference = manifest.get("roleRef") or {}
-    ours = reference.get("apiGroup") in (None, "", GROUP)
-    return Binding(
-        Key(namespace_of(manifest), name_of(manifest)),
-        str(reference.get("kind")) if ours else "",
-        str(reference.get("name")),
-        frozenset(_read_subjects(manifest.get("subjects") or (), namespace_of(manifest))),
-    )
+    reference, namespace = read_role_reference(manifest), namespace_of(manifest)
+    subjects = frozenset(map(_find_subject, read_subjects(manifest, namespace)))
+    return Binding(Key(namespace, name_of(manifest)), reference.kind, reference.name, subjects)
 
 
-def _read_subjects(subjects: Iterable[Mapping[str, Any]], namespace: str) -> Iterator[Subject]:
-    for each in subjects:
-        kind, name = str(each.get("kind")), str(each.get("name"))
-        if kind == "ServiceAccount":
-            if each.get("apiGroup") in (None, ""):
-                yield Subject("User", name_account(Key(str(each.get("namespace") or namespace), name)))
-        elif kind in ("User", "Group") and each.get("apiGroup") in (None, "", GROUP):
-            yield Subject(kind, name)
+def _find_subject(subject: Subject) -> Subject:
+    """A service account is a user of its own name."""
+    if subject.kind != "ServiceAccount":
+        return subject
+    return Subject("User", name_account(Key(subject.namespace, subject.name)))
 
 
 class Rights:
@@ -111,7 +95,7 @@ class Rights:
             for subject in binding.subjects:
                 self._of_subject[subject, key.namespace][key] = None
             return
-        self._rules[key], self._labels[key] = read_rules(manifest), labels_of(manifest)
+        self._rules[key], self._labels[key] = read_rules(manifest.get("rules")), labels_of(manifest)
         if selectors := (manifest.get("aggregationRule") or {}).get("clusterRoleSelectors"):
             self._selectors[key] = tuple(each for each in selectors if _is_selector(each))
 
@@ -152,7 +136,7 @@ class Rights:
     def decide(self, user: User, asked: Attributes) -> Decision:
         """Whether RBAC allows it. Who may do everything is not asked for here (`User.may_everything`)."""
         for binding in self._find_bindings(user, asked.namespace):
-            if any(rule.allows(asked) for rule in self.find_rules(binding.role_key)):
+            if any(allows(rule, asked) for rule in self.find_rules(binding.role_key)):
                 return Decision(True, binding.describe())
         return Decision(False)
 

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from paddock.apiserver.kinds.custom import build_names
+from paddock.kube import rbac
 from paddock.kube.meta import Manifest
 from paddock.kube.quantities import format_quantity, read_quantity
 
@@ -172,17 +173,16 @@ def _fill_crd(crd: Manifest) -> None:
 
 
 def _fill_role_binding(binding: Manifest) -> None:
-    fill(binding["roleRef"], apiGroup="rbac.authorization.k8s.io")
+    fill(binding["roleRef"], apiGroup=rbac.GROUP)
     for subject in binding.get("subjects") or ():
         if subject["kind"] in ("User", "Group"):
-            fill(subject, apiGroup="rbac.authorization.k8s.io")
+            fill(subject, apiGroup=rbac.GROUP)
 
 
 def _fill_priority_class(priority: Manifest) -> None:
     fill(priority, preemptionPolicy="PreemptLowerPriority")
 
 
-_RBAC = "rbac.authorization.k8s.io"
 _FILLERS: Mapping[tuple[str, str], Callable[[Manifest], None]] = {
     ("", "Pod"): _fill_pod,
     ("", "Service"): _fill_service,
@@ -192,7 +192,7 @@ _FILLERS: Mapping[tuple[str, str], Callable[[Manifest], None]] = {
     ("", "PersistentVolumeClaim"): _fill_claim,
     ("apps", "Deployment"): _fill_deployment,
     ("apiextensions.k8s.io", "CustomResourceDefinition"): _fill_crd,
-    (_RBAC, "RoleBinding"): _fill_role_binding,
-    (_RBAC, "ClusterRoleBinding"): _fill_role_binding,
+    (rbac.GROUP, "RoleBinding"): _fill_role_binding,
+    (rbac.GROUP, "ClusterRoleBinding"): _fill_role_binding,
     ("scheduling.k8s.io", "PriorityClass"): _fill_priority_class,
 }

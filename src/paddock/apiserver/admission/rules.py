@@ -14,6 +14,7 @@ from typing import Any
 
 from paddock.apiserver.kinds.custom import explain_crd
 from paddock.apiserver.schema import field_errors
+from paddock.kube import rbac
 from paddock.kube.budget import Budget
 from paddock.kube.errors import FieldCause
 from paddock.kube.selectors import match_selector
@@ -113,9 +114,6 @@ def _check_base64(data: Mapping[str, str], path: str) -> Causes:
             yield FieldCause(f"{path}[{key}]", "Invalid value: must be base64; use stringData for plain text")
 
 
-_RBAC = "rbac.authorization.k8s.io"
-
-
 def _check_role(role: Mapping[str, Any]) -> Causes:
     for index, rule in enumerate(role.get("rules") or ()):
         path, paths = f"rules[{index}]", rule.get("nonResourceURLs")
@@ -143,8 +141,8 @@ def _check_cluster_role(role: Mapping[str, Any]) -> Causes:
 
 def _check_binding(binding: Mapping[str, Any]) -> Causes:
     role, namespaced = binding["roleRef"], bool((binding.get("metadata") or {}).get("namespace"))
-    if role.get("apiGroup") != _RBAC:
-        yield field_errors.not_supported("roleRef.apiGroup", role.get("apiGroup"), (_RBAC,))
+    if role.get("apiGroup") != rbac.GROUP:
+        yield field_errors.not_supported("roleRef.apiGroup", role.get("apiGroup"), (rbac.GROUP,))
     kinds = ("Role", "ClusterRole") if namespaced else ("ClusterRole",)
     if role.get("kind") not in kinds:
         yield field_errors.not_supported("roleRef.kind", role.get("kind"), kinds)
@@ -155,7 +153,7 @@ def _check_binding(binding: Mapping[str, Any]) -> Causes:
         if kind not in ("User", "Group", "ServiceAccount"):
             yield field_errors.not_supported(f"{path}.kind", kind, ("ServiceAccount", "User", "Group"))
             continue
-        wanted = "" if kind == "ServiceAccount" else _RBAC
+        wanted = "" if kind == "ServiceAccount" else rbac.GROUP
         if (subject.get("apiGroup") or "") != wanted:
             yield field_errors.not_supported(f"{path}.apiGroup", subject.get("apiGroup"), (wanted,))
         if not subject.get("name"):
@@ -170,8 +168,8 @@ _CHECKS: Mapping[tuple[str, str], Callable[[Mapping[str, Any]], Causes]] = {
     ("", "ConfigMap"): _check_config_map,
     ("", "Secret"): _check_secret,
     ("apps", "Deployment"): _check_deployment,
-    (_RBAC, "Role"): _check_role,
-    (_RBAC, "ClusterRole"): _check_cluster_role,
-    (_RBAC, "RoleBinding"): _check_binding,
-    (_RBAC, "ClusterRoleBinding"): _check_binding,
+    (rbac.GROUP, "Role"): _check_role,
+    (rbac.GROUP, "ClusterRole"): _check_cluster_role,
+    (rbac.GROUP, "RoleBinding"): _check_binding,
+    (rbac.GROUP, "ClusterRoleBinding"): _check_binding,
 }

@@ -9,16 +9,12 @@ from paddock.apiserver.schema.resource import AGE, Column, ServedResource
 from paddock.apiserver.storage.event_forms import NEW_EVENTS, build_new_schema
 from paddock.kube import meta, schemas
 from paddock.kube.meta import PRIORITY_CLASSES, Resource
+from paddock.kube.rbac import CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, ROLE_BINDINGS, ROLES
 
 _STATUS = frozenset({"status"})
 _POD = frozenset({"status", "log", "stacks", "binding", "exec", "attach", "portforward", "eviction"})
-_RBAC = "rbac.authorization.k8s.io"
 ENDPOINTS = Resource("", "v1", "Endpoints", "endpoints")
 DEPLOYMENTS = Resource("apps", "v1", "Deployment", "deployments")
-ROLES = Resource(_RBAC, "v1", "Role", "roles")
-ROLE_BINDINGS = Resource(_RBAC, "v1", "RoleBinding", "rolebindings")
-CLUSTER_ROLES = Resource(_RBAC, "v1", "ClusterRole", "clusterroles", namespaced=False)
-CLUSTER_ROLE_BINDINGS = Resource(_RBAC, "v1", "ClusterRoleBinding", "clusterrolebindings", namespaced=False)
 
 _CREATED_AT = (Column("Created At", "string", ".metadata.creationTimestamp"),)
 _ROLE = (Column("Role", "string", ".roleRef.name"), AGE)

@@ -17,8 +17,8 @@ from multidict import MultiMapping
 
 from paddock.apiserver.access.attributes import Attributes, list_questions
 from paddock.apiserver.access.bootstrap import build_defaults
-from paddock.apiserver.access.rights import GROUP, KEYS, Decision, Rights, read_binding
-from paddock.apiserver.access.rules import ALL, Rule, find_uncovered, read_rules
+from paddock.apiserver.access.rights import KEYS, Decision, Rights, read_binding
+from paddock.apiserver.access.rules import find_uncovered
 from paddock.apiserver.access.token_requests import TokenWish, build_answer
 from paddock.apiserver.access.tokens import AUDIENCE, Bound, Claims, Tokens
 from paddock.apiserver.access.users import User, list_impersonated, read_impersonated
@@ -26,6 +26,7 @@ from paddock.apiserver.objects.writes import Objects
 from paddock.apiserver.storage.records import Change, storage_key
 from paddock.kube.errors import BadRequest, Conflict, Forbidden, NotFound
 from paddock.kube.meta import PODS, SECRETS, SERVICE_ACCOUNTS, Key, Manifest, labels_of, name_of, namespace_of
+from paddock.kube.rbac import ALL, GROUP, Rule, read_rules
 from paddock.kube.service_accounts import read_account_name
 
 _BOUND = {"Pod": storage_key(PODS), "Secret": storage_key(SECRETS)}
@@ -184,7 +185,7 @@ class Access:
         elif self.decide(user, Attributes("escalate", GROUP, plural, "", namespace, name)).allowed:
             return
         else:
-            wanted = _EVERYTHING if manifest.get("aggregationRule") else read_rules(manifest)
+            wanted = _EVERYTHING if manifest.get("aggregationRule") else read_rules(manifest.get("rules"))
         missing = find_uncovered(wanted, self._rights.list_rules(user, namespace))
         if missing is not None:
             shown, groups = msgspec.json.encode(missing).decode(), " ".join(user.groups)

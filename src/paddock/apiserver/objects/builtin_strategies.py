@@ -13,6 +13,7 @@ from paddock.apiserver.objects.strategy import DeleteOptions, invalid
 from paddock.apiserver.schema.field_errors import show
 from paddock.apiserver.schema.resource import ServedResource
 from paddock.apiserver.storage.event_forms import NEW_EVENTS, find_missing
+from paddock.kube import rbac
 from paddock.kube.calls import PatchKind
 from paddock.kube.errors import BadRequest, Conflict, FieldCause, Forbidden
 from paddock.kube.meta import Manifest, is_deleting, metadata, name_of, uid_of
@@ -20,7 +21,6 @@ from paddock.kube.patches import apply_patch
 from paddock.kube.times import format_time
 
 PROTECTED_NAMESPACES = frozenset({"default", "kube-system"})
-_RBAC = "rbac.authorization.k8s.io"
 CRD_FINALIZER = "customresourcecleanup.apiextensions.k8s.io"
 _DEFAULT_GRACE = 30
 _MOST_GRACE = 2**31 - 1
@@ -110,7 +110,7 @@ def check_update(served: ServedResource, current: Manifest, updated: Manifest) -
         _check_definition(served, current, updated)
     if kind == "Pod" and current.get("spec") != updated.get("spec"):
         _check_pod_spec(served, current, updated)
-    if kind.endswith(f"Binding.{_RBAC}") and current.get("roleRef") != updated.get("roleRef"):
+    if kind.endswith(f"Binding.{rbac.GROUP}") and current.get("roleRef") != updated.get("roleRef"):
         cause = FieldCause("roleRef", f"Invalid value: {show(updated.get('roleRef'))}: cannot change roleRef")
         raise invalid(served, name_of(current), [cause])
     if kind in ("ConfigMap", "Secret") and current.get("immutable"):

@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from paddock.kube import rbac
 from paddock.kube.access_reviews import fetch_allowed
 from paddock.kube.api import Api
 from paddock.kube.errors import ApiError
 from paddock.kube.meta import Resource
+from paddock.kube.rbac import Rule
 
 REVIEWS = Resource("authorization.k8s.io", "v1", "SelfSubjectRulesReview", "selfsubjectrulesreviews", namespaced=False)
 FRESH_SECONDS = 60.0
@@ -26,32 +28,22 @@ FRESH_SECONDS = 60.0
 class Rules:
     """The `resourceRules` of a review. `complete`: there are no others."""
 
-    rules: tuple[Mapping[str, Any], ...] = ()
+    rules: tuple[Rule, ...] = ()
     complete: bool = False
 
 
 def read_rules(status: Mapping[str, Any]) -> Rules:
     """The rules in the `status` of a review. Pure."""
-    rules = tuple(each for each in status.get("resourceRules") or () if isinstance(each, Mapping))
+    rules = rbac.read_rules(status.get("resourceRules"))
     return Rules(rules, not (status.get("incomplete") or status.get("evaluationError")))
 
 
 def allows(rules: Rules, verb: str, resource: Resource, subresource: str = "") -> bool:
     """Whether a rule covers it, or not all rules are known. A rule for objects of some names counts, as one of them may
-    be meant. Pure; the forms of a rule are RBAC's: `*`, `pods/log`, `*/scale`."""
+    be meant. Pure."""
     plural = f"{resource.plural}/{subresource}" if subresource else resource.plural
-    wanted = {"*", plural, *([f"*/{subresource}"] if subresource else [])}
-    covered = any(
-        _has(rule.get("verbs"), {"*", verb})
-        and _has(rule.get("apiGroups"), {"*", resource.group})
-        and _has(rule.get("resources"), wanted)
-        for rule in rules.rules
-    )
+    covered = any(rule.concerns(verb, resource.group, plural) for rule in rules.rules)
     return covered or not rules.complete
-
-
-def _has(found: Any, wanted: Iterable[str]) -> bool:
-    return not set(found or ()).isdisjoint(wanted)
 
 
 class ReviewedRights:
