@@ -8,8 +8,7 @@ import pytest
 
 pytest.importorskip("cel_expr_python", reason="the extra `cel` is not installed: its library has no wheel here")
 
-from paddock.apiserver.objects.cel_child import Rules, judge_object
-from paddock.apiserver.schema.cel_rules import find_rules
+from paddock.apiserver.objects.cel_child import Rules, judge_object, read_schema
 
 TEXT, INT, NUMBER = {"type": "string"}, {"type": "integer"}, {"type": "number"}
 TEXTS = {"type": "array", "items": TEXT}
@@ -46,8 +45,8 @@ def ask(rule: str, value: Any, old: Any = None, *, schema: Any = None, **more: A
 
 
 def ask_all(schema: Any, value: Any, old: Any = None) -> list[dict[str, Any]]:
-    known = {one: index for index, one in enumerate(find_rules(schema))}
-    return [one for one in judge_object(RULES, known, {"new": value, "old": old}, schema) if "verdict" in one]
+    lines = judge_object(RULES, read_schema(schema), {"new": value, "old": old})
+    return [one for one in lines if "verdict" in one]
 
 
 RULES = Rules()
@@ -116,6 +115,8 @@ EXAMPLES: list[tuple[str, Any, str]] = [
     ("self.created.getFullYear() == 2024", {"created": "2024-01-01T00:00:00Z"}, "true"),
     ("self.ttl < duration('90m')", {"ttl": "1h30m"}, "failed"),
     ("string(self.replicas) == '3' && int('3') == self.replicas", {"replicas": 3}, "true"),
+    ("self.list[0] == self.list[1]", {"list": [{"name": "a", "more": 1}, {"name": "a", "more": 2}]}, "failed"),
+    ("self.namespace == 'a'", {"namespace": "a"}, "true"),
     # Errors of the rule itself, which Kubernetes refuses too.
     ("self.replicas / self.least == 1", {"replicas": 1, "least": 0}, "error"),
     ("self.counts[3] == 1", {"counts": [1]}, "error"),
@@ -148,6 +149,9 @@ EXAMPLES: list[tuple[str, Any, str]] = [
     ("cidr(self.address).containsIP('10.1.2.3') && cidr(self.address).prefixLength() == 8",
      {"address": "10.0.0.0/8"}, "true"),
     ("cidr('192.168.0.0/24').containsCIDR(self.address)", {"address": "192.168.1.0/25"}, "failed"),
+    ("self.counts.slice(1, 3) == [2, 3] && self.counts.sort() == [1, 2, 3] && self.counts.distinct().size() == 3",
+     {"counts": [1, 2, 3]}, "true"),
+    ("self.counts.slice(1, 5) == []", {"counts": [1]}, "error"),
     ("sets.contains(self.names, ['a']) && !sets.intersects(self.names, ['z'])", {"names": ["a", "b"]}, "true"),
     ("self.name.lowerAscii().trim().split('-').size() == 2 && self.name.contains('-')", {"name": " A-B "}, "true"),
     ("'%d of %s'.format([self.replicas, self.name]) == '2 of a'", {"replicas": 2, "name": "a"}, "true"),
@@ -169,6 +173,9 @@ NOT_KNOWN: list[tuple[str, Any]] = [
     ("self.notYetInvented()", {}),
     ("self.name > 5", {"name": "a"}),  # Kubernetes refuses the definition
     ("self.name.find('a(?=b)') == 'b'", {"name": "ab"}),  # RE2 has no look-ahead
+    ("self.ttl.getMilliseconds() == 1", {"ttl": "1s"}),  # all of them, in Kubernetes
+    ("self.counts.sum() == duration('0s')", {"counts": []}),
+    ("string(self.created) == 'a'", {"created": "2024-01-01T08:00:00+08:00"}),
     ("self.tags + ['a'] == self.tags", {"tags": ["b", "a"]}),  # a union, in Kubernetes
     ("self.tags == ['b', 'a']", {"tags": ["a", "b"]}),
     ("self.tags == self.others", {"tags": ["a", "b"], "others": ["b", "a"]}),
@@ -271,23 +278,27 @@ def test_rules_stand_on_any_value() -> None:
             "port": {"x-kubernetes-int-or-string": True, "x-kubernetes-validations": [{"rule": "self == 1"}]},
             "when": on("self.getFullYear() > 2000", type="string", format="date-time"),
             "all": {"type": "integer", "allOf": [{"x-kubernetes-validations": [{"rule": "self > 1"}]}]},
+            "deep": {"type": "array", "items": {"type": "string"}},
         },
+        "allOf": [{"properties": {"deep": {"items": {"allOf": [on("self.size() == 1")]}}}}],
     }
-    right = {"name": "a", "counts": [0], "labels": {"a": "b"}, "port": 1, "when": "2024-01-01T00:00:00Z", "all": 2}
+    right = {
+        "name": "a",
+        "counts": [0],
+        "labels": {"a": "b"},
+        "port": 1,
+        "when": "2024-01-01T00:00:00Z",
+        "all": 2,
+        "deep": ["a"],
+    }
     assert ask_all(schema, right) == []
     wrong = {"name": "b", "counts": [0, -1], "labels": {"a": "x", "b": "c"}, "port": "1",
-             "when": "1999-01-01T00:00:00Z", "all": 1}  # fmt: skip
+             "when": "1999-01-01T00:00:00Z", "all": 1, "deep": ["", "a"]}  # fmt: skip
     found = [one["path"] for one in ask_all(schema, wrong)]
     assert found == [
-        ["name"],
-        ["counts"],
-        ["counts", 1],
-        ["labels"],
-        ["labels", {"key": "a"}],
-        ["port"],
-        ["when"],
-        ["all"],
-    ]
+        ["name"], ["counts"], ["counts", 1], ["labels"], ["labels", {"key": "a"}], ["port"], ["when"], ["all"],
+        ["deep", 0],
+    ]  # fmt: skip
     assert ask_all(schema, {"name": None}) == []
 
 

@@ -16,7 +16,7 @@ from paddock.apiserver.objects.cel_judge import (
     judge,
     judge_definition,
 )
-from paddock.apiserver.schema.cel_definitions import explain_rules
+from paddock.apiserver.schema.cel_definitions import explain_definition, explain_rules
 from paddock.apiserver.schema.cel_rules import (
     KEYWORD,
     MOST_RULES,
@@ -25,6 +25,7 @@ from paddock.apiserver.schema.cel_rules import (
     find_rules,
     joins_lists,
     plan_checks,
+    read_rules,
     uses_old,
 )
 from paddock.apiserver.schema.cel_values import ValueReading, escape
@@ -74,8 +75,9 @@ def test_a_schema_may_have_any_number_of_rules_and_any_depth() -> None:
 
 
 def test_a_rule_is_asked_of_each_value_that_is_there() -> None:
+    parts = read_rules(SCHEMA)
     value = {"size": 1, "items": [{"size": 2}, {}, {"size": None}], "table": {"a.b": 3}, "more": {"size": 4}}
-    asked = [(check.path, check.value) for check in plan_checks(SCHEMA, value) if check.rule.number == 0]
+    asked = [(check.path, check.value) for check in plan_checks(parts, value) if check.rule.number == 0]
     assert asked == [((), value), (("size",), 1), (("items", 0, "size"), 2), (("table", Key("a.b")), 3)]
 
 
@@ -112,6 +114,7 @@ def test_what_has_no_order_is_read_in_one() -> None:
         ("self.a == oldSelf.a + ['x']", (True, True, False, True)),
         ("self.all(x, x.name != 'a')", (False, True, True, False)),
         ("self.a == ['b']", (False, True, False, True)),
+        ("self.a.join(',') == 'b'", (False, True, False, False)),
         ("self.a == '+ oldSelf =='", (False, True, True, False)),
         ("self.a // == oldSelf", (False, False, True, False)),
         ("self.oldSelf == 1", (False, True, True, False)),
@@ -151,6 +154,39 @@ def test_a_rule_that_is_written_wrongly_is_refused(schema: Any, field: str, mess
     assert (cause.field, message in cause.message) == (field, True), cause
 
 
+FIELDS = {
+    "type": "object",
+    "properties": {
+        "replicas": {"type": "integer"}, "a-b": {"type": "string"}, "namespace": {"type": "string"},
+        "table": {"type": "object", "additionalProperties": {"type": "object", "properties": {"size": {}}}},
+        "open": {"type": "object", "x-kubernetes-preserve-unknown-fields": True, "properties": {"x": {}}},
+        "any": {"x-kubernetes-preserve-unknown-fields": True}, "port": {"x-kubernetes-int-or-string": True},
+        "object": {"type": "object", "x-kubernetes-embedded-resource": True},
+        "list": {"type": "array", "items": {"type": "object"}},
+    },
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("rule", "undefined"),
+    [
+        ("self.replica > 0 && self.replicas > 0", ["'replica' (did you mean 'replicas'?)"]),
+        ("has(self.a) || self.table.x.sizes == 1 || self.open.y", ["'a'", "'sizes' (did you mean 'size'?)", "'y'"]),
+        ("oldSelf.nothing == self.nothing", ["'nothing'", "'nothing'"]),
+        ("self.metadata.name == '' && self.object.kind == self.kind && self.object.metadata.name != ''", []),
+        ("self.replicas.foo() && self.a__dash__b.size() && self.namespace == self.__namespace__", []),
+        ("self.any.thing == 1 || self.port.x == 1 || self.list[0].x == 1 || self.list.all(x, x.y)", []),
+        ("self.?nothing.orValue(1) == 1 || x.self.y || 'self.nothing' == 'a' // self.nothing", []),
+        ("self.list.all(self, self.nothing)", []),
+    ],
+)
+def test_a_field_that_a_rule_names_and_the_schema_has_not_is_refused(rule: str, undefined: list[str]) -> None:
+    found = [
+        cause.message.partition("undefined field ")[2] for cause in explain_definition(with_rule(FIELDS, rule), ROOT)
+    ]
+    assert found == undefined
+
+
 def test_right_rules_are_not_refused() -> None:
     known_again = {"type": "array", **BY_KEY, "items": with_rule({}, "self == oldSelf")}
     assert list(explain_rules(SCHEMA, ROOT)) == []
@@ -187,13 +223,13 @@ def test_a_wrong_value_is_told_as_kubernetes_does(
 def test_what_is_kept_or_not_known_is_a_warning_that_names_it() -> None:
     rules = find_rules(SCHEMA)
     verdicts = [
-        Verdict("kept", 2, ("size",), ""), Verdict("unknown", 3, ("items", 0, "size"), "why"),
+        Verdict("kept", 2, ("size",), "", 9), Verdict("unknown", 3, ("items", 0, "size"), "why"),
         Verdict("unknown", 3, ("items", 1, "size"), "other"), Verdict("unknown", 0, (), "why"),
     ]  # fmt: skip
     judgement = judge(rules, verdicts)
     assert judgement.causes == ()
     assert judgement.warnings == (
-        'size: Invalid value: "integer": too large',
+        "size: Invalid value: 9: too large",
         "rule 'self > 0' of items[*].size was not evaluated: why",
         "rule 'self.size == 1' of the object was not evaluated: why",
     )
@@ -246,7 +282,7 @@ def call(name: str, *values: Any) -> Any:
         ("quantity", ["0.5"], {"quantity": "1/2"}), ("isQuantity", [" 1"], False), ("isQuantity", ["1Ki"], True),
         ("asInteger", [{"quantity": "3"}], 3), ("sign", [{"quantity": "-1/2"}], -1), ("min", [[2, 1.5]], 1.5),
         ("sub", [{"quantity": "3"}, 1], {"quantity": "2"}), ("isSorted", [["a", "b"]], True), ("sum", [[]], 0),
-        ("isURL", ["/a"], True), ("isURL", ["a b"], False), ("isURL", ["a"], False),
+        ("isURL", ["/a"], True), ("isURL", ["a\n"], False), ("isURL", ["a"], False),
         ("getPort", [{"url": "http://a/"}], ""), ("findAll", ["a1b2", "[0-9]", 1], ["1"]), ("find", ["a", "b"], ""),
         ("isIP", ["::ffff:1.2.3.4"], False), ("isIP", ["1.2.3.04"], False),
         ("ip", ["2001:DB8::1"], {"ip": "2001:db8::1"}), ("findAll", ["a1b2", "[0-9]"], ["1", "2"]),
@@ -265,6 +301,7 @@ def test_a_function_of_kubernetes_gives_what_it_gives_there(name: str, values: l
     [
         ("isGreaterThan", [{"ip": "::1"}, {"quantity": "1"}]), ("sum", [["a"]]), ("max", [[1, "a"]]),
         ("find", ["a", "(?=a)"]), ("find", ["a", "["]), ("find", ["a\n", "a$"]), ("isURL", ["http://a/ä"]),
+        ("url", ["http://a/b c"]),
     ],
 )  # fmt: skip
 def test_a_function_says_where_it_does_not_know(name: str, values: list[Any]) -> None:

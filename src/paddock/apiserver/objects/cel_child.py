@@ -30,11 +30,13 @@ from paddock.apiserver.schema.cel_rules import (
     MOST_RULES,
     Check,
     Rule,
+    Ruled,
     compares,
     compares_plainly,
     find_rules,
     joins_lists,
     plan_checks,
+    read_rules,
 )
 from paddock.apiserver.schema.cel_values import Order, Unreadable, ValueReading
 from paddock.kube.validation.field_errors import Key
@@ -54,6 +56,12 @@ _SURE_ERRORS = (
     (re.compile(r"^OUT_OF_RANGE: (.*)", re.S), r"\1"),
 )
 """What the library says of an error that the same rule has in Kubernetes, and Kubernetes' words for it."""
+_OTHERWISE = re.compile(
+    r"\.getMilliseconds\(|%(?:\.\d+)?e(?=.*\.format\()|\bofNonZeroValue\((?=.*timestamp)|\.sum\((?=.*\bduration\()",
+    re.S,
+)
+"""What the library computes otherwise than Kubernetes' does: of durations, `%e`, the zero of a time, an empty sum."""
+_WRITES = re.compile(r"\bstring\(|\.format\(")
 _GO_DURATION = re.compile(r"([+-]?)((?:\d+(?:\.\d*)?(?:ns|us|µs|ms|s|m|h))+)")
 _GO_PART = re.compile(r"(\d+(?:\.\d*)?)(ns|us|µs|ms|s|m|h)")
 _NANOSECONDS = {"ns": 1, "us": 10**3, "µs": 10**3, "ms": 10**6, "s": 10**9, "m": 60 * 10**9, "h": 3600 * 10**9}
@@ -104,6 +112,8 @@ class Rules:
         return expression
 
     def ask(self, text: str, values: Mapping[str, Any]) -> tuple[Outcome, str]:
+        if found := _OTHERWISE.search(text):
+            return "unknown", f"{found[0]} gives another value in Kubernetes"
         expression = self.compile(text)
         if isinstance(expression, Problem):
             return "unknown", expression.text.partition("\n")[0]
@@ -206,6 +216,9 @@ def _ask_in(rules: Rules, check: Check, order: Order) -> tuple[Outcome, str, boo
         values = _read_values(check, reading)
     except (Unreadable, RecursionError) as error:
         return "unknown", str(error), False
+    # The library's times are in UTC, and Kubernetes writes one with the offset that it came with.
+    if reading.met_offset and _WRITES.search(check.rule.text):
+        return "unknown", "it may write a time with its offset", False
     outcome, detail = rules.ask(wrap(check.rule, has_old=check.old is not None), values)
     return outcome, detail, reading.met_unordered
 
@@ -226,15 +239,35 @@ def wrap(rule: Rule, *, has_old: bool) -> str:
     return f"cel.bind(oldSelf, optional.{'of(previous)' if has_old else 'none()'}, ({rule.text}\n))"
 
 
-def judge_object(rules: Rules, known: Mapping[Rule, int], request: Mapping[str, Any], schema: Any) -> Iterator[Any]:
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A schema that was sent: its parts with rules, and the number of each rule."""
+
+    parts: tuple[Ruled, ...]
+    numbers: Mapping[Rule, int]
+
+
+def read_schema(schema: Any) -> Known:
+    numbers: dict[Rule, int] = {}
+    for number, rule in enumerate(find_rules(schema)):
+        numbers.setdefault(rule, number)
+    return Known(read_rules(schema), numbers)
+
+
+def judge_object(rules: Rules, known: Known, request: Mapping[str, Any]) -> Iterator[Any]:
     """The lines that answer a request: `at` for each rule that is begun, a verdict for each value that is not right."""
     skipped = set(request.get("skip") or ())
     by_rule: dict[int, list[Check]] = {}
-    for number, check in enumerate(plan_checks(schema, request["new"], request.get("old"))):
+    for number, check in enumerate(plan_checks(known.parts, request["new"], request.get("old"))):
         if number >= MOST_CHECKS:
-            yield {"verdict": "unknown", "rule": known.get(check.rule, 0), "path": [], "detail": "too many values"}
+            yield {
+                "verdict": "unknown",
+                "rule": known.numbers.get(check.rule, 0),
+                "path": [],
+                "detail": "too many values",
+            }
             break
-        by_rule.setdefault(known.get(check.rule, MOST_RULES), []).append(check)
+        by_rule.setdefault(known.numbers.get(check.rule, MOST_RULES), []).append(check)
     told = 0
     for index, checks in sorted(by_rule.items()):
         if index in skipped or index >= MOST_RULES or told >= MOST_TOLD:
@@ -258,7 +291,9 @@ def _build_verdict(rules: Rules, index: int, check: Check, outcome: str, detail:
         if check.unchanged and not check.rule.of_change:
             outcome = "kept"
     path = [{"key": step} if isinstance(step, Key) else step for step in check.path]
-    return {"verdict": outcome, "rule": index, "path": path, "detail": detail}
+    value = check.value[:_DETAIL] if isinstance(check.value, str) else check.value
+    shown = None if isinstance(value, dict | list) else value
+    return {"verdict": outcome, "rule": index, "path": path, "detail": detail, "value": shown}
 
 
 def compile_all(rules: Rules, wanted: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
@@ -279,7 +314,7 @@ def main(limit_seconds: float) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGPROF, signal.SIG_DFL)
     rules = Rules()
-    schemas: dict[int, Any] = {}
+    schemas: dict[int, Known] = {}
     _say({"ready": True})
     for line in sys.stdin.buffer:
         # Seconds of CPU, not of a clock: a busy machine makes no rule wrong.
@@ -291,10 +326,8 @@ def main(limit_seconds: float) -> None:
             if "schema" in request:
                 if request.get("forget"):
                     schemas.clear()
-                found = {rule: index for index, rule in reversed([*enumerate(find_rules(request["schema"]))])}
-                schemas[request["id"]] = (found, request["schema"])
-            known, schema = schemas[request["id"]]
-            lines = judge_object(rules, known, request, schema)
+                schemas[request["id"]] = read_schema(request["schema"])
+            lines = judge_object(rules, schemas[request["id"]], request)
         for answer in lines:
             _say(answer)
         signal.setitimer(signal.ITIMER_PROF, 0)

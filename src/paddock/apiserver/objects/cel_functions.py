@@ -22,6 +22,7 @@ from paddock.kube.quantities import read_quantity
 
 NOT_EVALUATED = "not evaluated: "
 _QUANTITY, _URL, _IP, _CIDR = "quantity", "url", "ip", "cidr"
+_MOST_DISTINCT = 1_000
 _MOST_PATTERN = 10_000
 
 
@@ -81,6 +82,36 @@ def _greatest(values: Sequence[Any]) -> Any:
     if not values:
         raise ValueError("max called on empty list")
     return max(values)
+
+
+def _slice(values: Sequence[Any], start: int, end: int) -> list[Any]:
+    if start < 0 or end < 0 or start > end or end > len(values):
+        raise ValueError(f"cannot slice({start}, {end}), list is length {len(values)}")
+    return list(values[start:end])
+
+
+def _sort(values: Sequence[Any]) -> list[Any]:
+    _need_alike(values)
+    return sorted(values)
+
+
+def _distinct(values: Sequence[Any]) -> list[Any]:
+    if len(values) > _MOST_DISTINCT:
+        raise NotEvaluated("a long list")
+    found: list[Any] = []
+    for one in values:
+        if one not in found:
+            found.append(one)
+    return found
+
+
+def _flatten(values: Sequence[Any], depth: int = 1) -> list[Any]:
+    if depth < 0:
+        raise ValueError("level must be non-negative")
+    found: list[Any] = []
+    for one in values:
+        found += _flatten(one, depth - 1) if isinstance(one, list) and depth else [one]
+    return found
 
 
 def _is_subset(values: Sequence[Any], wanted: Sequence[Any]) -> bool:
@@ -165,9 +196,9 @@ def _sign(value: Any) -> int:
 
 
 def _read_url(text: str) -> Any:
-    if re.search(r"[\x00-\x20\x7f]", text):
+    if re.search(r"[\x00-\x1f\x7f]", text):
         raise ValueError(f"URL parse error during conversion from string: {text!r:.100}")
-    if re.search(r"%(?![0-9a-fA-F]{2})|[<>\"{}|\\^`#]|[^\x00-\x7f]", text):
+    if re.search(r"%(?![0-9a-fA-F]{2})|[ <>\"{}|\\^`#]|[^\x00-\x7f]", text):
         raise NotEvaluated("a URL with signs that parsers read differently")
     try:
         read = urlsplit(text)
@@ -291,6 +322,11 @@ FUNCTIONS: tuple[Function, ...] = (
     _members("sum", _sum, "dyn", "list"),
     _members("min", _least, "dyn", "list"),
     _members("max", _greatest, "dyn", "list"),
+    _members("slice", _slice, "list", "list", "int", "int"),
+    _members("sort", _sort, "list", "list"),
+    _members("distinct", _distinct, "list", "list"),
+    _members("flatten", _flatten, "list", "list"),
+    _members("flatten", _flatten, "list", "list", "int"),
     Function("sets.contains", ("list", "list"), "bool", _is_subset),
     Function("sets.equivalent", ("list", "list"), "bool", lambda a, b: _is_subset(a, b) and _is_subset(b, a)),
     Function("sets.intersects", ("list", "list"), "bool", lambda a, b: any(one in a for one in b)),

@@ -33,6 +33,8 @@ class Verdict:
     rule: int
     path: Path
     detail: str
+    value: Any = None
+    """What was found, of a value that is no object and no list."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +73,8 @@ def _build_cause(rule: Rule, verdict: Verdict) -> FieldCause:
     if verdict.kind == "error":
         said = brief_text(f"{verdict.detail} evaluating rule: {rule.said}", field_errors.SHOWN_DETAIL)
         return FieldCause(field, f"Invalid value: {found}: {said}")
+    if rule.type not in ("object", "array"):
+        found = field_errors.show(verdict.value)
     said = brief_text(verdict.detail or rule.message.strip() or f"failed rule: {rule.said}", field_errors.SHOWN_DETAIL)
     match rule.reason:
         case "FieldValueForbidden":
@@ -120,17 +124,11 @@ def find_expressions(versions: Sequence[Mapping[str, Any]], rules: Sequence[Sequ
     found = []
     for index, (_, listed) in enumerate(zip(versions, rules, strict=True)):
         for rule in listed[:MOST_RULES]:
-            path = f"spec.versions[{index}].schema.openAPIV3Schema{_schema_path(rule)}"
+            path = f"spec.versions[{index}].schema.openAPIV3Schema{rule.path}"
             found.append(Expression(f"{path}.rule", rule.text, "BOOL", rule.optional_old))
             if rule.message_text:
                 found.append(Expression(f"{path}.messageExpression", rule.message_text, "STRING", rule.optional_old))
     return found
-
-
-def _schema_path(rule: Rule) -> str:
-    named = {"[*]": ".items", "[…]": ".additionalProperties"}
-    steps = "".join(named.get(step, f".properties[{step:.200}]") for step in rule.place)
-    return f"{steps[:1_000]}.x-kubernetes-validations[{rule.number}]"
 
 
 @dataclass(frozen=True, slots=True)

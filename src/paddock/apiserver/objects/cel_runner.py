@@ -13,14 +13,16 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from itertools import chain, islice
 from typing import Any
 
 import msgspec
 
 from paddock.apiserver.objects import cel_judge
 from paddock.apiserver.objects.cel_judge import NOTHING, Judgement, Problem, Verdict
-from paddock.apiserver.schema.cel_definitions import explain_rules
+from paddock.apiserver.schema.cel_definitions import explain_definition
 from paddock.apiserver.schema.cel_rules import Rule, find_rules
+from paddock.apiserver.schema.field_errors import MOST_CAUSES
 from paddock.apiserver.schema.resource import ServedResource
 from paddock.kube.errors import TooManyRequests
 from paddock.kube.meta import Manifest
@@ -82,7 +84,7 @@ class CelRunner:
         verdicts = [Verdict("unknown", index, (), self._explain_stall()) for index in skipped]
         lines, whole = await self._ask(served, {"new": new, "old": old, "skip": skipped})
         verdicts += [
-            Verdict(line["verdict"], line["rule"], cel_judge.read_path(line["path"]), line["detail"])
+            Verdict(line["verdict"], line["rule"], cel_judge.read_path(line["path"]), line["detail"], line.get("value"))
             for line in lines
             if "verdict" in line
         ]
@@ -109,13 +111,10 @@ class CelRunner:
         """What is wrong with the rules of a definition that has no other errors."""
         versions = crd["spec"]["versions"]
         schemas = [version["schema"]["openAPIV3Schema"] for version in versions]
-        causes = [
-            cause
-            for index, schema in enumerate(schemas)
-            for cause in explain_rules(schema, f"spec.versions[{index}].schema.openAPIV3Schema")
-        ]
-        if causes:
-            return Judgement(tuple(causes))
+        paths = [f"spec.versions[{index}].schema.openAPIV3Schema" for index in range(len(schemas))]
+        wrong = chain.from_iterable(map(explain_definition, schemas, paths))
+        if causes := tuple(islice(wrong, MOST_CAUSES)):
+            return Judgement(causes)
         rules = [find_rules(schema) for schema in schemas]
         if not any(rules):
             return NOTHING

@@ -1,18 +1,19 @@
 """The CEL rules of a custom kind (`x-kubernetes-validations`): which there are, and of which values they speak. Pure.
 
-`find_rules` reads a schema alone (`cel_definitions` says what is wrong with its rules); `plan_checks` walks an object
-along its schema and says which rule is asked of which value, and what that value was before. Rules are evaluated in a
-child process (`objects.cel_child`), which is given values as CEL has them by `schema.cel_values`; `objects.cel_judge`
-decides what follows. Rule: a rule that is written wrongly in a stored schema is left out here and never raises; only
-the write of a definition refuses it.
+`read_rules` and `find_rules` read a schema alone (`cel_definitions` says what is wrong with its rules); `plan_checks`
+walks an object along its schema and says which rule is asked of which value, and what that value was before. Rules are
+evaluated in a child process (`objects.cel_child`), which is given values as CEL has them by `schema.cel_values`;
+`objects.cel_judge` decides what follows. Rule: a rule that is written wrongly in a stored schema is left out here and
+never raises; only the write of a definition refuses it.
 Source: Kubernetes, "CustomResourceDefinition: validation rules", and apiextensions-apiserver, pkg/apiserver/schema/cel.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 from paddock.kube.validation.field_errors import Key, Path
@@ -33,6 +34,10 @@ _STRINGS = re.compile(
 )
 _OLD = re.compile(r"(?<![\w.])oldSelf\b")
 _COMPARES = re.compile(r"==|!=|\bin\b")
+# What depends on the place of an item: an index, a list that is made or joined, a function of lists.
+_TELLS_ORDER = re.compile(
+    r"[+\[]|\.(?:map|join|isSorted|indexOf|lastIndexOf|slice|reverse|first|last|flatten|sort\w*)\("
+)
 _SIDE = r"(?:self|oldSelf)((?:\.\w+)*)"
 # A field beside what it was, or a value beside a literal: order matters to neither once lists are sorted.
 _BEFORE_AND_NOW = re.compile(_SIDE + r"\s*[!=]=\s*(?:self|oldSelf)\1(?![\w.(\[+])")
@@ -71,6 +76,13 @@ class Rule:
             shown += step if step in (ITEMS, VALUES) else f".{step:.200}"
         return shown.removeprefix(".")[:1_000]
 
+    @property
+    def path(self) -> str:
+        """Where it stands in the schema of a definition, with a dot before it."""
+        named = {ITEMS: ".items", VALUES: ".additionalProperties"}
+        steps = "".join(named.get(step, f".properties[{step:.200}]") for step in self.place)
+        return f"{steps[:1_000]}.{KEYWORD}[{self.number}]"
+
 
 @dataclass(frozen=True, slots=True)
 class Check:
@@ -108,7 +120,7 @@ def compares_plainly(rule: str) -> bool:
     """Whether all that it compares are a field with what it was (`self.a == oldSelf.a`), and values with literals. Then
     lists without order are compared rightly once both are sorted."""
     bare = _PLAIN.sub("", _BEFORE_AND_NOW.sub("", without_texts(rule)))
-    return not _COMPARES.search(bare) and "+" not in bare and "[" not in bare and ".map(" not in bare
+    return not _COMPARES.search(bare) and not _TELLS_ORDER.search(bare)
 
 
 def joins_lists(rule: str) -> bool:
@@ -118,18 +130,44 @@ def joins_lists(rule: str) -> bool:
     return "+" in bare or bool(re.search(r"[!=]=\s*\[|\]\s*[!=]=|\bin\s*\[\s*\[", bare))
 
 
-def rules_at(schema: Mapping[str, Any], place: tuple[str, ...] = ()) -> list[Rule]:
-    """The rules of a value with this schema, and not of what is in it."""
-    listed = schema.get(KEYWORD)
-    found = [
-        _read_rule(one, schema, place, number)
-        for number, one in enumerate(listed if isinstance(listed, list) else ())
-        if isinstance(one, Mapping) and isinstance(one.get("rule"), str) and one["rule"].strip()
-    ]
-    for inner in schema.get("allOf") or () if isinstance(schema.get("allOf"), list) else ():
-        if isinstance(inner, Mapping) and isinstance(inner.get(KEYWORD), list):
-            found += rules_at({KEYWORD: inner[KEYWORD], "type": schema.get("type", "")}, place)
-    return found
+@dataclass(frozen=True, eq=False, slots=True)
+class Ruled:
+    """The part of a schema that has rules: those of a value, and of what is in it by its step."""
+
+    schema: Mapping[str, Any]
+    rules: tuple[Rule, ...]
+    inner: tuple[tuple[str, Ruled], ...]
+
+
+def read_rules(schema: Any) -> tuple[Ruled, ...]:
+    """The rules of a value with this schema: one part for the schema itself, and one for each schema in its `allOf`."""
+    return tuple(_read_nodes(schema, schema, ()))
+
+
+def _read_nodes(node: Any, schema: Any, place: tuple[str, ...], level: int = 0) -> Iterator[Ruled]:
+    # `node` is the schema of the value, or in the `allOf` of it, where nothing says of which type values are.
+    if not isinstance(node, Mapping) or not isinstance(schema, Mapping) or level > MOST_LEVELS:
+        return
+    types = dict(inner_schemas(schema))
+    inner = tuple(
+        (step, ruled)
+        for step, one in inner_schemas(node)
+        if step in types
+        for ruled in _read_nodes(one, types[step], (*place, step), level + 1)
+    )
+    rules = tuple(_read_list(node, schema, place))
+    if rules or inner:
+        yield Ruled(schema, rules, inner)
+    joined = node.get("allOf")
+    for one in joined if isinstance(joined, list) else ():
+        yield from _read_nodes(one, schema, place, level + 1)
+
+
+def _read_list(node: Mapping[str, Any], schema: Mapping[str, Any], place: tuple[str, ...]) -> Iterator[Rule]:
+    listed = node.get(KEYWORD)
+    for number, one in enumerate(listed if isinstance(listed, list) else ()):
+        if isinstance(one, Mapping) and isinstance(one.get("rule"), str) and one["rule"].strip():
+            yield _read_rule(one, schema, place, number)
 
 
 def _read_rule(one: Mapping[str, Any], schema: Mapping[str, Any], place: tuple[str, ...], number: int) -> Rule:
@@ -148,15 +186,13 @@ def _read_rule(one: Mapping[str, Any], schema: Mapping[str, Any], place: tuple[s
 
 def find_rules(schema: Mapping[str, Any] | None) -> tuple[Rule, ...]:
     """All rules of a schema, in its order; at most `MOST_RULES` and one."""
-    found: list[Rule] = []
-    waiting: list[tuple[Any, tuple[str, ...]]] = [(schema, ())]
-    while waiting and len(found) <= MOST_RULES:
-        one, place = waiting.pop()
-        if isinstance(one, Mapping):
-            found += rules_at(one, place)
-            if len(place) < MOST_LEVELS:
-                waiting += reversed([(inner, (*place, step)) for step, inner in inner_schemas(one)])
-    return tuple(found[: MOST_RULES + 1])
+    return tuple(islice(_flatten(read_rules(schema)), MOST_RULES + 1))
+
+
+def _flatten(parts: Iterable[Ruled]) -> Iterator[Rule]:
+    for part in parts:
+        yield from part.rules
+        yield from _flatten(inner for _, inner in part.inner)
 
 
 def inner_schemas(schema: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
@@ -170,55 +206,45 @@ def inner_schemas(schema: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
         yield VALUES, schema["additionalProperties"]
 
 
-def plan_checks(schema: Mapping[str, Any], value: Any, old: Any = None) -> Iterator[Check]:
+def plan_checks(parts: Iterable[Ruled], value: Any, old: Any = None) -> Iterator[Check]:
     """What is to be asked of an object: each rule of each value that is there. A transition rule is asked where there
     is something to compare with, or where its `optionalOldSelf` is true. `old` is None where the object is new."""
-    yield from _plan(schema, value, old, (), (), unchanged=old is not None and value == old)
+    for part in parts:
+        yield from _plan(part, value, old, (), unchanged=old is not None and value == old)
 
 
-def _plan(
-    schema: Mapping[str, Any], value: Any, old: Any, path: Path, place: tuple[str, ...], *, unchanged: bool
-) -> Iterator[Check]:
-    if value is None or len(path) > MOST_LEVELS:
+def _plan(part: Ruled, value: Any, old: Any, path: Path, *, unchanged: bool) -> Iterator[Check]:
+    if value is None:
         return
-    for rule in rules_at(schema, place):
+    for rule in part.rules:
         if old is not None or rule.optional_old or not rule.of_change:
-            yield Check(rule, path, schema, value, old, unchanged)
+            yield Check(rule, path, part.schema, value, old, unchanged)
+    for step, inner in part.inner:
+        for one, before, name in _values_at(part.schema, step, value, old):
+            same = (unchanged or (before is not None and one == before)) and (path, step) not in _OF_THE_TYPE
+            yield from _plan(inner, one, before, (*path, name), unchanged=same)
+
+
+_OF_THE_TYPE = (((), "apiVersion"), ((), "kind"))
+"""What has changed where it has not: old and new are told in the same version."""
+
+
+def _values_at(schema: Mapping[str, Any], step: str, value: Any, old: Any) -> Iterator[tuple[Any, Any, str | int]]:
+    """The values in a value to which a schema in its schema belongs, each with what it was and its step of the path."""
+    properties = schema.get("properties")
+    named = properties if isinstance(properties, Mapping) else {}
     if isinstance(value, Mapping):
-        yield from _plan_fields(schema, value, old if isinstance(old, Mapping) else {}, path, place, unchanged)
-    elif isinstance(value, list) and isinstance(schema.get("items"), Mapping):
-        yield from _plan_items(schema, value, old if isinstance(old, list) else [], path, place, unchanged)
-
-
-def _plan_fields(
-    schema: Mapping[str, Any],
-    value: Mapping[str, Any],
-    old: Mapping[str, Any],
-    path: Path,
-    place: tuple[str, ...],
-    unchanged: bool,
-) -> Iterator[Check]:
-    properties, others = schema.get("properties"), schema.get("additionalProperties")
-    for name, inner in value.items():
-        before = old.get(name)
-        same = unchanged or (before is not None and inner == before)
-        if isinstance(properties, Mapping) and isinstance(properties.get(name), Mapping):
-            yield from _plan(properties[name], inner, before, (*path, name), (*place, name), unchanged=same)
-        elif isinstance(others, Mapping):
-            yield from _plan(others, inner, before, (*path, Key(name)), (*place, VALUES), unchanged=same)
-
-
-def _plan_items(
-    schema: Mapping[str, Any], value: Sequence[Any], old: Sequence[Any], path: Path, place: tuple[str, ...],
-    unchanged: bool,
-) -> Iterator[Check]:  # fmt: skip
-    # Only items with keys are known again, as in Kubernetes: of a set or another list there is no `oldSelf`.
-    keys = map_keys(schema)
-    before = {_key_of(one, keys): one for one in old} if keys else {}
-    for index, inner in enumerate(value):
-        was = before.get(_key_of(inner, keys)) if keys else None
-        same = unchanged or (was is not None and inner == was)
-        yield from _plan(schema["items"], inner, was, (*path, index), (*place, ITEMS), unchanged=same)
+        before = old if isinstance(old, Mapping) else {}
+        if step == VALUES:
+            yield from ((one, before.get(name), Key(name)) for name, one in value.items() if name not in named)
+        elif step in value and step in named:
+            yield value[step], before.get(step), step
+    elif isinstance(value, list) and step == ITEMS:
+        # Only items with keys are known again, as in Kubernetes: of a set or another list there is no `oldSelf`.
+        keys = map_keys(schema)
+        known = {_key_of(one, keys): one for one in old} if keys and isinstance(old, list) else {}
+        for index, one in enumerate(value):
+            yield one, known.get(_key_of(one, keys)) if keys else None, index
 
 
 def map_keys(schema: Mapping[str, Any]) -> tuple[str, ...]:

@@ -1,9 +1,9 @@
 """Values as a CEL rule of Kubernetes has them, made from JSON along a schema. Pure.
 
 Fields get the names that CEL can say, texts that are times become times, numbers of type `number` become doubles; of
-metadata there are the two names, and what a schema does not declare is not there. Lists that are sets or maps have no
-order in Kubernetes: a reading puts them in one of three, and tells whether it met any (`objects.cel_child` asks a rule
-in each where it matters).
+metadata there are the two names, and what a schema does not declare has a name that no rule can say. Lists that are
+sets or maps have no order in Kubernetes: a reading puts them in one of three, and tells whether it met any
+(`objects.cel_child` asks a rule in each where it matters).
 Source: Kubernetes, "validation rules" (escaping, types); apiserver, pkg/cel (escaping.go) and common (values.go).
 """
 
@@ -27,6 +27,8 @@ _RESERVED = frozenset(
 )  # fmt: skip
 _ESCAPES = {"__": "__underscores__", ".": "__dot__", "-": "__dash__", "/": "__slash__"}
 _ESCAPED = re.compile(r"__|[./-]")
+_OFFSET = re.compile(r"T.*[+-]\d\d:?\d\d$", re.I)
+_HIDDEN = "\0"
 _META_NAMES = ("name", "generateName")
 _TIMES = ("date", "date-time", "datetime", "duration")
 
@@ -50,6 +52,8 @@ class ValueReading:
     def __init__(self, times: Times, order: Order = "given") -> None:
         self.met_unordered = False
         """Whether it met a list without order that has two items or more."""
+        self.met_offset = False
+        """Whether it met a time with an offset from UTC."""
         self._times, self._order = times, order
 
     def read(self, value: Any, schema: Mapping[str, Any], *, root: bool = False) -> Any:
@@ -63,6 +67,8 @@ class ValueReading:
                 return self._read_list(value, schema)
             case "number" if isinstance(value, int | float):
                 return float(value)
+            case "integer" if isinstance(value, float) and value.is_integer():
+                return int(value)
             case "string" if isinstance(value, str):
                 return self._read_text(value, str(schema.get("format") or ""))
         return value
@@ -73,20 +79,28 @@ class ValueReading:
                 return base64.b64decode(text, validate=True)
             except (binascii.Error, ValueError) as error:
                 raise Unreadable("a value of format byte that is not base64") from error
-        return self._times(format, text) if format in _TIMES else text
+        if format not in _TIMES:
+            return text
+        self.met_offset |= bool(_OFFSET.search(text))
+        return self._times(format, text)
 
     def _read_object(self, value: Mapping[str, Any], schema: Mapping[str, Any], root: bool) -> dict[str, Any]:
         properties, others = schema.get("properties"), schema.get("additionalProperties")
         if isinstance(others, Mapping) and not properties:
-            return {} if _is_unknown(others) else {name: self.read(one, others) for name, one in value.items()}
+            if _is_unknown(others):
+                return {_HIDDEN + name: one for name, one in value.items()}
+            return {name: self.read(one, others) for name, one in value.items()}
         read: dict[str, Any] = {}
-        whole = root or bool(schema.get("x-kubernetes-embedded-resource"))
+        whole = (root or bool(schema.get("x-kubernetes-embedded-resource"))) and not _declares_identity(properties)
         for name, one in value.items():
             inner = properties.get(name) if isinstance(properties, Mapping) else None
             if whole and name in ("apiVersion", "kind", "metadata"):
                 read[name] = _read_identity(name, one)
+            elif not isinstance(inner, Mapping) or _is_unknown(inner):
+                # No rule can name it, and it makes two objects differ.
+                read[_HIDDEN + name] = one
             # A null of a field that may be null is as no field at all, as in Kubernetes.
-            elif one is not None and isinstance(inner, Mapping) and not _is_unknown(inner):
+            elif one is not None:
                 self._add(read, name, self.read(one, inner))
         return read
 
@@ -94,8 +108,8 @@ class ValueReading:
         escaped = escape(name)
         if escaped is not None:
             read[escaped] = value
-            # Newer servers take it as `self.`a-b``, too.
-            if not _IDENTIFIER.fullmatch(name):
+            # Newer servers take `self.`a-b`` and `self.namespace`, too.
+            if not _IDENTIFIER.fullmatch(name) or name in _RESERVED:
                 read[name] = value
 
     def _read_list(self, value: list[Any], schema: Mapping[str, Any]) -> list[Any]:
@@ -106,6 +120,13 @@ class ValueReading:
             if self._order != "given":
                 read.sort(key=_sort_key, reverse=self._order == "reversed")
         return read
+
+
+def _declares_identity(properties: Any) -> bool:
+    """Whether a schema says itself what `metadata` has; else it is given the two names (WithTypeAndObjectMeta)."""
+    if not isinstance(properties, Mapping) or not isinstance(properties.get("metadata"), Mapping):
+        return False
+    return bool(properties["metadata"].get("properties")) and {"apiVersion", "kind"} <= set(properties)
 
 
 def _read_identity(name: str, value: Any) -> Any:
