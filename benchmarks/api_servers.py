@@ -221,9 +221,9 @@ def _measure_memory(sides: Sides, amounts: Amounts) -> Sequence[Figure]:
     return [
         Figure(
             f"resident at rest, {amounts.remembered:,} ConfigMaps",
-            f"{sum(ours):.0f} MB",
-            f"real {' + '.join(f'{each:.0f}' for each in plain)} MB",
-            f"{sum(ours) / sum(plain):.2f} times",
+            f"{sum(ours.values()):.0f} MB",
+            "real " + " + ".join(f"{name} {amount:.0f} MB" for name, amount in plain.items()),
+            f"{sum(ours.values()) / sum(plain.values()):.2f} times",
             "told",
         )
     ]

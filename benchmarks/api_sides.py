@@ -26,6 +26,7 @@ from urllib.parse import urlsplit
 import psutil
 
 from benchmarks.control_planes import PROGRAM, read_cpu, read_memory
+from paddock.client.errors import ConfigError
 from paddock.client.kubeconfig import read_config
 
 START_SECONDS = 120.0
@@ -152,7 +153,7 @@ def _wait_for(side: Side, path: str, begun: float) -> float:
 def _answers(kubeconfig: Path, path: str) -> bool:
     if not kubeconfig.exists():
         return False
-    with suppress(OSError, http.client.HTTPException, ValueError):
+    with suppress(OSError, http.client.HTTPException, ConfigError):  # the last: while it is being written
         config = read_config(str(kubeconfig))
         address = urlsplit(config.server)
         context = ssl.create_default_context(cadata=config.ca)
@@ -182,9 +183,9 @@ def read_cpu_of(side: Side) -> float:
     return sum(map(read_cpu, side.pids))
 
 
-def read_memory_of(side: Side) -> list[float]:
-    """MB, resident now, of each of its processes."""
-    return [read_memory(pid)[0] for pid in side.pids]
+def read_memory_of(side: Side) -> dict[str, float]:
+    """MB, resident now, by the name of its process."""
+    return {psutil.Process(pid).name(): read_memory(pid)[0] for pid in side.pids}
 
 
 def run_load(side: Side, verb: str, *words: object) -> Any:
