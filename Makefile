@@ -43,7 +43,7 @@ TIERS := light unsandboxed browser kubernetes slow paddle
 LIGHT := $(BIN)/python tools/light_tests.py $(PARALLEL) -- $(COMPUTING) --
 
 .DEFAULT_GOAL := help
-.PHONY: ALWAYS help demo demo-pytorch dist test test-all stress kubernetes clients bench chaos shapes simulate lint types types-of-tests style format catalogues reference docs screenshots lock clean
+.PHONY: ALWAYS help demo demo-pytorch dist test test-all stress kubernetes clients bench chaos shapes simulate fuzz lint types types-of-tests style format catalogues reference docs screenshots lock clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -135,6 +135,9 @@ shapes: $(VENV)/.ready-dev ## servers, workers and heter ranks in every kind of 
 
 simulate: $(VENV)/.ready-dev ## the operator in a hostile little world, a million steps (10 min); STEPS=50000 for so many
 	@$(BIN)/python tools/simulate.py $(or $(STEPS),1000000)
+
+fuzz: $(VENV)/.ready-dev ## bad input for the laptop's API, timed and weighed, five minutes; SECONDS=60 SEED=7, REPLAY=build/fuzz/FILE
+	@$(BIN)/python tools/fuzz.py $(or $(SECONDS),300) $(if $(SEED),--seed $(SEED)) $(if $(REPLAY),--replay $(REPLAY))
 
 bench: $(VENV)/.ready-dev kubernetes ## the figures of docs/benchmarks.md, measured here (10 min)
 	@$(BIN)/python -m benchmarks

@@ -195,6 +195,28 @@ def test_what_is_replaced_as_a_whole_has_one_owner() -> None:
         apply(live, build(whole={"b": 1}), Manager("q", "Apply"), CUSTOM, force=False, now=NOW, budget=Budget())
 
 
+@pytest.mark.parametrize(
+    ("wanted", "said"),
+    [
+        (build(steps=[{"name": "a"}] * 2), '.spec.steps: duplicate entries for key [name="a"]'),
+        (build(tags=["a", "a"]), '.spec.tags: duplicate entries for key [="a"]'),
+    ],
+)  # fmt: skip
+def test_two_items_of_one_key_cannot_be_wanted(wanted: Manifest, said: str) -> None:
+    with pytest.raises(BadRequest) as refused:
+        run(("a", wanted))
+    assert str(refused.value) == said
+
+
+def test_two_live_items_of_one_key_are_one_once_somebody_applies_it() -> None:
+    twice = [{"name": "a", "x": 1}, {"name": "b"}, {"name": "a", "x": 2}, {"name": "c"}, {"name": "c"}]
+    wanted = build(steps=[{"name": "a", "y": 1}])
+    applied = apply(build(steps=twice), wanted, Manager("a", "Apply"), CUSTOM, force=True, now=NOW, budget=Budget())
+    assert applied.manifest["spec"]["steps"] == [
+        {"name": "a", "x": 2, "y": 1}, {"name": "b"}, {"name": "c"}, {"name": "c"},
+    ]  # fmt: skip
+
+
 def test_what_nests_without_end_is_refused() -> None:
     deep: Any = {}
     for _ in range(5_000):

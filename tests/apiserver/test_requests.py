@@ -216,6 +216,17 @@ def test_duplicate_fields_are_found() -> None:
     assert found == ('duplicate field "a"',)
 
 
+@pytest.mark.parametrize("body", [b"[]," * 200_001, b'{"":{}},' * 100_001])
+def test_a_body_of_more_lists_and_objects_than_a_manifest_has_is_refused(body: bytes) -> None:
+    with pytest.raises(TooLarge, match="200000 lists and objects"):
+        requests.read_body(b"[" + body[:-1] + b"]", "application/json")
+
+
+def test_brackets_in_a_text_are_no_lists() -> None:
+    data = {"script": "[{" * 150_000 + '"[\\"', "list": [[]]}
+    assert requests.read_body(json.dumps(data).encode(), "application/json") == (data, ())
+
+
 @given(st.binary(max_size=200), st.sampled_from([None, "application/yaml"]))
 def test_any_body_is_read_or_raises_an_api_error(body: bytes, content_type: str | None) -> None:
     try:

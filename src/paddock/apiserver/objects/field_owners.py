@@ -111,9 +111,10 @@ def _write(value: Any) -> str:
 
 
 def read_fields(
-    manifest: Mapping[str, Any], shape: Shape, *, status: bool | None = None, budget: Budget
+    manifest: Mapping[str, Any], shape: Shape, *, status: bool | None = None, unique: bool = False, budget: Budget
 ) -> dict[Path, Any]:
-    """The fields of an object with their values. `status`: of the status alone (True), of all else (False)."""
+    """The fields of an object with their values. `status`: of the status alone (True), of all else (False). `unique`:
+    raises `BadRequest` for two items of one key, of which nobody could say which one is meant."""
     found: dict[Path, Any] = {}
     for name, value in manifest.items():
         if name in _NOT_OWNED or (status is not None and (name == "status") is not status):
@@ -124,7 +125,10 @@ def read_fields(
             value = {key: each for key, each in value.items() if key not in _OF_SERVER}
             if not value:
                 continue
-        found.update(_walk(value, (f"f:{name}",), shape.enter(name), budget))
+        for path, each in _walk(value, (f"f:{name}",), shape.enter(name), budget):
+            if unique and path in found:
+                raise BadRequest(f"{show_path(path[:-1])}: duplicate entries for key {show_path(path[-1:])}")
+            found[path] = each
     return found
 
 
@@ -284,7 +288,7 @@ def _apply(
     owners, wanted = read_owners(live), _drop_nulls(wanted)
     if live and not owners:
         owners = _find_former(live, shape, now, budget)
-    fields = read_fields(wanted, shape, status=shape.status_of(manager), budget=budget)
+    fields = read_fields(wanted, shape, status=shape.status_of(manager), unique=True, budget=budget)
     present = read_fields(live, shape, budget=budget)
     contested = {
         path: other
@@ -427,12 +431,20 @@ def _merge_item(live: Any, wanted: Any, shape: Shape, budget: Budget) -> Any:
 
 
 def _put_in_order(merged: list[Any], ours: Sequence[str | None], shape: Shape) -> list[Any]:
-    """The items that are wanted in their order, at the places that they have; the others stay where they are."""
+    """The items that are wanted in their order, at the places that they have; the others stay where they are. Of two
+    live items of one key, which who creates an object may write, the last one is it."""
     names = [shape.name_item(each) for each in merged]
     by_name = dict(zip(names, merged, strict=True))
-    wanted = iter([by_name[name] for name in dict.fromkeys(ours)])
     mine = set(ours)
-    return [next(wanted) if name in mine else item for name, item in zip(names, merged, strict=True)]
+    wanted = iter([by_name[name] for name in ours])
+    ordered, told = [], set[str | None]()
+    for name, item in zip(names, merged, strict=True):
+        if name not in mine:
+            ordered.append(item)
+        elif name not in told:
+            ordered.append(next(wanted))
+        told.add(name)
+    return ordered
 
 
 def _prune(value: Any, gone: Mapping[str, Any], shape: Shape, path: Path, held: Container[Path]) -> Any:
