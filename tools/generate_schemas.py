@@ -37,8 +37,8 @@ PREFIXES = {
 }
 ROOTS = {
     "core_v1": (
-        "Binding", "ConfigMap", "Endpoints", "Event", "Namespace", "Node", "PersistentVolume", "PersistentVolumeClaim",
-        "Pod", "PodTemplateSpec", "Secret", "Service", "ServiceAccount",
+        "Binding", "ConfigMap", "Endpoints", "Event", "LimitRange", "Namespace", "Node", "PersistentVolume",
+        "PersistentVolumeClaim", "Pod", "PodTemplateSpec", "ResourceQuota", "Secret", "Service", "ServiceAccount",
     ),
     "apps_v1": ("Deployment",),
     "autoscaling_v1": ("Scale",),

@@ -93,6 +93,26 @@ SENTENCES = [
         "it is asked again within a minute",
     ),
     (
+        causes.QuotaExceeded(
+            ("Pod demo-worker-0", "Pod demo-worker-1"),
+            "team",
+            2,
+            1,
+            ("pods", "requests.cpu"),
+            ("2", "8"),
+            ("1", "4"),
+            ("2", "10"),
+        ),
+        "waiting: the quota team has no room for 2 pods together (used/allowed + asked for: pods 1/2 + 2, "
+        "requests.cpu 4/10 + 8); 1 of them would fit; the job starts once others of the namespace have ended or the "
+        "quota is raised: it is asked again within a minute",
+    ),
+    (
+        causes.QuotaExceeded(("Pod demo-worker-0",), "team", 1, 0, ("pods",), ("1",), ("0",), ("0",), never=True),
+        "waiting: the quota team has no room for Pod demo-worker-0 (used/allowed + asked for: pods 0/0 + 1); "
+        "it allows too little for this job alone: raise it, or ask for less",
+    ),
+    (
         causes.ObjectsNotCreated(("Pod demo-worker-0",), 'failed calling webhook "w.x": connection refused', 10),
         'waiting: the API server cannot create Pod demo-worker-0: failed calling webhook "w.x": connection refused; '
         "tried 10 times or more, and again within a minute",

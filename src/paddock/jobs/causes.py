@@ -86,6 +86,24 @@ class ObjectsRefused(Cause):
     message: str = ""  # the server's sentence about the first
 
 
+class QuotaExceeded(Cause):
+    """A ResourceQuota of the namespace has no room for them. The operator retries within a minute."""
+
+    counters: ClassVar[tuple[str, ...]] = ("used", "hard", "fits", "message")
+
+    objects: tuple[str, ...]  # `Pod demo-worker-0`
+    quota: str
+    pods: int  # so many have no room together: the whole gang, or 1
+    fits: int  # so many of them would have room alone
+    names: tuple[str, ...]  # what is exceeded: `requests.cpu`
+    asked: tuple[str, ...]  # of each, by these pods
+    used: tuple[str, ...]  # by what is there
+    hard: tuple[str, ...]  # is allowed
+    never: bool = False
+    """It has none for them even when nothing else is there."""
+    message: str = ""  # the server's sentence
+
+
 class ObjectsNotCreated(Cause):
     """The API server fails to create them: an admission webhook that does not answer, an overloaded server. The
     operator retries within a minute."""

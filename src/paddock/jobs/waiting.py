@@ -14,6 +14,7 @@ from paddock.jobs import causes
 from paddock.jobs.causes import Cause
 from paddock.jobs.model import CauseRecord, Child, NodeCondition, NodeState, Pod, PodPhase, Refusal
 from paddock.kube.meta import VOLCANO_POD_GROUPS
+from paddock.kube.quotas import read_exceeded
 
 SCHEDULER = frozenset({"Unschedulable", "SchedulingGated", "SchedulerError"})
 _ENVIRONMENT = frozenset({"EnvironmentBuilding"})
@@ -30,6 +31,7 @@ TRIES = (6, 10, 20, 50, 100, 1000)
 """Failed tries that become a cause. The first six take three seconds, ten a minute, then one a minute: a server that is
 away for a moment is no cause, and a number that grew at each try would be a write each."""
 
+_REFUSED = tuple(each.__name__ for each in (causes.ObjectsRefused, causes.QuotaExceeded, causes.ObjectsNotCreated))
 _DIGITS = re.compile(r"\d+")
 
 
@@ -39,9 +41,22 @@ def plan_refused_cause(refused: Refusal | None, needed: Collection[str]) -> Caus
     if refused is None or not objects:
         return None
     if not refused.tries:
-        return causes.ObjectsRefused(objects, refused.message)
+        return _read_quota(objects, refused.message) or causes.ObjectsRefused(objects, refused.message)
     tries = max((step for step in TRIES if step <= refused.tries), default=0)
     return causes.ObjectsNotCreated(objects, refused.message, tries) if tries else None
+
+
+def _read_quota(objects: tuple[str, ...], message: str) -> Cause | None:
+    found = read_exceeded(message)
+    if found is None:
+        return None
+    names = tuple(found.asked)
+    asked, used, hard = (
+        tuple(amounts.get(name, "0") for name in names) for amounts in (found.asked, found.used, found.hard)
+    )
+    return causes.QuotaExceeded(
+        objects, found.quota, found.pods, found.fits, names, asked, used, hard, found.never, message
+    )
 
 
 def plan_next_try(objects: Sequence[str], message: str, previous: Refusal | None) -> Refusal:
@@ -64,7 +79,7 @@ def _form(message: str) -> str:
 def read_recorded_refusal(cause: CauseRecord | None) -> Refusal | None:
     """The refusal behind a recorded cause. An operator that has just started has asked for nothing yet: until it has,
     the cause stays."""
-    if cause is None or cause.reason not in (causes.ObjectsRefused.__name__, causes.ObjectsNotCreated.__name__):
+    if cause is None or cause.reason not in _REFUSED:
         return None
     objects, message, tries = cause.args.get("objects"), str(cause.args.get("message") or ""), cause.args.get("tries")
     names = tuple(map(str, objects)) if isinstance(objects, list | tuple) else ()

@@ -6,10 +6,10 @@ more; without a request the limit counts.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any
+from typing import Any, Protocol, Self, TypeVar
 
 import msgspec
 
@@ -22,12 +22,20 @@ _LONGEST_REMEMBERED = 2_048
 """Bytes of JSON."""
 
 
+class _Amount(Protocol):
+    """What can be added up and compared: a number, a `kube.quantities.Quantity`."""
+
+    def __add__(self, other: Self, /) -> Self: ...
+    def __lt__(self, other: Self, /) -> bool: ...
+
+
+T = TypeVar("T", bound=_Amount)
+
+
 def read_pod_amounts(spec: Mapping[str, Any]) -> Amounts:
     """The amounts that a pod of this spec occupies, by resource. `ValueError` names the field and its value.
 
-    An init container with restartPolicy Always is a sidecar: it is added to the containers. `overhead` is added too.
-    Source: k8s.io/component-helpers, resource.PodRequests. Pods that ask for the same have the same mapping, which
-    nobody changes.
+    Pods that ask for the same have the same mapping, which nobody changes.
     """
     asked = {name: spec[name] for name in ("containers", "initContainers", "overhead") if spec.get(name)}
     for name in asked.keys() - {"overhead"}:
@@ -46,21 +54,32 @@ def _read_text(text: bytes) -> Amounts:
 
 
 def _read_amounts(spec: Mapping[str, Any]) -> Amounts:
-    running: dict[str, Fraction] = {"pods": Fraction(1)}
-    peak: dict[str, Fraction] = {}
+    total = {
+        "pods": Fraction(1),
+        **combine(spec, _container_amounts),
+    }
+    for name, text in (spec.get("overhead") or {}).items():
+        total[name] = total.get(name, Fraction(0)) + _amount(text, "spec.overhead")
+    return {name: amount for name, amount in total.items() if amount > 0}
+
+
+def combine(spec: Mapping[str, Any], read: Callable[[Mapping[str, Any], str], Mapping[str, T]]) -> dict[str, T]:
+    """What the containers of a pod need together, by resource, of what `read` gives of each (it is told the path of its
+    resources): the sum, or more for an init container that needs more before they start. Without overhead.
+
+    An init container with restartPolicy Always is a sidecar: it is added to the containers.
+    Source: k8s.io/component-helpers, resource.PodRequests.
+    """
+    running: dict[str, T] = {}
+    peak: dict[str, T] = {}
     for index, container in enumerate(spec.get("initContainers") or ()):
-        wanted = _container_amounts(container, f"spec.initContainers[{index}].resources")
+        wanted = add_amounts(running, read(container, f"spec.initContainers[{index}].resources"))
         if container.get("restartPolicy") == "Always":
-            running = add_amounts(running, wanted)
-            wanted = running
-        else:
-            wanted = add_amounts(running, wanted)
+            running = wanted
         peak = _largest(peak, wanted)
     for index, container in enumerate(spec.get("containers") or ()):
-        running = add_amounts(running, _container_amounts(container, f"spec.containers[{index}].resources"))
-    overhead = {name: _amount(text, "spec.overhead") for name, text in (spec.get("overhead") or {}).items()}
-    total = add_amounts(_largest(peak, running), overhead)
-    return {name: amount for name, amount in total.items() if amount > 0}
+        running = add_amounts(running, read(container, f"spec.containers[{index}].resources"))
+    return _largest(peak, running)
 
 
 def _container_amounts(container: Mapping[str, Any], path: str) -> dict[str, Fraction]:
@@ -82,9 +101,12 @@ def _quantity(text: str | int | float) -> Fraction:
     return read_quantity(text)
 
 
-def add_amounts(left: Amounts, right: Amounts) -> dict[str, Fraction]:
-    return {**left, **{name: left.get(name, Fraction(0)) + amount for name, amount in right.items()}}
+def add_amounts(left: Mapping[str, T], right: Mapping[str, T]) -> dict[str, T]:
+    return {**left, **{name: left[name] + amount if name in left else amount for name, amount in right.items()}}
 
 
-def _largest(left: Amounts, right: Amounts) -> dict[str, Fraction]:
-    return {**left, **{name: max(left.get(name, Fraction(0)), amount) for name, amount in right.items()}}
+def _largest(left: Mapping[str, T], right: Mapping[str, T]) -> dict[str, T]:
+    return {
+        **left,
+        **{name: left[name] if name in left and amount < left[name] else amount for name, amount in right.items()},
+    }

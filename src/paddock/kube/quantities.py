@@ -7,7 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
+from typing import Literal
 
 _SUFFIXES: dict[str, Fraction] = {
     "": Fraction(1), "n": Fraction(1, 10**9), "u": Fraction(1, 10**6), "m": Fraction(1, 1000),
@@ -39,6 +42,61 @@ def format_quantity(amount: Fraction) -> str:
     if amount.denominator == 1:
         return str(amount.numerator)
     return f"{-(-amount.numerator * 1000 // amount.denominator)}m"
+
+
+@dataclass(frozen=True, slots=True)
+class Quantity:
+    """An amount that is written as it was given: `1Gi` and `1Gi` are `2Gi`, `1G` and `1G` are `2G`. `read` makes one.
+    Source of the text: apimachinery, Quantity.CanonicalizeBytes."""
+
+    amount: Fraction = Fraction(0)
+    form: Literal["decimal", "binary", "exponent"] = "decimal"
+
+    @staticmethod
+    @lru_cache(maxsize=1024)
+    def read(text: str | int | float) -> Quantity:
+        """`ValueError` as of `read_quantity`. Cached: the pods of a job all have the same few amounts."""
+        amount, shown = read_quantity(text), str(text).strip()
+        if shown.endswith("i"):
+            return Quantity(amount, "binary")
+        return Quantity(amount, "exponent" if re.search(r"\d[eE][+-]?\d", shown) else "decimal")
+
+    def __add__(self, other: Quantity) -> Quantity:
+        return Quantity(self.amount + other.amount, self.form if self.amount else other.form)
+
+    def __sub__(self, other: Quantity) -> Quantity:
+        return Quantity(self.amount - other.amount, self.form if self.amount else other.form)
+
+    def __mul__(self, count: int) -> Quantity:
+        return Quantity(self.amount * count, self.form)
+
+    def __lt__(self, other: Quantity) -> bool:
+        return self.amount < other.amount
+
+    def __bool__(self) -> bool:
+        return bool(self.amount)
+
+    def __str__(self) -> str:
+        """With the largest suffix that leaves a whole number: `1536Mi`, `4k`, `500m`."""
+        if self.form == "binary" and abs(self.amount) >= 1024 and self.amount.denominator == 1:
+            return _write(self.amount, _BINARY)
+        steps = _EXPONENTS if self.form == "exponent" else _DECIMAL
+        smallest = self.amount * 10**9
+        return _write(Fraction(-(-smallest.numerator // smallest.denominator), 10**9), steps)
+
+
+_BINARY = [(text, _SUFFIXES[text]) for text in ("Ei", "Pi", "Ti", "Gi", "Mi", "Ki", "")]
+_DECIMAL = [(text, _SUFFIXES[text]) for text in ("E", "P", "T", "G", "M", "k", "", "m", "u", "n")]
+_EXPONENTS = [(f"e{power}" if power else "", Fraction(10) ** power) for power in range(18, -10, -3)]
+
+
+def _write(amount: Fraction, steps: list[tuple[str, Fraction]]) -> str:
+    if not amount:
+        return "0"
+    for suffix, step in steps:
+        if (amount / step).denominator == 1:
+            return f"{amount / step}{suffix}"
+    raise AssertionError("unreachable: the last step divides every amount")
 
 
 def format_bytes(count: Fraction | float) -> str:

@@ -5,7 +5,7 @@ The laptop's API serves few of them; what it does not serve is left out there (`
 
 from __future__ import annotations
 
-from paddock.kube.meta import DEPLOYMENTS, Resource
+from paddock.kube.meta import DEPLOYMENTS, LIMIT_RANGES, RESOURCE_QUOTAS, Resource
 
 _RBAC, _KUEUE, _PROMETHEUS = "rbac.authorization.k8s.io", "kueue.x-k8s.io", "monitoring.coreos.com"
 
@@ -15,8 +15,8 @@ def _of_cluster(group: str, version: str, kind: str, plural: str) -> Resource:
 
 
 COMPANIONS: tuple[Resource, ...] = (
-    Resource("", "v1", "ResourceQuota", "resourcequotas"),
-    Resource("", "v1", "LimitRange", "limitranges"),
+    RESOURCE_QUOTAS,
+    LIMIT_RANGES,
     Resource(_RBAC, "v1", "Role", "roles"),
     Resource(_RBAC, "v1", "RoleBinding", "rolebindings"),
     _of_cluster(_RBAC, "v1", "ClusterRole", "clusterroles"),

@@ -22,6 +22,7 @@ from paddock.kube.meta import (
     NODES,
     POD_GROUPS,
     PODS,
+    PRIORITY_CLASSES,
     VOLCANO_POD_GROUPS,
     Manifest,
     Resource,
@@ -297,7 +298,9 @@ class Late(Recording):
 async def test_the_capacity_of_a_pod_whose_binding_is_not_seen_yet_is_not_given_away(api: LocalApi) -> None:
     await api.create(NODES, node(cpu="1"))
     before = await api.create(PODS, pod("first", requests={"cpu": "1"}))
-    urgent = await api.create(PODS, pod("urgent", requests={"cpu": "1"}, priority=9, preemptionPolicy="Never"))
+    patient: Manifest = {"metadata": {"name": "patient"}, "value": 9, "preemptionPolicy": "Never"}
+    await api.create(PRIORITY_CLASSES, patient)
+    urgent = await api.create(PODS, pod("urgent", requests={"cpu": "1"}, priorityClassName="patient"))
     late = Late(api)
     late.news.put_nowait(Event("ADDED", before))
     late.news.put_nowait(Event("SYNCED", {}))

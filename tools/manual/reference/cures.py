@@ -37,6 +37,14 @@ WAITING: Mapping[str, Cure] = {
         " The operator asks again within a minute, so nothing has to be sent again.",
         ("kubectl describe resourcequotas", "paddock describe JOB", "paddock manifests operator --image IMAGE"),
     ),
+    "QuotaExceeded": Cure(
+        Move.YOU,
+        "A ResourceQuota of the namespace has no room for the pods of the job, which are made all together or not at"
+        " all. The sentence says what they ask for, what is used and what is allowed. End other jobs of the namespace,"
+        " ask for less, or have the quota raised. The operator asks again within a minute, so nothing has to be sent"
+        " again.",
+        ("kubectl describe quota", "kubectl edit quota NAME", "paddock get"),
+    ),
     "ObjectsNotCreated": Cure(
         Move.WATCH,
         "The API server had an error of its own, several times in a row: an admission webhook that does not answer, or"

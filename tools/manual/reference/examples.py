@@ -33,6 +33,9 @@ EXAMPLES: tuple[Cause, ...] = (
     causes.ObjectsRefused(
         ("Pod resnet-worker-1",), "exceeded quota: team, requested: pods=1, used: pods=8, limited: pods=8"
     ),
+    causes.QuotaExceeded(
+        ("Pod resnet-worker-0", "Pod resnet-worker-1"), "team", 2, 1, ("requests.cpu",), ("8",), ("4",), ("10",)
+    ),
     causes.ObjectsNotCreated(
         ("Pod resnet-worker-1",), 'failed calling webhook "policy.example.com": connection refused', 6
     ),

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from typing import Any
 
 from paddock.apiserver.kinds.custom import build_names
 from paddock.kube import rbac
 from paddock.kube.meta import Manifest
-from paddock.kube.quantities import format_quantity, read_quantity
+from paddock.kube.quantities import Quantity, format_quantity, read_quantity
 
 _TOKEN_SECONDS = 3600
 _FILE_MODE = 0o644
@@ -183,6 +184,28 @@ def _fill_priority_class(priority: Manifest) -> None:
     fill(priority, preemptionPolicy="PreemptLowerPriority")
 
 
+def _fill_quota(quota: Manifest) -> None:
+    _write_canonical((quota.get("spec") or {}).get("hard") or {})
+
+
+def _fill_limit_range(limit_range: Manifest) -> None:
+    """A default limit of containers is the most that they may have, a default request the limit, else the least."""
+    for item in (limit_range.get("spec") or {}).get("limits") or ():
+        for section in ("max", "min", "default", "defaultRequest", "maxLimitRequestRatio"):
+            _write_canonical(item.get(section) or {})
+        if item["type"] == "Container":
+            limits = {**(item.get("max") or {}), **(item.get("default") or {})}
+            requests = {**(item.get("min") or {}), **limits, **(item.get("defaultRequest") or {})}
+            item |= {name: found for name, found in (("default", limits), ("defaultRequest", requests)) if found}
+
+
+def _write_canonical(amounts: Manifest) -> None:
+    """Quantities as Go writes them: `1000m` is `1`. One that cannot be read stays, to be refused."""
+    for name, amount in amounts.items():
+        with suppress(ValueError):
+            amounts[name] = str(Quantity.read(amount))
+
+
 _FILLERS: Mapping[tuple[str, str], Callable[[Manifest], None]] = {
     ("", "Pod"): _fill_pod,
     ("", "Service"): _fill_service,
@@ -194,5 +217,7 @@ _FILLERS: Mapping[tuple[str, str], Callable[[Manifest], None]] = {
     ("apiextensions.k8s.io", "CustomResourceDefinition"): _fill_crd,
     (rbac.GROUP, "RoleBinding"): _fill_role_binding,
     (rbac.GROUP, "ClusterRoleBinding"): _fill_role_binding,
+    ("", "ResourceQuota"): _fill_quota,
+    ("", "LimitRange"): _fill_limit_range,
     ("scheduling.k8s.io", "PriorityClass"): _fill_priority_class,
 }

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from itertools import islice
 from typing import Any
 
+from paddock.apiserver.admission import policy_rules
 from paddock.apiserver.kinds.custom import explain_crd
 from paddock.apiserver.schema import field_errors
 from paddock.kube import rbac
@@ -172,4 +173,5 @@ _CHECKS: Mapping[tuple[str, str], Callable[[Mapping[str, Any]], Causes]] = {
     (rbac.GROUP, "ClusterRole"): _check_cluster_role,
     (rbac.GROUP, "RoleBinding"): _check_binding,
     (rbac.GROUP, "ClusterRoleBinding"): _check_binding,
+    **policy_rules.CHECKS,
 }

@@ -2,12 +2,13 @@
 
 `kube.validation.structural` walks along the schema, `kube.validation.metadata` has the rules of metadata, `defaults`
 and `rules` those of built-in kinds. Callers rely on this: reading is idempotent, and whatever the JSON is, only
-`BadRequest` and `Invalid` are raised.
+`BadRequest` and `Invalid` are raised, and by policies `Forbidden`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
@@ -37,14 +38,26 @@ _SUBRESOURCE_KINDS = {
 }
 
 
+@dataclass(frozen=True, slots=True)
+class Admission:
+    """What the policies of its namespace do to a new object. Both raise `Forbidden`."""
+
+    change: Callable[[Manifest], None]
+    """In place, before it is validated: quantities may be wrong."""
+    check: Callable[[Manifest], None]
+    """Once it is valid."""
+
+
 def read_object(
-    served: ServedResource, manifest: Any, *, strict: bool, subresource: str = "", budget: Budget | None = None
-) -> tuple[Manifest, tuple[str, ...]]:
+    served: ServedResource, manifest: Any, *, strict: bool, subresource: str = "", budget: Budget | None = None,
+    admission: Admission | None = None,
+) -> tuple[Manifest, tuple[str, ...]]:  # fmt: skip
     """The object to store, and warnings (`unknown field "spec.typo"`) about pruned fields.
 
     `strict` is fieldValidation=Strict: unknown fields are refused. With `subresource` "binding" or "scale" the manifest
-    is of the subresource's own kind; with "status" it is a whole object with a new status. `BadRequest`: not an object
-    of this kind, or unknown fields. `Invalid`: wrong values. `Exhausted`: it takes more steps than `budget` has.
+    is of the subresource's own kind; with "status" it is a whole object with a new status. `admission`: of a new one.
+    `BadRequest`: not an object of this kind, or unknown fields. `Invalid`: wrong values. `Forbidden`: as of
+    `Admission`. `Exhausted`: it takes more steps than `budget` has.
     """
     budget = budget or Budget()
     if subresource in _SUBRESOURCE_KINDS:
@@ -57,9 +70,11 @@ def read_object(
     if strict and reading.unknown:
         raise _strict_error(served.resource, reading.unknown)
     errors = reading.errors[: field_errors.MOST_CAUSES]
-    causes = [*field_errors.explain(errors), *_finish(served, read, reading.errors, subresource, budget)]
+    causes = [*field_errors.explain(errors), *_finish(served, read, reading.errors, subresource, budget, admission)]
     if causes:
         raise field_errors.build_invalid(served, str(read["metadata"].get("name") or ""), causes)
+    if admission is not None:
+        admission.check(read)
     return read, warnings
 
 
@@ -124,8 +139,9 @@ def _without_type_meta(schema: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _finish(
-    served: ServedResource, read: Manifest, found: Sequence[FieldError], subresource: str, budget: Budget
-) -> list[FieldCause]:
+    served: ServedResource, read: Manifest, found: Sequence[FieldError], subresource: str, budget: Budget,
+    admission: Admission | None,
+) -> list[FieldCause]:  # fmt: skip
     """Sets defaults, and returns the errors of metadata and rules; skips what wrong types (`found`) make unreadable."""
     resource = served.resource
     # A Scale or Binding may have no name: the request's path names it.
@@ -138,6 +154,8 @@ def _finish(
     if served.custom or found:
         return causes
     fill_defaults(resource.group, resource.kind, read)
+    if admission is not None:
+        admission.change(read)
     # A spec that older rules accepted must not block writes of the status.
     if subresource != "status":
         causes += check_rules(resource.group, resource.kind, read, budget)

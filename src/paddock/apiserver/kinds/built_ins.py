@@ -38,11 +38,6 @@ _CLAIM_COLUMNS = (
     AGE,
     Column("VolumeMode", "string", ".spec.volumeMode", priority=1),
 )
-_PRIORITY_COLUMNS = (
-    Column("Value", "integer", ".value"),
-    Column("Global-Default", "boolean", ".globalDefault"),
-    AGE,
-)
 
 
 def _kind(
@@ -82,7 +77,9 @@ BUILT_INS: tuple[ServedResource, ...] = (
     _kind(CLUSTER_ROLES, columns=_CREATED_AT),
     _kind(CLUSTER_ROLE_BINDINGS, columns=_ROLE),
     _kind(DEPLOYMENTS, "deploy", subresources=frozenset({"status", "scale"}), categories=("all",)),
-    _kind(PRIORITY_CLASSES, "pc", columns=_PRIORITY_COLUMNS),
+    _kind(meta.RESOURCE_QUOTAS, "quota", subresources=_STATUS),
+    _kind(meta.LIMIT_RANGES, "limits", columns=_CREATED_AT),
+    _kind(PRIORITY_CLASSES, "pc"),
     ServedResource(
         NEW_EVENTS,
         "event",

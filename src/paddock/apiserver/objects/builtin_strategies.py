@@ -5,18 +5,20 @@ Source: Kubernetes, registry/core/pod strategy and storage, kubelet's qos, apiex
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from copy import deepcopy
 from typing import Any
 
+from paddock.apiserver.admission import priorities
 from paddock.apiserver.objects.strategy import DeleteOptions, invalid
+from paddock.apiserver.schema import field_errors
 from paddock.apiserver.schema.field_errors import show
 from paddock.apiserver.schema.resource import ServedResource
 from paddock.apiserver.storage.event_forms import NEW_EVENTS, find_missing
 from paddock.kube import rbac
 from paddock.kube.calls import PatchKind
 from paddock.kube.errors import BadRequest, Conflict, FieldCause, Forbidden
-from paddock.kube.meta import Manifest, is_deleting, metadata, name_of, uid_of
+from paddock.kube.meta import PODS, PRIORITY_CLASSES, Manifest, is_deleting, metadata, name_of, uid_of
 from paddock.kube.patches import apply_patch
 from paddock.kube.times import format_time
 
@@ -103,6 +105,12 @@ def _amounts(resources: Mapping[str, Any] | None) -> dict[str, Any]:
     return {name: amount for name, amount in (resources or {}).items() if name in ("cpu", "memory") and amount}
 
 
+def keep_admitted(served: ServedResource, current: Manifest, updated: Manifest) -> None:
+    """What policies wrote at the creation of an object stays, where an update says nothing of it. In place."""
+    if served.resource == PODS:
+        priorities.keep_priority(current, updated)
+
+
 def check_update(served: ServedResource, current: Manifest, updated: Manifest) -> None:
     """Raises `Invalid` if an update changes an immutable field of a built-in kind."""
     kind = served.qualified_kind
@@ -113,11 +121,37 @@ def check_update(served: ServedResource, current: Manifest, updated: Manifest) -
     if kind.endswith(f"Binding.{rbac.GROUP}") and current.get("roleRef") != updated.get("roleRef"):
         cause = FieldCause("roleRef", f"Invalid value: {show(updated.get('roleRef'))}: cannot change roleRef")
         raise invalid(served, name_of(current), [cause])
+    if causes := list(_CHANGES.get(kind, _check_nothing)(current, updated)):
+        raise invalid(served, name_of(current), causes)
     if kind in ("ConfigMap", "Secret") and current.get("immutable"):
         for field in ("data", "binaryData", "immutable"):
             if current.get(field) != updated.get(field):
                 message = "Forbidden: field is immutable when `immutable` is set"
                 raise invalid(served, name_of(current), [FieldCause(field, message, "FieldValueForbidden")])
+
+
+def _check_nothing(current: Manifest, updated: Manifest) -> Iterator[FieldCause]:
+    yield from ()
+
+
+def _check_quota(current: Manifest, updated: Manifest) -> Iterator[FieldCause]:
+    before, after = ((each.get("spec") or {}).get("scopes") or [] for each in (current, updated))
+    if set(before) != set(after):
+        yield field_errors.invalid("spec.scopes", after, "field is immutable")
+
+
+def _check_priority(current: Manifest, updated: Manifest) -> Iterator[FieldCause]:
+    if current.get("value", 0) != updated.get("value", 0):
+        yield field_errors.forbidden("value", "may not be changed in an update.")
+    if current.get("preemptionPolicy") not in (None, policy := updated.get("preemptionPolicy")):
+        yield field_errors.invalid("preemptionPolicy", policy, "field is immutable")
+
+
+_CHANGES: Mapping[str, Callable[[Manifest, Manifest], Iterator[FieldCause]]] = {
+    "ResourceQuota": _check_quota,
+    "PriorityClass.scheduling.k8s.io": _check_priority,
+}
+"""What of a kind may not be changed."""
 
 
 def _check_definition(served: ServedResource, current: Manifest, updated: Manifest) -> None:
@@ -166,6 +200,8 @@ def grace_period(served: ServedResource, current: Manifest, options: DeleteOptio
 
 
 def check_deletable(served: ServedResource, name: str) -> None:
+    if served.resource == PRIORITY_CLASSES:
+        priorities.check_deletable(name)
     if served.qualified_kind == "Namespace" and name in PROTECTED_NAMESPACES:
         raise Forbidden(
             f'namespaces "{name}" is forbidden: this namespace may not be deleted', kind="namespaces", name=name

@@ -14,6 +14,7 @@ from typing import cast
 
 import msgspec
 
+from paddock.apiserver.admission.priorities import build_system_classes
 from paddock.apiserver.objects import builtin_strategies
 from paddock.apiserver.objects.access import make_defaults
 from paddock.apiserver.objects.garbage import Collector
@@ -28,7 +29,7 @@ from paddock.apiserver.storage.store import Store
 from paddock.kube.api import Api, Event
 from paddock.kube.calls import Call, Create, Delete, Get, List, Listing, Patch, Replace, T
 from paddock.kube.errors import BadRequest, NotFound, Unavailable
-from paddock.kube.meta import Manifest, Resource
+from paddock.kube.meta import PRIORITY_CLASSES, Manifest, Resource
 from paddock.kube.times import format_time
 
 _decode = msgspec.json.Decoder(Manifest).decode
@@ -58,6 +59,8 @@ class LocalApi(Api):
             objects.make_default_namespaces()
             objects.furnish_namespaces()
             make_defaults(objects)
+            objects.make_missing([(storage_key(PRIORITY_CLASSES), each) for each in build_system_classes()])
+            objects.quotas.recount()
             store.mark(format_time(clock()))
         except BaseException:
             store.close()

@@ -30,6 +30,8 @@ from paddock.apiserver.objects.field_owners import (
     track_update,
     with_owners,
 )
+from paddock.apiserver.objects.policies import Policies
+from paddock.apiserver.objects.quotas import Quotas
 from paddock.apiserver.objects.reads import Catalog
 from paddock.apiserver.objects.strategy import DeleteOptions, build_success
 from paddock.apiserver.objects.worker import SMALL_BYTES, SMALL_STEPS
@@ -114,6 +116,8 @@ class Objects(Catalog):
         super().__init__(store)
         self.clock = clock
         self.rules = CelRunner()
+        self.policies = Policies(store)
+        self.quotas = Quotas(store)
         self.root_certificate = ""
         self.own_definitions: frozenset[str] = frozenset()
         """The CRDs that this cluster brings itself. Who creates one as it is served gets it, where another is told that
@@ -130,7 +134,8 @@ class Objects(Catalog):
         for attempt in range(_NAME_ATTEMPTS if prefix else 1):
             if prefix:
                 incoming = {**incoming, "metadata": meta | {"name": prefix + _random_suffix()}}
-            work = partial(self._validate, served, incoming, options, "")
+            admission = self.policies.find_admission(served.resource, namespace_of(incoming))
+            work = partial(self._validate, served, incoming, options, "", admission=admission)
             read, warnings = await self.worker.compute(work, size)
             warnings += await self._ask_rules(served, strategy.without_status(served, read), None)
             try:
@@ -165,10 +170,13 @@ class Objects(Catalog):
         return stored if builtin_strategies.establish(read, self.clock())["spec"] == stored.manifest()["spec"] else None
 
     def _validate(
-        self, served: ServedResource, incoming: Manifest, options: WriteOptions, subresource: str, budget: Budget
-    ) -> tuple[Manifest, tuple[str, ...]]:
-        strict = options.validation == "Strict"
-        read, warnings = validation.read_object(served, incoming, strict=strict, subresource=subresource, budget=budget)
+        self, served: ServedResource, incoming: Manifest, options: WriteOptions, subresource: str, budget: Budget,
+        *, admission: validation.Admission | None = None,
+    ) -> tuple[Manifest, tuple[str, ...]]:  # fmt: skip
+        read, warnings = validation.read_object(
+            served, incoming, strict=options.validation == "Strict", subresource=subresource, budget=budget,
+            admission=admission,
+        )  # fmt: skip
         if storage_key(served.resource) == _CRDS and subresource != "status":
             remember_checked(read)
         return read, warnings if options.validation == "Warn" else ()
@@ -364,6 +372,7 @@ class Objects(Catalog):
         entries = incoming["metadata"].get("managedFields") if applies else None
         strategy.check_preconditions(served.resource, current, incoming)
         read, warnings = self._validate(served, incoming, options, subresource, budget)
+        builtin_strategies.keep_admitted(served, current, read)
         updated = strategy.build_updated(served, current, read, subresource)
         if entries is not None:
             updated = updated | {"metadata": updated["metadata"] | {"managedFields": entries}}
@@ -478,6 +487,8 @@ class Objects(Catalog):
         key = storage_key(served.resource)
         if options.check is not None:
             options.check(manifest, previous.manifest() if previous is not None else None)
+        self.policies.check(served.resource, manifest)
+        self.quotas.check(tx, served.resource, manifest, previous)
         home = self._storage.get(key, served)
         manifest = with_version(manifest, home.resource.api_version)
         if options.dry_run:

@@ -146,6 +146,22 @@ _EVENT = Printer(
      ("Count", "integer", 1), ("Name", "string", 1)),
     lambda event, now: _print_event(convert(dict(event), EVENTS.api_version), now),
 )  # fmt: skip
+
+
+def _print_quota(quota: Object, now: Moment) -> Cells:
+    """Source: printResourceQuota: what begins with `limits.` is in a column of its own."""
+    hard, used = part(quota, "status", "hard"), part(quota, "status", "used")
+    pairs = [(name, f"{name}: {used.get(name, '0')}/{hard[name]}") for name in sorted(hard)]
+    requests = [text for name, text in pairs if not name.startswith("limits.")]
+    limits = [text for name, text in pairs if name.startswith("limits.")]
+    return [", ".join(requests), ", ".join(limits), age(quota, now)]
+
+
+def _print_priority_class(priority: Object, now: Moment) -> Cells:
+    policy = priority.get("preemptionPolicy") or ""
+    return [priority.get("value") or 0, bool(priority.get("globalDefault")), age(priority, now), policy]
+
+
 PRINTERS: Mapping[tuple[str, str], Printer] = {
     ("", "Pod"): Printer(
         (("Ready", "string", 0), ("Status", "string", 0), ("Restarts", "string", 0), ("Age", "string", 0),
@@ -168,6 +184,14 @@ PRINTERS: Mapping[tuple[str, str], Printer] = {
     ("", "ConfigMap"): Printer((("Data", "integer", 0), ("Age", "string", 0)), _print_config_map),
     ("", "Secret"): Printer((("Type", "string", 0), ("Data", "integer", 0), ("Age", "string", 0)), _print_secret),
     ("", "ServiceAccount"): Printer((("Secrets", "integer", 0), ("Age", "string", 0)), _print_service_account),
+    ("", "ResourceQuota"): Printer(
+        (("Request", "string", 0), ("Limit", "string", 0), ("Age", "string", 0)), _print_quota
+    ),
+    ("scheduling.k8s.io", "PriorityClass"): Printer(
+        (("Value", "integer", 0), ("Global-Default", "boolean", 0), ("Age", "string", 0),
+         ("PreemptionPolicy", "string", 0)),
+        _print_priority_class,
+    ),
     ("", "Endpoints"): Printer((("Endpoints", "string", 0), ("Age", "string", 0)), _print_endpoints),
     ("apps", "Deployment"): Printer(
         (("Ready", "string", 0), ("Up-to-date", "integer", 0), ("Available", "integer", 0), ("Age", "string", 0),

@@ -23,7 +23,14 @@ from paddock.apiserver.storage.damage import Damaged, set_aside
 from paddock.apiserver.storage.failures import explain_failure, roll_back
 from paddock.apiserver.storage.mark import check_content, check_file, mark_path, write_mark
 from paddock.apiserver.storage.records import Change, Stored
-from paddock.apiserver.storage.transaction import COLUMNS, Transaction, read_one, run_in_savepoint
+from paddock.apiserver.storage.transaction import (
+    COLUMNS,
+    Companion,
+    Transaction,
+    read_one,
+    run_in_savepoint,
+    run_with_companions,
+)
 from paddock.kube.errors import InternalError, Unavailable
 
 log = logging.getLogger(__name__)
@@ -67,6 +74,7 @@ class Store:
         self.changelog = Changelog(path, kept=kept_changes, kept_bytes=kept_bytes)
         self._pending: list[tuple[Callable[[Transaction], Any], asyncio.Future[Any]]] = []
         self._listeners: list[Callable[[list[Change]], None]] = []
+        self._companions: list[Companion] = []
         self._db: sqlite3.Connection | None = None
 
     @property
@@ -128,6 +136,11 @@ class Store:
     def listen(self, listener: Callable[[list[Change]], None]) -> None:
         """`listener` gets the changes of each committed group, in order. It must be quick; exceptions are logged."""
         self._listeners.append(listener)
+
+    def accompany(self, companion: Companion) -> None:
+        """`companion` sees the changes of each write before they are committed: what it writes belongs to the same
+        write, and what it raises undoes that. It must be quick."""
+        self._companions.append(companion)
 
     # Reads
 
@@ -262,7 +275,7 @@ class Store:
         transaction = Transaction(self.db, self.revision)
         self.db.execute("begin immediate")
         try:
-            result = action(transaction)
+            result = run_with_companions(transaction, action, self._companions)
             self.db.execute("commit")
         except BaseException:
             self.db.execute("rollback")
@@ -277,7 +290,7 @@ class Store:
         transaction = Transaction(self._db, self.revision)
         try:
             self._db.execute("begin immediate")
-            results = [run_in_savepoint(self._db, transaction, action) for action, _ in pending]
+            results = [run_in_savepoint(self._db, transaction, action, self._companions) for action, _ in pending]
             self._db.execute("commit")
         except sqlite3.Error as error:
             roll_back(self._db, self.path)

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import logging
 import sqlite3
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -17,6 +17,7 @@ from paddock.kube.errors import InternalError, TooLarge
 from paddock.kube.meta import Manifest, metadata
 
 log = logging.getLogger(__name__)
+T = TypeVar("T")
 
 COLUMNS = "resource, namespace, name, uid, rv, version, body"
 """Of the table `objects`, in the order of `Stored`."""
@@ -44,6 +45,20 @@ class Transaction:
 
     def get(self, resource: str, namespace: str, name: str) -> Stored | None:
         return read_one(self._db, resource, namespace, name)
+
+    def select(self, resource: str, namespace: str) -> Iterator[Stored]:
+        """The objects of a resource in a namespace, by name. Exhaust it before the next write."""
+        rows = self._db.execute(
+            f"select {COLUMNS} from objects where resource=? and namespace=? order by name",  # noqa: S608
+            (resource, namespace),
+        )
+        return (Stored(*row) for row in rows)
+
+    def count(self, resource: str, namespace: str) -> int:
+        row = self._db.execute(
+            "select count(*) from objects where resource=? and namespace=?", (resource, namespace)
+        ).fetchone()
+        return int(row[0])
 
     def set(self, key: str, value: str) -> None:
         self._db.execute("insert or replace into meta values(?, ?)", (key, value))
@@ -107,12 +122,31 @@ class Transaction:
         )  # fmt: skip
 
 
-def run_in_savepoint(db: sqlite3.Connection, transaction: Transaction, action: Callable[[Transaction], Any]) -> Any:
+Companion = Callable[[Transaction, list[Change]], None]
+"""Is given the changes of one write, of which its own writes become a part."""
+
+
+def run_with_companions(
+    transaction: Transaction, action: Callable[[Transaction], T], companions: Sequence[Companion]
+) -> T:
+    """The result of one write, once each companion has seen what it has changed."""
+    before = len(transaction.changes)
+    result = action(transaction)
+    made = transaction.changes[before:]
+    for companion in companions if made else ():
+        companion(transaction, made)
+    return result
+
+
+def run_in_savepoint(
+    db: sqlite3.Connection, transaction: Transaction, action: Callable[[Transaction], Any],
+    companions: Sequence[Companion] = (),
+) -> Any:  # fmt: skip
     """The result of one write, or the exception that rolled it back. Disk errors fail the whole group."""
     revision, changes = transaction.revision, len(transaction.changes)
     db.execute("savepoint one")
     try:
-        result = action(transaction)
+        result = run_with_companions(transaction, action, companions)
     except sqlite3.OperationalError:
         raise
     except Exception as error:

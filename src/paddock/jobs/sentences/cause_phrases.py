@@ -50,6 +50,7 @@ from paddock.jobs.sentences.waiting_phrases import (
     explain_old_pods,
     explain_own_account,
     explain_pod_group,
+    explain_quota,
     explain_refused,
     explain_scheduler,
     explain_waiting_for_dataset,
@@ -138,6 +139,7 @@ CAUSE_ROWS: Mapping[str, Row] = {
     ), _EDIT),
     "ObjectInTheWay": Row(LINE, explain_in_the_way),
     "ObjectsRefused": Row(LINE, explain_refused),
+    "QuotaExceeded": Row(STEPS, explain_quota, "{kubectl} describe quota{on}"),
     "ObjectsNotCreated": Row(LINE, explain_not_created),
     "NoFreePort": Row(LINE, lambda args: phrase(
         "waiting: every port from {first} to {last} is taken on this machine; end a job that is not needed",

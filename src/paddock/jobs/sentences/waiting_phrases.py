@@ -187,6 +187,33 @@ def explain_refused(args: Args) -> Phrase:
     return phrase("{said}; it is asked again within a minute", said=with_message(args, said))
 
 
+def explain_quota(args: Args) -> Phrase:
+    """What is asked for, used and allowed, of each resource that is exceeded; what would fit."""
+    columns = (items_of(args, column) for column in ("names", "used", "hard", "asked"))
+    amounts = ", ".join(f"{name} {used}/{hard} + {asked}" for name, used, hard, asked in zip(*columns, strict=False))
+    said = phrase(
+        "waiting: the quota {quota} has no room for {pods} (used/allowed + asked for: {amounts})",
+        quota=value_of(args, "quota"), pods=_name_crowded(args), amounts=amounts,
+    )  # fmt: skip
+    if args.get("never"):
+        return phrase("{said}; it allows too little for this job alone: raise it, or ask for less", said=said)
+    if isinstance(fits := args.get("fits"), int) and fits > 0:
+        said = counted("{said}; {count} of them would fit", "{said}; {count} of them would fit", said=said, count=fits)
+    return phrase(
+        "{said}; the job starts once others of the namespace have ended or the quota is raised: it is asked again "
+        "within a minute",
+        said=said,
+    )  # fmt: skip
+
+
+def _name_crowded(args: Args) -> Phrase | Names:
+    """The pods that have no room: all of a gang by their number, one by its name."""
+    count = args.get("pods")
+    if isinstance(count, int) and count > 1:
+        return counted("{count} pod together", "{count} pods together", count=count)
+    return names_of(args, "objects")
+
+
 def explain_not_created(args: Args) -> Phrase:
     said = phrase("waiting: the API server cannot create {objects}", objects=names_of(args, "objects"))
     return phrase(

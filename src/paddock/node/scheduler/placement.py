@@ -14,6 +14,8 @@ Spare pods. They run nothing and ask whether there is room for more of their gan
 its own behind all others of its priority, gets no reservation, and waits as long as one of those lacks a resource that
 it requests and would fit on empty nodes. So a gang that grows takes nothing from a job that waits.
 
+Priority. A pod's is its `spec.priority`, a gang's the highest of its pods' and of the class that its PodGroup names.
+
 Preemption. Where an entry lacks room that gangs of a lower priority hold, these are ended, whole
 (`node.scheduler.preemption`). It has a reservation until they are gone.
 
@@ -39,6 +41,7 @@ from functools import cache
 from itertools import chain
 
 from paddock.kube.meta import Key, Manifest, key_of
+from paddock.kube.priority_classes import SYSTEM_CLASSES
 from paddock.kube.times import Moment
 from paddock.node.scheduler.capacity import (
     NodeInfo,
@@ -57,7 +60,7 @@ from paddock.words.phrases import phrase
 
 STARVATION_SECONDS = 300.0
 """How long a pod or gang can be overtaken until it gets a reservation."""
-PRIORITIES: Mapping[str, int] = {"system-cluster-critical": 2_000_000_000, "system-node-critical": 2_000_001_000}
+PRIORITIES: Mapping[str, int] = {each.name: each.value for each in SYSTEM_CLASSES}
 """The priority classes that every Kubernetes cluster has."""
 
 
@@ -276,6 +279,8 @@ def _build_gang_entry(
 
 
 def _priority(request: Request, priorities: Mapping[str, int]) -> int:
+    """The number that the API wrote into the pod when it was created; by its class where none is, as of a pod that was
+    never sent."""
     return priorities.get(request.priority_class, 0) if request.priority is None else request.priority
 
 

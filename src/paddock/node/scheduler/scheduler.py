@@ -39,8 +39,8 @@ from paddock.kube.meta import (
     Key,
     Manifest,
     Resource,
-    name_of,
 )
+from paddock.kube.priority_classes import PATIENT, read_class
 from paddock.kube.times import Moment, format_time
 from paddock.node.scheduler.nodes import find_orphans, read_node
 from paddock.node.scheduler.placement import PRIORITIES, Bind, Decision, Evict, Priorities, Wait, plan_requests
@@ -63,11 +63,6 @@ _log = logging.getLogger(__name__)
 _T = TypeVar("_T")
 
 
-def _read_priority_class(manifest: Manifest) -> tuple[str, int, bool]:
-    """Its name, its value, and whether it ends nobody."""
-    return name_of(manifest), int(manifest["value"]), manifest.get("preemptionPolicy") == "Never"
-
-
 class Scheduler:
     """Binds pods of every schedulerName to nodes. One per cluster."""
 
@@ -78,7 +73,7 @@ class Scheduler:
         self._pods = self._inform(PODS, self._read_pod)
         self._nodes = self._inform(NODES, read_node)
         self._groups = [self._inform(each, read_group, optional=True) for each in (POD_GROUPS, VOLCANO_POD_GROUPS)]
-        self._classes = self._inform(PRIORITY_CLASSES, _read_priority_class, optional=True)
+        self._classes = self._inform(PRIORITY_CLASSES, read_class, optional=True)
         self._claims = self._inform(CLAIMS, read_claim)
         self._informers: list[Informer[Any]] = [self._pods, self._nodes, *self._groups, self._classes, self._claims]
         self._planned = asyncio.Event()
@@ -144,8 +139,8 @@ class Scheduler:
             return [], []
         classes = self._classes.mirror.objects.values()
         priorities = Priorities(
-            {**PRIORITIES, **{name: value for name, value, _ in classes}},
-            frozenset(name for name, _, patient in classes if patient),
+            {**PRIORITIES, **{each.name: each.value for each in classes}},
+            frozenset(each.name for each in classes if each.policy == PATIENT),
         )
         nodes, groups = self._nodes.mirror.objects.values(), self._known_groups().values()
         decisions = plan_requests(requests, nodes, groups, self._clock(), priorities, self._claims.mirror.objects)

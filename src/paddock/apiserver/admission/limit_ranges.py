@@ -1,0 +1,156 @@
+"""What the LimitRanges of a namespace do to a new pod or claim: defaults of its containers, and bounds. Pure.
+
+Source: Kubernetes, plugin/pkg/admission/limitranger; the order of names in a message is that of the alphabet, where
+Kubernetes' changes from one try to the next.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from paddock.kube.errors import Forbidden
+from paddock.kube.meta import CLAIMS, PODS, Manifest, Resource, name_of
+from paddock.kube.pod_amounts import combine
+from paddock.kube.quantities import Quantity
+
+CONTAINER, POD, CLAIM = TYPES = ("Container", "Pod", "PersistentVolumeClaim")
+ANNOTATION = "kubernetes.io/limit-ranger"
+
+_Amounts = Mapping[str, Quantity]
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """One item of `spec.limits`."""
+
+    type: str
+    least: _Amounts = field(default_factory=dict)
+    most: _Amounts = field(default_factory=dict)
+    ratios: _Amounts = field(default_factory=dict)
+    limits: Mapping[str, str] = field(default_factory=dict)
+    """The defaults, as they are written."""
+    requests: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class LimitRange:
+    """A stored LimitRange."""
+
+    name: str
+    limits: tuple[Limit, ...]
+
+
+def read_limit_range(manifest: Manifest) -> LimitRange:
+    limits = (manifest.get("spec") or {}).get("limits") or ()
+    return LimitRange(name_of(manifest), tuple(map(_read_limit, limits)))
+
+
+def _read_limit(item: Mapping[str, Any]) -> Limit:
+    def amounts(name: str) -> _Amounts:
+        return {resource: Quantity.read(text) for resource, text in (item.get(name) or {}).items()}
+
+    return Limit(
+        str(item.get("type") or ""),
+        amounts("min"),
+        amounts("max"),
+        amounts("maxLimitRequestRatio"),
+        item.get("default") or {},
+        item.get("defaultRequest") or {},
+    )
+
+
+def fill_limits(pod: Manifest, ranges: Iterable[LimitRange]) -> None:
+    """Writes the defaults into the containers of a new pod, and tells of it in an annotation, as Kubernetes does."""
+    for each in ranges:
+        said: list[str] = []
+        limits = {name: text for one in each.limits if one.type == CONTAINER for name, text in one.limits.items()}
+        requests = {name: text for one in each.limits if one.type == CONTAINER for name, text in one.requests.items()}
+        for section, kind in (("containers", "container"), ("initContainers", "init container")):
+            for container in pod["spec"].get(section) or ():
+                resources = container.setdefault("resources", {})
+                for name, defaults, what in (("requests", requests, "request"), ("limits", limits, "limit")):
+                    if added := _fill(resources, name, defaults):
+                        said.append(f"{', '.join(added)} {what} for {kind} {container.get('name')}")
+        if said:
+            annotations = pod["metadata"].setdefault("annotations", {})
+            annotations[ANNOTATION] = f"LimitRanger plugin set: {'; '.join(said)}"
+
+
+def _fill(resources: Manifest, section: str, defaults: Mapping[str, str]) -> list[str]:
+    """The names that were added."""
+    added = sorted(defaults.keys() - (resources.get(section) or {}).keys())
+    if added:
+        resources[section] = {**(resources.get(section) or {}), **{name: defaults[name] for name in added}}
+    return added
+
+
+def check_limits(resource: Resource, manifest: Manifest, ranges: Iterable[LimitRange]) -> None:
+    """Raises `Forbidden` of the first LimitRange whose bounds a new pod or claim breaks."""
+    find = {PODS: _find_in_pod, CLAIMS: _find_in_claim}.get(resource)
+    for each in ranges if find else ():
+        broken = list(find(manifest.get("spec") or {}, each.limits)) if find else []
+        if broken:
+            name, said = name_of(manifest), broken[0] if len(broken) == 1 else f"[{', '.join(dict.fromkeys(broken))}]"
+            raise Forbidden(f'{resource.plural} "{name}" is forbidden: {said}', kind=resource.plural, name=name)
+
+
+def _find_in_pod(spec: Mapping[str, Any], limits: Sequence[Limit]) -> Iterator[str]:
+    containers = [*(spec.get("containers") or ()), *(spec.get("initContainers") or ())]
+    for limit in limits:
+        if limit.type == CONTAINER:
+            for container in containers:
+                yield from _find_broken(limit, _read(container, "requests"), _read(container, "limits"))
+        elif limit.type == POD:
+            requests = combine(spec, lambda each, _: _read(each, "requests"))
+            yield from _find_broken(limit, requests, combine(spec, lambda each, _: _read(each, "limits")))
+
+
+def _read(holder: Mapping[str, Any], section: str) -> _Amounts:
+    amounts = (holder.get("resources") or {}).get(section) or {}
+    return {name: Quantity.read(text) for name, text in amounts.items()}
+
+
+def _find_in_claim(spec: Mapping[str, Any], limits: Sequence[Limit]) -> Iterator[str]:
+    asked = _read(spec, "requests")
+    for limit in limits:
+        if limit.type == CLAIM:
+            yield from _find_small(limit, asked, {})
+            for name, most in sorted(limit.most.items()):
+                said = f"maximum {name} usage per {limit.type} is {most}"
+                if name not in asked:
+                    yield f"{said}.  No request is specified"
+                elif most < asked[name]:
+                    yield f"{said}, but request is {asked[name]}"
+
+
+def _find_broken(limit: Limit, requests: _Amounts, limits: _Amounts) -> Iterator[str]:
+    yield from _find_small(limit, requests, limits)
+    for name, most in sorted(limit.most.items()):
+        said = f"maximum {name} usage per {limit.type} is {most}"
+        if name not in limits:
+            yield f"{said}.  No limit is specified"
+        elif most < limits[name]:
+            yield f"{said}, but limit is {limits[name]}"
+        elif name in requests and most < requests[name]:
+            yield f"{said}, but request is {requests[name]}"
+    for name, ratio in sorted(limit.ratios.items()):
+        said = f"{name} max limit to request ratio per {limit.type} is {ratio}"
+        if not requests.get(name):
+            yield f"{said}, but no request is specified or request is 0"
+        elif not limits.get(name):
+            yield f"{said}, but no limit is specified or limit is 0"
+        elif (found := limits[name].amount / requests[name].amount) > ratio.amount:
+            yield f"{said}, but provided ratio is {float(found):.6f}"
+
+
+def _find_small(limit: Limit, requests: _Amounts, limits: _Amounts) -> Iterator[str]:
+    for name, least in sorted(limit.least.items()):
+        said = f"minimum {name} usage per {limit.type} is {least}"
+        if name not in requests:
+            yield f"{said}.  No request is specified"
+        elif requests[name] < least:
+            yield f"{said}, but request is {requests[name]}"
+        elif name in limits and limits[name] < least:
+            yield f"{said}, but limit is {limits[name]}"

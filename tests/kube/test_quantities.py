@@ -1,0 +1,37 @@
+"""Quantities are written as Go's `resource.Quantity` writes them."""
+
+from __future__ import annotations
+
+import pytest
+
+from paddock.kube.quantities import Quantity
+
+
+@pytest.mark.parametrize(
+    ("given", "written"),
+    [
+        ("1000m", "1"), ("0.5", "500m"), ("1500m", "1500m"), ("2000", "2k"), ("1500", "1500"), ("1500000000", "1500M"),
+        ("1024Mi", "1Gi"), ("1536Mi", "1536Mi"), ("512Ki", "512Ki"), ("0.5Ki", "512"), ("1023", "1023"),
+        ("0.1Gi", "107374182400m"), ("1e3", "1e3"), ("5e2", "500"), ("0", "0"), ("0Gi", "0"), ("-5", "-5"),
+        ("0.1n", "1n"), (4, "4"), (" 2Gi ", "2Gi"), ("1E", "1E"),
+    ],
+)  # fmt: skip
+def test_a_quantity_is_written_with_the_largest_suffix_that_leaves_a_whole_number(
+    given: str | int, written: str
+) -> None:
+    assert str(Quantity.read(given)) == written
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "total"),
+    [("1Gi", "1Gi", "2Gi"), ("512Mi", "512Mi", "1Gi"), ("1G", "1Gi", "2073741824"), ("0", "1Gi", "1Gi"),
+     ("500m", "500m", "1"), ("900m", "200m", "1100m")],
+)  # fmt: skip
+def test_a_sum_is_written_as_its_first_part_that_is_not_zero(first: str, second: str, total: str) -> None:
+    assert str(Quantity.read(first) + Quantity.read(second)) == total
+    assert str(Quantity.read(total) - Quantity.read(second) + Quantity.read(second)) == total
+
+
+def test_what_is_no_quantity_is_refused() -> None:
+    with pytest.raises(ValueError, match="is not a quantity"):
+        Quantity.read("1 GB")
