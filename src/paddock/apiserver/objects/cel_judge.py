@@ -7,6 +7,7 @@ Source: apiextensions-apiserver, pkg/apiserver/schema/cel/validation.go (message
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -20,6 +21,7 @@ from paddock.kube.validation.field_errors import Key, Path
 EXTRA = "pip install 'paddock[cel]'"
 MOST_WARNINGS = 10
 _NAMED = 3
+_PLACE = re.compile(r"^ERROR: <input>:\d+:\d+: | \(in container ''\)$")
 _SHOWN_RULE = 120
 _SHOWN_REASON = 200
 
@@ -88,11 +90,16 @@ def _build_cause(rule: Rule, verdict: Verdict) -> FieldCause:
 
 def _explain_unknown(rules: Sequence[Rule], unknown: Mapping[int, str]) -> list[str]:
     shown = [
-        f"{_name(rules[index])} was not evaluated: {brief_text(reason, _SHOWN_REASON)}"
+        f"{_name(rules[index])} was not evaluated: {_brief(reason)}"
         for index, reason in list(unknown.items())[:MOST_WARNINGS]
     ]
     left = len(unknown) - len(shown)
     return [*shown, f"{left} other rules were not evaluated either"] if left > 0 else shown
+
+
+def _brief(reason: str) -> str:
+    """The first line of what the library says, without its words for places and containers."""
+    return brief_text(_PLACE.sub("", reason.partition("\n")[0]), _SHOWN_REASON)
 
 
 def _name(rule: Rule) -> str:
@@ -148,8 +155,7 @@ def judge_definition(expressions: Sequence[Expression], problems: Iterable[Probl
         if problem.surely:
             causes.append(field_errors.invalid(one.path, one.text, f"compilation failed: {problem.detail}"))
         else:
-            reason = brief_text(problem.detail.partition("\n")[0], _SHOWN_REASON)
-            warnings.append(f"{one.path} is not evaluated here, as it is not understood: {reason}")
+            warnings.append(f"{one.path} is not evaluated here, as it is not understood: {_brief(problem.detail)}")
     return Judgement(tuple(causes[: field_errors.MOST_CAUSES]), tuple(warnings[:MOST_WARNINGS]))
 
 
