@@ -261,7 +261,10 @@ def test_only_what_kubernetes_cannot_compile_either_refuses_a_definition() -> No
         (f"{ROOT}.{KEYWORD}[0].messageExpression", "STRING"),
         (f"{ROOT}.{KEYWORD}[1].rule", "BOOL"),
     ]
-    judgement = judge_definition(expressions, [Problem(0, "Syntax error", True), Problem(2, "ERROR: <input>:1:9: b? (in container '')\n | ^", False)])
+    judgement = judge_definition(
+        expressions,
+        [Problem(0, "Syntax error", True), Problem(2, "ERROR: <input>:1:9: b? (in container '')\n | ^", False)],
+    )
     assert [(cause.field, cause.message) for cause in judgement.causes] == [
         (f"{ROOT}.{KEYWORD}[0].rule", 'Invalid value: "self.a +": compilation failed: Syntax error')
     ]
