@@ -54,8 +54,7 @@ from paddock.apiserver.objects.strategy import build_success
 from paddock.apiserver.objects.worker import SMALL_BYTES
 from paddock.apiserver.objects.writes import Answer, Objects, WriteOptions
 from paddock.apiserver.schema.resource import ServedResource
-from paddock.apiserver.storage.event_forms import NEW_EVENTS, translate_selector
-from paddock.apiserver.storage.hub import Selection, read_selection
+from paddock.apiserver.storage.hub import Selection, select
 from paddock.apiserver.storage.records import storage_key
 from paddock.apiserver.streaming.server import PodStreaming
 from paddock.kube.errors import (
@@ -249,10 +248,7 @@ class Handlers:
         if target.name:
             # Kubernetes serves a watch of one object as a watch of its collection, selected by name.
             fields = f"metadata.name={target.name}" + (f",{fields}" if fields else "")
-        if served.resource == NEW_EVENTS:
-            fields = translate_selector(fields)
-        key = storage_key(served.resource)
-        return read_selection(key, target.namespace, labels=query.get("labelSelector", ""), fields=fields)
+        return select(served.resource, target.namespace, labels=query.get("labelSelector", ""), fields=fields)
 
     async def _watch(self, request: web.Request, target: Target, served: ServedResource) -> web.StreamResponse:
         wanted = read_accept(request.headers.get("Accept", ""), request.query)

@@ -14,7 +14,7 @@ from paddock.apiserver.objects.strategy import DeleteOptions, invalid
 from paddock.apiserver.schema import field_errors
 from paddock.apiserver.schema.field_errors import show
 from paddock.apiserver.schema.resource import ServedResource
-from paddock.apiserver.storage.event_forms import NEW_EVENTS, find_missing
+from paddock.apiserver.storage.event_forms import NEW_EVENTS, check_new
 from paddock.kube import rbac
 from paddock.kube.calls import PatchKind
 from paddock.kube.errors import BadRequest, Conflict, FieldCause, Forbidden
@@ -49,7 +49,7 @@ def prepare_for_create(served: ServedResource, created: Manifest, now: float) ->
         return created | {"status": {"phase": "Available"}}
     if (group, kind) == ("apiextensions.k8s.io", "CustomResourceDefinition"):
         return establish(created, now)
-    if served.resource == NEW_EVENTS and (causes := list(find_missing(created))):
+    if served.resource == NEW_EVENTS and (causes := list(check_new(created))):
         raise invalid(served, name_of(created), causes)
     return created
 

@@ -23,7 +23,7 @@ from paddock.apiserver.objects.strategy import DeleteOptions
 from paddock.apiserver.objects.writes import Objects, WriteOptions
 from paddock.apiserver.schema.resource import ServedResource
 from paddock.apiserver.storage.expiry import Expiry
-from paddock.apiserver.storage.hub import WatchEvent, read_selection
+from paddock.apiserver.storage.hub import WatchEvent, select
 from paddock.apiserver.storage.records import Stored, in_version, storage_key
 from paddock.apiserver.storage.store import Store
 from paddock.kube.api import Api, Event
@@ -104,7 +104,7 @@ class LocalApi(Api):
 
     async def _list(self, call: List) -> Listing:
         served = self.objects.served(call.resource)
-        selection = read_selection(storage_key(call.resource), call.namespace, labels=call.labels, fields=call.fields)
+        selection = select(call.resource, call.namespace, labels=call.labels, fields=call.fields)
         page = self.objects.page(served, selection)
         version = call.resource.api_version
         items = [_decode(in_version(stored.body, stored.version, version)) async for stored in _slowly(page.items)]
@@ -170,7 +170,7 @@ class LocalApi(Api):
         again is followed further. Ends when the API closes."""
         served = self.objects.served(resource)
         key = storage_key(resource)
-        selection = read_selection(key, namespace, labels=labels, fields=fields)
+        selection = select(resource, namespace, labels=labels, fields=fields)
         version = resource.api_version
         # No await between the list and the subscription, so that no change is lost between them.
         page = self.objects.page(served, selection)

@@ -13,6 +13,7 @@ from typing import Any
 from paddock.kube.errors import BadRequest, FieldCause
 from paddock.kube.meta import EVENTS, Manifest, Resource
 from paddock.kube.selectors import read_fields
+from paddock.kube.validation.names import check_qualified_name
 
 NEW_EVENTS = Resource("events.k8s.io", "v1", "Event", "events")
 _NEW_NAMES = {
@@ -25,8 +26,11 @@ _NEW_NAMES = {
     "count": "deprecatedCount",
 }
 _OLD_NAMES = {new: old for old, new in _NEW_NAMES.items()}
-_REQUIRED = ("eventTime", "reportingController", "reportingInstance", "action", "reason", "type")
-_UNSET = ("deprecatedFirstTimestamp", "deprecatedLastTimestamp", "deprecatedCount")
+_REQUIRED = ("eventTime", "reportingController", "reportingInstance", "action", "reason")
+_UNSET = ("deprecatedFirstTimestamp", "deprecatedLastTimestamp", "deprecatedCount", "deprecatedSource")
+_TYPES = ("Normal", "Warning")
+_LONGEST = {"reportingInstance": 128, "action": 128, "reason": 128, "note": 1024}
+_LEAST_SERIES = 2
 
 
 def convert(manifest: Manifest, version: str) -> Manifest:
@@ -60,14 +64,31 @@ def _translate(path: str) -> str:
     return f"{_OLD_NAMES.get(head, head)}{dot}{rest}"
 
 
-def find_missing(event: Mapping[str, Any]) -> Iterator[FieldCause]:
-    """What a new Event of events.k8s.io lacks, and what it has that only those of core/v1 may have."""
+def check_new(event: Mapping[str, Any]) -> Iterator[FieldCause]:
+    """What is wrong with a new Event of events.k8s.io: those of core/v1 may be anything (Kubernetes,
+    ValidateEventCreate). The fields have the names that were sent, where Kubernetes tells those of core/v1."""
     for name in _REQUIRED:
         if not event.get(name):
             yield FieldCause(name, "Required value", "FieldValueRequired")
+    if (controller := event.get("reportingController")) and any(check_qualified_name(controller)):
+        yield _invalid("reportingController", "is no name such as example.org/operator")
+    for name, most in _LONGEST.items():
+        if len(event.get(name) or "") > most:
+            yield _invalid(name, f"can have at most {most} characters")
+    if event.get("type") not in _TYPES:
+        yield _invalid("type", f"has invalid value: {event.get('type') or ''}")
     for name in _UNSET:
-        if event.get(name):
-            yield FieldCause(name, "Invalid value: needs to be unset", "FieldValueInvalid")
+        if any(event[name].values()) if isinstance(event.get(name), Mapping) else event.get(name):
+            yield _invalid(name, "needs to be unset")
+    if (series := event.get("series")) is not None:
+        if (series.get("count") or 0) < _LEAST_SERIES:
+            yield _invalid("series.count", f"should be at least {_LEAST_SERIES}")
+        if not series.get("lastObservedTime"):
+            yield FieldCause("series.lastObservedTime", "Required value", "FieldValueRequired")
+
+
+def _invalid(field: str, message: str) -> FieldCause:
+    return FieldCause(field, f"Invalid value: {message}", "FieldValueInvalid")
 
 
 def is_event(version: str, kind: Any) -> bool:

@@ -13,9 +13,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from paddock.apiserver.storage.records import Change
+from paddock.apiserver.storage.event_forms import NEW_EVENTS, translate_selector
+from paddock.apiserver.storage.records import Change, storage_key
 from paddock.kube.errors import BadRequest
-from paddock.kube.meta import labels_of
+from paddock.kube.meta import Resource, labels_of
 from paddock.kube.selectors import match_fields, match_labels, read_fields
 
 Predicate = Callable[[Mapping[str, Any]], bool]
@@ -37,6 +38,8 @@ _SELECTABLE: Mapping[str, frozenset[str]] = {
     "/secrets": frozenset({"type"}),
     "batch/jobs": frozenset({"status.successful"}),
 }  # fmt: skip
+_PLACES = {("/events", "source"): "source.component"}
+"""Where the fields stand that have another name in selectors."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +78,13 @@ class Selection:
         return "DELETED" if before else None
 
 
+def select(resource: Resource, namespace: str = "", *, labels: str = "", fields: str = "") -> Selection:
+    """`read_selection` in the words of a version of the resource."""
+    if resource == NEW_EVENTS:
+        fields = translate_selector(fields)
+    return read_selection(storage_key(resource), namespace, labels=labels, fields=fields)
+
+
 def read_selection(resource: str, namespace: str = "", *, labels: str = "", fields: str = "") -> Selection:
     """Parses the selectors of a request. `BadRequest` for invalid selectors and fields that are not selectable."""
     try:
@@ -91,6 +101,9 @@ def read_selection(resource: str, namespace: str = "", *, labels: str = "", fiel
             )
     # A selection by name reads one row by its key instead of all bodies.
     name = next((value for path, equal, value in terms if path == "metadata.name" and equal), "")
+    fields = ",".join(
+        f"{_PLACES.get((resource, path), path)}{'=' if equal else '!='}{value}" for path, equal, value in terms
+    )
     by_field = match_fields(fields) if terms and not (len(terms) == 1 and name) else None
     return Selection(namespace, name, by_label, by_field)
 
