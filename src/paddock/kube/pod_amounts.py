@@ -90,15 +90,9 @@ def _container_amounts(container: Mapping[str, Any], path: str) -> dict[str, Fra
 
 def _amount(text: str | int | float, path: str) -> Fraction:
     try:
-        return _quantity(text)
+        return read_quantity(text)
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from None
-
-
-@lru_cache(maxsize=1024)
-def _quantity(text: str | int | float) -> Fraction:
-    """Cached: pods have few different amounts."""
-    return read_quantity(text)
 
 
 def add_amounts(left: Mapping[str, T], right: Mapping[str, T]) -> dict[str, T]:

@@ -25,11 +25,24 @@ _FORM = re.compile(r"([+-]?(?:\d++(?:\.\d*+)?|\.\d++))(?:[eE]([+-]?\d{1,3})|([a-
 
 def read_quantity(text: str | int | float) -> Fraction:
     """The amount in units (cores, bytes, devices). `ValueError` names the text and the valid suffixes."""
-    match = _FORM.fullmatch(str(text).strip())
-    if match is None or (match[3] or "") not in _SUFFIXES:
+    written = str(text).strip()
+    amount = _read_remembered(written) if len(written) <= _LONGEST_REMEMBERED else _read(written)
+    if amount is None:
         raise ValueError(f"{text!r:.100} is not a quantity: a number with one of n u m k M G T P E Ki Mi Gi Ti Pi Ei")
+    return amount
+
+
+def _read(written: str) -> Fraction | None:
+    match = _FORM.fullmatch(written)
+    if match is None or (match[3] or "") not in _SUFFIXES:
+        return None
     exponent = Fraction(10) ** int(match[2]) if match[2] else Fraction(1)
     return Fraction(match[1]) * exponent * _SUFFIXES[match[3] or ""]
+
+
+_LONGEST_REMEMBERED = 32
+_read_remembered = lru_cache(maxsize=1024)(_read)
+"""The pods of a job all have the same few amounts, and each is read by many."""
 
 
 def read_amounts(amounts: Mapping[str, str | int | float] | None) -> dict[str, Fraction]:

@@ -8,7 +8,7 @@ import pytest
 
 from paddock.kube.budget import Budget, Exhausted
 from paddock.kube.validation.field_errors import Code
-from paddock.kube.validation.structural import MOST_ERRORS, Reading
+from paddock.kube.validation.structural import CHECKED_KEYWORDS, MOST_ERRORS, Reading
 
 TEXT, WHOLE = {"type": "string"}, {"type": "integer"}
 ROWS: list[tuple[dict[str, Any], Any, list[tuple[Code, tuple[str | int, ...]]]]] = [
@@ -35,6 +35,17 @@ ROWS: list[tuple[dict[str, Any], Any, list[tuple[Code, tuple[str | int, ...]]]]]
     ({"anyOf": [WHOLE, TEXT]}, True, [(Code.MATCHES_NONE, ())]),
     ({"oneOf": [WHOLE, WHOLE]}, 1, [(Code.MATCHES_NOT_ONE, ())]),
     ({"not": WHOLE}, 1, [(Code.MATCHES_NOT, ())]),
+    ({"allOf": [TEXT]}, 1, [(Code.WRONG_TYPE, ())]),
+    ({**TEXT, "maxLength": 1}, "bb", [(Code.TOO_LONG, ())]),
+    ({**TEXT, "minLength": 1}, "", [(Code.TOO_SHORT, ())]),
+    ({**TEXT, "pattern": "^a"}, "b", [(Code.NO_MATCH, ())]),
+    ({**WHOLE, "maximum": 1}, 2, [(Code.TOO_LARGE, ())]),
+    ({**WHOLE, "multipleOf": 2}, 3, [(Code.NO_MULTIPLE, ())]),
+    ({"type": "array", "items": WHOLE, "maxItems": 1}, [1, 2], [(Code.TOO_MANY, ())]),
+    ({"type": "array", "items": WHOLE, "minItems": 1}, [], [(Code.TOO_FEW, ())]),
+    ({"type": "object", "additionalProperties": WHOLE, "maxProperties": 0}, {"a": 1}, [(Code.TOO_MANY, ())]),
+    ({"type": "boolean"}, "true", [(Code.WRONG_TYPE, ())]),
+    ({"type": "string", "description": "of no use"}, True, [(Code.WRONG_TYPE, ())]),
 ]  # fmt: skip
 
 
@@ -43,6 +54,11 @@ def test_a_value_is_checked_against_its_schema(schema: dict[str, Any], value: An
     reading = Reading()
     reading.read(value, schema)
     assert [(error.code, error.path) for error in (*reading.errors, *reading.unknown)] == found
+
+
+@pytest.mark.parametrize("keyword", sorted(CHECKED_KEYWORDS))
+def test_a_keyword_that_asks_something_is_asked_where_it_stands_alone(keyword: str) -> None:
+    assert any(CHECKED_KEYWORDS & schema.keys() == {keyword} and found for schema, _, found in ROWS)
 
 
 def test_unknown_fields_are_pruned_and_defaults_are_set() -> None:

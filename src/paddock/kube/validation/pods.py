@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
+import msgspec
+
 from paddock.kube.quantities import read_quantity
 from paddock.kube.validation.downward import check_env_sources
 from paddock.kube.validation.field_errors import Code, FieldError, Key, Path
@@ -156,12 +158,9 @@ def check_amounts(resources: Mapping[str, Any], path: Path) -> Iterator[FieldErr
             yield FieldError(Code.ABOVE_LIMIT, (*path, "requests"), resources["requests"][name], args)
 
 
-def _holds_nul(value: Any) -> bool:
-    if isinstance(value, str):
-        return "\0" in value
-    if isinstance(value, dict):
-        return any(_holds_nul(item) for item in value.values())
-    return isinstance(value, list) and any(_holds_nul(item) for item in value)
+def _holds_nul(spec: Mapping[str, Any]) -> bool:
+    """Whether a string may hold one: JSON has no other way to write it."""
+    return b"\\u0000" in msgspec.json.encode(spec)
 
 
 def _find_nul(value: Any, path: Path) -> Iterator[FieldError]:

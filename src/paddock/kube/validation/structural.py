@@ -24,6 +24,14 @@ _EMBEDDED = {"apiVersion": {"type": "string"}, "kind": {"type": "string"}}
 _OPEN: Schema = {"x-kubernetes-preserve-unknown-fields": True}
 _ZEROS: Mapping[str, Any] = {"string": "", "integer": 0, "number": 0, "boolean": False, "object": {}}
 _OPEN_KEYWORDS = {"x-kubernetes-preserve-unknown-fields", "type", "nullable", "description"}
+_PLAIN_KEYWORDS = {"type", "nullable", "description"}
+_PLAIN_TYPES: Mapping[str, type] = {"string": str, "boolean": bool}
+"""With no other keyword, these ask nothing of a value but its type: most values of a pod are such."""
+CHECKED_KEYWORDS = frozenset(
+    {"enum", "maxLength", "minLength", "pattern", "format", "minimum", "maximum", "multipleOf", "maxItems", "minItems",
+     "x-kubernetes-list-type", "maxProperties", "minProperties", "allOf", "anyOf", "oneOf", "not"}
+)  # fmt: skip
+"""At which `check_value` and the junctors look; without one of them every value of the right type is right."""
 MOST_ERRORS = 1_000
 """Of one walk, and as many unknown fields: 3 MB of wrong values would be 3 GB of errors."""
 
@@ -56,11 +64,13 @@ class Reading:
             if not (schema.get("nullable") or _accepts_anything(schema)):
                 self.errors.append(type_error(path, None, _type_name(schema)))
             return None
+        if schema.keys() <= _PLAIN_KEYWORDS and type(value) is _PLAIN_TYPES.get(schema.get("type", "")):
+            return value
         if schema.keys() <= _OPEN_KEYWORDS and _accepts_anything(schema) and _has_type(value, schema):
             return value
         found = len(self.errors)
         read = self._read_typed(value, schema, path)
-        if len(self.errors) == found:
+        if len(self.errors) == found and not CHECKED_KEYWORDS.isdisjoint(schema):
             self.errors += check_value(read, schema, path, self.budget)
             self._check_junctors(read, schema, path)
         return read
@@ -96,17 +106,21 @@ class Reading:
             self._require(value, ("apiVersion", "kind"), properties, path)
         read = {}
         for name, item in value.items():
-            kept, item_schema = self._schema_of(name, schema, properties, path)
-            if item is None and self.lenient and name not in properties:
-                item = _zero(item_schema)
-            if kept and not self._is_absent(item, item_schema):
+            kept, item_schema = True, properties.get(name)
+            if item_schema is None or item is None:
+                kept, item_schema = self._schema_of(name, schema, properties, path)
+                if item is None and self.lenient and name not in properties:
+                    item = _zero(item_schema)
+                kept = kept and not self._is_absent(item, item_schema)
+            if kept:
                 read[name] = self.read(item, item_schema, (*path, name))
-        for name, property_schema in properties.items():
-            if name not in read and "default" in property_schema:
-                self.budget.spend(_DEFAULT + _weigh(property_schema["default"]))
-                filled = copy.deepcopy(property_schema["default"])
-                read[name] = self.read(filled, property_schema, (*path, name))
-        self._require(read, required, properties, path)
+        for name in [each for each, its in properties.items() if "default" in its and each not in read]:
+            property_schema = properties[name]
+            self.budget.spend(_DEFAULT + _weigh(property_schema["default"]))
+            filled = copy.deepcopy(property_schema["default"])
+            read[name] = self.read(filled, property_schema, (*path, name))
+        if required:
+            self._require(read, required, properties, path)
         return read
 
     def _schema_of(
