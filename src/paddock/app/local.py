@@ -96,6 +96,7 @@ def build_settings(outputs: Path) -> Settings:
         substitutes=True,
         environments=True,
         datasets=True,
+        quotas=True,
         elastic_wait=_ELASTIC_WAIT,
         elastic_settle=_ELASTIC_SETTLE,
         progress_wait=TOLD_SECONDS,

@@ -621,6 +621,7 @@ class Settings:
     environments: bool = False  # images stand for Environments, so pods name their framework's default one (a laptop)
     progress_wait: float = 0.0  # seconds between two looks at how far a training is; 0 where nobody sees programs
     datasets: bool = False  # Datasets are watched, and jobs wait for those that they name (`jobs.datasets`)
+    quotas: bool = False  # a gang without room in the quotas of its namespace is not begun (a laptop)
     own_accounts: frozenset[Key] = frozenset()  # accounts of Paddock, which no pod has (`kube.service_accounts`)
 
     def shares_network(self, job: Job) -> bool:

@@ -37,6 +37,7 @@ from paddock.kube.errors import (
 )
 from paddock.kube.meta import POD_GROUPS, PODS, SERVICES, Key, Manifest, Resource, controller_of, is_controlled_by
 from paddock.kube.times import Moment, format_time
+from paddock.operator.quotas import GangRoom
 
 MAX_CONCURRENT_WRITES = 64
 """Limit of concurrent writes of one operator."""
@@ -129,7 +130,8 @@ def plan_batches(creates: Sequence[Create]) -> list[Sequence[Create]]:
 class Executor:
     """Executes plans. `clock` in seconds since the epoch: the time at which a delete was accepted."""
 
-    def __init__(self, api: Api, cache: AssumeCache, clock: Callable[[], Moment]) -> None:
+    def __init__(self, api: Api, cache: AssumeCache, clock: Callable[[], Moment], room: GangRoom | None = None) -> None:
+        self._room = room
         self._api = api
         self._cache = cache
         self._clock = clock
@@ -143,8 +145,8 @@ class Executor:
         creates = [action for action in actions if isinstance(action, Create) and action.resource in _BATCHED]
         others = [action for action in actions if not (isinstance(action, Create) and action.resource in _BATCHED)]
         batched = (
-            self._create_all(job, [create for create in creates if create.resource == resource], still_wanted)
-            for resource in _BATCHED
+            create_all(job, [create for create in creates if create.resource == resource], still_wanted)
+            for resource, create_all in ((SERVICES, self._create_all), (PODS, self._create_pods))
         )
         return _join(await asyncio.gather(self._apply_all(job, others), *batched))
 
@@ -161,6 +163,18 @@ class Executor:
 
         await asyncio.gather(*(work() for _ in range(min(MAX_CONCURRENT_WRITES, len(actions)))))
         return _join(outcomes)
+
+    async def _create_pods(
+        self, job: Job, creates: Sequence[Create], still_wanted: Callable[[], bool]
+    ) -> Outcome:  # fmt: skip
+        """None of a gang for which a quota has no room, where that is looked at."""
+        needed = [create for create in creates if not create.optional]
+        if self._room is None or not needed:
+            return await self._create_all(job, creates, still_wanted)
+        async with self._room.hold(job, needed) as why:
+            if why:
+                return Outcome(failures=(Failure(needed[0], Forbidden(why)),))
+            return await self._create_all(job, creates, still_wanted)
 
     async def _create_all(self, job: Job, creates: Sequence[Create], still_wanted: Callable[[], bool]) -> Outcome:
         outcome = _DONE

@@ -62,6 +62,7 @@ from paddock.operator.metrics import UNMEASURED, Measures
 from paddock.operator.observer import Observer
 from paddock.operator.progress_record import can_wait
 from paddock.operator.pruned_status import PrunedStatusGuard
+from paddock.operator.quotas import GangRoom
 from paddock.operator.readings import Readings
 from paddock.operator.recorder import Recorder
 from paddock.operator.release import plan_release
@@ -103,7 +104,7 @@ class Queue(Protocol):
 
 class Controller:
     """`readings`: as in `Operator`; `queue` is its own. `measures` takes the metrics; `term` and `on_end` are those of
-    `operator.tally`."""
+    `operator.tally`; `room` looks at quotas, where it is to."""
 
     def __init__(
         self,
@@ -119,7 +120,9 @@ class Controller:
         measures: Measures = UNMEASURED,
         term: Callable[[str], object] = lambda _: None,
         on_end: OnEnd = lambda *_: None,
+        room: GangRoom | None = None,
     ) -> None:
+        self._room = room
         self._queue = queue
         self._api = api
         self._settings = settings
@@ -127,7 +130,7 @@ class Controller:
         self._events = events
         self._kinds = kinds
         self._readings = readings
-        self._executor = Executor(api, informers, readings.clock)
+        self._executor = Executor(api, informers, readings.clock, room)
         self._states = JobStates()
         self._aside = Aside()
         self._reader = JobReader(self._aside)
@@ -166,6 +169,8 @@ class Controller:
         """The job is gone, or another operator's."""
         self._states.pop(ref, None)
         self._tally.forget(ref)
+        if self._room is not None:
+            self._room.note(ref, None)
 
     def leave(self, ref: JobRef) -> None:
         """A pass ended as no request of it might begin any more, which is no answer about the job."""
@@ -366,6 +371,8 @@ class Controller:
             await self._recorder.check_uid(ref, job.uid)
         outcome = await self._executor.apply_actions(job, decided.actions, self._build_watch(ref, manifest))
         state.refused = read_refusal(outcome.failures, decision.observed.refused)
+        if self._room is not None:
+            self._room.note(ref, state.refused)
         if state.note_asked(decided.actions, outcome.unmet, self._readings.clock()):
             self._queue.put_off(ref, _SOON)
         self._publish(manifest, decided.events)

@@ -35,6 +35,7 @@ from paddock.operator.job_state import JobRef
 from paddock.operator.metrics import UNMEASURED, Measures, Result
 from paddock.operator.notices import Notices
 from paddock.operator.passes import Passes, begin_pass
+from paddock.operator.quotas import GangRoom
 from paddock.operator.readings import Readings
 from paddock.operator.shares import shard_of
 
@@ -103,6 +104,7 @@ class Operator:
         self._measures.set_sources(
             self._queue.depth, lambda: len(self._leadership.terms), self._queue_age, self._leadership.shards
         )
+        self._room = GangRoom(api, self._queue.add) if settings.quotas else None
         self._controller = Controller(
             acting,
             settings,
@@ -115,6 +117,7 @@ class Operator:
             measures=self._measures,
             term=lambda namespace: self._terms.get(self._shard_of(namespace)),
             on_end=notices.offer if notices is not None else lambda *_: None,
+            room=self._room,
         )
 
     async def run(self) -> None:
@@ -125,6 +128,8 @@ class Operator:
             async with asyncio.TaskGroup() as group:
                 group.create_task(self._informers.follow())
                 group.create_task(self._datasets.follow())
+                if self._room is not None:
+                    group.create_task(self._room.follow())
                 await self._informers.synced()
                 await self._datasets.settled()
                 self.ready.set()

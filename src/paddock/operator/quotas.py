@@ -1,0 +1,96 @@
+"""A gang whose pods have no room in a quota of its namespace is not begun, and is tried again once there is more room.
+
+Without this the API server would create the first pods of a gang and refuse the others: these would use the quota and
+wait, and two jobs could keep each other out for ever. So the quotas are read before the first pod of an attempt is
+created, and the pods of one namespace that has quotas are created one gang after the other. It is for a laptop, whose
+quotas are exact at each moment and cost nothing to read (`Settings.quotas`). On a cluster the API server alone decides.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from fractions import Fraction
+
+from paddock.jobs.actions import Create
+from paddock.jobs.model import Job, Refusal
+from paddock.jobs.objects.pods import RankPod
+from paddock.kube.api import Api
+from paddock.kube.meta import RESOURCE_QUOTAS, Manifest, key_of
+from paddock.kube.quotas import Quota, explain_gang, read_exceeded, read_quota
+from paddock.operator.job_state import JobRef
+
+_MOST_WOKEN = 8
+"""Jobs that one change of a quota queues, those that have waited longest first. The others try again by themselves."""
+
+
+class GangRoom:
+    """`wake` queues a job."""
+
+    def __init__(self, api: Api, wake: Callable[[JobRef], None]) -> None:
+        self._api = api
+        self._wake = wake
+        self._locks: dict[str, asyncio.Lock] = {}
+        self._waiting: dict[str, dict[JobRef, None]] = {}
+        """By namespace, in the order in which they were refused first."""
+        self._known: dict[tuple[str, str], Quota] = {}
+
+    @asynccontextmanager
+    async def hold(self, job: Job, creates: Sequence[Create]) -> AsyncIterator[str]:
+        """Why these pods, which are all that the job lacks, have no room; empty if they have, and nobody else's are
+        created meanwhile. Of an elastic job, and of a gang that is there in part, the API server decides."""
+        namespace = job.key.namespace
+        if job.elasticity is not None or len(creates) < job.size or not await self._list(namespace):
+            yield ""
+            return
+        async with self._locks.setdefault(namespace, asyncio.Lock()):
+            yield explain_gang(_group(creates), await self._list(namespace)) or ""
+
+    async def _list(self, namespace: str) -> list[Quota]:
+        return [read_quota(each) for each in (await self._api.list(RESOURCE_QUOTAS, namespace)).items]
+
+    def note(self, ref: JobRef, refused: Refusal | None) -> None:
+        """What came of the last try of a job."""
+        waiting = self._waiting.setdefault(ref.key.namespace, {})
+        if refused is not None and read_exceeded(refused.message) is not None:
+            waiting.setdefault(ref)
+        else:
+            waiting.pop(ref, None)
+        if not waiting:
+            del self._waiting[ref.key.namespace]
+
+    async def follow(self) -> None:
+        """Queues jobs that wait for room when there is more of it, until cancelled."""
+        async for event in self._api.follow(RESOURCE_QUOTAS):
+            if event.type in ("ADDED", "MODIFIED", "DELETED"):
+                self._see(event.object, gone=event.type == "DELETED")
+
+    def _see(self, manifest: Manifest, *, gone: bool) -> None:
+        key = key_of(manifest)
+        before = self._known.pop(key, None)
+        now = None if gone else read_quota(manifest)
+        if now is not None:
+            self._known[key] = now
+        if now is None or (before is not None and has_more_room(before, now)):
+            for ref in list(self._waiting.get(key.namespace, ()))[:_MOST_WOKEN]:
+                self._wake(ref)
+
+
+def has_more_room(before: Quota, now: Quota) -> bool:
+    """Whether a quota that was changed has more room for anything."""
+
+    def left(quota: Quota, name: str) -> Fraction:
+        used = quota.used.get(name)
+        return quota.hard[name].amount - (used.amount if used else 0)
+
+    return any(name not in now.hard or left(now, name) > left(before, name) for name in before.hard)
+
+
+def _group(creates: Sequence[Create]) -> list[tuple[Manifest, int]]:
+    """One pod of each role, and how many there are: those of a role ask for the same."""
+    roles: dict[str, list[Create]] = {}
+    for create in creates:
+        if isinstance(create.recipe, RankPod):
+            roles.setdefault(create.recipe.rank.role, []).append(create)
+    return [(alike[0].manifest, len(alike)) for alike in roles.values()]
