@@ -18,9 +18,10 @@ from paddock.jobs.model import Job, Refusal
 from paddock.jobs.objects.pods import RankPod
 from paddock.kube.api import Api
 from paddock.kube.meta import RESOURCE_QUOTAS, Manifest, key_of
-from paddock.kube.quotas import Quota, explain_gang, read_exceeded, read_quota
+from paddock.kube.quotas import Quota, explain_gang, read_quota
 from paddock.operator.job_state import JobRef
 
+_OF_QUOTAS = ("exceeded quota: ", "failed quota: ")
 _MOST_WOKEN = 8
 """Jobs that one change of a quota queues, those that have waited longest first. The others try again by themselves."""
 
@@ -53,7 +54,7 @@ class GangRoom:
     def note(self, ref: JobRef, refused: Refusal | None) -> None:
         """What came of the last try of a job."""
         waiting = self._waiting.setdefault(ref.key.namespace, {})
-        if refused is not None and read_exceeded(refused.message) is not None:
+        if refused is not None and any(each in refused.message for each in _OF_QUOTAS):
             waiting.setdefault(ref)
         else:
             waiting.pop(ref, None)

@@ -114,9 +114,9 @@ def _check_scopes(spec: Mapping[str, Any], hard: _Amounts) -> Causes:
 
 def _may_select(scope: str, name: str) -> bool:
     """Whether a scope can be of a quota with this resource: it selects pods alone."""
-    if name not in _OF_QUOTAS and not _is_huge(name):
+    if scope not in SCOPES or (name not in _OF_QUOTAS and not _is_huge(name)):
         return True
-    return scope in SCOPES and name in (_OF_BEST_EFFORT if scope == "BestEffort" else _OF_OTHER_SCOPES)
+    return name in (_OF_BEST_EFFORT if scope == "BestEffort" else _OF_OTHER_SCOPES)
 
 
 def _check_expressions(spec: Mapping[str, Any], hard: _Amounts) -> Causes:
