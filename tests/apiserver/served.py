@@ -13,9 +13,11 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from types import TracebackType
 
+from apiserver.echoes import Echoes
 from paddock.apiserver.http.server import Server
 from paddock.apiserver.objects.in_process import LocalApi
 
@@ -25,7 +27,8 @@ _BEAT_SECONDS = 0.02
 
 async def _serve(directory: Path) -> None:
     api = await LocalApi.open(directory)
-    server = Server(api, directory)
+    echoes = Echoes()
+    server = Server(api, directory, logs=echoes, streams=echoes)
     await server.start()
     loop = asyncio.get_running_loop()
     commands = asyncio.StreamReader()
@@ -58,17 +61,22 @@ def _read_waits() -> float:
 class Served:
     """The process, for the time of a `with`."""
 
-    def __init__(self, directory: Path, environment: dict[str, str], files: int = 0) -> None:
-        """`files`: that it may have open, where it is not what this process may."""
+    def __init__(
+        self, directory: Path, environment: dict[str, str], files: int = 0, errors: Path | None = None
+    ) -> None:
+        """`files`: that it may have open, where it is not what this process may. `errors`: where what it says of its
+        own faults goes, in place of standard error."""
         self._directory = directory
+        self._errors = errors
         self._environment = environment
         self._files = files
 
     def __enter__(self) -> Served:
         command: Sequence[str] = [sys.executable, "-m", "apiserver.served", str(self._directory), str(self._files)]
-        self._process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=self._environment
-        )
+        with self._errors.open("ab") if self._errors is not None else nullcontext() as errors:
+            self._process = subprocess.Popen(
+                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, text=True, env=self._environment
+            )
         assert self._process.stdout is not None
         ready = json.loads(self._process.stdout.readline())
         self.url, self.token, self.certificate_authority = ready["url"], ready["token"], Path(ready["ca"])

@@ -497,3 +497,53 @@ async def test_the_longest_stall_of_the_loop_is_told(http: Http) -> None:
 async def test_options_of_an_asterisk_is_not_served(server: Server, authorization: bytes, answer: bytes) -> None:
     request = b"OPTIONS * HTTP/1.1\r\nHost: HOST\r\n" + authorization + b"\r\n"
     assert await _ask_raw(server, request) == answer
+
+
+async def _speak(server: Server, *lines: bytes) -> bytes:
+    """What is answered to a request of these lines, until the server ends the connection."""
+    context = ssl.create_default_context(cafile=str(server.certificate_authority))
+    port = int(server.url.rpartition(":")[2])
+    reader, writer = await asyncio.open_connection("127.0.0.1", port, ssl=context)
+    known = f"Host: 127.0.0.1:{port}\r\nAuthorization: Bearer {server.token}\r\nConnection: close".encode()
+    writer.write(b"\r\n".join([lines[0], known, *lines[1:], b"", b""]))
+    answer = await asyncio.wait_for(reader.read(), 60)
+    writer.close()
+    return answer
+
+
+@pytest.mark.parametrize("query", [b"", b"?watch=true&timeoutSeconds=1"])
+async def test_a_client_of_http_1_0_is_sent_lists_and_watches(widgets: LocalApi, server: Server, query: bytes) -> None:
+    """nginx speaks it to what is behind it, unless it is told otherwise."""
+    for name in "ab":
+        large = config_map(name, namespace="default") | {"data": {"x": "y" * 200_000}}
+        await widgets.create(CONFIG_MAPS, large)
+    answer = await _speak(server, b"GET " + CONFIG_MAPS_PATH.encode() + query + b" HTTP/1.0")
+    head, _, body = answer.partition(b"\r\n\r\n")
+    assert (head.startswith(b"HTTP/1.0 200"), b"chunked" in head) == (True, False), head
+    assert body.startswith(b"{") and body.rstrip().endswith(b"}") and len(body) > 400_000
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "header", "code"),
+    [
+        (b"POST", CONFIG_MAPS_PATH, b"Content-Type: a/b\x80", 415),
+        (b"POST", CONFIG_MAPS_PATH, b"Content-Encoding: \xff", 400),
+        (b"POST", "/apis/authentication.k8s.io/v1/selfsubjectreviews", b"Impersonate-User: u\x80", 400),
+        (b"GET", CONFIG_MAPS_PATH, b"User-Agent: \xff\x80", 200),
+        (b"GET", CONFIG_MAPS_PATH, b"Expect: \x80", 417),
+        (b"GET", "/nowhere", b"Expect: \x80", 417),
+    ],
+)
+async def test_a_header_may_have_any_bytes(
+    server: Server, caplog: pytest.LogCaptureFixture, method: bytes, path: str, header: bytes, code: int
+) -> None:
+    body = [b"Content-Length: 2", b"", b"{}"] if method == b"POST" else []
+    answer = await _speak(server, method + b" " + path.encode() + b" HTTP/1.1", header, *body)
+    assert (answer[9:12], caplog.text) == (str(code).encode(), "")
+
+
+async def test_what_is_no_http_is_not_in_the_log_with_its_token(
+    server: Server, caplog: pytest.LogCaptureFixture
+) -> None:
+    answer = await _speak(server, b"GET / HTTP/1.1", b"Author\x80ization: Bearer secret")
+    assert (answer[9:12], caplog.text) == (b"400", "")

@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any, cast
 
 from aiohttp import StreamReader, web
+from aiohttp.http import HttpProcessingError
 
 from paddock.serving.places import Phase, Places
 
@@ -81,6 +82,12 @@ class Connection(web.RequestHandler):
         super().resume_reading(resume_parser)
         self._settle()
 
+    def log_exception(self, *args: Any, **kw: Any) -> None:
+        """What is no HTTP is its client's fault, and is answered (400). Logged it would show what was sent, a token as
+        well, and whoever can connect could fill the log."""
+        if not isinstance(kw.get("exc_info"), HttpProcessingError):
+            super().log_exception(*args, **kw)
+
     def begin(self, body: StreamReader) -> None:
         """A request has its head: its handler begins."""
         self._body, self._rest = body, False
@@ -126,6 +133,9 @@ def tell(handle: Handle) -> Handle:
         assert isinstance(connection, Connection)
         connection.begin(request.content)
         try:
+            # aiohttp repeats this header in its refusal, and fails where its bytes are no UTF-8.
+            if not request.headers.get("Expect", "").isascii():
+                return web.Response(status=417, text="Expect: 100-continue alone is known")
             return await handle(request)
         finally:
             connection.finish()

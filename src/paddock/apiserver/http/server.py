@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import json
 import logging
 import os
 from collections.abc import Awaitable, Callable
@@ -44,7 +45,7 @@ from paddock.apiserver.objects.access import Access
 from paddock.apiserver.objects.computed import Usages
 from paddock.apiserver.objects.in_process import LocalApi
 from paddock.apiserver.streaming.server import PodStreaming
-from paddock.kube.errors import ApiError, InternalError, MethodNotAllowed, NotFound, TooLarge, build_status
+from paddock.kube.errors import ApiError, BadRequest, InternalError, MethodNotAllowed, NotFound, TooLarge, build_status
 from paddock.kube.pod_streams import PodStreams
 from paddock.serving.server import LIMITS, HttpServer, Limits
 
@@ -161,6 +162,8 @@ class Server:
             return answer
         except web.HTTPException as error:
             return self._translate(request, error)
+        except UnicodeEncodeError as error:  # a header may have any bytes: the user of `--as` is in the answer
+            return _answer_error(BadRequest(f"{error.object!r:.200} is no text of Unicode, and cannot be answered"))
         # The client has disconnected (handler_cancellation) or the server stops: not an error of ours.
         except (asyncio.CancelledError, ConnectionError):
             raise
@@ -229,7 +232,11 @@ def _answer_error(error: ApiError) -> web.Response:
         headers["WWW-Authenticate"] = 'Bearer realm="paddock"'
     if error.retry_after is not None:
         headers["Retry-After"] = str(max(1, round(error.retry_after)))
-    body = msgspec.json.encode(build_status(error))
+    status = build_status(error)
+    try:
+        body = msgspec.json.encode(status)
+    except UnicodeEncodeError:  # it tells of a header whose bytes are no UTF-8
+        body = json.dumps(status, ensure_ascii=False).encode(errors="replace")
     return web.Response(body=body, status=error.code, content_type="application/json", headers=headers)
 
 

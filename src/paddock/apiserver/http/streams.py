@@ -268,9 +268,8 @@ async def _write_slices(response: web.StreamResponse, data: bytes) -> None:
 
 
 def _stream(content_type: str) -> web.StreamResponse:
-    response = web.StreamResponse(headers={"Content-Type": content_type, "Cache-Control": "no-cache, private"})
-    response.enable_chunked_encoding()
-    return response
+    # In chunks, or to a client of HTTP/1.0, which knows none, until the connection ends.
+    return web.StreamResponse(headers={"Content-Type": content_type, "Cache-Control": "no-cache, private"})
 
 
 def _abort(request: web.Request) -> None:
