@@ -87,6 +87,14 @@ class Served:
         self._process.communicate()
 
     @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    def kill(self) -> None:
+        self._process.kill()
+        self._process.wait()
+
+    @property
     def ended(self) -> bool:
         return self._process.poll() is not None
 

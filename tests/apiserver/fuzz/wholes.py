@@ -52,6 +52,13 @@ class Client:
 
     def send(self, method: str, path: str, body: bytes | None = None, **headers: str) -> tuple[int, bytes]:
         """The answer. Raises `Fault` of one that is a fault of the server."""
+        status, text = self.send_any(method, path, body, **headers)
+        if status >= 500 and not any(each in text for each in _TOLD):
+            raise Fault(f"{method} {path}: {status} {text[:500]!r}")
+        return status, text
+
+    def send_any(self, method: str, path: str, body: bytes | None = None, **headers: str) -> tuple[int, bytes]:
+        """The answer, whatever it is; 0 where the server has closed."""
         sent = {"Authorization": f"Bearer {self.token}", "Content-Type": "application/json"}
         sent |= {name.replace("_", "-"): value for name, value in headers.items()}
         try:
@@ -63,8 +70,6 @@ class Client:
             self._connection.close()
             self._connection = self._connect()
             return 0, b""
-        if answer.status >= 500 and not any(each in text for each in _TOLD):
-            raise Fault(f"{method} {path}: {answer.status} {text[:500]!r}")
         return answer.status, text
 
     def head(self, method: str, path: str, *lines: str) -> bytes:
@@ -72,8 +77,13 @@ class Client:
         known = [f"Host: 127.0.0.1:{self.port}", f"Authorization: Bearer {self.token}"]
         return "\r\n".join([f"{method} {path} HTTP/1.1", *known, *lines, ""]).encode()
 
-    def open_socket(self) -> ssl.SSLSocket:
-        plain = socket.create_connection(("127.0.0.1", self.port), timeout=_SECONDS)
+    def open_socket(self, receive: int = 0) -> ssl.SSLSocket:
+        """`receive`: bytes that may lie unread in it, where it is not what the system gives."""
+        plain = socket.socket()
+        plain.settimeout(_SECONDS)
+        if receive:
+            plain.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive)
+        plain.connect(("127.0.0.1", self.port))
         return self._context.wrap_socket(plain, server_hostname="127.0.0.1")
 
     def speak(self, data: bytes) -> bytes:

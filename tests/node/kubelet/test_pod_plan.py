@@ -144,6 +144,22 @@ def test_a_container_that_ran_for_long_starts_over_at_once() -> None:
     assert plan_backoff(Run("main", 7, NOW - 601, finished=NOW, exit_code=1)) == 0
 
 
+def test_a_clock_that_is_set_back_gives_no_container_an_hour_more() -> None:
+    ending = Ending(LOST, "stopped", NOW + 3_600)
+    begun = plan_pod(ONE, state(running(), ending=ending), {}, NOW)
+    assert begun.ending == replace(ending, since=NOW)
+    assert begun.term == ("main",) and begun.wake == NOW + 30
+    assert plan_pod(ONE, state(running(), ending=begun.ending), {}, NOW + 30).kill == ("main",)
+
+
+@pytest.mark.parametrize(
+    ("ahead", "starts"), [(-1, False), (60, False), (3_600, True)], ids=["before", "a minute", "an hour"]
+)
+def test_a_clock_that_is_set_back_delays_no_restart_for_an_hour(ahead: float, starts: bool) -> None:
+    run = Run("main", 2, NOW + ahead - 1, pid=1, finished=NOW + ahead, exit_code=1)
+    assert bool(plan_pod(ALWAYS, state(run), {}, NOW).start) is starts
+
+
 @pytest.mark.parametrize(
     ("code", "reason", "shown", "signal"),
     [(0, "", "Completed", None), (1, "", "Error", None), (137, "", "Error", 9), (143, "", "Error", 15),

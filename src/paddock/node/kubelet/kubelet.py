@@ -351,7 +351,7 @@ class Kubelet:
         now = self._clock()
         state = self._admit(pod, manifest, now)
         plan = plan_pod(manifest, state, {}, now)
-        if plan.ending is not None and state.ending is None:
+        if plan.ending is not None and plan.ending != state.ending:
             self._save(pod, replace(state, ending=plan.ending))
         if plan.start and not self._stopping:
             pod.starting = True  # a change that comes meanwhile wakes the pod again

@@ -76,6 +76,9 @@ class _Collected:
 def plan_pod(pod: Manifest, state: PodState, obstacles: Mapping[str, Obstacle], now: Moment) -> PodPlan:
     """The plan of one pod. `obstacles`: why containers cannot start yet, by name. See `PodPlan`."""
     ending = state.ending or find_ending(pod, state, now)
+    # A clock that was set back gives no container an hour more: its grace begins anew.
+    if ending is not None and ending.since > now:
+        ending = replace(ending, since=now)
     if is_terminal(pod):
         return _plan_terminal(pod, state, ending, now)
     if ending is not None:
@@ -221,7 +224,8 @@ def _plan_container(
         return
     if run is not None and run.finished is not None:
         delay = plan_backoff(run)
-        if now < run.finished + delay:
+        # A longer wait than any delay has is that of a clock which was set back.
+        if 0 < run.finished + delay - now <= 2 * LONGEST_BACKOFF:
             collected.wakes.append(run.finished + delay)
             collected.waiting[name] = _crash_loop(pod, name, delay)
             return
