@@ -204,9 +204,21 @@ async def a_yaml_body_of_aliases_of_aliases(attacker: Attacker) -> list[int]:
     return [await attacker.send("POST", CONFIG_MAPS, b"\n".join(lines), YAML)]
 
 
-@row(413, 400, 400)
+@row(201, 201, 201, 413, mebibytes=92)
+async def bodies_of_3_megabytes_of_small_values(attacker: Attacker) -> list[int]:
+    """Twenty times the bytes of one, and 32 MiB that any may take: read, checked, written and answered."""
+    status, path = await attacker.define(OPEN)
+    answers = [status]
+    for name, unit in (("a", b'"abc",'), ("b", b'{"name":"abcdef","value":"x y z"},'), ("c", b'{"":{}},')):
+        data = json.dumps(custom(path, {"x": []}, name)).encode()
+        body = data.replace(b"[]", b"[" + (unit * (2_900_000 // len(unit)))[:-1] + b"]")
+        answers.append(await attacker.send("POST", path, body))
+    return answers
+
+
+@row(400, 400, 400)
 async def bodies_that_nest(attacker: Attacker) -> list[int]:
-    bodies = ((b"[" * 1_000_000, JSON), (b"[" * 1_000_000, YAML), (b"- " * 1_000_000, YAML))
+    bodies = ((b"[" * 150_000, JSON), (b"[" * 150_000, YAML), (b"- " * 1_000_000, YAML))
     return [await attacker.send("POST", CONFIG_MAPS, body, media) for body, media in bodies]
 
 

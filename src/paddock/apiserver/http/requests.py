@@ -18,6 +18,7 @@ from multidict import MultiMapping
 
 from paddock.apiserver.access.attributes import Attributes, find_verb
 from paddock.apiserver.http import protobuf
+from paddock.apiserver.http.density import check_density
 from paddock.apiserver.http.pod_logs import LogOptions
 from paddock.apiserver.http.yaml_bodies import read_yaml
 from paddock.apiserver.objects.strategy import DeleteOptions
@@ -388,28 +389,10 @@ def read_body(body: bytes, content_type: str | None, *, duplicates: bool = False
             f"the body of the request was in an unknown format, {media}:"
             " accepted are application/json, application/yaml"
         )
-    _check_density(body)
+    check_density(body)
     # First: what is read for it is given back before the values are made.
     found = _find_duplicates(body) if duplicates else ()
     return _read_json(body), found
-
-
-MOST_CONTAINERS = 200_000
-"""Lists and objects of one body of JSON: an empty one of two bytes takes 64 of memory, and three bytes more than that
-make it 230. No manifest has so many, as each of them would have 15 bytes."""
-_NEXT_CONTAINER = re.compile(rb'(?:[^\[{"]++|"(?:[^"\\]++|\\.)*+")*+[\[{]', re.DOTALL)
-"""Up to the next bracket that stands in no text; a text may have any number of them."""
-
-
-def _check_density(body: bytes) -> None:
-    """Raises `TooLarge`."""
-    if body.count(b"[") + body.count(b"{") <= MOST_CONTAINERS:
-        return
-    count, place = 0, 0
-    while (match := _NEXT_CONTAINER.match(body, place)) is not None:
-        count, place = count + 1, match.end()
-        if count > MOST_CONTAINERS:
-            raise TooLarge(f"the body has more than {MOST_CONTAINERS} lists and objects, which one request can have")
 
 
 def _read_json(body: bytes) -> Any:

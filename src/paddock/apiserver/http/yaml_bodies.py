@@ -13,6 +13,7 @@ import msgspec
 import yaml
 from yaml.composer import Composer
 
+from paddock.apiserver.http.density import check_density
 from paddock.kube.errors import BadRequest, TooLarge
 
 MOST_VALUES = 100_000
@@ -92,6 +93,7 @@ def read_yaml(body: bytes) -> Any:
     try:
         # `kubectl apply --server-side` sends JSON under apply-patch+yaml.
         if body.lstrip()[:1] in (b"{", b"["):
+            check_density(body)
             return msgspec.json.decode(body)
         # The way through JSON turns numbers used as keys into text, and refuses keys that JSON cannot have.
         return msgspec.json.decode(msgspec.json.encode(_Loader(body).get_single_data()))
