@@ -61,6 +61,8 @@ CLIENTS = (
     Client("lightkube", "1.0.1", "lightkube"),
     Client("kr8s", "0.20.15", "kr8s"),
     Client("kopf", "1.45.2", "kopf", "bin/kopf"),
+    Client("lupa", "2.8", "lupa"),  # Lua 5.1, in which Argo CD reads deploy/gitops/argocd
+    Client("cel", "0.10.0", "common-expression-language"),  # in which Flux reads deploy/gitops/flux
 )
 """What tests drive beside Helm and kubeflow-training, which stand in pyproject.toml, as other tests need them too."""
 NAMES = {each.name: each for each in CLIENTS}

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from clients.kubectl import Kubectl
+from clients.samples import job, pod
 from e2e.commands import until
 
 pytestmark = pytest.mark.slow
@@ -18,23 +19,6 @@ pytestmark = pytest.mark.slow
 
 def settings(**data: str) -> dict[str, Any]:
     return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c"}, "data": data}
-
-
-def pod(name: str, script: str, **spec: Any) -> dict[str, Any]:
-    container = {"name": "main", "image": "python", "command": ["sh", "-c", script]}
-    return {
-        "apiVersion": "v1", "kind": "Pod", "metadata": {"name": name},
-        "spec": {"containers": [container], "restartPolicy": "Never", "terminationGracePeriodSeconds": 1, **spec},
-    }  # fmt: skip
-
-
-def job(name: str, script: str, workers: int = 1, **spec: Any) -> dict[str, Any]:
-    container = {"name": "pytorch", "image": "python", "command": ["sh", "-c", script]}
-    role = {"replicas": workers, "restartPolicy": "Never", "template": {"spec": {"containers": [container]}}}
-    return {
-        "apiVersion": "kubeflow.org/v1", "kind": "PyTorchJob", "metadata": {"name": name},
-        "spec": {"pytorchReplicaSpecs": {"Worker": role}, **spec},
-    }  # fmt: skip
 
 
 @pytest.mark.sample

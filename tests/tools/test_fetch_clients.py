@@ -47,3 +47,12 @@ def test_what_was_made_for_another_lock_or_not_to_its_end_is_not_found(
     assert find_program("kopf") is None
     (find_place(client) / ".ready").write_text(read_key(client))
     assert find_program("kopf") == program
+
+
+@pytest.mark.parametrize("page", ["clients.md", "clients.zh-CN.md"])
+def test_the_page_tells_the_versions_that_are_tested(page: str) -> None:
+    rows = (LOCK.parents[2] / "docs" / page).read_text(encoding="utf-8").splitlines()
+    for client in CLIENTS:
+        if client.name not in ("lupa", "cel"):  # what tests alone need
+            named = client.name.replace("-debian", "")
+            assert any(named in row and f"| {client.version} |" in row for row in rows), client.title

@@ -40,6 +40,7 @@ SECTIONS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
             ("datasets", "data that is fetched once and shared"),
             ("devices", "CPU, GPU, XPU, DCU, NPU"),
             ("places/README", "bare machines, Docker and the clouds, one page each"),
+            ("clients", "which clients of Kubernetes are tested against a laptop's API, and with what"),
         ),
     ),
     (
@@ -49,6 +50,7 @@ SECTIONS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
             ("operator", "its flags, metrics and gangs"),
             ("gangs", "what each scheduler promises, and what is written for it"),
             ("kueue", "jobs in a queue, with its integration and without"),
+            ("gitops", "how they show a job, and what they find to differ"),
             ("rights", "each right with the request that needs it"),
             ("operations/security", "for a platform team"),
             ("operations/tenants", "many teams on one cluster"),
