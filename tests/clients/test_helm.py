@@ -117,6 +117,14 @@ def test_a_chart_with_a_job_is_installed_upgraded_and_rolled_back(helm: Helm, ku
     assert "kind: PyTorchJob" in helm("get", "manifest", "mnist").out
 
 
+def test_a_release_is_removed_with_all_that_it_has_made(helm: Helm, kubectl: Kubectl, chart: str) -> None:
+    helm("install", "mnist", chart)
+    kubectl("wait", "pytorchjob/mnist-1", "--for=condition=Succeeded", "--timeout=90s")
+    assert 'release "mnist" uninstalled' in helm("uninstall", "mnist", "--wait", "--timeout", "60s").out
+    assert kubectl("get", "configmaps,secrets,pytorchjobs", "-o", "name").split() == ["configmap/kube-root-ca.crt"]
+    assert helm.read("list") == []
+
+
 def test_a_dry_run_on_the_server_stores_nothing_and_a_wrong_field_is_named(
     helm: Helm, kubectl: Kubectl, chart: str
 ) -> None:
