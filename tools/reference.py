@@ -1,5 +1,5 @@
-"""The pages of docs/reference, docs/rights.md and the index docs/README.md, from the code (`make reference`). `--check`
-changes nothing and names what is stale.
+"""The pages of docs/reference, docs/rights.md, docs/differences.md and the index docs/README.md, from the code (`make
+reference`). `--check` changes nothing and names what is stale.
 """
 
 from __future__ import annotations
@@ -7,6 +7,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+from manual.differences_page import build_differences_page
 from manual.index import build_index
 from manual.pages import find_base
 from manual.reference.pages import build_pages, with_link
@@ -30,7 +31,7 @@ def read_texts() -> dict[str, str]:
 
 def is_made(path: str) -> bool:
     """Whether this program writes the page."""
-    return path.startswith("reference/") or find_base(path) in ("README", "rights")
+    return path.startswith("reference/") or find_base(path) in ("README", "differences", "rights")
 
 
 def build_all(readers: tuple[Reader, ...] = ()) -> dict[str, str]:
@@ -38,6 +39,7 @@ def build_all(readers: tuple[Reader, ...] = ()) -> dict[str, str]:
     readers, sources = readers or tuple(map(read_in, LANGUAGES)), read_sources()
     made = {f"reference/{name}": text for each in readers for name, text in build_pages(sources, each).items()}
     made |= {f"rights{each.end}": with_link("rights", build_rights_page(each), each) for each in readers}
+    made |= {f"differences{each.end}": with_link("differences", build_differences_page(each), each) for each in readers}
     others = {path: text for path, text in read_texts().items() if not is_made(path)}
     return {**made, **{f"README{each.end}": build_index({**others, **made}, each) for each in readers}}
 

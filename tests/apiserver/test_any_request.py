@@ -36,8 +36,9 @@ class Client:
         self._token = served.token
         bound = pod("p")
         bound["spec"]["nodeName"] = "n"
-        template = {"spec": {"containers": [{"name": "a", "image": "b"}]}}
-        deployment = {"metadata": {"name": "d"}, "spec": {"selector": {}, "template": template}}
+        labels = {"app": "d"}
+        template = {"metadata": {"labels": labels}, "spec": {"containers": [{"name": "a", "image": "b"}]}}
+        deployment = {"metadata": {"name": "d"}, "spec": {"selector": {"matchLabels": labels}, "template": template}}
         self._objects = (
             (CRDS, widget_crd()), (f"{DEFAULT}/pods", bound), (f"{DEFAULT}/configmaps", config_map("c")),
             (WIDGETS, widget("w")), (DEPLOYMENTS, deployment), ("/api/v1/nodes", {"metadata": {"name": "n"}}),

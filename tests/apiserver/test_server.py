@@ -205,8 +205,8 @@ async def test_a_whole_collection_is_deleted(widgets: LocalApi, http: Http) -> N
         ("GET", f"{CONFIG_MAPS_PATH}?resourceVersion=x", 400),
         ("GET", f"{CONFIG_MAPS_PATH}?limit=-1", 400),
         ("GET", f"{CONFIG_MAPS_PATH}?watch=perhaps", 400),
-        ("POST", f"{CONFIG_MAPS_PATH}?dryRun=Some", 400),
-        ("POST", f"{CONFIG_MAPS_PATH}?fieldValidation=Hard", 400),
+        ("POST", f"{CONFIG_MAPS_PATH}?dryRun=Some", 422),
+        ("POST", f"{CONFIG_MAPS_PATH}?fieldValidation=Hard", 422),
     ],
 )
 async def test_unknown_paths_and_methods_are_status_objects(http: Http, method: str, path: str, status: int) -> None:

@@ -10,6 +10,7 @@ import pytest
 from apiserver.embedded import widget, widget_crd
 from paddock.apiserver.kinds.registry import BUILT_INS, read_crd
 from paddock.apiserver.objects import builtin_strategies, strategy
+from paddock.apiserver.objects.immutable_fields import check_update
 from paddock.apiserver.objects.strategy import DeleteOptions
 from paddock.apiserver.schema.resource import ServedResource
 from paddock.kube.errors import ApiError, BadRequest, Conflict, Forbidden, Invalid
@@ -185,18 +186,18 @@ def test_default_and_kube_system_cannot_be_deleted() -> None:
 def test_only_the_image_of_a_pods_containers_can_change(before: Any, after: Any, allowed: bool) -> None:
     old, new = _pod(containers=[{"name": "m"} | before]), _pod(containers=[{"name": "m"} | after])
     if allowed:
-        builtin_strategies.check_update(BY_KIND["Pod"], old, new)
+        check_update(BY_KIND["Pod"], old, new)
     else:
         with pytest.raises(Invalid, match=r'Pod "w" is invalid: spec: Forbidden'):
-            builtin_strategies.check_update(BY_KIND["Pod"], old, new)
+            check_update(BY_KIND["Pod"], old, new)
 
 
 def test_an_immutable_config_map_keeps_its_data() -> None:
     old = _stored() | {"kind": "ConfigMap", "data": {"a": "1"}, "immutable": True}
-    builtin_strategies.check_update(BY_KIND["ConfigMap"], old, old | {"metadata": {"name": "w", "labels": {"x": "y"}}})
+    check_update(BY_KIND["ConfigMap"], old, old | {"metadata": {"name": "w", "labels": {"x": "y"}}})
     for change in ({"data": {"a": "2"}}, {"immutable": False}):
         with pytest.raises(Invalid, match="immutable"):
-            builtin_strategies.check_update(BY_KIND["ConfigMap"], old, old | change)
+            check_update(BY_KIND["ConfigMap"], old, old | change)
 
 
 IMMUTABLE: dict[str, tuple[dict[str, Any], str]] = {
@@ -214,11 +215,9 @@ def test_the_storage_names_of_a_crd_are_immutable(case: str) -> None:
     old = widget_crd()
     new = old | {"spec": old["spec"] | changes}
     with pytest.raises(Invalid, match=rf"{field}: Invalid value: .*: field is immutable"):
-        builtin_strategies.check_update(BY_KIND["CustomResourceDefinition"], old, new)
+        check_update(BY_KIND["CustomResourceDefinition"], old, new)
     names = old["spec"]["names"] | {"shortNames": ["wg"]}
-    builtin_strategies.check_update(
-        BY_KIND["CustomResourceDefinition"], old, old | {"spec": old["spec"] | {"names": names}}
-    )
+    check_update(BY_KIND["CustomResourceDefinition"], old, old | {"spec": old["spec"] | {"names": names}})
 
 
 def test_a_binding_sets_the_node_and_the_condition() -> None:

@@ -70,6 +70,7 @@ SECTIONS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
         (
             ("architecture", "the rooms, the way of a job, the rules"),
             ("security", "what a pod can do on a laptop"),
+            ("differences", "the requests that every client makes, asked of the API of a laptop and of a real one"),
             ("benchmarks", "figures, measured"),
             ("decisions/README", "what was chosen, what else there was, what it costs"),
         ),

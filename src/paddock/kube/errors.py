@@ -41,6 +41,7 @@ class ApiError(Exception):
         causes: Sequence[FieldCause] = (),
         kind: str = "",
         name: str = "",
+        group: str = "",
         retry_after: float | None = None,
     ) -> None:
         super().__init__(message)
@@ -48,6 +49,7 @@ class ApiError(Exception):
         self.causes = tuple(causes)
         self.kind = kind
         self.name = name
+        self.group = group
         self.retry_after = retry_after
 
 
@@ -138,6 +140,8 @@ def build_status(error: ApiError) -> Manifest:
     details: Manifest = {}
     if error.name:
         details["name"] = error.name
+    if error.group:
+        details["group"] = error.group
     if error.kind:
         details["kind"] = error.kind
     if error.causes:
@@ -173,6 +177,7 @@ def read_status(code: int, body: Mapping[str, Any] | None) -> ApiError:
             for cause in details.get("causes") or ()
         ],
         kind=str(details.get("kind") or ""),
+        group=str(details.get("group") or ""),
         name=str(details.get("name") or ""),
         retry_after=float(retry) if isinstance(retry, int | float) else None,
     )

@@ -26,7 +26,7 @@ MERGE_KEYS: Mapping[tuple[str, ...], str] = {
     ("initContainers",): "name",
     ("ephemeralContainers",): "name",
     ("volumes",): "name",
-    ("imagePullSecrets",): "name",
+    ("spec", "imagePullSecrets"): "name",  # of a pod: those of a ServiceAccount are replaced as a whole
     ("resourceClaims",): "name",
     ("schedulingGates",): "name",
     ("hostAliases",): "ip",

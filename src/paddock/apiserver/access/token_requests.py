@@ -68,4 +68,4 @@ def build_answer(wish: TokenWish, account: str, namespace: str, token: str, expi
 def _invalid_token(field: str, message: str) -> Invalid:
     cause = FieldCause(field, message)
     said = f'TokenRequest.authentication.k8s.io "" is invalid: {field}: {message}'
-    return Invalid(said, causes=[cause], kind="TokenRequest")
+    return Invalid(said, causes=[cause], kind="TokenRequest", group="authentication.k8s.io")

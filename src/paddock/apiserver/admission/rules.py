@@ -8,26 +8,31 @@ from __future__ import annotations
 
 import base64
 import binascii
+import json
 from collections.abc import Callable, Iterator, Mapping
 from itertools import islice
 from typing import Any
 
 from paddock.apiserver.admission import policy_rules
+from paddock.apiserver.admission.pod_rules import check_pod
+from paddock.apiserver.admission.service_rules import check_service
 from paddock.apiserver.kinds.custom import explain_crd
 from paddock.apiserver.schema import field_errors
 from paddock.kube import rbac
 from paddock.kube.budget import Budget
 from paddock.kube.errors import FieldCause
+from paddock.kube.quantities import read_quantity
 from paddock.kube.selectors import match_selector
 from paddock.kube.validation import names
 from paddock.kube.validation.field_errors import Code, FieldError, Key
-from paddock.kube.validation.pods import check_pod_spec, check_port
+from paddock.kube.validation.pods import check_pod_spec
 
 Causes = Iterator[FieldCause]
 
+STRATEGIES = ("Recreate", "RollingUpdate")
+ACCESS_MODES = ("ReadWriteOnce", "ReadOnlyMany", "ReadWriteMany", "ReadWriteOncePod")
 _DATA_LIMIT = 1024 * 1024
 """Bytes: the sum over all values of a ConfigMap or Secret (MaxSecretSize)."""
-SERVICE_TYPES = ("ClusterIP", "ExternalName", "LoadBalancer", "NodePort")
 
 
 def check_rules(group: str, kind: str, manifest: Mapping[str, Any], budget: Budget) -> list[FieldCause]:
@@ -45,27 +50,7 @@ def _check_pod(pod: Mapping[str, Any]) -> Causes:
         yield field_errors.required("spec.containers")
     else:
         yield from field_errors.explain(check_pod_spec(spec, ("spec",)))
-
-
-def _check_service(service: Mapping[str, Any]) -> Causes:
-    spec = service["spec"]
-    if spec["type"] not in SERVICE_TYPES:
-        yield field_errors.not_supported("spec.type", spec["type"], SERVICE_TYPES)
-    ports = spec.get("ports") or ()
-    # A headless service may have none: it names pods and forwards nothing.
-    if not ports and spec.get("clusterIP") != "None" and spec["type"] != "ExternalName":
-        yield field_errors.required("spec.ports")
-    seen: set[str] = set()
-    for index, port in enumerate(ports):
-        path, name = f"spec.ports[{index}]", port.get("name") or ""
-        yield from field_errors.explain(check_port(port["port"], (path, "port")))
-        if not name and len(ports) > 1:
-            yield field_errors.required(f"{path}.name")
-        elif name:
-            yield from field_errors.explain(names.DNS_LABEL.check(name, (path, "name")))
-        if name in seen:
-            yield field_errors.duplicate(f"{path}.name", name)
-        seen.add(name)
+        yield from check_pod(spec, "spec")
 
 
 def _check_deployment(deployment: Mapping[str, Any]) -> Causes:
@@ -75,11 +60,54 @@ def _check_deployment(deployment: Mapping[str, Any]) -> Causes:
         return
     if spec["replicas"] < 0:
         yield field_errors.explain_error(FieldError(Code.NEGATIVE, ("spec", "replicas"), spec["replicas"]))
-    if spec["template"].get("spec") is None:
+    if (kind := spec["strategy"]["type"]) not in STRATEGIES:
+        yield field_errors.not_supported("spec.strategy", {"type": kind}, STRATEGIES)
+    yield from _check_deployment_selector(spec)
+    template = spec["template"].get("spec")
+    if template is None:
         yield field_errors.required("spec.template.spec.containers")
-    else:
-        errors = check_pod_spec(spec["template"]["spec"], ("spec", "template", "spec"))
-        yield from field_errors.explain(errors)
+        return
+    yield from field_errors.explain(check_pod_spec(template, ("spec", "template", "spec")))
+    yield from check_pod(template, "spec.template.spec")
+    if (policy := template.get("restartPolicy")) != "Always":
+        yield field_errors.not_supported("spec.template.spec.restartPolicy", policy, ("Always",))
+
+
+def _check_deployment_selector(spec: Mapping[str, Any]) -> Causes:
+    selector = spec["selector"]
+    if not selector.get("matchLabels") and not selector.get("matchExpressions"):
+        yield field_errors.invalid("spec.selector", selector, "empty selector is invalid for deployment")
+        return
+    labels = (spec["template"].get("metadata") or {}).get("labels") or {}
+    try:
+        fits = match_selector(selector)(labels)
+    except ValueError as error:
+        yield field_errors.invalid("spec.selector", selector, str(error))
+        return
+    if not fits:
+        detail = "`selector` does not match template `labels`"
+        yield field_errors.invalid("spec.template.metadata.labels", labels, detail)
+
+
+def _check_claim(claim: Mapping[str, Any]) -> Causes:
+    spec = claim.get("spec") or {}
+    modes = spec.get("accessModes") or ()
+    if not modes:
+        yield field_errors.required("spec.accessModes", "at least 1 access mode is required")
+    for mode in modes:
+        if mode not in ACCESS_MODES:
+            yield field_errors.not_supported("spec.accessModes", mode, ACCESS_MODES)
+    size = ((spec.get("resources") or {}).get("requests") or {}).get("storage")
+    if size is None:
+        yield field_errors.required("spec.resources[storage]")
+        return
+    try:
+        positive = read_quantity(size) > 0
+    except ValueError as error:
+        yield field_errors.invalid("spec.resources.requests[storage]", size, str(error))
+        return
+    if not positive:
+        yield field_errors.invalid("spec.resources[storage]", size, "must be greater than zero")
 
 
 def _check_config_map(config_map: Mapping[str, Any]) -> Causes:
@@ -87,6 +115,8 @@ def _check_config_map(config_map: Mapping[str, Any]) -> Causes:
         for key in config_map.get(section) or ():
             yield from field_errors.explain(names.check_config_key(key, (section, Key(key))))
     binary = config_map.get("binaryData") or {}
+    for key in sorted(set(config_map.get("data") or ()) & set(binary)):
+        yield field_errors.invalid(f"data[{key}]", key, "duplicate of key present in binaryData")
     yield from _check_base64(binary, "binaryData")
     plain = sum(len(text.encode(errors="replace")) for text in (config_map.get("data") or {}).values())
     if plain + _decoded_size(binary) > _DATA_LIMIT:
@@ -100,6 +130,40 @@ def _check_secret(secret: Mapping[str, Any]) -> Causes:
     yield from _check_base64(data, "data")
     if _decoded_size(data) > _DATA_LIMIT:
         yield field_errors.too_long("data", _DATA_LIMIT)
+    yield from _check_secret_type(secret, data)
+
+
+_KEYS_OF_TYPES: Mapping[str, tuple[str, ...]] = {
+    "kubernetes.io/dockercfg": (".dockercfg",),
+    "kubernetes.io/dockerconfigjson": (".dockerconfigjson",),
+    "kubernetes.io/ssh-auth": ("ssh-privatekey",),
+    "kubernetes.io/tls": ("tls.crt", "tls.key"),
+}
+_ACCOUNT = "kubernetes.io/service-account.name"
+
+
+def _check_secret_type(secret: Mapping[str, Any], data: Mapping[str, str]) -> Causes:
+    """What a Secret of a known type has."""
+    kind = secret.get("type") or ""
+    for key in _KEYS_OF_TYPES.get(kind, ()):
+        if key not in data:
+            yield field_errors.required(f"data[{key}]")
+        elif key.startswith(".docker"):
+            yield from _check_json(data[key], f"data[{key}]")
+    if kind == "kubernetes.io/basic-auth" and "username" not in data and "password" not in data:
+        yield field_errors.required("data[username]")
+        yield field_errors.required("data[password]")
+    annotations = (secret.get("metadata") or {}).get("annotations") or {}
+    if kind == "kubernetes.io/service-account-token" and not annotations.get(_ACCOUNT):
+        yield field_errors.required(f"metadata.annotations[{_ACCOUNT}]")
+
+
+def _check_json(text: str, path: str) -> Causes:
+    try:
+        json.loads(base64.b64decode(text))
+    except (ValueError, RecursionError):
+        # The value stays out of the message: it is a password.
+        yield FieldCause(path, 'Invalid value: "<secret contents redacted>": it is not JSON')
 
 
 def _decoded_size(data: Mapping[str, str]) -> int:
@@ -165,7 +229,8 @@ def _check_binding(binding: Mapping[str, Any]) -> Causes:
 
 _CHECKS: Mapping[tuple[str, str], Callable[[Mapping[str, Any]], Causes]] = {
     ("", "Pod"): _check_pod,
-    ("", "Service"): _check_service,
+    ("", "Service"): check_service,
+    ("", "PersistentVolumeClaim"): _check_claim,
     ("", "ConfigMap"): _check_config_map,
     ("", "Secret"): _check_secret,
     ("apps", "Deployment"): _check_deployment,

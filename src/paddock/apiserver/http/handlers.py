@@ -27,6 +27,7 @@ from paddock.apiserver.http.pod_stacks import StackTaker
 from paddock.apiserver.http.requests import (
     PATCH_TYPES,
     Target,
+    check_list_options,
     check_patch_options,
     is_protobuf,
     read_accept,
@@ -101,6 +102,7 @@ class Handlers:
         self._collection: Mapping[str, _Handler] = {
             "GET": self._list, "POST": self._create, "DELETE": self._delete_collection,
         }  # fmt: skip
+        self._one_by_one = {method: handler for method, handler in self._collection.items() if method != "DELETE"}
         self._one: Mapping[str, _Handler] = {
             "GET": self._get, "PUT": self._replace, "PATCH": self._patch, "DELETE": self._delete,
         }  # fmt: skip
@@ -179,7 +181,9 @@ class Handlers:
             raise NotFound(f"the server could not find the requested resource: {target.plural} are in a namespace")
         if served.computed:
             return {"GET": self._compute}
-        return self._one if target.name else self._collection
+        if target.name:
+            return self._one
+        return self._collection if "deletecollection" in served.verbs else self._one_by_one
 
     async def _body(self, request: web.Request, options: WriteOptions | None = None) -> Body:
         """The body, its size, and a warning for each duplicate field. Strict validation refuses duplicates."""
@@ -201,6 +205,7 @@ class Handlers:
         if read_flag(request.query, "watch"):
             return await self._watch(request, target, served)
         wanted = read_accept(request.headers.get("Accept", ""), request.query)
+        read_revision(request.query)  # any state is the present one, but only of a revision
         body = self._objects.get(served, target.namespace, target.name)
         return answer_json(render_object(served, body, wanted, self._objects.clock()))
 
@@ -211,6 +216,7 @@ class Handlers:
         wanted = read_accept(request.headers.get("Accept", ""), query)
         selection = self._selection(request, target, served)
         token = query.get("continue", "")
+        check_list_options(query)
         # A continue token carries the revision of the first page.
         if not token:
             self._check_revision(query)
@@ -389,7 +395,7 @@ class Handlers:
         await self._objects.delete(
             served, namespace=target.namespace, name=target.name, delete=delete, options=WriteOptions(dry_run=dry_run)
         )
-        return answer_json(build_success(), 201)
+        return answer_json(build_success(code=201), 201)
 
     async def _make_token(self, request: web.Request, target: Target, served: ServedResource) -> web.StreamResponse:
         wish = read_token_request((await self._body(request)).value)
@@ -397,7 +403,7 @@ class Handlers:
         return answer_json(msgspec.json.encode(answer), 201)
 
     def _write_options(self, request: web.Request, served: ServedResource) -> WriteOptions:
-        options = read_write_options(request.query, request.headers.get("User-Agent", ""))
+        options = read_write_options(request.query, request.headers.get("User-Agent", ""), method=request.method)
         if storage_key(served.resource) not in KEYS or request[USER].may_everything:
             return options
         check = partial(self._access.check_grant, request[USER], served.resource.plural)

@@ -24,6 +24,7 @@ from paddock.apiserver.http.yaml_bodies import read_yaml
 from paddock.apiserver.objects.strategy import DeleteOptions
 from paddock.apiserver.objects.worker import SMALL_STEPS
 from paddock.apiserver.objects.writes import WriteOptions
+from paddock.apiserver.schema import field_errors
 from paddock.apiserver.schema.field_errors import explain
 from paddock.apiserver.streaming.forwards import MOST_PORTS
 from paddock.kube import schemas
@@ -161,10 +162,31 @@ def read_watch(query: Mapping[str, str]) -> WatchOptions:
 
 
 def _forbidden(path: str, message: str) -> Invalid:
-    cause = FieldCause(path, f"Forbidden: {message}", "FieldValueForbidden")
-    return Invalid(
-        f'ListOptions.meta.k8s.io "" is invalid: {path}: {cause.message}', causes=[cause], kind="ListOptions"
-    )
+    return field_errors.invalid_options("ListOptions", field_errors.forbidden(path, message))
+
+
+_MATCHES = ("Exact", "NotOlderThan")
+
+
+def check_list_options(query: Mapping[str, str]) -> None:
+    """Which resourceVersion a list may ask for, and how (apimachinery, ValidateListOptions)."""
+    match, revision, token = (query.get(name) or "" for name in ("resourceVersionMatch", "resourceVersion", "continue"))
+    if match:
+        if not revision:
+            raise _forbidden(
+                "resourceVersionMatch", "resourceVersionMatch is forbidden unless resourceVersion is provided"
+            )
+        if token:
+            raise _forbidden("resourceVersionMatch", "resourceVersionMatch is forbidden when continue is provided")
+        if match not in _MATCHES:
+            raise field_errors.invalid_options(
+                "ListOptions", field_errors.not_supported("resourceVersionMatch", match, (*_MATCHES, ""))
+            )
+        if match == "Exact" and revision == "0":
+            said = 'resourceVersionMatch "exact" is forbidden for resourceVersion "0"'
+            raise _forbidden("resourceVersionMatch", said)
+    if token and revision not in ("", "0"):
+        raise BadRequest("specifying resource version is not allowed when using continue")
 
 
 _MOST_MANAGER = 128
@@ -173,39 +195,56 @@ _MOST_MANAGER = 128
 def check_patch_options(query: Mapping[str, str], *, applies: bool) -> None:
     """Raises `Invalid` for an apply without a manager, and for `force` of anything else (meta/v1 PatchOptions)."""
     if applies and not query.get("fieldManager"):
-        cause = FieldCause("fieldManager", "Required value: is required for apply patch", "FieldValueRequired")
+        cause = field_errors.required("fieldManager", "is required for apply patch")
     elif not applies and "force" in query:
-        cause = FieldCause("force", "Forbidden: may not be specified for non-apply patch", "FieldValueForbidden")
+        cause = field_errors.forbidden("force", "may not be specified for non-apply patch")
     else:
         return
-    said = f'PatchOptions.meta.k8s.io "" is invalid: {cause.field}: {cause.message}'
-    raise Invalid(said, causes=[cause], kind="PatchOptions")
+    raise field_errors.invalid_options("PatchOptions", cause)
 
 
-def read_write_options(query: Mapping[str, str], agent: str = "") -> WriteOptions:
-    """`agent`: the User-Agent, whose first word is the field manager of who names none."""
+_OPTIONS = {"POST": "CreateOptions", "PUT": "UpdateOptions", "PATCH": "PatchOptions", "DELETE": "DeleteOptions"}
+_VALIDATIONS = ("Ignore", "Strict", "Warn")
+
+
+def read_write_options(query: Mapping[str, str], agent: str = "", *, method: str = "POST") -> WriteOptions:
+    """`agent`: the User-Agent, whose first word is the field manager of who names none. Raises `Invalid`."""
+    causes = []
     validation = query.get("fieldValidation") or "Warn"
-    if validation not in ("Strict", "Warn", "Ignore"):
-        raise BadRequest(f"fieldValidation={validation!r} in the query: Strict, Warn or Ignore")
+    if validation not in _VALIDATIONS:
+        causes.append(field_errors.not_supported("fieldValidation", validation, _VALIDATIONS))
     dry_run = query.get("dryRun")
     if dry_run not in (None, "", "All"):
-        raise BadRequest(f"dryRun={dry_run!r} in the query: All, or nothing")
+        causes.append(field_errors.not_supported("dryRun", [dry_run], ("All",)))
     named = "".join(filter(str.isprintable, agent.partition("/")[0][:_MOST_MANAGER]))  # nobody is refused for a name
     manager = query.get("fieldManager") or named or "unknown"
-    if len(manager) > _MOST_MANAGER or not manager.isprintable():
-        raise BadRequest(f"fieldManager={manager!r:.150} in the query: at most {_MOST_MANAGER} printable characters")
+    if len(manager) > _MOST_MANAGER:
+        causes.append(field_errors.too_long("fieldManager", _MOST_MANAGER))
+    elif not manager.isprintable():
+        causes.append(field_errors.invalid("fieldManager", manager, "has a character that is not printable"))
+    if causes:
+        raise field_errors.invalid_options(_OPTIONS[method], *causes)
     return WriteOptions(validation, dry_run == "All", manager)  # type: ignore[arg-type]
+
+
+_PROPAGATIONS = ("Foreground", "Background", "Orphan")
 
 
 def read_delete(query: Mapping[str, str], body: Any) -> tuple[DeleteOptions, bool]:
     """DeleteOptions from body and query (the query wins), and whether the request is a dry run."""
     given = _read_delete_body({} if body is None else body)
     propagation: Any = query.get("propagationPolicy") or given.get("propagationPolicy")
-    if propagation not in (None, "", "Background", "Foreground", "Orphan"):
-        raise BadRequest(f"propagationPolicy {propagation!r:.100}: Background, Foreground or Orphan")
+    if propagation not in (None, "", *_PROPAGATIONS):
+        cause = field_errors.not_supported("propagationPolicy", propagation, _PROPAGATIONS)
+        raise field_errors.invalid_options("DeleteOptions", cause)
     # orphanDependents is the deprecated predecessor of propagationPolicy.
     orphans = query.get("orphanDependents", given.get("orphanDependents"))
-    if not propagation and orphans is not None:
+    if propagation and orphans is not None:
+        detail = "orphanDependents and deletionPropagation cannot be both set"
+        raise field_errors.invalid_options(
+            "DeleteOptions", field_errors.invalid("propagationPolicy", propagation, detail)
+        )
+    if orphans is not None:
         propagation = "Orphan" if str(orphans).lower() in ("true", "1") else "Background"
     grace = read_number(query, "gracePeriodSeconds", -_MOST_GRACE)
     preconditions = given.get("preconditions") or {}
@@ -216,11 +255,9 @@ def read_delete(query: Mapping[str, str], body: Any) -> tuple[DeleteOptions, boo
         propagation or None,
     )
     if any(name != "All" for name in given.get("dryRun") or ()):
-        cause = FieldCause("dryRun", 'Unsupported value: supported values: "All"', "FieldValueNotSupported")
-        raise Invalid(
-            f'DeleteOptions.meta.k8s.io "" is invalid: dryRun: {cause.message}', causes=[cause], kind="DeleteOptions"
-        )
-    return options, bool(given.get("dryRun")) or read_write_options(query).dry_run
+        cause = field_errors.not_supported("dryRun", given["dryRun"], ("All",))
+        raise field_errors.invalid_options("DeleteOptions", cause)
+    return options, bool(given.get("dryRun")) or read_write_options(query, method="DELETE").dry_run
 
 
 def read_eviction(body: Any, name: str) -> Any:

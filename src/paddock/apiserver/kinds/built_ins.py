@@ -5,7 +5,7 @@ A Deployment is stored and listed, but no controller acts on it. Names, short na
 
 from __future__ import annotations
 
-from paddock.apiserver.schema.resource import AGE, Column, ServedResource
+from paddock.apiserver.schema.resource import AGE, VERBS, Column, ServedResource
 from paddock.apiserver.storage.event_forms import NEW_EVENTS, build_new_schema
 from paddock.kube import meta, schemas
 from paddock.kube.meta import PRIORITY_CLASSES, Resource
@@ -16,6 +16,7 @@ _POD = frozenset({"status", "log", "stacks", "binding", "exec", "attach", "portf
 ENDPOINTS = Resource("", "v1", "Endpoints", "endpoints")
 DEPLOYMENTS = Resource("apps", "v1", "Deployment", "deployments")
 
+_PHASE = (Column("Status", "string", ".status.phase"), AGE)
 _CREATED_AT = (Column("Created At", "string", ".metadata.creationTimestamp"),)
 _ROLE = (Column("Role", "string", ".roleRef.name"), AGE)
 _VOLUME_COLUMNS = (
@@ -46,6 +47,7 @@ def _kind(
     subresources: frozenset[str] = frozenset(),
     categories: tuple[str, ...] = (),
     columns: tuple[Column, ...] = (AGE,),
+    verbs: tuple[str, ...] = VERBS,
 ) -> ServedResource:
     return ServedResource(
         resource=resource,
@@ -55,11 +57,15 @@ def _kind(
         subresources=subresources,
         schema=schemas.definition(resource.kind),
         columns=columns,
+        verbs=verbs,
     )
 
 
+_ONE_BY_ONE = tuple(verb for verb in VERBS if verb != "deletecollection")
+"""Of namespaces: a mistyped `DELETE /api/v1/namespaces` would delete all that there is."""
+
 BUILT_INS: tuple[ServedResource, ...] = (
-    _kind(meta.NAMESPACES, "ns", subresources=_STATUS, columns=(Column("Status", "string", ".status.phase"), AGE)),
+    _kind(meta.NAMESPACES, "ns", subresources=_STATUS, columns=_PHASE, verbs=_ONE_BY_ONE),
     _kind(meta.NODES, "no", subresources=_STATUS),
     _kind(meta.PODS, "po", subresources=_POD, categories=("all",)),
     _kind(meta.SERVICES, "svc", subresources=_STATUS, categories=("all",)),

@@ -29,6 +29,7 @@ _BODY_TYPES = {
     "delete": ("application/json",),
 }
 _ACTIONS_OF_ALL = {"get": "list", "post": "post", "delete": "deletecollection"}
+_VERBS = {"post": "create"}
 _ACTIONS_OF_ONE = {"get": "get", "put": "put", "patch": "patch", "delete": "delete"}
 
 
@@ -125,7 +126,7 @@ def _build_paths(served: ServedResource) -> dict[str, Manifest]:
     resource = served.resource
     namespace = "{namespace}" if resource.namespaced else ""
     collection, one = resource.path(namespace), resource.path(namespace, "{name}")
-    of_all = {"get": "list"} if served.computed else _ACTIONS_OF_ALL
+    of_all = {method: verb for method, verb in _ACTIONS_OF_ALL.items() if _VERBS.get(verb, verb) in served.verbs}
     of_one = {"get": "get"} if served.computed else _ACTIONS_OF_ONE
     paths = {collection: _build_path(served, of_all, listed=True), one: _build_path(served, of_one)}
     if resource.namespaced:

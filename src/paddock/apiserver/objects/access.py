@@ -158,7 +158,7 @@ class Access:
             raise Forbidden(f"forbidden: {said}")
         whole = f"{first.resource}.{first.group}" if first.group else first.resource
         what = f'{whole} "{first.name}"' if first.name else whole
-        raise Forbidden(f"{what} is forbidden: {said}", kind=first.resource, name=first.name)
+        raise Forbidden(f"{what} is forbidden: {said}", kind=first.resource, name=first.name, group=first.group)
 
     def list_rules(self, user: User, namespace: str) -> tuple[Rule, ...]:
         """All that a user may do in a namespace, and of what has none."""

@@ -5,19 +5,16 @@ Source: Kubernetes, registry/core/pod strategy and storage, kubelet's qos, apiex
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping
 from copy import deepcopy
 from typing import Any
 
 from paddock.apiserver.admission import priorities
 from paddock.apiserver.objects.strategy import DeleteOptions, invalid
-from paddock.apiserver.schema import field_errors
-from paddock.apiserver.schema.field_errors import show
 from paddock.apiserver.schema.resource import ServedResource
 from paddock.apiserver.storage.event_forms import NEW_EVENTS, check_new
-from paddock.kube import rbac
 from paddock.kube.calls import PatchKind
-from paddock.kube.errors import BadRequest, Conflict, FieldCause, Forbidden
+from paddock.kube.errors import BadRequest, Conflict, Forbidden
 from paddock.kube.meta import PODS, PRIORITY_CLASSES, Manifest, is_deleting, metadata, name_of, uid_of
 from paddock.kube.patches import apply_patch
 from paddock.kube.times import format_time
@@ -27,7 +24,6 @@ CRD_FINALIZER = "customresourcecleanup.apiextensions.k8s.io"
 _DEFAULT_GRACE = 30
 _MOST_GRACE = 2**31 - 1
 """Seconds: 68 years. A grace period may have 64 bits, and the time of its end must be one that can be written."""
-_MUTABLE_POD_FIELDS = ("activeDeadlineSeconds", "tolerations", "terminationGracePeriodSeconds", "schedulingGates")
 
 
 def prepare_for_create(served: ServedResource, created: Manifest, now: float) -> Manifest:
@@ -109,80 +105,6 @@ def keep_admitted(served: ServedResource, current: Manifest, updated: Manifest) 
     """What policies wrote at the creation of an object stays, where an update says nothing of it. In place."""
     if served.resource == PODS:
         priorities.keep_priority(current, updated)
-
-
-def check_update(served: ServedResource, current: Manifest, updated: Manifest) -> None:
-    """Raises `Invalid` if an update changes an immutable field of a built-in kind."""
-    kind = served.qualified_kind
-    if kind == "CustomResourceDefinition.apiextensions.k8s.io":
-        _check_definition(served, current, updated)
-    if kind == "Pod" and current.get("spec") != updated.get("spec"):
-        _check_pod_spec(served, current, updated)
-    if kind.endswith(f"Binding.{rbac.GROUP}") and current.get("roleRef") != updated.get("roleRef"):
-        cause = FieldCause("roleRef", f"Invalid value: {show(updated.get('roleRef'))}: cannot change roleRef")
-        raise invalid(served, name_of(current), [cause])
-    if causes := list(_CHANGES.get(kind, _check_nothing)(current, updated)):
-        raise invalid(served, name_of(current), causes)
-    if kind in ("ConfigMap", "Secret") and current.get("immutable"):
-        for field in ("data", "binaryData", "immutable"):
-            if current.get(field) != updated.get(field):
-                message = "Forbidden: field is immutable when `immutable` is set"
-                raise invalid(served, name_of(current), [FieldCause(field, message, "FieldValueForbidden")])
-
-
-def _check_nothing(current: Manifest, updated: Manifest) -> Iterator[FieldCause]:
-    yield from ()
-
-
-def _check_quota(current: Manifest, updated: Manifest) -> Iterator[FieldCause]:
-    before, after = ((each.get("spec") or {}).get("scopes") or [] for each in (current, updated))
-    if set(before) != set(after):
-        yield field_errors.invalid("spec.scopes", after, "field is immutable")
-
-
-def _check_priority(current: Manifest, updated: Manifest) -> Iterator[FieldCause]:
-    if current.get("value", 0) != updated.get("value", 0):
-        yield field_errors.forbidden("value", "may not be changed in an update.")
-    if current.get("preemptionPolicy") not in (None, policy := updated.get("preemptionPolicy")):
-        yield field_errors.invalid("preemptionPolicy", policy, "field is immutable")
-
-
-_CHANGES: Mapping[str, Callable[[Manifest, Manifest], Iterator[FieldCause]]] = {
-    "ResourceQuota": _check_quota,
-    "PriorityClass.scheduling.k8s.io": _check_priority,
-}
-"""What of a kind may not be changed."""
-
-
-def _check_definition(served: ServedResource, current: Manifest, updated: Manifest) -> None:
-    """Raises `Invalid` if the group, the scope or a name changes."""
-    # Objects are stored under these names, so a change of scope or plural would lose them.
-    causes = [
-        FieldCause(path.strip("."), f"Invalid value: {show(value_at(updated, path))}: field is immutable")
-        for path in (".spec.group", ".spec.scope", ".spec.names.plural", ".spec.names.kind")
-        if value_at(current, path) != value_at(updated, path)
-    ]
-    if causes:
-        raise invalid(served, name_of(current), causes)
-
-
-def _check_pod_spec(served: ServedResource, current: Manifest, updated: Manifest) -> None:
-    if _immutable_spec(current.get("spec") or {}) == _immutable_spec(updated.get("spec") or {}):
-        return
-    message = (
-        "Forbidden: pod updates may not change fields other than `spec.containers[*].image`,"
-        " `spec.initContainers[*].image`, `spec.activeDeadlineSeconds`, `spec.tolerations` (only additions to existing"
-        " tolerations), `spec.terminationGracePeriodSeconds`; delete the pod and create it anew"
-    )
-    raise invalid(served, name_of(current), [FieldCause("spec", message, "FieldValueForbidden")])
-
-
-def _immutable_spec(spec: Mapping[str, Any]) -> dict[str, Any]:
-    frozen = {key: value for key, value in spec.items() if key not in _MUTABLE_POD_FIELDS}
-    for field in ("containers", "initContainers"):
-        if isinstance(frozen.get(field), list):
-            frozen[field] = [{key: value for key, value in item.items() if key != "image"} for item in frozen[field]]
-    return frozen
 
 
 def grace_period(served: ServedResource, current: Manifest, options: DeleteOptions) -> int:

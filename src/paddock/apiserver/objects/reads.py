@@ -165,4 +165,5 @@ def key_of(stored: Stored) -> tuple[str, str]:
 
 
 def not_found(resource: Resource, name: str) -> NotFound:
-    return NotFound(f'{resource.qualified} "{name}" not found', kind=resource.plural, name=name)
+    said = f'{resource.qualified} "{name}" not found'
+    return NotFound(said, kind=resource.plural, name=name, group=resource.group)

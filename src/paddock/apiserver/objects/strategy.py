@@ -73,6 +73,43 @@ def check_identity(served: ServedResource, manifest: Any, namespace: str, name: 
     return {**manifest, "apiVersion": resource.api_version, "kind": resource.kind, "metadata": meta}
 
 
+def check_replacement(served: ServedResource, manifest: Mapping[str, Any], name: str) -> None:
+    """What a replace says more than a patch: whose name, and of a custom kind of which version."""
+    meta = metadata(manifest)
+    if not meta.get("name"):
+        raise BadRequest(f"the name of the object ({name} based on URL) was undeterminable: name must be provided")
+    if served.custom and not meta.get("resourceVersion"):
+        resource = served.resource
+        cause = FieldCause("metadata.resourceVersion", "Invalid value: 0x0: must be specified for an update")
+        raise Invalid(
+            f'{resource.qualified} "{name}" is invalid: {cause.field}: {cause.message}',
+            causes=[cause], kind=resource.plural, name=name, group=resource.group,
+        )  # fmt: skip
+
+
+def check_apply(served: ServedResource, manifest: Any) -> None:
+    """What an apply says more than a create."""
+    resource = served.resource
+    if not isinstance(manifest, Mapping):
+        return  # `check_identity` refuses it
+    if metadata(manifest).get("managedFields") is not None:
+        raise BadRequest("metadata.managedFields must be nil")
+    if manifest.get("apiVersion") != resource.api_version:
+        raise BadRequest(
+            f"Incorrect version specified in apply patch. Specified patch version: {manifest.get('apiVersion') or ''},"
+            f" expected: {resource.api_version}"
+        )
+
+
+def uid_mismatch(resource: Resource, name: str, uid: str) -> Conflict:
+    """Of an apply that would create an object whose uid it names."""
+    return Conflict(
+        f'Operation cannot be fulfilled on {resource.qualified} "{name}": uid mismatch: the provided object specified'
+        f" uid {uid}, and no existing object was found",
+        kind=resource.plural, name=name, group=resource.group,
+    )  # fmt: skip
+
+
 def _check_type(served: ServedResource, manifest: Mapping[str, Any]) -> None:
     resource = served.resource
     api_version, kind = manifest.get("apiVersion"), manifest.get("kind")
@@ -136,7 +173,7 @@ def check_preconditions(resource: Resource, current: Manifest, incoming: Mapping
         raise Conflict(
             f'Operation cannot be fulfilled on {resource.qualified} "{name_of(current)}": Precondition failed:'
             f" UID in precondition: {uid_of(incoming)}, UID in object meta: {uid_of(current)}",
-            kind=resource.plural, name=name_of(current),
+            kind=resource.plural, name=name_of(current), group=resource.group,
         )  # fmt: skip
 
 
@@ -146,6 +183,7 @@ def version_conflict(resource: Resource, name: str) -> Conflict:
         " please apply your changes to the latest version and try again",
         kind=resource.plural,
         name=name,
+        group=resource.group,
     )
 
 
@@ -185,8 +223,9 @@ def invalid(served: ServedResource, name: str, causes: Sequence[FieldCause]) -> 
     parts = [f"{cause.field}: {cause.message}" for cause in causes]
     text = parts[0] if len(parts) == 1 else f"[{', '.join(parts)}]"
     return Invalid(
-        f'{served.qualified_kind} "{name}" is invalid: {text}', causes=causes, kind=served.resource.kind, name=name
-    )
+        f'{served.qualified_kind} "{name}" is invalid: {text}', causes=causes, kind=served.resource.kind, name=name,
+        group=served.resource.group,
+    )  # fmt: skip
 
 
 def is_removable(manifest: Manifest) -> bool:
@@ -251,12 +290,16 @@ def _check_delete_preconditions(resource: Resource, current: Manifest, options: 
                 f" {what} in precondition: {wanted}, {what} in object meta: {found}",
                 kind=resource.plural,
                 name=name,
+                group=resource.group,
             )
 
 
-def build_success(resource: Resource | None = None, name: str = "", uid: str = "") -> bytes:
-    """The Status of a write that succeeded; of a deletion with the object that is gone."""
+def build_success(resource: Resource | None = None, name: str = "", uid: str = "", *, code: int = 0) -> bytes:
+    """The Status of a write that succeeded; of a deletion with the object that is gone. `code`: of what was created."""
     status: Manifest = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success"}
+    if code:
+        status["code"] = code
     if resource is not None:
-        status["details"] = {"name": name, "group": resource.group, "kind": resource.plural, "uid": uid}
+        group = {"group": resource.group} if resource.group else {}
+        status["details"] = {"name": name, **group, "kind": resource.plural, "uid": uid}
     return msgspec.json.encode(status)

@@ -30,6 +30,7 @@ from paddock.apiserver.objects.field_owners import (
     track_update,
     with_owners,
 )
+from paddock.apiserver.objects.immutable_fields import check_update
 from paddock.apiserver.objects.policies import Policies
 from paddock.apiserver.objects.quotas import Quotas
 from paddock.apiserver.objects.reads import Catalog
@@ -46,6 +47,7 @@ from paddock.kube.calls import PatchKind
 from paddock.kube.errors import (
     NAMESPACE_TERMINATING,
     AlreadyExists,
+    BadRequest,
     FieldCause,
     Forbidden,
     MethodNotAllowed,
@@ -130,6 +132,8 @@ class Objects(Catalog):
         """`size`, here and below: bytes of JSON of what was sent, as far as they are known. `owners`: of its fields."""
         incoming = strategy.check_identity(served, manifest, namespace)
         meta = incoming["metadata"]
+        if meta.get("resourceVersion"):
+            raise BadRequest("resourceVersion should not be set on objects to be created")
         prefix = "" if meta.get("name") else str(meta.get("generateName") or "")[:_PREFIX_LIMIT]
         for attempt in range(_NAME_ATTEMPTS if prefix else 1):
             if prefix:
@@ -199,6 +203,7 @@ class Objects(Catalog):
                 f'{served.resource.qualified} "{name}" already exists',
                 kind=served.resource.plural,
                 name=name,
+                group=served.resource.group,
             )
         created = strategy.build_new(served, read, uid=str(uuid.uuid4()), name=name, now=now)
         if owners is not None:
@@ -246,6 +251,7 @@ class Objects(Catalog):
                     causes=[FieldCause("metadata.namespace", going, NAMESPACE_TERMINATING)],
                     kind=resource.plural,
                     name=name,
+                    group=resource.group,
                 )
         if served.custom:
             crd = tx.get(_CRDS, "", resource.qualified)
@@ -257,6 +263,7 @@ class Objects(Catalog):
         options: WriteOptions = _DEFAULT_OPTIONS, size: int = 0,
     ) -> Answer:  # fmt: skip
         incoming = strategy.check_identity(served, manifest, namespace, name)
+        strategy.check_replacement(served, manifest, name)
         return await self._update(served, namespace, name, lambda _, __: incoming, subresource, options, size)
 
     async def patch(
@@ -281,6 +288,7 @@ class Objects(Catalog):
     ) -> Answer:  # fmt: skip
         """Server-side apply: creates the object, or merges what is wanted into it (`field_owners.apply`). Raises
         `Conflict` for fields of others, unless `options.force`."""
+        strategy.check_apply(served, manifest)
         incoming = strategy.check_identity(served, manifest, namespace, name)
         manager, shape = Manager(options.manager, "Apply", subresource), _shape_of(served)
 
@@ -291,6 +299,8 @@ class Objects(Catalog):
 
         key = storage_key(served.resource)
         if not subresource and self.store.get(key, incoming["metadata"].get("namespace", ""), name) is None:
+            if uid := incoming["metadata"].get("uid"):
+                raise strategy.uid_mismatch(served.resource, name, uid)
             now = format_time(self.clock())
             make = partial(_apply_new, incoming, manager, shape, now)
             made = await self.worker.compute(make, size)
@@ -381,7 +391,7 @@ class Objects(Catalog):
             shape, now = _shape_of(served), format_time(self.clock())
             updated = track_update(current, updated, writer, shape, now=now, budget=budget)
         if not subresource:
-            builtin_strategies.check_update(served, current, updated)
+            check_update(served, current, updated)
         if storage_key(served.resource) == _CRDS and not subresource:
             updated = builtin_strategies.establish(updated, self.clock())
         # A write that changes nothing keeps the resourceVersion and wakes no watcher, as in Kubernetes.
@@ -411,7 +421,7 @@ class Objects(Catalog):
             return self._put(tx, served, bound, stored, options)
 
         await self.store.write(action)
-        return Answer(build_success(), created=True)
+        return Answer(build_success(code=201), created=True)
 
     async def delete(
         self, served: ServedResource, *, namespace: str, name: str, delete: DeleteOptions = _DEFAULT_DELETE,

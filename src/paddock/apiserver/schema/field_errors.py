@@ -72,6 +72,7 @@ _DETAILS: Mapping[Code, str] = {
     Code.SECOND_CONTROLLER: (
         'Only one reference can have Controller set to true. Found "true" in references for {first} and {second}'
     ),
+    Code.TWO_PROPAGATIONS: "finalizer orphan and foregroundDeletion cannot be both set",
     Code.NEGATIVE: "must be greater than or equal to 0",
     Code.OUT_OF_RANGE: "must be between {low} and {high}, inclusive",
     Code.NOT_UNIQUE: "must be unique",
@@ -213,6 +214,11 @@ def too_many(path: str, found: int, limit: int) -> FieldCause:
     return FieldCause(path, f"Too many: {found}: must have at most {limit} items", "FieldValueTooMany")
 
 
+def invalid_options(kind: str, *causes: FieldCause) -> Invalid:
+    """The 422 of a query or a body that says how something is to be done: `CreateOptions`."""
+    return invalid_object(f"{kind}.meta.k8s.io", kind, "", causes)
+
+
 def build_invalid(served: ServedResource, name: str, causes: Sequence[FieldCause]) -> Invalid:
     """The 422 that names every wrong field of an object."""
     return invalid_object(served.qualified_kind, served.resource.kind, name, causes)
@@ -223,4 +229,5 @@ def invalid_object(qualified_kind: str, kind: str, name: str, causes: Sequence[F
     sentences = [f"{cause.field or '<root>'}: {cause.message}" for cause in shown]
     joined = sentences[0] if len(sentences) == 1 else f"[{', '.join(sentences)}]"
     name = brief_text(name, _SHOWN_PATH)
-    return Invalid(f'{qualified_kind} "{name}" is invalid: {joined}', causes=shown, kind=kind, name=name)
+    group = qualified_kind.removeprefix(kind).removeprefix(".")
+    return Invalid(f'{qualified_kind} "{name}" is invalid: {joined}', causes=shown, kind=kind, name=name, group=group)

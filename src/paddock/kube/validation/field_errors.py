@@ -57,6 +57,7 @@ class Code(StrEnum):
     RESERVED_PATH_SEGMENT = "reserved_path_segment"
     INVALID_PATH_SEGMENT = "invalid_path_segment"  # [sign]
     EMPTY_OWNER_FIELD = "empty_owner_field"
+    TWO_PROPAGATIONS = "two_propagations"  # a deletion that waits for the dependents, and one that leaves them
     SECOND_CONTROLLER = "second_controller"  # [first, second]
 
     NEGATIVE = "negative"

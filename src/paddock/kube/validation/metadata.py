@@ -40,14 +40,20 @@ def check_metadata(group: str, kind: str, namespaced: bool, metadata: Mapping[st
         yield from names.DNS_LABEL.check(namespace, ("metadata", "namespace"))
     yield from names.check_labels(metadata.get("labels") or {}, ("metadata", "labels"))
     yield from _check_annotations(metadata.get("annotations") or {})
-    for index, finalizer in enumerate(metadata.get("finalizers") or ()):
-        yield from names.check_qualified_name(finalizer, ("metadata", "finalizers", index))
+    yield from _check_finalizers(metadata.get("finalizers") or ())
     yield from _check_owners(metadata.get("ownerReferences") or ())
 
 
 def _mask_trailing_dash(prefix: str) -> str:
     """The server appends five characters, so a prefix may end with a dash (maskTrailingDash)."""
     return f"{prefix[:-2]}a" if len(prefix) > 1 and prefix.endswith("-") else prefix
+
+
+def _check_finalizers(finalizers: Sequence[str]) -> Iterator[FieldError]:
+    for index, finalizer in enumerate(finalizers):
+        yield from names.check_qualified_name(finalizer, ("metadata", "finalizers", index))
+    if {"orphan", "foregroundDeletion"} <= set(finalizers):
+        yield FieldError(Code.TWO_PROPAGATIONS, ("metadata", "finalizers"), list(finalizers))
 
 
 def _check_owners(owners: Sequence[Mapping[str, Any]]) -> Iterator[FieldError]:
