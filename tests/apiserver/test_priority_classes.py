@@ -25,7 +25,9 @@ ADMITTED: list[tuple[Manifest, list[PriorityClass], Manifest | str]] = [
     ({}, [HIGH, PATIENT], {"priorityClassName": "patient", "priority": 5, "preemptionPolicy": "Never"}),
     ({}, [PATIENT, LOWER], {"priorityClassName": "lower", "priority": 1, "preemptionPolicy": PREEMPTS}),
     ({"priority": 0}, [], {"priority": 0, "preemptionPolicy": PREEMPTS}),
-    ({"priorityClassName": "hihg"}, [HIGH], "no PriorityClass with name hihg was found"),
+    ({"priorityClassName": "hihg"}, [HIGH], {"priorityClassName": "hihg", "priority": 0, "preemptionPolicy": PREEMPTS}),
+    ({"priorityClassName": "hihg"}, [PATIENT],
+     {"priorityClassName": "hihg", "priority": 5, "preemptionPolicy": "Never"}),
     ({"priority": 9}, [],
      "the integer value of priority (9) must not be provided in pod spec; priority admission controller computed 0 from"
      " the given PriorityClass name"),

@@ -13,12 +13,11 @@ from paddock.kube.priority_classes import SYSTEM_CLASSES, PriorityClass, find_de
 
 
 def set_priority(pod: Manifest, classes: Mapping[str, PriorityClass]) -> None:
-    """Writes the priority and the preemption policy of a new pod into its spec. Raises `Forbidden` of a class that
-    there is not, and of a number that is not the class's. `classes`: by name."""
+    """Writes the priority and the preemption policy of a new pod into its spec. Raises `Forbidden` of a number that is
+    not the class's. `classes`: by name. A class that there is not counts as none (`explain_unknown` says so), where
+    Kubernetes refuses the pod: manifests of a cluster run on a laptop that has none of its classes."""
     spec, name = pod["spec"], pod["spec"].get("priorityClassName") or ""
-    found = classes.get(name) if name else find_default(classes.values())
-    if found is None:
-        raise _refuse(pod, f"no PriorityClass with name {name} was found")
+    found = classes.get(name) or find_default(classes.values())
     if spec.get("priority") not in (None, found.value):
         raise _refuse(
             pod,
@@ -31,9 +30,20 @@ def set_priority(pod: Manifest, classes: Mapping[str, PriorityClass]) -> None:
             f"the string value of PreemptionPolicy ({spec['preemptionPolicy']}) must not be provided in pod spec;"
             f" priority admission controller computed {found.policy} from the given PriorityClass name",
         )
-    if found.name:
+    if found.name and not name:
         spec["priorityClassName"] = found.name
     spec["priority"], spec["preemptionPolicy"] = found.value, found.policy
+
+
+def explain_unknown(pod: Manifest, classes: Mapping[str, PriorityClass]) -> tuple[str, ...]:
+    """The warning about a pod of a class that there is not."""
+    name = (pod.get("spec") or {}).get("priorityClassName")
+    if not name or name in classes:
+        return ()
+    return (
+        f"spec.priorityClassName: no PriorityClass with name {name} was found, and the pod has the priority"
+        f" {pod['spec'].get('priority', 0)}: kubectl create priorityclass {name} --value=1000 makes one for later pods",
+    )
 
 
 def keep_priority(current: Manifest, updated: Manifest) -> None:

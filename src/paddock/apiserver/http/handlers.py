@@ -142,8 +142,10 @@ class Handlers:
         served = self._objects.registry.find(target.group, target.version, target.plural)
         if served is None:
             said = explain_refused(self._objects.registry, target.group, target.version, target.plural)
-            said = said or f"{request.path} is not served here"
-            raise NotFound(f"the server could not find the requested resource: {said}", kind=target.plural)
+            words = said or f"{request.path} is not served here"
+            raise NotFound(
+                f"the server could not find the requested resource: {words}", kind=target.plural if said else ""
+            )
         handler = self._methods(target, served).get(request.method)
         if handler is None:
             raise MethodNotAllowed(f"{request.method} is not allowed on {request.path}")

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
 from paddock.apiserver.admission.limit_ranges import LimitRange, check_limits, fill_limits, read_limit_range
-from paddock.apiserver.admission.priorities import check_default, set_priority
+from paddock.apiserver.admission.priorities import check_default, explain_unknown, set_priority
 from paddock.apiserver.admission.validation import Admission
 from paddock.apiserver.storage.records import Change, Stored, storage_key
 from paddock.apiserver.storage.store import Store
@@ -66,6 +66,10 @@ class Policies:
                 fill_limits(manifest, ranges)
 
         return Admission(change, lambda manifest: check_limits(resource, manifest, ranges))
+
+    def warn(self, resource: Resource, manifest: Manifest) -> tuple[str, ...]:
+        """What a client is told of a new object that was taken."""
+        return explain_unknown(manifest, self._classes) if resource == PODS else ()
 
     def check(self, resource: Resource, manifest: Manifest) -> None:
         """Raises `Forbidden` of a PriorityClass that would be a second default."""

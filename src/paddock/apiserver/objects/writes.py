@@ -141,6 +141,7 @@ class Objects(Catalog):
             admission = self.policies.find_admission(served.resource, namespace_of(incoming))
             work = partial(self._validate, served, incoming, options, "", admission=admission)
             read, warnings = await self.worker.compute(work, size)
+            warnings += self.policies.warn(served.resource, read)
             warnings += await self._ask_rules(served, strategy.without_status(served, read), None)
             try:
                 stored = await self.store.write(lambda tx, read=read: self._create(tx, served, read, options, owners))  # type: ignore[misc]
