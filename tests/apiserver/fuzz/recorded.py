@@ -85,6 +85,17 @@ OBJECTS: Mapping[str, Any] = {
         "firstTimestamp": "2026-11-20T08:12:00Z", "lastTimestamp": "2026-11-20T08:12:00Z",
         "eventTime": "2026-11-20T08:12:00.000001Z", "source": {"component": "c", "host": "h"},
         "series": {"count": 2, "lastObservedTime": "2026-11-20T08:12:00.000001Z"}, "reportingComponent": "c"},
+    f"{NAMESPACE}/resourcequotas": {"metadata": _META, "spec": {
+        "hard": {"pods": "4", "requests.cpu": "1", "count/configmaps": "9", "limits.memory": "1Gi"},
+        "scopes": ["NotTerminating"], "scopeSelector": {"matchExpressions": [
+            {"scopeName": "PriorityClass", "operator": "In", "values": ["high"]}]}}},
+    f"{NAMESPACE}/limitranges": {"metadata": _META, "spec": {"limits": [
+        {"type": "Container", "max": {"cpu": "2"}, "min": {"cpu": "1m"}, "default": {"cpu": "1"},
+         "defaultRequest": {"memory": "1Mi"}, "maxLimitRequestRatio": {"cpu": "10"}}]}},
+    "/apis/events.k8s.io/v1/namespaces/default/events": {
+        "metadata": _META, "eventTime": "2026-11-20T08:12:00.000001Z", "reason": "R", "action": "A", "note": "n",
+        "type": "Normal", "reportingController": "c", "reportingInstance": "i",
+        "regarding": {"kind": "Pod", "name": "p", "namespace": "default"}, "series": {"count": 2}},
     f"{NAMESPACE}/persistentvolumeclaims": {"metadata": _META, "spec": {
         "accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}, "volumeName": "v"}},
     f"{NAMESPACE}/endpoints": {"metadata": _META, "subsets": [
