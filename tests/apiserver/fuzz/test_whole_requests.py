@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from apiserver.fuzz import recorded
-from apiserver.fuzz.inputs import broken, changed, values
+from apiserver.fuzz.inputs import broken, changed, texts, values
 from apiserver.fuzz.recorded import NAMESPACE, OBJECTS, REVIEWS, TABLE
 from apiserver.fuzz.wholes import Client, frame, serving
 from paddock.apiserver.streaming import spdy
@@ -118,6 +118,21 @@ def _clean(data: bytes) -> str:
 )  # fmt: skip
 def test_any_query_of_any_path(client: Client, method: str, path: str, query: bytes, accept: str) -> None:
     client.send(method, f"{path}?dryRun=All&{_clean(query)}", Accept=accept)
+
+
+_RULES = [
+    "self.size > 1 && self.replicas <= 10", "has(self.size) ? self.size == oldSelf.size : true", "self.size in [1, 2]",
+    "'abc'.matches('^a+$')", "[1, 2].all(x, x > 0)", "string(self.size).size() < 3", "self == {'a': 1}", "!(1u < 2u)",
+]  # fmt: skip
+
+
+@_settings
+@given(texts(_RULES, 300))
+def test_any_rule_of_a_definition(client: Client, rule: str) -> None:
+    crd = json.loads(json.dumps(OBJECTS[recorded.CRDS]).replace("widget", "gadget").replace("Widget", "Gadget"))
+    schema = crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]
+    schema["x-kubernetes-validations"] = [{"rule": rule, "message": "m"}]
+    client.send("POST", f"{recorded.CRDS}?dryRun=All", json.dumps(crd).encode())
 
 
 _HEADERS: Mapping[str, Sequence[bytes]] = {
