@@ -14,6 +14,8 @@ from pathlib import Path
 
 from paddock.apiserver.http.server import Server
 from paddock.apiserver.objects.in_process import LocalApi
+from paddock.node.scheduler.scheduler import Scheduler
+from paddock.serving.garbage import collect_seldom
 from paddock.serving.loop import run
 
 
@@ -33,10 +35,9 @@ async def serve(directory: Path, port: int, *, scheduler: bool) -> None:
 
 
 async def _place(api: LocalApi) -> None:
-    from paddock.node.scheduler.scheduler import Scheduler
-
     await Scheduler(api).run()
 
 
 if __name__ == "__main__":
+    collect_seldom()  # as a cluster does
     run(serve(Path(sys.argv[1]), int(sys.argv[2]), scheduler="--scheduler" in sys.argv[3:]))

@@ -62,6 +62,7 @@ from paddock.node.usage.meter import Meter
 from paddock.node.volumes.binder import Binder
 from paddock.operator.operator import Operator
 from paddock.operator.readings import Readings
+from paddock.serving.garbage import collect_seldom
 from paddock.serving.open_files import raise_limit
 from paddock.version import __version__
 
@@ -386,6 +387,7 @@ def main(arguments: list[str]) -> int:
     home.record.unlink(missing_ok=True)
     from paddock.serving.loop import run
 
+    collect_seldom()
     return run(serve(home, options, notify))
 
 
