@@ -1,6 +1,7 @@
 """Label and field selectors as predicates.
 
-Grammar: apimachinery, labels.Parse (`a=b`, `a==b`, `a!=b`, `a in (x,y)`, `a notin (x)`, `a`, `!a`) and
+Grammar: apimachinery, labels.Parse (`a=b`, `a==b`, `a!=b`, `a>1`, `a<1`, `a in (x,y)`, `a notin (x)`, `a`,
+`!a`) and
 fields.ParseSelector (`a=b`, `a==b`, `a!=b`). Terms are joined by commas and must all hold.
 """
 
@@ -10,6 +11,9 @@ import re
 from collections.abc import Callable, Mapping, Sized
 from typing import Any
 
+from paddock.kube.validation.names import check_qualified_name
+
+_WHOLE = re.compile("-?[0-9]{1,18}")
 Predicate = Callable[[Mapping[str, Any]], bool]
 
 MOST_TERMS = 250
@@ -18,7 +22,7 @@ MOST_TERMS = 250
 # Possessive: spaces that were read are never given back, so that a selector is read in one go.
 _TERM = re.compile(
     r"\s*+(?:!\s*+(?P<absent>[\w./-]++)"
-    r"|(?P<key>[\w./-]++)\s*+(?:(?P<op>==|=|!=)\s*+(?P<value>[\w./:-]*+)"
+    r"|(?P<key>[\w./-]++)\s*+(?:(?P<op>==|=|!=|>|<)\s*+(?P<value>[\w./:-]*+)"
     r"|(?P<set>in|notin)\s*+\((?P<values>[^()]*+)\))?+)\s*+(?:,|$)"
 )
 
@@ -34,13 +38,18 @@ def match_labels(selector: str) -> Predicate:
         terms.append(_label_term(match))
         position = match.end()
         _check_count(terms)
+    if selector.rstrip().endswith(","):
+        raise ValueError(f"found '', expected: identifier after ',' in {selector!r}")
     return lambda labels: all(term(labels) for term in terms)
 
 
 def _label_term(match: re.Match[str]) -> Predicate:
+    _check_key(match["absent"] or match["key"])
     if absent := match["absent"]:
         return lambda labels: absent not in labels
     key, op = str(match["key"]), match["op"] or match["set"]
+    if op in (">", "<"):
+        return _compare(key, op, match["value"])
     if op in ("=", "=="):
         value = match["value"]
         return lambda labels: labels.get(key) == value
@@ -54,6 +63,26 @@ def _label_term(match: re.Match[str]) -> Predicate:
     if op == "in":
         return lambda labels: labels.get(key) in values
     return lambda labels: labels.get(key) not in values
+
+
+def _check_key(key: str) -> None:
+    if any(check_qualified_name(key)):
+        raise ValueError(f"unable to parse requirement: invalid label key {key!r}: a key is `name` or `prefix/name`")
+
+
+def _compare(key: str, operator: str, text: str) -> Predicate:
+    """Of labels whose value is a whole number; others are not selected."""
+    if not _WHOLE.fullmatch(text):
+        raise ValueError(
+            f"unable to parse requirement: {key}{operator}{text}: for '{operator}' the value is a whole number"
+        )
+    bound = int(text)
+
+    def holds(labels: Mapping[str, Any]) -> bool:
+        found = str(labels.get(key, ""))
+        return bool(_WHOLE.fullmatch(found)) and (int(found) > bound if operator == ">" else int(found) < bound)
+
+    return holds
 
 
 def match_selector(selector: Mapping[str, Any]) -> Predicate:

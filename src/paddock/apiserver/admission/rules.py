@@ -62,6 +62,9 @@ def _check_deployment(deployment: Mapping[str, Any]) -> Causes:
         yield field_errors.explain_error(FieldError(Code.NEGATIVE, ("spec", "replicas"), spec["replicas"]))
     if (kind := spec["strategy"]["type"]) not in STRATEGIES:
         yield field_errors.not_supported("spec.strategy", {"type": kind}, STRATEGIES)
+    elif kind == "Recreate" and spec["strategy"].get("rollingUpdate") is not None:
+        detail = "may not be specified when strategy `type` is 'Recreate'"
+        yield field_errors.forbidden("spec.strategy.rollingUpdate", detail)
     yield from _check_deployment_selector(spec)
     template = spec["template"].get("spec")
     if template is None:
@@ -108,6 +111,14 @@ def _check_claim(claim: Mapping[str, Any]) -> Causes:
         return
     if not positive:
         yield field_errors.invalid("spec.resources[storage]", size, "must be greater than zero")
+
+
+def _check_lease(lease: Mapping[str, Any]) -> Causes:
+    spec = lease.get("spec") or {}
+    for field, least in (("leaseDurationSeconds", 1), ("leaseTransitions", 0)):
+        if (number := spec.get(field)) is not None and number < least:
+            detail = "must be greater than 0" if least else "must be greater than or equal to 0"
+            yield field_errors.invalid(f"spec.{field}", number, detail)
 
 
 def _check_config_map(config_map: Mapping[str, Any]) -> Causes:
@@ -234,6 +245,7 @@ _CHECKS: Mapping[tuple[str, str], Callable[[Mapping[str, Any]], Causes]] = {
     ("", "ConfigMap"): _check_config_map,
     ("", "Secret"): _check_secret,
     ("apps", "Deployment"): _check_deployment,
+    ("coordination.k8s.io", "Lease"): _check_lease,
     (rbac.GROUP, "Role"): _check_role,
     (rbac.GROUP, "ClusterRole"): _check_cluster_role,
     (rbac.GROUP, "RoleBinding"): _check_binding,
