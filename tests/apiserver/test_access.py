@@ -354,7 +354,7 @@ def evict(name: str = "p", **options: Any) -> Manifest:
         ("p", evict(), 201, 0), ("p", evict(gracePeriodSeconds=0), 201, 0), ("p", evict(dryRun=["All"]), 201, 1),
         ("p?dryRun=All", evict(), 201, 1), ("p", evict(preconditions={"uid": "another"}), 409, 1),
         ("p", evict("q"), 400, 1), ("q", evict("q"), 404, 1), ("p", [], 400, 1),
-        ("p", evict(propagationPolicy="Later"), 400, 1),
+        ("p", evict(propagationPolicy="Later"), 422, 1),
     ],
 )  # fmt: skip
 async def test_an_eviction_deletes_its_pod(

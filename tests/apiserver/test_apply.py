@@ -56,7 +56,7 @@ async def test_it_makes_what_a_real_server_made_of_it(case: str, http: Http) -> 
     ("query", "kind", "status"),
     [
         ("?fieldManager=a", "apply", 201), ("", "apply", 422), ("?fieldManager=a&force=true", "merge", 422),
-        (f"?fieldManager={'a' * 129}", "apply", 400), ("?fieldManager=a%00", "apply", 400),
+        (f"?fieldManager={'a' * 129}", "apply", 422), ("?fieldManager=a%00", "apply", 422),
     ],
 )  # fmt: skip
 async def test_an_apply_names_its_manager(http: Http, query: str, kind: str, status: int) -> None:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from paddock.apiserver.http import requests
 from paddock.apiserver.http.requests import Format, Target
 from paddock.apiserver.objects.strategy import DeleteOptions
-from paddock.kube.errors import BadRequest, Invalid, NotAcceptable, TooLarge, UnsupportedMediaType
+from paddock.kube.errors import ApiError, BadRequest, Invalid, NotAcceptable, TooLarge, UnsupportedMediaType
 
 PATHS = {
     "/api/v1/pods": Target("", "v1", "pods"),
@@ -109,10 +109,17 @@ def test_delete_options(query: dict[str, str], body: Any, expected: DeleteOption
 
 
 @pytest.mark.parametrize(
-    "body", [[], {"propagationPolicy": "Never"}, {"gracePeriodSeconds": "5"}, {"preconditions": 1}]
+    ("body", "error"),
+    [
+        ([], BadRequest),
+        ({"propagationPolicy": "Never"}, Invalid),
+        ({"propagationPolicy": "Orphan", "orphanDependents": True}, Invalid),
+        ({"gracePeriodSeconds": "5"}, BadRequest),
+        ({"preconditions": 1}, BadRequest),
+    ],
 )
-def test_invalid_delete_options_are_refused(body: Any) -> None:
-    with pytest.raises(BadRequest):
+def test_invalid_delete_options_are_refused(body: Any, error: type[ApiError]) -> None:
+    with pytest.raises(error):
         requests.read_delete({}, body)
 
 

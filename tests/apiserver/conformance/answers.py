@@ -33,8 +33,10 @@ _CHOSEN = "6f0e4b9c-"
 """How the uids begin that cases choose themselves, which no server gives."""
 _TIME = re.compile(r"(?!2001-)\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z")
 _VERSIONS = re.compile(r"(resource ?[vV]ersion\D{0,60}|current: |compacted: |in object meta: |in record \()\d+")
-_DRAWN = re.compile('-[bcdfghjklmnpqrstvwxz2456789]{5}"')
-"""The end of a generated name that a sentence quotes."""
+_DRAWN = re.compile('-[bcdfghjklmnpqrstvwxz2456789]{5}("|$)')
+"""The end of a generated name, also where a sentence quotes it."""
+_ADDRESS = re.compile("0xc[0-9a-f]{9}")
+"""Of a value in the memory of a server in Go, which some of its sentences show."""
 _OF_THIS_CLUSTER = re.compile("nothing acts on them in this cluster")
 """A warning that no answer of the corpus is about: which controllers there are here."""
 _STEP = re.compile(r"([^.\[\]]+)|\[([^\]]*)\]")
@@ -208,7 +210,7 @@ def _mask_generated(value: dict[str, Any]) -> dict[str, Any]:
 
 def _clean_text(text: str, namespace: str) -> str:
     text = _TIME.sub("TIME", _UID.sub("UID", text.replace(namespace, "NS")))
-    text = _DRAWN.sub('-*"', text)
+    text = _ADDRESS.sub("ADDRESS", _DRAWN.sub(r"-*\1", text))
     return _VERSIONS.sub(lambda found: f"{found[1]}N", text)
 
 
