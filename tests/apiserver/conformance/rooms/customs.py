@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from copy import deepcopy
+from dataclasses import replace
 from typing import Any
 
 from apiserver.conformance.cases import (
@@ -59,6 +60,11 @@ _SCHEMA = "spec/versions/0/schema/openAPIV3Schema"
 
 def _schema(name: str, schema: Any) -> Case:
     return _crd(name, _set(_SCHEMA, schema), "spec.versions[0].schema")
+
+
+def _refused(body: Any) -> Ask:
+    """A patch of the definition that is refused once it is established, of which a real server hears a moment later."""
+    return replace(patch(f"{_CRD}?dryRun=All", body), until=422)
 
 
 def _prop(name: str, schema: Any) -> Case:
@@ -257,12 +263,12 @@ CASES = (
     _prop("a nullable field", {"type": "string", "nullable": True}),
     _prop("an enum of texts", {"type": "string", "enum": ["a", "b"]}),
     case("a definition is created once", *widgets(), post(CRDS, definition())),
-    case("a definition's group stays", *widgets(), patch(_CRD, {"spec": {"group": "other.example.org"}})),
-    case("a definition's scope stays", *widgets(), patch(_CRD, {"spec": {"scope": "Cluster"}})),
+    case("a definition's group stays", *widgets(), _refused({"spec": {"group": "other.example.org"}})),
+    case("a definition's scope stays", *widgets(), _refused({"spec": {"scope": "Cluster"}})),
     case(
         "a definition's kind may not change",
         *widgets(),
-        patch(_CRD, {"spec": {"names": {"kind": "Gadget", "listKind": "GadgetList", "singular": "gadget"}}}),
+        _refused({"spec": {"names": {"kind": "Gadget", "listKind": "GadgetList", "singular": "gadget"}}}),
     ),
     case(
         "a definition's short names may change",
