@@ -64,7 +64,8 @@ def test_the_files_in_deploy_are_what_it_prints(
 
 def test_there_are_no_other_manifests_in_deploy() -> None:
     """Every file is held by a test: those of the operator above, the examples in tests/install/test_deployment.py, what
-    is watched and the budget in tests/monitoring, the chart's in tests/chart."""
+    is watched and the budget in tests/monitoring, the chart's in tests/chart, those of Argo CD and Flux in
+    tests/clients/test_gitops.py."""
     found = (str(path.relative_to(DEPLOY)) for path in DEPLOY.rglob("*.yaml"))
     assert sorted(name for name in found if not name.startswith("chart/")) == [
         "examples/resnet.yaml",
@@ -72,6 +73,9 @@ def test_there_are_no_other_manifests_in_deploy() -> None:
         "examples/wide_and_deep_podip.yaml",
         "examples/wide_and_deep_service.yaml",
         "examples/wide_and_deep_volcano.yaml",
+        "gitops/argocd/application.yaml",
+        "gitops/argocd/health.yaml",
+        "gitops/flux/kustomization.yaml",
         "monitoring/prometheusrule.yaml",
         "monitoring/rules.yaml",
         "monitoring/service.yaml",

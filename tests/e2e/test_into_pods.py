@@ -14,7 +14,7 @@ import pytest
 
 from e2e.commands import Cluster, Running, open_cluster, until
 from e2e.manifests import build_light_job
-from support.printed import take_printed, type_printed
+from support.printed import fill_in, take_printed, type_printed
 
 SERVES = """\
 import http.server
@@ -125,6 +125,25 @@ def test_what_is_printed_leads_into_a_pod(cluster: Cluster) -> None:
         forwarded(running)
         running.interrupt()
         assert running.end().code == 130, template
+
+
+def explain_unserved(cluster: Cluster, path: str) -> str:
+    """What the API says to who lists a kind that it does not serve."""
+    with pytest.raises(urllib.error.HTTPError) as raised:
+        cluster.read(path)
+    return str(json.loads(raised.value.read())["message"])
+
+
+def test_a_kind_that_is_not_served_is_answered_with_what_works(cluster: Cluster) -> None:
+    begin(cluster, "reached", "exec sleep 1000")
+    job = take_printed(explain_unserved(cluster, "/apis/batch/v1/jobs"), "paddock run -- COMMAND")
+    assert type_printed(cluster, job, {"COMMAND": "true"}).code == 0
+    ingress = explain_unserved(cluster, "/apis/networking.k8s.io/v1/ingresses")
+    forward = fill_in(take_printed(ingress, "paddock forward JOB PORT"), {"JOB": "reached", "PORT": "8080"})
+    running = cluster.start(*shlex.split(forward)[1:])
+    forwarded(running)
+    running.interrupt()
+    assert running.end().code == 130
 
 
 def test_a_job_that_has_ended_or_waits_is_said(cluster: Cluster) -> None:

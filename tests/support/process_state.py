@@ -51,7 +51,7 @@ PURE_CACHES: Mapping[str, str] = {
     "paddock.kube.schemas.definitions": "reads a file of the package",
     "paddock.kube.schemas.full_name": "of a file of the package",
     "paddock.kube.pod_amounts._read_text": "parses its text",
-    "paddock.kube.quantities._read_remembered": "parses its text",
+    "paddock.kube.quantities._read": "parses its text",
     "paddock.console.answers._read_packed": "of a file of the package",
     "paddock.console.pages._environment": "templates of the package, in a language",
     "paddock.console.pages.address_of": "of a file of the package",

@@ -37,7 +37,6 @@ OTHERS = {
     "Role": "rbac.authorization.k8s.io/v1",
     "LocalQueue": "kueue.x-k8s.io/v1beta1",
     "NetworkPolicy": "networking.k8s.io/v1",
-    "ResourceQuota": "v1",
     "PodDisruptionBudget": "policy/v1",
     "Deployment": "apps/v1",
     "StatefulSet": "apps/v1",
@@ -102,6 +101,14 @@ async def test_what_a_laptop_does_not_run_is_left_out_and_told(kind: str, api: L
     made, told = await send(api, tmp_path, SPACE, build(kind), JOB)
     assert made == ["Namespace team-y", "PyTorchJob train"]
     assert told == [f"{kind} team-y/other is left out: a laptop runs no {kind}"]
+
+
+async def test_a_quota_is_created_beside_the_job_that_it_counts(api: LocalApi, tmp_path: Path) -> None:
+    quota = "apiVersion: v1\nkind: ResourceQuota\nmetadata: {name: other, namespace: team-y}\nspec: {hard: {pods: 2}}\n"
+    assert await send(api, tmp_path, SPACE, quota, JOB) == (
+        ["Namespace team-y", "ResourceQuota other", "PyTorchJob train"],
+        [],
+    )
 
 
 async def test_rights_are_created_with_the_job(api: LocalApi, tmp_path: Path) -> None:

@@ -17,6 +17,8 @@ from paddock.words.phrases import Phrase, phrase
 if TYPE_CHECKING:
     from paddock.kube.api import Api
 
+_TRIES = 3
+
 
 def drop_devices(checked: Sequence[Checked], devices: Iterable[str]) -> list[Checked]:
     """The documents without requests for `devices`; an annotation of each job keeps the original requests. Raises
@@ -77,11 +79,25 @@ async def _replace(api: Api, ahead: Sequence[Checked]) -> Manifest:
     before its job was looked for, and there must be none."""
     each = ahead[0]
     if not each.is_hidden:
-        return await api.replace(each.resource, each.manifest)
+        return await _overwrite(api, each)
     version = meta.version_of(await api.get(each.resource, *each.key))
     for job in (other for other in ahead if other.is_job and other.key.name):
         with suppress(NotFound):
             await api.get(job.resource, *job.key)
             raise AlreadyExists(f"{job.label} is there")
+    return await _replace_version(api, each, version)
+
+
+async def _overwrite(api: Api, each: Checked) -> Manifest:
+    """Whatever is there. Kubernetes takes no object of a custom kind without the version that it replaces. Raises
+    `Conflict` where others write it all the time."""
+    for _ in range(_TRIES - 1):
+        version = meta.version_of(await api.get(each.resource, *each.key))
+        with suppress(Conflict):
+            return await _replace_version(api, each, version)
+    return await _replace_version(api, each, meta.version_of(await api.get(each.resource, *each.key)))
+
+
+async def _replace_version(api: Api, each: Checked, version: str) -> Manifest:
     metadata = {**each.manifest["metadata"], "resourceVersion": version}
     return await api.replace(each.resource, {**each.manifest, "metadata": metadata})
