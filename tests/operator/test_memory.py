@@ -15,6 +15,7 @@ import aiohttp
 from paddock.apiserver.http.server import Server
 from paddock.apiserver.objects.in_process import LocalApi
 from paddock.kube.meta import CONFIG_MAPS, Manifest
+from support.loopback import own_address
 from support.operator_seam import open_cluster
 from support.waiting import until
 
@@ -25,8 +26,8 @@ LIMIT = 120
 @asynccontextmanager
 async def operator_of(server: Server, directory: Path) -> AsyncIterator[int]:
     """`paddock operator` in a process of its own, which is ready; its PID."""
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        probes = f"127.0.0.1:{free.getsockname()[1]}"
+    with socket.create_server((own_address(), 0)) as free:
+        probes = f"{own_address()}:{free.getsockname()[1]}"
     words = ["operator", "--kubeconfig", str(server.kubeconfig), "--metrics-bind-address=0"]
     with (directory / "log").open("wb") as log:
         process = await asyncio.create_subprocess_exec(

@@ -20,6 +20,7 @@ from paddock.client.connection import Connection
 from paddock.client.kubeconfig import Config
 from paddock.client.requests import Request
 from paddock.kube.errors import ApiError, build_status
+from support.loopback import own_address
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,9 +75,9 @@ class BadServer:
         application.router.add_route("*", "/{path:.*}", self._serve)
         self._runner = web.AppRunner(application, access_log=None, handler_cancellation=True, shutdown_timeout=0.01)
         await self._runner.setup()
-        await web.TCPSite(self._runner, "127.0.0.1", self._port).start()
+        await web.TCPSite(self._runner, own_address(), self._port).start()
         self._port = self._runner.addresses[0][1]
-        self.url = f"http://127.0.0.1:{self._port}"
+        self.url = f"http://{own_address()}:{self._port}"
 
     async def down(self) -> None:
         """Refuses connections, and ends those that there are."""

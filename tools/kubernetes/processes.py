@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import secrets
 import signal
 import socket
 import subprocess
@@ -76,16 +77,21 @@ def load(home: Path) -> State:
     return json.loads(file.read_text()) if file.exists() else {"processes": {}, "ports": {}, "users": {}}
 
 
+_FIRST_PORT, _LAST_PORT = 20_000, 30_000
+
+
 def choose_ports(state: State, names: Sequence[str]) -> None:
-    """A free port for every name; a port of an earlier `up` is kept, so that kubeconfigs stay good."""
-    held = []
+    """A free port for every name; a port of an earlier `up` is kept, so that kubeconfigs stay good.
+
+    Below those that Linux gives to who wants any (ip_local_port_range): the process that is to listen there starts
+    seconds later, and nobody has got its port by then."""
     for name in names:
-        if name not in state["ports"]:
-            held.append(socket.socket())
-            held[-1].bind(("127.0.0.1", 0))
-            state["ports"][name] = held[-1].getsockname()[1]
-    for sock in held:
-        sock.close()
+        while name not in state["ports"]:
+            port = secrets.choice(range(_FIRST_PORT, _LAST_PORT))
+            with contextlib.suppress(OSError), socket.socket() as free:
+                free.bind(("127.0.0.1", port))
+                if port not in state["ports"].values():
+                    state["ports"][name] = port
 
 
 def wait(what: str, check: Callable[[], object], process: Process, log: Path) -> None:

@@ -23,6 +23,7 @@ from paddock.app.home import Home
 from paddock.client.kubeconfig import Config
 from paddock.console.addresses import address_of_job
 from support.consoles import PADDLE
+from support.loopback import own_address
 from support.readers import Reader, reading
 
 SHOWN = Shown("prod", " --context prod")
@@ -36,13 +37,13 @@ class Kubernetes:
         self.names = list(names)
         self.rules: list[dict[str, list[str]]] = []
         with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
+            free.bind((own_address(), 0))
             self.port = int(free.getsockname()[1])
         self._runner: web.AppRunner | None = None
 
     @property
     def config(self) -> Config:
-        return Config(server=f"http://127.0.0.1:{self.port}", context="prod", namespace="team-a")
+        return Config(server=f"http://{own_address()}:{self.port}", context="prod", namespace="team-a")
 
     async def start(self) -> None:
         application = web.Application()
@@ -50,7 +51,7 @@ class Kubernetes:
         application.router.add_post(REVIEWS.path(), self._review)
         self._runner = web.AppRunner(application, access_log=None, shutdown_timeout=0.1, handler_cancellation=True)
         await self._runner.setup()
-        await web.TCPSite(self._runner, "127.0.0.1", self.port).start()
+        await web.TCPSite(self._runner, own_address(), self.port).start()
 
     async def stop(self) -> None:
         if self._runner is not None:
