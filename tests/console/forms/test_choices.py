@@ -140,7 +140,7 @@ async def test_what_the_cluster_has_is_offered(api: LocalApi, narrow: bool) -> N
     await apply_crds(api, [build_crd(each) for each in (LOCAL_QUEUES, WORKLOAD_PRIORITIES, VOLCANO_QUEUES)])
     there = [
         (LOCAL_QUEUES, "team-b", "default"), (LOCAL_QUEUES, "team-a", "default"), (PRIORITY_CLASSES, "high", ""),
-        (PRIORITY_CLASSES, "system-node-critical", ""), (VOLCANO_QUEUES, "root", ""),
+        (VOLCANO_QUEUES, "root", ""),  # and the two classes of the system, as everywhere
         (WORKLOAD_PRIORITIES, "urgent", ""),
     ]  # fmt: skip
     for kind, name, namespace in there:
