@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
+import os
 import signal
 import socket
 import subprocess
@@ -12,6 +13,7 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -74,15 +76,16 @@ def begin(tmp_path: Path) -> Iterator[Begin]:
         text = PROGRAM.read_text()
         process = subprocess.Popen(
             [python, "-c", text, *words], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd="/",
-            env=environment,
+            env=environment, start_new_session=True,
         )  # fmt: skip
         begun.append(Running(process))
         return begun[-1]
 
     (tmp_path / "out").mkdir(exist_ok=True)
     yield start
-    for each in begun:
-        each.process.kill()
+    for each in begun:  # as the end of a container ends all that is in it
+        with suppress(ProcessLookupError):
+            os.killpg(each.process.pid, signal.SIGKILL)
         each.process.wait()
 
 
