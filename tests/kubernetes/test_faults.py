@@ -272,9 +272,10 @@ async def test_a_quota_that_refuses_the_third_pod_is_explained_and_a_larger_one_
     scene, seam = Scene(world.api, world.namespace, "demo"), Seam(world.api, world.namespace)
 
     async def raise_quota(scene: Scene) -> None:
-        status = await until(lambda: _waits(scene, "ObjectsRefused"))
-        said = status["cause"]["args"]["message"]
-        assert "exceeded quota: pods, requested: pods=1, used: pods=2, limited: pods=2" in said
+        status = await until(lambda: _waits(scene, "QuotaExceeded"))
+        args = status["cause"]["args"]
+        said = (args["quota"], args["names"], args["asked"], args["used"], args["hard"])
+        assert said == ("pods", ["pods"], ["1"], ["2"], ["2"])
         assert len(await pods_of(world.api, namespace=world.namespace)) == 2
         await until(lambda: _said(world, "ActionFailed"))
         await world.api.patch(QUOTAS, world.namespace, "pods", {"spec": {"hard": {"pods": "4"}}})
