@@ -11,7 +11,7 @@ import html
 import os
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from click.testing import CliRunner
@@ -41,7 +41,9 @@ from paddock.cli.submit.checks import DATASETS as DATASETS_CHECK
 from paddock.console.backend import Backend
 from paddock.console.server import Console
 from paddock.environments.defaults import build_defaults
+from paddock.kube.errors import Forbidden
 from paddock.kube.meta import DATASETS, ENVIRONMENTS, Manifest
+from paddock.submission.missing_classes import find_missing_classes
 from paddock.submission.reading import read_manifests
 from support.readers import visiting
 
@@ -139,6 +141,7 @@ PLACES: dict[str, tuple[Check, str, str, bool]] = {
 OF_OPTIONS = {
     "DEVICES": "--without", "FOREIGN_SECRETS": "--secret", "DATA": "--data", "SPACES": "a Namespace",
     "CODE": "the files of the directory", "RESUMED": "--resume=N", "UNHONOURED": "refuses nothing",
+    "CLASSES": "refuses nothing",
 }  # fmt: skip
 """Checks of what no manifest says."""
 
@@ -238,6 +241,44 @@ async def test_what_a_laptop_does_not_honour_is_told_once_by_each_door(
     await refuse(Submission(api, place, read("job.yaml", SECURED), lambda said: told.append(str(said)), runs=True))
     assert [line for line in told if "honoured" in line] == [f"PyTorchJob default/who: {UNHONOURED}"]
     assert (await post(api, SECURED)).count(UNHONOURED) == 1
+
+
+RANKED = GOOD.replace("      spec:\n", "      spec:\n        priorityClassName: high\n", 1)
+HIGH = "---\napiVersion: scheduling.k8s.io/v1\nkind: PriorityClass\nmetadata: {name: high}\nvalue: 7\n"
+NO_CLASS = "there is no PriorityClass high: "
+MAKES_IT = "create priorityclass high --value=1000` makes it"
+
+
+async def test_a_priority_class_that_is_not_there_is_told_by_each_door(
+    api: LocalApi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+
+    async def tell(text: str, api: Any = api) -> list[str]:
+        told: list[str] = []
+        place = Local(Home(tmp_path / "home", tmp_path / "cache"))
+        await refuse(Submission(api, place, read("job.yaml", text), lambda said: told.append(str(said)), runs=True))
+        return [line for line in told if "PriorityClass" in line]
+
+    (line,) = await tell(RANKED)
+    assert line.startswith(f"PaddleJob default/wide-ande-deep: {NO_CLASS}") and line.endswith(MAKES_IT)
+    printed = await post(api, RANKED)
+    assert printed.count(NO_CLASS) == 1 and MAKES_IT in printed
+    assert not await tell(f"{RANKED}\n{HIGH}"), "it is in the file"
+    assert not await tell(RANKED.replace("high", "system-node-critical"))
+    (high,) = read("", HIGH)
+    await api.create(high.resource, high.manifest)
+    assert not await tell(RANKED)
+    assert NO_CLASS not in await post(api, RANKED)
+
+
+async def test_who_may_not_read_priority_classes_is_told_nothing(tmp_path: Path) -> None:
+    class Blind:
+        async def get(self, *_: object) -> Manifest:
+            raise Forbidden("no")
+
+    (job,) = read("", RANKED)
+    assert not await find_missing_classes(cast("Any", Blind()), [job.job], ())
 
 
 def test_every_check_has_a_row() -> None:

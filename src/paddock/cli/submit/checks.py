@@ -33,12 +33,13 @@ from paddock.environments.needed import Needed
 from paddock.jobs.labels import WORKING_DIRECTORY_ANNOTATION
 from paddock.kube.code_annotation import CODE_ANNOTATION, write_code
 from paddock.kube.errors import AlreadyExists, ApiError, Forbidden, NotFound
-from paddock.kube.meta import NAMESPACES, NODES
+from paddock.kube.meta import NAMESPACES, NODES, PRIORITY_CLASSES
 from paddock.kube.quantities import format_quantity
 from paddock.submission.devices import read_devices, without_devices
 from paddock.submission.documents import Checked
 from paddock.submission.dry_run import explain_left_out, explain_refused, fetch_refusal, is_awaited
 from paddock.submission.local_only import find_place_reasons, find_unhonoured_fields
+from paddock.submission.missing_classes import explain_missing_class, find_missing_classes, read_classes
 from paddock.submission.missing_secrets import explain_missing, find_missing_secrets, read_brought
 from paddock.submission.same_name import explain_taken, find_other_directory
 from paddock.views.flags import Flags
@@ -221,6 +222,17 @@ async def _tell_unhonoured(submission: Submission) -> list[Refusal]:
     return []
 
 
+async def _tell_classes(submission: Submission) -> list[Refusal]:
+    """Refuses nothing. A PriorityClass that is not there may be made later."""
+    jobs = {id(each.job): each for each in submission.checked if each.job and any(read_classes(each.job))}
+    brought = read_brought(submission.checked, PRIORITY_CLASSES)
+    named = [each.job for each in jobs.values() if each.job]
+    for name, job in (await find_missing_classes(submission.api, named, brought)).items():
+        why = explain_missing_class(name, submission.flags, is_local=submission.is_local)
+        submission.notify(phrase("{object}: {problem}", object=jobs[id(job)].label, problem=why))
+    return []
+
+
 async def _record_code(submission: Submission) -> list[Refusal]:
     """Refuses nothing. On a laptop a job says which code it begins with, for `paddock history`."""
     if not submission.is_local:
@@ -347,6 +359,7 @@ NAMES = Check(_find_names)
 RESUMED = Check(_find_resumed, _NOTHING)
 FOREIGN_SECRETS = Check(_find_foreign_secrets)
 SERVER = Check(_ask_server, _NOTHING)
+CLASSES = Check(_tell_classes)
 UNHONOURED = Check(_tell_unhonoured)
 SECRETS = Check(_find_missing_secrets, _NOTHING)
 DATA = Check(_find_data)
@@ -364,6 +377,7 @@ CHECKS = (
     SERVER,
     SECRETS,
     DATA,
+    CLASSES,
     UNHONOURED,
 )
 """In their order. What costs the user least to mend comes first, and the server is asked of what would be sent. PLACE

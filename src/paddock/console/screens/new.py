@@ -29,12 +29,13 @@ from paddock.console.page_context import Missing, PageContext, Redirect, Screen
 from paddock.console.reader_locks import work_to_the_end
 from paddock.jobs.sentences.explain import explain
 from paddock.kube.errors import AlreadyExists, ApiError, NotFound
-from paddock.kube.meta import NAMESPACES, Key, Resource, name_of, namespace_of
+from paddock.kube.meta import NAMESPACES, PRIORITY_CLASSES, Key, Resource, name_of, namespace_of
 from paddock.kube.validation.names import DNS_LABEL, DNS_SUBDOMAIN
 from paddock.manifests.edits import write_document
 from paddock.submission.documents import Checked
 from paddock.submission.dry_run import explain_left_out, fetch_refusal, is_awaited
 from paddock.submission.local_only import find_place_reasons, find_unhonoured_fields
+from paddock.submission.missing_classes import explain_missing_class, find_missing_classes
 from paddock.submission.missing_secrets import explain_missing, find_missing_secrets, read_brought
 from paddock.views.clones import build_clone, name_clone
 from paddock.views.flags import Flags
@@ -120,6 +121,7 @@ async def _ask(page: PageContext, draft: Draft) -> list[Note]:
         return [*refused, *asked.left_out]
     notes = [*asked.left_out, {"good": True, "said": page.say(phrase("the server takes it (dry run)"))}]
     notes += _tell_unhonoured(page, asked.taken)
+    notes += await _tell_classes(page, asked.taken)
     return notes + [note for each in asked.taken for note in await _foresee(page, each)]
 
 
@@ -128,6 +130,19 @@ def _tell_unhonoured(page: PageContext, taken: Sequence[Checked]) -> list[Note]:
     uid = os.getuid()
     found = find_unhonoured_fields(taken, uid) if page.backend.local else []
     return [{"good": False, "said": page.say(explain_unhonoured(each, uid))} for _, each in found]
+
+
+async def _tell_classes(page: PageContext, taken: Sequence[Checked]) -> list[Note]:
+    """The PriorityClasses that jobs name and that are not there."""
+    flags = Flags(page.backend.options, kubectl=page.backend.kubectl)
+    try:
+        missing = await find_missing_classes(
+            page.api, [each.job for each in taken if each.job], read_brought(taken, PRIORITY_CLASSES)
+        )
+    except ApiError:  # an API that does not answer: the dry run tells that
+        return []
+    said = (explain_missing_class(name, flags, is_local=page.backend.local) for name in missing)
+    return [{"good": False, "said": page.say(each)} for each in said]
 
 
 @dataclass(frozen=True, slots=True)
