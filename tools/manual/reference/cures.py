@@ -39,10 +39,10 @@ WAITING: Mapping[str, Cure] = {
     ),
     "QuotaExceeded": Cure(
         Move.YOU,
-        "A ResourceQuota of the namespace has no room for the pods of the job, which are made all together or not at"
-        " all. The sentence says what they ask for, what is used and what is allowed. End other jobs of the namespace,"
-        " ask for less, or have the quota raised. The operator asks again within a minute, so nothing has to be sent"
-        " again.",
+        "A ResourceQuota of the namespace has no room for the pods of the job. A laptop makes them all together or not"
+        " at all; a cluster refuses each for itself. The sentence says what they ask for, what is used and what is"
+        " allowed. End other jobs of the namespace, ask for less, or have the quota raised. The operator asks again"
+        " within a minute, so nothing has to be sent again.",
         ("kubectl describe quota", "kubectl edit quota NAME", "paddock get"),
     ),
     "ObjectsNotCreated": Cure(

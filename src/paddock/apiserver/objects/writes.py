@@ -275,7 +275,7 @@ class Objects(Catalog):
         if kind == "strategic" and served.custom:
             raise UnsupportedMediaType(
                 "the body of the request was in an unknown format - accepted media types include:"
-                " application/json-patch+json, application/merge-patch+json"
+                " application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml"
             )
 
         def change(current: Manifest, budget: Budget) -> Manifest:
