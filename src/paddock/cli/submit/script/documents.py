@@ -90,12 +90,12 @@ def _name(request: ScriptRequest, place: ClusterChoice, notify: Notify) -> Scrip
     """The request, with another name where the one that its script gives is a job of another directory."""
     if request.name or place.home is None or not request.directory:
         return request
-    from paddock.app.history import History
+    from paddock.history.records import find_runs
 
-    history = History(place.home)
+    kept = place.home.history
 
     def find_directory(name: str) -> str:
-        runs, _ = history.read(request.namespace or "default", name)
+        runs = find_runs(kept, request.namespace or "default", name)
         return runs[-1].directory if runs else ""
 
     name = find_name(request)
