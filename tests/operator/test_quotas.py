@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from paddock.apiserver.objects.in_process import LocalApi
+from paddock.controllers import schedule
 from paddock.jobs.model import Settings
-from paddock.kube.meta import PODS, RESOURCE_QUOTAS, Manifest
+from paddock.kube.meta import LIMIT_RANGES, PODS, RESOURCE_QUOTAS, Manifest
 from paddock.kube.quantities import Quantity
 from paddock.kube.quotas import Quota
 from paddock.operator.quotas import has_more_room
@@ -116,3 +117,70 @@ def test_a_quota_has_more_room_if_more_is_left(before: tuple[str, str], now: tup
     )
     assert has_more_room(first, second) is more
     assert has_more_room(first, Quota("q")), "what is not limited any more"
+
+
+async def give_cpu(api: LocalApi, amount: str) -> None:
+    limits = [{"type": "Container", "defaultRequest": {"cpu": amount}, "default": {"cpu": amount}}]
+    await api.create(
+        LIMIT_RANGES, {"metadata": {"name": "defaults", "namespace": "default"}, "spec": {"limits": limits}}
+    )
+
+
+async def limit_cpu(api: LocalApi, amount: str) -> None:
+    quota = {"metadata": {"name": "cpus", "namespace": "default"}, "spec": {"hard": {"requests.cpu": amount}}}
+    await api.create(RESOURCE_QUOTAS, quota)
+
+
+async def test_what_a_limit_range_gives_the_pods_of_a_gang_counts_before_the_first_is_created(
+    cluster: LocalApi,
+) -> None:
+    """Else one pod of two would use the quota, and wait for ever for the other."""
+    seam = Seam(cluster)
+    await give_cpu(cluster, "400m")
+    await limit_cpu(cluster, "600m")
+    async with running(seam, SETTINGS):
+        await cluster.create(JOBS, build_job(ps=0, worker=2))
+        said = await until(lambda: is_refused(cluster))
+        assert {name: said[name] for name in ("quota", "pods", "names", "asked", "used", "hard", "never")} == {
+            "quota": "cpus", "pods": 2, "names": ["requests.cpu"], "asked": ["800m"], "used": ["0"], "hard": ["600m"],
+            "never": True,
+        }  # fmt: skip
+        assert not (await cluster.list(PODS, "default")).items, "no half of it"
+
+
+async def test_a_pod_that_a_limit_range_makes_too_large_for_a_quota_begins_no_gang(cluster: LocalApi) -> None:
+    await give_cpu(cluster, "700m")
+    await limit_cpu(cluster, "600m")
+    async with running(cluster, SETTINGS):
+        await cluster.create(JOBS, build_job(ps=0, worker=2))
+        said = await until(lambda: is_refused(cluster))
+        assert (said["asked"], said["never"]) == (["700m"], True)
+
+
+async def test_a_quota_of_the_best_effort_holds_a_whole_gang_back(cluster: LocalApi) -> None:
+    spec = {"hard": {"pods": "1"}, "scopes": ["BestEffort"]}
+    await cluster.create(RESOURCE_QUOTAS, {"metadata": {"name": "team", "namespace": "default"}, "spec": spec})
+    async with running(cluster, SETTINGS):
+        await cluster.create(JOBS, build_job(ps=0, worker=2))
+        assert (await until(lambda: is_refused(cluster)))["pods"] == 2
+        assert not (await cluster.list(PODS, "default")).items
+
+
+async def test_another_reason_of_a_refusal_is_told_at_once_and_not_at_the_next_try(
+    cluster: LocalApi, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seam = Seam(cluster)
+    await allow(cluster, 1)
+    async with running(seam, SETTINGS):
+        await cluster.create(JOBS, build_job(ps=0, worker=2))
+        await until(lambda: is_refused(cluster))
+        monkeypatch.setattr(schedule, "exponential_backoff", lambda *_: 3600.0)
+        await settled(seam, 2.0)
+        limits = {"limits": [{"type": "Pod", "min": {"cpu": "1"}}]}
+        await cluster.create(LIMIT_RANGES, {"metadata": {"name": "least", "namespace": "default"}, "spec": limits})
+        await raise_to(cluster, 9)
+
+        async def is_told() -> bool:
+            return (await cause_of(cluster)).get("reason") == "ObjectsRefused"
+
+        await until(is_told)

@@ -265,7 +265,8 @@ def _explain_more(quota: Quota, asked: Usage) -> str | None:
 
 def explain_gang(pods: Iterable[tuple[Manifest, int]], quotas: Iterable[Quota]) -> str | None:
     """Why so many new pods of each kind have no room together, in words that `read_exceeded` reads; None if they have,
-    and where it is not known: the API may give a pod a priority class, and requests that it does not have here."""
+    and where it is not known: the API may give a pod a priority class and requests. All is known of a pod as the API
+    stores it, which has a qosClass."""
     kinds = list(pods)
     count = sum(times for _, times in kinds)
     for quota in quotas:
@@ -279,6 +280,8 @@ def explain_gang(pods: Iterable[tuple[Manifest, int]], quotas: Iterable[Quota]) 
 
 def _is_sure(quota: Quota, pods: Iterable[tuple[Manifest, int]]) -> bool:
     scopes = {each.scope for each in quota.selectors}
+    if all((pod.get("status") or {}).get("qosClass") for pod, _ in pods):
+        return True
     unnamed = any(not (pod.get("spec") or {}).get("priorityClassName") for pod, _ in pods)
     return not scopes & {"BestEffort", "NotBestEffort"} and not (unnamed and "PriorityClass" in scopes)
 

@@ -58,6 +58,8 @@ class JobState:
     told_unknown: str = ""
     """The phase of a later version that was told."""
     refused: Refusal | None = None
+    hurried: bool = False
+    """The last pass was queued to record another refusal, and not to try again."""
     asked: Asked | None = None
     live_at: float = float("-inf")
     """When the job that is cached was asked for, or written."""
@@ -75,6 +77,14 @@ class JobState:
     def note_live(self, asked: float, *, cached: bool) -> None:
         """The job was read or written. `cached`: the cache has it as it was then, or later."""
         self.live_at, self.doubtful = asked, not cached
+
+    def note_refused(self, before: Refusal | None) -> bool:
+        """Whether what was refused now has another reason than before, so that a pass is to record it. Never twice in a
+        row: two reasons may take turns."""
+        now = self.refused
+        other = now is not None and before is not None and not now.tries and now.message != before.message
+        self.hurried = other and not self.hurried
+        return self.hurried
 
     def note_asked(self, actions: Iterable[Action], unmet: str, now: Moment) -> bool:
         """Keep when optional pods were asked for, and what was said of one that was refused. Whether that is to be

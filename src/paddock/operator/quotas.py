@@ -17,7 +17,8 @@ from paddock.jobs.actions import Create
 from paddock.jobs.model import Job, Refusal
 from paddock.jobs.objects.pods import RankPod
 from paddock.kube.api import Api
-from paddock.kube.meta import RESOURCE_QUOTAS, Manifest, key_of
+from paddock.kube.errors import ApiError
+from paddock.kube.meta import PODS, RESOURCE_QUOTAS, Manifest, key_of
 from paddock.kube.quotas import Quota, explain_gang, read_quota
 from paddock.operator.job_state import JobRef
 
@@ -46,7 +47,19 @@ class GangRoom:
             yield ""
             return
         async with self._locks.setdefault(namespace, asyncio.Lock()):
-            yield explain_gang(_group(creates), await self._list(namespace)) or ""
+            yield await self._explain(_group(creates), await self._list(namespace))
+
+    async def _explain(self, pods: Sequence[tuple[Manifest, int]], quotas: Sequence[Quota]) -> str:
+        """A LimitRange gives pods requests that the job does not write, and a quota counts these: so the pods are
+        looked at as the API would store them, where they have room as they are written."""
+        if said := explain_gang(pods, quotas):
+            return said
+        try:
+            stored = [(await self._api.create(PODS, pod, dry_run=True), times) for pod, times in pods]
+        except ApiError as error:
+            # Of all else that is refused the API says so itself, when the pods are created.
+            return error.message if any(each in error.message for each in _OF_QUOTAS) else ""
+        return explain_gang(stored, quotas) or ""
 
     async def _list(self, namespace: str) -> list[Quota]:
         return [read_quota(each) for each in (await self._api.list(RESOURCE_QUOTAS, namespace)).items]
