@@ -16,9 +16,10 @@ from paddock.app.images import EnvironmentImages
 from paddock.app.kinds import apply_crds, build_crds, keep_crds
 from paddock.app.local import build_settings, explain_failure
 from paddock.environments import answers
+from paddock.environments.seeding import seed
 from paddock.jobs.apis.registry import KUBEFLOW_PYTORCH
 from paddock.kube.errors import AlreadyExists, NotFound, Unavailable
-from paddock.kube.meta import CRDS, POD_GROUPS, VOLCANO_POD_GROUPS, name_of
+from paddock.kube.meta import CRDS, ENVIRONMENTS, POD_GROUPS, VOLCANO_POD_GROUPS, name_of, uid_of
 from paddock.node.runtime import images
 from support.waiting import until
 
@@ -110,6 +111,29 @@ async def test_a_definition_that_was_deleted_comes_back_without_its_jobs(tmp_pat
         assert (await api.list(resource)).items == []
         with pytest.raises(NotFound):
             await api.get(CRDS, "", "widgets.example.org")
+    finally:
+        keeping.cancel()
+        await asyncio.gather(keeping, return_exceptions=True)
+        await api.close()
+
+
+async def test_environments_come_back_with_their_definition(tmp_path: Path) -> None:
+    api = await LocalApi.open(tmp_path)
+    keeping = asyncio.create_task(keep_crds(api, build_crds()))
+    try:
+        await apply_crds(api, build_crds())
+        await seed(api)
+        before = {name_of(each): uid_of(each) for each in (await api.list(ENVIRONMENTS)).items}
+        await api.delete(CRDS, "", ENVIRONMENTS.qualified)
+
+        async def are_back() -> bool:
+            with suppress(NotFound):
+                now = {name_of(each): uid_of(each) for each in (await api.list(ENVIRONMENTS)).items}
+                return now.keys() == before.keys() and not set(now.values()) & set(before.values())
+            return False
+
+        assert before
+        await until(are_back)
     finally:
         keeping.cancel()
         await asyncio.gather(keeping, return_exceptions=True)

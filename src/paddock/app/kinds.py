@@ -8,6 +8,7 @@ from contextlib import suppress
 
 from paddock.datasets.crd import build_crd as build_dataset_crd
 from paddock.environments.crd import build_crd as build_environment_crd
+from paddock.environments.seeding import seed
 from paddock.install.crd import build_crds as build_job_crds
 from paddock.install.rights import AGGREGATED, build_user_rules
 from paddock.jobs.apis.registry import KINDS
@@ -118,12 +119,14 @@ async def create_user_roles(api: Api) -> None:
 
 async def keep_crds(api: Api, crds: Sequence[Manifest]) -> None:
     """Creates again each of these CRDs that somebody deletes, as the uninstallation of a tutorial does: the jobs are
-    gone with it, and the next one can be run. Never ends."""
+    gone with it, and the next one can be run, in an environment that Paddock brings. Never ends."""
     own = {name_of(crd): crd for crd in crds}
     async for event in api.follow(CRDS):
         if event.type == "DELETED" and (crd := own.get(name_of(event.object))) is not None:
             log.info("%s was deleted, and is made again", name_of(crd))
             await apply_crds(api, [crd])
+            if name_of(crd) == ENVIRONMENTS.qualified:
+                await seed(api)
 
 
 async def _store_again(api: Api, crd: Manifest) -> None:
