@@ -280,6 +280,21 @@ def test_a_json_patch_that_grows_the_object_too_much_is_refused(case: str) -> No
         apply_patch({"name": "x"}, patch, "json")
 
 
+@pytest.mark.parametrize(
+    ("path", "wanted", "said"),
+    [
+        ("/a/0", 2, "testing /a/0 failed: found 1, wanted 2"),
+        ("/a", "[1]", 'testing /a failed: found [1], wanted "[1]"'),
+        ("/b/c", None, "testing /b/c failed: there is nothing"),
+        ("/c", True, 'testing /c failed: found "中", wanted true'),
+    ],
+)
+def test_a_failed_test_of_a_json_patch_tells_path_and_values_as_json(path: str, wanted: Any, said: str) -> None:
+    with pytest.raises(Invalid) as refused:
+        apply_patch({"a": [1], "c": "中"}, [{"op": "test", "path": path, "value": wanted}], "json")
+    assert str(refused.value).endswith(f"our request: {said}")
+
+
 def test_a_json_patch_within_its_limits_applies() -> None:
     assert apply_patch({}, [_ADD] * MOST_OPERATIONS, "json") == {"a": 1}
     copies = [{"op": "copy", "from": "/a", "path": f"/b{i}"} for i in range(100)]

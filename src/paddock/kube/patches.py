@@ -109,10 +109,6 @@ def _apply_json_patch(manifest: Mapping[str, Any], patch: Any, budget: Budget) -
             raise BadRequest(f"operation {position} of the JSON patch is {_name_type(operation)}, wanted an object")
     try:
         result: Any = _run_operations(deepcopy(dict(manifest)), patch, budget)
-    except jsonpatch.JsonPatchTestFailed as error:
-        raise Invalid(
-            f"the server rejected our request due to an error in our request: testing failed: {error!s:.{_SHOWN}}"
-        ) from None
     except (jsonpatch.JsonPatchException, jsonpatch.JsonPointerException, TypeError, KeyError, ValueError) as error:
         raise Invalid(f"the JSON patch does not fit the object: {error!s:.{_SHOWN}}") from None
     if not isinstance(result, dict):
@@ -136,8 +132,22 @@ def _run_operations(document: Any, patch: Sequence[Mapping[str, Any]], budget: B
                     f"Unable to complete the copy, the accumulated size increase of copy is {copied}, exceeding the"
                     f" limit {MOST_COPIED_BYTES}"
                 )
-        document = operation.apply(document, in_place=True)
+        try:
+            document = operation.apply(document, in_place=True)
+        except jsonpatch.JsonPatchTestFailed:
+            raise Invalid(
+                f"the server rejected our request due to an error in our request: {_explain_test(document, given)}"
+            ) from None
     return document
+
+
+def _explain_test(document: Any, operation: Mapping[str, Any]) -> str:
+    path, wanted = operation["path"], json.dumps(operation.get("value"), ensure_ascii=False)
+    try:
+        found = json.dumps(jsonpatch.JsonPointer(path).resolve(document), ensure_ascii=False)
+    except jsonpatch.JsonPointerException:
+        return f"testing {path:.{_SHOWN}} failed: there is nothing"
+    return f"testing {path:.{_SHOWN}} failed: found {found:.{_SHOWN}}, wanted {wanted:.{_SHOWN}}"
 
 
 def _length_of_list(document: Any, path: Any) -> int:
