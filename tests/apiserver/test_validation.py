@@ -209,12 +209,15 @@ def test_unknown_fields_are_pruned_with_a_warning():
 
 def test_strict_refuses_unknown_fields_in_the_words_of_kubernetes():
     pod = changed(changed(POD, (*C, "comand"), ["sh"]), ("metadata", "zzz"), 1)
+    pod = changed(pod, ("metadata", "lables"), {})
     with pytest.raises(BadRequest) as refused:
         read(pod, strict=True)
-    assert refused.value.message == (
-        'Pod in version "v1" cannot be handled as a Pod: strict decoding error: unknown field "metadata.zzz", '
-        'unknown field "spec.containers[0].comand" (did you mean "spec.containers[0].command"?)'
-    )
+    told = refused.value.message.removeprefix('Pod in version "v1" cannot be handled as a Pod: strict decoding error: ')
+    assert sorted(told.split(", ")) == [
+        'unknown field "metadata.lables" (did you mean "metadata.labels"?)',
+        'unknown field "metadata.zzz"',
+        'unknown field "spec.containers[0].comand" (did you mean "spec.containers[0].command"?)',
+    ]
 
 
 @pytest.mark.parametrize(

@@ -163,12 +163,16 @@ def _finish(
 
 
 def _strict_error(resource: Resource, unknown: Sequence[FieldError]) -> BadRequest:
-    """Kubernetes' message, followed by the nearest existing field name, if there is one."""
-    near = [f'"{name}"' for error in unknown[:_HINTS] if (name := _nearest(error))]
-    hint = f" (did you mean {', '.join(near)}?)" if near else ""
+    """Kubernetes' message; each field is followed by the nearest name that exists, if there is one."""
+    told = [
+        f'{_name_unknown(error)} (did you mean "{near}"?)'
+        if number < _HINTS and (near := _nearest(error))
+        else _name_unknown(error)
+        for number, error in enumerate(unknown[: field_errors.MOST_CAUSES])
+    ]
     return BadRequest(
         f'{resource.kind} in version "{resource.version}" cannot be handled as a {resource.kind}: '
-        f"strict decoding error: {', '.join(map(_name_unknown, unknown[: field_errors.MOST_CAUSES]))}{hint}",
+        f"strict decoding error: {', '.join(told)}",
         kind=resource.kind,
     )
 
