@@ -364,4 +364,19 @@ async def test_an_eviction_deletes_its_pod(
     name, found, query = path.partition("?")
     got, said, _ = await http.ask("POST", f"{CORE}/pods/{name}/eviction{found}{query}", body)
     assert got == status, said
-    assert len((await widgets.list(PODS)).items) == left
+    kept = (await widgets.list(PODS)).items
+    assert len(kept) == left
+    assert not any((each.get("status") or {}).get("conditions") for each in kept), "it is not to end"
+
+
+async def test_an_evicted_pod_says_so_while_it_ends(http: Http, widgets: LocalApi) -> None:
+    made = await widgets.create(PODS, {**pod(namespace="default"), "spec": {**pod()["spec"], "nodeName": "here"}})
+    options = {"preconditions": {name: made["metadata"][name] for name in ("uid", "resourceVersion")}}
+    status, said, _ = await http.ask("POST", f"{CORE}/pods/p/eviction", evict(**options))
+    assert status == 201, said
+    (ending,) = (await widgets.list(PODS)).items
+    assert ending["metadata"]["deletionTimestamp"]
+    (told,) = ending["status"]["conditions"]
+    assert (told["type"], told["status"], told["reason"]) == ("DisruptionTarget", "True", "EvictionByEvictionAPI")
+    status, said, _ = await http.ask("POST", f"{CORE}/pods/p/eviction", evict(**options))
+    assert status == 409, "its version is another one now"

@@ -51,7 +51,7 @@ from paddock.apiserver.kinds.refused import explain_refused
 from paddock.apiserver.objects import builtin_strategies, reviews
 from paddock.apiserver.objects.access import Access
 from paddock.apiserver.objects.pages import Ending, Page
-from paddock.apiserver.objects.strategy import build_success
+from paddock.apiserver.objects.strategy import build_evicted, build_success
 from paddock.apiserver.objects.worker import SMALL_BYTES
 from paddock.apiserver.objects.writes import Answer, Objects, WriteOptions
 from paddock.apiserver.schema.resource import ServedResource
@@ -391,9 +391,17 @@ class Handlers:
         return self._answer(request, served, answer)
 
     async def _evict(self, request: web.Request, target: Target, served: ServedResource) -> web.StreamResponse:
-        """Deletes the pod: there are no budgets of disruption here that could forbid it (policy/v1)."""
+        """Deletes the pod: there are no budgets of disruption here that could forbid it (policy/v1). As in Kubernetes
+        since 1.26, the pod first has the condition that says why."""
         body = (await self._body(request)).value
         delete, dry_run = read_delete(request.query, read_eviction(body, target.name))
+        if not dry_run:
+            # The condition makes a new version, so it is this write that finds another one.
+            patch = build_evicted(delete.uid, delete.resource_version, self._objects.clock())
+            await self._objects.patch(
+                served, patch, "strategic", namespace=target.namespace, name=target.name, subresource="status"
+            )
+            delete = replace(delete, resource_version="")
         await self._objects.delete(
             served, namespace=target.namespace, name=target.name, delete=delete, options=WriteOptions(dry_run=dry_run)
         )

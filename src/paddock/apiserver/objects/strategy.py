@@ -18,7 +18,7 @@ from paddock.apiserver.schema.resource import ServedResource
 from paddock.kube.calls import Propagation
 from paddock.kube.errors import BadRequest, Conflict, FieldCause, Invalid
 from paddock.kube.meta import Manifest, Resource, is_deleting, metadata, name_of, uid_of, version_of
-from paddock.kube.times import format_time
+from paddock.kube.times import Moment, format_time
 
 FOREGROUND = "foregroundDeletion"
 ORPHAN = "orphan"
@@ -40,6 +40,15 @@ class DeleteOptions:
     resource_version: str = ""
     grace: int | None = None
     propagation: Propagation | None = None
+
+
+def build_evicted(uid: str, resource_version: str, now: Moment) -> Manifest:
+    """A strategic patch of the status of a pod that is evicted, with the preconditions of its deletion. Source:
+    Kubernetes, pkg/registry/core/pod/storage/eviction.go."""
+    condition = {"type": "DisruptionTarget", "status": "True", "reason": "EvictionByEvictionAPI"}
+    told = {**condition, "message": "Eviction API: evicting", "lastTransitionTime": format_time(now)}
+    wanted = {"uid": uid, "resourceVersion": resource_version}
+    return {"metadata": {name: each for name, each in wanted.items() if each}, "status": {"conditions": [told]}}
 
 
 def check_identity(served: ServedResource, manifest: Any, namespace: str, name: str = "") -> Manifest:
