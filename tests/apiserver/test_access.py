@@ -12,7 +12,7 @@ from paddock.apiserver.http.server import Server
 from paddock.apiserver.objects.in_process import LocalApi
 from paddock.apiserver.objects.writes import WriteOptions
 from paddock.kube.errors import Forbidden
-from paddock.kube.meta import CONFIG_MAPS, NAMESPACES, PODS, SERVICE_ACCOUNTS, Manifest, uid_of
+from paddock.kube.meta import CONFIG_MAPS, NAMESPACES, NODES, PODS, SERVICE_ACCOUNTS, Manifest, uid_of
 
 CORE = "/api/v1/namespaces/default"
 RBAC = "/apis/rbac.authorization.k8s.io/v1"
@@ -102,6 +102,33 @@ async def test_who_may_read_a_pod_may_not_enter_it(http: Http, account: Asker) -
     assert status == 403 and 'cannot create resource "pods/exec"' in said["message"]
     await grant(http, rules("create", resources=("pods/exec",)), name="enter")
     assert (await account("GET", f"{CORE}/pods/p/exec?command=ls&stdout=true"))[0] == 404
+
+
+async def test_a_right_in_a_namespace_is_none_on_parts_of_the_cluster(
+    http: Http, account: Asker, widgets: LocalApi
+) -> None:
+    """Its path would name a namespace, and an object of the cluster."""
+    reference = {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "cluster-admin"}
+    binding = {"metadata": {"name": "all"}, "roleRef": reference, "subjects": [ACCOUNT]}
+    assert (await http.ask("POST", BINDINGS, binding))[0] == 201
+    await widgets.create(NODES, {"metadata": {"name": "n"}})
+    await widgets.create(NAMESPACES, {"metadata": {"name": "other"}})
+    patch = {"status": {"phase": "Terminating"}}
+    for inner in ("nodes/n/status", "namespaces/other/status"):
+        for method, body in (("GET", None), ("PUT", patch), ("PATCH", patch)):
+            asked = await account(method, f"{CORE}/{inner}", body, Content_Type="application/merge-patch+json")
+            assert asked[0] == 404, (method, inner)
+        assert (await account("GET", f"/api/v1/{inner}"))[0] == 403
+        assert (await http.ask("GET", f"/api/v1/{inner}"))[0] == 200
+    assert "status" not in await widgets.get(NODES, "", "n")
+    assert (await http.ask("GET", "/api/v1/pods/p/status"))[0] == 404
+
+
+async def test_who_may_read_a_status_does_not_watch_by_it(http: Http, account: Asker, widgets: LocalApi) -> None:
+    await grant(http, rules("get", resources=("pods/status",)))
+    await widgets.create(PODS, pod(namespace="default"))
+    status, answer = await account("GET", f"{CORE}/pods/p/status?watch=true&timeoutSeconds=1")
+    assert (status, answer["kind"]) == (200, "Pod")
 
 
 async def test_no_watch_enters_a_pod(http: Http, account: Asker) -> None:

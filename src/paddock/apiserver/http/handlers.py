@@ -168,24 +168,27 @@ class Handlers:
         return self._bodies[key]
 
     def _methods(self, target: Target, served: ServedResource) -> Mapping[str, _Handler]:
-        if target.subresource:
-            if (served.resource, target.subresource) == (PODS, "ephemeralcontainers"):
-                raise _refuse_debugging(target)
-            if target.subresource not in served.subresources:
-                raise NotFound(
-                    f"the server could not find the requested resource: {target.plural} has no"
-                    f" {target.subresource} here"
-                )
-            return self._subresources.get(target.subresource, {})
+        # First: a right in a namespace is none on an object of the cluster, nor on a part of one.
         if target.namespace and not served.resource.namespaced:
             raise NotFound(f"the server could not find the requested resource: {target.plural} has no namespaces")
         if target.name and served.resource.namespaced and not target.namespace:
             raise NotFound(f"the server could not find the requested resource: {target.plural} are in a namespace")
+        if target.subresource:
+            return self._list_subresource_methods(target, served)
         if served.computed:
             return {"GET": self._compute}
         if target.name:
             return self._one
         return self._collection if "deletecollection" in served.verbs else self._one_by_one
+
+    def _list_subresource_methods(self, target: Target, served: ServedResource) -> Mapping[str, _Handler]:
+        if (served.resource, target.subresource) == (PODS, "ephemeralcontainers"):
+            raise _refuse_debugging(target)
+        if target.subresource not in served.subresources:
+            raise NotFound(
+                f"the server could not find the requested resource: {target.plural} has no {target.subresource} here"
+            )
+        return self._subresources.get(target.subresource, {})
 
     async def _body(self, request: web.Request, options: WriteOptions | None = None) -> Body:
         """The body, its size, and a warning for each duplicate field. Strict validation refuses duplicates."""
@@ -204,7 +207,8 @@ class Handlers:
     # Reads
 
     async def _get(self, request: web.Request, target: Target, served: ServedResource) -> web.StreamResponse:
-        if read_flag(request.query, "watch"):
+        # Who may read a part may not watch the whole by it (`requests.read_attributes`).
+        if not target.subresource and read_flag(request.query, "watch"):
             return await self._watch(request, target, served)
         wanted = read_accept(request.headers.get("Accept", ""), request.query)
         read_revision(request.query)  # any state is the present one, but only of a revision
