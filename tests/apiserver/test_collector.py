@@ -19,7 +19,7 @@ from paddock.apiserver.objects.garbage import (
 )
 from paddock.apiserver.objects.in_process import LocalApi
 from paddock.kube.errors import NotFound
-from paddock.kube.meta import CONFIG_MAPS, CRDS, NAMESPACES, PODS, name_of, owner_reference
+from paddock.kube.meta import CONFIG_MAPS, CRDS, NAMESPACES, PODS, name_of, owner_reference, uid_of
 from support.waiting import until
 
 
@@ -111,6 +111,25 @@ async def test_foreground_waits_for_grandchildren(api: LocalApi) -> None:
     await api.patch(CONFIG_MAPS, "default", "grandchild", {"metadata": {"finalizers": None}})
     for name in ("grandchild", "child", "parent"):
         await until(lambda name=name: is_gone(api, CONFIG_MAPS, name))
+
+
+@pytest.mark.parametrize("ends", [False, True])
+async def test_an_owner_waits_no_more_for_who_has_left_it(api: LocalApi, ends: bool) -> None:
+    """`ends`: the dependent goes by the same write."""
+    owner = await api.create(CONFIG_MAPS, config_map("owner"), namespace="default")
+    held = config_map("child", (owner,), finalizers=["a.example/b"])
+    await api.create(CONFIG_MAPS, held, namespace="default")
+    await api.delete(CONFIG_MAPS, "default", "owner", propagation="Foreground")
+
+    async def is_ending() -> bool:
+        return "deletionTimestamp" in (await api.get(CONFIG_MAPS, "default", "child"))["metadata"]
+
+    await until(is_ending)
+    left = {"ownerReferences": None} | ({"finalizers": None} if ends else {})
+    await api.patch(CONFIG_MAPS, "default", "child", {"metadata": left})
+    await until(lambda: is_gone(api, CONFIG_MAPS, "owner"))
+    assert await is_gone(api, CONFIG_MAPS, "child") is ends
+    assert api.objects.store.dependent_keys(uid_of(owner)) == []
 
 
 async def test_a_namespaced_owner_of_a_cluster_scoped_object_is_ignored(api: LocalApi) -> None:

@@ -207,6 +207,20 @@ async def test_a_write_that_is_rolled_back_counts_nothing(api: LocalApi) -> None
     assert await used_of(api) == before
 
 
+async def test_what_changes_with_its_end_counts_as_it_was_before(api: LocalApi) -> None:
+    """An update may grow a claim and take its last finalizer away: what it grew by was never counted."""
+    await create(api, RESOURCE_QUOTAS, quota(requests_storage="30Gi"))
+    for name in "ab":
+        size: Manifest = {"requests": {"storage": "10Gi"}}
+        spec = {"accessModes": ["ReadWriteOnce"], "resources": size}
+        await create(api, CLAIMS, {"metadata": {"name": name, "finalizers": ["a.example/b"]}, "spec": spec})
+    await api.delete(CLAIMS, "default", "b")
+    assert await used_of(api) == {"requests.storage": "20Gi"}
+    grown = {"metadata": {"finalizers": None}, "spec": {"resources": {"requests": {"storage": "20Gi"}}}}
+    await api.patch(CLAIMS, "default", "b", grown)
+    assert await used_of(api) == {"requests.storage": "10Gi"}
+
+
 async def test_another_namespace_has_its_own_room(api: LocalApi) -> None:
     await api.create(NAMESPACES, {"metadata": {"name": "team"}})
     await create(api, RESOURCE_QUOTAS, quota(pods="0"))

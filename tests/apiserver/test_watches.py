@@ -223,6 +223,17 @@ async def test_a_watch_by_label_and_by_name(widgets: LocalApi, http: Http) -> No
         assert await by_name.names(1) == [("ADDED", "b")]
 
 
+async def test_a_watcher_hears_of_the_end_of_what_loses_its_label_with_it(api: LocalApi) -> None:
+    events = api.objects.hub.subscribe("/configmaps", read_selection("/configmaps", labels="on=yes"))
+    meta = {"labels": {"on": "yes"}, "finalizers": ["a.example/b"], "namespace": "default", "name": "c"}
+    await api.create(CONFIG_MAPS, {"metadata": meta})
+    await api.delete(CONFIG_MAPS, "default", "c")
+    await api.patch(CONFIG_MAPS, "default", "c", {"metadata": {"finalizers": None, "labels": None}})
+    seen = await events.read()
+    assert [event.type for event in seen] == ["ADDED", "MODIFIED", "DELETED"]
+    assert "labels" not in seen[-1].change.object["metadata"]
+
+
 async def test_kubectl_watches_tables(widgets: LocalApi, http: Http) -> None:
     accept = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json"
     async with Watcher(http, "", "/api/v1/namespaces/default/pods", Accept=accept) as watcher:

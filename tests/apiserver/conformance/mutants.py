@@ -101,7 +101,12 @@ MUTANTS: tuple[Mutant, ...] = (
         "        if False:\n            body =",
         "a dry run of a replace stores nothing",
     ),
-    Mutant(W, "        if options.dry_run:\n            return stored\n", "", "a dry run deletes nothing"),
+    Mutant(
+        W,
+        "        if options.dry_run:\n            return stored if",
+        "        if False:\n            return stored if",
+        "a dry run deletes nothing",
+    ),
     Mutant(
         W,
         "            if home is None:\n",

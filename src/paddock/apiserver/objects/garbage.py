@@ -163,14 +163,16 @@ class Collector:
             body = change.body
             if change.type == "DELETED":
                 uid = str(change.object["metadata"]["uid"])
-                owners = [str(reference.get("uid")) for reference in _owners_in(change.object)]
-                for key in (*self._store.dependent_keys(uid), *self._store.going_keys(owners)):
+                for key in self._store.dependent_keys(uid):
                     self._queue.add(key)
                 for waiting in (change.namespace, change.resource):
                     if waiting in self._emptying:
                         self._queue.add(self._emptying[waiting])
             elif change.adopted or is_going(body):
                 self._add(change)
+            # An owner that waits for its dependents waits no more for one that is gone, or has another owner.
+            for key in self._store.going_keys(list(change.left)) if change.left else ():
+                self._queue.add(key)
 
     async def run(self) -> None:
         """Runs until cancelled."""

@@ -133,10 +133,8 @@ def _follow_changes(quota: Quota, changes: list[Change]) -> Usage:
 
 
 def _states(change: Change) -> tuple[Manifest | None, Manifest | None]:
-    """The object before and after."""
-    if change.type == "DELETED":
-        return change.object, None
-    return (change.previous_object if change.replaced else None), change.object
+    """The object before and after. What an update changes with its end was never counted."""
+    return change.previous_object, (change.object if change.type != "DELETED" else None)
 
 
 def _measure(quota: Quota, resource: Resource, manifest: Manifest | None) -> Usage:

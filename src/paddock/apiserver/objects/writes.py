@@ -407,7 +407,7 @@ class Objects(Catalog):
             return stored
         # The update has removed the last finalizer of an object being deleted.
         if updated.removed:
-            return self._remove(tx, stored._replace(body=msgspec.json.encode(updated.manifest)), options)
+            return self._remove(tx, stored, options, updated.manifest)
         return self._put(tx, served, updated.manifest, stored, options)
 
     async def bind(
@@ -507,10 +507,13 @@ class Objects(Catalog):
             return Stored(key, namespace_of(manifest), name_of(manifest), "", 0, manifest["apiVersion"], body)
         return tx.put(key, manifest, previous)
 
-    def _remove(self, tx: Transaction, stored: Stored, options: WriteOptions) -> Stored:
+    def _remove(self, tx: Transaction, stored: Stored, options: WriteOptions, last: Manifest | None = None) -> Stored:
+        """`last`: as of `Transaction.delete`."""
+        if last is not None:
+            last = with_version(last, stored.version)
         if options.dry_run:
-            return stored
-        deleted = tx.delete(stored)
+            return stored if last is None else stored._replace(body=msgspec.json.encode(last))
+        deleted = tx.delete(stored, last)
         if (stored.resource, stored.name) in ((_ACCOUNTS, EVERYBODYS), (_CONFIG_MAPS, ROOT_CERTIFICATE)):
             home = tx.get(_NAMESPACES, "", stored.namespace)
             if home is not None and not is_going(home.body):

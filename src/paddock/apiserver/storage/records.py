@@ -59,11 +59,11 @@ class Stored(NamedTuple):
 
 
 class Change:
-    """One committed write. `previous` is the body before it; None with `replaced` means: lost to compaction."""
+    """One committed write. `previous` is the body before it, of a deletion too; None with `replaced` means: lost to compaction."""
 
     def __init__(
         self, type: str, resource: str, namespace: str, name: str, rv: int, version: str, body: bytes,
-        previous: bytes | None, replaced: bool, adopted: bool = False,
+        previous: bytes | None, replaced: bool, adopted: bool = False, left: frozenset[str] = frozenset(),
     ) -> None:  # fmt: skip
         self.type = type
         self.resource = resource
@@ -76,6 +76,8 @@ class Change:
         self.replaced = bool(replaced)
         self.adopted = adopted
         """Whether the object has gained an owner reference."""
+        self.left = left
+        """The UIDs of the owners that it has no more; all that it had, of one that is gone."""
         self.lines: dict[Hashable, bytes] = {}
         """The encoded watch lines, one per format in use."""
 

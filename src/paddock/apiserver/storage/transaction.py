@@ -80,26 +80,29 @@ class Transaction:
             " uid=excluded.uid, rv=excluded.rv, version=excluded.version, body=excluded.body",
             stored,
         )
-        adopted = self._index_owners(stored, _owner_uids(manifest), previous)
-        self._record_change("MODIFIED" if previous else "ADDED", stored, previous, adopted)
+        adopted, left = self._index_owners(stored, _owner_uids(manifest), previous)
+        self._record_change("MODIFIED" if previous else "ADDED", stored, previous, adopted, left)
         return stored
 
-    def delete(self, stored: Stored) -> Stored:
-        """Removes the object. The change holds its last state, with the resourceVersion of the deletion."""
+    def delete(self, stored: Stored, last: Manifest | None = None) -> Stored:
+        """Removes the object, which was read in this transaction. The change holds its last state, with the
+        resourceVersion of the deletion: `last`, where an update ends it, which may change more of it by the way."""
         self.revision += 1
-        manifest = stored.manifest()
+        manifest = stored.manifest() if last is None else last
         manifest["metadata"]["resourceVersion"] = str(self.revision)
         gone = stored._replace(rv=self.revision, body=msgspec.json.encode(manifest))
         self._db.execute(
             "delete from objects where resource=? and namespace=? and name=?",
             (stored.resource, stored.namespace, stored.name),
         )
-        self._index_owners(gone, frozenset(), stored)
-        self._record_change("DELETED", gone, stored)
+        _, left = self._index_owners(gone, frozenset(), stored)
+        self._record_change("DELETED", gone, stored, left=left)
         return gone
 
-    def _index_owners(self, stored: Stored, owners: frozenset[str], previous: Stored | None) -> bool:
-        """Updates the index of owners. Returns whether the object has gained an owner."""
+    def _index_owners(
+        self, stored: Stored, owners: frozenset[str], previous: Stored | None
+    ) -> tuple[bool, frozenset[str]]:
+        """Updates the index of owners. Returns whether the object has gained an owner, and whom it has lost."""
         # The search of the bytes saves decoding objects that have no owner.
         before = _owner_uids(previous.manifest()) if previous and b'"ownerReferences"' in previous.body else frozenset()
         key = (stored.resource, stored.namespace, stored.name)
@@ -108,9 +111,12 @@ class Transaction:
             self._db.executemany(statement, ((uid, *key) for uid in gone))
         if new := owners - before:
             self._db.executemany("insert or ignore into owners values(?,?,?,?)", ((uid, *key) for uid in new))
-        return bool(owners - before)
+        return bool(owners - before), before - owners
 
-    def _record_change(self, type: str, stored: Stored, previous: Stored | None, adopted: bool = False) -> None:
+    def _record_change(
+        self, type: str, stored: Stored, previous: Stored | None, adopted: bool = False,
+        left: frozenset[str] = frozenset(),
+    ) -> None:  # fmt: skip
         self._db.execute(
             "insert into changes values(?,?,?,?,?,?,?,?)",
             (stored.rv, stored.resource, stored.namespace, stored.name, type, stored.version,
@@ -118,7 +124,7 @@ class Transaction:
         )  # fmt: skip
         self.changes.append(
             Change(type, stored.resource, stored.namespace, stored.name, stored.rv, stored.version, stored.body,
-                   previous.body if previous else None, previous is not None, adopted)
+                   previous.body if previous else None, previous is not None, adopted, left)
         )  # fmt: skip
 
 
