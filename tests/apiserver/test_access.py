@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from apiserver.embedded import Http, pod, widget
-from paddock.apiserver.access.tokens import AUDIENCE
+from paddock.apiserver.access.token_requests import read_token_request
+from paddock.apiserver.access.tokens import AUDIENCE, Tokens
+from paddock.apiserver.http.files import write_private
 from paddock.apiserver.http.server import Server
+from paddock.apiserver.objects.access import Access
 from paddock.apiserver.objects.in_process import LocalApi
 from paddock.apiserver.objects.writes import WriteOptions
 from paddock.kube.errors import Forbidden
-from paddock.kube.meta import CONFIG_MAPS, NAMESPACES, NODES, PODS, SERVICE_ACCOUNTS, Manifest, uid_of
+from paddock.kube.meta import CONFIG_MAPS, NAMESPACES, NODES, PODS, SERVICE_ACCOUNTS, Key, Manifest, uid_of
 
 CORE = "/api/v1/namespaces/default"
 RBAC = "/apis/rbac.authorization.k8s.io/v1"
@@ -255,6 +259,23 @@ async def test_a_token_ends_with_its_account_and_with_its_pod(http: Http, accoun
     await widgets.delete(SERVICE_ACCOUNTS, "default", "default")
     assert (await account("GET", "/api"))[0] == 401
     assert await widgets.get(SERVICE_ACCOUNTS, "default", "default")  # made again, as another one
+
+
+@pytest.mark.parametrize("kind", ["pod", "account"])
+async def test_no_finalizer_keeps_a_token(tmp_path: Path, kind: str) -> None:
+    now = 1_800_000_000.0
+    api = await LocalApi.open(tmp_path, clock=lambda: now)
+    access = Access(api.objects, Tokens(tmp_path / "key", write_private, lambda: now), lambda _: False)
+    held = {"name": "p", "namespace": "default", "finalizers": ["a.example/b"]}
+    await api.create(SERVICE_ACCOUNTS, {"metadata": held})
+    await api.create(PODS, pod() | {"metadata": held, "spec": pod()["spec"] | {"serviceAccountName": "p"}})
+    wish = read_token_request({"spec": {"boundObjectRef": {"kind": "Pod", "name": "p"}}})
+    token = access.make_token(Key("default", "p"), wish)["status"]["token"]
+    await api.delete(PODS if kind == "pod" else SERVICE_ACCOUNTS, "default", "p")
+    assert access.find_user(token) is not None
+    now += 61
+    assert access.find_user(token) is None
+    await api.close()
 
 
 async def test_a_token_for_somebody_else_is_none_here(http: Http) -> None:

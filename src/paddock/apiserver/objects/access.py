@@ -23,14 +23,18 @@ from paddock.apiserver.access.token_requests import TokenWish, build_answer
 from paddock.apiserver.access.tokens import AUDIENCE, Bound, Claims, Tokens
 from paddock.apiserver.access.users import User, list_impersonated, read_impersonated
 from paddock.apiserver.objects.writes import Objects
-from paddock.apiserver.storage.records import Change, storage_key
+from paddock.apiserver.storage.records import Change, is_going, storage_key
 from paddock.kube.errors import BadRequest, Conflict, Forbidden, NotFound
 from paddock.kube.meta import PODS, SECRETS, SERVICE_ACCOUNTS, Key, Manifest, labels_of, name_of, namespace_of
 from paddock.kube.rbac import ALL, GROUP, Rule, read_rules
 from paddock.kube.service_accounts import read_account_name
+from paddock.kube.times import read_time
 
 _BOUND = {"Pod": storage_key(PODS), "Secret": storage_key(SECRETS)}
 _ACCOUNTS = storage_key(SERVICE_ACCOUNTS)
+_LEEWAY_SECONDS = 60.0
+"""A token outlives the end of its account or pod by so much, where a finalizer keeps the object (Kubernetes,
+pkg/serviceaccount, its validator of claims)."""
 _KNOWN_TOKENS = 1000
 """Whose signatures were checked are remembered: one takes 0.15 ms, and a client sends its token with each request."""
 
@@ -67,7 +71,7 @@ class Access:
         return claims.user if claims is not None and AUDIENCE in claims.audiences else None
 
     def find_claims(self, token: str) -> Claims | None:
-        """What a token says, as long as its account and what it is bound to exist. Raises OSError as `Tokens.make`."""
+        """What a token says, as long as its account and what it is bound to exist (`_is`). Raises OSError as `Tokens.make`."""
         claims = self._read(token)
         if claims is None or not self._is(_ACCOUNTS, claims.account, claims.uid):
             return None
@@ -89,8 +93,14 @@ class Access:
         return claims
 
     def _is(self, resource: str, key: Key, uid: str) -> bool:
+        """Whether the object is there, and not kept by a finalizer alone."""
         stored = self._store.get(resource, *key)
-        return stored is not None and stored.uid == uid
+        if stored is None or stored.uid != uid:
+            return False
+        if not is_going(stored.body):
+            return True
+        ends = read_time(stored.manifest()["metadata"]["deletionTimestamp"])
+        return ends is not None and self._clock() <= ends + _LEEWAY_SECONDS
 
     def find_account(self, account: Key) -> Manifest | None:
         """A service account; None for one that does not exist."""
