@@ -7,9 +7,15 @@ from typing import Any
 import pytest
 
 from apiserver.embedded import pod
-from paddock.apiserver.admission.limit_ranges import ANNOTATION, check_limits, fill_limits, read_limit_range
+from paddock.apiserver.admission.limit_ranges import (
+    ANNOTATION,
+    check_limits,
+    count_steps,
+    fill_limits,
+    read_limit_range,
+)
 from paddock.apiserver.objects.in_process import LocalApi
-from paddock.kube.errors import Forbidden, Invalid
+from paddock.kube.errors import Forbidden, Invalid, TooLarge
 from paddock.kube.meta import CLAIMS, LIMIT_RANGES, PODS, Manifest
 
 
@@ -140,3 +146,21 @@ async def test_a_wrong_range_is_refused(api: LocalApi, limits: list[Manifest], s
     with pytest.raises(Invalid) as refused:
         await api.create(LIMIT_RANGES, limit_range(*limits))
     assert said in refused.value.message
+
+
+async def test_a_pod_of_many_containers_in_a_namespace_of_many_limits_holds_up_nobody(api: LocalApi) -> None:
+    """In a namespace of 1,000 limits a pod of 1,000 containers would have a million amounts."""
+    limits = {f"example.com/r{number}": "1" for number in range(1000)}
+    await api.create(LIMIT_RANGES, limit_range(of_containers(max=limits)))
+    manifest = trainer()
+    manifest["spec"]["containers"] = [{"name": f"c{number}", "image": "x"} for number in range(1000)]
+    with pytest.raises(TooLarge):
+        await api.create(PODS, manifest)
+    manifest["spec"]["containers"] = manifest["spec"]["containers"][:3]
+    assert len((await api.create(PODS, manifest))["spec"]["containers"][0]["resources"]["limits"]) == 1000
+
+
+def test_what_a_pod_costs_is_counted_before() -> None:
+    ranges = [read_limit_range(limit_range(of_containers(max={"cpu": "1"}, min={"cpu": "1", "memory": "1"})))]
+    assert count_steps(trainer()["spec"], ranges) < count_steps(trainer(initContainers=[{}])["spec"], ranges)
+    assert count_steps(trainer()["spec"], []) == 0

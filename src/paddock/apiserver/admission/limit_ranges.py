@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any
 
+from paddock.apiserver.schema.field_errors import MOST_CAUSES
 from paddock.kube.errors import Forbidden
 from paddock.kube.meta import CLAIMS, PODS, Manifest, Resource, name_of
 from paddock.kube.pod_amounts import combine
@@ -18,6 +20,8 @@ from paddock.kube.quantities import Quantity
 CONTAINER, POD, CLAIM = TYPES = ("Container", "Pod", "PersistentVolumeClaim")
 ANNOTATION = "kubernetes.io/limit-ranger"
 
+_AMOUNT = 10
+"""Steps of an amount of a container: it may be written into it, and be wrong."""
 _Amounts = Mapping[str, Quantity]
 
 
@@ -61,6 +65,19 @@ def _read_limit(item: Mapping[str, Any]) -> Limit:
     )
 
 
+def count_steps(spec: Mapping[str, Any], ranges: Iterable[LimitRange]) -> int:
+    """What `fill_limits` and `check_limits` cost for a pod, in steps of `kube.budget`: each container has each amount,
+    and both numbers are a user's."""
+    containers = sum(len(spec.get(section) or ()) for section in ("containers", "initContainers"))
+    amounts = sum(
+        len(named)
+        for each in ranges
+        for limit in each.limits
+        for named in (limit.least, limit.most, limit.ratios, limit.limits, limit.requests)
+    )
+    return containers * amounts * _AMOUNT
+
+
 def fill_limits(pod: Manifest, ranges: Iterable[LimitRange]) -> None:
     """Writes the defaults into the containers of a new pod, and tells of it in an annotation, as Kubernetes does."""
     for each in ranges:
@@ -90,7 +107,7 @@ def check_limits(resource: Resource, manifest: Manifest, ranges: Iterable[LimitR
     """Raises `Forbidden` of the first LimitRange whose bounds a new pod or claim breaks."""
     find = {PODS: _find_in_pod, CLAIMS: _find_in_claim}.get(resource)
     for each in ranges if find else ():
-        broken = list(find(manifest.get("spec") or {}, each.limits)) if find else []
+        broken = list(islice(find(manifest.get("spec") or {}, each.limits), MOST_CAUSES)) if find else []
         if broken:
             name, said = name_of(manifest), broken[0] if len(broken) == 1 else f"[{', '.join(dict.fromkeys(broken))}]"
             raise Forbidden(f'{resource.plural} "{name}" is forbidden: {said}', kind=resource.plural, name=name)

@@ -42,8 +42,8 @@ _SUBRESOURCE_KINDS = {
 class Admission:
     """What the policies of its namespace do to a new object. Both raise `Forbidden`."""
 
-    change: Callable[[Manifest], None]
-    """In place, before it is validated: quantities may be wrong."""
+    change: Callable[[Manifest, Budget], None]
+    """In place, before it is validated: quantities may be wrong. Raises `Exhausted`, too."""
     check: Callable[[Manifest], None]
     """Once it is valid."""
 
@@ -155,7 +155,7 @@ def _finish(
         return causes
     fill_defaults(resource.group, resource.kind, read)
     if admission is not None:
-        admission.change(read)
+        admission.change(read, budget)
     # A spec that older rules accepted must not block writes of the status.
     if subresource != "status":
         causes += check_rules(resource.group, resource.kind, read, budget)

@@ -71,7 +71,8 @@ class Access:
         return claims.user if claims is not None and AUDIENCE in claims.audiences else None
 
     def find_claims(self, token: str) -> Claims | None:
-        """What a token says, as long as its account and what it is bound to exist (`_is`). Raises OSError as `Tokens.make`."""
+        """What a token says, as long as its account and what it is bound to exist (`_is`). Raises OSError as
+        `Tokens.make`."""
         claims = self._read(token)
         if claims is None or not self._is(_ACCOUNTS, claims.account, claims.uid):
             return None

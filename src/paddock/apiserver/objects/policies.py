@@ -9,11 +9,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
-from paddock.apiserver.admission.limit_ranges import LimitRange, check_limits, fill_limits, read_limit_range
+from paddock.apiserver.admission.limit_ranges import (
+    LimitRange,
+    check_limits,
+    count_steps,
+    fill_limits,
+    read_limit_range,
+)
 from paddock.apiserver.admission.priorities import check_default, explain_unknown, set_priority
 from paddock.apiserver.admission.validation import Admission
 from paddock.apiserver.storage.records import Change, Stored, storage_key
 from paddock.apiserver.storage.store import Store
+from paddock.kube.budget import Budget
 from paddock.kube.meta import CLAIMS, LIMIT_RANGES, PODS, PRIORITY_CLASSES, Manifest, Resource
 from paddock.kube.priority_classes import PriorityClass, read_class
 
@@ -60,9 +67,10 @@ class Policies:
         here = self._ranges.get(namespace, {})
         ranges, classes = [here[name] for name in sorted(here)], self._classes
 
-        def change(manifest: Manifest) -> None:
+        def change(manifest: Manifest, budget: Budget) -> None:
             if resource == PODS and manifest.get("spec") is not None:
                 set_priority(manifest, classes)
+                budget.spend(count_steps(manifest["spec"], ranges))
                 fill_limits(manifest, ranges)
 
         return Admission(change, lambda manifest: check_limits(resource, manifest, ranges))

@@ -59,7 +59,8 @@ class Stored(NamedTuple):
 
 
 class Change:
-    """One committed write. `previous` is the body before it, of a deletion too; None with `replaced` means: lost to compaction."""
+    """One committed write. `previous` is the body before it, of a deletion too; None with `replaced` means: lost to
+    compaction."""
 
     def __init__(
         self, type: str, resource: str, namespace: str, name: str, rv: int, version: str, body: bytes,
