@@ -164,3 +164,21 @@ def test_what_a_pod_costs_is_counted_before() -> None:
     ranges = [read_limit_range(limit_range(of_containers(max={"cpu": "1"}, min={"cpu": "1", "memory": "1"})))]
     assert count_steps(trainer()["spec"], ranges) < count_steps(trainer(initContainers=[{}])["spec"], ranges)
     assert count_steps(trainer()["spec"], []) == 0
+
+
+async def test_a_claim_does_not_outgrow_its_bounds(api: LocalApi) -> None:
+    bounds = {"type": "PersistentVolumeClaim", "max": {"storage": "2Gi"}}
+    await api.create(LIMIT_RANGES, limit_range(bounds))
+    spec: Manifest = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
+    await api.create(CLAIMS, {"metadata": {"name": "c", "namespace": "default"}, "spec": spec})
+
+    async def grow(size: str) -> Manifest:
+        return await api.patch(CLAIMS, "default", "c", {"spec": {"resources": {"requests": {"storage": size}}}})
+
+    assert (await grow("2Gi"))["spec"]["resources"]["requests"] == {"storage": "2Gi"}
+    with pytest.raises(Forbidden, match="maximum storage usage per PersistentVolumeClaim is 2Gi, but request is 1Ti"):
+        await grow("1Ti")
+    # Bounds that are narrower than what is there forbid nothing but other amounts.
+    await api.patch(LIMIT_RANGES, "default", "l", {"spec": {"limits": [bounds | {"max": {"storage": "1Mi"}}]}})
+    await api.patch(CLAIMS, "default", "c", {"metadata": {"labels": {"a": "b"}}})
+    await api.delete(CLAIMS, "default", "c")

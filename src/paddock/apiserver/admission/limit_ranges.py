@@ -113,6 +113,13 @@ def check_limits(resource: Resource, manifest: Manifest, ranges: Iterable[LimitR
             raise Forbidden(f'{resource.plural} "{name}" is forbidden: {said}', kind=resource.plural, name=name)
 
 
+def check_growth(claim: Manifest, before: Manifest, ranges: Iterable[LimitRange]) -> None:
+    """As `check_limits`, of a claim that asks for another amount than before. Pods cannot."""
+    asked, had = (_read(each.get("spec") or {}, "requests") for each in (claim, before))
+    if asked != had:
+        check_limits(CLAIMS, claim, ranges)
+
+
 def _find_in_pod(spec: Mapping[str, Any], limits: Sequence[Limit]) -> Iterator[str]:
     containers = [*(spec.get("containers") or ()), *(spec.get("initContainers") or ())]
     for limit in limits:

@@ -11,6 +11,7 @@ from types import MappingProxyType
 
 from paddock.apiserver.admission.limit_ranges import (
     LimitRange,
+    check_growth,
     check_limits,
     count_steps,
     fill_limits,
@@ -79,7 +80,10 @@ class Policies:
         """What a client is told of a new object that was taken."""
         return explain_unknown(manifest, self._classes) if resource == PODS else ()
 
-    def check(self, resource: Resource, manifest: Manifest) -> None:
-        """Raises `Forbidden` of a PriorityClass that would be a second default."""
+    def check(self, resource: Resource, manifest: Manifest, previous: Stored | None) -> None:
+        """Raises `Forbidden` of a PriorityClass that would be a second default, and of a claim that would outgrow its
+        bounds. `previous`: what it was, if it is not new."""
         if resource == PRIORITY_CLASSES:
             check_default(manifest, self._classes)
+        elif resource == CLAIMS and previous is not None and (here := self._ranges.get(previous.namespace)):
+            check_growth(manifest, previous.manifest(), [here[name] for name in sorted(here)])

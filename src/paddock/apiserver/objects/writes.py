@@ -498,7 +498,7 @@ class Objects(Catalog):
         key = storage_key(served.resource)
         if options.check is not None:
             options.check(manifest, previous.manifest() if previous is not None else None)
-        self.policies.check(served.resource, manifest)
+        self.policies.check(served.resource, manifest, previous)
         self.quotas.check(tx, served.resource, manifest, previous)
         home = self._storage.get(key, served)
         manifest = with_version(manifest, home.resource.api_version)
