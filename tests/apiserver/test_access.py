@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -10,12 +12,14 @@ import pytest
 from apiserver.embedded import Http, pod, widget
 from paddock.apiserver.access.token_requests import read_token_request
 from paddock.apiserver.access.tokens import AUDIENCE, Tokens
+from paddock.apiserver.access.users import account_user
 from paddock.apiserver.http.files import write_private
 from paddock.apiserver.http.server import Server
 from paddock.apiserver.objects.access import Access
 from paddock.apiserver.objects.in_process import LocalApi
-from paddock.apiserver.objects.writes import WriteOptions
-from paddock.kube.errors import Forbidden
+from paddock.apiserver.objects.writes import Answer, WriteOptions
+from paddock.kube import rbac
+from paddock.kube.errors import Forbidden, NotFound
 from paddock.kube.meta import CONFIG_MAPS, NAMESPACES, NODES, PODS, SERVICE_ACCOUNTS, Key, Manifest, uid_of
 
 CORE = "/api/v1/namespaces/default"
@@ -376,6 +380,23 @@ async def test_nobody_grants_what_they_do_not_hold(http: Http, account: Asker) -
     for name, status in (("view", 201), ("cluster-admin", 403), ("nobody", 404)):
         binding = {"metadata": {"name": f"b-{name}"}, "roleRef": {**reference, "name": name}, "subjects": [ACCOUNT]}
         assert (await account("POST", BINDINGS, binding))[0] == status, name
+
+
+async def test_a_role_that_comes_in_the_same_turn_is_not_there_to_bind(widgets: LocalApi, server: Server) -> None:
+    """All writes of a turn are one group: its rules are known when it is committed."""
+    roles, bindings = map(widgets.objects.served, (rbac.ROLES, rbac.ROLE_BINDINGS))
+    strong = {"metadata": {"name": "strong"}, "rules": rules("*", resources=("*",))}
+    reference = rbac.write_role_reference("Role", "strong")
+    binding = {"metadata": {"name": "mine"}, "roleRef": reference, "subjects": [ACCOUNT]}
+    check = partial(server.access.check_grant, account_user(Key("default", "default")), "rolebindings")
+    made = await asyncio.gather(
+        widgets.objects.create(roles, strong, namespace="default"),
+        widgets.objects.create(bindings, binding, namespace="default", options=WriteOptions(check=check)),
+        return_exceptions=True,
+    )
+    assert [type(each) for each in made] == [Answer, NotFound]
+    with pytest.raises(Forbidden, match="attempting to grant"):
+        await widgets.objects.create(bindings, binding, namespace="default", options=WriteOptions(check=check))
 
 
 async def test_each_namespace_has_an_account_and_the_certificate(widgets: LocalApi, server: Server) -> None:

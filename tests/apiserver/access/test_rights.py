@@ -199,3 +199,24 @@ def test_the_roles_that_everybody_binds(name: str, secrets: bool, writes: bool, 
 def test_the_owner_is_in_the_group_that_may_everything() -> None:
     assert OWNER.may_everything and not BOB.may_everything
     assert build(*build_defaults()).decide(OWNER, ask("delete", "team", "secrets")).allowed
+
+
+def test_roles_of_a_namespace_take_no_rights_from_others() -> None:
+    """The roles of namespaces are no more asked whether they are taken over than bindings of others."""
+    rights = Rights(most_asked=100)
+    for number in range(1000):
+        rights.put(*role(f"r{number}", "get", "team"))
+    taker: Manifest = {"clusterRoleSelectors": [{"matchLabels": {"to": "edit"}}]}
+    rights.put("clusterroles", {"metadata": {"name": "edit"}, "aggregationRule": taker})
+    rights.put(*role("more", "get", labels={"to": "edit"}))
+    rights.put(*bind("ClusterRole", "edit", TO_BOB))
+    assert rights.decide(BOB, ask("get", "team")).allowed
+
+
+def test_a_role_that_changes_is_read_anew() -> None:
+    rights = build(role("r", "get", "team"), bind("Role", "r", TO_BOB, "team"))
+    assert rights.decide(BOB, ask("get", "team")).allowed and rights.has(Key("team", "r"))
+    rights.put(*role("r", "list", "team"))
+    assert not rights.decide(BOB, ask("get", "team")).allowed
+    rights.remove("roles", Key("team", "r"))
+    assert not rights.decide(BOB, ask("list", "team")).allowed and not rights.has(Key("team", "r"))

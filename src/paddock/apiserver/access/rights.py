@@ -80,6 +80,7 @@ class Rights:
         self._most_asked = most_asked
         self._rules: dict[Key, tuple[Rule, ...]] = {}
         self._labels: dict[Key, Mapping[str, str]] = {}
+        """Of the roles of the cluster: no other is taken over, however many a namespace has."""
         self._selectors: dict[Key, tuple[Mapping[str, Any], ...]] = {}
         self._resolved: dict[Key, tuple[Rule, ...]] = {}
         self._bindings: dict[Key, Binding] = {}
@@ -95,13 +96,16 @@ class Rights:
             for subject in binding.subjects:
                 self._of_subject[subject, key.namespace][key] = None
             return
-        self._rules[key], self._labels[key] = read_rules(manifest.get("rules")), labels_of(manifest)
+        self._rules[key] = read_rules(manifest.get("rules"))
+        if key.namespace:
+            return
+        self._labels[key] = labels_of(manifest)
         if selectors := (manifest.get("aggregationRule") or {}).get("clusterRoleSelectors"):
             self._selectors[key] = tuple(each for each in selectors if _is_selector(each))
 
     def remove(self, plural: str, key: Key) -> None:
         if not plural.endswith("bindings"):
-            self._resolved.clear()
+            self._forget(key)
             self._rules.pop(key, None)
             self._labels.pop(key, None)
             self._selectors.pop(key, None)
@@ -112,6 +116,16 @@ class Rights:
                 of_subject.pop(key, None)
                 if not of_subject:
                     del self._of_subject[subject, key.namespace]
+
+    def _forget(self, role: Key) -> None:
+        """What was found of it, and where it may be taken over, of all."""
+        if role.namespace:
+            self._resolved.pop(role, None)
+        else:
+            self._resolved.clear()
+
+    def has(self, role: Key) -> bool:
+        return role in self._rules
 
     def find_rules(self, role: Key) -> tuple[Rule, ...]:
         """Of a role; those of a ClusterRole that aggregates others include theirs. None of one that does not exist."""
@@ -128,7 +142,7 @@ class Rights:
                 left -= len(matches)
                 if left < 0:
                     return
-                if not key.namespace and key not in found and any(match(labels) for match in matches):
+                if key not in found and any(match(labels) for match in matches):
                     found.add(key)
                     waiting.append(key)
                     yield from self._rules[key]

@@ -190,7 +190,8 @@ class Access:
             which = "roles" if role.namespace else "clusterroles"
             if self.decide(user, Attributes("bind", GROUP, which, "", namespace, role.name)).allowed:
                 return
-            if self._store.get(f"{GROUP}/{which}", *role) is None:
+            # Of what is committed, as its rules are: a role that comes in this turn would be bound with rules unseen.
+            if not self._rights.has(role):
                 raise NotFound(f'{which}.{GROUP} "{role.name}" not found', kind=which, name=role.name)
             wanted = self._rights.find_rules(role)
         elif self.decide(user, Attributes("escalate", GROUP, plural, "", namespace, name)).allowed:
