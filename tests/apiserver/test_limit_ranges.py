@@ -182,3 +182,13 @@ async def test_a_claim_does_not_outgrow_its_bounds(api: LocalApi) -> None:
     await api.patch(LIMIT_RANGES, "default", "l", {"spec": {"limits": [bounds | {"max": {"storage": "1Mi"}}]}})
     await api.patch(CLAIMS, "default", "c", {"metadata": {"labels": {"a": "b"}}})
     await api.delete(CLAIMS, "default", "c")
+
+
+async def test_the_largest_and_the_least_amounts_are_no_fault_of_the_server(api: LocalApi) -> None:
+    await api.create(LIMIT_RANGES, limit_range(of_containers(maxLimitRequestRatio={"cpu": "2"})))
+    for limit, request in (("1e400", "1"), ("1", "1e-999"), ("1e900", "1e-900")):
+        with pytest.raises(Forbidden, match="max limit to request ratio per Container is 2, but provided ratio is"):
+            await api.create(PODS, trainer({"cpu": request}, {"cpu": limit}))
+    wide = of_containers(maxLimitRequestRatio={"cpu": "1e900"}, max={"cpu": "1e800"}, min={"cpu": "1n"})
+    with pytest.raises(Invalid, match="is greater than max/min"):
+        await api.create(LIMIT_RANGES, limit_range(wide | {"min": {"cpu": "1e9"}}, name="wide"))

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import pytest
 
-from paddock.kube.quantities import Quantity
+from paddock.kube.quantities import Quantity, read_quantity
 
 
 @pytest.mark.parametrize(
@@ -35,3 +37,16 @@ def test_a_sum_is_written_as_its_first_part_that_is_not_zero(first: str, second:
 def test_what_is_no_quantity_is_refused() -> None:
     with pytest.raises(ValueError, match="is not a quantity"):
         Quantity.read("1 GB")
+
+
+@pytest.mark.parametrize(
+    ("given", "amount"),
+    [
+        ("1e400", 2**63 - 1), ("8Ei", 2**63 - 1), ("-1e999", 1 - 2**63), ("9" * 4000 + "e900", 2**63 - 1),
+        ("9223372036854775807", 2**63 - 1), ("1e-999", Fraction(1, 10**9)), ("0.1n", Fraction(1, 10**9)),
+        ("-0.1n", Fraction(-1, 10**9)), ("1.5n", Fraction(2, 10**9)), ("0e999", 0), ("100m", Fraction(1, 10)),
+    ],
+)  # fmt: skip
+def test_an_amount_is_bounded_as_in_kubernetes(given: str, amount: Fraction | int) -> None:
+    assert read_quantity(given) == amount
+    assert Quantity.read(str(Quantity.read(given))).amount == amount

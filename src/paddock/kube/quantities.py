@@ -1,6 +1,6 @@
 """Kubernetes' quantities: `500m`, `1Gi`, `2`, `1e3`. Exact: fractions, no floats.
 
-Source of the suffixes: apimachinery, resource.Quantity.
+Source of the suffixes and of the bounds: apimachinery, resource.ParseQuantity.
 """
 
 from __future__ import annotations
@@ -37,7 +37,18 @@ def _read(written: str) -> Fraction | None:
     if match is None or (match[3] or "") not in _SUFFIXES:
         return None
     exponent = Fraction(10) ** int(match[2]) if match[2] else Fraction(1)
-    return Fraction(match[1]) * exponent * _SUFFIXES[match[3] or ""]
+    return _bound(Fraction(match[1]) * exponent * _SUFFIXES[match[3] or ""])
+
+
+_MOST, _PARTS = Fraction(2**63 - 1), 10**9
+
+
+def _bound(amount: Fraction) -> Fraction:
+    """At most what 64 bits hold, and whole billionths, away from 0: so none is too long to be written or divided."""
+    size = abs(amount)
+    if size.denominator > 1:
+        size = Fraction(-(-size.numerator * _PARTS // size.denominator), _PARTS)
+    return min(size, _MOST) * (-1 if amount < 0 else 1)
 
 
 _LONGEST_REMEMBERED = 32

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -51,7 +49,7 @@ def test_an_amount_that_is_no_short_json_is_read_or_refused_all_the_same(amount:
         with pytest.raises(ValueError, match="is not a quantity"):
             read_pod_amounts(spec)
     else:
-        assert read_pod_amounts(spec)["cpu"] == Fraction(str(amount))
+        assert read_pod_amounts(spec)["cpu"] == 2**63 - 1  # the most that there is
 
 
 @pytest.mark.parametrize(("took", "rest"), [(0.0, 0.0), (0.001, 0.004), (0.1, 0.4), (3.0, 1.0)])
