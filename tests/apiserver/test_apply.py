@@ -196,6 +196,26 @@ def test_what_is_replaced_as_a_whole_has_one_owner() -> None:
 
 
 @pytest.mark.parametrize(
+    ("had", "wanted", "conflicts"),
+    [("text", {"y": 1}, True), ([1], {"y": 1}, True), ("text", {"y": {"z": 1}}, True), ({}, {"y": 1}, False),
+     ({"z": 1}, {"y": 1}, False), ({"y": 1}, {"y": 1}, False)],
+)  # fmt: skip
+def test_who_puts_an_object_in_the_place_of_a_value_takes_it(had: Any, wanted: Any, conflicts: bool) -> None:
+    live, place = run(("p", build(other=had))), build(other=wanted)
+
+    def do(force: bool) -> Manifest:
+        done = apply(live, place, Manager("q", "Apply"), CUSTOM, force=force, now=NOW, budget=Budget())
+        return with_owners(done.manifest, done.owners)
+
+    if conflicts:
+        with pytest.raises(Conflict, match=r'conflict with "p" using example.org/v1: \.spec\.other$'):
+            do(force=False)
+    taken = do(force=conflicts)
+    assert taken["spec"]["other"].items() >= wanted.items()
+    assert not conflicts or Manager("p", "Apply") not in read_owners(taken)
+
+
+@pytest.mark.parametrize(
     ("wanted", "said"),
     [
         (build(steps=[{"name": "a"}] * 2), '.spec.steps: duplicate entries for key [name="a"]'),

@@ -290,13 +290,8 @@ def _apply(
         owners = _find_former(live, shape, now, budget)
     fields = read_fields(wanted, shape, status=shape.status_of(manager), unique=True, budget=budget)
     present = read_fields(live, shape, budget=budget)
-    contested = {
-        path: other
-        for other, owned in owners.items()
-        if other != manager
-        for path in fields.keys() & owned.fields
-        if fields[path] is not _ITEM and not _is_same(present.get(path), fields[path])
-    }
+    lost = frozenset(_find_lost(fields, present))
+    contested = {path: other for other, owned in owners.items() if other != manager for path in lost & owned.fields}
     if contested and not force:
         raise explain_conflicts(contested, owners)
     taken = frozenset(contested)
@@ -315,6 +310,25 @@ def _apply(
     if before is not None and before.fields == own.fields:
         own = before
     return Applied(merged, {**kept, manager: own})
+
+
+def _find_lost(wanted: Mapping[Path, Any], present: Mapping[Path, Any]) -> Iterator[Path]:
+    """The fields whose values an apply takes away: those that it wants to be others, and those in whose place it wants
+    an object or a list."""
+    above = {path[:size] for path in wanted for size in range(1, len(path))}
+    for path, value in present.items():
+        if value is _ITEM:
+            continue
+        if path in wanted:
+            if not _is_same(value, wanted[path]):
+                yield path
+        elif path in above and value not in ({}, []):
+            yield path
+    # What is not there may be owned nevertheless: a null, or what the kind's rules have taken away.
+    yield from (
+        path for path, value in wanted.items()
+        if path not in present and value is not _ITEM and not _is_same(None, value)
+    )  # fmt: skip
 
 
 def _is_key(path: Path) -> bool:
