@@ -101,3 +101,17 @@ def test_clients_can_parse_the_version():
     version = discovery.build_version()
     assert version["gitVersion"].startswith(f"v{version['major']}.{version['minor']}.")
     assert discovery.build_core_versions()["versions"] == ["v1"]
+
+
+async def test_a_document_is_built_once_whatever_its_path_looks_like(widgets, http, monkeypatch):
+    """Paths that mean the same are without number, and each document stays in memory."""
+    built = []
+
+    def build(registry, group):
+        built.append(group)
+        return {"group": group}
+
+    monkeypatch.setattr(discovery, "build_group", build)
+    for path in ("/apis/example.org", "/apis//example.org", "/apis/example.org/", "/apis///example.org//"):
+        assert (await http.ask("GET", path))[:2] == (200, {"group": "example.org"})
+    assert built == ["example.org"]

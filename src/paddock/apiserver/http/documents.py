@@ -29,6 +29,7 @@ class Documents:
         self._objects = objects
         self._registry = objects.registry
         self._built: dict[str, tuple[bytes, str]] = {}
+        """By what they are of, and not by a path: one document has paths without number (`//`)."""
 
     async def find(self, request: web.Request) -> web.Response | None:
         """The document at the request's path, or None if the path is an object's or unknown."""
@@ -44,7 +45,8 @@ class Documents:
             case ["api", version] | ["apis", "", version]:
                 return await self._resources(request, "", version)
             case ["apis", group]:
-                return await self._answer(request, request.path, lambda served: discovery.build_group(served, group))
+                build: _Build = lambda served: discovery.build_group(served, group)  # noqa: E731
+                return await self._answer(request, f"group {group}", build)
             case ["apis", group, version]:
                 return await self._resources(request, group, version)
             case ["openapi", "v3"]:

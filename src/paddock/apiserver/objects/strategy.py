@@ -77,7 +77,7 @@ def check_identity(served: ServedResource, manifest: Any, namespace: str, name: 
         raise BadRequest(f"the name of the object ({meta['name']}) does not match the name on the URL ({name})")
     if name:
         meta["name"] = name
-    # Ownership of fields is not tracked here, so what a client says of it is not kept.
+    # Who owns a field is what the server saw (`field_owners`), so what a client says of it is not kept.
     meta.pop("managedFields", None)
     return {**manifest, "apiVersion": resource.api_version, "kind": resource.kind, "metadata": meta}
 
