@@ -171,6 +171,9 @@ async def test_a_claim_does_not_outgrow_its_bounds(api: LocalApi) -> None:
     await api.create(LIMIT_RANGES, limit_range(bounds))
     spec: Manifest = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
     await api.create(CLAIMS, {"metadata": {"name": "c", "namespace": "default"}, "spec": spec})
+    with pytest.raises(Invalid, match="spec is immutable after creation"):
+        await api.patch(CLAIMS, "default", "c", {"spec": {"resources": {"requests": {"storage": "2Gi"}}}})
+    await api.patch(CLAIMS, "default", "c", {"status": {"phase": "Bound"}}, subresource="status")
 
     async def grow(size: str) -> Manifest:
         return await api.patch(CLAIMS, "default", "c", {"spec": {"resources": {"requests": {"storage": size}}}})
@@ -178,6 +181,8 @@ async def test_a_claim_does_not_outgrow_its_bounds(api: LocalApi) -> None:
     assert (await grow("2Gi"))["spec"]["resources"]["requests"] == {"storage": "2Gi"}
     with pytest.raises(Forbidden, match="maximum storage usage per PersistentVolumeClaim is 2Gi, but request is 1Ti"):
         await grow("1Ti")
+    with pytest.raises(Invalid, match="storage: Forbidden: field can not be less than"):
+        await grow("1Gi")
     # Bounds that are narrower than what is there forbid nothing but other amounts.
     await api.patch(LIMIT_RANGES, "default", "l", {"spec": {"limits": [bounds | {"max": {"storage": "1Mi"}}]}})
     await api.patch(CLAIMS, "default", "c", {"metadata": {"labels": {"a": "b"}}})

@@ -214,6 +214,7 @@ async def test_what_changes_with_its_end_counts_as_it_was_before(api: LocalApi) 
         size: Manifest = {"requests": {"storage": "10Gi"}}
         spec = {"accessModes": ["ReadWriteOnce"], "resources": size}
         await create(api, CLAIMS, {"metadata": {"name": name, "finalizers": ["a.example/b"]}, "spec": spec})
+        await api.patch(CLAIMS, "default", name, {"status": {"phase": "Bound"}}, subresource="status")
     await api.delete(CLAIMS, "default", "b")
     assert await used_of(api) == {"requests.storage": "20Gi"}
     grown = {"metadata": {"finalizers": None}, "spec": {"resources": {"requests": {"storage": "20Gi"}}}}

@@ -6,6 +6,7 @@ Source: Kubernetes' pkg/apis/core, apps and rbac validation (Validate…Update).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from fractions import Fraction
 from typing import Any
 
 from paddock.apiserver.objects.builtin_strategies import value_at
@@ -15,6 +16,7 @@ from paddock.apiserver.schema.resource import ServedResource
 from paddock.kube import rbac
 from paddock.kube.errors import FieldCause
 from paddock.kube.meta import Manifest, name_of
+from paddock.kube.quantities import read_quantity
 
 Causes = Iterator[FieldCause]
 _MUTABLE_POD_FIELDS = ("activeDeadlineSeconds", "tolerations", "terminationGracePeriodSeconds", "schedulingGates")
@@ -109,13 +111,22 @@ def _check_service(current: Manifest, updated: Manifest) -> Causes:
 
 
 def _check_claim(current: Manifest, updated: Manifest) -> Causes:
-    """Of a claim the size may grow, and who binds it names its volume once."""
+    """Of a claim that is bound the size may grow, and who binds it names its volume once. So nobody gets past a quota
+    or a LimitRange by a claim that changes."""
     old, new = current.get("spec") or {}, updated.get("spec") or {}
-    free = ("resources", *(field for field in ("volumeName", "storageClassName") if not old.get(field)))
+    is_bound = (current.get("status") or {}).get("phase") == "Bound"
+    once = (field for field in ("volumeName", "storageClassName") if not old.get(field))
+    free = (*(("resources",) if is_bound else ()), *once)
+    if is_bound and _read_size(new) < _read_size(old):
+        yield field_errors.forbidden("spec.resources.requests.storage", "field can not be less than previous value")
     if _without(old, *free) != _without(new, *free):
         yield field_errors.forbidden(
             "spec", "spec is immutable after creation except resources.requests for bound claims"
         )
+
+
+def _read_size(spec: Mapping[str, Any]) -> Fraction:
+    return read_quantity(((spec.get("resources") or {}).get("requests") or {}).get("storage") or 0)
 
 
 def _check_quota(current: Manifest, updated: Manifest) -> Causes:
