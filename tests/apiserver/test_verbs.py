@@ -33,6 +33,16 @@ def _incoming(current: dict[str, Any], metadata: dict[str, Any] | None = None, *
     return incoming
 
 
+@pytest.mark.parametrize(("version", "held"), [("v1", True), ("example.org/v1", False)])
+def test_a_custom_kind_may_be_called_namespace(version: str, held: bool) -> None:
+    meta = {"name": "n", "deletionTimestamp": NOW_TEXT}
+    spaces = {"apiVersion": version, "kind": "Namespace", "metadata": meta, "spec": {"finalizers": ["kubernetes"]}}
+    served = BY_KIND["Namespace"] if held else WIDGET
+    assert strategy.is_removable(spaces) is not held
+    marked = strategy.plan_deletion(served, spaces, DeleteOptions(), grace=0, now=NOW)
+    assert (marked is None) is not held
+
+
 def test_only_the_server_sets_the_identity_of_a_new_object() -> None:
     sent = widget(size=1) | {"status": {"phase": "Mine"}}
     sent["metadata"] |= {"uid": "mine", "creationTimestamp": "1999-01-01T00:00:00Z", "generation": 9,

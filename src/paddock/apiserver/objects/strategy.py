@@ -17,7 +17,17 @@ import msgspec
 from paddock.apiserver.schema.resource import ServedResource
 from paddock.kube.calls import Propagation
 from paddock.kube.errors import BadRequest, Conflict, FieldCause, Invalid
-from paddock.kube.meta import Manifest, Resource, is_deleting, metadata, name_of, uid_of, version_of
+from paddock.kube.meta import (
+    NAMESPACES,
+    NODES,
+    Manifest,
+    Resource,
+    is_deleting,
+    metadata,
+    name_of,
+    uid_of,
+    version_of,
+)
 from paddock.kube.times import Moment, format_time
 
 FOREGROUND = "foregroundDeletion"
@@ -148,7 +158,7 @@ def build_new(served: ServedResource, manifest: Manifest, *, uid: str, name: str
 def without_status(served: ServedResource, manifest: Manifest) -> Manifest:
     """A new object of a kind with the subresource has none yet."""
     # As in Kubernetes, a kubelet creates its Node with a status.
-    if "status" not in served.subresources or served.resource.kind == "Node":
+    if "status" not in served.subresources or served.resource == NODES:
         return manifest
     return {key: value for key, value in manifest.items() if key != "status"}
 
@@ -243,9 +253,15 @@ def is_removable(manifest: Manifest) -> bool:
     return (
         is_deleting(manifest)
         and not meta.get("finalizers")
-        and not (manifest.get("kind") == "Namespace" and (manifest.get("spec") or {}).get("finalizers"))
+        and not (_is_namespace(manifest) and manifest["spec"].get("finalizers"))
         and not meta.get("deletionGracePeriodSeconds")
     )
+
+
+def _is_namespace(manifest: Manifest) -> bool:
+    """Whether it is a Namespace with a spec, whose finalizers hold it too; a custom kind may have that name."""
+    kind = (manifest.get("apiVersion"), manifest.get("kind"))
+    return kind == (NAMESPACES.api_version, NAMESPACES.kind) and isinstance(manifest.get("spec"), Mapping)
 
 
 def plan_deletion(
@@ -259,9 +275,7 @@ def plan_deletion(
     _check_delete_preconditions(served.resource, current, options)
     meta = dict(metadata(current))
     finalizers = _propagate(list(meta.get("finalizers") or ()), options.propagation)
-    held = bool(finalizers) or bool(
-        current.get("kind") == "Namespace" and (current.get("spec") or {}).get("finalizers")
-    )
+    held = bool(finalizers) or bool(_is_namespace(current) and current["spec"].get("finalizers"))
     if grace == 0 and not held:
         return None
     if not is_deleting(current):
@@ -274,7 +288,7 @@ def plan_deletion(
         meta |= {"deletionTimestamp": format_time(now + grace), "deletionGracePeriodSeconds": grace}
     meta["finalizers"] = finalizers
     marked = {**current, "metadata": _drop_empty(meta)}
-    if current.get("kind") == "Namespace":
+    if _is_namespace(current):
         marked["status"] = {**(current.get("status") or {}), "phase": "Terminating"}
     return marked
 
