@@ -195,6 +195,7 @@ async def test_odd_reviews_are_refused_with_a_sentence(http: Http) -> None:
     for path, spec in (
         (f"{REVIEWS}/subjectaccessreviews", {"groups": 5, "resourceAttributes": attributes}),
         (f"{REVIEWS}/subjectaccessreviews", {"groups": [5], "resourceAttributes": attributes}),
+        (f"{REVIEWS}/subjectaccessreviews", {"groups": ["x"] * 1001, "resourceAttributes": attributes}),
         ("/apis/authentication.k8s.io/v1/tokenreviews", {"token": "x", "audiences": 5}),
         (
             f"{REVIEWS}/namespaces/default/localsubjectaccessreviews",
@@ -205,6 +206,8 @@ async def test_odd_reviews_are_refused_with_a_sentence(http: Http) -> None:
     for path in (
         "authentication.k8s.io/v1/namespaces/default/tokenreviews",
         "authorization.k8s.io/v1/localsubjectaccessreviews",
+        "authentication.k8s.io/v1/selfsubjectreviews/x",
+        "authentication.k8s.io/v1/selfsubjectreviews/x/status",
     ):
         assert (await http.ask("POST", f"/apis/{path}", {"spec": {}}))[0] == 404
     owner = {"spec": {"token": http.server.token}}

@@ -133,6 +133,7 @@ class Handlers:
         if (
             reviews.is_review(target.group, target.version, target.plural, target.namespace)
             and request.method == "POST"
+            and not target.name
         ):
             body = (await self._body(request)).value
             review = reviews.build_review(

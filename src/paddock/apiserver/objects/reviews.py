@@ -17,9 +17,9 @@ from paddock.kube.errors import BadRequest
 from paddock.kube.meta import Manifest
 
 _AUTHORIZATION, _AUTHENTICATION = "authorization.k8s.io", "authentication.k8s.io"
-
-
 _LOCAL = "localsubjectaccessreviews"
+_MOST_GROUPS = 1_000
+"""Each is looked for among the bindings, and all others wait meanwhile."""
 
 
 def is_review(group: str, version: str, plural: str, namespace: str) -> bool:
@@ -49,6 +49,8 @@ def _review_other(access: Access, user: User, spec: Mapping[str, Any], namespace
     name, groups = str(spec.get("user") or ""), _list_texts(spec, "groups")
     if not name and not groups:
         raise BadRequest("spec.user or spec.groups of the review says who is asked for: found neither")
+    if len(groups) > _MOST_GROUPS:
+        raise BadRequest(f"spec.groups of the review has {len(groups)} groups, of {_MOST_GROUPS} that can be asked for")
     other = User(name, groups, str(spec.get("uid") or ""))
     return _review_access(access, other, spec, namespace)
 
@@ -76,7 +78,8 @@ def _review_token(access: Access, user: User, spec: Mapping[str, Any], namespace
     claims = access.find_claims(token)
     if claims is None:
         return {"authenticated": False, "error": "the token is none of this cluster's, or is not valid any more"}
-    audiences = [each for each in asked if each in claims.audiences]
+    known = frozenset(claims.audiences)
+    audiences = [each for each in asked if each in known]
     if not audiences:
         return {"authenticated": False, "error": f"the token is for {', '.join(claims.audiences)}"}
     return {"authenticated": True, "user": claims.user.build_info(), "audiences": audiences}
