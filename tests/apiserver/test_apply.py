@@ -18,6 +18,7 @@ from paddock.apiserver.objects.field_owners import (
     Manager,
     Shape,
     apply,
+    find_above,
     read_fields,
     read_owners,
     show_path,
@@ -235,6 +236,20 @@ def test_two_live_items_of_one_key_are_one_once_somebody_applies_it() -> None:
     assert applied.manifest["spec"]["steps"] == [
         {"name": "a", "x": 2, "y": 1}, {"name": "b"}, {"name": "c"}, {"name": "c"},
     ]  # fmt: skip
+
+
+def test_the_depth_of_fields_costs_too_and_what_is_above_them_is_told_once() -> None:
+    spent = []
+    for depth in (1, 64):
+        deep: Any = {str(number): number for number in range(200)}
+        for _ in range(depth):
+            deep = {"a": deep}
+        budget = Budget(10**9)
+        fields = read_fields(build(x=deep), CUSTOM, budget=budget)
+        spent.append(10**9 - budget.left)
+    assert spent[1] > 3 * spent[0]
+    above = find_above(fields)
+    assert len(above) == 200 + 66 and all(path[:size] in above for path in above for size in range(1, len(path)))
 
 
 def test_what_nests_without_end_is_refused() -> None:

@@ -132,8 +132,12 @@ def read_fields(
     return found
 
 
+_LEVEL = 1 / 16
+"""Steps of a level above a value, through which it is handed up: depth and number of values are both a user's."""
+
+
 def _walk(value: Any, path: Path, shape: Shape, budget: Budget) -> Iterator[tuple[Path, Any]]:
-    budget.spend(1)
+    budget.spend(1 + len(path) * _LEVEL)
     if isinstance(value, Mapping) and value and not shape.is_atomic:
         for name, each in value.items():
             yield from _walk(each, (*path, f"f:{name}"), shape.enter(name), budget)
@@ -299,7 +303,7 @@ def _apply(
     others = frozenset(path for owned in kept.values() for path in owned.fields)
     before = owners.get(manager)
     dropped = (before.fields if before is not None else frozenset()) - fields.keys()
-    held = frozenset(_list_above((*others, *fields)))
+    held = find_above((*others, *fields))
     gone = [path for path in dropped if path not in held and not _is_key(path)]
     merged = _merge(dict(live), wanted, shape, budget)
     if gone:
@@ -315,7 +319,7 @@ def _apply(
 def _find_lost(wanted: Mapping[Path, Any], present: Mapping[Path, Any]) -> Iterator[Path]:
     """The fields whose values an apply takes away: those that it wants to be others, and those in whose place it wants
     an object or a list."""
-    above = {path[:size] for path in wanted for size in range(1, len(path))}
+    above = find_above(wanted)
     for path, value in present.items():
         if value is _ITEM:
             continue
@@ -351,10 +355,17 @@ def _find_former(live: Mapping[str, Any], shape: Shape, now: str, budget: Budget
     return owners | ({Manager("kubectl", "Apply"): Owned(kubectls, now, version)} if kubectls else {})
 
 
-def _list_above(fields: Iterable[Path]) -> Iterator[Path]:
+def find_above(fields: Iterable[Path]) -> set[Path]:
     """These fields, and the objects and items in which they are: they stay with them."""
+    found: set[Path] = set()
     for path in fields:
-        yield from (path[:size] for size in range(1, len(path) + 1))
+        found.add(path)
+        for size in range(len(path) - 1, 0, -1):
+            above = path[:size]
+            if above in found:  # and what that is in
+                break
+            found.add(above)
+    return found
 
 
 def _is_same(live: Any, wanted: Any) -> bool:
