@@ -178,11 +178,13 @@ class Server:
         # The host is checked on every path: DNS rebinding must not reach pages with a login of their own either.
         if error := check_host(request.headers.get("Host", ""), self._hosts):
             raise error
-        if request.path in OPEN_PATHS or _first_segment(request.path) in self.own_login:
-            return
-        if self._trainer is not None and self._trainer.serves(request):
+        if _first_segment(request.path) in self.own_login or self._is_open(request):
             return
         request[USER] = self.access.impersonate(self._find_user(request), request.headers)
+
+    def _is_open(self, request: web.Request) -> bool:
+        """Whether no token of the API is asked for: by everybody, or the trainer's path has a token of its own."""
+        return request.path in OPEN_PATHS or (self._trainer is not None and self._trainer.serves(request))
 
     def _is_owner(self, token: str) -> bool:
         return bool(self.token) and holds_token(token, self.token)
@@ -208,7 +210,8 @@ class Server:
         raise error
 
     async def _serve(self, request: web.Request) -> web.StreamResponse:
-        if (user := request.get(USER)) is not None and not user.may_everything:
+        # A request that has no user, and that is not open, is an error of the server, and never answered.
+        if not self._is_open(request) and not (user := request[USER]).may_everything:
             self.access.check(user, read_attributes(request.method, request.path, request.query))
         if request.method in ("GET", "HEAD"):
             document = await self._documents.find(request)
