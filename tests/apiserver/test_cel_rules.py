@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -23,6 +24,7 @@ from paddock.apiserver.schema.cel_rules import (
     compares,
     compares_plainly,
     find_rules,
+    has_rules,
     joins_lists,
     plan_checks,
     read_rules,
@@ -59,6 +61,21 @@ def test_rules_are_found_with_their_places() -> None:
         ("table[…]", 0, "self > 0", "integer"), ("table[…]", 1, "self < 9", "integer"),
     ]  # fmt: skip
     assert find_rules(None) == ()
+
+
+@pytest.mark.parametrize(
+    "around",
+    [
+        {"properties": {"a": {"type": "integer"}, "b": SIZE}},
+        {"items": SIZE},
+        {"additionalProperties": SIZE},
+        {"allOf": [{}, {"properties": {"a": SIZE}}]},
+        {"properties": {"a": {"items": {"allOf": [{"additionalProperties": SIZE}]}}}},
+    ],
+)
+def test_a_rule_is_seen_wherever_it_stands(around: dict[str, Any]) -> None:
+    assert has_rules(around)
+    assert not has_rules(json.loads(json.dumps(around).replace(KEYWORD, "x-other")))
 
 
 @pytest.mark.parametrize("wrong", [5, "self", {"rule": "a"}, [5], [{"rule": 5}], [{}], [{"rule": " "}], [None]])

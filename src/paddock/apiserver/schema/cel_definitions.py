@@ -21,6 +21,7 @@ from paddock.apiserver.schema.cel_rules import (
     VALUES,
     Rule,
     Ruled,
+    has_rules,
     inner_schemas,
     map_keys,
     read_rules,
@@ -37,6 +38,8 @@ _MOST_NAMED = 100
 
 def explain_definition(schema: Mapping[str, Any], path: str) -> Iterator[FieldCause]:
     """All that is wrong with the rules of a schema and needs no CEL to be found; `path` is the schema's."""
+    if not has_rules(schema):
+        return
     yield from explain_rules(schema, path)
     yield from explain_fields(read_rules(schema), path)
 

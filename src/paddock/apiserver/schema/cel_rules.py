@@ -141,7 +141,26 @@ class Ruled:
 
 def read_rules(schema: Any) -> tuple[Ruled, ...]:
     """The rules of a value with this schema: one part for the schema itself, and one for each schema in its `allOf`."""
-    return tuple(_read_nodes(schema, schema, ()))
+    return tuple(_read_nodes(schema, schema, ())) if has_rules(schema) else ()
+
+
+def has_rules(schema: Any) -> bool:
+    """Whether `KEYWORD` stands anywhere in a schema. Most kinds have no rule, and thousands of parts that would be read
+    for one: this is a tenth of that."""
+    waiting = [schema]
+    while waiting:
+        one = waiting.pop()
+        if not isinstance(one, dict):
+            continue
+        if KEYWORD in one:
+            return True
+        properties, joined = one.get("properties"), one.get("allOf")
+        if isinstance(properties, dict):
+            waiting.extend(properties.values())
+        if isinstance(joined, list):
+            waiting.extend(joined)
+        waiting += one.get("items"), one.get("additionalProperties")
+    return False
 
 
 def _read_nodes(node: Any, schema: Any, place: tuple[str, ...], level: int = 0) -> Iterator[Ruled]:
