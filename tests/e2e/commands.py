@@ -19,6 +19,7 @@ import urllib.request
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
 from typing import IO, Any, TypeVar
@@ -237,13 +238,11 @@ class Cluster:
     def _ask(
         self, method: str, path: str, body: bytes | None = None, content: str = "application/json"
     ) -> dict[str, Any]:
-        config = yaml.safe_load((self.home / "api" / "kubeconfig").read_text())
-        server, user = config["clusters"][0]["cluster"], config["users"][0]["user"]
-        authority = base64.b64decode(server["certificate-authority-data"]).decode()
-        headers = {"Authorization": f"Bearer {user['token']}", "Content-Type": content}
-        request = urllib.request.Request(server["server"] + path, body, headers, method=method)
-        context = ssl.create_default_context(cadata=authority)
-        with urllib.request.urlopen(request, context=context, timeout=180) as answer:
+        file = self.home / "api" / "kubeconfig"
+        server, token, opener = _read_access(file, file.stat().st_mtime_ns)
+        headers = {"Authorization": f"Bearer {token}", "Content-Type": content}
+        request = urllib.request.Request(server + path, body, headers, method=method)
+        with opener.open(request, timeout=180) as answer:
             found: dict[str, Any] = json.load(answer)
             return found
 
@@ -326,6 +325,17 @@ def _lives(pid: int) -> bool:
         return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
     except psutil.NoSuchProcess:
         return False
+
+
+@lru_cache(maxsize=8)
+def _read_access(kubeconfig: Path, written_ns: int) -> tuple[str, str, urllib.request.OpenerDirector]:
+    """The server, the token, and what asks it: to read them again for each look costs four times the look itself."""
+    config = yaml.safe_load(kubeconfig.read_text())
+    server, user = config["clusters"][0]["cluster"], config["users"][0]["user"]
+    authority = base64.b64decode(server["certificate-authority-data"]).decode()
+    context = ssl.create_default_context(cadata=authority)
+    opener = urllib.request.build_opener(urllib.request.HTTPSHandler(context=context))
+    return server["server"], user["token"], opener
 
 
 @contextmanager
