@@ -36,13 +36,18 @@ def find_file(module: str) -> bool:
     return path.with_suffix(".py").is_file() or path.is_dir()
 
 
-def test_late_imports_are_found() -> None:
-    assert {"paddock.jobs.apis.kubeflow_spec", "paddock.jobs.causes"} <= set(find_late_imports())
+@pytest.fixture(scope="module")
+def late() -> frozenset[str]:
+    return frozenset(find_late_imports())
+
+
+def test_late_imports_are_found(late: frozenset[str]) -> None:
+    assert {"paddock.jobs.apis.kubeflow_spec", "paddock.jobs.causes"} <= late
 
 
 @pytest.mark.parametrize("process", STAYING)
-def test_a_process_that_stays_imports_nothing_of_paddock_later(process: str) -> None:
+def test_a_process_that_stays_imports_nothing_of_paddock_later(process: str, late: frozenset[str]) -> None:
     code = f"import sys, paddock.app.{process}; print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
-    later = sorted(set(find_late_imports()) - set(loaded))
+    later = sorted(late - set(loaded))
     assert not later, f"name these in app/resident.py: {', '.join(later)}"
