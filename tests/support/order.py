@@ -20,6 +20,12 @@ from hypothesis import core
 WAITING = ("app", "apiserver", "cli", "datasets", "doctor", "e2e", "environments", "kubernetes", "node", "operations",
            "operator", "places", "support", "tools")  # fmt: skip
 """Folders of tests that are not busy all the time."""
+COMPUTING = ("apiserver/access", "apiserver/conformance", "app/bundles", "cli/cluster", "cli/output", "cli/rendering",
+             "cli/script", "cli/test_explain.py", "cli/test_foreign_text.py", "cli/test_help.py",
+             "cli/test_printed_commands.py", "doctor/host", "doctor/logs", "doctor/test_examine.py",
+             "doctor/test_launch_block.py", "node/runtime", "node/scheduler")  # fmt: skip
+"""What computes in these folders: thousands of short tests. Each process of the others would collect them all, and to
+hand one out costs more than the test."""
 _LONG = ("app", "e2e", "kubernetes")
 """Folders of tests."""
 _TESTS = Path(__file__).resolve().parents[1]
@@ -33,8 +39,15 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     wanted = config.getoption("--rooms")
     if wanted is None or collection_path in (_TESTS, *_TESTS.parents) or _TESTS not in collection_path.parents:
         return None
-    waits = collection_path.relative_to(_TESTS).parts[0] in WAITING
-    return True if waits is (wanted == "pure") else None
+    path = collection_path.relative_to(_TESTS)
+    if wanted == "pure" and any(path in Path(each).parents for each in COMPUTING):
+        return None
+    return True if waits(path) is (wanted == "pure") else None
+
+
+def waits(path: Path) -> bool:
+    """Whether tests of a file or folder, by its path below `tests`, belong to the room that waits."""
+    return path.parts[0] in WAITING and not any(path.is_relative_to(each) for each in COMPUTING)
 
 
 @pytest.hookimpl(trylast=True)  # after pytest-randomly has drawn, and after Hypothesis has read --hypothesis-seed
