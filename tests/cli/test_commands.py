@@ -6,7 +6,6 @@ import json
 import os
 import re
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -24,6 +23,7 @@ from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.model import CauseRecord
 from paddock.views.flags import LOCAL
 from paddock.views.steps import build_steps
+from support.printed import type_printed
 from support.programs import need
 
 
@@ -45,13 +45,11 @@ def build_kubeflow_job(name: str, *command: str, namespace: str = "kubeflow") ->
 
 
 def run_advised(cluster: Cluster, command: str, status: int = 0) -> Ended:
-    """Runs an advised command in a shell; editors change nothing."""
+    """Runs an advised command; editors change nothing."""
     need("kubectl")
-    path = f"{Path(sys.executable).parent}:{cluster.environment.get('PATH', os.defpath)}"
-    environment = {**cluster.environment, "PATH": path, "KUBE_EDITOR": "true"}
-    ended = subprocess.run(["sh", "-c", command], env=environment, capture_output=True, text=True, timeout=300)
-    assert ended.returncode == status, f"{command}: {ended.stderr}"
-    return Ended(ended.returncode, ended.stdout, ended.stderr)
+    ended = type_printed(cluster, command)
+    assert ended.code == status, f"{command}: {ended}"
+    return ended
 
 
 def find_advice(said: str) -> list[str]:

@@ -35,15 +35,18 @@ PADDOCK = (sys.executable, "-m", "paddock.cli.main")
 
 
 def until(what: str, look: Callable[[], T], seconds: float = 90.0, *, tell: Callable[[], object] | None = None) -> T:
-    """The first true answer of `look`, asked 20 times a second. `tell`: what there is instead, where it never comes."""
+    """The first true answer of `look`, asked 20 times a second, or less often where it takes long: a look that runs a
+    command leaves two thirds of the time to what is waited for. `tell`: what there is instead, where it never comes."""
     deadline = time.monotonic() + seconds
     while True:
+        begun = time.monotonic()
         found = look()
         if found:
             return found
-        if time.monotonic() >= deadline:
+        now = time.monotonic()
+        if now >= deadline:
             raise AssertionError(f"after {seconds:.0f} s there is still not: {what}{f'; {tell()}' if tell else ''}")
-        time.sleep(0.05)
+        time.sleep(max(0.05, min(2 * (now - begun), 1.0)))
 
 
 @dataclass(frozen=True, slots=True)
