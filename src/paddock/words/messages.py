@@ -201,7 +201,7 @@ def _names_of(text: str) -> set[str]:
 
 
 class Texts:
-    """The texts of a catalogue, found by their first word."""
+    """The texts of a catalogue, found by their first word, or by the last character where they begin with a value."""
 
     def __init__(self, texts: Iterable[tuple[str, str]]) -> None:
         self._plain: set[str] = set()
@@ -215,6 +215,8 @@ class Texts:
                 # The translation has the placeholders of the plural.
                 if template is not None and _names_of(many).issubset(template.names):
                     self._add(template)
+        ends = {"", *(each.fixed[-1][-1:] for each in self._open)}
+        self._ended = {end: [each for each in self._open if each.fixed[-1][-1:] in ("", end)] for end in ends}
 
     def _add(self, template: Template) -> None:
         word, space, _ = template.fixed[0].partition(" ")
@@ -225,7 +227,8 @@ class Texts:
         if message in self._plain:
             return Fit(Template(message, "", (message,), (), len(message)), {})
         begun = self._begun.get(message.partition(" ")[0], ())
-        fits = (Fit(each, values) for each in (*begun, *self._open) if (values := match(each, message)) is not None)
+        ended = self._ended.get(message[-1:], self._ended[""])
+        fits = (Fit(each, values) for each in (*begun, *ended) if (values := match(each, message)) is not None)
         return max(fits, key=lambda fit: fit.template.letters, default=None)
 
 
