@@ -61,7 +61,14 @@ def explain(found: Manifest, runs: int, script: str) -> str:
     return "" if told == expected else f"runs, restarts, phase, reason: {told}"
 
 
-@pytest.mark.parametrize("script", [SHORT, CLEARED], ids=["which ends at once", "which clears its environment"])
+# The steps are the same for both; that a program is found again which clears its environment is shown below as well.
+@pytest.mark.parametrize(
+    "script",
+    [
+        pytest.param(SHORT, id="which ends at once"),
+        pytest.param(CLEARED, id="which clears its environment", marks=pytest.mark.slow),
+    ],
+)
 async def test_at_whatever_step_of_a_start_a_cluster_is_killed_the_program_runs_once(
     tmp_path: Path, sandbox: Sandbox, script: str
 ) -> None:
