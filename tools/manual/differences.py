@@ -999,6 +999,42 @@ DIFFERENCES: tuple[Difference, ...] = (
         "nothing is said",
         "Who waits for pods of it would wait for ever",
     ),
+    Difference(
+        Sort.NOT_DONE,
+        "a taint of the effect NoExecute keeps new pods away and ends none that run",
+        "pods without a toleration are evicted",
+        "A laptop has one node, and `kubectl drain` ends its pods",
+    ),
+    Difference(
+        Sort.NOT_DONE,
+        "a Service has no cluster IP and no Endpoints; its name leads to its pods all the same",
+        "both are there",
+        "The hosts file of each pod has the names: no proxy stands between pods",
+    ),
+    Difference(
+        Sort.NOT_DONE,
+        "pods and Services have no `proxy`",
+        "requests are handed on to them",
+        "`kubectl port-forward` and `paddock forward` reach the ports of a pod",
+    ),
+    Difference(
+        Sort.NOT_DONE,
+        "a node has no Lease, and the times of its conditions are those of its last change",
+        "a Lease is renewed each 10 s",
+        "One process is the server and the node: while it answers, the node is there",
+    ),
+    Difference(
+        Sort.NOT_DONE,
+        "an apply of a `scale` is a merge patch: it has no conflicts and no owner of its own",
+        "it is an apply",
+        "Nobody scales a training job by an apply",
+    ),
+    Difference(
+        Sort.NOT_DONE,
+        "below `x-kubernetes-preserve-unknown-fields` each field of an apply has its owner, and a null is left out",
+        "the value has one owner as a whole, and a null is kept and owned",
+        "Found by reading beside 1.20; newer servers were not asked",
+    ),
 )
 
 
