@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import os
 import signal
-import subprocess
 from collections.abc import Iterator
 from contextlib import suppress
 from fractions import Fraction
@@ -24,7 +23,7 @@ from paddock.node.runtime.pod_state import PodState, Run
 from paddock.node.runtime.records import Records
 from paddock.node.runtime.sandbox import Sandbox
 from support.host_programs import HostPrograms
-from support.programs import lack, need
+from support.small_disks import fill, small_disk
 from support.waiting import until
 
 SCRIPT = "echo start >>{shared}/runs; while ! test -e {shared}/go; do sleep 0.02; done; exit 0"
@@ -33,27 +32,8 @@ SCRIPT = "echo start >>{shared}/runs; while ! test -e {shared}/go; do sleep 0.02
 @pytest.fixture
 def small(tmp_path: Path) -> Iterator[Path]:
     """A directory of which `node` has a disk of its own, of one MiB."""
-    node = tmp_path / "node"
-    node.mkdir()
-    words = (need("mount"), "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(node))
-    tried = subprocess.run(words, capture_output=True, text=True, timeout=60)
-    if tried.returncode:
-        lack("mount", f"may make no small disk here: {tried.stderr.strip()}")
-    yield tmp_path
-    subprocess.run((need("umount"), str(node)), check=True, timeout=60)
-
-
-def fill(disk: Path) -> Path:
-    """A file with all the bytes that the disk had left."""
-    path = disk / "filling"
-    with path.open("wb", buffering=0) as file:
-        for size in (4096, 1):
-            try:
-                while True:
-                    file.write(b"x" * size)
-            except OSError as error:
-                assert error.errno == errno.ENOSPC
-    return path
+    with small_disk(tmp_path / "node", "1m"):
+        yield tmp_path
 
 
 async def start_and_kill(directory: Path, sandbox: Sandbox) -> None:

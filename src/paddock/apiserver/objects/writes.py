@@ -434,7 +434,7 @@ class Objects(Catalog):
         def action(tx: Transaction) -> tuple[Stored, bool]:
             return self._delete(tx, served, self._need(served, namespace, name), delete, options)
 
-        stored, gone = await self.store.write(action)
+        stored, gone = await self.store.write(action, frees=True)
         # As in Kubernetes, the answer to the deletion of a pod is the pod itself.
         if gone and served.qualified_kind != "Pod":
             return Answer(build_success(served.resource, stored.name, stored.uid))
@@ -456,7 +456,7 @@ class Objects(Catalog):
         size = 0
         for piece in self.pieces(served, selection):
             found = [stored for stored in piece.items if not _is_protected(served, stored.name)]
-            gone = await self.store.write(partial(action, found=found))
+            gone = await self.store.write(partial(action, found=found), frees=True)
             size += sum(len(stored.body) for stored in gone)
             deleted = [*deleted, *gone] if deleted is not None and size <= _MOST_TOLD_BYTES else None
         return deleted
@@ -489,7 +489,7 @@ class Objects(Catalog):
             elif changed != current:
                 tx.put(live.resource, changed, live)
 
-        await self.store.write(action)
+        await self.store.write(action, frees=True)
 
     def _put(
         self, tx: Transaction, served: ServedResource, manifest: Manifest, previous: Stored | None,

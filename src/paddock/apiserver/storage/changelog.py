@@ -31,6 +31,9 @@ _BATCH_BYTES = 8 * 1024 * 1024
 _SPARE_PAGES = 1_024
 """Free pages that stay in the file for the next writes: 8 MiB."""
 _VACUUM_PAGES = 256
+_WORTH_BYTES = 256 * 1024
+_GIVEN_STEP, _GIVEN_BACK = 32, 512
+"""Pages, of a step and in all, that are given back at once on a full disk: 4 MiB."""
 _PAUSE_SECONDS = 0.02
 _LAST = 2**63 - 1
 
@@ -94,6 +97,48 @@ class Changelog:
         self._bytes += sum(len(change.body) for change in changes)
         if self._timer is None and (self._count > 2 * self._kept or self._bytes > 2 * self._kept_bytes):
             self._schedule(0, self._compact)
+
+    @property
+    def is_worth_cutting(self) -> bool:
+        """Whether the changelog holds room that matters on a full disk. It bounds how often that is tried."""
+        return self._bytes >= _WORTH_BYTES
+
+    def cut(self) -> None:
+        """On a full disk: drops the whole changelog, so all watches that resume list again. Failures are logged."""
+        db = self._db
+        if db is None or not self._count:
+            return
+        try:
+            db.execute("begin immediate")
+            (last,) = db.execute("select max(rv) from changes").fetchone()
+            # Without a condition SQLite frees the pages of the table as a whole: its log stays short.
+            db.execute("delete from changes")
+            db.execute("insert or replace into meta values('compacted_rv', ?)", (str(last),))
+            db.execute("commit")
+        except sqlite3.Error as error:
+            roll_back(db, self._path)
+            log.warning("the changelog was not cut: %s", explain_failure(error, self._path).message)
+            return
+        self.compacted, self._count, self._bytes = last, 0, 0
+        self.give_back()
+
+    def give_back(self) -> None:
+        """Returns free pages to a full disk, a few at a time: SQLite moves others into their places, which takes room
+        in its log. Failures are logged."""
+        db = self._db
+        if db is None:
+            return
+        try:
+            db.execute("pragma wal_checkpoint(truncate)").fetchall()
+            for _ in range(_GIVEN_BACK // _GIVEN_STEP):
+                (spare,) = db.execute("pragma freelist_count").fetchone()
+                if not spare:
+                    break
+                db.executescript(f"pragma incremental_vacuum({_GIVEN_STEP})")
+                db.execute("pragma wal_checkpoint(truncate)").fetchall()
+        except sqlite3.Error as error:
+            roll_back(db, self._path)
+            log.warning("free pages were not given back: %s", explain_failure(error, self._path).message)
 
     def _schedule(self, seconds: float, step: Callable[[sqlite3.Connection], bool]) -> None:
         self._timer = asyncio.get_running_loop().call_later(seconds, self._run_step, step)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Mapping
+from functools import partial
 from itertools import islice
 from typing import Any
 
@@ -81,7 +82,7 @@ class Expiry:
                 elif oldest is None or seen < oldest:
                     oldest = seen
             if expired:
-                await self._store.write(lambda tx, expired=expired: _remove(tx, expired))  # type: ignore[misc]
+                await self._store.write(partial(_remove, events=expired), frees=True)
             if len(page) < self._batch:
                 return None if oldest is None else oldest + EVENT_TTL - now
             after = (page[-1].namespace, page[-1].name)

@@ -16,13 +16,14 @@ import os
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from paddock.apiserver.storage.changelog import KEPT_BYTES, KEPT_CHANGES, Changelog
 from paddock.apiserver.storage.damage import Damaged, set_aside
-from paddock.apiserver.storage.failures import explain_failure, roll_back
+from paddock.apiserver.storage.failures import explain_failure, is_full, roll_back
 from paddock.apiserver.storage.mark import check_content, check_file, mark_path, write_mark
 from paddock.apiserver.storage.records import Change, Stored
+from paddock.apiserver.storage.room import Room, overwriting_nothing
 from paddock.apiserver.storage.transaction import (
     COLUMNS,
     Companion,
@@ -62,6 +63,12 @@ _MOST_VALUES = 500
 """Of one SQL statement."""
 
 
+class _Write(NamedTuple):
+    action: Callable[[Transaction], Any]
+    future: asyncio.Future[Any]
+    frees: bool
+
+
 class Store:
     """`open` creates or opens the file; `InternalError` or `Unavailable` says why it cannot be used."""
 
@@ -72,7 +79,8 @@ class Store:
         """Objects that could not be read, and were set aside."""
         self._damaged_uids: set[str] = set()
         self.changelog = Changelog(path, kept=kept_changes, kept_bytes=kept_bytes)
-        self._pending: list[tuple[Callable[[Transaction], Any], asyncio.Future[Any]]] = []
+        self.room = Room(path)
+        self._pending: list[_Write] = []
         self._listeners: list[Callable[[list[Change]], None]] = []
         self._companions: list[Companion] = []
         self._db: sqlite3.Connection | None = None
@@ -85,7 +93,7 @@ class Store:
 
     def open(self) -> None:
         try:
-            self._open()
+            self._open_with_reserve()
         except (sqlite3.Error, OSError) as error:
             self.close()
             raise explain_failure(error, self.path) from error
@@ -93,11 +101,24 @@ class Store:
             self.close()
             raise
 
+    def _open_with_reserve(self) -> None:
+        try:
+            self._open()
+        except sqlite3.Error as error:
+            # A kill left SQLite's log, whose pages the store has to take in.
+            self.close()
+            if not is_full(error) or not (size := self.room.release()):
+                raise
+            self._open()
+            self.room.retake(size)
+
     def _open(self) -> None:
         check_file(self.path)
         # SQLite itself would create the file with the mode of the umask, which may let others read it.
         os.close(os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
         db = self._db = sqlite3.connect(self.path, isolation_level=None, timeout=0.5)
+        # Before the first read: else SQLite makes a file of shared memory, for which a full disk has no room.
+        db.execute("pragma locking_mode=exclusive")
         (found,) = db.execute("pragma user_version").fetchone()
         has_tables = check_content(self.path, db) if found in (0, _FORMAT) else True
         # The operating system releases the exclusive lock with the process, so a crash leaves no stale lock.
@@ -105,8 +126,7 @@ class Store:
             # 8 KiB pages made inserts of pods faster than 4 KiB (77,000 and 56,000 a second, measured).
             # synchronous=NORMAL survives `kill -9` and commits 7 times as fast as FULL (15,000 and 2,100 a second).
             "pragma page_size=8192; pragma auto_vacuum=incremental;"
-            "pragma locking_mode=exclusive; pragma journal_mode=wal;"
-            "pragma synchronous=normal; pragma cache_size=-4096; pragma journal_size_limit=16777216;"
+            "pragma journal_mode=wal; pragma synchronous=normal; pragma cache_size=-4096;"
             # What a savepoint may have to undo: a file of it would lie outside the cluster's directory.
             "pragma temp_store=memory;"
         )
@@ -120,6 +140,7 @@ class Store:
         self.damaged = set_aside(db, self.path, RESTART_GAP)
         self._damaged_uids = {one.uid for one in self.damaged}
         self.changelog.open(db)
+        self.room.look(db)
         (highest,) = db.execute("select coalesce(max(rv), 0) from changes").fetchone()
         (newest,) = db.execute("select coalesce(max(rv), 0) from objects").fetchone()
         last = max(highest, newest, self.changelog.compacted)
@@ -253,16 +274,17 @@ class Store:
 
     # Writes
 
-    async def write(self, action: Callable[[Transaction], T]) -> T:
+    async def write(self, action: Callable[[Transaction], T], *, frees: bool = False) -> T:
         """Runs `action` in the next group and returns its result once committed. An exception rolls back this action
-        only. A full or read-only disk raises `Unavailable` and leaves the store unchanged."""
+        only. A full or read-only disk raises `Unavailable` and leaves the store unchanged. `frees`: a deletion, which
+        may use the reserve of a full disk."""
         self.db  # noqa: B018 - refuses when closed
         loop = asyncio.get_running_loop()
         future: asyncio.Future[T] = loop.create_future()
         if not self._pending:
             # All writers of this turn share one commit: with 32 of them a write takes 30 us and not 49 (measured).
             loop.call_soon(self._flush)
-        self._pending.append((action, future))
+        self._pending.append(_Write(action, future, frees))
         try:
             return await future
         finally:
@@ -277,6 +299,9 @@ class Store:
         try:
             result = run_with_companions(transaction, action, self._companions)
             self.db.execute("commit")
+        except sqlite3.Error as error:
+            roll_back(self.db, self.path)
+            raise explain_failure(error, self.path) from error
         except BaseException:
             self.db.execute("rollback")
             raise
@@ -286,28 +311,73 @@ class Store:
     def _flush(self) -> None:
         if not self._pending or self._db is None:
             return
-        pending, self._pending = self._pending, []
-        transaction = Transaction(self._db, self.revision)
+        db, (pending, self._pending) = self._db, (self._pending, [])
         try:
-            self._db.execute("begin immediate")
-            results = [run_in_savepoint(self._db, transaction, action, self._companions) for action, _ in pending]
-            self._db.execute("commit")
+            self._commit(db, pending)
         except sqlite3.Error as error:
-            roll_back(self._db, self.path)
-            reason = explain_failure(error, self.path)
-            log.error("%s", reason.message)
-            results = [reason] * len(pending)
-            # A new one, because the listeners below must not hear of changes that were rolled back.
-            transaction = Transaction(self._db, self.revision)
+            if is_full(error):
+                self._flush_full(db, pending, error)
+            else:
+                self._refuse(pending, error)
+        if self.room.look(db) and self.changelog.is_worth_cutting:
+            # Before it is full: what was deleted is room for others, whose files are no pages of the store.
+            with overwriting_nothing(db):
+                self.changelog.cut()
+
+    def _commit(self, db: sqlite3.Connection, writes: Sequence[_Write]) -> None:
+        """Commits one group. Raises `sqlite3.Error` with the store unchanged."""
+        transaction = Transaction(db, self.revision)
+        try:
+            db.execute("begin immediate")
+            results = [run_in_savepoint(db, transaction, write.action, self._companions) for write in writes]
+            db.execute("commit")
+        except sqlite3.Error:
+            roll_back(db, self.path)
+            raise
         # Futures resume their writers in the next turn of the loop, after the listeners below.
-        for (_, future), result in zip(pending, results, strict=True):
-            if future.cancelled():
+        for write, result in zip(writes, results, strict=True):
+            if write.future.cancelled():
                 continue
             if isinstance(result, BaseException):
-                future.set_exception(result)
+                write.future.set_exception(result)
             else:
-                future.set_result(result)
+                write.future.set_result(result)
         self._committed(transaction)
+
+    def _flush_full(self, db: sqlite3.Connection, pending: Sequence[_Write], error: sqlite3.Error) -> None:
+        """The group did not fit: the history of changes gives way, deletions use the reserve, and what else there is
+        is tried only where that leaves the reserve as it was."""
+        freeing = [write for write in pending if write.frees]
+        others = [write for write in pending if not write.frees]
+        if not freeing and not self.changelog.is_worth_cutting:
+            self._refuse(pending, error)
+            return
+        reserve = self.room.release()
+        with overwriting_nothing(db):
+            self.changelog.cut()
+            self._try(db, freeing)
+            self.changelog.give_back()
+        if self.room.retake(reserve) or not reserve:
+            self._try(db, others)
+        else:
+            self._refuse(others, error)
+
+    def _try(self, db: sqlite3.Connection, writes: Sequence[_Write]) -> None:
+        if not writes:
+            return
+        try:
+            self._commit(db, writes)
+        except sqlite3.Error as error:
+            self._refuse(writes, error)
+
+    def _refuse(self, writes: Sequence[_Write], error: sqlite3.Error) -> None:
+        if not writes:
+            return
+        reason = explain_failure(error, self.path)
+        log.error("%s", reason.message)
+        for write in writes:
+            if not write.future.cancelled():
+                write.future.set_exception(reason)
 
     def _committed(self, transaction: Transaction) -> None:
         self.revision = transaction.revision
