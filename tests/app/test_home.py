@@ -18,6 +18,7 @@ from e2e.commands import until
 from paddock.app import home as homes
 from paddock.app import launch
 from paddock.app.home import Home, HomeError, Lock, Running, read_home
+from support.small_disks import fill, small_disk
 
 RUNNING = Running(1, "https://127.0.0.1:6443", 1.5, "0.1.0", "2 CPUs", "none")
 
@@ -154,3 +155,10 @@ def test_a_home_that_cannot_be_written_is_said_with_what_to_do(tmp_path: Path) -
     said = rf"{tmp_path} cannot be written \(.+\): free or repair it, or name another directory in PADDOCK_HOME"
     with pytest.raises(HomeError, match=said):
         homes.is_up(home)
+
+
+def test_a_home_on_a_full_disk_is_told_as_everywhere(tmp_path: Path) -> None:
+    with small_disk(tmp_path / "home", "1m") as root:
+        fill(root)
+        with pytest.raises(HomeError, match=r"is full \(0 B of 1\.0 MiB free\): nothing is recorded"):
+            homes.create(Home(root, tmp_path))

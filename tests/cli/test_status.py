@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from paddock.app.home import Home
-from paddock.cli.cluster.places import explain_disk, explain_full_disk
+from paddock.app.full_disk import FULL_BELOW, Disk, explain_disk
+from paddock.app.home import Home, explain_full_disk
 from paddock.cli.verbs.status import describe_report
 
 STALL = {"longestStall": 0.0312, "minutes": 5, "store": "/h/api/store.sqlite"}
@@ -44,17 +44,22 @@ def test_what_the_server_tells_of_itself(facts: dict[str, Any], lines: dict[str,
     ("free", "read_only", "said"),
     [
         (2**30, False, "None"),
-        (0, False, "the disk that holds /home/x is full: nothing is recorded until some of it is free"),
+        (FULL_BELOW, False, "None"),
+        (4096, False, "the disk that holds /home/x is full (4.0 KiB of 6.0 MiB free): nothing is recorded until "
+         "some of it is free. Delete what you need no longer: in /home/x/outputs what jobs have written, by "
+         "`paddock dataset rm NAME` data"),
         (2**30, True, "the disk that holds /home/x is mounted read-only, so nothing is recorded: mount it writable "
          "(see dmesg for why), or name another directory in PADDOCK_HOME"),
     ],
 )  # fmt: skip
 def test_a_disk_that_takes_no_record_says_what_to_do(free: int, read_only: bool, said: str) -> None:
-    assert str(explain_disk(Path("/home/x"), free, read_only=read_only)) == said
+    assert str(explain_disk(Disk(Path("/home/x"), free, 6 * 2**20, read_only), Path("/home/x/outputs"))) == said
 
 
 def test_a_full_disk_of_the_home_is_told(tmp_path: Path) -> None:
     assert explain_full_disk(Home(tmp_path, tmp_path)) is None
     (tmp_path / "node").symlink_to("/proc")  # which has no room at all
-    said = f"the disk that holds {tmp_path}/node is full: nothing is recorded until some of it is free"
-    assert str(explain_full_disk(Home(tmp_path, tmp_path))) == said
+    said = (
+        f"the disk that holds {tmp_path}/node is full (0 B of 0 B free): nothing is recorded until some of it is free."
+    )
+    assert str(explain_full_disk(Home(tmp_path, tmp_path))).startswith(said)

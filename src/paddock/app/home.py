@@ -14,6 +14,7 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import json
 import os
@@ -21,7 +22,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from paddock.words.phrases import phrase
+from paddock.app.full_disk import find_full_disk
+from paddock.words.phrases import Phrase, phrase
 
 UNSANDBOXED = "none"
 """The sandbox of plain processes, in `Running.sandbox`."""
@@ -127,7 +129,14 @@ def create(home: Home) -> None:
         raise _explain_unwritable(home, error) from error
 
 
+def explain_full_disk(home: Home) -> Phrase | None:
+    """Which disk of the home takes no record: it is full, or read-only; None without one."""
+    return find_full_disk((home.root, home.api, home.node), home.outputs)
+
+
 def _explain_unwritable(home: Home, error: OSError) -> HomeError:
+    if error.errno in (errno.ENOSPC, errno.EDQUOT) and (full := explain_full_disk(home)) is not None:
+        return HomeError(full)
     return HomeError(
         phrase(
             "{path} cannot be written ({why}): free or repair it, or name another directory in PADDOCK_HOME",

@@ -61,6 +61,8 @@ def start(home: homes.Home, *, port: int = 0, sandbox: str = "auto", idle: float
         # "taken": another start acquired the lock first, so the loop waits for its cluster.
         if "taken" not in message:
             break
+    if "ready" not in message and (full := homes.explain_full_disk(home)) is not None:
+        raise StartError(phrase("the cluster did not start: {full}", full=full))
     if "error" in message:
         raise StartError(phrase("{said}", said=Foreign(str(message["error"]))))
     running = homes.read_running(home)

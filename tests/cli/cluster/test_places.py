@@ -1,18 +1,23 @@
-"""What a command says while it follows a job on a remote cluster that nobody acts on."""
+"""What a command says while it follows a job: on a remote cluster that nobody acts on, and on a full disk."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from paddock.apiserver.objects.in_process import LocalApi
-from paddock.cli.cluster.places import Cluster
+from paddock.app.home import Home, Lock
+from paddock.cli.cluster import places
+from paddock.cli.cluster.errors import Failed
+from paddock.cli.cluster.places import Cluster, Local
+from paddock.cli.submit.checks import Submission
+from paddock.cli.submit.submitter import submit
 from paddock.views.flags import Flags
-from paddock.views.stored import read_stored
+from paddock.views.stored import StoredJob, read_stored
 from paddock.words.phrases import render
 from support.operator_seam import JOBS, build_job, open_cluster
 from support.waiting import until
@@ -45,3 +50,83 @@ async def test_a_job_without_a_status_is_explained_once(cluster: LocalApi, polic
     await asyncio.gather(attending, return_exceptions=True)
     (line,) = told
     assert line.startswith(said)
+
+
+FULL = "the disk that holds {home}/node is full (0 B of 0 B free): nothing is recorded until some of it is free."
+
+
+@pytest.fixture
+def full_home(tmp_path: Path) -> Iterator[Home]:
+    """Of a cluster that is up, with a disk for its node that has no room."""
+    root = tmp_path / "home"
+    root.mkdir()
+    (root / "node").symlink_to("/proc")
+    home = Home(root, root)
+    lock = Lock(home)
+    assert lock.acquire()
+    yield home
+    lock.release()
+
+
+@pytest.mark.parametrize("phase", ["", "Pending", "Starting"])
+async def test_a_job_that_cannot_begin_on_a_full_disk_is_not_followed_for_ever(
+    cluster: LocalApi, full_home: Home, phase: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(places, "_FULL_SECONDS", 0.0)
+    job = await _create(cluster, phase)
+    told: list[str] = []
+    said = str(await Local(full_home).attend(cluster, job, lambda each: told.append(str(each))))  # type: ignore[arg-type]
+    assert [line.startswith(FULL.format(home=full_home.root)) for line in told] == [True]
+    assert said.startswith(told[0])
+    assert said.endswith(
+        f"the job is kept and begins when there is room: `paddock logs {job.key.name} -f` follows it, "
+        f"`paddock delete {job.key.name}` removes it"
+    )
+
+
+async def test_a_job_that_runs_is_followed_on_while_the_disk_is_full_and_room_is_told(
+    cluster: LocalApi, full_home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(places, "_FULL_SECONDS", 0.0)
+    job = await _create(cluster, "Running")
+    told: list[str] = []
+    looks = 0
+    waits = places._waits
+
+    async def counted(*given: Any) -> bool:
+        nonlocal looks
+        looks += 1
+        return await waits(*given)
+
+    monkeypatch.setattr(places, "_waits", counted)
+    attending = asyncio.create_task(Local(full_home).attend(cluster, job, lambda each: told.append(str(each))))  # type: ignore[arg-type]
+
+    async def is_looked_at() -> bool:
+        return looks > 1
+
+    await until(is_looked_at)
+    assert not attending.done() and len(told) == 1
+    (full_home.root / "node").unlink()
+
+    async def is_told() -> bool:
+        return len(told) > 1
+
+    await until(is_told)
+    assert told[1] == "the disk has room again: what happens to the job is recorded"
+    attending.cancel()
+    await asyncio.gather(attending, return_exceptions=True)
+
+
+async def test_nothing_is_submitted_to_a_full_disk(cluster: LocalApi, full_home: Home) -> None:
+    with pytest.raises(Failed) as refused:
+        await submit(Submission(cluster, Local(full_home), [], lambda _: None))
+    first, second = refused.value.said
+    assert str(first).startswith(FULL.format(home=full_home.root)) and str(second) == "nothing was submitted"
+
+
+async def _create(cluster: LocalApi, phase: str) -> StoredJob:
+    created = await cluster.create(JOBS, build_job())
+    if phase:
+        where = (JOBS, created["metadata"]["namespace"], created["metadata"]["name"])
+        created = await cluster.patch(*where, {"status": {"phase": phase}}, subresource="status")
+    return read_stored(JOBS, created)

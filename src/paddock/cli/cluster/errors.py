@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from paddock.app.home import HomeError, read_home
+from paddock.app.home import HomeError, explain_full_disk, read_home
 from paddock.app.launch import StartError, StopError
 from paddock.cli.output.language import localized, readers_language
 from paddock.kube.errors import AlreadyExists, ApiError, BadRequest, Invalid, NotFound
@@ -58,6 +60,8 @@ def explain_error(error: Exception) -> Explained | None:
         return Explained(localized(said) if isinstance(said, Phrase) else str(said), 1)
     if isinstance(error, ApiError):
         return Explained(error.message, 2 if isinstance(error, _WRONG) else 1)
+    if isinstance(error, OSError) and error.filename and (full := _find_full_disk(error)) is not None:
+        return Explained(localized(full), 1)
     if isinstance(error, OSError) and error.filename:
         return Explained(localized(phrase("{file}: {why}", file=str(error.filename), why=explain_unreadable(error))), 1)
     if isinstance(error, OSError) and is_of_output(error):
@@ -67,6 +71,13 @@ def explain_error(error: Exception) -> Explained | None:
         )  # fmt: skip
         return Explained(localized(said), 1)
     return None
+
+
+def _find_full_disk(error: OSError) -> Phrase | None:
+    """That a disk of the home is full, where it is a file of the home that found no room."""
+    home = read_home(os.environ)
+    found = error.errno in (errno.ENOSPC, errno.EDQUOT) and home.root in Path(os.fsdecode(error.filename)).parents
+    return explain_full_disk(home) if found else None
 
 
 def build_phrase(said: Said) -> Phrase:

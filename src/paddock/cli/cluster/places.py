@@ -17,10 +17,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from paddock.app import launch
-from paddock.app.home import UNSANDBOXED, Home, is_up, read_home, read_running
+from paddock.app.home import UNSANDBOXED, Home, explain_full_disk, is_up, read_home, read_running
 from paddock.cli.cluster.errors import UserError
 from paddock.cli.output.language import localized
 from paddock.cli.output.streams import print_notice
+from paddock.jobs.model import Phase
 from paddock.jobs.names import output_name
 from paddock.kube.errors import ApiError
 from paddock.kube.meta import uid_of
@@ -28,7 +29,7 @@ from paddock.kube.times import Moment
 from paddock.version import __version__
 from paddock.views.flags import LOCAL, Flags
 from paddock.views.manager import explain_manager
-from paddock.views.stored import StoredJob
+from paddock.views.stored import StoredJob, read_stored
 from paddock.words.phrases import Foreign, Phrase, phrase
 
 if TYPE_CHECKING:
@@ -39,37 +40,10 @@ if TYPE_CHECKING:
 
 _CHECK_SECONDS = 0.5
 """Seconds between two checks whether the local cluster is still up."""
-_FULL_BELOW = 64 * 2**10
-"""Free bytes below which a disk counts as full: the store writes pages."""
+_FULL_SECONDS = 10.0
+"""Seconds of a full disk after which a job that has not begun is followed no longer."""
 
 Notify = Callable[[Phrase | str], None]
-
-
-def explain_full_disk(home: Home) -> Phrase | None:
-    """Which disk of the home takes no record: it is full, or read-only; None without one. Each part may have a disk of
-    its own."""
-    for path in (home.root, home.api, home.node):
-        if path.exists():
-            found = os.statvfs(path)
-            said = explain_disk(path, found.f_bavail * found.f_frsize, read_only=bool(found.f_flag & os.ST_RDONLY))
-            if said is not None:
-                return said
-    return None
-
-
-def explain_disk(path: Path, free: int, *, read_only: bool) -> Phrase | None:
-    """Why nothing can be recorded on a disk, and what to do; `free`: bytes. None where it can. Pure."""
-    if read_only:
-        return phrase(
-            "the disk that holds {path} is mounted read-only, so nothing is recorded: mount it writable (see dmesg for "
-            "why), or name another directory in PADDOCK_HOME",
-            path=str(path),
-        )
-    if free < _FULL_BELOW:
-        return phrase(
-            "the disk that holds {path} is full: nothing is recorded until some of it is free", path=str(path)
-        )
-    return None
 
 
 class ClusterChoice(Protocol):
@@ -176,15 +150,21 @@ class Local:
 
     async def attend(self, client: Client, job: StoredJob, notify: Notify) -> Phrase:
         """Restarts the cluster when it was killed, as its pods live on. Returns when `paddock down` stopped it.
-        Notifies when the disk is full, as nothing is recorded then. Raises `StartError`."""
-        full = False
+        Notifies when the disk is full, as nothing is recorded then, and when it is no more; returns where the job had
+        not begun by then. Raises `StartError`."""
+        full_since: float | None = None
         while True:
             await asyncio.sleep(_CHECK_SECONDS)
             if is_up(self.home):
-                was, said = full, explain_full_disk(self.home)
-                full = said is not None
-                if said is not None and not was:
-                    notify(said)
+                full, now = explain_full_disk(self.home), time.monotonic()
+                if full is None and full_since is not None:
+                    notify(phrase("the disk has room again: what happens to the job is recorded"))
+                    full_since = None
+                elif full is not None and full_since is None:
+                    notify(full)
+                    full_since = now
+                elif full is not None and now - (full_since or now) >= _FULL_SECONDS and await _waits(client, job):
+                    return explain_waiting_for_room(job, full, self.flags)
                 continue
             if read_running(self.home) is None:  # `paddock down` removes the record, a kill leaves it
                 return phrase("the cluster was stopped; the job begins a new attempt at the next `paddock up`")
@@ -213,6 +193,25 @@ class Local:
         """The cluster's process has the environment of the command that started it."""
         running = read_running(self.home)
         return launch.find_other_settings(running.pid, os.environ) if running else []
+
+
+async def _waits(client: Client, job: StoredJob) -> bool:
+    """Whether the job has not begun, as far as is recorded. The API answers on a full disk too."""
+    try:
+        phase = read_stored(job.resource, await client.get(job.resource, *job.key)).status.phase
+    except ApiError:
+        return False  # the follower of the job gets the same error and reports it
+    return phase in (Phase.NONE, Phase.PENDING, Phase.STARTING)
+
+
+def explain_waiting_for_room(job: StoredJob, full: Phrase, flags: Flags) -> Phrase:
+    """The end of following a job that cannot begin, as the disk is `full`."""
+    return phrase(
+        "{full}\nthe job is kept and begins when there is room: `{follow}` follows it, `{delete}` removes it",
+        full=full,
+        follow=f"paddock logs {job.key.name} -f{flags.of(job.key.namespace)}",
+        delete=f"paddock delete {job.key.name}{flags.of(job.key.namespace)}",
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from paddock.app.home import explain_full_disk
+from paddock.cli.cluster.errors import Failed
 from paddock.cli.submit.checks import Submission, refuse
 from paddock.cli.submit.job_environments import write_environments
 from paddock.cli.submit.programs import fetch_programs, read_warnings
@@ -31,7 +33,10 @@ async def submit(
 ) -> Submitted:
     """Creates all documents, in the places of jobs that have finished. `creating` is called before the first create
     request: from then on a job may exist. `made` holds what exists, in the order of the documents, also where it
-    raises. Raises `UserError`, `ApiError`."""
+    raises. Raises `UserError`, `ApiError`, and `Failed` where the local cluster's disk is full."""
+    home = submission.place.home
+    if home is not None and (full := explain_full_disk(home)) is not None:
+        raise Failed(full, phrase("nothing was submitted"))
     await refuse(submission)
     api, place, notify = submission.api, submission.place, submission.notify
     needed, workdir = submission.needed, submission.workdir

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from paddock.app.home import UNSANDBOXED, Home, find_running
+from paddock.app.home import UNSANDBOXED, Home, explain_full_disk, find_running
 from paddock.cli.cluster.options import context_options
-from paddock.cli.cluster.places import Cluster, Local, explain_full_disk
+from paddock.cli.cluster.places import Cluster, Local
 from paddock.cli.cluster.session import choose_place, connect, home, run
 from paddock.cli.help import columns
 from paddock.cli.output.language import localized
