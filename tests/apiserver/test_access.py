@@ -90,6 +90,7 @@ async def test_an_account_may_what_is_bound_to_it_and_nothing_else(http: Http, a
         ("GET", "/api", 200), ("GET", "/apis", 200), ("GET", "/api/v1", 200), ("GET", "/openapi/v3", 200),
         ("GET", "/version", 200), ("GET", "/healthz", 200), ("GET", "/metrics", 403), ("GET", "/paddock/x", 403),
         ("GET", "/apis/example.org/v1/widgets", 403), ("GET", "/apis/nobody.org/v1/things", 403),
+        ("GET", "/apis/batch/v1/namespaces/default/jobs", 403), ("GET", "/apis/batch/v1/jobs", 403),
         ("DELETE", f"{CORE}/pods", 403), ("PATCH", f"{CORE}/pods/p", 403), ("GET", f"{CORE}/pods/p/log", 403),
         ("GET", f"{CORE}/pods/p/exec?command=ls&stdout=true", 403), ("POST", f"{CORE}/pods/p/exec", 403),
         ("GET", f"{CORE}/pods/p/exec?command=ls&stdout=true&watch=true", 403),

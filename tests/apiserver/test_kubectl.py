@@ -184,11 +184,18 @@ async def test_every_version_says_of_a_kind_what_to_do_instead(any_kubectl: Kube
         manifest = {"apiVersion": version, "kind": kind, "metadata": {"name": "a"}}
         for verb in ("create", "apply"):
             assert sentence in await any_kubectl(verb, "-f", "-", stdin=manifest, fails=True)
-        assert sentence in await any_kubectl("get", kind.lower(), fails=True)
+        assert sentence in await any_kubectl("get", kind.lower(), "a", fails=True)
     said = await any_kubectl("create", "job", "x", "--image=busybox", "--", "true", fails=True)
     assert NOT_SERVED[0][2] in said
     manifest = {"apiVersion": "nobody.org/v1", "kind": "Thing", "metadata": {"name": "a"}}
     assert 'no matches for kind "Thing"' in await any_kubectl("apply", "-f", "-", stdin=manifest, fails=True)
+
+
+async def test_every_version_lists_none_of_the_kinds_that_each_cluster_has(any_kubectl: Kubectl) -> None:
+    await any_kubectl("create", "deployment", "d", "--image=busybox")
+    assert await any_kubectl("get", "all,job,ingress,storageclass", "-o", "name") == "deployment.apps/d\n"
+    assert "DaemonSetList" in await any_kubectl("cluster-info", "dump")
+    assert "the server could not find" in await any_kubectl("get", "tfjobs", fails=True)
 
 
 async def test_every_version_makes_services_and_deployments(any_kubectl: Kubectl) -> None:

@@ -6,6 +6,7 @@ import json
 import pytest
 
 from paddock.apiserver.kinds import openapi
+from paddock.apiserver.kinds.refused import explain_refused, list_refused
 from paddock.apiserver.kinds.registry import Registry, read_kinds
 
 CRD = {
@@ -32,6 +33,7 @@ CRD = {
 }
 REGISTRY = Registry().with_kinds(read_kinds(CRD))
 ALL = [(group, version) for group in REGISTRY.groups() for version in REGISTRY.versions(group)]
+REFUSED = [(each.resource.group, each.resource.version) for each in list_refused(REGISTRY)]
 
 
 def document(group, version):
@@ -50,7 +52,7 @@ def references(value):
             yield from references(inner)
 
 
-@pytest.mark.parametrize(("group", "version"), ALL)
+@pytest.mark.parametrize(("group", "version"), list(dict.fromkeys((*ALL, *REFUSED))))
 def test_every_reference_resolves_to_a_schema(group, version):
     found = document(group, version)
     schemas = found["components"]["schemas"]
@@ -111,3 +113,27 @@ def test_the_index_changes_only_with_a_document():
 
 def test_a_group_version_that_is_not_served_has_no_document():
     assert openapi.build_document(REGISTRY, "nobody.org", "v1") == b""
+
+
+def test_a_kind_that_is_not_served_is_described_by_what_to_do_instead():
+    """`kubectl explain` finds the schema by the kind of an operation, and shows the description."""
+    index = openapi.build_index(REGISTRY)["paths"]
+    for each in list_refused(REGISTRY):
+        resource = each.resource
+        assert f"{'apis' if resource.group else 'api'}/{resource.api_version}" in index
+        found = document(resource.group, resource.version)
+        gvk = {"group": resource.group, "version": resource.version, "kind": resource.kind}
+        schemas = found["components"]["schemas"].values()
+        (schema,) = [one for one in schemas if one.get("x-kubernetes-group-version-kind") == [gvk]]
+        said = explain_refused(REGISTRY, resource.group, resource.version, resource.plural)
+        assert (schema["description"], schema["x-kubernetes-preserve-unknown-fields"]) == (said, True)
+        namespace = "{namespace}" if resource.namespaced else ""
+        assert set(found["paths"][resource.path(namespace, "{name}")]) == {"get"}
+
+
+def test_a_kind_that_a_definition_brings_is_described_by_it():
+    crd = copy.deepcopy(CRD)
+    crd["spec"] |= {"group": "kubeflow.org", "names": {"plural": "tfjobs", "kind": "TFJob"}}
+    crd["metadata"]["name"] = "tfjobs.kubeflow.org"
+    found = json.loads(openapi.build_document(Registry().with_kinds(read_kinds(crd)), "kubeflow.org", "v1"))
+    assert "description" not in found["components"]["schemas"]["org.kubeflow.v1.TFJob"]

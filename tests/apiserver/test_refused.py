@@ -1,13 +1,18 @@
-"""Kinds that are known and not served: discovery names them without verbs, and requests are told what to do instead."""
+"""Kinds that are known and not served: discovery names them without verbs, a list of one of Kubernetes' own is empty,
+and all other requests are told what to do instead.
+"""
+
+from urllib.parse import quote
 
 import pytest
 
 from apiserver.embedded import Http, widget_crd
 from paddock.apiserver.http.server import Server
 from paddock.apiserver.kinds import discovery
-from paddock.apiserver.kinds.refused import REFUSED, explain_refused, list_refused
+from paddock.apiserver.kinds.refused import REFUSED, explain_refused, is_of_kubernetes, list_refused
 from paddock.apiserver.kinds.registry import Registry, read_kinds
 from paddock.apiserver.objects.in_process import LocalApi
+from paddock.apiserver.schema.resource import ServedResource
 from paddock.kube.meta import CRDS, Manifest
 
 REGISTRY = Registry()
@@ -25,7 +30,7 @@ def entries(registry: Registry, group: str, version: str) -> dict[str, Manifest]
     return {each["name"]: each for each in found["resources"]} if found else {}
 
 
-@pytest.mark.parametrize("refused", REFUSED, ids=lambda each: f"{each.resource.kind}.{each.resource.api_version}")
+@pytest.mark.parametrize("refused", REFUSED, ids=lambda each: name_of(each))
 def test_each_has_a_sentence_that_names_it_and_discovery_gives_it_no_verb(refused) -> None:
     resource = refused.resource
     said = explain_refused(REGISTRY, resource.group, resource.version, resource.plural)
@@ -86,7 +91,10 @@ def test_what_runs_instead_is_what_is_served() -> None:
     ("method", "path"),
     [
         ("POST", "/apis/batch/v1/namespaces/default/jobs"),
-        ("GET", "/apis/batch/v1/jobs"),
+        ("GET", "/apis/batch/v1/jobs?watch=1"),
+        ("GET", "/apis/batch/v1/namespaces/default/jobs?watch=true&resourceVersion=1"),
+        ("GET", "/apis/batch/v1beta1/namespaces/default/jobs"),
+        ("DELETE", "/apis/batch/v1/namespaces/default/jobs"),
         ("GET", "/apis/batch/v1/namespaces/default/jobs/x"),
         ("PATCH", "/apis/batch/v1/namespaces/default/jobs/x"),
         ("DELETE", "/apis/batch/v1/namespaces/default/jobs/x"),
@@ -99,6 +107,70 @@ async def test_every_request_for_one_is_told_what_to_do(http: Http, method: str,
     code, answer, _ = await http.ask(method, path, data=b"k8s\0", headers=headers)
     assert (code, answer["reason"], answer["details"]["kind"]) == (404, "NotFound", "jobs")
     assert "Job is not served here: `paddock run -- COMMAND`" in answer["message"]
+
+
+OF_KUBERNETES = [each for each in REFUSED if is_of_kubernetes(each.resource)]
+
+
+def name_of(served: ServedResource) -> str:
+    return f"{served.resource.kind}.{served.resource.api_version}"
+
+
+def test_kinds_of_other_systems_are_none_of_kubernetes() -> None:
+    groups = {each.resource.group for each in OF_KUBERNETES}
+    assert groups == {"", "apps", "batch", "networking.k8s.io", "autoscaling", "policy", "storage.k8s.io"}
+
+
+@pytest.mark.parametrize("refused", OF_KUBERNETES, ids=name_of)
+async def test_a_list_of_a_kind_of_kubernetes_is_empty_and_warns(http: Http, refused: ServedResource) -> None:
+    resource = refused.resource
+    for path in [resource.path()] + ([resource.path("default")] if resource.namespaced else []):
+        code, answer, headers = await http.ask("GET", f"{path}?labelSelector=a%3Db&limit=500")
+        assert (code, answer["kind"], answer["apiVersion"], answer["items"]) == (
+            200, f"{resource.kind}List", resource.api_version, [],
+        )  # fmt: skip
+        assert int(answer["metadata"]["resourceVersion"]) > 0
+        (warning,) = headers.getall("Warning")
+        assert warning == f'299 - "{explain_refused(REGISTRY, resource.group, resource.version, resource.plural)}"'
+
+
+@pytest.mark.parametrize(
+    ("shape", "kind", "holds"),
+    [("Table", "Table", "rows"), ("PartialObjectMetadataList", "PartialObjectMetadataList", "items")],
+)
+async def test_it_is_empty_in_each_form_of_a_list(http: Http, shape: str, kind: str, holds: str) -> None:
+    headers = {"Accept": f"application/json;as={shape};v=v1;g=meta.k8s.io"}
+    code, answer, got = await http.ask("GET", "/apis/batch/v1/jobs", headers=headers)
+    assert (code, answer["kind"], answer[holds], "Warning" in got) == (200, kind, [], True)
+
+
+@pytest.mark.parametrize(
+    ("query", "code"),
+    [
+        (f"fieldSelector={quote('spec.x=1')}", 400), (f"labelSelector={quote('a in')}", 400), ("limit=x", 400),
+        ("continue=x", 400), ("resourceVersion=x", 400), ("watch=perhaps", 400),
+        (f"fieldSelector={quote('metadata.name=x')}", 200),
+    ],
+)  # fmt: skip
+async def test_what_is_wrong_in_the_query_is_wrong_here_too(http: Http, query: str, code: int) -> None:
+    assert (await http.ask("GET", f"/apis/batch/v1/namespaces/default/jobs?{query}"))[0] == code
+
+
+async def test_a_kind_without_namespaces_is_in_none(http: Http) -> None:
+    assert (await http.ask("GET", "/apis/storage.k8s.io/v1/namespaces/default/storageclasses"))[0] == 404
+
+
+OTHERS = [each for each in REFUSED if each not in OF_KUBERNETES]
+
+
+@pytest.mark.parametrize("refused", OTHERS, ids=name_of)
+async def test_a_list_of_another_system_is_refused_as_where_it_is_not_installed(
+    http: Http, refused: ServedResource
+) -> None:
+    """`paddock explain` learns so that a cluster has no Kueue."""
+    code, answer, headers = await http.ask("GET", refused.resource.path())
+    assert (code, answer["reason"], "Warning" in headers) == (404, "NotFound", False)
+    assert answer["message"].partition(": ")[2].startswith(f"{refused.resource.kind} ")
 
 
 async def test_of_what_nobody_knows_the_path_is_told(http: Http) -> None:

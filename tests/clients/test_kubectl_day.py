@@ -107,6 +107,33 @@ def test_apply_prunes_what_a_folder_no_longer_has(kubectl: Kubectl) -> None:
     assert kubectl("get", "configmap", "-l", "app=x", "-o", "name") == "configmap/kept\n"
 
 
+def test_apply_prunes_without_being_told_which_kinds(kubectl: Kubectl) -> None:
+    """It lists a dozen kinds then, of which some are not served."""
+    made = {**settings(a="1"), "metadata": {"name": "kept", "labels": {"app": "x"}}}
+    kubectl("apply", "-f", "-", stdin={**made, "metadata": {"name": "dropped", "labels": {"app": "x"}}})
+    assert "configmap/dropped pruned" in kubectl("apply", "--prune", "-l", "app=x", "-f", "-", stdin=made)
+    assert kubectl("get", "configmap", "-l", "app=x", "-o", "name") == "configmap/kept\n"
+
+
+def test_kinds_that_are_not_served_are_empty_where_many_are_asked_for(kubectl: Kubectl) -> None:
+    dumped = kubectl("cluster-info", "dump")
+    assert '"kind": "ReplicationControllerList"' in dumped and '"kind": "NodeList"' in dumped
+    kubectl("create", "service", "clusterip", "s", "--tcp=80:80")
+    kubectl("create", "deployment", "d", "--image=busybox")
+    found = kubectl("get", "all,job,pvc,storageclass,networkpolicy", "-o", "name").split()
+    assert found == ["service/s", "deployment.apps/d"]
+    told = kubectl.try_command("get", "job")
+    assert (told.code, "Warning: Job is not served here" in told.err, "No resources found" in told.err) == (
+        0, True, True,
+    )  # fmt: skip
+    assert "no rollout history found" in kubectl.refusal("rollout", "undo", "deployment/d")
+
+
+@pytest.mark.parametrize(("kind", "said"), [("job", "Job is not served here"), ("tfjob", "TFJob trains with a")])
+def test_a_kind_that_is_not_served_is_explained_by_what_to_do_instead(kubectl: Kubectl, kind: str, said: str) -> None:
+    assert said in kubectl("explain", kind)
+
+
 def test_a_wrong_field_is_named(kubectl: Kubectl) -> None:
     wrong = job("wrong", "true")
     wrong["spec"]["runPolcy"] = {}

@@ -48,6 +48,8 @@ D, A, N = "apiserver.admission.defaults", "apiserver.admission.rules", "kube.val
 P, C, X = "kube.patches", "apiserver.kinds.custom", "kube.validation.structural"
 
 MUTANTS: tuple[Mutant, ...] = (
+    # kinds that are not served
+    Mutant(H, "if listed is not None and", "if False and", "a list of Jobs of a namespace without any is empty"),
     # names and metadata
     Mutant(N, '_LABEL = r"[a-z0-9]', '_LABEL = r"[a-zA-Z0-9]', "a name with capitals is refused"),
     Mutant(N, '(\\.{_LABEL})*", 253)', '(\\.{_LABEL})*", 254)', "a name of 254 characters is refused"),

@@ -15,11 +15,16 @@ def answer_json(body: bytes, status: int = 200, warnings: tuple[str, ...] = ()) 
     response = web.Response(
         body=body, status=status, content_type="application/json", headers={"Cache-Control": "no-cache, private"}
     )
+    add_warnings(response, warnings)
+    return response
+
+
+def add_warnings(response: web.StreamResponse, warnings: Sequence[str]) -> None:
+    """Writes each into a header of a response that is not sent yet."""
     for warning in cut_warnings(warnings):
         # A line break cannot stand in a header, and quotes end the text: the form is `299 - "text"`, as in Kubernetes.
         text = "".join(char for char in warning if char.isprintable()).replace("\\", "\\\\").replace('"', '\\"')
         response.headers.add("Warning", f'299 - "{text}"')
-    return response
 
 
 def cut_warnings(warnings: Sequence[str]) -> list[str]:

@@ -19,7 +19,7 @@ from paddock.apiserver.access.attributes import Attributes
 from paddock.apiserver.access.rights import KEYS
 from paddock.apiserver.access.token_requests import read_token_request
 from paddock.apiserver.access.users import User
-from paddock.apiserver.http.answers import answer_json
+from paddock.apiserver.http.answers import add_warnings, answer_json
 from paddock.apiserver.http.bodies import BODY_LIMIT, Body, expected_size, receive_body
 from paddock.apiserver.http.formats import render_object, render_page
 from paddock.apiserver.http.pod_logs import PodLogs
@@ -47,7 +47,7 @@ from paddock.apiserver.http.requests import (
 )
 from paddock.apiserver.http.room import Room
 from paddock.apiserver.http.streams import FREE_BYTES, Watch, serve_list, serve_log, weigh
-from paddock.apiserver.kinds.refused import explain_refused
+from paddock.apiserver.kinds.refused import explain_refused, find_listed
 from paddock.apiserver.objects import builtin_strategies, reviews
 from paddock.apiserver.objects.access import Access
 from paddock.apiserver.objects.pages import Ending, Page
@@ -142,11 +142,7 @@ class Handlers:
             return answer_json(msgspec.json.encode(review), 201)
         served = self._objects.registry.find(target.group, target.version, target.plural)
         if served is None:
-            said = explain_refused(self._objects.registry, target.group, target.version, target.plural)
-            words = said or f"{request.path} is not served here"
-            raise NotFound(
-                f"the server could not find the requested resource: {words}", kind=target.plural if said else ""
-            )
+            return await self._answer_unserved(request, target)
         handler = self._methods(target, served).get(request.method)
         if handler is None:
             raise MethodNotAllowed(f"{request.method} is not allowed on {request.path}")
@@ -159,6 +155,19 @@ class Handlers:
             await self._read(request)
             async with self._decoded.take(size):
                 return await handler(request, target, served)
+
+    async def _answer_unserved(self, request: web.Request, target: Target) -> web.StreamResponse:
+        """A list of a kind of Kubernetes that is not served is empty. Raises `NotFound` for all other requests, and for
+        kinds that nobody knows."""
+        registry = self._objects.registry
+        said = explain_refused(registry, target.group, target.version, target.plural)
+        listed = find_listed(registry, target.group, target.version, target.plural)
+        if listed is not None and _is_list(request, target, listed):
+            answer = await self._list(request, target, listed)
+            add_warnings(answer, (said,))
+            return answer
+        words = said or f"{request.path} is not served here"
+        raise NotFound(f"the server could not find the requested resource: {words}", kind=target.plural if said else "")
 
     async def _read(self, request: web.Request) -> bytes:
         """The body. It is read once, and kept as long as the request is handled."""
@@ -469,6 +478,12 @@ class Handlers:
         wanted = read_accept(request.headers.get("Accept", ""), request.query)
         body = render_object(served, answer.body, wanted, self._objects.clock())
         return answer_json(body, 201 if answer.created else 200, (*warnings, *answer.warnings))
+
+
+def _is_list(request: web.Request, target: Target, served: ServedResource) -> bool:
+    """Whether it asks for a list that the kind has, and not for a watch: nothing will ever come of that."""
+    whole = not target.name and (served.resource.namespaced or not target.namespace)
+    return request.method == "GET" and whole and not read_flag(request.query, "watch")
 
 
 def _refuse_debugging(target: Target) -> MethodNotAllowed:

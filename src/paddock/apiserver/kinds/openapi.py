@@ -8,12 +8,14 @@ of apiextensions.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
 import msgspec
 
+from paddock.apiserver.kinds.refused import explain_refused, is_of_kubernetes, list_refused
 from paddock.apiserver.kinds.registry import Registry
 from paddock.apiserver.schema.resource import ServedResource
 from paddock.kube import schemas
@@ -36,24 +38,36 @@ _ACTIONS_OF_ONE = {"get": "get", "put": "put", "patch": "patch", "delete": "dele
 def build_index(registry: Registry) -> Manifest:
     """GET /openapi/v3: the URL of each document. The hash changes with the document, so clients may cache it."""
     paths = {}
-    for group in registry.groups():
-        for version in registry.versions(group):
-            path = f"apis/{group}/{version}" if group else f"api/{version}"
-            document = build_document(registry, group, version)
-            digest = hashlib.sha256(document).hexdigest().upper()
-            paths[path] = {"serverRelativeURL": f"/openapi/v3/{path}?hash={digest}"}
+    for group, version in _list_versions(registry):
+        path = f"apis/{group}/{version}" if group else f"api/{version}"
+        document = build_document(registry, group, version)
+        digest = hashlib.sha256(document).hexdigest().upper()
+        paths[path] = {"serverRelativeURL": f"/openapi/v3/{path}?hash={digest}"}
     return {"paths": paths}
 
 
+def _list_versions(registry: Registry) -> Iterable[tuple[str, str]]:
+    served = [(group, version) for group in registry.groups() for version in registry.versions(group)]
+    refused = [(each.resource.group, each.resource.version) for each in list_refused(registry)]
+    return dict.fromkeys((*served, *refused))
+
+
 def build_document(registry: Registry, group: str, version: str) -> bytes:
-    """GET /openapi/v3/apis/GROUP/VERSION; empty if the group version is not served."""
+    """GET /openapi/v3/apis/GROUP/VERSION; empty if the group version has no kinds. Kinds that are known and not
+    served are described by what to do instead, which `kubectl explain` shows."""
     served = registry.group_version(group, version)
-    return _build_document(served) if served else b""
+    refused = tuple(
+        (each, explain_refused(registry, group, version, each.resource.plural))
+        for each in list_refused(registry)
+        if (each.resource.group, each.resource.version) == (group, version)
+    )
+    return _build_document(served, refused) if served or refused else b""
 
 
 # The index needs the hash of every document, so it would build all of them at each request.
-@lru_cache(maxsize=64)
-def _build_document(served: tuple[ServedResource, ...]) -> bytes:
+@lru_cache(maxsize=128)
+def _build_document(served: tuple[ServedResource, ...], refused: tuple[tuple[ServedResource, str], ...]) -> bytes:
+    served = (*served, *(_describe(each, said) for each, said in refused))
     paths: dict[str, Manifest] = {}
     for one in served:
         paths |= _build_paths(one)
@@ -64,6 +78,12 @@ def _build_document(served: tuple[ServedResource, ...]) -> bytes:
         "components": {"schemas": _build_components(served)},
     }
     return msgspec.json.encode(document)
+
+
+def _describe(refused: ServedResource, said: str) -> ServedResource:
+    # `storage=False`: its schema is this one, and none of those of Kubernetes, which are not here.
+    schema = {"description": said, "type": "object", "x-kubernetes-preserve-unknown-fields": True}
+    return replace(refused, schema=schema, storage=False, custom=not is_of_kubernetes(refused.resource))
 
 
 def _build_components(served: tuple[ServedResource, ...]) -> dict[str, Any]:

@@ -4,6 +4,8 @@ are told. Pure; the sentences are `words.other_kinds`.
 kubectl sends nothing about a kind that discovery does not have ("no matches for kind"), so nobody could say what to do
 instead. Discovery therefore lists these kinds with no verbs, which is what it means: they can be named, and nothing can
 be done with them. `kubectl api-resources`, `get all`, and all that look for kinds that they can list pass over them.
+Some clients list kinds of Kubernetes without looking there, as each cluster has them (`kubectl apply --prune`,
+`cluster-info dump`, `rollout undo`): such a list is empty and not refused, with the sentence as a warning.
 A kind that a stored CRD defines is served, and is none of these.
 """
 
@@ -63,6 +65,22 @@ def list_refused(registry: Registry) -> tuple[ServedResource, ...]:
     """Those that this registry does not serve, in no version."""
     served = {(each.resource.group, each.resource.plural) for each in registry.all()}
     return tuple(each for each in REFUSED if (each.resource.group, each.resource.plural) not in served)
+
+
+def is_of_kubernetes(resource: Resource) -> bool:
+    """Whether each cluster has the kind, and not only those where somebody has installed it."""
+    return "." not in resource.group or resource.group.endswith(".k8s.io")
+
+
+def find_listed(registry: Registry, group: str, version: str, plural: str) -> ServedResource | None:
+    """The kind that is not served, where clients may list it: one of Kubernetes itself, in a version that discovery
+    names. None for all others: where a kind of another system is missing, each cluster answers 404, and that is how
+    programs learn that the system is not installed."""
+    for each in list_refused(registry):
+        resource = each.resource
+        if (resource.group, resource.version, resource.plural) == (group, version, plural):
+            return each if is_of_kubernetes(resource) else None
+    return None
 
 
 def explain_refused(registry: Registry, group: str, version: str, plural: str) -> str:

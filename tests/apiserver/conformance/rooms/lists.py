@@ -9,11 +9,13 @@ from apiserver.conformance.cases import (
     PODS,
     SECRETS,
     SERVICES,
+    TABLE,
     WIDGETS,
     Case,
     case,
     config,
     get,
+    home,
     pod,
     post,
     quietly,
@@ -29,6 +31,12 @@ _MANY = quietly(
         for i in range(5)
     )
 )
+_JOB = {
+    "apiVersion": "batch/v1",
+    "kind": "Job",
+    "metadata": {"name": "x"},
+    "spec": {"template": {"spec": {"restartPolicy": "Never", "containers": [{"name": "main", "image": "a"}]}}},
+}
 _ONLY = "labelSelector=only%3Dyes"
 
 
@@ -218,6 +226,20 @@ CASES = (
             "items[*].data",
             **PARTIALS,
         ),
+    ),
+    case(
+        "a list of Jobs of a namespace without any is empty",
+        get(home("jobs", "batch/v1"), "kind", "apiVersion", "items"),
+    ),
+    case(
+        "a list of all ReplicationControllers where there are none is empty",
+        get(home("replicationcontrollers", "", ""), "kind", "apiVersion", "items"),
+    ),
+    case("a table of no Jobs has no rows", get(home("jobs", "batch/v1"), "kind", "apiVersion", "rows", **TABLE)),
+    case("a list of another system's kind that is not installed is not found", get(home("tfjobs", "kubeflow.org/v1"))),
+    case(
+        "a Job is stored",
+        post(home("jobs", "batch/v1") + "?dryRun=All", _JOB, "kind", "spec.template.spec.containers[0].name"),
     ),
     case("a list of an unknown kind is not found", get("/api/v1/namespaces/@ns@/nothings")),
     case(
