@@ -266,7 +266,11 @@ TOO_MUCH: dict[str, tuple[list[Any], type[ApiError], str]] = {
         TooLarge,
         "The allowed maximum operations in a JSON patch is 10000, got 10001",
     ),
-    "a copy of nothing": ([{"op": "copy", "from": "/none", "path": "/b"}], Invalid, "does not fit the object"),
+    "a copy of nothing": (
+        [{"op": "copy", "from": "/none", "path": "/b"}],
+        Invalid,
+        "our request: copying /none to /b failed: there is no /none",
+    ),
     "a copy from nowhere": ([{"op": "copy", "path": "/b"}], Invalid, "does not fit the object"),
     "a copy from a number": ([{"op": "copy", "from": 5, "path": "/b"}], Invalid, "does not fit the object"),
     "an unknown operation": ([{"op": "append", "path": "/a", "value": "x"}], Invalid, "does not fit the object"),
@@ -292,6 +296,27 @@ def test_a_json_patch_that_grows_the_object_too_much_is_refused(case: str) -> No
 def test_a_failed_test_of_a_json_patch_tells_path_and_values_as_json(path: str, wanted: Any, said: str) -> None:
     with pytest.raises(Invalid) as refused:
         apply_patch({"a": [1], "c": "中"}, [{"op": "test", "path": path, "value": wanted}], "json")
+    assert str(refused.value).endswith(f"our request: {said}")
+
+
+@pytest.mark.parametrize(
+    ("operation", "said"),
+    [
+        ({"op": "add", "path": "/nowhere/c", "value": 1}, "adding /nowhere/c failed: there is no /nowhere"),
+        ({"op": "remove", "path": "/b/x~1y"}, "removing /b/x~1y failed: there is no /b/x~1y"),
+        ({"op": "replace", "path": "/b/c", "value": 1}, "replacing /b/c failed: there is no /b/c"),
+        ({"op": "add", "path": "/a/2", "value": 1}, "adding /a/2 failed: there is no /a/2: the list has 1 item"),
+        ({"op": "add", "path": "/a/x", "value": 1}, "adding /a/x failed: there is no /a/x: the list has 1 item"),
+        ({"op": "remove", "path": "/b/l/0"}, "removing /b/l/0 failed: there is no /b/l/0: the list has 0 items"),
+        ({"op": "remove", "path": "/a/-"}, "removing /a/- failed: there is no /a/-: the list has 1 item"),
+        ({"op": "add", "path": "/c/d/e", "value": 1}, 'adding /c/d/e failed: found "中" at /c'),
+        ({"op": "move", "from": "/x", "path": "/y"}, "moving /x to /y failed: there is no /x"),
+        ({"op": "copy", "from": "/c", "path": "/x/y"}, "copying /c to /x/y failed: there is no /x"),
+    ],
+)
+def test_a_json_patch_that_finds_no_place_tells_its_path(operation: Any, said: str) -> None:
+    with pytest.raises(Invalid) as refused:
+        apply_patch({"a": [1], "b": {"l": []}, "c": "中"}, [operation], "json")
     assert str(refused.value).endswith(f"our request: {said}")
 
 

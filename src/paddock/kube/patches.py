@@ -8,6 +8,7 @@ Source of the rules: apimachinery, strategicpatch; of the keys: the patch tags o
 from __future__ import annotations
 
 import json
+import re
 from collections import deque
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from copy import deepcopy
@@ -58,6 +59,12 @@ MOST_COPIED_BYTES = 3 * 1024 * 1024
 object would make it 2**30 times as large (kube-apiserver's JSONPatchMaxCopyBytes)."""
 
 _SHOWN = 1_000
+_REJECTED = "the server rejected our request due to an error in our request"
+_DOING = {
+    "add": "adding", "copy": "copying", "move": "moving", "remove": "removing", "replace": "replacing",
+    "test": "testing",
+}  # fmt: skip
+_INDEX = re.compile(r"(?:0|[1-9][0-9]{0,8})", re.ASCII)
 # The costs in steps (`kube.budget`): of an operation, of a byte that a copy adds, and of an item of the list that an
 # operation changes: those behind its place move.
 _OPERATION, _COPIED_BYTE, _MOVED_ITEM = 20, 1 / 8, 1 / 1000
@@ -135,9 +142,11 @@ def _run_operations(document: Any, patch: Sequence[Mapping[str, Any]], budget: B
         try:
             document = operation.apply(document, in_place=True)
         except jsonpatch.JsonPatchTestFailed:
-            raise Invalid(
-                f"the server rejected our request due to an error in our request: {_explain_test(document, given)}"
-            ) from None
+            raise Invalid(f"{_REJECTED}: {_explain_test(document, given)}") from None
+        except (jsonpatch.JsonPatchConflict, jsonpatch.JsonPointerException):
+            if not (why := _explain_misfit(document, given)):
+                raise
+            raise Invalid(f"{_REJECTED}: {why}") from None
     return document
 
 
@@ -148,6 +157,40 @@ def _explain_test(document: Any, operation: Mapping[str, Any]) -> str:
     except jsonpatch.JsonPointerException:
         return f"testing {path:.{_SHOWN}} failed: there is nothing"
     return f"testing {path:.{_SHOWN}} failed: found {found:.{_SHOWN}}, wanted {wanted:.{_SHOWN}}"
+
+
+def _explain_misfit(document: Any, operation: Mapping[str, Any]) -> str:
+    """Why an operation finds no place in the document; empty where it is something else."""
+    doing, path = _DOING[operation["op"]], operation["path"]
+    source = operation.get("from") if operation["op"] in ("copy", "move") else None
+    try:
+        why = "" if source is None else _find_misfit(document, source)
+        why = why or _find_misfit(document, path, is_new=operation["op"] in ("add", "copy", "move"))
+    except jsonpatch.JsonPointerException:  # one of them is no pointer
+        return ""
+    what = f"{path:.{_SHOWN}}" if source is None else f"{source:.{_SHOWN}} to {path:.{_SHOWN}}"
+    return f"{doing} {what} failed: {why}" if why else ""
+
+
+def _find_misfit(document: Any, path: str, *, is_new: bool = False) -> str:
+    """What is at the first step of a path that leads nowhere; empty where all lead on. `is_new`: the last need not."""
+    steps, found, at = jsonpatch.JsonPointer(path).parts, document, ""
+    for place, step in enumerate(steps, 1):
+        may_lack, before = is_new and place == len(steps), at
+        at = jsonpatch.JsonPointer.from_parts(steps[:place]).path
+        if isinstance(found, dict):
+            if step not in found:
+                return "" if may_lack else f"there is no {at:.{_SHOWN}}"
+            found = found[step]
+        elif isinstance(found, list):
+            if may_lack and step in ("-", str(len(found))):
+                return ""
+            if not _INDEX.fullmatch(step) or int(step) >= len(found):
+                return f"there is no {at:.{_SHOWN}}: the list has {len(found)} item{'' if len(found) == 1 else 's'}"
+            found = found[int(step)]
+        else:
+            return f"found {json.dumps(found, ensure_ascii=False):.{_SHOWN}} at {before:.{_SHOWN}}"
+    return ""
 
 
 def _length_of_list(document: Any, path: Any) -> int:
