@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
+import msgspec
 import pytest
 
 from apiserver.embedded import Http, pod, widget, widget_crd
@@ -111,6 +112,22 @@ def test_a_pod_of_a_controller_repeats_nothing() -> None:
     owners = [{"controller": True, "uid": "1", "kind": "PyTorchJob", "name": "a", "apiVersion": "kubeflow.org/v1"}]
     assert find_unhonoured(PODS, {"metadata": {"ownerReferences": owners}, "spec": SECURED}, 1000) == ()
     assert find_unhonoured(PODS, {"spec": SECURED}, 1000)
+
+
+@pytest.mark.parametrize(
+    ("method", "scale"), [("PATCH", {"spec": {"replicas": 2}}), ("PUT", {"spec": {"replicas": 3}})]
+)
+async def test_who_scales_a_deployment_is_told_that_nothing_acts_on_it(
+    http: Http, api: LocalApi, method: str, scale: Any
+) -> None:
+    labels, path = {"app": "web"}, "/apis/apps/v1/namespaces/default/deployments/web/scale"
+    template = {"metadata": {"labels": labels}, "spec": {"containers": [{"name": "m", "image": "i"}]}}
+    spec = {"selector": {"matchLabels": labels}, "template": template}
+    await api.create(DEPLOYMENTS, {"metadata": {"name": "web", "namespace": "default"}, "spec": spec})
+    sent = {"Content-Type": "application/merge-patch+json" if method == "PATCH" else "application/json"}
+    status, answer, headers = await http.ask(method, path, data=msgspec.json.encode(scale), headers=sent)
+    assert (status, answer["kind"], answer["spec"]) == (200, "Scale", scale["spec"])
+    assert headers.getall("Warning") == [f'299 - "{explain_idle(DEPLOYMENTS)}"']
 
 
 async def test_a_client_that_makes_a_job_is_warned_once(http: Http, api: LocalApi) -> None:

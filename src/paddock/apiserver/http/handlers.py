@@ -461,7 +461,8 @@ class Handlers:
         answer = await self._objects.scale(
             served, change, namespace=target.namespace, name=target.name, options=self._write_options(request, served)
         )
-        return answer_json(answer.body, warnings=answer.warnings)
+        idle = explain_idle(served.resource)
+        return answer_json(answer.body, warnings=((idle,) if idle else ()) + answer.warnings)
 
     async def _answer_write(
         self, request: web.Request, target: Target, served: ServedResource, answer: Answer, warnings: tuple[str, ...]
