@@ -166,6 +166,45 @@ async def test_a_quota_of_the_best_effort_holds_a_whole_gang_back(cluster: Local
         assert not (await cluster.list(PODS, "default")).items
 
 
+async def reason_of(api: LocalApi) -> str:
+    return str((await cause_of(api)).get("reason"))
+
+
+async def change_limits(api: LocalApi, how: str) -> None:
+    """As `kubectl create`, `patch` and `delete limitrange`."""
+    if how == "made":
+        await give_cpu(api, "100m")
+    elif how == "changed":
+        limits = [{"type": "Container", "defaultRequest": {"cpu": "100m"}}]
+        await api.patch(LIMIT_RANGES, "default", "least", {"spec": {"limits": limits}})
+    else:
+        await api.delete(LIMIT_RANGES, "default", "least")
+
+
+@pytest.mark.parametrize("how", ["made", "changed", "deleted"])
+async def test_a_job_that_was_refused_is_tried_again_as_a_limit_range_is_made_changed_or_deleted(
+    cluster: LocalApi, monkeypatch: pytest.MonkeyPatch, how: str
+) -> None:
+    if how == "made":
+        await limit_cpu(cluster, "600m")
+    else:
+        limits = {"limits": [{"type": "Pod", "min": {"cpu": "1"}}]}
+        await cluster.create(LIMIT_RANGES, {"metadata": {"name": "least", "namespace": "default"}, "spec": limits})
+    seam = Seam(cluster)
+    async with running(seam, SETTINGS):
+        await cluster.create(JOBS, build_job(ps=0, worker=2))
+
+        async def is_told() -> bool:
+            return await reason_of(cluster) == "ObjectsRefused"
+
+        await until(is_told)
+        monkeypatch.setattr(schedule, "exponential_backoff", lambda *_: 3600.0)
+        await settled(seam, 2.0)
+        assert not (await cluster.list(PODS, "default")).items
+        await change_limits(cluster, how)
+        await until(lambda: have_pods(cluster, 2))
+
+
 async def test_another_reason_of_a_refusal_is_told_at_once_and_not_at_the_next_try(
     cluster: LocalApi, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -18,13 +18,16 @@ from paddock.jobs.model import Job, Refusal
 from paddock.jobs.objects.pods import RankPod
 from paddock.kube.api import Api
 from paddock.kube.errors import ApiError
-from paddock.kube.meta import PODS, RESOURCE_QUOTAS, Manifest, key_of
+from paddock.kube.meta import LIMIT_RANGES, PODS, RESOURCE_QUOTAS, Manifest, key_of, namespace_of
 from paddock.kube.quotas import Quota, explain_gang, read_quota
 from paddock.operator.job_state import JobRef
 
 _OF_QUOTAS = ("exceeded quota: ", "failed quota: ")
+_OF_LIMITS = (" usage per ", " limit to request ratio per ")
+"""What a LimitRange refuses (`apiserver.admission.limit_ranges`)."""
 _MOST_WOKEN = 8
-"""Jobs that one change of a quota queues, those that have waited longest first. The others try again by themselves."""
+"""Jobs that one change of a quota or a LimitRange queues, those that have waited longest first. The others try again by
+themselves."""
 
 
 class GangRoom:
@@ -67,7 +70,7 @@ class GangRoom:
     def note(self, ref: JobRef, refused: Refusal | None) -> None:
         """What came of the last try of a job."""
         waiting = self._waiting.setdefault(ref.key.namespace, {})
-        if refused is not None and any(each in refused.message for each in _OF_QUOTAS):
+        if refused is not None and any(each in refused.message for each in _OF_QUOTAS + _OF_LIMITS):
             waiting.setdefault(ref)
         else:
             waiting.pop(ref, None)
@@ -75,10 +78,21 @@ class GangRoom:
             del self._waiting[ref.key.namespace]
 
     async def follow(self) -> None:
-        """Queues jobs that wait for room when there is more of it, until cancelled."""
+        """Queues jobs that wait for room when there is more of it, and when a LimitRange gives pods other amounts or
+        allows them others, until cancelled."""
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self._follow_quotas())
+            group.create_task(self._follow_limits())
+
+    async def _follow_quotas(self) -> None:
         async for event in self._api.follow(RESOURCE_QUOTAS):
             if event.type in ("ADDED", "MODIFIED", "DELETED"):
                 self._see(event.object, gone=event.type == "DELETED")
+
+    async def _follow_limits(self) -> None:
+        async for event in self._api.follow(LIMIT_RANGES):
+            if event.type in ("ADDED", "MODIFIED", "DELETED"):
+                self._wake_waiting(namespace_of(event.object))
 
     def _see(self, manifest: Manifest, *, gone: bool) -> None:
         key = key_of(manifest)
@@ -87,8 +101,11 @@ class GangRoom:
         if now is not None:
             self._known[key] = now
         if now is None or (before is not None and has_more_room(before, now)):
-            for ref in list(self._waiting.get(key.namespace, ()))[:_MOST_WOKEN]:
-                self._wake(ref)
+            self._wake_waiting(key.namespace)
+
+    def _wake_waiting(self, namespace: str) -> None:
+        for ref in list(self._waiting.get(namespace, ()))[:_MOST_WOKEN]:
+            self._wake(ref)
 
 
 def has_more_room(before: Quota, now: Quota) -> bool:
