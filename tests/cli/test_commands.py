@@ -614,8 +614,10 @@ def test_the_queue_says_what_runs_what_waits_and_in_which_order(cluster: Cluster
     names = cluster.paddock("queue", "-o", "name").out
     assert names == "paddlejob/going\npaddlejob/waits\npaddlejob/behind\n"
     assert [(each["name"], each["position"]) for each in _waiting(cluster)] == [("behind", 1)]
+    said = "nothing waits or runs in namespace kube-system; 3 in other namespaces: `paddock queue -A`\n"
     empty = cluster.paddock("queue", "-n", "kube-system")
-    assert (empty.code, empty.err) == (0, "nothing waits or runs in namespace kube-system\n"), str(empty)
+    assert (empty.code, empty.err) == (0, said), str(empty)
+    assert cluster.paddock("queue", "-n", "kube-system", "-o", "json").err == ""
 
 
 def _waiting(cluster: Cluster) -> list[dict[str, Any]]:

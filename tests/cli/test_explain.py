@@ -24,6 +24,7 @@ from paddock.jobs.causes import CAUSES
 from paddock.jobs.model import CauseRecord, Mount, Phase, Status
 from paddock.jobs.sentences.explain import explain
 from paddock.kube.meta import Key, Manifest
+from paddock.kube.times import format_time
 from paddock.node.runtime.machine import Machine, build_node
 from paddock.preflight import Document
 from paddock.submission.documents import place_document
@@ -126,6 +127,20 @@ def test_the_recorded_cause_comes_first_and_says_who_wrote_it() -> None:
     ]
     chinese = build_explanation(read_manifest("wide_and_deep"), Status(phase=Phase.FAILED, cause=cause), NOW, "zh")
     assert chinese[0] == "PaddleJob default/wide-ande-deep：Failed"
+
+
+@pytest.mark.parametrize(
+    ("created", "said"),
+    [
+        (NOW - 3600, "recorded by the operator in status.cause: NoReplicas, 3s ago; the job has waited for 60m"),
+        (NOW - 3, "recorded by the operator in status.cause: NoReplicas, 3s ago"),
+    ],
+)
+def test_a_cause_that_is_younger_than_the_wait_says_how_long_the_job_has_waited(created: float, said: str) -> None:
+    manifest = read_manifest("wide_and_deep")
+    manifest["metadata"]["creationTimestamp"] = format_time(created)
+    status = Status(phase=Phase.PENDING, cause=CauseRecord("NoReplicas", {}, NOW - 3))
+    assert said in build_explanation(manifest, status, NOW, "en")
 
 
 @pytest.mark.parametrize(

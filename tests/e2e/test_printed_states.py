@@ -289,6 +289,18 @@ def _not_listed(cluster: Cluster) -> Ended:
     return cluster.paddock("get", "jobs", "no-job-has-this-name")
 
 
+def _listed_elsewhere(cluster: Cluster) -> Ended:
+    job = build_light_job("st-where", "true")
+    job["metadata"]["labels"] = {"asked": "st-where"}
+    assert cluster.paddock("submit", cluster.write(job)).code == 0
+    return cluster.paddock("get", "-n", "kube-system", "-l", "asked in (st-where)")
+
+
+def _queued_elsewhere(cluster: Cluster) -> Ended:
+    submit(cluster, "st-queued", ALIVE, "Running")
+    return cluster.paddock("queue", "-n", "kube-system")
+
+
 def _no_kind(cluster: Cluster) -> Ended:
     submit(cluster, "st-kind", "true", "Completed")
     return cluster.paddock("get", "st-kind")
@@ -524,6 +536,8 @@ STATES: Mapping[str, tuple[Make, list[Command]]] = {
         [Command("paddock history **", "Completed"), Command("paddock logs **", "last words")],
     ),
     "a job that never was is listed": (_not_listed, [Command("paddock get -A*", "st-there")]),
+    "jobs of another namespace": (_listed_elsewhere, [Command("paddock get -A*", "st-where")]),
+    "a queue of another namespace": (_queued_elsewhere, [Command("paddock queue -A*", "st-queued")]),
     "a name in the place of a kind": (_no_kind, [Command("paddock get jobs {name}", "Completed")]),
     "outputs of a run that is not kept": (_no_run, [Command("paddock history *", "st-run run 1")]),
     "a run is compared with itself": (_one_run_named, [Command("paddock history *", "st-same run 1")]),

@@ -93,6 +93,21 @@ SENTENCES = [
         "it is asked again within a minute",
     ),
     (
+        causes.ObjectsRefused(("Pod demo-worker-0",), "failed quota: team: must specify limits.cpu for: pytorch"),
+        "waiting: the API server refuses Pod demo-worker-0: failed quota: team: must specify limits.cpu for: pytorch; "
+        "write resources.limits.cpu at the container, or make a LimitRange with defaults; it is asked again within a "
+        "minute",
+    ),
+    (
+        causes.ObjectsRefused(
+            ("Pod demo-worker-0",),
+            'pods "demo-worker-0" is forbidden: failed quota: team: must specify limits.cpu for: a,b; memory for: b',
+        ),
+        'waiting: the API server refuses Pod demo-worker-0: pods "demo-worker-0" is forbidden: failed quota: team: '
+        "must specify limits.cpu for: a,b; memory for: b; write resources.limits.cpu and resources.requests.memory at "
+        "the containers, or make a LimitRange with defaults; it is asked again within a minute",
+    ),
+    (
         causes.QuotaExceeded(
             ("Pod demo-worker-0", "Pod demo-worker-1"),
             "team",

@@ -332,6 +332,23 @@ def read_exceeded(message: str) -> Exceeded | None:
         return None
 
 
+_UNSPECIFIED = re.compile(r"failed quota: [^\s:]+: must specify (?P<missing>.+)")
+
+
+def read_unspecified(message: str) -> dict[str, tuple[str, ...]]:
+    """Of an answer that containers must say what they take: those that lack it, by the field of their resources
+    (`limits.cpu`, `requests.memory`). An older Kubernetes names no containers. Empty for any other answer."""
+    if (found := _UNSPECIFIED.search(message)) is None:
+        return {}
+    fields: dict[str, tuple[str, ...]] = {}
+    for part in found["missing"].split(";"):
+        names, _, containers = part.strip().partition(" for: ")
+        for name in names.split(","):
+            field_name = name if "." in name else f"requests.{name}"  # `cpu` in a quota is short for this
+            fields[field_name] = tuple(filter(None, containers.split(",")))
+    return fields
+
+
 def _read_pairs(text: str) -> dict[str, str]:
     pairs = (pair.partition("=") for pair in text.strip(",").split(",") if pair)
     return {name: amount for name, _, amount in pairs}

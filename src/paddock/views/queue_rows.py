@@ -22,6 +22,7 @@ from paddock.views.gpus import weigh_pod
 from paddock.views.jobs import JobRow, read_job_row
 from paddock.views.rooms import Rooms
 from paddock.views.stored import StoredJob, read_stored
+from paddock.views.waits import find_wait
 from paddock.words.amounts import say_amount, say_number, sort_resources
 from paddock.words.phrases import Phrase, counted, phrase
 
@@ -79,9 +80,9 @@ def _order(row: QueueRow, queue: Queue) -> tuple[int, int, Moment, str]:
 
 def _build_row(job: JobRow, stored: StoredJob, pods: Sequence[Manifest], queue: Queue) -> QueueRow:
     standing = queue.waiting.get(stored.uid)
-    since = standing.since if standing else None
-    if standing is None and stored.uid not in queue.placed:
-        since = (job.cause.since if job.cause else None) or job.created
+    since = None
+    if standing is not None or stored.uid not in queue.placed:
+        since = find_wait(stored.manifest, job.cause) or (standing.since if standing else None)
     return QueueRow(
         resource=stored.resource,
         manifest=stored.manifest,

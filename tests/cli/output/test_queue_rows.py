@@ -25,13 +25,14 @@ GIB = Fraction(2**30)
 def job(
     name: str, phase: Phase = Phase.PENDING, *, at: float = NOW - 60, cause: CauseRecord | None = None
 ) -> tuple[Resource, Manifest]:
-    """A job of two workers that ask for one CPU each."""
+    """A job of two workers that ask for one CPU each. Its conditions are of the time of its cause."""
     made = build_manifest()
     made["metadata"] |= {"name": name, "uid": f"uid-{name}", "creationTimestamp": format_time(at)}
     container = made["spec"]["worker"]["template"]["spec"]["containers"][0]
     container["resources"] = {"requests": {"cpu": "1"}}
     made["spec"]["runPolicy"] = {"suspend": phase is Phase.SUSPENDED}
-    return RESOURCE, {**made, "status": KINDS[RESOURCE].write_status({}, Status(phase=phase, cause=cause), NOW)}
+    wrote = (cause.since if cause else None) or NOW
+    return RESOURCE, {**made, "status": KINDS[RESOURCE].write_status({}, Status(phase=phase, cause=cause), wrote)}
 
 
 def pod(name: str, cpu: str, attempt: str = "0") -> Manifest:
@@ -59,8 +60,8 @@ def test_placed_jobs_come_first_then_the_queue_then_what_waits_for_something_els
     assert header == ["POSITION", "NAME", "PHASE", "RANKS", "NEEDS", "WAITS", "WHY"]
     assert [line[:6] for line in cells] == [
         ["-", "on", "Running", "2", "2 CPUs", "-"],
-        ["1", "first", "Pending", "2", "2 CPUs", "50s"],
-        ["2", "second", "Pending", "2", "2 CPUs", "55s"],
+        ["1", "first", "Pending", "2", "2 CPUs", "60s"],
+        ["2", "second", "Pending", "2", "2 CPUs", "60s"],
         ["-", "held", "Suspended", "2", "2 CPUs", "7s"],
         ["-", "made", "Pending", "2", "2 CPUs", "3s"],
     ]
@@ -71,6 +72,11 @@ def test_a_job_with_pods_on_nodes_and_pods_that_wait_has_a_position() -> None:
     queue = Queue({"uid-half": Standing(1, 0, None)}, frozenset({"uid-half"}))
     _, cells = build_table(read_queue_rows([job("half")], [], queue), NOW)
     assert cells[0][0] == "1"
+
+
+def test_a_job_that_runs_and_has_a_pod_that_waits_waits_since_the_pod_was_made() -> None:
+    queue = Queue({"uid-on": Standing(1, 0, NOW - 5)}, frozenset({"uid-on"}))
+    assert build_table(read_queue_rows([job("on", Phase.RUNNING)], [], queue), NOW)[1][0][5] == "5s"
 
 
 def test_a_priority_has_a_column_where_there_is_one() -> None:
@@ -143,7 +149,7 @@ def test_json_has_numbers_in_kubernetes_words() -> None:
     assert (document["nodes"], document["resources"]) == (1, {"cpu": {"has": "2", "free": "500m"}})
     runs, waits = document["jobs"]
     assert (runs["position"], runs["priority"], runs["waits"], runs["cause"]) == (None, None, None, None)
-    assert (waits["position"], waits["priority"], waits["waits"], waits["needs"]) == (1, 0, 50, {"cpu": "2"})
+    assert (waits["position"], waits["priority"], waits["waits"], waits["needs"]) == (1, 0, 60, {"cpu": "2"})
     assert waits["cause"]["reason"] == "Suspended" and waits["cause"]["sentence"].startswith("suspended")
     unread = build_document([], None, NOW)
     assert unread == {"nodes": None, "resources": None, "jobs": []}

@@ -33,8 +33,9 @@ WAITING: Mapping[str, Cure] = {
     "ObjectsRefused": Cure(
         Move.YOU,
         "What stands behind the colon is the answer of the API server. `exceeded quota`: end other jobs, ask for less,"
-        " or have the quota raised. `is forbidden`: the operator lacks a right. An admission webhook says its own name."
-        " The operator asks again within a minute, so nothing has to be sent again.",
+        " or have the quota raised. `must specify`: a quota wants to know what each container takes; write it, or make"
+        " a LimitRange with defaults. `is forbidden` alone: the operator lacks a right. An admission webhook says its"
+        " own name. The operator asks again within a minute, so nothing has to be sent again.",
         ("kubectl describe resourcequotas", "paddock describe JOB", "paddock manifests operator --image IMAGE"),
     ),
     "QuotaExceeded": Cure(

@@ -37,6 +37,7 @@ from paddock.views.phases import show_phase
 from paddock.views.restarts import explain_no_restart, explain_scope, name_scope
 from paddock.views.steps import Step, build_steps
 from paddock.views.stored import StoredJob, read_stored
+from paddock.views.waits import find_wait
 from paddock.words.phrases import Phrase, phrase, render
 
 if TYPE_CHECKING:
@@ -261,7 +262,12 @@ def build_explanation(
     if given_up:
         by = phrase("`paddock run` gave the job up for it and suspended it: {reason}, {age} ago",
                     reason=cause.reason, age=age)  # fmt: skip
-    lines.append(render(by if recorded or cause.since is not None else _READ_HERE, language))
+    by = by if recorded or cause.since is not None else _READ_HERE
+    if status.phase is Phase.PENDING and (waits := find_wait(manifest, cause)) is not None:
+        # The cause may be younger than the wait, as after an edit of a quota.
+        waited = format_duration(max(now - waits, 0))
+        by = by if waited == age else phrase("{said}; the job has waited for {age}", said=by, age=waited)
+    lines.append(render(by, language))
     if manager is not None:
         # Its manager has copied the status of a job elsewhere: what to type there does not help here.
         return [*lines, render(manager, language)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -43,6 +44,8 @@ _WORDS = {
 _WIDE_ONLY = ("IP", "NODE")
 """Columns of pods."""
 _OUTPUTS = ("table", "wide", "json", "yaml", "name")
+_Found = tuple[list[tuple[Resource, Manifest]], "Rooms | None", Phrase | None]
+"""The objects, what nodes and pods show, and the notice where there are none."""
 
 
 @click.command(name="get", cls=Verb)
@@ -94,28 +97,42 @@ def command(
             )
         )
 
+    asked = Asked(kind, names, "" if all_namespaces else namespace, selector, wide=output == "wide")
     if watch:
         if output not in ("table", "wide"):
             raise UserError(phrase("--watch prints rows of a table: leave -o {output} out", output=output))
-        _watch(resources, Asked(kind, names, "" if all_namespaces else namespace, selector, wide=output == "wide"))
+        _watch(resources, asked)
         return
 
-    async def work(client: Client, place: ClusterChoice) -> tuple[list[tuple[Resource, Manifest]], Rooms | None]:
-        where = "" if all_namespaces else namespace
+    async def work(client: Client, place: ClusterChoice) -> _Found:
+        where = asked.namespace
         items = await fetch_all(client, resources, where, selector)
         shown = [each for each in items if not names or name_of(each[1]) in names]
         rooms = await _fetch_rooms(client, place, shown, where) if output in ("table", "wide") else None
-        return sorted(items, key=lambda each: str(metadata(each[1]).get("creationTimestamp"))), rooms
+        ordered = sorted(items, key=lambda each: str(metadata(each[1]).get("creationTimestamp")))
+        is_told = not items and not names and output in ("table", "wide")
+        return ordered, rooms, await _explain_missing(client, place, asked) if is_told else None
 
-    found, rooms = run_with_client(work)
+    found, rooms, missing = run_with_client(work)
     if names:
-        found = _only(found, names, resources[0], "" if all_namespaces else namespace)
-    if not found and output in ("table", "wide"):
-        missing = explain_none(_WORDS[_plural(kind)], "" if all_namespaces else namespace, selector)
+        found = _only(found, names, resources[0], asked.namespace)
+    if missing is not None:
         print_notice(render(missing, readers_language()))
         return
     _print(found, kind, output, all_namespaces, bool(names), rooms)
     _tell_unseen(rooms)
+
+
+async def _explain_missing(client: Client, place: ClusterChoice, asked: Asked) -> Phrase:
+    """The notice for an empty result, with the jobs of other namespaces."""
+    said = explain_none(_WORDS[_plural(asked.kind)], asked.namespace, asked.selector)
+    if not asked.namespace or _plural(asked.kind) != "jobs":
+        return said
+    from paddock.cli.cluster.elsewhere import explain_elsewhere, fetch_elsewhere  # late, as `follow.listed` below
+
+    options = place.flags.options + (f" -l {shlex.quote(asked.selector)}" if asked.selector else "")
+    count = len(await fetch_elsewhere(client, asked.selector))
+    return explain_elsewhere(said, count, f"paddock get -A{options}")
 
 
 async def _fetch_rooms(
@@ -189,8 +206,7 @@ def _watch(resources: Sequence[Resource], asked: Asked) -> None:
             for line in tell(ordered, first):
                 print_line(line, flush=True)
             if first and not ordered:
-                missing = explain_none(_WORDS[_plural(asked.kind)], asked.namespace, asked.selector)
-                print_notice(render(missing, readers_language()))
+                print_notice(render(await _explain_missing(client, place, asked), readers_language()))
             first = False
 
     run_with_client(work)

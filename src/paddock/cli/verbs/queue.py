@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import click
 
+from paddock.cli.cluster.elsewhere import explain_elsewhere, fetch_elsewhere
 from paddock.cli.cluster.lookup import fetch_all
 from paddock.cli.cluster.options import namespace_option
 from paddock.cli.cluster.places import ClusterChoice
@@ -34,7 +35,7 @@ from paddock.kube.meta import (
 from paddock.node.scheduler.pod_request import read_request
 from paddock.node.scheduler.queue import Queue, read_queue
 from paddock.views.commands import printed_name
-from paddock.views.queue_rows import QueueRow, add_room, explain_capacity, read_queue_rows
+from paddock.views.queue_rows import QueueRow, add_room, explain_capacity, read_queue_rows, read_unfinished
 from paddock.views.rooms import read_rooms
 from paddock.words.phrases import Phrase, phrase, render
 
@@ -50,6 +51,8 @@ class _Found:
     rows: list[QueueRow]
     all_pods: bool  # whether the pods of all namespaces were read
     is_local: bool  # Paddock's own scheduler decides
+    elsewhere: int = 0  # jobs that wait or run in other namespaces, where none does in this one
+    options: str = ""  # those that name the cluster
 
 
 @click.command(name="queue", cls=Verb)
@@ -77,7 +80,11 @@ def command(output: str, all_namespaces: bool, namespace: str) -> None:
     """
 
     async def work(client: Client, place: ClusterChoice) -> _Found:
-        return await _fetch(client, "" if all_namespaces else namespace, is_local=place.home is not None)
+        found = await _fetch(client, "" if all_namespaces else namespace, is_local=place.home is not None)
+        if found.rows or all_namespaces or output != "table":
+            return found
+        others = [read_unfinished(*each) for each in await fetch_elsewhere(client)]
+        return replace(found, elsewhere=len(list(filter(None, others))), options=place.flags.options)
 
     found = run_with_client(work)
     if output == "json":
@@ -125,7 +132,8 @@ def _print(found: _Found, namespace: str) -> None:
     capacity = explain_capacity(found.queue.capacity, all_pods=found.all_pods)
     stdout().print(render(capacity, language))
     if not found.rows:
-        stderr().print(localized(explain_empty(namespace)))
+        said = explain_elsewhere(explain_empty(namespace), found.elsewhere, f"paddock queue -A{found.options}")
+        stderr().print(localized(said))
         return
 
     def build(most: int | None = None) -> tuple[list[str], list[list[str]]]:

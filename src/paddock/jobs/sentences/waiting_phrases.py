@@ -17,6 +17,7 @@ from paddock.jobs.sentences.cause_args import (
     words_of,
 )
 from paddock.kube.datasets import format_size
+from paddock.kube.quotas import read_unspecified
 from paddock.kube.times import format_time
 from paddock.words.awaited import find_awaited
 from paddock.words.phrases import Foreign, Names, Phrase, counted, phrase
@@ -183,8 +184,15 @@ def explain_last_ranks(args: Args) -> Phrase:
 
 
 def explain_refused(args: Args) -> Phrase:
-    said = phrase("waiting: the API server refuses {objects}", objects=names_of(args, "objects"))
-    return phrase("{said}; it is asked again within a minute", said=with_message(args, said))
+    said = with_message(args, phrase("waiting: the API server refuses {objects}", objects=names_of(args, "objects")))
+    if missing := read_unspecified(message_of(args)):
+        said = counted(
+            "{said}; write {fields} at the container, or make a LimitRange with defaults",
+            "{said}; write {fields} at the containers, or make a LimitRange with defaults",
+            said=said, fields=Names(tuple(f"resources.{each}" for each in missing)),
+            count=len({each for containers in missing.values() for each in containers}) or 1,
+        )  # fmt: skip
+    return phrase("{said}; it is asked again within a minute", said=said)
 
 
 def explain_quota(args: Args) -> Phrase:
