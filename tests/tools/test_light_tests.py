@@ -12,6 +12,7 @@ import pytest
 from light_tests import choose_code, split
 
 from e2e.commands import until
+from support import order
 
 ROOT = Path(__file__).resolve().parents[2]
 PASSES, FAILS = "def test_it(): pass\n", "def test_it(): assert 0\n"
@@ -44,6 +45,16 @@ def test_a_call_that_has_failed_is_not_lost(codes: tuple[int, int], code: int) -
 def test_the_words_of_both_calls_come_last() -> None:
     assert split(["-n", "5", "--", "--", "-m", "light", "--", "x"]) == [["-n", "5"], [], ["-m", "light", "--", "x"]]
     assert split([]) == [[], [], []]
+
+
+def test_what_computes_in_a_folder_that_waits_is_there_and_in_one_room_alone() -> None:
+    for each in order.COMPUTING:
+        assert (ROOT / "tests" / each).exists(), each
+        assert each.split("/")[0] in order.WAITING, each
+    rooms = {
+        path: order.waits(Path(path)) for path in ("cli/script/test_usage.py", "cli/test_get.py", "jobs/test_plan.py")
+    }
+    assert list(rooms.values()) == [False, True, False]
 
 
 def start(place: Path, computing: str, waiting: str) -> subprocess.Popen[str]:
