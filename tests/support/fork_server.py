@@ -381,6 +381,8 @@ def _end(main: Callable[[], Any]) -> NoReturn:
         ended: object = main()
     except SystemExit as raised:
         ended = raised.code
+    # Python reports a Ctrl-C that comes now, and ends with the code of what was run.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     if not isinstance(ended, int | None):
         print(ended, file=sys.stderr)
     code = ended if isinstance(ended, int) else int(ended is not None)
