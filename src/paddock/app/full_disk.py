@@ -51,7 +51,7 @@ def explain_disk(disk: Disk, outputs: Path) -> Phrase | None:
     if disk.free < FULL_BELOW:
         return phrase(
             "the disk that holds {path} is full ({free} of {size} free): nothing is recorded until some of it is free. "
-            "Delete what you need no longer: in {outputs} what jobs have written, by `paddock dataset rm NAME` data",
+            "Delete what you no longer need: outputs of jobs in {outputs}, or a dataset by `paddock dataset rm NAME`",
             path=str(disk.path), free=format_bytes(disk.free), size=format_bytes(disk.size), outputs=str(outputs),
         )  # fmt: skip
     return None
