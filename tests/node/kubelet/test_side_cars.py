@@ -185,7 +185,8 @@ async def test_a_pod_completes_beside_its_side_cars(cluster: Cluster, place: Pat
 async def test_a_side_car_that_ends_is_started_again_and_main_goes_on(cluster: Cluster, place: Path) -> None:
     marks = place
     side = f"echo x >>{marks}/runs; test $(wc -l <{marks}/runs) = 1 && exit 3; {SLEEP}"
-    main = shell(f"while test $(wc -l <{marks}/runs) != 2; do sleep 0.02; done")
+    # Main may be there before the side-car has written: without the quotes `test` would fail then, and main end.
+    main = shell(f'while test "$(wc -l <{marks}/runs)" != 2; do sleep 0.02; done')
     found = await cluster.run(seeing(pod(main, initContainers=[car("s", side)]), place))
     assert (found["status"]["phase"], found["status"]["initContainerStatuses"][0]["restartCount"]) == ("Succeeded", 1)
 
