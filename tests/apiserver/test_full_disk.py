@@ -11,9 +11,10 @@ import pytest
 
 from apiserver.embedded import config_map
 from paddock.apiserver.objects.in_process import LocalApi
+from paddock.apiserver.storage import room
 from paddock.apiserver.storage.failures import explain_failure
 from paddock.apiserver.storage.records import storage_key
-from paddock.apiserver.storage.room import RESERVE_BYTES, plan_reserve
+from paddock.apiserver.storage.room import RESERVE_BYTES, Room, plan_reserve
 from paddock.apiserver.storage.store import Store
 from paddock.kube.errors import Expired, Unavailable
 from paddock.kube.meta import CONFIG_MAPS, name_of
@@ -97,3 +98,22 @@ def test_whatever_sqlite_calls_it_a_full_disk_is_called_full(disk: Path, name: s
 )
 def test_a_reserve_takes_an_eighth_of_a_small_disk(free: int, size: int) -> None:
     assert plan_reserve(free) == size
+
+
+def test_a_reserve_that_became_small_grows_once_there_is_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    db, kept = sqlite3.connect(":memory:", isolation_level=None), Room(tmp_path / "store.sqlite")
+
+    def look(free: int) -> int:
+        monkeypatch.setattr(room, "free_bytes", lambda _: free)
+        kept.look(db)
+        return kept.reserve.stat().st_size
+
+    assert look(10**9) == RESERVE_BYTES
+    kept.release()
+    monkeypatch.setattr(room, "free_bytes", lambda _: MIB // 2)
+    assert not kept.retake(RESERVE_BYTES), "it has not its size"
+    assert [look(free) for free in (0, 4 * MIB, 8 * MIB, 12 * MIB, 10**9)] == [
+        MIB // 2, MIB // 2, MIB, MIB, RESERVE_BYTES,
+    ]  # fmt: skip
+    assert Room(tmp_path / "store.sqlite").release() == RESERVE_BYTES
+    db.close()

@@ -67,14 +67,14 @@ class Room:
         self._short: bool | None = None
 
     def look(self, db: sqlite3.Connection) -> bool:
-        """After a commit (6 us): takes the reserve where it is missing and fits, and chooses how long the log may
-        become. Whether the disk is nearly full."""
+        """After a commit (6 us): takes the reserve where it is missing or has become small, and fits, and chooses how
+        long the log may become. Whether the disk is nearly full."""
         try:
             free = free_bytes(self._directory)
         except OSError:
             return False
-        if not self._held:
-            self._take(plan_reserve(free))
+        if (planned := plan_reserve(free)) >= 2 * self._held:  # seldom, while a disk gets room little by little
+            self._take(planned)
         if (short := free < SHORT_BELOW) != self._short:
             self._short = short
             db.executescript(_SHORT if short else _LONG)
@@ -88,12 +88,12 @@ class Room:
         return size
 
     def retake(self, size: int) -> bool:
-        """Takes the reserve of `size` bytes again, or one that is smaller, after `release`. Whether there is one."""
+        """Takes the reserve of `size` bytes again, or one that is smaller, after `release`. Whether it has its size."""
         try:
             self._take(min(size, free_bytes(self._directory)))
         except OSError:
             return False
-        return self._held > 0
+        return self._held == size
 
     def _take(self, size: int) -> None:
         if size < _LEAST_BYTES:

@@ -277,7 +277,8 @@ class Store:
     async def write(self, action: Callable[[Transaction], T], *, frees: bool = False) -> T:
         """Runs `action` in the next group and returns its result once committed. An exception rolls back this action
         only. A full or read-only disk raises `Unavailable` and leaves the store unchanged. `frees`: a deletion, which
-        may use the reserve of a full disk."""
+        may use the reserve of a full disk. `action` may run twice, as a group that does not fit is rolled back and
+        tried again: it changes nothing but its transaction."""
         self.db  # noqa: B018 - refuses when closed
         loop = asyncio.get_running_loop()
         future: asyncio.Future[T] = loop.create_future()
@@ -357,7 +358,7 @@ class Store:
             self.changelog.cut()
             self._try(db, freeing)
             self.changelog.give_back()
-        if self.room.retake(reserve) or not reserve:
+        if self.room.retake(reserve):
             self._try(db, others)
         else:
             self._refuse(others, error)
