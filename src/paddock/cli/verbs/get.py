@@ -128,11 +128,11 @@ async def _explain_missing(client: Client, place: ClusterChoice, asked: Asked) -
     said = explain_none(_WORDS[_plural(asked.kind)], asked.namespace, asked.selector)
     if not asked.namespace or _plural(asked.kind) != "jobs":
         return said
-    from paddock.cli.cluster.elsewhere import explain_elsewhere, fetch_elsewhere  # late, as `follow.listed` below
+    from paddock.cli.cluster.elsewhere import count_elsewhere, explain_elsewhere  # late, as `follow.listed` below
 
     options = place.flags.options + (f" -l {shlex.quote(asked.selector)}" if asked.selector else "")
-    count = len(await fetch_elsewhere(client, asked.selector))
-    return explain_elsewhere(said, count, f"paddock get -A{options}")
+    count, more = await count_elsewhere(client, asked.selector)
+    return explain_elsewhere(said, count, f"paddock get -A{options}", more=more)
 
 
 async def _fetch_rooms(
