@@ -56,12 +56,12 @@ def explain_missing_class(name: str, flags: Flags, *, is_local: bool) -> Phrase:
     command = f"{flags.kubectl} create priorityclass {name} --value=1000"
     if is_local:
         return phrase(
-            "there is no PriorityClass {name}: its pods have the priority of pods that name none, and a cluster would "
-            "make none of them: `{command}` makes it",
+            "there is no PriorityClass {name}: pods that name it have the priority of pods without a class, and a "
+            "cluster would refuse them: `{command}` makes it",
             name=name, command=command,
         )  # fmt: skip
     return phrase(
-        "there is no PriorityClass {name}: the cluster makes no pod that names it, and the job waits for it: "
-        "an administrator's `{command}` makes it",
+        "there is no PriorityClass {name}: the cluster refuses pods that name it, and the job waits until an "
+        "administrator makes it: `{command}`",
         name=name, command=command,
     )  # fmt: skip
