@@ -290,6 +290,7 @@ def test_a_json_patch_that_grows_the_object_too_much_is_refused(case: str) -> No
         ("/a/0", 2, "testing /a/0 failed: found 1, wanted 2"),
         ("/a", "[1]", 'testing /a failed: found [1], wanted "[1]"'),
         ("/b/c", None, "testing /b/c failed: there is nothing"),
+        ("/a/-", 1, "testing /a/- failed: there is nothing"),
         ("/c", True, 'testing /c failed: found "中", wanted true'),
     ],
 )

@@ -152,10 +152,9 @@ def _run_operations(document: Any, patch: Sequence[Mapping[str, Any]], budget: B
 
 def _explain_test(document: Any, operation: Mapping[str, Any]) -> str:
     path, wanted = operation["path"], json.dumps(operation.get("value"), ensure_ascii=False)
-    try:
-        found = json.dumps(jsonpatch.JsonPointer(path).resolve(document), ensure_ascii=False)
-    except jsonpatch.JsonPointerException:
+    if _find_misfit(document, path):
         return f"testing {path:.{_SHOWN}} failed: there is nothing"
+    found = json.dumps(jsonpatch.JsonPointer(path).resolve(document), ensure_ascii=False)
     return f"testing {path:.{_SHOWN}} failed: found {found:.{_SHOWN}}, wanted {wanted:.{_SHOWN}}"
 
 
