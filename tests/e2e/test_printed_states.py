@@ -332,6 +332,16 @@ def _dataset_in_use(cluster: Cluster) -> Ended:
     return cluster.paddock("dataset", "create", "st-used", "--from", str(cluster.directory))
 
 
+def _full_disk(cluster: Cluster) -> Ended:
+    (cluster.directory / "large").mkdir()
+    made = cluster.paddock("dataset", "create", "st-large", "--from", str(cluster.directory / "large"))
+    assert made.code == 0, str(made)
+    home = cluster.directory / "full"
+    home.mkdir()
+    (home / "node").symlink_to("/proc")  # which has no room at all
+    return call(*PADDOCK, "status", environment={**cluster.environment, "PADDOCK_HOME": str(home)})
+
+
 def _dataset_made(cluster: Cluster) -> Ended:
     return cluster.paddock("dataset", "create", "st-told", "--from", "https://127.0.0.1:9/words.txt")
 
@@ -546,6 +556,10 @@ STATES: Mapping[str, tuple[Make, list[Command]]] = {
         [Command("paddock dataset create NAME --from URL*", "created", words={"NAME": "st-first", "URL": "first"})],
     ),
     "a dataset that a job uses": (_dataset_in_use, [Command("paddock dataset ***", "fetched again")]),
+    "a disk that is full": (
+        _full_disk,
+        [Command("paddock dataset rm NAME", "deleted", words={"NAME": "st-large"})],
+    ),
     "a dataset that is made": (_dataset_made, [Command("paddock dataset ***", "st-told")]),
     "a name of an environment that is taken": (
         _environment_taken,
