@@ -81,7 +81,7 @@ async def test_what_a_kill_left_on_a_full_disk_is_read_without_another_file(disk
     [
         ("SQLITE_FULL", True, FULL),
         ("SQLITE_IOERR_SHMSIZE", True, FULL),
-        ("SQLITE_IOERR_WRITE", False, "Check that the disk is well and not full"),
+        ("SQLITE_IOERR_WRITE", False, "Check that the disk works, and that it and your quota on it are not full"),
     ],
 )
 def test_whatever_sqlite_calls_it_a_full_disk_is_called_full(disk: Path, name: str, full: bool, said: str) -> None:

@@ -57,7 +57,7 @@ OF_OTHERS = frozenset(
         "cannot be used", "no such comparison operator", "must be one of", "failed to create directory",
         "Permission denied", "os error", "The thing broke at", "Connection refused", "exceeded quota",
         "failed calling webhook", "connection refused", "resource in cluster is overused", "no queue", "no such file",
-        "no room",
+        "no room", "failed quota", "must specify", "memory for",
         "executable file not found in", "no field", "is forbidden", "shapes do not match", "cannot read",
     }
 )  # fmt: skip

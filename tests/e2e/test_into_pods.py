@@ -128,7 +128,7 @@ def test_what_is_printed_leads_into_a_pod(cluster: Cluster) -> None:
 
 
 def explain_unserved(cluster: Cluster, path: str) -> str:
-    """What the API says to who lists a kind that it does not serve."""
+    """What the API says to who reads an object of a kind that it does not serve."""
     with pytest.raises(urllib.error.HTTPError) as raised:
         cluster.read(path)
     return str(json.loads(raised.value.read())["message"])
@@ -136,9 +136,9 @@ def explain_unserved(cluster: Cluster, path: str) -> str:
 
 def test_a_kind_that_is_not_served_is_answered_with_what_works(cluster: Cluster) -> None:
     begin(cluster, "reached", "exec sleep 1000")
-    job = take_printed(explain_unserved(cluster, "/apis/batch/v1/jobs"), "paddock run -- COMMAND")
+    job = take_printed(explain_unserved(cluster, "/apis/batch/v1/namespaces/default/jobs/x"), "paddock run -- COMMAND")
     assert type_printed(cluster, job, {"COMMAND": "true"}).code == 0
-    ingress = explain_unserved(cluster, "/apis/networking.k8s.io/v1/ingresses")
+    ingress = explain_unserved(cluster, "/apis/networking.k8s.io/v1/namespaces/default/ingresses/x")
     forward = fill_in(take_printed(ingress, "paddock forward JOB PORT"), {"JOB": "reached", "PORT": "8080"})
     running = cluster.start(*shlex.split(forward)[1:])
     forwarded(running)

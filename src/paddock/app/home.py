@@ -22,7 +22,6 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from paddock.app.full_disk import find_full_disk
 from paddock.words.phrases import Phrase, phrase
 
 UNSANDBOXED = "none"
@@ -131,6 +130,8 @@ def create(home: Home) -> None:
 
 def explain_full_disk(home: Home) -> Phrase | None:
     """Which disk of the home takes no record: it is full, or read-only; None without one."""
+    from paddock.app.full_disk import find_full_disk  # late: few commands look at disks
+
     return find_full_disk((home.root, home.api, home.node), home.outputs)
 
 

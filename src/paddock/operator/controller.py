@@ -385,7 +385,7 @@ class Controller:
         messages = [str(failure) for failure in outcome.failures if not is_namespace_terminating(failure.error)]
         if messages:
             self._publish(manifest, (EventNote("ActionFailed", text, "Warning") for text in messages))
-            if state.note_refused(decision.observed.refused):
+            if self._room is not None and state.note_refused(decision.observed.refused):
                 self._queue.put_off(ref, _SOON)  # to record it; the next try may be a minute away
             raise ActionsFailed("; ".join(messages[:3]))
         if outcome.stale:

@@ -59,7 +59,8 @@ def explain_failure(error: Exception, path: Path) -> ApiError:
         return InternalError(f"{path} is damaged ({error}): move it away to start with an empty cluster")
     if name.startswith("SQLITE_IOERR"):
         return Unavailable(
-            f"nothing was stored: reading or writing {path} failed ({error}). Check that the disk is well and not full"
+            f"nothing was stored: reading or writing {path} failed ({error}). Check that the disk works,"
+            " and that it and your quota on it are not full"
         )
     return InternalError(f"{path} cannot be used: {error}")
 
