@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import shutil
 import sqlite3
 from collections.abc import Iterator
@@ -116,4 +117,22 @@ def test_a_reserve_that_became_small_grows_once_there_is_room(tmp_path: Path, mo
         MIB // 2, MIB // 2, MIB, MIB, RESERVE_BYTES,
     ]  # fmt: skip
     assert Room(tmp_path / "store.sqlite").release() == RESERVE_BYTES
+    db.close()
+
+
+def test_a_reserve_that_a_users_quota_refuses_is_not_asked_for_after_each_commit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[int] = []
+
+    def refuse(_: int, __: int, size: int) -> None:
+        asked.append(size)
+        raise OSError(errno.EDQUOT, "Disk quota exceeded")
+
+    monkeypatch.setattr(room.os, "posix_fallocate", refuse)
+    db, kept = sqlite3.connect(":memory:", isolation_level=None), Room(tmp_path / "store.sqlite")
+    for _ in range(3):
+        kept.look(db)
+    assert len(asked) == 1
+    assert not kept.reserve.exists()
     db.close()

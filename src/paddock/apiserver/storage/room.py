@@ -62,6 +62,9 @@ class Room:
         self.reserve = path.with_name(f"{path.name}.reserve")
         self._held = 0
         """Bytes of the reserve."""
+        self._refused = 0
+        """Bytes that the disk did not give: a user's quota on it is not told before. They are not asked for again after
+        each commit."""
         with suppress(OSError):
             self._held = self.reserve.stat().st_size
         self._short: bool | None = None
@@ -73,8 +76,10 @@ class Room:
             free = free_bytes(self._directory)
         except OSError:
             return False
-        if (planned := plan_reserve(free)) >= 2 * self._held:  # seldom, while a disk gets room little by little
+        # Seldom, while a disk gets room little by little.
+        if (planned := plan_reserve(free)) >= 2 * max(self._held, self._refused):
             self._take(planned)
+            self._refused = 0 if self._held else planned
         if (short := free < SHORT_BELOW) != self._short:
             self._short = short
             db.executescript(_SHORT if short else _LONG)
