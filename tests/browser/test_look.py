@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,14 +12,16 @@ import pytest
 
 from browser.places import enter
 from support.consoles import Served, keep_log, keep_run, serve_console
+from support.demo import Demo, address
 from support.written import build_event, build_pod, build_written_job
 
 if TYPE_CHECKING:
-    from playwright.async_api import Page
+    from playwright.async_api import Browser, Page
 
 pytestmark = pytest.mark.browser
 
 JOB = "/jobs/default/paddlejobs.batch.paddlepaddle.org/demo"
+TIME = "time[datetime]:not([data-since])"
 CAUSE = {"reason": "RankFailed", "args": {"ranks": ["worker-1"], "code": 1}}
 
 
@@ -110,6 +113,7 @@ async def test_colours_change_in_place_and_stay(tmp_path: Path, page: Page) -> N
     async with serve_console(tmp_path, build_objects()) as served:
         await open_console(page, served)
         await page.fill("input[name=q]", "typed")
+        await page.get_by_label("Settings").click()
         await page.get_by_role("link", name="Dark").click()
         scheme = "getComputedStyle(document.documentElement).colorScheme"
         assert await page.evaluate(scheme) == "dark"
@@ -117,6 +121,25 @@ async def test_colours_change_in_place_and_stay(tmp_path: Path, page: Page) -> N
         await until_kept(page, "paddock-theme")
         await page.reload()
         assert await page.evaluate(scheme) == "dark"
+
+
+async def test_times_are_in_the_zone_of_who_reads_them(demo: Demo, browser: Browser) -> None:
+    """The console may be in any other; UTC is the title, and what a page without scripts has."""
+    shown = {}
+    for zone in ("UTC", "Asia/Shanghai", "America/St_Johns"):
+        page = await (await browser.new_context(timezone_id=zone, locale="en-US")).new_page()
+        await page.goto(await enter(page, demo) + address("resnet50"))
+        created = page.locator(TIME).first
+        shown[zone] = await created.inner_text()
+        title = await created.get_attribute("title")
+        # what the server sends again is in UTC, until the script has seen it
+        await created.evaluate("each => { each.textContent = each.title }")
+        await page.wait_for_function(f"said => document.querySelector('{TIME}').textContent === said", arg=shown[zone])
+        await page.context.close()
+        assert title == f"{shown['UTC']} UTC"
+    read = {zone: datetime.fromisoformat(said) for zone, said in shown.items()}
+    assert read["Asia/Shanghai"] - read["UTC"] == timedelta(hours=8)
+    assert read["UTC"] - read["America/St_Johns"] in (timedelta(hours=3.5), timedelta(hours=2.5))
 
 
 async def test_ages_go_on_without_a_request(tmp_path: Path, page: Page) -> None:

@@ -29,9 +29,10 @@ def tell(name: str, violations: list[dict[str, Any]]) -> list[str]:
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
-@pytest.mark.parametrize("language", ["en", "zh"])
-async def test_axe_finds_nothing_on_any_page(demo: Demo, page: Page, language: str, theme: str) -> None:
-    """Check 23."""
+@pytest.mark.parametrize(("language", "width"), [("en", 1280), ("zh", 1280), ("en", 390), ("zh", 2560)])
+async def test_axe_finds_nothing_on_any_page(demo: Demo, page: Page, language: str, width: int, theme: str) -> None:
+    """Check 23: on a phone, a laptop and a wide screen."""
+    await page.set_viewport_size({"width": width, "height": 844})
     await page.emulate_media(color_scheme=theme, reduced_motion="reduce")  # type: ignore[arg-type]
     url = await enter(page, demo)
     await page.goto(f"{url}/?lang={language}")

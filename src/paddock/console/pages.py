@@ -94,12 +94,12 @@ def _clean(value: object) -> object:
 
 
 def _format_clock(moment: Moment) -> str:
-    return time.strftime("%H:%M:%S", time.localtime(moment))
+    return time.strftime("%H:%M:%S UTC", time.gmtime(moment))
 
 
 def _format_when(moment: Moment) -> str:
-    """With its offset from UTC, as it is the console's zone and not the reader's."""
-    return time.strftime("%Y-%m-%d %H:%M:%S %z", time.localtime(moment))
+    """As it is sent. Readers may be in any zone, of which the console knows nothing: a script writes the browser's."""
+    return time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime(moment))
 
 
 @cache

@@ -29,6 +29,45 @@ function tick() {
 }
 setInterval(tick, 1000);
 
+// Times come in UTC, and are shown in the zone of who reads them; their title keeps UTC.
+const two = (number) => String(number).padStart(2, "0");
+
+function tellTime(at, clockAlone) {
+  const clock = [at.getHours(), at.getMinutes(), at.getSeconds()].map(two).join(":");
+  return clockAlone ? clock : `${[at.getFullYear(), two(at.getMonth() + 1), two(at.getDate())].join("-")} ${clock}`;
+}
+
+function localise() {
+  for (const each of document.querySelectorAll("time[datetime]:not([data-since])")) {
+    const at = new Date(each.dateTime);
+    const said = tellTime(at, "clock" in each.dataset);
+    if (each.textContent === said) continue;
+    each.title = at.toISOString().slice(0, 19).replace("T", " ") + " UTC";
+    each.textContent = said;
+  }
+}
+localise();
+new MutationObserver(localise).observe(document.getElementById("main"), { subtree: true, childList: true, characterData: true });
+
+// The head: its menu on a phone, and what drops down.
+addEventListener("click", (event) => {
+  const target = event.target instanceof Element ? event.target : null;
+  const unfold = document.getElementById("unfold");
+  if (unfold) {
+    const menu = document.getElementById("menu");
+    const open = Boolean(target && target.closest("#unfold")) && !menu.classList.contains("open");
+    menu.classList.toggle("open", open);
+    unfold.setAttribute("aria-expanded", String(open));
+  }
+  closeDrops(target);
+});
+
+function closeDrops(kept) {
+  for (const each of document.querySelectorAll("details.drop[open]")) {
+    if (!kept || !each.contains(kept)) each.open = false;
+  }
+}
+
 async function copy(button) {
   const said = button.textContent;
   try {
@@ -104,6 +143,7 @@ addEventListener("keydown", (event) => {
   const typing = target.isContentEditable || target.matches("input, textarea, select");
   if (event.key === "Escape") {
     first = "";
+    closeDrops(null);
     if (target !== document.body) target.blur();
     return;
   }
