@@ -8,6 +8,7 @@ from typing import Any
 
 from paddock.jobs.given_up import GIVEN_UP
 from paddock.jobs.labels import CANCEL_ANNOTATION, HALTED_ANNOTATION, RESUME_ANNOTATION
+from paddock.jobs.substitutions import without as leave_out
 from paddock.kube.code_annotation import CODE_ANNOTATION
 from paddock.kube.meta import Manifest, annotations_of
 from paddock.manifests.dumps import without_server_fields
@@ -37,6 +38,14 @@ def build_clone(manifest: Mapping[str, Any], name: str) -> Manifest:
         if not spec["runPolicy"]:
             del spec["runPolicy"]
     return {**taken, "metadata": {**taken["metadata"], "name": name}, "spec": spec}
+
+
+def leave_out_resources(clone: Mapping[str, Any], resources: Collection[str]) -> Manifest:
+    """The clone without requests and limits for `resources` (`nvidia.com/gpu`); an annotation keeps the amounts."""
+    left = dict(clone)
+    for each in resources:
+        left, _ = leave_out(left, each)
+    return left
 
 
 def name_clone(name: str, taken: Collection[str]) -> str:

@@ -176,6 +176,29 @@ async def test_a_clone_of_a_cancelled_and_suspended_job_starts_under_a_free_name
     assert CANCEL_ANNOTATION not in page and "suspend: true" not in page
 
 
+async def test_a_job_is_run_again_with_everything_kept_under_a_free_name(browser: Browser) -> None:
+    mine = TEXT.replace("memory: 1Gi", "memory: 1234Mi")
+    await browser.post("/new", {"text": mine, "do": "create"})
+    page = await browser.get("/new?from=default/pytorchjobs/pytorch-single&again=1")
+    assert "<h1>Run pytorch-single again</h1>" in page
+    assert "name: pytorch-single-2" in page and 'memory: "1234Mi"' in page
+    text = re.findall(r'<textarea id="text".*?>\n(.*?)</textarea>', page, re.S)[0]
+    status, address = await browser.post("/new?from=default/pytorchjobs/pytorch-single&again=1",
+                                         {"text": text, "do": "create"})  # fmt: skip
+    assert (status, address) == (303, "/jobs/default/pytorchjobs/pytorch-single-2")
+
+
+async def test_a_clone_without_gpus_asks_for_none_and_keeps_everything_else(browser: Browser) -> None:
+    asking = TEXT.replace("requests: {cpu: 500m, memory: 1Gi}",
+                          "{requests: {cpu: 500m, nvidia.com/gpu: 8}, limits: {nvidia.com/gpu: 8}}")  # fmt: skip
+    await browser.post("/new", {"text": asking, "do": "create"})
+    page = await browser.get("/new?from=default/pytorchjobs/pytorch-single&without=nvidia.com/gpu,nvidia.com/gpus")
+    text = re.findall(r'<textarea id="text".*?>\n(.*?)</textarea>', page, re.S)[0]
+    assert 'cpu: "500m"' in text
+    assert not re.search(r"^ *nvidia.com/gpu:", text, re.M), text
+    assert "the job does not ask for nvidia.com/gpus" in page
+
+
 async def test_a_field_of_a_text_that_is_being_typed_is_told(browser: Browser) -> None:
     volumes = "volumes: [{name: d, emptyDir: {medium: Memory, sizeLimit: 1Gi}}]"
     mounts = "volumeMounts: [{name: d, mountPath: /dev/shm}, 5]"

@@ -22,11 +22,10 @@ from paddock.cli.submit.script.written_manifest import write_manifest
 from paddock.cli.verb import Verb
 from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.model import Job
-from paddock.jobs.substitutions import without as leave_out
 from paddock.kube.errors import AlreadyExists
 from paddock.kube.meta import Manifest, Resource, name_of
 from paddock.submission.devices import read_asked, refuse_unasked
-from paddock.views.clones import build_clone, explain_taken, name_clone
+from paddock.views.clones import build_clone, explain_taken, leave_out_resources, name_clone
 from paddock.views.commands import printed_name
 from paddock.views.stored import read_stored
 from paddock.words.phrases import phrase
@@ -76,8 +75,7 @@ def drop_devices(clone: Manifest, job: Job | None, devices: tuple[str, ...]) -> 
     for device in devices:
         if refusal := refuse_unasked(device, read_asked([job] if job is not None else [])):
             raise UserError(refusal)
-        clone, _ = leave_out(clone, device)
-    return clone
+    return leave_out_resources(clone, devices)
 
 
 async def _find_free(client: Client, namespace: str, name: str) -> str:

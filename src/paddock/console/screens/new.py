@@ -3,6 +3,9 @@
 /new                              the types
 /new?template=pytorch-single      the form, beginning with that template
 /new?from=NAMESPACE/KIND/NAME     the form, beginning with an existing job: its clone
+    &again=1                      the same, to be run once more as it was: Submit is what is left to do
+    &without=nvidia.com/gpu       the same without requests and limits for a resource; it may stand several times,
+                                  with commas between them
 """
 
 from __future__ import annotations
@@ -32,13 +35,15 @@ from paddock.kube.errors import AlreadyExists, ApiError, NotFound
 from paddock.kube.meta import NAMESPACES, PRIORITY_CLASSES, Key, Resource, name_of, namespace_of
 from paddock.kube.validation.names import DNS_LABEL, DNS_SUBDOMAIN
 from paddock.manifests.edits import write_document
+from paddock.submission.devices import read_asked
 from paddock.submission.documents import Checked
 from paddock.submission.dry_run import explain_left_out, fetch_refusal, is_awaited
 from paddock.submission.local_only import find_place_reasons, find_unhonoured_fields
 from paddock.submission.missing_classes import explain_missing_class, find_missing_classes
 from paddock.submission.missing_secrets import explain_missing, find_missing_secrets, read_brought
-from paddock.views.clones import build_clone, name_clone
+from paddock.views.clones import build_clone, leave_out_resources, name_clone
 from paddock.views.flags import Flags
+from paddock.views.stored import read_stored
 from paddock.words.phrases import Foreign, Phrase, phrase
 from paddock.words.unhonoured import explain_unhonoured
 
@@ -50,12 +55,13 @@ def list_topics(_path: Mapping[str, str], query: Mapping[str, str]) -> Sequence[
 
 
 async def build(page: PageContext) -> Mapping[str, Any]:
-    text = await _begin(page)
-    if text is None:
-        return {"types": _show_types(page), "text": ""}
+    begun = await _begin(page)
+    if begun is None:
+        return {"types": _show_types(page), "text": "", **_name_page(page)}
+    text, notes = begun
     choices = await find_choices(page, _find_namespace(page))
     draft = await work_to_the_end(partial(read_text, text, choices))
-    return {"types": [], **show_draft(page, draft, await _ask(page, draft))}
+    return {"types": [], **_name_page(page), **show_draft(page, draft, [*notes, *await _ask(page, draft)])}
 
 
 async def receive(page: PageContext, posted: Mapping[str, str]) -> Mapping[str, Any] | Redirect:
@@ -67,7 +73,13 @@ async def receive(page: PageContext, posted: Mapping[str, str]) -> Mapping[str, 
         if isinstance(found, Redirect):
             return found
         notes = found
-    return {"types": [], **show_draft(page, draft, notes or await _ask(page, draft))}
+    return {"types": [], **_name_page(page), **show_draft(page, draft, notes or await _ask(page, draft))}
+
+
+def _name_page(page: PageContext) -> Mapping[str, Any]:
+    """The job that is run once more, empty where it is another page."""
+    name = page.query.get("from", "").rpartition("/")[2] if page.query.get("again") else ""
+    return {"again": name}
 
 
 def _find_namespace(page: PageContext) -> str:
@@ -75,15 +87,15 @@ def _find_namespace(page: PageContext) -> str:
     return page.query.get("from", "").partition("/")[0] or DEFAULT_NAMESPACE
 
 
-async def _begin(page: PageContext) -> str | None:
-    """The text to begin with; None for the choice of a type."""
+async def _begin(page: PageContext) -> tuple[str, list[Note]] | None:
+    """The text to begin with, and what is told of it; None for the choice of a type."""
     if source := page.query.get("from"):
         return await _clone(page, source)
     template = TEMPLATES.get(page.query.get("template", ""))
-    return template.write(page.language) if template else None
+    return (template.write(page.language), []) if template else None
 
 
-async def _clone(page: PageContext, source: str) -> str:
+async def _clone(page: PageContext, source: str) -> tuple[str, list[Note]]:
     namespace, _, rest = source.partition("/")
     kind, _, name = rest.partition("/")
     resource = find_kind(kind)
@@ -94,7 +106,16 @@ async def _clone(page: PageContext, source: str) -> str:
     except NotFound:
         said = phrase("there is no job {name} in {namespace}", name=name or source, namespace=namespace)
         raise Missing(said) from None
-    return write_document(build_clone(found, await _find_free(page, resource, namespace, name)))
+    job = read_stored(resource, found).job
+    asked = read_asked([job] if job is not None else [])
+    wanted = list(filter(None, page.query.get("without", "").split(",")))
+    unasked = [each for each in wanted if each not in asked]
+    notes: list[Note] = [
+        {"good": False, "said": page.say(phrase("the job does not ask for {resource}", resource=each))}
+        for each in unasked
+    ]
+    clone = build_clone(found, await _find_free(page, resource, namespace, name))
+    return write_document(leave_out_resources(clone, [each for each in wanted if each in asked])), notes
 
 
 async def _find_free(page: PageContext, resource: Resource, namespace: str, name: str) -> str:
