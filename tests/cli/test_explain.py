@@ -14,8 +14,8 @@ from history.test_logs import write_log
 from jobs.samples import read_manifest, read_text
 from paddock.app.history import History
 from paddock.app.home import Home
+from paddock.app.submitted.lacking import plan_lacking
 from paddock.app.why_not import plan_datasets, plan_hold, plan_images, plan_why_not, without_claims
-from paddock.cli.submit.lacking import plan_lacking
 from paddock.cli.submit.why_not import Answer, build_answer
 from paddock.cli.verbs.explain import build_explanation, explain_silence
 from paddock.environments.defaults import build_defaults

@@ -13,9 +13,13 @@ from paddock.kube.api import Api
 from paddock.kube.meta import Manifest, Resource
 from paddock.kube.times import Moment
 from paddock.logs.metric_lines import Piece, Place
+from paddock.submission.documents import Checked
+from paddock.submission.prepared import Prepared
 
 WhyNot = Callable[[Api, Job, Moment], Awaitable[Sequence[CauseRecord]]]
 """What a job would wait for if it were created now; nothing if it would start. Raises `ApiError`."""
+Prepare = Callable[[Api, Sequence[Checked]], Awaitable[Prepared]]
+"""The documents of a text -> as they are sent here. Raises `ApiError`; writes nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,6 +228,8 @@ class Backend:
     sparks: Callable[[Identity], Sparks] | None = None
     """The loss of many of these jobs at once."""
     why_not: WhyNot | None = None
+    prepare: Prepare | None = None
+    """What `paddock run FILE` does with a file; None where it sends what is written."""
     rights: Callable[[Identity], Rights] | None = None
     """None where the reader may do all that the API can."""
     read_build_log: Callable[[Manifest], Awaitable[str]] | None = None

@@ -4,7 +4,8 @@
     {"files": {"train.py": "9ab23d", "data.py": "4f1c90"}}          without git: the program's files
 
 A file is told by the first six letters of its SHA-256, or `-` where it is gone. `more` counts files beyond
-`MOST_FILES`, told by one digest of all of them (`rest`). `cli.submit.recorded_code` reads it when a job is submitted.
+`MOST_FILES`, told by one digest of all of them (`rest`). `app.submitted.recorded_code` reads it when a job is
+submitted.
 """
 
 from __future__ import annotations

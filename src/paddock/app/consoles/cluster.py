@@ -30,6 +30,7 @@ from paddock.app.consoles.spool.files import ClusterSpool, place_of_cluster
 from paddock.app.consoles.used.sampled import SampledMetrics
 from paddock.app.health import Address, CannotServe, explain_os_error
 from paddock.app.home import Home
+from paddock.app.submitted.prepare import prepare_for_cluster
 from paddock.app.why_not import fetch_cluster_waits
 from paddock.client.client import Client
 from paddock.client.credentials import Credentials
@@ -106,6 +107,7 @@ async def open_backend(
             yield Backend(
                 shown.name, False, lambda _: client,
                 options=shown.options, kubectl=shown.kubectl, why_not=fetch_cluster_waits,
+                prepare=prepare_for_cluster,
                 rights=lambda _: rights, silent_since=lambda _: client.silent_since, namespace=config.namespace,
                 logs=lambda _: logs, metrics=metrics,
             )  # fmt: skip
@@ -184,6 +186,7 @@ async def _run_readers(
     backend = Backend(
         shown.name, False, readers.connect,
         options=shown.options, kubectl=shown.kubectl, why_not=fetch_cluster_waits,
+        prepare=prepare_for_cluster,
         rights=readers.rights, token_login=readers, silent_since=readers.silent_since, namespace=server.namespace,
         logs=readers.logs, metrics=metrics,
     )  # fmt: skip

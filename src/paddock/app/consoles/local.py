@@ -14,6 +14,7 @@ from paddock.app.consoles.used_tickets import open_sign_in
 from paddock.app.history import History
 from paddock.app.home import Home
 from paddock.app.outputs import has_outputs
+from paddock.app.submitted.prepare import prepare
 from paddock.app.why_not import fetch_waits
 from paddock.console.backend import Backend
 from paddock.console.server import Console
@@ -39,6 +40,7 @@ def build_backend(api: Api, home: Home, machine: str, settings: Settings | None 
         metrics=lambda _: metrics,
         sparks=lambda _: sparks,
         why_not=fetch_waits,
+        prepare=prepare,
         find_outputs=lambda job: _find_outputs(home, job),
         settings=settings,
         read_build_log=partial(read_build_log, home.cache / "environments"),

@@ -7,7 +7,6 @@ the documents that are sent, as the next one judges them so. What is wrong with 
 
 from __future__ import annotations
 
-import asyncio
 import os
 import time
 from collections.abc import Awaitable, Callable, Sequence
@@ -15,27 +14,22 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from paddock.app.submitted.directories import explain_unfound, fetch_working_directories, with_path
+from paddock.app.submitted.prepare import leave_out_lacking, record_code
 from paddock.cli.cluster.errors import UserError
 from paddock.cli.cluster.kinds import name_for_kubectl
 from paddock.cli.cluster.places import ClusterChoice
 from paddock.cli.output.language import readers_language
 from paddock.cli.output.local_paths import format_path
 from paddock.cli.submit.job_datasets import check_datasets, fetch_kept
-from paddock.cli.submit.lacking import plan_lacking
-from paddock.cli.submit.local_directories import annotate, explain_unfound, fetch_working_directories, with_path
-from paddock.cli.submit.recorded_code import read_code_of
 from paddock.cli.submit.replacing import fetch_named
 from paddock.cli.submit.resumed import explain_unresumed
 from paddock.cli.submit.script.requests import fetch_foreign_secrets, find_needed
 from paddock.cli.submit.sent_directories import add_directory_maps
 from paddock.cli.submit.submission import drop_devices
 from paddock.environments.needed import Needed
-from paddock.jobs.labels import WORKING_DIRECTORY_ANNOTATION
-from paddock.kube.code_annotation import CODE_ANNOTATION, write_code
 from paddock.kube.errors import AlreadyExists, ApiError, Forbidden, NotFound
-from paddock.kube.meta import NAMESPACES, NODES, PRIORITY_CLASSES
-from paddock.kube.quantities import format_quantity
-from paddock.submission.devices import read_devices, without_devices
+from paddock.kube.meta import NAMESPACES, PRIORITY_CLASSES
 from paddock.submission.documents import Checked
 from paddock.submission.dry_run import explain_left_out, explain_refused, fetch_refusal, is_awaited
 from paddock.submission.local_only import find_place_reasons, find_unhonoured_fields
@@ -177,20 +171,9 @@ async def _leave_out_devices(submission: Submission) -> list[Refusal]:
     submission.checked = drop_devices(submission.checked, submission.without)
     if not submission.runs or not submission.is_local:  # a cluster may add nodes
         return []
-    asked = read_devices(each.job for each in submission.checked if each.job)
-    nodes = (await submission.api.list(NODES)).items if asked else []
-    for place, each in enumerate(submission.checked):
-        lacking = plan_lacking(each, nodes, time.time()) if each.job and asked else ()
-        if lacking:
-            submission.checked[place] = without_devices(each, lacking)
-        for name in lacking:
-            said = phrase(
-                "the job asks for {amount} {device} and this machine has none: training on the CPU "
-                "(--without {device})",
-                amount=format_quantity(asked[name]),
-                device=name,
-            )
-            submission.notify(said)
+    submission.checked, told = await leave_out_lacking(submission.api, submission.checked)
+    for said in told:
+        submission.notify(said)
     return []
 
 
@@ -237,10 +220,7 @@ async def _record_code(submission: Submission) -> list[Refusal]:
     """Refuses nothing. On a laptop a job says which code it begins with, for `paddock history`."""
     if not submission.is_local:
         return []
-    for place, each in enumerate(submission.checked):
-        directory = each.job.annotations.get(WORKING_DIRECTORY_ANNOTATION, "") if each.job else ""
-        if directory and (code := write_code(await asyncio.to_thread(read_code_of, Path(directory)))):
-            submission.checked[place] = annotate(each, CODE_ANNOTATION, code)
+    submission.checked = [await record_code(each) for each in submission.checked]
     return []
 
 

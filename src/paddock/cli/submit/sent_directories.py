@@ -2,7 +2,7 @@
 
 The ConfigMap is created first, then the job, then the owner reference, so that garbage collection deletes both; if the
 job is refused, the ConfigMap is deleted. The content of images is not known here, so a directory is sent only with
---workdir, or if the image is a known framework's without such a script (`cli.submit.local_directories` reads that) and
+--workdir, or if the image is a known framework's without such a script (`app.submitted.directories` reads that) and
 the current directory has it; the home directory only with --workdir. Files that look like secrets
 (`cli.submit.secret_files`) are refused before anything is sent.
 """
@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from paddock.app.submitted.directories import look_in, plan_scripts, read_scripts
 from paddock.cli.cluster.errors import UserError
 from paddock.cli.submit.directory_files import find_files
 from paddock.cli.submit.directory_map import (
@@ -26,7 +27,6 @@ from paddock.cli.submit.directory_map import (
     mount_directory_map,
     plan_entries,
 )
-from paddock.cli.submit.local_directories import look_in, plan_scripts, read_scripts
 from paddock.cli.submit.secret_files import explain_secrets, is_secret
 from paddock.cli.submit.submission import create_all
 from paddock.environments.defaults import build_defaults

@@ -13,12 +13,12 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from paddock.app.programs import explain_images
+from paddock.app.submitted.lacking import plan_lacking
 from paddock.app.why_not import build_wanted, fetch_awaited, plan_hold, plan_images, plan_why_not, without_claims
 from paddock.cli.cluster.errors import UserError
 from paddock.cli.cluster.session import choose_place, run_with_client
 from paddock.cli.output.terminal import stdout
 from paddock.cli.submit.checks import Refusal, Submission, find_refusals
-from paddock.cli.submit.lacking import plan_lacking
 from paddock.cli.submit.manifest_files import fetch_reading
 from paddock.cli.submit.report import build_lines
 from paddock.jobs.causes import WaitingForScheduler

@@ -1,6 +1,6 @@
 """Working directories of jobs, and the checks that depend on the cluster: used by `run` and `submit`.
 
-On the local cluster a directory is used in place (`cli.submit.local_directories`); to a remote one it is sent
+On the local cluster a directory is used in place (`app.submitted.directories`); to a remote one it is sent
 (`cli.submit.sent_directories`), after the check for parts that only the local cluster supports
 (`submission.local_only`).
 """
@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING
 
 import click
 
+from paddock.app.submitted.directories import explain_unfound, fetch_working_directories
 from paddock.cli.cluster.errors import UserError
 from paddock.cli.cluster.places import ClusterChoice
 from paddock.cli.submit.checks import find_place_refusals
-from paddock.cli.submit.local_directories import add_working_directories
 from paddock.cli.submit.sent_directories import add_directory_maps
 from paddock.submission.documents import Checked
 from paddock.submission.local_only import find_notices
@@ -56,3 +56,16 @@ async def place_directories(
         return add_directory_maps(checked, named, notify)
     directory = Path.cwd() if named is None else Path(named).resolve()
     return await add_working_directories(api, checked, directory, named=named is not None)
+
+
+async def add_working_directories(
+    api: Api, checked: Sequence[Checked], directory: Path, *, named: bool = False
+) -> list[Checked]:
+    """The documents, with `directory` in the annotation of jobs that start a script from it, or of all jobs if the user
+    has `named` it. Raises `UserError` for a script that is found nowhere."""
+    placed = []
+    for each, refusal in await fetch_working_directories(api, checked, directory, named=named):
+        if refusal is not None:
+            raise UserError(explain_unfound(each, refusal))
+        placed.append(each)
+    return placed

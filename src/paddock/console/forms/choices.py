@@ -36,11 +36,18 @@ class Choices:
     volcano: Sequence[str] = ()
     workload: Sequence[str] = ()
     local: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    on_laptop: bool = False
+    """The jobs run on this machine, whose directories they start in."""
 
     @property
     def labelled(self) -> Collection[Labelled]:
-        """The fields that a new value writes as a label of Kueue: those for which Kueue has something to choose."""
-        found: Mapping[Labelled, bool] = {"queue": any(self.local.values()), "priority": bool(self.workload)}
+        """The fields that a new value writes as a label of Kueue: those for which Kueue has something to choose; on a
+        laptop the working directory as an annotation."""
+        found: Mapping[Labelled, bool] = {
+            "queue": any(self.local.values()),
+            "priority": bool(self.workload),
+            "directory": self.on_laptop,
+        }
         return frozenset(name for name, there in found.items() if there)
 
     def offer(self, namespace: str, by_label: Collection[str]) -> Mapping[str, Sequence[str]]:
@@ -64,6 +71,7 @@ async def find_choices(page: PageContext, namespace: str) -> Choices:
         volcano=names(VOLCANO_QUEUES),
         workload=names(WORKLOAD_PRIORITIES),
         local=_by_namespace(await _list_local(page, namespace)),
+        on_laptop=page.backend.local,
     )
 
 

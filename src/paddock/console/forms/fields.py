@@ -71,20 +71,27 @@ def read_document(document: Document, labelled: Collection[Labelled] = ()) -> Jo
     chosen = [(part, found) for part in read_parts(manifest) if (found := _choose(part, wanted)) is not None]
     if not chosen or len({part.name for part, _ in chosen}) < len(chosen):
         return JobForm()
-    shared, own = _split_shared(chosen)
+    directories = {_read(each.value, rows.DIRECTORY.path) for _, each in chosen}
+    is_noted = directories == {None} and rows.is_noted(manifest, labelled)
+    of_container = rows.OF_CONTAINER if is_noted else (*rows.OF_CONTAINER, rows.DIRECTORY)
+    shared, own = _split_shared(chosen, of_container)
     roles = {
         part.name: (*_role_fields(manifest, part, each), *(each_own for each_own in own if each_own.role == part.name))
         for part, each in chosen
     }
-    job = (*_job_fields(manifest, rows.OF_JOB), *shared, *_job_fields(manifest, rows.list_policies(manifest, labelled)))
+    noted = [rows.NOTED_DIRECTORY] if is_noted else []
+    of_job = _job_fields(manifest, [*rows.OF_JOB, *noted])
+    job = (*of_job, *shared, *_job_fields(manifest, rows.list_policies(manifest, labelled)))
     return JobForm(str(manifest.get("kind")), job, roles, sum(part.replicas for part, _ in chosen))
 
 
-def _split_shared(chosen: Sequence[tuple[Part, Container]]) -> tuple[list[Field], list[Field]]:
+def _split_shared(
+    chosen: Sequence[tuple[Part, Container]], of_container: Sequence[Row]
+) -> tuple[list[Field], list[Field]]:
     """The fields of the container: those that all roles have in common, and the others for each role."""
     shared: list[Field] = []
     own: list[Field] = []
-    for row in rows.OF_CONTAINER:
+    for row in of_container:
         found = [_read(each.value, row.path) for _, each in chosen]
         paths = [(*_steps(each.path), *row.path) for _, each in chosen]
         if all(each == found[0] for each in found):

@@ -12,6 +12,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 from paddock.console.forms import values
 from paddock.console.forms.values import Form, choose
+from paddock.jobs.labels import WORKING_DIRECTORY_ANNOTATION
 from paddock.kube.environments import ENVIRONMENT_ANNOTATION
 from paddock.manifests.edits import Path
 from paddock.manifests.parts import mapping
@@ -25,8 +26,9 @@ DESCRIPTION = "kubernetes.io/description"
 _KUEUE_QUEUE, _KUEUE_PRIORITY = "kueue.x-k8s.io/queue-name", "kueue.x-k8s.io/priority-class"
 
 
-Labelled: TypeAlias = Literal["queue", "priority"]
-"""A field that stands in a label of Kueue, or in the scheduling policy."""
+Labelled: TypeAlias = Literal["queue", "priority", "directory"]
+"""A field that stands in a label of Kueue, or in the scheduling policy; the working directory in an annotation, as on a
+laptop, or in the container."""
 
 
 class Group(StrEnum):
@@ -66,10 +68,12 @@ OF_CONTAINER: Sequence[Row] = (
     Row("image", phrase("Image"), values.TEXT, ("image",)),
     Row("command", phrase("Start command"), values.WORDS, ("command",)),
     Row("args", phrase("Arguments of the command"), values.ARGUMENTS, ("args",)),
-    Row("directory", phrase("Working directory"), values.TEXT, ("workingDir",), Group.PLACE),
     Row("pull", phrase("Image pull policy"), _PULL, ("imagePullPolicy",), Group.PLACE),
     Row("env", phrase("Environment variables, NAME=value on each line"), values.VARIABLES, ("env",), Group.PLACE),
 )  # fmt: skip
+DIRECTORY = Row("directory", phrase("Working directory"), values.TEXT, ("workingDir",), Group.PLACE)
+NOTED_DIRECTORY = DIRECTORY._replace(path=("metadata", "annotations", WORKING_DIRECTORY_ANNOTATION))
+"""As `paddock run --workdir` writes it on a laptop: each rank gets a directory of its own for its logs."""
 STORAGE = Row("storage", phrase("Storage, CLAIM:/path on each line"), values.CLAIMS, (), Group.PLACE)
 SHARED_MEMORY = Row("shm", phrase("Shared memory (/dev/shm)"), values.SHARED_MEMORY, (), Group.PLACE)
 OF_ROLE: Sequence[Row] = (Row("replicas", phrase("Replicas"), values.NUMBER, ("replicas",)),)
@@ -116,6 +120,12 @@ def list_policies(manifest: Mapping[str, Any], labelled: Collection[Labelled] = 
             Group.END,
         ),
     )  # fmt: skip
+
+
+def is_noted(manifest: Mapping[str, Any], labelled: Collection[Labelled]) -> bool:
+    """Whether the working directory is in the annotation, where no container has one."""
+    annotations = mapping(mapping(manifest.get("metadata")).get("annotations"))
+    return WORKING_DIRECTORY_ANNOTATION in annotations or "directory" in labelled
 
 
 def find_restart_policy(manifest: Mapping[str, Any]) -> Row:

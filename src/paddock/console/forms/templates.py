@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from paddock.jobs.labels import WORKING_DIRECTORY_ANNOTATION
 from paddock.script.paddle_job import COLLECTIVE_IMAGE
 from paddock.script.pytorch_job import IMAGE
 from paddock.words.phrases import Phrase, phrase, render
@@ -20,9 +21,12 @@ class Template:
     """With its comments in English."""
     comments: tuple[Phrase, ...] = ()  # those of its text
 
-    def write(self, language: str) -> str:
+    on_laptop: str = ""
+    """The text where jobs run on this machine; empty where it is the same."""
+
+    def write(self, language: str, *, on_laptop: bool = False) -> str:
         """The text with its comments in a language."""
-        text = self.text
+        text = self.on_laptop if on_laptop and self.on_laptop else self.text
         for each in self.comments:
             text = text.replace(f"# {each}\n", f"# {render(each, language)}\n")
         return text
@@ -90,7 +94,8 @@ def _write_role(name: str, replicas: int, about: Phrase) -> str:
 
 _OTHERS = phrase("with Worker beside it: ranks that train together")
 _AGAIN = phrase("OnFailure: starts again what fails")
-_DIRECTORY = phrase("a directory of this machine, or where a volume is mounted")
+_DIRECTORY = phrase("where train.py lies: in the image, or where a volume is mounted")
+_OWN_DIRECTORY = phrase("where train.py lies on this machine")
 _SCRIPT_JOB = f"""\
 apiVersion: kubeflow.org/v1
 kind: PyTorchJob
@@ -113,6 +118,10 @@ spec:
                 requests: {{cpu: 1, memory: 2Gi}}
 """
 
+_OWN_SCRIPT_JOB = _SCRIPT_JOB.replace(f"              workingDir: /path/to/your/code  # {_DIRECTORY}\n", "").replace(
+    "  name: train\n",
+    f"  name: train\n  annotations:\n    {WORKING_DIRECTORY_ANNOTATION}: /path/to/your/code  # {_OWN_DIRECTORY}\n",
+)
 
 _ONE = phrase("one pod trains")
 _FIRST, _OTHER_RANKS = phrase("rank 0, always one"), phrase("ranks 1 and 2")
@@ -142,7 +151,8 @@ TEMPLATES: Mapping[str, Template] = {
         phrase("Your own script"),
         phrase("python train.py, where its files are"),
         _SCRIPT_JOB,
-        (_OTHERS, _AGAIN, _DIRECTORY),
+        (_OTHERS, _AGAIN, _DIRECTORY, _OWN_DIRECTORY),
+        _OWN_SCRIPT_JOB,
     ),
     "manifest": Template(
         phrase("A manifest"), phrase("YAML or JSON that you have already: paste it"), f"# {_PASTE}\n", (_PASTE,)

@@ -41,6 +41,7 @@ from paddock.submission.dry_run import explain_left_out, fetch_refusal, is_await
 from paddock.submission.local_only import find_place_reasons, find_unhonoured_fields
 from paddock.submission.missing_classes import explain_missing_class, find_missing_classes
 from paddock.submission.missing_secrets import explain_missing, find_missing_secrets, read_brought
+from paddock.submission.prepared import Prepared
 from paddock.views.clones import build_clone, leave_out_resources, name_clone
 from paddock.views.flags import Flags
 from paddock.views.stored import read_stored
@@ -68,8 +69,12 @@ async def receive(page: PageContext, posted: Mapping[str, str]) -> Mapping[str, 
     choices = await find_choices(page, posted.get("f:namespace") or _find_namespace(page))
     draft = await work_to_the_end(partial(read_posted, posted, choices))
     notes: Sequence[Note] = ()
-    if posted.get("do") == "create" and draft.ready and not (notes := await _refuse_ahead(page, draft.objects)):
-        found = await _create(page, draft.objects)
+    if (
+        posted.get("do") == "create"
+        and draft.ready
+        and not (notes := await _refuse_ahead(page, prepared := await _prepare(page, draft)))
+    ):
+        found = await _create(page, prepared.checked)
         if isinstance(found, Redirect):
             return found
         notes = found
@@ -92,7 +97,7 @@ async def _begin(page: PageContext) -> tuple[str, list[Note]] | None:
     if source := page.query.get("from"):
         return await _clone(page, source)
     template = TEMPLATES.get(page.query.get("template", ""))
-    return (template.write(page.language), []) if template else None
+    return (template.write(page.language, on_laptop=page.backend.local), []) if template else None
 
 
 async def _clone(page: PageContext, source: str) -> tuple[str, list[Note]]:
@@ -137,13 +142,22 @@ async def _ask(page: PageContext, draft: Draft) -> list[Note]:
     """What refuses a draft without errors: the place, or the server (a dry run). Then whether it would start now."""
     if not draft.ready:
         return []
-    asked = await _ask_server(page, draft.objects)
-    if refused := [*await _refuse_ahead(page, draft.objects), *asked.refused]:
-        return [*refused, *asked.left_out]
-    notes = [*asked.left_out, {"good": True, "said": page.say(phrase("the server takes it (dry run)"))}]
+    prepared = await _prepare(page, draft)
+    asked = await _ask_server(page, prepared.checked)
+    told: list[Note] = [{"good": False, "said": page.say(each)} for each in prepared.told]
+    if refused := [*await _refuse_ahead(page, prepared), *asked.refused]:
+        return [*refused, *told, *asked.left_out]
+    notes = [*told, *asked.left_out, {"good": True, "said": page.say(phrase("the server takes it (dry run)"))}]
     notes += _tell_unhonoured(page, asked.taken)
     notes += await _tell_classes(page, asked.taken)
     return notes + [note for each in asked.taken for note in await _foresee(page, each)]
+
+
+async def _prepare(page: PageContext, draft: Draft) -> Prepared:
+    """The documents as they are sent."""
+    if page.backend.prepare is None:
+        return Prepared(tuple(draft.objects))
+    return await page.backend.prepare(page.api, draft.objects)
 
 
 def _tell_unhonoured(page: PageContext, taken: Sequence[Checked]) -> list[Note]:
@@ -196,10 +210,10 @@ async def _ask_server(page: PageContext, objects: Sequence[Checked]) -> _Asked:
     return _Asked(sorted(taken, key=lambda each: each.resource != NAMESPACES), refused, left_out)
 
 
-async def _refuse_ahead(page: PageContext, objects: Sequence[Checked]) -> list[Note]:
-    """What the place does not support, and on the local cluster a Secret that nobody makes: the checks of `paddock run`
-    of which a server knows nothing."""
-    is_local = page.backend.local
+async def _refuse_ahead(page: PageContext, prepared: Prepared) -> list[Note]:
+    """What the place does not support, and on the local cluster a script that is nowhere and a Secret that nobody
+    makes: the checks of `paddock run` of which a server knows nothing."""
+    is_local, objects = page.backend.local, prepared.checked
     found = [(each.label, why) for each in objects for why in find_place_reasons(each, is_local=is_local)]
     jobs = [each.job for each in objects if each.job] if is_local else []
     try:
@@ -210,7 +224,10 @@ async def _refuse_ahead(page: PageContext, objects: Sequence[Checked]) -> list[N
         label = f"{missing.job.resource.kind} {missing.job.key}"
         found.append((label, explain_missing(missing, Flags(page.backend.options, kubectl=page.backend.kubectl))))
     said = (phrase("{job} would be refused: {why}", job=label, why=why) for label, why in found)
-    return [{"good": False, "said": page.say(each)} for each in said]
+    unplaced: list[Note] = [
+        {"good": False, "said": page.say(each.why), "field": "directory"} for each in prepared.refused
+    ]
+    return [*unplaced, *({"good": False, "said": page.say(each)} for each in said)]
 
 
 async def _foresee(page: PageContext, each: Checked) -> list[Note]:
@@ -224,6 +241,12 @@ async def _foresee(page: PageContext, each: Checked) -> list[Note]:
     except ApiError as error:
         said = phrase("whether it would start is not known: {why}", why=Foreign(error.message))
         return [{"good": False, "said": page.say(said)}]
+    if not waits and not page.backend.local:
+        said = phrase(
+            "all of its {count} pods would fit now; whether the cluster can pull their images is not known here",
+            count=job.size,
+        )
+        return [{"good": True, "said": page.say(said)}]
     if not waits:
         said = phrase("it would start now: all of its {count} pods fit", count=job.size)
         return [{"good": True, "said": page.say(said)}]

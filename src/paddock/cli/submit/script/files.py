@@ -15,8 +15,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from paddock.app.submitted.nearby import find_nearby
 from paddock.cli.cluster.errors import UserError
-from paddock.cli.submit.nearby import find_nearby
 from paddock.cli.submit.script.sources import read_file
 from paddock.cli.submit.script.typed_command import name_python
 from paddock.kube.nearness import nearest

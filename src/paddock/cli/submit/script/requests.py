@@ -311,7 +311,7 @@ def _find_requirements(each: Checked) -> Path | None:
 
 def without_directory(request: ScriptRequest, *, named: bool) -> ScriptRequest:
     """The request for a file that others may use: without the directory of this machine, where `paddock run` of the
-    file finds the script by itself (`local_directories`). `named`: by --workdir."""
+    file finds the script by itself (`app.submitted.directories`). `named`: by --workdir."""
     portable = find_script({"command": build_command(request)}) and not named
     return replace(request, directory="") if portable else request
 

@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 
 from cli.views import RESOURCE, build_manifest
+from paddock.app.submitted.directories import Script, plan_scripts, read_scripts, with_path
+from paddock.app.submitted.nearby import find_nearby
 from paddock.cli.cluster.errors import UserError
-from paddock.cli.submit.local_directories import Script, add_working_directories, plan_scripts, read_scripts, with_path
-from paddock.cli.submit.nearby import find_nearby
+from paddock.cli.submit.workdir import add_working_directories
 from paddock.environments.defaults import build_defaults
 from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.labels import WORKING_DIRECTORY_ANNOTATION
@@ -147,8 +148,20 @@ async def test_the_users_own_script_comes_before_a_program_of_ours(tmp_path: Pat
 
 
 async def test_an_annotation_that_is_there_wins(tmp_path: Path) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    for directory in (tmp_path, elsewhere):
+        (directory / "train.py").touch()
+    assert await add(check(**{WORKING_DIRECTORY_ANNOTATION: str(elsewhere)}), tmp_path) == str(elsewhere)
+
+
+async def test_the_directory_of_an_annotation_must_be_there_and_have_the_script(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="the working directory /elsewhere is not on this machine"):
+        await add(check(**{WORKING_DIRECTORY_ANNOTATION: "/elsewhere"}), tmp_path)
+    (tmp_path / "empty").mkdir()
     (tmp_path / "train.py").touch()
-    assert await add(check(**{WORKING_DIRECTORY_ANNOTATION: "/elsewhere"}), tmp_path) == "/elsewhere"
+    with pytest.raises(UserError, match=f"train.py is not in the working directory .*, but in {tmp_path}: name that"):
+        await add(check(**{WORKING_DIRECTORY_ANNOTATION: str(tmp_path / "empty")}), tmp_path)
 
 
 async def test_a_directory_that_is_named_comes_before_the_annotation_and_must_have_the_script(tmp_path: Path) -> None:

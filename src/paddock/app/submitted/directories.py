@@ -3,21 +3,23 @@
 On a laptop the user's file always wins: if the current directory has the script, an annotation makes the job start
 there (`jobs.objects.pods`), also where the image stands for a program of ours (`launches.containers`). That program is
 used only where nothing else is there. A script that is in neither would fail, so the job is refused before it is
-submitted. An existing annotation wins. Images that are unknown, with no default Environment in their place, are not
-judged: the job's cause will say why it waits. `cli.submit.programs` says what runs.
+submitted. An existing annotation wins, and its directory must be there, as must any workingDir where nothing is
+mounted. Images that are unknown, with no default Environment in their place, are not judged: the job's cause will say
+why it waits. `cli.submit.programs` says what runs.
 """
 
 from __future__ import annotations
 
+import os
+import posixpath
 import shlex
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from paddock.cli.cluster.errors import UserError
-from paddock.cli.submit.nearby import find_nearby
+from paddock.app.submitted.nearby import find_nearby
 from paddock.jobs.labels import WORKING_DIRECTORY_ANNOTATION
 from paddock.jobs.model import Job, Rank, Settings
 from paddock.jobs.objects.pods import build_pod, main_container
@@ -45,28 +47,17 @@ class Script:
     """Whether a default Environment, which has no script, is taken in place of the image."""
 
 
-async def add_working_directories(
-    api: Api, checked: Sequence[Checked], directory: Path, *, named: bool = False
-) -> list[Checked]:
-    """The documents, with `directory` in the annotation of jobs that start a script from it, or of all jobs if the user
-    has `named` it. Raises `UserError` for a script that is found nowhere."""
-    placed = []
-    for each, refusal in await fetch_working_directories(api, checked, directory, named=named):
-        if refusal is not None:
-            raise UserError(explain_unfound(each, refusal))
-        placed.append(each)
-    return placed
-
-
 def explain_unfound(each: Checked, refusal: Phrase) -> Phrase:
     """The refusal with the file of the job."""
     return phrase("{option}: {problem}", option=each.file, problem=refusal)
 
 
 async def fetch_working_directories(
-    api: Api, checked: Sequence[Checked], directory: Path, *, named: bool = False
+    api: Api, checked: Sequence[Checked], directory: Path | None, *, named: bool = False
 ) -> list[tuple[Checked, Phrase | None]]:
-    """As `add_working_directories`, each document with why a script of it is found nowhere, or None."""
+    """The documents, each with why a script of it is found nowhere, or None. `directory` is in the annotation of jobs
+    that start a script from it, or of all jobs if the user has `named` it; None where nobody is in a directory, as in a
+    browser."""
     if not any(each.is_job for each in checked):
         return [(each, None) for each in checked]
     environments = (await api.list(ENVIRONMENTS)).items
@@ -74,16 +65,82 @@ async def fetch_working_directories(
 
 
 def _place(
-    each: Checked, environments: Sequence[Manifest], directory: Path, *, named: bool
+    each: Checked, environments: Sequence[Manifest], directory: Path | None, *, named: bool
 ) -> tuple[Checked, Phrase | None]:
-    if WORKING_DIRECTORY_ANNOTATION in annotations_of(each.manifest) and not named:
-        return each, None
     assert each.job is not None
+    if absent := find_absent_directory(each.job, lambda path: os.path.isdir(path)):  # noqa: PTH112 - no OSError
+        return each, absent
     scripts = list(read_scripts(each.job, environments))
+    own = annotations_of(each.manifest).get(WORKING_DIRECTORY_ANNOTATION)
+    if own is not None and not named:
+        return each, _refuse_own(scripts, own)
+    if directory is None:
+        return each, _refuse_without(scripts)
     if named:
         scripts = [replace(script, brought=False) for script in scripts]
     taken, refusal = plan_scripts(scripts, directory, *look_in(directory))
     return (_start_in(each, directory) if refusal is None and (taken or named) else each), refusal
+
+
+def find_absent_directory(job: Job, is_there: Callable[[str], bool]) -> Phrase | None:
+    """Why containers cannot start in the workingDir that a template names: the node finds nothing there, as no volume
+    is mounted at it."""
+    for role in job.roles:
+        for container in role.template["spec"]["containers"]:
+            path = str(container.get("workingDir") or "")
+            if path.startswith("/") and not _is_mounted(container, path) and not is_there(path):
+                return phrase(
+                    "{role} starts in {directory} (workingDir), which is not on this machine, and no volume is mounted "
+                    "there: name a directory that is there",
+                    role=role.name, directory=path,
+                )  # fmt: skip
+    return None
+
+
+def _is_mounted(container: Mapping[str, Any], path: str) -> bool:
+    mounts = (posixpath.normpath(str(each.get("mountPath"))) for each in container.get("volumeMounts") or ())
+    return any(f"{posixpath.normpath(path)}/".startswith(f"{each.rstrip('/')}/") for each in mounts)
+
+
+def _refuse_own(scripts: Sequence[Script], directory: str) -> Phrase | None:
+    """Of the directory that the job's annotation names, in which all roles start."""
+    if not directory.startswith("/"):
+        return phrase(
+            "the working directory {directory} does not begin with /: write the whole path", directory=directory
+        )
+    if not os.path.isdir(directory):  # noqa: PTH112 - no OSError
+        return phrase(
+            "the working directory {directory} is not on this machine: name one that is there", directory=directory
+        )
+    for script in (each for each in scripts if not os.path.isfile(f"{directory}/{each.path}")):  # noqa: PTH113
+        near = find_nearby(Path(directory), script.path)
+        if near:
+            return phrase(
+                "{script} is not in the working directory {directory}, but in {near}: name that one",
+                script=script.path, directory=directory, near=os.path.realpath(near),
+            )  # fmt: skip
+        return phrase(
+            "{script} is not in the working directory {directory}: name the directory where it lies",
+            script=script.path, directory=directory,
+        )  # fmt: skip
+    return None
+
+
+def _refuse_without(scripts: Sequence[Script]) -> Phrase | None:
+    """Of a job for which nobody has named a directory."""
+    for script in (each for each in scripts if each.brought is False):
+        if script.is_default:
+            return phrase(
+                "{script} is nowhere: the job has no working directory, and the files of image {image} are not on this "
+                "machine; name the directory where it lies",
+                script=script.path, image=script.image,
+            )  # fmt: skip
+        return phrase(
+            "{script} is nowhere: the job has no working directory, and it is not in the image {image}; name the "
+            "directory where it lies",
+            script=script.path, image=script.image,
+        )  # fmt: skip
+    return None
 
 
 def with_path(each: Checked, path: str) -> Checked:

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from paddock.cli.submit import recorded_code
-from paddock.cli.submit.recorded_code import read_code_of
+from paddock.app.submitted import recorded_code
+from paddock.app.submitted.recorded_code import read_code_of
 from paddock.kube.code_annotation import MOST_FILES, Code
 from support.programs import need
 
