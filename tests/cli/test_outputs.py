@@ -17,7 +17,7 @@ from paddock.cli.main import cli
 from paddock.cli.submit.resumed import describe_resumed, explain_resumed, explain_unresumed
 from paddock.history.records import RunRecord, write_record
 from paddock.jobs.model import Job
-from paddock.views.outputs import read_own_directory
+from paddock.jobs.variables import read_own_directory
 from paddock.words.phrases import render
 
 UIDS = [f"{number:08x}-0000-0000-0000-000000000000" for number in range(1, 5)]

@@ -14,6 +14,7 @@ from aiohttp import web
 
 from history.test_logs import write_log
 from paddock.app.consoles.logs import LocalLogs
+from paddock.app.consoles.outputs import LocalOutputs
 from paddock.app.consoles.spool.files import read_left_out
 from paddock.app.consoles.used.recorded import LocalMetrics
 from paddock.app.history import History
@@ -88,14 +89,23 @@ class Served:
 
 @asynccontextmanager
 async def serve_console(
-    directory: Path, objects: Sequence[Manifest] = (), sparks: Sparks | None = None, port: int = 0, **options: Any
+    directory: Path,
+    objects: Sequence[Manifest] = (),
+    sparks: Sparks | None = None,
+    port: int = 0,
+    *,
+    outputs: bool = True,
+    **options: Any,
 ) -> AsyncIterator[Served]:
     """The console of the home in `directory`, with these objects; PaddleJobs need no `kind`. `options`: of it."""
     logs = LocalLogs(History(Home(directory, directory)), read_left_out=read_left_out)
     metrics = LocalMetrics(logs)
     api = Written(sort_objects(objects))
     known = (lambda _: sparks) if sparks else None
-    backend = Backend("test", True, lambda _: api, logs=lambda _: logs, metrics=lambda _: metrics, sparks=known)
+    backend = Backend(
+        "test", True, lambda _: api, logs=lambda _: logs, metrics=lambda _: metrics, sparks=known,
+        outputs=LocalOutputs(Home(directory, directory)) if outputs else None,
+    )  # fmt: skip
     console = Console(backend, b"k" * 32, **options)
     runner = web.AppRunner(console.application, access_log=None, shutdown_timeout=1.0)
     await runner.setup()

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import gzip
 import mimetypes
+import os
 import re
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from aiohttp import web
 
 from paddock.console import security
 from paddock.console.bounds import MOST_FIELDS, Full
-from paddock.console.page_context import Answer
+from paddock.console.page_context import Answer, OpenFile
 from paddock.console.pages import STATIC
+from paddock.console.sent_files import send_file
 from paddock.kube.errors import ApiError, Forbidden, Unavailable
 from paddock.words.phrases import Foreign, Phrase, phrase
 
@@ -53,20 +56,32 @@ def say_error(error: ApiError) -> Phrase:
 
 
 async def send(request: web.Request, built: Answer) -> web.StreamResponse:
-    headers = {}
-    if built.file_name:
-        name = re.sub(r"[^A-Za-z0-9._-]", "_", built.file_name)
-        headers["Content-Disposition"] = f'attachment; filename="{name}"'
+    headers = {"Content-Disposition": _name_file(built.file_name)} if built.file_name else {}
+    if built.policy:
+        headers["Content-Security-Policy"] = built.policy
     if isinstance(built.body, bytes):
         return web.Response(
             body=built.body, status=built.status, headers=headers, content_type=built.content_type, charset="utf-8"
         )
-    answer = web.StreamResponse(headers={**security.HEADERS, **headers, "Cache-Control": "no-store"})
+    headers = {**security.HEADERS, **headers, "Cache-Control": "no-store"}
+    if isinstance(built.body, OpenFile):
+        try:
+            return await send_file(request, built.body.descriptor, {**headers, "Content-Type": built.content_type})
+        finally:
+            os.close(built.body.descriptor)
+    answer = web.StreamResponse(headers=headers)
     answer.content_type, answer.charset = built.content_type, "utf-8"
     await answer.prepare(request)
     async for piece in built.body:
         await answer.write(piece)
     return answer
+
+
+def _name_file(name: str) -> str:
+    """What a browser keeps it as: any name (RFC 6266), and for old ones a plain one."""
+    plain = re.sub(r"[^A-Za-z0-9._-]", "_", name)
+    whole = "" if plain == name else f"; filename*=UTF-8''{quote(name.encode('utf-8', 'replace'), safe='')}"
+    return f'attachment; filename="{plain}"{whole}'
 
 
 async def read_form(request: web.Request) -> Mapping[str, str]:

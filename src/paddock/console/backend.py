@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import Protocol
 
 from paddock.history.log_shelf import OpenLog
@@ -15,6 +16,7 @@ from paddock.kube.times import Moment
 from paddock.logs.metric_lines import Piece, Place
 from paddock.submission.documents import Checked
 from paddock.submission.prepared import Prepared
+from paddock.words.phrases import Phrase
 
 WhyNot = Callable[[Api, Job, Moment], Awaitable[Sequence[CauseRecord]]]
 """What a job would wait for if it were created now; nothing if it would start. Raises `ApiError`."""
@@ -180,6 +182,89 @@ class Sparks(Protocol):
         ...
 
 
+class EntryKind(StrEnum):
+    """What stands in a directory."""
+
+    DIRECTORY = "directory"
+    FILE = "file"
+    LINK = "link"
+    OTHER = "other"
+    """A FIFO, a socket, a device: it is shown and never opened."""
+
+
+@dataclass(frozen=True, slots=True)
+class OutputEntry:
+    """One name of a directory of outputs."""
+
+    name: str
+    """As the system has it: a byte that is no UTF-8 is half of a surrogate (`os.fsdecode`)."""
+    kind: EntryKind
+    size: int | None = None
+    """Bytes, of a file."""
+    modified: Moment | None = None
+    target: str = ""
+    """Of a link, as it is written."""
+
+
+@dataclass(frozen=True, slots=True)
+class OutputList:
+    """A part of one directory."""
+
+    entries: tuple[OutputEntry, ...]
+    count: int
+    """Names that were found in all."""
+    whole: bool = True
+    """False where the directory has more names than are looked at."""
+    order: str = "name"
+    """By which it is sorted: `name`, `size`, `changed`; with `-` before it the other way round."""
+
+
+@dataclass(frozen=True, slots=True)
+class OutputRun:
+    """The outputs of one run of a job."""
+
+    mark: str
+    """Of the run, in addresses."""
+    number: int | None
+    """None where nothing else is kept of the run."""
+    started: Moment
+    path: str
+    """The directory, on the machine of the console."""
+    has_results: bool = True
+    """False while no program has written a result."""
+
+
+class Unshown(Exception):
+    """A file or directory of outputs that cannot be shown; `said`: why."""
+
+    def __init__(self, said: Phrase) -> None:
+        super().__init__(str(said))
+        self.said = said
+
+
+class Outputs(Protocol):
+    """What jobs wrote, those that are deleted as well. Paths are relative to the directory of a run, without `..`, with
+    `/` between their parts. Nothing outside of that directory is read, whatever links say."""
+
+    async def find(self, resource: Resource, namespace: str, name: str, uid: str) -> Sequence[OutputRun]:
+        """The runs of this job that have a directory, the newest first. `uid`: of the job that exists, or empty."""
+        ...
+
+    def list(self, run: OutputRun, path: str, order: str, begin: int, most: int) -> OutputList | None:
+        """At most `most` names of a directory, from the one at `begin` on; None where `path` is no directory. Blocks.
+        Raises `Unshown`."""
+        ...
+
+    def open(self, run: OutputRun, path: str) -> int:
+        """A descriptor of a regular file, for reading, which the caller closes. Blocks. Raises `Unshown`."""
+        ...
+
+    def pack(self, run: OutputRun, path: str) -> Iterator[bytes]:
+        """The files below a directory as a tar archive, in pieces, each of which blocks. What cannot be read is left
+        out."""
+        ...
+
+
 class Rights(Protocol):
     """What one reader may do, for buttons that are greyed. The API decides when the reader does it."""
 
@@ -241,6 +326,8 @@ class Backend:
     """Since when the API has not answered this reader; None while it does."""
     find_outputs: Callable[[Manifest], str] | None = None
     """The directory of a job's outputs on this machine, empty while it has none."""
+    outputs: Outputs | None = None
+    """What jobs wrote; None on a cluster, where it lies in claims."""
     settings: Settings | None = None
     """Of the cluster's operator; None where they are read from its Lease."""
     clusters: Mapping[str, Backend] = field(default_factory=dict)

@@ -141,6 +141,7 @@ _TITLES: Mapping[str, Phrase] = {
     "job": phrase("Job"),
     "logs": phrase("Logs"),
     "charts": phrase("Charts"),
+    "outputs": phrase("Outputs"),
     "plan": phrase("Plan"),
     "doctor": phrase("Doctor"),
     "pods": phrase("Pods"),

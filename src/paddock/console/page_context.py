@@ -81,15 +81,24 @@ class Missing(Exception):
 
 
 @dataclass(frozen=True, slots=True)
+class OpenFile:
+    """A regular file that is open for reading; whoever sends it closes it."""
+
+    descriptor: int
+
+
+@dataclass(frozen=True, slots=True)
 class Answer:
     """What is no page: data for a script of ours, a file."""
 
-    body: bytes | AsyncIterator[bytes]
-    """In pieces it is sent as it is read."""
+    body: bytes | AsyncIterator[bytes] | OpenFile
+    """In pieces it is sent as it is read. Of a file a browser may ask for a part."""
     content_type: str = "application/json"
     file_name: str = ""
     """Under which the browser keeps it; empty for what it shows."""
     status: int = 200
+    policy: str = ""
+    """The Content-Security-Policy of what others wrote, in place of the console's own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +139,7 @@ class Screen:
     every: float = 0.0
     """Seconds after which a live one is rendered again although no object changed, as logs grow; 0 for never. A name
     `again` of what `build` returned goes before it."""
-    answers: Mapping[str, Callable[[PageContext], Awaitable[Answer]]] = field(default_factory=dict)
+    answers: Mapping[str, Callable[[PageContext], Awaitable[Answer | Redirect]]] = field(default_factory=dict)
     """What else is asked for below its path, by name."""
     receive: Callable[[PageContext, Mapping[str, str]], Awaitable[Mapping[str, Any] | Redirect]] | None = None
     """(page, what a form of it was sent with) -> the names of the template once more, or where to go on."""

@@ -98,10 +98,13 @@ class Routes:
         return web.Response(text=note_seen(text) if screen.live else text, content_type="text/html")
 
     async def answer(
-        self, screen: Screen, build: Callable[[PageContext], Awaitable[Answer]], request: web.Request
+        self, screen: Screen, build: Callable[[PageContext], Awaitable[Answer | Redirect]], request: web.Request
     ) -> web.StreamResponse:
         async with self._open(request, screen) as caches:
-            built = await build(self.page_for(request, caches))
+            page = self.page_for(request, caches)
+            built = await build(page)
+        if isinstance(built, Redirect):
+            return redirect(put_below(page.root, built.address))
         return await send(request, built)
 
     async def receive(self, screen: Screen, request: web.Request) -> web.StreamResponse:

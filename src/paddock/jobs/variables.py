@@ -145,3 +145,24 @@ def _shared(job: Job) -> dict[str, str]:
     if not framework.needs_addresses(job):
         return {}
     return framework.build_endpoints(job, {rank: str(rank) for rank in job.ranks()}, framework.default_port)
+
+
+def read_own_directory(spec: object) -> str:
+    """The absolute path that a job's containers set PADDOCK_OUTPUT_DIR to themselves, if they agree; else empty.
+
+    `spec`: of a job of any kind. A value that refers to another variable (`$(NAME)`) is none.
+    """
+    found = set(_values_of(OUTPUTS, spec))
+    path = found.pop() if len(found) == 1 else ""
+    return path if path.startswith("/") and "$(" not in path else ""
+
+
+def _values_of(name: str, value: object) -> Iterator[str]:
+    if isinstance(value, Mapping):
+        if value.get("name") == name and "value" in value:
+            yield str(value["value"])
+        for each in value.values():
+            yield from _values_of(name, each)
+    elif isinstance(value, Sequence) and not isinstance(value, str):
+        for each in value:
+            yield from _values_of(name, each)

@@ -13,8 +13,9 @@ from itertools import pairwise
 from typing import Any
 
 from paddock.jobs.model import Job, Role
+from paddock.jobs.variables import read_own_directory
 from paddock.launches.containers import read_kept
-from paddock.views.outputs import find_places, read_own_directory, trained_container
+from paddock.views.outputs import find_places, trained_container
 from paddock.words.phrases import Names, Phrase, phrase
 
 OPTIONS = frozenset(

@@ -7,7 +7,6 @@ from typing import Any
 
 from paddock.jobs.frameworks.registry import main_container
 from paddock.jobs.model import Job, Role
-from paddock.jobs.variables import OUTPUTS
 
 _EPHEMERAL = frozenset({"configMap", "secret", "downwardAPI", "projected", "emptyDir"})
 """Kinds of volumes whose content is deleted with the pod."""
@@ -36,24 +35,3 @@ def trained_container(job: Job, role: Role) -> Mapping[str, Any]:
     """The container of the role's pods that runs the training program."""
     containers: Sequence[Mapping[str, Any]] = role.template["spec"]["containers"]
     return containers[main_container(job, containers)]
-
-
-def read_own_directory(spec: object) -> str:
-    """The absolute path that a job's containers set PADDOCK_OUTPUT_DIR to themselves, if they agree; else empty.
-
-    `spec`: of a job of any kind. A value that refers to another variable (`$(NAME)`) is none.
-    """
-    found = set(_values_of(OUTPUTS, spec))
-    path = found.pop() if len(found) == 1 else ""
-    return path if path.startswith("/") and "$(" not in path else ""
-
-
-def _values_of(name: str, value: object) -> Iterator[str]:
-    if isinstance(value, Mapping):
-        if value.get("name") == name and "value" in value:
-            yield str(value["value"])
-        for each in value.values():
-            yield from _values_of(name, each)
-    elif isinstance(value, Sequence) and not isinstance(value, str):
-        for each in value:
-            yield from _values_of(name, each)

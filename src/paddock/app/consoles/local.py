@@ -8,6 +8,7 @@ from functools import partial
 import paddock.app.resident  # noqa: F401  an upgrade beneath this process must not change it
 from paddock.app.consoles.environments import read_build_log
 from paddock.app.consoles.logs import LocalLogs
+from paddock.app.consoles.outputs import LocalOutputs
 from paddock.app.consoles.used.recorded import LocalMetrics
 from paddock.app.consoles.used.sparks import KeptSparks
 from paddock.app.consoles.used_tickets import open_sign_in
@@ -42,6 +43,7 @@ def build_backend(api: Api, home: Home, machine: str, settings: Settings | None 
         why_not=fetch_waits,
         prepare=prepare,
         find_outputs=lambda job: _find_outputs(home, job),
+        outputs=LocalOutputs(home),
         settings=settings,
         read_build_log=partial(read_build_log, home.cache / "environments"),
     )

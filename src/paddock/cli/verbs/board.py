@@ -30,7 +30,7 @@ from paddock.cli.output.streams import print_line
 from paddock.cli.output.terminal import stderr, stdout
 from paddock.cli.verb import Verb
 from paddock.history.records import RunRecord
-from paddock.views.outputs import read_own_directory
+from paddock.jobs.variables import read_own_directory
 from paddock.words.phrases import phrase
 
 if TYPE_CHECKING:

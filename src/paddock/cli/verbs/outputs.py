@@ -15,8 +15,8 @@ from paddock.cli.output.language import localized
 from paddock.cli.output.streams import print_line, write_json
 from paddock.cli.output.terminal import print_table, stderr, stdout
 from paddock.cli.verb import Verb
+from paddock.jobs.variables import read_own_directory
 from paddock.kube.quantities import format_bytes
-from paddock.views.outputs import read_own_directory
 from paddock.words.phrases import Phrase, counted, phrase
 
 
