@@ -79,9 +79,11 @@ async def test_a_directory_has_its_names_with_sizes_and_links_to_each(tmp_path: 
     (out / "metrics.json").write_text('{"loss": 0.5}')
     (out / "step-10").mkdir()
     (out / "step-9").mkdir()
+    (out / ".metrics").mkdir()
     page = await read(tmp_path, address(), uid)
     said = text_of(page)
     assert said.index("checkpoint/") < said.index("step-9/") < said.index("step-10/") < said.index("metrics.json")
+    assert ".metrics" not in said, "what charts read is none of its results"
     assert "13 B" in said and 'aria-current="page">Outputs' in page
     assert f'href="{JOB}/outputs/file?run=0a1b2c3d&amp;path=metrics.json"' in page
 
@@ -274,7 +276,7 @@ async def test_a_picture_is_known_by_its_content_and_runs_nothing(
     (out / "p.png").write_bytes(start)
     async with serve_console(tmp_path, job(uid)) as served:
         async with served.session.get(address("p.png")) as answer:
-            assert ("<img" in await answer.text()) == bool(media_type)
+            assert ('class="picture"' in await answer.text()) == bool(media_type)
         async with served.session.get(address("p.png", "/picture")) as answer:
             assert answer.status == (200 if media_type else 404)
             if media_type:
@@ -426,7 +428,8 @@ def test_an_archive_has_a_bound(tmp_path: Path, out: Path, monkeypatch: pytest.M
         (out / f"f-{number}").write_text(str(number))
     run = OutputRun("0a1b2c3d", None, 0.0, str(out))
     archive = unpack(b"".join(LocalOutputs(Home(tmp_path, tmp_path)).pack(run, "")))
-    assert len(archive) == 10 and archive["LEFT-OUT.txt"] == b"There are more than 10 names: the others are left out.\n"
+    assert len(archive) <= 10
+    assert archive["LEFT-OUT.txt"] == b"There are more than 10 names: the others are left out.\n"
 
 
 @pytest.mark.parametrize("change", [lambda path: path.unlink(), lambda path: os.truncate(path, 100),

@@ -21,6 +21,7 @@ from paddock.app.outputs import RunDirectory, has_outputs, read_runs
 from paddock.console.backend import EntryKind, OutputEntry, OutputList, OutputRun, Unshown
 from paddock.console.outputs.paths import join
 from paddock.history.records import RunRecord, find_runs
+from paddock.jobs.names import METRICS_DIRECTORY
 from paddock.jobs.variables import read_own_directory
 from paddock.kube.meta import Resource
 from paddock.node.runtime.pod_files import LeadsOut, open_beneath
@@ -51,7 +52,7 @@ class LocalOutputs:
             if not stat.S_ISDIR(os.fstat(found).st_mode):
                 return None
             with _reading_directory(found) as directory, _listing:
-                return _list(directory, order, begin, most)
+                return _list(directory, order, begin, most, _leave_out(path))
 
     def open(self, run: OutputRun, path: str) -> int:
         with _explaining(path), _opened(run, path) as found:
@@ -64,23 +65,22 @@ class LocalOutputs:
     def pack(self, run: OutputRun, path: str) -> Iterator[bytes]:
         left, waiting = MOST_NAMES, [path]
         while waiting and left >= 0:
-            directory, names, below = waiting.pop(), list[str](), list[str]()
+            directory, names, below, whole = waiting.pop(), list[str](), list[str](), True
             with (
                 suppress(Unshown),
                 _explaining(directory),
                 _opened(run, directory) as found,
                 _reading_directory(found) as opened,
             ):
-                names, below = _split_names(opened)
+                names, below, whole = _split_names(opened, _leave_out(directory))
             waiting += [join(directory, each) for each in reversed(below)]
-            left -= len(names) + len(below)
+            left -= len(names) + len(below) + (not whole)
             for name in names[: max(0, len(names) + min(left, 0))]:
-                whole = join(directory, name)
                 try:
-                    file = self.open(run, whole)
+                    file = self.open(run, join(directory, name))
                 except Unshown:  # it went meanwhile, or became a link out of the directory
                     continue
-                yield from pack_file(file, pack_name(whole, path))
+                yield from pack_file(file, pack_name(join(directory, name), path))
         if left < 0:
             yield from pack_text("LEFT-OUT.txt", f"There are more than {MOST_NAMES} names: the others are left out.\n")
         yield bytes(1024)  # the end of an archive
@@ -148,8 +148,14 @@ def _reading_directory(found: int) -> Iterator[int]:
         os.close(directory)
 
 
-def _list(directory: int, order: str, begin: int, most: int) -> OutputList:
-    entries, whole = _scan(directory)
+def _leave_out(path: str) -> str:
+    """A name that is none of the program's own, in the directory at `path`: what it wrote to PADDOCK_METRICS is read for
+    the charts (`app.outputs.is_no_result`)."""
+    return "" if path else METRICS_DIRECTORY
+
+
+def _list(directory: int, order: str, begin: int, most: int, without: str) -> OutputList:
+    entries, whole = _scan(directory, without)
     key = order.removeprefix("-")
     if key not in ("size", "changed") or len(entries) > MOST_SORTED:
         key, order = "name", "-name" if order == "-name" else "name"
@@ -165,13 +171,14 @@ def _list(directory: int, order: str, begin: int, most: int) -> OutputList:
                       len(entries), whole, order)  # fmt: skip
 
 
-def _scan(directory: int) -> tuple[list[os.DirEntry[str]], bool]:
+def _scan(directory: int, without: str) -> tuple[list[os.DirEntry[str]], bool]:
     found = list[os.DirEntry[str]]()
     with os.scandir(directory) as entries:
         for entry in entries:
             if len(found) == MOST_NAMES:
                 return found, False
-            found.append(entry)
+            if entry.name != without:
+                found.append(entry)
     return found, True
 
 
@@ -203,9 +210,9 @@ def _read_entry(directory: int, entry: os.DirEntry[str]) -> OutputEntry:
     return OutputEntry(entry.name, EntryKind.OTHER, None, status.st_mtime)
 
 
-def _split_names(directory: int) -> tuple[list[str], list[str]]:
-    """Files and directories, each sorted; neither links nor anything else."""
-    entries, _ = _scan(directory)
+def _split_names(directory: int, without: str) -> tuple[list[str], list[str], bool]:
+    """Files and directories, each sorted, neither links nor anything else; and whether these are all."""
+    entries, whole = _scan(directory, without)
     entries.sort(key=lambda entry: _sort_name(entry.name))
     files = [each.name for each in entries if each.is_file(follow_symlinks=False)]
-    return files, [each.name for each in entries if each.is_dir(follow_symlinks=False)]
+    return files, [each.name for each in entries if each.is_dir(follow_symlinks=False)], whole

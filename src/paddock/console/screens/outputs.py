@@ -263,7 +263,7 @@ def _read_preview(place: Place, run: OutputRun, name: str) -> tuple[int, float, 
 
 
 def _show_run(page: PageContext, run: OutputRun) -> Mapping[str, Any]:
-    number = page.say(phrase("run {run}", run=run.number)) if run.number else run.mark
+    number = page.say(phrase("Run {run}", run=run.number)) if run.number else run.mark
     query = {"run": run.mark}
     return {"title": number, "mark": run.mark, "number": run.number, "started": run.started, "path": run.path,
             "address": f"{_address(page)}?{urlencode(query)}"}  # fmt: skip
