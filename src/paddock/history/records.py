@@ -193,12 +193,13 @@ def find_runs(directory: Path, namespace: str, name: str) -> list[RunRecord]:
 
 def read_records(directory: Path, namespace: str = "", name: str = "") -> Iterator[RunRecord | Damaged]:
     """Every record below `directory`: of all namespaces, of one, or of one name. Never raises for what a file holds."""
-    for where in _directories(directory, namespace, name):
+    for where in list_directories(directory, namespace, name):
         for path in sorted(where.glob("*.json")):
-            yield _read(path)
+            yield read_record(path)
 
 
-def _directories(directory: Path, namespace: str, name: str) -> Iterator[Path]:
+def list_directories(directory: Path, namespace: str, name: str) -> Iterator[Path]:
+    """Where the records of all namespaces are, of one, or of one name; each may be absent."""
     if any(part and not _PART.fullmatch(part) for part in (namespace, name)):
         return
     for space in [directory / namespace] if namespace else _list(directory):
@@ -213,7 +214,8 @@ def _list(directory: Path) -> list[Path]:
         return []
 
 
-def _read(path: Path) -> RunRecord | Damaged:
+def read_record(path: Path) -> RunRecord | Damaged:
+    """The record of a file. Never raises for what it holds."""
     try:
         record = msgspec.json.decode(_content(path), type=RunRecord)
     except OSError as error:
@@ -255,9 +257,10 @@ def write_record(directory: Path, record: RunRecord) -> None:
 
 
 def remove_record(directory: Path, record: RunRecord) -> None:
-    """Removes the record's file, and the directories that are empty then."""
+    """Removes the record's file, the note beside it, and the directories that are empty then."""
     path = path_of(directory, record)
-    path.unlink(missing_ok=True)
+    for each in (path, path.with_suffix(".note")):  # `history.note_files`
+        each.unlink(missing_ok=True)
     for each in path.parents[:2]:
         try:
             each.rmdir()

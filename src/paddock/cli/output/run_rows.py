@@ -14,7 +14,7 @@ from paddock.cli.output.display import tell_cancelled
 from paddock.cli.output.local_paths import format_path
 from paddock.cli.output.local_times import format_apart, format_local_time
 from paddock.history.changes import shorten
-from paddock.history.metrics import COUNTS, Metrics, is_place, read_place
+from paddock.history.metrics import Metrics, is_place
 from paddock.history.records import CANCELLED, Attempt, Cause, Renewal, RunRecord
 from paddock.history.settings import find_run_changes
 from paddock.history.surroundings import ReadPackages, read_nothing
@@ -22,6 +22,7 @@ from paddock.jobs.exit_codes import has_failed_rank
 from paddock.jobs.sentences.explain import explain
 from paddock.jobs.sentences.failure_phrases import explain_failed_rank
 from paddock.kube.times import Moment, format_duration, format_micro_time, format_time
+from paddock.views.runs import order_rank, tell_place
 from paddock.views.sizes import explain_past_sizes
 from paddock.words.phrases import Phrase, counted, phrase, render
 
@@ -73,22 +74,15 @@ def build_metrics(metrics: Mapping[str, Metrics]) -> str:
     """`epoch 3 step 400 loss 0.12 val_loss 0.15`: of the first rank that has some, as the ranks of a gang train in
     step. A run without a loss has the first of its other numbers in its place; `-o json` has all. One that is older
     than the others has its own place behind it: `val_loss 0.15 (epoch 2)`."""
-    first = metrics[min(metrics, key=_order)] if metrics else {}
+    first = metrics[min(metrics, key=order_rank)] if metrics else {}
     shown = [name for name in ("epoch", "step", *_IN_COLUMN) if name in first]
     if not any(name in _IN_COLUMN for name in shown):
         shown += [name for name in first if name not in shown and not is_place(name)][:1]
-    return " ".join(f"{name} {_number(first[name])}{_tell_place(first, name)}" for name in shown)
+    return " ".join(f"{name} {_number(first[name])}{_in_brackets(tell_place(first, name))}" for name in shown)
 
 
-def _tell_place(metrics: Metrics, name: str) -> str:
-    place = read_place(metrics, name)
-    differing = [count for count in COUNTS if count in place and metrics.get(count) != place[count]]
-    return f" ({differing[0]} {place[differing[0]]})" if differing else ""
-
-
-def _order(rank: str) -> tuple[str, int]:
-    role, _, index = rank.rpartition("-")
-    return role, int(index) if index.isdecimal() else 0
+def _in_brackets(place: str) -> str:
+    return f" ({place})" if place else ""
 
 
 def _number(number: int | float | str) -> str:
@@ -112,7 +106,7 @@ def _attempt_cells(start: Attempt | Renewal, begun: str, ranks: Iterable[str], l
     if isinstance(start, Attempt):
         number, why = start.number, explain_cause(start.cause, language)
     else:
-        number, ranks = start.attempt, sorted(ranks, key=_order)
+        number, ranks = start.attempt, sorted(ranks, key=order_rank)
         why = explain_cause(start.cause, language) or render(phrase("started again alone"), language)
     return [str(number), begun, " ".join(ranks), why]
 
@@ -205,7 +199,7 @@ def build_document(row: RunRow, attempts: Mapping[int, tuple[str, ...]], languag
                 "attempt": each.attempt,
                 "began": write(each.begun),
                 "cause": _document_of(each.cause, language),
-                "ranks": sorted(each.ranks, key=_order),
+                "ranks": sorted(each.ranks, key=order_rank),
             }
             for each in run.renewals
         ],
