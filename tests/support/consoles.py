@@ -15,12 +15,14 @@ from aiohttp import web
 from history.test_logs import write_log
 from paddock.app.consoles.logs import LocalLogs
 from paddock.app.consoles.outputs import LocalOutputs
+from paddock.app.consoles.runs import LocalRuns
 from paddock.app.consoles.spool.files import read_left_out
 from paddock.app.consoles.used.recorded import LocalMetrics
 from paddock.app.history import History
 from paddock.app.home import Home
 from paddock.console.backend import Backend, Sparks
 from paddock.console.server import Console
+from paddock.history.record_shelf import RecordShelf
 from paddock.history.records import RunRecord, write_record
 from paddock.jobs.apis.registry import KINDS
 from paddock.kube.api import Api, Event
@@ -98,12 +100,14 @@ async def serve_console(
     **options: Any,
 ) -> AsyncIterator[Served]:
     """The console of the home in `directory`, with these objects; PaddleJobs need no `kind`. `options`: of it."""
-    logs = LocalLogs(History(Home(directory, directory)), read_left_out=read_left_out)
+    history, records = History(Home(directory, directory)), RecordShelf(directory / "history")
+    logs = LocalLogs(history, read_left_out=read_left_out, records=records)
+    runs = LocalRuns(history, logs, records)
     metrics = LocalMetrics(logs)
     api = Written(sort_objects(objects))
     known = (lambda _: sparks) if sparks else None
     backend = Backend(
-        "test", True, lambda _: api, logs=lambda _: logs, metrics=lambda _: metrics, sparks=known,
+        "test", True, lambda _: api, logs=lambda _: logs, metrics=lambda _: metrics, sparks=known, runs=lambda _: runs,
         outputs=LocalOutputs(Home(directory, directory)) if outputs else None,
     )  # fmt: skip
     console = Console(backend, b"k" * 32, **options)

@@ -15,7 +15,7 @@ from urllib.parse import quote
 from paddock.jobs.apis.registry import KINDS
 from paddock.kube.meta import Resource
 
-TABS = ("job", "logs", "charts", "outputs", "plan", "doctor", "pods", "events", "manifest")
+TABS = ("job", "logs", "charts", "runs", "outputs", "plan", "doctor", "pods", "events", "manifest")
 """The pages of a job, by the names of their screens, in the order of their links."""
 
 JOB = "/jobs/{namespace}/{kind}/{name}"

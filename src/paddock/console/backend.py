@@ -9,6 +9,9 @@ from enum import StrEnum
 from typing import Protocol
 
 from paddock.history.log_shelf import OpenLog
+from paddock.history.notes import Note
+from paddock.history.records import Damaged, RunRecord
+from paddock.history.surroundings import Packages
 from paddock.jobs.model import CauseRecord, Job, Settings
 from paddock.kube.api import Api
 from paddock.kube.meta import Manifest, Resource
@@ -265,6 +268,54 @@ class Outputs(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class Extent:
+    """The readings of one metric, over all attempts of rank 0."""
+
+    last: float
+    """As printed: it may be no number (`nan`)."""
+    lowest: float | None
+    """None where no number was printed."""
+    highest: float | None
+    """None where no number was printed."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunList:
+    """Runs that are kept."""
+
+    runs: tuple[tuple[RunRecord, Note], ...] = ()
+    """The oldest first, each with the note that counts."""
+    damaged: tuple[Damaged, ...] = ()
+    """Files of records and of notes that cannot be read."""
+
+
+class Runs(Protocol):
+    """What ran, beyond jobs and pods, with the rights of one reader."""
+
+    async def read(self, namespace: str = "", name: str = "") -> RunList:
+        """Of all namespaces, of one, or of one name. Nothing but the records is read."""
+        ...
+
+    def look(self, runs: Iterable[Printing]) -> Mapping[str, Mapping[str, Extent]]:
+        """The metrics of runs as far as they are known now, by UID and name; what is not known, or old, is read behind
+        the page."""
+        ...
+
+    @property
+    def reading(self) -> bool:
+        """Whether more will be known in a moment."""
+        ...
+
+    def read_packages(self, digest: str) -> Packages | None:
+        """The packages of a digest of a record; None where the set is not kept. Blocks, so it belongs into a thread."""
+        ...
+
+    async def write_note(self, run: RunRecord, note: Note, seen: str) -> None:
+        """Replaces the note whose digest is `seen`. Raises `history.note_files.Stale`, `RunGone`, OSError."""
+        ...
+
+
 class Rights(Protocol):
     """What one reader may do, for buttons that are greyed. The API decides when the reader does it."""
 
@@ -312,6 +363,8 @@ class Backend:
     """What the ranks of these jobs use."""
     sparks: Callable[[Identity], Sparks] | None = None
     """The loss of many of these jobs at once."""
+    runs: Callable[[Identity], Runs] | None = None
+    """The history of these jobs. None on a cluster, of which no runs are kept."""
     why_not: WhyNot | None = None
     prepare: Prepare | None = None
     """What `paddock run FILE` does with a file; None where it sends what is written."""

@@ -142,6 +142,7 @@ _TITLES: Mapping[str, Phrase] = {
     "logs": phrase("Logs"),
     "charts": phrase("Charts"),
     "outputs": phrase("Outputs"),
+    "runs": phrase("Runs"),
     "plan": phrase("Plan"),
     "doctor": phrase("Doctor"),
     "pods": phrase("Pods"),

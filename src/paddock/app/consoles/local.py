@@ -9,6 +9,7 @@ import paddock.app.resident  # noqa: F401  an upgrade beneath this process must 
 from paddock.app.consoles.environments import read_build_log
 from paddock.app.consoles.logs import LocalLogs
 from paddock.app.consoles.outputs import LocalOutputs
+from paddock.app.consoles.runs import LocalRuns
 from paddock.app.consoles.used.recorded import LocalMetrics
 from paddock.app.consoles.used.sparks import KeptSparks
 from paddock.app.consoles.used_tickets import open_sign_in
@@ -20,6 +21,7 @@ from paddock.app.why_not import fetch_waits
 from paddock.console.backend import Backend
 from paddock.console.server import Console
 from paddock.console.tickets import name_host
+from paddock.history.record_shelf import RecordShelf
 from paddock.jobs.model import Settings
 from paddock.jobs.names import output_name
 from paddock.kube.api import Api
@@ -30,8 +32,9 @@ KUBECTL = "KUBECONFIG=$(paddock kubeconfig) kubectl"
 
 def build_backend(api: Api, home: Home, machine: str, settings: Settings | None = None) -> Backend:
     """The backend of the embedded cluster in `home`. `settings`: of its operator."""
-    logs = LocalLogs(History(home))
-    metrics, sparks = LocalMetrics(logs), KeptSparks(logs)
+    history, records = History(home), RecordShelf(home.history)
+    logs = LocalLogs(history, records=records)
+    metrics, sparks, runs = LocalMetrics(logs), KeptSparks(logs), LocalRuns(history, logs, records)
     return Backend(
         machine,
         True,
@@ -40,6 +43,7 @@ def build_backend(api: Api, home: Home, machine: str, settings: Settings | None 
         logs=lambda _: logs,
         metrics=lambda _: metrics,
         sparks=lambda _: sparks,
+        runs=lambda _: runs,
         why_not=fetch_waits,
         prepare=prepare,
         find_outputs=lambda job: _find_outputs(home, job),

@@ -16,6 +16,7 @@ from paddock.console.backend import KeptLog, KeptRun, LeftOut
 from paddock.history.log_shelf import OpenLog, Shelf
 from paddock.history.log_times import read_marks
 from paddock.history.logs import LogFile
+from paddock.history.record_shelf import RecordShelf
 from paddock.history.records import RunRecord
 from paddock.jobs.model import CauseRecord, Phase
 from paddock.kube.meta import Resource
@@ -31,15 +32,17 @@ _FAILED = (Phase.FAILED, Phase.RESTARTING)
 
 class LocalLogs:
     """One reader's, as a laptop has one. `clock`: seconds that only grow. `read_left_out`: where logs are copies, what
-    the one at a path lacks."""
+    the one at a path lacks. `records`: the shelf of others who read them too."""
 
     def __init__(
         self,
         history: History,
         clock: Callable[[], float] = time.monotonic,
         read_left_out: Callable[[Path], LeftOut | None] = lambda _: None,
+        records: RecordShelf | None = None,
     ) -> None:
         self._history, self._clock, self._read_left_out = history, clock, read_left_out
+        self._records = records or RecordShelf(history.home.history)
         self._shelf = Shelf()
         self._asked: dict[tuple[Resource, str, str, str], tuple[float, KeptRun | None]] = {}
 
@@ -58,7 +61,7 @@ class LocalLogs:
         return self._shelf.open(log.id, lambda: open_regular(path), partial(read_marks, path))
 
     def _find(self, resource: Resource, namespace: str, name: str, uid: str) -> KeptRun | None:
-        runs = [each for each in self._history.read(namespace, name)[0] if _is_of(each, resource)]
+        runs = [each for each in self._records.read(namespace, name)[0] if _is_of(each, resource)]
         run = next((each for each in reversed(runs) if uid in ("", each.uid)), None)
         if run is None and not uid:
             return None

@@ -24,18 +24,17 @@ from paddock.cli.verb import Verb
 from paddock.history.metrics import Metrics
 from paddock.history.records import RunRecord
 from paddock.history.settings import read_spec
-from paddock.history.surroundings import (
-    ReadPackages,
-    Surroundings,
-    explain_packages,
-    read_nothing,
-    tell_dataset,
-    tell_machine,
-)
-from paddock.kube.code_annotation import CODE_ANNOTATION, Code, explain_code_change, read_code
+from paddock.history.surroundings import ReadPackages, read_nothing
 from paddock.kube.times import format_duration, format_time
 from paddock.views.comparison import Comparison
 from paddock.views.comparison import compare as compare_manifests
+from paddock.views.run_comparison import (
+    list_code,
+    list_datasets,
+    list_machines,
+    list_package_texts,
+    list_requirements,
+)
 from paddock.words.phrases import NOTHING, Phrase, counted, phrase, render
 
 FEWEST, MOST = 2, 8
@@ -140,55 +139,17 @@ def list_facts(
         [format_duration(run.ended - run.created) if run.ended is not None else _NOTHING for run in runs],
     )
     yield render(phrase("Metrics"), language), [build_metrics(each.metrics) or _NOTHING for each in compared]
-    codes = [read_code(run.annotations.get(CODE_ANNOTATION, "")) for run in runs]
     surroundings = [run.surroundings for run in runs]
-    changes = ["", *(explain_code_change(codes[0], code) for code in codes[1:])]
     rows: list[tuple[Phrase, list[str]]] = [
         (phrase("Directory"), [format_path(run.directory) for run in runs]),
-        (phrase("Code"), [_tell_code(each, change, language) for each, change in zip(codes, changes, strict=True)]),
-        (phrase("Requirements"), [run.annotations.get("paddock.dev/requirements-digest", "") for run in runs]),
-        *_list_packages(surroundings, read, language),
-        *_list_datasets(surroundings),
-        (phrase("Machine"), [tell_machine(each.machine) if each.machine else _NOTHING for each in surroundings]),
+        (phrase("Code"), list_code(runs, language)),
+        (phrase("Requirements"), list_requirements(runs)),
+        *list_package_texts(surroundings, read, language),
+        *list_datasets(surroundings),
+        (phrase("Machine"), list_machines(surroundings)),
         (phrase("Restarts"), [str(run.restarts) for run in runs]),
     ]
     yield from ((render(title, language), values) for title, values in rows if len(set(values)) > 1)
-
-
-def _tell_code(code: Code | None, change: str, language: str) -> str:
-    """`change`: against the first run; empty where it is the same, or not known."""
-    if code is None:
-        return _NOTHING
-    files = render(counted("{count} file", "{count} files", count=code.count), language) if code.count else ""
-    known = " + ".join(filter(None, (code.short, files)))
-    return render(phrase("{code}; differs: {change}", code=known, change=change), language) if change else known
-
-
-def _list_packages(
-    runs: Sequence[Surroundings], read: ReadPackages, language: str
-) -> Iterator[tuple[Phrase, list[str]]]:
-    """A row for each role, in which those behind the first run that has recorded them tell what differs from it."""
-    roles = dict.fromkeys(role for run in runs for role in run.packages)
-    for role in roles:
-        first = next(run.packages[role] for run in runs if role in run.packages)
-        title = phrase("Packages") if len(roles) == 1 else phrase("Packages of {role}", role=role)
-        yield title, [_tell_packages(first, run.packages.get(role, ""), read, language) for run in runs]
-
-
-def _tell_packages(first: str, digest: str, read: ReadPackages, language: str) -> str:
-    if not digest:
-        return _NOTHING
-    if change := explain_packages(first, digest, read):
-        return change
-    packages = read(digest)
-    return render(counted("{count} package", "{count} packages", count=len(packages)), language) if packages else "…"
-
-
-def _list_datasets(runs: Sequence[Surroundings]) -> Iterator[tuple[Phrase, list[str]]]:
-    names = dict.fromkeys(name for run in runs for name in run.datasets or ())
-    for name in names:
-        states = [(run.datasets or {}).get(name) for run in runs]
-        yield phrase("Dataset {name}", name=name), [tell_dataset(each) if each else _NOTHING for each in states]
 
 
 def _print(compared: Sequence[Compared], read: ReadPackages, language: str) -> None:

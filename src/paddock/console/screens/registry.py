@@ -24,15 +24,18 @@ from paddock.console.screens import (
     new_dataset,
     new_environment,
     nodes,
+    note,
     outputs,
     plan,
     pods,
     queue,
+    runs,
 )
 
 SCREENS: tuple[Screen, ...] = (
     jobs.SCREEN,
     new.SCREEN,
+    runs.ALL,
     datasets.SCREEN,
     environments.SCREEN,
     queue.SCREEN,
@@ -46,6 +49,8 @@ SCREENS: tuple[Screen, ...] = (
     job.SCREEN,
     charts.SCREEN,
     logs.SCREEN,
+    runs.SCREEN,
+    note.SCREEN,
     outputs.SCREEN,
     plan.SCREEN,
     doctor.SCREEN,
