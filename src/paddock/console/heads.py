@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from paddock.console.addresses import TABS, address_of_job, find_kind
 from paddock.console.feed import Topic
 from paddock.console.page_context import Missing, PageContext
 from paddock.console.rooms import add_room, look_for_room
+from paddock.console.step_buttons import Of, find_button
 from paddock.jobs.exit_codes import has_failed_rank
 from paddock.jobs.labels import JOB_LABEL
 from paddock.jobs.model import CauseRecord
@@ -36,30 +37,34 @@ class Tab:
 
 @dataclass(frozen=True, slots=True)
 class Advice:
-    """What would help."""
+    """What would help: a button, where the console can do it, and the command that does the same."""
 
+    title: str  # of the button, in the reader's language; empty where only the command does it
+    address: str  # where the button leads; empty where only the command does it
     command: str  # as it is typed
     said: str  # the command with a remark, in the reader's language
-    log: str = ""  # the address of the log that the command prints; empty for any other command
+    posts: bool = False  # the button does something: its address takes a POST
 
 
 def give_advice(
     page: PageContext, cause: CauseRecord | None, resource: Resource, namespace: str, name: str
 ) -> list[Advice]:
-    """The steps of `paddock explain`; nothing where none is known, or nothing is wrong."""
+    """The steps of `paddock explain`, those with a button first; nothing where none is known, or nothing is wrong."""
     if cause is None:
         return []
     reach = Reach(page.backend.options, "default" if page.backend.local else "", page.backend.kubectl)
     word = shlex.quote(printed_name(resource, name))  # another kind may have the name
     steps = build_steps(cause, name, namespace, local=page.backend.local, kind=resource.qualified, word=word)
-    logs = f"{address_of_job(resource, namespace, name)}/logs"
-    return [Advice(reach.write(each), page.say(reach.fill(each)), _find_log(each, logs)) for each in steps]
+    found = [_advise(page, reach, each, Of(resource, namespace, name)) for each in steps]
+    return sorted(found, key=lambda each: not each.address)
 
 
-def _find_log(step: Step, logs: str) -> str:
-    if not step.text.startswith("paddock logs"):
-        return ""
-    return f"{logs}?rank={step.args['role']}-{step.args['index']}" if "role" in step.args else logs
+def _advise(page: PageContext, reach: Reach, step: Step, job: Of) -> Advice:
+    command, said = reach.write(step), page.say(reach.fill(step))
+    button = find_button(step, job)
+    if button is None:
+        return Advice("", "", command, said)
+    return Advice(page.say(button.title), button.address, command, said, button.posts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,9 +91,16 @@ async def build_head(page: PageContext, resource: Resource, job: Manifest | None
     cause, beside = await _look(page, resource, job, row.cause if row else None)
     why = explain(cause, page.language) if cause else ""
     tabs = [Tab(each, page.say(_TITLES[each]), address if each == "job" else f"{address}/{each}") for each in TABS]
-    advice = give_advice(page, cause, resource, namespace, name)
+    advice = await _allow(page, resource, give_advice(page, cause, resource, namespace, name))
     bad = row is not None and has_failed_rank(row.phase, row.cause)
     return Head(name, namespace, resource.kind, address, row.state if row else "", why, tabs, advice, bad, beside)
+
+
+async def _allow(page: PageContext, resource: Resource, advice: Sequence[Advice]) -> list[Advice]:
+    """Without the buttons of who may not change jobs: the command stays, as somebody else may type it."""
+    if any(each.posts for each in advice) and not await page.may("patch", resource, page.path["namespace"]):
+        return [replace(each, title="", address="") if each.posts else each for each in advice]
+    return [*advice]
 
 
 async def _look(

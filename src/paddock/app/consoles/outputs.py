@@ -149,8 +149,8 @@ def _reading_directory(found: int) -> Iterator[int]:
 
 
 def _leave_out(path: str) -> str:
-    """A name that is none of the program's own, in the directory at `path`: what it wrote to PADDOCK_METRICS is read for
-    the charts (`app.outputs.is_no_result`)."""
+    """A name that is none of the program's own, in the directory at `path`: what it wrote to PADDOCK_METRICS is read
+    for the charts (`app.outputs.is_no_result`)."""
     return "" if path else METRICS_DIRECTORY
 
 
