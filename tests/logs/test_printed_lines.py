@@ -18,10 +18,10 @@ NAN = object()
 
 
 def known(found: Progress | None) -> dict[str, object] | None:
-    """What was read, without what was not."""
+    """What was read, without what was not; times and memory have a test of their own."""
     if found is None:
         return None
-    numbers = {each.name: getattr(found, each.name) for each in fields(found)}
+    numbers = {each.name: getattr(found, each.name) for each in fields(found) if each.name != "asides"}
     return {name: number for name, number in numbers.items() if number not in (None, "", {})}
 
 
@@ -36,6 +36,11 @@ LINES: list[tuple[str, str, dict[str, object]]] = [
             "loss": 10.5, "lr": 3e-06, "step": 10, "speed": 12.3, "unit": "samples/s",
             "others": {"progress_or_epoch": 0.01},
         },
+    ),
+    (
+        "PaddleNLP: model_zoo, scripts without its Trainer",
+        "[2024-03-07 11:53:09,773] [    INFO] - global step 10, epoch: 0, batch: 9, loss: 0.693, speed: 3.51 step/s",
+        {"step": 10, "epoch": 0, "loss": 0.693, "speed": 3.51, "unit": "step/s"},
     ),
     (
         "PaddleNLP: paddlenlp/trainer/trainer.py, Trainer.evaluate",
@@ -371,6 +376,14 @@ LINES: list[tuple[str, str, dict[str, object]]] = [
         {"step": 10, "val_accuracy": 0.75, "others": {"training's l2": 0.125, "valid_0's l2": 0.25}},
     ),
     # What people print by themselves
+    ("all numbers of a step in one line",
+     "epoch 2 step 204/3600 loss 4.02 val_loss 3.75 lr 0.0001 grad_norm 0.87 throughput 304.2 samples/s",
+     {"epoch": 2, "step": 204, "steps": 3600, "loss": 4.02, "val_loss": 3.75, "lr": 0.0001, "grad_norm": 0.87,
+      "speed": 304.2, "unit": "samples/s"}),
+    ("Paddock: examples/elastic, whose place is a sample, as the ranks may change", "sample 96, ranks 2, loss: 0.693147",
+     {"step": 96, "loss": 0.693147, "others": {"ranks": 2.0}}),
+    ("a sample beside a step", "step 3 sample 96 loss 0.5", {"step": 3, "loss": 0.5, "others": {"sample": 96.0}}),
+    ("a reward", "step 10 reward 0.5", {"step": 10, "others": {"reward": 0.5}}),
     ("a unit that nobody knows", "epoch 1/3 loss=4.4606 2557 rows/s",
      {"epoch": 1, "epochs": 3, "loss": 4.4606, "speed": 2557.0, "unit": "rows/s"}),
     ("a number of its own", "epoch 2 loss 0.0110 world 2", {"epoch": 2, "loss": 0.011, "others": {"world": 2.0}}),
@@ -466,6 +479,23 @@ NOTHING = [
 @pytest.mark.parametrize(("source", "line", "expected"), LINES, ids=[source for source, _, _ in LINES])
 def test_what_a_program_prints_is_read(source: str, line: str, expected: dict[str, object]) -> None:
     assert known(read_progress(line)) == expected, source
+
+
+ASIDES = [
+    ("epoch 1 step 2 loss 0.5 mem 1234 MB step_time: 0.25 s", {"mem (MB)": 1234.0, "step_time (s)": 0.25}),
+    ("Epoch: [0]  [ 10/100]  eta: 0:01:02  loss: 2.3 (2.4)  time: 0.6  data: 0.01  max mem: 3105",
+     {"time": 0.6, "data": 0.01, "max mem": 3105.0}),
+    ("epoch: 1, iter: 10/1000, loss: 1.25, batch_cost: 0.125, ips: 32.5 samples/sec", {"batch_cost": 0.125}),
+    ('{"step": 1, "loss": 0.5, "ts": 1769990000.5, "pid": 7, "memory": 3.5}', {"memory": 3.5}),
+    ("Test:  [ 0/79]  loss: 1.5 (1.6)  time: 0.8  data: 0.6", {}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("line", "asides"), ASIDES)
+def test_times_and_memory_are_kept_beside_the_metrics(line: str, asides: dict[str, float]) -> None:
+    found = read_progress(line)
+    assert found is not None and dict(found.asides) == asides
+    assert not found.asides.keys() & found.others.keys()
 
 
 @pytest.mark.parametrize("line", NOTHING)

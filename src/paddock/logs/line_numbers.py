@@ -25,6 +25,7 @@ from paddock.logs.number_names import (
     Meaning,
     is_foreign_rate,
     is_pace,
+    measures_machine,
     name_unit,
     normalize,
     read_name,
@@ -67,6 +68,7 @@ class Scan:
         self.counts: dict[str, int] = {}
         self.metrics: dict[str, float] = {}
         self.others: dict[str, float] = {}
+        self.asides: dict[str, float] = {}
         self.unit = ""
         self.evaluates = False
         """A label says so: `[Eval]`, `Test:`."""
@@ -151,7 +153,10 @@ class Scan:
         """A number that no training must have, with the whole name that it was printed with."""
         name = " ".join(words[-4:])
         meaning = read_name(name)
-        if unit not in ("", "%") or meaning.kind == "noise" or OTHER_READINGS & set(normalize(name).split()):
+        if unit not in ("", "%") or meaning.kind == "noise":
+            self._take_aside(" ".join(words[-3:]), number, unit)
+            return
+        if OTHER_READINGS & set(normalize(name).split()):
             return
         is_score = meaning.kind == "score" and read_name(words[-1]).kind == "score"
         is_name = signed or is_score or (len(words) == 1 and len(name) > 1 and name.isascii())
@@ -162,6 +167,13 @@ class Scan:
             return
         self.others.setdefault(name, number)
         self._has_score = self._has_score or meaning.kind == "score"
+
+    def _take_aside(self, name: str, number: float, unit: str) -> None:
+        """A time or an amount of memory, which says nothing of how well a training goes."""
+        said = f"{name} ({unit})" if unit else name
+        is_name = measures_machine(name) and said.isprintable() and len(said) <= LONGEST_NAME
+        if is_name and math.isfinite(number) and len(self.asides) < MOST_OTHERS:
+            self.asides.setdefault(said, number)
 
     def _take_loss(self, meaning: Meaning, before: str, of_evaluation: bool, number: float, signed: bool) -> None:
         if not of_evaluation and before and not meaning.trains and before not in TRAININGS and not meaning.is_cost:
@@ -218,6 +230,10 @@ class Scan:
         """A metric with its place, or a loss that stands alone as `loss: 0.5`."""
         if self._steps is not None and not self.counts.keys() & {"step", "epoch"}:
             self.count("step", self._steps, None)
+        if not self.counts.keys() & {"step", "epoch"} and (sample := self.others.get("sample")) is not None:
+            self.count("step", sample, None)  # a program that may have any number of ranks counts its samples
+            if "step" in self.counts:
+                del self.others["sample"]
         has_place = self._has_place
         if self.is_a_sentence:
             return None
@@ -226,7 +242,9 @@ class Scan:
             self._move_to_evaluation()
         if self.numbers > _MOST_NUMBERS or not self._is_enough(has_place):
             return None
-        return Progress(**self.counts, **self.metrics, unit=self.unit, others=self.others)  # type: ignore[arg-type]
+        return Progress(
+            **self.counts, **self.metrics, unit=self.unit, others=self.others, asides=self.asides  # type: ignore[arg-type]
+        )  # fmt: skip
 
     def _is_enough(self, has_place: bool) -> bool:
         known = self.metrics.keys() & {"loss", "val_loss", "accuracy", "val_accuracy"}
@@ -256,6 +274,7 @@ class Scan:
             if name in self.metrics:
                 self.metrics.setdefault(f"val_{name}", self.metrics.pop(name))
         self.metrics.pop("speed", None)
+        self.asides.clear()
         self.unit = ""
         if self._is_bare or "steps" in self.counts:
             self.counts.pop("step", None)

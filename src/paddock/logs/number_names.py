@@ -110,6 +110,13 @@ _TIMES = {
     "data", "cpu", "gpu", "free", "allocated", "reserved", "memallocated", "maxmemallocated", "wait", "num", "uptime",
 }  # fmt: skip
 """Words of times, memory and machines, which are no metrics."""
+_MACHINE = frozenset(
+    {
+        "mem", "memory", "memallocated", "maxmemallocated", "allocated", "reserved", "cpu", "gpu", "time", "cost", "data",
+        "latency", "wait", "ms", "sec", "seconds",
+    }
+)  # fmt: skip
+"""Those of `_TIMES` that go on through a training: a date, an ETA and a process's number are nothing to draw."""
 _PACES = re.compile(r"[mu]?s/(?:it|iter|step|batch)")
 _FILES = re.compile(r".*\.(?:py|pyc|cc|cpp|cu|c|h|sh|ipynb|go|rs)")
 _LONG = {"iter": "it", "iters": "it", "img": "images", "imgs": "images", "ins": "samples", "in": "samples"}
@@ -204,6 +211,11 @@ def read_rate(number: float, unit: str) -> tuple[float, str] | None:
         return None
     scale = {"ms": 1e3, "us": 1e6}.get(what, 1.0)
     return scale / number, "samples/s" if per == "sample" else "it/s"
+
+
+def measures_machine(name: str) -> bool:
+    """Whether the name is that of a time or of memory that may be watched, such as `max mem` and `batch_cost`."""
+    return bool(_MACHINE & set(normalize(name).split()))
 
 
 def is_pace(name: str) -> bool:

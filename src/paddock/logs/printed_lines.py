@@ -48,7 +48,7 @@ _EPOCH_LINE = re.compile(
 )
 _SIGNS = (
     "loss", "cost", "/s", "acc", "auc", "ips", "/it", "mse", "mae:", "error:", "ndcg", "ppl", "persec", "map:", "miou",
-    "损失", "准确率",
+    "reward", "perplexity", "bleu", "rouge", "损失", "准确率",
 )  # fmt: skip
 """Of each form of a metric, in small letters."""
 

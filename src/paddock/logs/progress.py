@@ -37,6 +37,9 @@ class Progress:
     """The norm of all gradients."""
     others: Mapping[str, float] = field(default_factory=dict, hash=False)
     """Further numbers by their names as printed, at most `MOST_OTHERS`, all of them finite."""
+    asides: Mapping[str, float] = field(default_factory=dict, hash=False, compare=False)
+    """Times and memory of the line, like `others`, with the unit that was printed: `max mem`, `memory (GiB)`. Of one
+    line alone: they are no metrics of a run, and nothing but the charts shows them."""
 
     @property
     def trains(self) -> bool:
