@@ -112,8 +112,8 @@ _TIMES = {
 """Words of times, memory and machines, which are no metrics."""
 _MACHINE = frozenset(
     {
-        "mem", "memory", "memallocated", "maxmemallocated", "allocated", "reserved", "cpu", "gpu", "time", "cost", "data",
-        "latency", "wait", "ms", "sec", "seconds",
+        "mem", "memory", "memallocated", "maxmemallocated", "allocated", "reserved", "cpu", "gpu", "time", "cost",
+        "data", "latency", "wait", "ms", "sec", "seconds",
     }
 )  # fmt: skip
 """Those of `_TIMES` that go on through a training: a date, an ETA and a process's number are nothing to draw."""

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from paddock.console.charts.numbers import LogNumbers, Series, find_first
-from paddock.console.charts.thin import MOST, thin
+from paddock.console.charts.thin import MOST, average, thin
 from paddock.kube.log_marks import Marks
 from paddock.kube.times import Moment
 
@@ -34,6 +34,7 @@ class Segment:
     repeated: bool  # lost by a restart, and done again
     xs: Sequence[float]  # they grow
     ys: Sequence[float | None]  # None was printed as no number (`nan`)
+    means: Sequence[float | None] | None = None  # of the readings that a point stands for; None where that is one each
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +63,7 @@ class Summary:
 class Chart:
     """The curves of one number."""
 
-    metric: str  # loss, accuracy, speed, cpu, memory, gpu, gpu_memory
+    metric: str  # loss, accuracy, speed, own:entropy, cpu, memory, gpu, gpu_memory
     axis: str  # step, epoch, reading, time (seconds since the start)
     segments: Sequence[Segment]
     summaries: Sequence[Summary]
@@ -145,6 +146,8 @@ def build_chart(
         place: clock.place(place, log.series[metric]) if clock else place_on_axis(log.series[metric], axis, known)
         for place, log in having.items()
     }
+    if axis == "reading":
+        xs = _put_behind(xs)
     segments = [
         segment
         for place, log in having.items()
@@ -154,6 +157,16 @@ def build_chart(
     attempts = sorted({place.attempt for place in having})
     restarts = {each: min(found[0] for place, found in xs.items() if place.attempt == each) for each in attempts[1:]}
     return Chart(metric, axis, segments, summaries, restarts)
+
+
+def _put_behind(xs: Mapping[RankAttempt, Sequence[float]]) -> dict[RankAttempt, list[float]]:
+    """Each attempt behind the one before: where lines say no place, what was done again is not known."""
+    begins: dict[int, int] = {}
+    behind = 0
+    for attempt in sorted({place.attempt for place in xs}):
+        begins[attempt] = behind
+        behind += max(len(found) for place, found in xs.items() if place.attempt == attempt)
+    return {place: [x + begins[place.attempt] for x in found] for place, found in xs.items()}
 
 
 def _find_next(place: RankAttempt, xs: Mapping[RankAttempt, Sequence[float]]) -> float:
@@ -185,8 +198,11 @@ def _list_forward(xs: Sequence[float]) -> list[int]:
 def _segment(
     place: RankAttempt, repeated: bool, xs: Sequence[float], ys: Sequence[float], places: Sequence[int], most: int
 ) -> Segment:
-    shown = [places[each] for each in thin([ys[each] for each in places], most)]
-    return Segment(place, repeated, [xs[each] for each in shown], [_known(ys[each]) for each in shown])
+    values = [ys[each] for each in places]
+    kept = thin(values, most)
+    shown = [places[each] for each in kept]
+    means = [_known(each) for each in average(values, kept)] if len(kept) < len(values) else None
+    return Segment(place, repeated, [xs[each] for each in shown], [_known(ys[each]) for each in shown], means)
 
 
 def _known(value: float) -> float | None:

@@ -22,14 +22,16 @@ from paddock.words.phrases import Phrase
 
 METRICS = (*TRAINED, "speed")
 OWN = "own:"
-"""Before the names of series that only PADDOCK_METRICS has, as a program calls them."""
-MOST_OWN = 24
-"""Of one log."""
+"""Before the names of all other series, as a program calls them."""
+MOST_OWN = 40
+"""Of one log; the first that it has."""
 MEASURED = "measured"
 """The series of steps a second for a program that prints steps and no speed."""
 _SHORTEST_LOOK = 10.0
 """Seconds: a launcher passes on the lines of its ranks by the second, so a shorter time tells of that alone."""
 _LONGEST_SERIES = 20_000
+_LONGEST_OWN = 4_000
+"""There may be `MOST_OWN` of them for each log: together no more than 7 MB."""
 _LONGEST_TEXT = 200
 _BATCH = 1_000
 _MOST_UNREAD = 100
@@ -52,18 +54,19 @@ class Series:
     """The line that the last one was read from."""
     unit: str = ""
 
-    def add(self, line: int, place: int, found: Progress, value: float, text: str) -> None:
+    def add(self, line: int, place: int, found: Progress, value: float, text: str, most: int = _LONGEST_SERIES) -> None:
+        """`most`: as many readings are kept at most."""
         self.lines.append(line)
         self.places.append(place)
         self.epochs.append(math.nan if found.epoch is None else found.epoch)
         self.steps.append(math.nan if found.step is None else found.step)
         self.values.append(value)
         self.text, self.unit = text[:_LONGEST_TEXT], found.unit
-        if len(self.values) >= _LONGEST_SERIES:
-            self._thin()
+        if len(self.values) >= most:
+            self._thin(most // 2)
 
-    def _thin(self) -> None:
-        kept = thin(self.values, _LONGEST_SERIES // 2)
+    def _thin(self, most: int) -> None:
+        kept = thin(self.values, most)
         for name in ("lines", "places", "epochs", "steps", "values"):
             column = getattr(self, name)
             setattr(self, name, array(column.typecode, [column[place] for place in kept]))
@@ -83,7 +86,7 @@ class LogNumbers:
     _last: Progress = field(default_factory=Progress)
     _reader: LineReader = field(default_factory=LineReader)
     _lines: MetricLines = field(default_factory=MetricLines)
-    _on_purpose: set[str] = field(default_factory=set)  # names that were written to PADDOCK_METRICS
+    _on_purpose: set[str] = field(default_factory=set)  # of series that were written to PADDOCK_METRICS
     _unread: list[str] = field(default_factory=list)  # the first lines with a word of a metric
     _mark: tuple[float, Progress] | None = None
 
@@ -97,7 +100,11 @@ class LogNumbers:
             return
         for text in line.split("\r"):
             if (found := self._reader.read(text)) is not None:
-                self._take(number, place, found, without_colours(text).strip(), self._printed)
+                shown = without_colours(text).strip()
+                found = self._take(number, place, found, shown, self._printed)
+                for name, value in (*found.others.items(), *found.asides.items()):
+                    if OWN + name not in self._on_purpose:
+                        self._add_own(OWN + name, number, place, found, value, shown)
         if not self.series and len(self._unread) < _MOST_UNREAD and may_have_progress(line):
             self._unread.append(line[: 2 * LONGEST_LINE])
 
@@ -112,25 +119,37 @@ class LogNumbers:
             self._on_purpose |= names
             for name in names:
                 self.series.pop(name, None)
-            self._take(-1, self.offset - 1, found, "", self._on_purpose)
+            found = self._take(-1, self.offset - 1, found, "", self._on_purpose)
             for name, value in found.others.items():
-                self._add_own(OWN + name, found, value)
+                if OWN + name not in self._on_purpose:
+                    self.series.pop(OWN + name, None)
+                if self._add_own(OWN + name, -1, self.offset - 1, found, value, ""):
+                    self._on_purpose.add(OWN + name)
 
     def _forget_written(self) -> None:
         self._lines = MetricLines()
-        for name in [each for each in self.series if each in self._on_purpose or each.startswith(OWN)]:
+        for name in self._on_purpose & self.series.keys():
             del self.series[name]
+        self._on_purpose = {name for name in self._on_purpose if not name.startswith(OWN)}
 
-    def _add_own(self, name: str, found: Progress, value: float) -> None:
-        if name in self.series or sum(each.startswith(OWN) for each in self.series) < MOST_OWN:
-            self.series.setdefault(name, Series()).add(-1, self.offset - 1, found, value, "")
+    def _add_own(self, name: str, number: int, place: int, found: Progress, value: float, text: str) -> bool:
+        """Whether there was room for it."""
+        if name not in self.series and sum(each.startswith(OWN) for each in self.series) >= MOST_OWN:
+            return False
+        self.series.setdefault(name, Series()).add(number, place, found, value, text, _LONGEST_OWN)
+        return True
+
+    def is_on_purpose(self, name: str) -> bool:
+        """Whether the series was written to PADDOCK_METRICS."""
+        return name in self._on_purpose
 
     @property
     def problem(self) -> Phrase | None:
         """Why a line of PADDOCK_METRICS was not read."""
         return self._lines.problem
 
-    def _take(self, number: int, place: int, found: Progress, text: str, names: Collection[str]) -> None:
+    def _take(self, number: int, place: int, found: Progress, text: str, names: Collection[str]) -> Progress:
+        """The same, with its place where the line does not say it."""
         if found.step is None and self._last.step is not None and not found.trains:
             # An evaluation happens where the training stands, and says the epoch at most.
             found = replace(found, epoch=self._last.epoch, step=self._last.step)
@@ -145,6 +164,7 @@ class LogNumbers:
         if None not in (found.epoch, found.step, before.epoch, before.step):
             self.restarts_steps |= found.epoch > before.epoch and found.step <= before.step  # type: ignore[operator]
         self._last = found
+        return found
 
     @property
     def _printed(self) -> Collection[str]:

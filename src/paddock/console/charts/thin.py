@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from itertools import pairwise
 
 MOST = 2_000
 """Points of a curve: more than a screen has in its width."""
@@ -21,6 +23,16 @@ def thin(values: Sequence[float], most: int = MOST) -> list[int]:
         end = 1 + (stretch + 1) * (count - 2) // stretches
         kept += _find_extremes(values, begin, end)
     return [*kept, count - 1]
+
+
+def average(values: Sequence[float], kept: Sequence[int]) -> list[float]:
+    """Of each of the places that `thin` has kept the mean from there to the next, NaN where no number is: a curve that
+    is smoothed must not be one of its extremes."""
+    found = []
+    for begin, end in pairwise([*kept, len(values)]):
+        known = [value for value in values[begin:end] if math.isfinite(value)]
+        found.append(math.fsum(known) / len(known) if known else math.nan)
+    return found
 
 
 def _find_extremes(values: Sequence[float], begin: int, end: int) -> list[int]:

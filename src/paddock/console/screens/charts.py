@@ -6,6 +6,7 @@ from __future__ import annotations
 import asyncio
 import json
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -14,20 +15,24 @@ from urllib.parse import urlencode
 
 from paddock.console.addresses import JOB, address_of_job, find_kind
 from paddock.console.backend import KeptRun, Used
+from paddock.console.charts.asked import ASKED, Asked, read_asked
+from paddock.console.charts.choice import Choice, choose
 from paddock.console.charts.collect import Collected, collect, list_ranks
 from paddock.console.charts.curves import Chart, Clock, RankAttempt, Segment, Summary, build_chart, find_first_time
-from paddock.console.charts.numbers import MEASURED, METRICS, MOST_OWN, OWN
+from paddock.console.charts.drawn import round_number, write_segment
+from paddock.console.charts.numbers import MEASURED, OWN
 from paddock.console.charts.usage import USED, build_usage_chart, find_start
 from paddock.console.feed import Topic
 from paddock.console.heads import build_head
 from paddock.console.page_context import Missing, PageContext, Screen
 from paddock.kube.errors import ApiError
-from paddock.kube.meta import Resource, name_of, uid_of
+from paddock.kube.meta import Manifest, Resource, name_of, uid_of
 from paddock.kube.times import format_duration
 from paddock.logs.metric_lines import explain_metric_file
 from paddock.logs.nearest_line import explain_nearest
 from paddock.logs.printed_lines import EXAMPLES
 from paddock.views.short_sentences import explain_briefly
+from paddock.views.stored import read_stored
 from paddock.words.phrases import Foreign, Phrase, phrase
 
 SHOWN_RANKS = 3
@@ -54,6 +59,10 @@ TITLES = {
     "gpu_memory": phrase("GPU memory in use"),
 }
 _WITH_UNIT = ("speed", MEASURED, *USED)
+_SCALES = {"GiB": 2**30, "MiB": 2**20}
+_PLAIN = re.compile("[A-Za-z0-9_]")
+_SUMMED_UP = 3
+"""Ranks whose last number is shown above the folded table."""
 _AXES = {
     "step": phrase("step"),
     "epoch": phrase("epoch"),
@@ -83,8 +92,12 @@ async def build(page: PageContext) -> Mapping[str, Any]:
     read = partial(collect, times=by_time)
     found = await asyncio.to_thread(read, source, run, shown) if source else Collected({}, 0, 0)
     used, unknown = await _find_used(page, kind, uid_of(job) if job else "", shown)
-    printed, measured = draw(found, used, by_time)
+    asked = page.query.get("metric", "").split(",")
+    choice = choose_by_ids(found, used, asked)
+    charts = draw(found, used, by_time, choice)
+    lines = _read_lines(kind, job, shown) if any(chart.metric in ASKED for chart in charts) else {}
     address = address_of_job(kind, page.path["namespace"], name)
+    built = [_build_chart(page, chart, run, shown, address, lines.get(chart.metric, ())) for chart in charts]
     return {
         "head": await build_head(page, kind, job),
         "ranks": ranks,
@@ -92,18 +105,52 @@ async def build(page: PageContext) -> Mapping[str, Any]:
         "found": found,
         "again": SECONDS if found.read >= found.lines else SOON,
         "pruned": run.pruned,
-        "printed": [_build_chart(page, chart, run, shown, address) for chart in printed],
-        "measured": [_build_chart(page, chart, run, shown, address) for chart in measured],
+        "printed": [each for each in built if not each["used"]],
+        "measured": [each for each in built if each["used"]],
+        "restarts": _list_restarts(page, charts, run),
+        "repeated": any(each.repeated for chart in charts for each in chart.segments),
+        "metrics": [_build_option(page, metric, choice) for metric in choice.known],
+        "is_usual": choice.is_usual,
+        "has_numbers": any(log.series for log in found.logs.values()),
+        "has_measured": any(metric in USED for metric in choice.known),
         "used": used,
         "unknown": unknown,
         "by_time": by_time,
         "of_step": _address_by(address, page.query, "step"),
         "of_time": _address_by(address, page.query, "time"),
+        "usual": _address_by(address, {**page.query, "metric": ""}, "time" if by_time else "step"),
         "untimed": by_time and any(log.series for place, log in found.logs.items() if place not in found.marks),
         "examples": EXAMPLES,
         "unwritten": _explain_unwritten(found),
-        "unread": None if printed else _explain_unread(found),
+        "unread": _explain_unread(found),
     }
+
+
+def choose_by_ids(found: Collected, used: Used | None, asked: Sequence[str]) -> Choice:
+    """The numbers that are drawn. `asked`: of the address, as `write_id` writes them."""
+    logs = list(found.logs.values())
+    ids = set(asked)
+    names = {name for log in logs for name in log.series} | {*USED}
+    having = {each for each in USED for rank in (used.ranks if used else ()) if _has_any(rank.columns.get(each, ()))}
+    return choose(logs, having, {name for name in names if write_id(name) in ids})
+
+
+def _has_any(values: Sequence[float]) -> bool:
+    return any(value == value for value in values)
+
+
+def _build_option(page: PageContext, metric: str, choice: Choice) -> Mapping[str, Any]:
+    """Of the list of all numbers."""
+    return {"id": write_id(metric), "title": page.say(_name(metric)), "drawn": metric in choice.drawn}
+
+
+def _name(metric: str) -> Phrase | str:
+    return TITLES.get(metric) or metric.removeprefix(OWN)
+
+
+def _read_lines(kind: Resource, job: Manifest | None, ranks: Sequence[str]) -> Mapping[str, Sequence[Asked]]:
+    stored = read_stored(kind, job).job if job else None
+    return read_asked(stored.roles, ranks) if stored else {}
 
 
 def _explain_unwritten(found: Collected) -> Phrase | None:
@@ -119,8 +166,8 @@ def _explain_unread(found: Collected) -> Phrase | None:
 
 
 def _address_by(address: str, query: Mapping[str, str], by: str) -> str:
-    rank = {"rank": query["rank"]} if query.get("rank") else {}
-    return f"{address}/charts?{urlencode({**rank, 'by': by})}"
+    kept = {name: query[name] for name in ("rank", "metric") if query.get(name)}
+    return f"{address}/charts?{urlencode({**kept, 'by': by})}"
 
 
 async def _find_used(page: PageContext, kind: Resource, uid: str, ranks: Sequence[str]) -> tuple[Used | None, str]:
@@ -134,29 +181,27 @@ async def _find_used(page: PageContext, kind: Resource, uid: str, ranks: Sequenc
         return None, str(error)
 
 
-def draw(found: Collected, used: Used | None, by_time: bool) -> tuple[list[Chart], list[Chart]]:
-    """The charts of what was printed, and those of what was used: on one axis where both are by time. Pure."""
+def draw(found: Collected, used: Used | None, by_time: bool, choice: Choice) -> list[Chart]:
+    """The charts of what was printed, then those of what was used: on one axis where both are by time. Pure."""
     ranks = used.ranks if used else ()
     # Who prints began before the first number: what was used is known from the first second on.
     start = find_start(ranks, find_first_time(found.logs, found.marks) if by_time else {})
     clock = Clock(start, found.marks) if by_time and found.marks else None
-    most = POINTS // max(1, len(found.logs))
-    printed = [build_chart(metric, found.logs, most, clock) for metric in _list_metrics(found)]
-    measured = [build_usage_chart(metric, ranks, start, POINTS // max(1, len(ranks))) for metric in USED]
-    shared = share_restarts([chart for chart in (*printed, *measured) if chart])
-    return [each for each in shared if each.metric not in USED], [each for each in shared if each.metric in USED]
-
-
-def _list_metrics(found: Collected) -> Sequence[str]:
-    """Speed is what the program prints, else what is measured."""
-    printed = any("speed" in log.series for log in found.logs.values())
-    own = sorted({name for log in found.logs.values() for name in log.series if name.startswith(OWN)})
-    return (*METRICS, *own[:MOST_OWN]) if printed else (*METRICS, *own[:MOST_OWN], MEASURED)
+    most, most_used = POINTS // max(1, len(found.logs)), POINTS // max(1, len(ranks))
+    charts = [
+        build_usage_chart(metric, ranks, start, most_used)
+        if metric in USED
+        else build_chart(metric, found.logs, most, clock)
+        for metric in choice.drawn
+    ]
+    return share_restarts([chart for chart in charts if chart])
 
 
 def write_id(metric: str) -> str:
-    """A name for the page: a program may call its numbers as it likes."""
-    return "".join(each if each.isascii() and (each.isalnum() or each == "_") else f"-{ord(each):x}" for each in metric)
+    """A name for the page and its address: a program may call its numbers as it likes. No two have one."""
+    return "".join(
+        each if each.isascii() and (each.isalnum() or each == "_") else f"-{ord(each):x}-" for each in metric
+    )
 
 
 def share_restarts(charts: Sequence[Chart]) -> list[Chart]:
@@ -182,32 +227,69 @@ def choose_ranks(ranks: Sequence[str], asked: str) -> list[str]:
 
 
 def _build_chart(
-    page: PageContext, chart: Chart, run: KeptRun, shown: Sequence[str], address: str
+    page: PageContext, chart: Chart, run: KeptRun, shown: Sequence[str], address: str, asked: Sequence[Asked]
 ) -> Mapping[str, Any]:
     last = max(chart.restarts, default=0)
+    unit = next((each.unit for each in chart.summaries if each.unit), "") if chart.metric in _WITH_UNIT else ""
     data = {
         "axis": page.say(_AXES[chart.axis]),
-        "time": chart.axis == "time",
+        "kind": chart.axis,
         "from0": chart.metric in USED,
         "segments": [_build_segment(page, each, shown, last) for each in chart.segments],
-        "restarts": [[x, _tell_restart(page, run, attempt)] for attempt, x in chart.restarts.items()],
+        "restarts": [[x, _tell_restart(page, run, attempt), attempt] for attempt, x in chart.restarts.items()],
+        "lines": [_build_line(page, each, unit, asked) for each in asked],
     }
     return {
         "metric": write_id(chart.metric),
-        "title": TITLES.get(chart.metric) or chart.metric.removeprefix(OWN),
+        "title": page.say(_name(chart.metric)),
         "axis": _AXES[chart.axis],
-        "unit": next((each.unit for each in chart.summaries if each.unit), "") if chart.metric in _WITH_UNIT else "",
+        "unit": unit,
         "data": json.dumps(data, separators=(",", ":"), ensure_ascii=False, allow_nan=False),
         "rows": [_build_row(each, address, chart.axis) for each in chart.summaries],
+        "newest": sum_up(chart.summaries),
         "by_time": chart.axis == "time",
+        "used": chart.metric in USED,
         "has_lines": any(each.line >= 0 for each in chart.summaries),
-        "repeated": any(each.repeated for each in chart.segments),
-        "earlier": last > 0,
-        "restarts": [
-            {"at": format_place(x, chart.axis), "attempt": attempt, "why": _explain(page, run, attempt)}
-            for attempt, x in chart.restarts.items()
-        ],
     }
+
+
+def sum_up(summaries: Sequence[Summary]) -> str:
+    """The last number of the first ranks, each in its newest attempt: `worker-0 0.25 · worker-1 0.31`."""
+    newest = {each.place.rank: format_number(each.last) for each in summaries}  # attempts stand in their order
+    said = [f"{rank} {last}" for rank, last in newest.items()][:_SUMMED_UP]
+    return " · ".join([*said, "…"] if len(newest) > len(said) else said)
+
+
+def _build_line(page: PageContext, asked: Asked, unit: str, beside: Sequence[Asked]) -> Mapping[str, Any]:
+    """A level that the curves are held against. `beside`: all of its chart."""
+    y = asked.amount / _SCALES.get(unit, 1)
+    amount = f"{format_number(y)} {unit}".strip()
+    said = phrase("limit {amount}", amount=amount) if asked.is_limit else phrase("request {amount}", amount=amount)
+    if len({each.roles for each in beside}) > 1:
+        said = phrase("{said}: {message}", said=", ".join(asked.roles), message=said)
+    return {"label": page.say(said), "y": round_number(y)}
+
+
+def _list_restarts(page: PageContext, charts: Sequence[Chart], run: KeptRun) -> list[Mapping[str, Any]]:
+    """Each attempt after the first, with where it began on each axis that is shown."""
+    places: dict[int, dict[str, float]] = {}
+    for chart in charts:
+        for attempt, x in chart.restarts.items():
+            places.setdefault(attempt, {})[chart.axis] = x
+    return [
+        {
+            "attempt": attempt,
+            "places": ", ".join(page.say(_tell_place(axis, x)) for axis, x in places[attempt].items()),
+            "why": _explain(page, run, attempt),
+        }
+        for attempt in sorted(places)
+    ]
+
+
+def _tell_place(axis: str, x: float) -> Phrase:
+    if axis == "time":
+        return phrase("{time} after the start", time=format_place(x, axis))
+    return phrase("at {axis} {place}", axis=_AXES[axis], place=format_place(x, axis))
 
 
 def _tell_restart(page: PageContext, run: KeptRun, attempt: int) -> str:
@@ -216,17 +298,11 @@ def _tell_restart(page: PageContext, run: KeptRun, attempt: int) -> str:
 
 
 def _build_segment(page: PageContext, segment: Segment, shown: Sequence[str], last: int) -> Mapping[str, Any]:
-    """`last`: the newest attempt; 0 where there is one alone. A rank has one colour, and its `earlier` attempts are
-    paler."""
+    """`last`: the newest attempt; 0 where there is one alone. A rank has one colour and one entry in the legend, and
+    its `earlier` attempts are paler."""
     place = segment.place
-    return {
-        "label": page.say(name_curve(place, segment.repeated, last > 0)),
-        "lane": shown.index(place.rank) % 8,
-        "earlier": max(0, last - place.attempt),
-        "repeated": segment.repeated,
-        "x": [_round(x) for x in segment.xs],
-        "y": [None if y is None else _round(y) for y in segment.ys],
-    }
+    label = page.say(name_curve(place, segment.repeated, last > 0))
+    return write_segment(segment, place.rank, label, shown.index(place.rank), max(0, last - place.attempt))
 
 
 def name_curve(place: RankAttempt, repeated: bool, attempts: bool) -> Phrase | str:
@@ -249,7 +325,10 @@ def _explain(page: PageContext, run: KeptRun, attempt: int) -> str:
 
 
 def format_place(x: float, axis: str) -> str:
-    return format_duration(x) if axis == "time" else format_number(x)
+    """Of an epoch the whole number that its lines say: how far it was in it is reckoned."""
+    if axis == "time":
+        return format_duration(x)
+    return format_number(math.floor(x) if axis == "epoch" else x)
 
 
 def _build_row(summary: Summary, address: str, axis: str) -> Mapping[str, Any]:
@@ -274,10 +353,6 @@ def format_number(value: float) -> str:
     if math.isfinite(value) and value == int(value) and abs(value) < 1e9:
         return str(int(value))
     return f"{value:.4g}"
-
-
-def _round(value: float) -> float | int:
-    return int(value) if value == int(value) and abs(value) < 1e15 else float(f"{value:.6g}")
 
 
 SCREEN = Screen("charts", f"{JOB}/charts", phrase("Charts"), list_topics, build, every=SECONDS)
