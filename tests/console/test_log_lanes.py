@@ -119,6 +119,11 @@ def test_each_attempt_has_the_rank_that_ended_it() -> None:
     )
     assert find_failed(run) == {0: "worker-0", 1: "worker-1", 2: "worker-0"}
     assert find_failed(replace(run, phase="Running")) == {0: "worker-0", 1: "worker-1"}, "it waits for that rank"
+    assert find_failed(replace(run, phase="Restarting")) == {0: "worker-0", 1: "worker-1"}, "attempt 2 is the new one"
+    alone = replace(
+        run, phase="Restarting", cause=Cause("RankRestarted", {"ranks": ["worker-2"], "alone": ["worker-2"]})
+    )
+    assert find_failed(alone) == {0: "worker-0", 1: "worker-1", 2: "worker-2"}
 
 
 LOGS = sorted((Path(__file__).parents[1] / "logs").glob("*.log"))

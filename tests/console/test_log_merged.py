@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from array import array
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from paddock.app.consoles.logs import LocalLogs
 from paddock.app.history import History
 from paddock.app.home import Home
 from paddock.console.backend import KeptLog
 from paddock.console.logs.lanes import Lane
-from paddock.console.logs.merged import Order, find_lines, read_merged
+from paddock.console.logs.merged import Order, find_lines, place_lines, read_merged, read_merged_some
 from paddock.console.logs.times import Timeline
 from paddock.kube.log_marks import write_mark
 from support.consoles import keep_log
@@ -71,12 +74,15 @@ class Ranks:
             with path.with_suffix(".times").open("ab") as marks:
                 marks.write(write_mark(path.stat().st_size, at))
 
-    def read(self, begin: int = 0, count: int = 100) -> list[str]:
-        lanes = [
+    @property
+    def lanes(self) -> list[Lane]:
+        return [
             Lane(f"worker-{index}", KeptLog(str(path), "worker", index, 0, path.stat().st_size, 1000.0 + index))
             for index, path in enumerate(self.paths)
         ]
-        self.part = read_merged(self.logs, lanes, begin, count)
+
+    def read(self, begin: int = 0, count: int = 100) -> list[str]:
+        self.part = read_merged(self.logs, self.lanes, begin, count)
         return [f"{lane.rank[-1]}{line.data.decode()}" for lane, line, _ in self.part.lines]
 
 
@@ -126,3 +132,20 @@ def test_a_log_that_was_cut_is_put_in_order_anew(tmp_path: Path) -> None:
         path.write_bytes(b"")
     ranks.print(0, "n\n", 3.0)
     assert ranks.read() == ["1c", "0n"]
+
+
+@given(st.lists(st.tuples(st.integers(0, 1), st.integers(1, 3), st.one_of(st.none(), st.integers(0, 9))), max_size=12))
+def test_a_line_is_placed_where_the_merged_log_has_it(printed: list[tuple[int, int, int | None]]) -> None:
+    with TemporaryDirectory() as directory:
+        ranks, count = Ranks(Path(directory)), [0, 0]
+        for rank, lines, at in printed:
+            ranks.print(rank, "".join(f"{count[rank] + line}\n" for line in range(lines)), at)
+            count[rank] += lines
+            merged = ranks.read()
+        wanted = {f"worker-{rank}": [*range(count[rank])] for rank in range(2)}
+        placed = place_lines(ranks.logs, ranks.lanes, wanted)
+        assert {f"{rank[-1]}{line}": place for rank, places in placed.items() for line, place in enumerate(places)} == {
+            text: place for place, text in enumerate(merged if printed else [])
+        }
+        some = read_merged_some(ranks.logs, ranks.lanes, [*range(1, sum(count), 2)])
+        assert [f"{lane.rank[-1]}{line.data.decode()}" for lane, line, _ in some.lines] == ranks.read()[1::2]

@@ -128,7 +128,7 @@ async def test_a_pattern_that_would_take_for_ever_is_given_up(tmp_path: Path) ->
     keep_log(tmp_path, "worker-0", "a" * 60 + "b\n")
     async with serve_console(tmp_path) as served:
         found = await ask(served, "find?rank=worker-0&q=(a%2B)%2B%24&regex=1")
-        assert found == {"lines": [], "whole": False}
+        assert found == {"lines": [], "upto": 0, "more": False, "whole": False}
         assert (await ask(served, "find?rank=worker-0&q=ab"))["lines"] == [1]
 
 
@@ -296,7 +296,7 @@ async def test_more_hits_of_a_rank_are_a_link_behind_the_last_one(tmp_path: Path
         first = await read(served, f"{LOGS}?q=needle")
         more = await read(served, f"{LOGS}?q=needle&at=0&after=worker-0:99")
     assert f'href="{LOGS}?q=needle&amp;at=0&amp;after=worker-0%3A99">More of worker-0, after line 99<' in first
-    assert "51 lines" in first and first.count("More of") == 1
+    assert "the first 51; more than 51" in first and first.count("More of") == 1
     assert "10 lines" in more and ">101<" in more and "More of" not in more
 
 
@@ -340,3 +340,63 @@ async def test_a_copy_that_was_removed_is_no_log_without_lines(tmp_path: Path) -
     assert "kubectl logs demo-worker-0 --namespace default --container " in page
     assert "the log of worker-0 cannot be read any more: it was removed" in page
     assert "printed nothing" not in page and "goes on when there is room" not in page
+
+
+@pytest.mark.parametrize(("hits", "said"), [(49, "49 lines"), (50, "50 lines"), (51, "the first 50; more than 50")])
+async def test_a_search_that_was_cut_says_that_there_is_more(tmp_path: Path, hits: int, said: str) -> None:
+    keep_run(tmp_path)
+    keep_log(tmp_path, "worker-0", "needle\n" * hits)
+    async with serve_console(tmp_path) as served:
+        page = await read(served, f"{LOGS}?q=needle")
+    assert f"In all ranks: {said}</summary>" in page
+    assert page.count("<td><code>needle<") == min(hits, 50)
+
+
+async def test_numbers_of_hits_are_told_with_whether_there_are_more(tmp_path: Path) -> None:
+    keep_run(tmp_path)
+    keep_log(tmp_path, "worker-0", "needle\nhay\n" * 60)
+    async with serve_console(tmp_path) as served:
+        first = await ask(served, "find?rank=worker-0&q=needle&most=40")
+        rest = await ask(served, "find?rank=worker-0&q=needle&most=40&from=80")
+    assert first == {"lines": [*range(1, 80, 2)], "upto": 79, "more": True, "whole": True}
+    assert rest == {"lines": [*range(81, 121, 2)], "upto": 120, "more": False, "whole": True}
+
+
+async def test_lines_are_given_by_their_numbers_and_with_their_times(tmp_path: Path) -> None:
+    keep_run(tmp_path)
+    path = keep_log(tmp_path, "worker-0", "".join(f"step {n}\n" for n in range(1, 10)))
+    keep_times(path, (14, 100.0), (28, 101.0))
+    async with serve_console(tmp_path) as served:
+        told = await ask(served, "lines?rank=worker-0&numbers=2,4,9,12,x&times=1")
+    assert [line[2] for line in told["lines"]] == [["step 2"], ["step 4"], ["step 9"]]
+    assert told["times"] == [100.0, 101.0, None]
+
+
+async def test_200_lines_of_10_kilobytes_are_cut_to_a_page_of_bounded_size(tmp_path: Path) -> None:
+    keep_run(tmp_path)
+    keep_log(tmp_path, "worker-0", ("<" * 10_000 + "\n") * 1_000)
+    async with serve_console(tmp_path) as served:
+        told = await ask(served, "lines?rank=worker-0&from=1&n=1000")
+        page = await read(served, LOGS)
+    assert sum(len(line[2][0]) for line in told["lines"]) <= 2**18 and told["lines"][0][1] == 10_000
+    assert len(page) < 1_400_000, "200 lines of 1,310 characters, each of them escaped"
+
+
+async def test_a_merged_log_opens_at_the_first_error_without_the_ranks_that_lost_a_peer(tmp_path: Path) -> None:
+    keep_run(tmp_path, finished=True, phase="Failed", cause=FAILED, attempts=(Attempt(0, 100.0),))
+    steps = "".join(f"step {n}\n" for n in range(300))
+    for index in range(5):
+        text = steps + (TRACE if index == 1 else ECHO * 50)
+        keep_times(keep_log(tmp_path, f"worker-{index}", text), (len(steps), 100.0), (len(text), 101.0 + (index != 1)))
+    async with serve_console(tmp_path) as served:
+        page, whole = await read(served, f"{LOGS}?merged=1"), await read(served, f"{LOGS}?merged=1&echoes=1")
+        query = page.split('data-query="')[1].split('"')[0].replace("&amp;", "&")
+        told = await ask(served, f"lines?{query}&from=304&n=1")
+        hits = await ask(served, f"find?{query}&q=ValueError&most=9")
+        everywhere = await ask(served, "find?merged=1&q=Connection+closed&most=300")
+    assert query == "merged=1&at=0&rank=worker-1" and 'data-line="304"' in page and 'data-error="304"' in page
+    assert "4 peers that lost their connection are folded." in page and ">Show their lines<" in page
+    assert told["lines"][0][2:5] == [["ValueError: broken"], "worker-1", 304]
+    assert hits["lines"] == [304]
+    assert 'data-error="1504"' in whole and ECHO.strip() in whole and "are folded." not in whole
+    assert everywhere["lines"] == [*range(1505, 1705)], "they print later"

@@ -26,8 +26,6 @@ from paddock.node.runtime.pod_files import open_regular
 _FRESH_SECONDS = 1.0
 """How long what was found is found: each pane of a page asks again."""
 _MOST_ASKED = 64
-_FAILED = (Phase.FAILED, Phase.RESTARTING)
-"""In other phases a cause names a rank that something waits for."""
 
 
 class LocalLogs:
@@ -94,8 +92,15 @@ def _read_file(file: LogFile, left_out: LeftOut | None) -> KeptLog:
 def find_failed(run: RunRecord) -> Mapping[int, str]:
     """The rank that failed first, by attempt: named by the cause of the next attempt, or of the run. Pure."""
     failed = {each.number - 1: each.cause.rank if each.cause else "" for each in run.attempts}
-    failed[run.attempt] = run.failed if run.phase in _FAILED else ""
+    failed[run.attempt] = run.failed if _has_failed(run) else ""
     return {attempt: rank for attempt, rank in failed.items() if rank}
+
+
+def _has_failed(run: RunRecord) -> bool:
+    """Whether the run's cause is of its last attempt: of one that restarts it is of the attempt before, unless a rank
+    is started again alone. In other phases a cause names a rank that something waits for."""
+    is_alone = run.cause is not None and bool(run.cause.args.get("alone"))
+    return run.phase == Phase.FAILED or (run.phase == Phase.RESTARTING and is_alone)
 
 
 def find_causes(run: RunRecord) -> Mapping[int, CauseRecord]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +12,9 @@ from paddock.history.log_index import LONGEST, Line
 
 SHOWN = 2_000
 """Characters of a line in a list; all that is read of it stands in its detail."""
+TOGETHER = 2**18
+"""Characters of the lines of one answer: where each of 200 lines is long, each is cut shorter."""
+_LEAST = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +37,13 @@ def show_line(line: Line, most: int = SHOWN) -> ShownLine:
         left -= len(piece.text)
     is_cut = left < 0 or line.size > LONGEST
     return ShownLine(line.number + 1, tuple(pieces), read_level(data), line.size if is_cut else 0)
+
+
+def show_lines(lines: Sequence[Line]) -> list[ShownLine]:
+    """The lines of one answer, which together have about `TOGETHER` characters at most."""
+    is_much = sum(min(len(line.data), SHOWN) for line in lines) > TOGETHER
+    most = max(_LEAST, TOGETHER // len(lines)) if is_much else SHOWN
+    return [show_line(line, min(most, SHOWN)) for line in lines]
 
 
 def _last_state(data: bytes) -> bytes:

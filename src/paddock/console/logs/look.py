@@ -11,13 +11,16 @@ from dataclasses import dataclass, field, replace
 from weakref import WeakKeyDictionary
 
 from paddock.console.backend import KeptLog, KeptRun, Logs
+from paddock.console.logs.attempts import choose_attempt, list_printed
 from paddock.console.logs.errors import find_error
 from paddock.console.logs.lanes import Lane, Lanes, arrange, list_lanes
+from paddock.console.logs.times import read_times
 from paddock.console.logs.wanted import Wanted
 from paddock.history.log_index import Line
 from paddock.history.log_search import Searched, Span, search, search_apart
 from paddock.history.log_shelf import OpenLog
-from paddock.jobs.model import Rank
+from paddock.jobs.model import CauseRecord, Rank
+from paddock.kube.times import Moment
 
 ERROR_SECONDS, QUIET_SECONDS = 0.25, 0.1
 """For the first errors of all ranks where one failed, and where none did: then they are not what the page waits for. A
@@ -46,6 +49,15 @@ class Look:
     attempts: tuple[int, ...]  # all that there are
     is_over: bool  # it prints nothing more
     is_pruned: bool = False
+    is_live: bool = False  # the job goes on, if not in this attempt
+    newest: int = 0  # the last attempt of which a rank has printed something, or the one that is shown
+    begun: Moment | None = None  # when it was first seen
+    cause: CauseRecord | None = None  # why it was started; None of the first one
+
+    @property
+    def last(self) -> int:
+        """The job's last attempt, which may have printed nothing yet."""
+        return self.attempts[-1] if self.attempts else 0
 
 
 async def look(
@@ -58,19 +70,29 @@ async def look(
     chosen: Sequence[str],
     errors: bool = True,
 ) -> Look:
-    """`attempt`: None for the last. `current`: the job's own last attempt, which may have printed nothing yet; None of
-    a job that is gone. `ranks`: all that it has now. `failed`: as `KeptRun.failed`, with what the job's status says.
-    `errors`: False for who wants the lines of one rank alone."""
+    """`attempt`: None for the one of `choose_attempt`. `current`: the job's own last attempt, which may have printed
+    nothing yet; None of a job that is gone. `ranks`: all that this attempt has. `failed`: as `KeptRun.failed`, with
+    what the job's status says. `errors`: False for who wants the lines of one rank alone."""
     attempts = sorted({log.attempt for log in run.logs} | ({current} if current is not None else set()))
-    last = attempts[-1] if attempts else 0
-    shown = attempt if attempt in attempts else last
-    own = [log for log in run.logs if log.attempt == shown]
-    lanes = list_lanes(own, ranks)
-    found = {**run.failed, **failed}.get(shown, "")
+    last, printed = attempts[-1] if attempts else 0, list_printed(run.logs)
+    shown = attempt if attempt is not None and attempt in attempts else choose_attempt(last, printed, run.over)
+    is_over = run.over or shown != last
+    lanes = list_lanes([log for log in run.logs if log.attempt == shown], ranks if shown == current else ())
+    # What is recorded of a job may be older than its logs: an attempt that has only begun has lost no rank.
+    found = {**run.failed, **failed}.get(shown, "") if is_over or shown in printed else ""
     if errors:
         lanes = await asyncio.to_thread(_read_errors, logs, lanes, found)
-    is_over = run.over or shown != last
-    return Look(arrange(lanes, found, chosen), shown, tuple(attempts), is_over, run.pruned)
+    return Look(
+        arrange(lanes, found, chosen),
+        shown,
+        tuple(attempts),
+        is_over,
+        run.pruned,
+        not run.over,
+        max((*printed, shown)),
+        run.begun.get(shown),
+        run.causes.get(shown),
+    )
 
 
 def _read_errors(logs: Logs, lanes: Sequence[Lane], failed: str) -> list[Lane]:
@@ -100,18 +122,36 @@ class Part:
     begin: int = 0  # the number of the first of them
     count: int = 0  # of all lines of the log
     lost: bool = False  # the log cannot be read any more
+    times: Sequence[Moment | None] = ()  # when each was printed, where they were asked for
 
 
-def read_part(logs: Logs, log: KeptLog | None, begin: int, count: int) -> Part:
-    """`count` lines; a negative `begin` counts from the end. In a thread."""
+def read_part(logs: Logs, log: KeptLog | None, begin: int, count: int, timed: bool = False) -> Part:
+    """`count` lines; a negative `begin` counts from the end. `timed`: with their times. In a thread."""
     if log is None:
         return Part()
     try:
         with logs.open(log) as opened:
             start = max(0, begin if begin >= 0 else opened.count + begin)
-            return Part(opened.read(start, count), start, opened.count)
+            lines = opened.read(start, count)
+            return Part(lines, start, opened.count, times=_read_times(opened, lines) if timed else ())
     except OSError:
         return Part(lost=True)
+
+
+def read_some(logs: Logs, log: KeptLog | None, numbers: Sequence[int], timed: bool = False) -> Part:
+    """The lines of these numbers, which need not follow each other; otherwise as `read_part`."""
+    if log is None:
+        return Part()
+    try:
+        with logs.open(log) as opened:
+            lines = [line for number in numbers for line in opened.read(number, 1)]
+            return Part(lines, 0, opened.count, times=_read_times(opened, lines) if timed else ())
+    except OSError:
+        return Part(lost=True)
+
+
+def _read_times(log: OpenLog, lines: Iterable[Line]) -> list[Moment | None]:
+    return read_times(log, [line.number for line in lines])
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +159,8 @@ class Hits:
     """What was found in one log. `upto`: before this line all of it was searched."""
 
     lane: Lane
-    lines: Sequence[Line] = ()
+    numbers: Sequence[int] = ()  # of the lines
+    lines: Sequence[Line] = ()  # none where `Search.reads` is false
     upto: int = 0
     count: int = 0
 
@@ -137,6 +178,7 @@ class Search:
     end: int | None = None  # a line number; None for the end of the log
     most: int = 50  # hits in each log
     last: bool = False  # the last hits are wanted, not the first
+    reads: bool = True  # the lines are wanted, not their numbers alone
     seconds: float = field(default=SEARCH_SECONDS)
 
 
@@ -189,7 +231,7 @@ async def _find_in(logs: Logs, lanes: Sequence[Lane], what: Search, pattern: re.
             found = await search_apart(spans, pattern, what.seconds)
         return await asyncio.to_thread(
             lambda: [
-                Hits(lane, _read_hits(log, each), each.upto, span.end)
+                Hits(lane, each.lines, _read_hits(log, each) if what.reads else (), each.upto, span.end)
                 for (lane, log), span, each in zip(opened, spans, found, strict=True)
             ]
         )

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import threading
 from array import array
-from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from itertools import accumulate
@@ -64,6 +64,15 @@ class Order:
                 lines = timeline.lines[place]
         self._taken[lane] = (len(timeline.lines), lines)
 
+    def place(self, lane: int, line: int, timeline: Timeline) -> int | None:
+        """The merged number of a lane's line; None of one that has no time yet. `timeline`: the lane's."""
+        if line >= self.covered(lane):
+            return None
+        mark = bisect_right(timeline.lines, line)
+        first = timeline.lines[mark - 1] if mark else 0
+        found = bisect_left(self.stretches, (timeline.times[mark], lane, first, 0))
+        return self.starts[found] + line - first
+
     def covered(self, lane: int) -> int:
         """Lines of a lane that have a time."""
         return self._taken.get(lane, (0, 0))[1]
@@ -97,19 +106,50 @@ class MergedPart:
 def read_merged(logs: Logs, lanes: Sequence[Lane], begin: int, count: int) -> MergedPart:
     """`count` lines of these lanes, `MOST` at most; a negative `begin` counts from the end. In a thread."""
     with ExitStack() as held:
-        opened: list[tuple[Lane, OpenLog]] = []
-        for lane in lanes[:MOST]:
-            try:
-                if lane.log is not None:
-                    opened.append((lane, held.enter_context(logs.open(lane.log))))
-            except OSError:  # removed meanwhile
-                continue
+        opened = _open(held, logs, lanes)
+        return _read(opened, begin, [(begin, count)]) if opened else MergedPart()
+
+
+def read_merged_some(logs: Logs, lanes: Sequence[Lane], numbers: Sequence[int]) -> MergedPart:
+    """The lines with these merged numbers, which need not follow each other; otherwise as `read_merged`."""
+    with ExitStack() as held:
+        opened = _open(held, logs, lanes)
+        return _read(opened, 0, [(max(0, number), 1) for number in numbers]) if opened else MergedPart()
+
+
+def place_lines(logs: Logs, lanes: Sequence[Lane], wanted: Mapping[str, Sequence[int]]) -> dict[str, list[int]]:
+    """`wanted`: numbers of lines, by rank -> their merged numbers; of ranks that cannot be read any more nothing. In a
+    thread."""
+    with ExitStack() as held:
+        opened = _open(held, logs, lanes)
         if not opened:
-            return MergedPart()
-        return _read(opened, begin, count)
+            return {}
+        lock, order = _find_order(opened)
+        with lock:
+            timelines = [read_timeline(log) for _, log in opened]
+            order.update(timelines)
+            starts = _find_rest_starts(_list_rest(order, opened), order.count)
+            found: dict[str, list[int]] = {}
+            for lane, (each, _) in enumerate(opened):
+                behind = starts.get(lane, 0) - order.covered(lane)
+                places = ((line, order.place(lane, line, timelines[lane])) for line in wanted.get(each.rank, ()))
+                found[each.rank] = [behind + line if place is None else place for line, place in places]
+            return found
 
 
-def _read(opened: Sequence[tuple[Lane, OpenLog]], begin: int, count: int) -> MergedPart:
+def _open(held: ExitStack, logs: Logs, lanes: Sequence[Lane]) -> list[tuple[Lane, OpenLog]]:
+    opened: list[tuple[Lane, OpenLog]] = []
+    for lane in lanes[:MOST]:
+        try:
+            if lane.log is not None:
+                opened.append((lane, held.enter_context(logs.open(lane.log))))
+        except OSError:  # removed meanwhile
+            continue
+    return opened
+
+
+def _read(opened: Sequence[tuple[Lane, OpenLog]], begin: int, spans: Sequence[tuple[int, int]]) -> MergedPart:
+    """`spans`: (merged number, count) each. The first one may be counted from the end."""
     lock, order = _find_order(opened)
     with lock:
         order.update([read_timeline(log) for _, log in opened])
@@ -117,8 +157,12 @@ def _read(opened: Sequence[tuple[Lane, OpenLog]], begin: int, count: int) -> Mer
         total = order.count + sum(stretch[3] for stretch in rest)
         start = max(0, begin if begin >= 0 else total + begin)
         found = [
-            *find_lines(order.starts, order.stretches, start, count),
-            *_find_in_rest(rest, order.count, start, count),
+            stretch
+            for first, count in spans
+            for stretch in (
+                *find_lines(order.starts, order.stretches, max(first, start), count),
+                *_find_in_rest(rest, order.count, max(first, start), count),
+            )
         ]
         covered = [order.covered(place) for place in range(len(opened))]
     lines: list[tuple[Lane, Line, Moment | None]] = []
@@ -157,6 +201,12 @@ def _list_rest(order: Order, opened: Sequence[tuple[Lane, OpenLog]]) -> list[Str
         for place, (lane, log) in enumerate(opened)
         if log.count > order.covered(place)
     )
+
+
+def _find_rest_starts(rest: Sequence[Stretch], before: int) -> dict[int, int]:
+    """By lane: the merged number of the first of its lines that no mark covers."""
+    starts = accumulate((stretch[3] for stretch in rest), initial=before)
+    return {stretch[1]: start for stretch, start in zip(rest, starts, strict=False)}
 
 
 def _find_in_rest(rest: Sequence[Stretch], before: int, begin: int, count: int) -> Iterator[Stretch]:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import threading
 from array import array
+from bisect import bisect_right
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from paddock.history.log_shelf import OpenLog
+from paddock.kube.times import Moment
 
 _NOTE = "times"
 _CHUNK = 2**20
@@ -37,6 +40,11 @@ class Timeline:
                 self.lines.append(self._newlines + self._inside)
                 self.times.append(max(time, self.times[-1]) if self.times else time)
 
+    def find(self, line: int) -> Moment | None:
+        """When the line with this number, from 0, was printed; None for one that no mark covers."""
+        place = bisect_right(self.lines, line)
+        return self.times[place] if place < len(self.lines) else None
+
     def _count(self, log: OpenLog, offset: int) -> bool:
         """Whether the log has so many bytes."""
         while self._upto < offset:
@@ -55,3 +63,9 @@ def read_timeline(log: OpenLog) -> Timeline:
     assert isinstance(found, Timeline)
     found.update(log)
     return found
+
+
+def read_times(log: OpenLog, lines: Iterable[int]) -> list[Moment | None]:
+    """When these lines of a log were printed; None where nobody noted it. Raises OSError."""
+    timeline = read_timeline(log)
+    return [timeline.find(line) for line in lines]
