@@ -8,21 +8,22 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from hashlib import sha256
 from typing import Any
 
 from paddock.console.addresses import address_of_job, find_kind
 from paddock.console.backend import KeptRun, Logs
+from paddock.console.charts.choice import choose
 from paddock.console.charts.collect import Collected, collect, list_ranks
 from paddock.console.charts.curves import Chart, RankAttempt, Segment, build_chart
-from paddock.console.charts.numbers import METRICS, OWN, LogNumbers
+from paddock.console.charts.drawn import write_segment
+from paddock.console.charts.numbers import OWN, LogNumbers
+from paddock.console.charts.overlay import overlay
 from paddock.console.feed import Topic
 from paddock.console.forms.changes import take_editable
 from paddock.console.page_context import Missing, PageContext, Screen
-from paddock.console.screens.charts import TITLES, format_number
+from paddock.console.screens.charts import TITLES, format_number, write_id
 from paddock.console.screens.run_rows import find_resource
 from paddock.history.notes import NOTE_ANNOTATION, TAGS_ANNOTATION
 from paddock.history.records import RunRecord
@@ -45,8 +46,6 @@ POINTS = 12_000
 SECONDS, SOON = 5.0, 0.5
 """Until the page looks again while a run goes on; and while a long log is being read."""
 MOST_DIFFERENCES = 500
-MOST_CHARTS = 16
-_LANES = 8
 _LONGEST_NUMBER = 9
 _OURS = "paddock.dev/"
 _SHOWN_ELSEWHERE = (
@@ -145,7 +144,7 @@ def _refuse(page: PageContext, count: int) -> Phrase | None:
 
 def _build(page: PageContext, runs: Sequence[Run]) -> Mapping[str, Any]:
     """In a thread: eight manifests of megabytes take a second."""
-    charts = {metric: [_build_own(metric, run) for run in runs] for metric in list_names(runs)}
+    charts = {metric: [_build_own(metric, run) for run in runs] for metric in _choose_metrics(runs)}
     drawn = [found for metric, own in charts.items() if (found := _build_chart(page, metric, own, runs))]
     manifests = _list_manifests(runs)
     differences = find_differences([each for each in manifests if each is not None])
@@ -161,16 +160,15 @@ def _build(page: PageContext, runs: Sequence[Run]) -> Mapping[str, Any]:
             for each in differences[:MOST_DIFFERENCES]
         ],
         "more_differences": max(0, len(differences) - MOST_DIFFERENCES),
-        "charts": drawn[:MOST_CHARTS],
+        "charts": drawn,
         "reading": reading,
         "again": SOON if reading else 0.0 if all(run.is_over for run in runs) else SECONDS,
     }
 
 
-def list_names(runs: Iterable[Run]) -> list[str]:
-    """The metrics that any of them has, those that Paddock knows first."""
-    found = {name for run in runs for log in run.logs.values() for name in log.series}
-    return [*(name for name in METRICS if name in found), *sorted(found - {*METRICS})]
+def _choose_metrics(runs: Sequence[Run]) -> Sequence[str]:
+    """Those that the page of charts draws of a job, of any of them."""
+    return [*choose((log for run in runs for log in run.logs.values()), (), ()).drawn]
 
 
 def name_jobs(wanted: Sequence[Wanted]) -> list[str]:
@@ -259,12 +257,13 @@ def _list_facts(page: PageContext, runs: Sequence[Run]) -> list[Mapping[str, Any
         rows.append((phrase("Note"), [view.note.text if view else "" for view in views]))
     facts: list[Mapping[str, Any]] = [_build_fact(page.say(title), values) for title, values in rows]
     moments = [view.began if view else None for view in views]
-    facts.insert(1, {**_build_fact(page.say(phrase("Began")), moments), "is_moment": True})
+    facts[0] = {**facts[0], "is": "phase"}
+    facts.insert(1, {**_build_fact(page.say(phrase("Began")), moments), "is": "moment"})
     return facts
 
 
 def _build_fact(title: str, values: Sequence[Any]) -> Mapping[str, Any]:
-    return {"title": title, "values": values, "is_moment": False}
+    return {"title": title, "values": values, "is": "text"}
 
 
 def _measure(run: Run, now: Moment) -> str:
@@ -391,46 +390,28 @@ def _place_values(manifests: Sequence[Manifest | None], values: Sequence[str | N
     return [(next(left) or "–") if each is not None else "–" for each in manifests]
 
 
-def _name_id(metric: str) -> str:
-    """Of an element: a program may call a metric anything."""
-    return metric if metric in TITLES else f"own-{sha256(metric.encode('utf-8', 'replace')).hexdigest()[:8]}"
-
-
 def _build_chart(
     page: PageContext, metric: str, charts: Sequence[Chart | None], runs: Sequence[Run]
 ) -> Mapping[str, Any] | None:
-    """The curves of all jobs whose axis is the one that most have."""
-    axes = Counter(chart.axis for chart in charts if chart)
-    if not axes:
+    """The curves of all runs whose axis is the one that most have."""
+    found = overlay(charts)
+    if found is None:
         return None
-    axis = axes.most_common(1)[0][0]
-    drawn = [(lane, run, chart) for lane, (run, chart) in enumerate(zip(runs, charts, strict=True))
-             if chart and chart.axis == axis]  # fmt: skip
-    segments = [
-        _build_segment(page, run.label, lane, each, max(chart.restarts, default=0))
-        for lane, run, chart in drawn for each in chart.segments if not each.repeated
-    ]  # fmt: skip
-    data = {"axis": page.say(_AXES[axis]), "segments": segments, "restarts": []}
-    left_out = [run.label for run, chart in zip(runs, charts, strict=True) if chart and chart.axis != axis]
+    last = [max(chart.restarts, default=0) if chart else 0 for chart in charts]
+    segments = [_build_segment(page, runs[place].label, place, each, last[place]) for place, each in found.segments]
+    data = {"axis": page.say(_AXES[found.axis]), "kind": found.axis, "segments": segments, "restarts": []}
     return {
-        "metric": metric.removeprefix(OWN),
-        "id": _name_id(metric),
+        "metric": write_id(metric),
         "title": page.say(_title(metric)),
         "data": json.dumps(data, separators=(",", ":"), ensure_ascii=False, allow_nan=False),
-        "left_out": ", ".join(left_out),
+        "left_out": ", ".join(runs[place].label for place in found.left_out),
     }
 
 
 def _build_segment(page: PageContext, label: str, lane: int, segment: Segment, last: int) -> Mapping[str, Any]:
     attempt = segment.place.attempt
-    return {
-        "label": page.say(phrase("{job}, attempt {attempt}", job=label, attempt=attempt)) if last else label,
-        "lane": lane % _LANES,
-        "earlier": max(0, last - attempt),
-        "repeated": False,
-        "x": [float(f"{x:.6g}") for x in segment.xs],
-        "y": [None if y is None else float(f"{y:.6g}") for y in segment.ys],
-    }
+    said = page.say(phrase("{job}, attempt {attempt}", job=label, attempt=attempt)) if last else label
+    return write_segment(segment, label, said, lane, max(0, last - attempt))
 
 
 SCREEN = Screen("compare", "/compare", phrase("Compare"), list_topics, build)

@@ -78,6 +78,8 @@ class Found:
     damaged: Sequence[Damaged] = ()
     earlier: Mapping[str, RunRecord] = field(default_factory=dict)
     """The run before each, by UID."""
+    gone: frozenset[str] = frozenset()
+    """The UIDs of last runs whose job is deleted: that an earlier one is, goes without saying."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,10 +102,20 @@ async def find_runs(page: PageContext, topics: Sequence[Topic], namespace: str =
     listed = await page.backend.runs(page.identity).read(namespace, name)
 
     def view() -> Found:
+        records = [record for record, _ in listed.runs]
         runs = [view_run(record, note) for record, note in listed.runs]
-        return Found(runs, listed.damaged, find_earlier(record for record, _ in listed.runs))
+        return Found(runs, listed.damaged, find_earlier(records), find_gone(records))
 
     return await asyncio.to_thread(view)
+
+
+def find_gone(records: Iterable[RunRecord]) -> frozenset[str]:
+    """The last runs of their names, of which the job is deleted."""
+    last = dict[tuple[str, str, str, str], RunRecord]()
+    for record in records:
+        if record.identity not in last or last[record.identity].run < record.run:
+            last[record.identity] = record
+    return frozenset(record.uid for record in last.values() if record.deleted is not None)
 
 
 def read_job_view(resource: Resource, job: Manifest) -> RunView:
@@ -139,8 +151,13 @@ def build_table(page: PageContext, found: Found, chosen: Chosen, *, names: bool)
     going_on = source is not None and any(not run.is_over for run in chosen.runs)
     link = link_to(page.query)
     return {
-        "rows": [_build_row(page, run, chosen.changes.get(run.uid, ()), extents.get(run.uid, {}))
-                 for run in chosen.runs],
+        "rows": [
+            {
+                **_build_row(page, run, chosen.changes.get(run.uid, ()), extents.get(run.uid, {})),
+                "deleted": run.uid in found.gone,
+            }
+            for run in chosen.runs
+        ],
         "columns": _build_columns(page, link),
         "names": names,
         "kept": source is not None,
@@ -152,7 +169,7 @@ def build_table(page: PageContext, found: Found, chosen: Chosen, *, names: bool)
         "choices": chosen.choices,
         "damaged": [{"path": str(each.path), "why": each.why} for each in found.damaged[:_MOST_DAMAGED]],
         "more_damaged": max(0, len(found.damaged) - _MOST_DAMAGED),
-    }  # fmt: skip
+    }
 
 
 def _build_columns(page: PageContext, link: Any) -> list[Mapping[str, Any]]:
@@ -219,7 +236,6 @@ def _build_row(
         "bad": run.has_failed_rank,
         "why": explain_briefly(run.cause, language) if run.cause else "",
         "why_whole": explain(run.cause, language) if run.cause else "",
-        "deleted": run.is_deleted,
         "began": run.began,
         "took": _tell_duration(run, page.now),
         "attempts": run.attempts,

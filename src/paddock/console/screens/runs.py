@@ -8,13 +8,14 @@ kept, the jobs that there are.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from paddock.console.addresses import JOB
 from paddock.console.feed import Cache, Topic
 from paddock.console.heads import build_head, find_job, list_job_topics, tell_missing
 from paddock.console.page_context import PageContext, Screen
-from paddock.console.screens.run_rows import Found, build_table, choose, find_resource, find_runs
+from paddock.console.screens.run_rows import build_table, choose, find_resource, find_runs
 from paddock.jobs.apis.registry import KINDS
 from paddock.kube.errors import ApiError, Forbidden
 from paddock.views.runs import RunFilter
@@ -25,7 +26,7 @@ async def build(page: PageContext) -> Mapping[str, Any]:
     resource, job = find_job(page)
     namespace, name = page.path["namespace"], page.path["name"]
     found = await find_runs(page, list_job_topics(page.path, page.query), namespace, name)
-    found = Found([run for run in found.runs if find_resource(run) == resource], found.damaged, found.earlier)
+    found = replace(found, runs=[run for run in found.runs if find_resource(run) == resource])
     if job is None and not found.runs:
         raise tell_missing(page)
     chosen = await choose(page, found, RunFilter())
