@@ -17,6 +17,8 @@ from paddock.history.keeper import Files, Keeper, Kinds, read_metrics
 from paddock.history.log_times import find_offset, read_last_marks
 from paddock.history.logs import LogFile, LogLocation, PodDirectories, PodLogs, find_log_files, find_pod_log
 from paddock.history.metrics import COUNTS, Metrics, name_place
+from paddock.history.note_files import read_notes
+from paddock.history.notes import Note
 from paddock.history.package_sets import read_set
 from paddock.history.recording import JobState
 from paddock.history.records import Cause, Damaged, RunRecord, read_records
@@ -228,6 +230,10 @@ class History:
         found = list(read_records(self.home.history, namespace, name))
         runs = [each for each in found if isinstance(each, RunRecord)]
         return sorted(runs, key=lambda run: (run.created, run.run)), [e for e in found if isinstance(e, Damaged)]
+
+    def read_notes(self, namespace: str = "", name: str = "") -> Mapping[str, Note | Damaged]:
+        """What was written about these runs beside their records, by UID."""
+        return read_notes(self.home.history, namespace, name)
 
     # Which log is that of a rank: asked by `paddock logs`, `doctor`, the console, the history and of what is copied.
 

@@ -50,6 +50,7 @@ class LocalRuns:
         self._history, self._logs, self._shelf, self._clock = history, logs, records, clock
         self._known: OrderedDict[str, _Known] = OrderedDict()
         self._wanted: list[Printing] = []
+        self._current = ""  # the UID of the run that is being read
         self._reading: asyncio.Task[None] | None = None
 
     async def read(self, namespace: str = "", name: str = "") -> RunList:
@@ -72,7 +73,7 @@ class LocalRuns:
 
     def look(self, runs: Iterable[Printing]) -> Mapping[str, _Extents]:
         listed = list(runs)
-        self._wanted = [run for run in listed if self._is_stale(run)]
+        self._wanted = [run for run in listed if run.uid != self._current and self._is_stale(run)]
         if self._wanted and not self.reading:
             self._reading = asyncio.create_task(self._read_wanted())
         return {run.uid: self._known[run.uid].extents for run in listed if run.uid in self._known}
@@ -89,7 +90,14 @@ class LocalRuns:
         """One after another: the page of somebody who opens a log goes before."""
         while self._wanted:
             run = self._wanted.pop(0)
-            extents = await self._read_run(run)
+            self._current = run.uid
+            extents: _Extents = {}
+            try:
+                extents = await self._read_run(run)
+            except OSError:  # pruned since; what cannot be read is not shown
+                pass
+            finally:
+                self._current = ""
             self._known[run.uid] = _Known(extents, self._clock(), run.over)
             self._known.move_to_end(run.uid)
             while len(self._known) > _MOST_RUNS:

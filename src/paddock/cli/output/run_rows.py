@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
@@ -15,6 +15,7 @@ from paddock.cli.output.local_paths import format_path
 from paddock.cli.output.local_times import format_apart, format_local_time
 from paddock.history.changes import shorten
 from paddock.history.metrics import Metrics, is_place
+from paddock.history.notes import Note, read_owner
 from paddock.history.records import CANCELLED, Attempt, Cause, Renewal, RunRecord
 from paddock.history.settings import find_run_changes
 from paddock.history.surroundings import ReadPackages, read_nothing
@@ -45,6 +46,8 @@ class RunRow:
     """What has changed since it last worked, of one that failed."""
     read_packages: ReadPackages = read_nothing
     """The packages of a digest of the record."""
+    note: Note = field(default_factory=Note)
+    """What was written about it."""
 
     @property
     def changes(self) -> list[str]:
@@ -210,8 +213,17 @@ def build_document(row: RunRow, attempts: Mapping[int, tuple[str, ...]], languag
         "changed": row.changes,
         "sinceCompleted": "" if row.since is None else render(row.since, language),
         **build_surroundings(run, row.read_packages),
+        "note": row.note.text,
+        "tags": list(row.note.tags),
+        "owner": read_owner(run.annotations),
         "spec": run.spec,
     }
+
+
+def list_note_lines(row: RunRow, language: str = "en") -> list[str]:
+    """`tags: baseline, lr-sweep`, and the note as it was written."""
+    tags = render(phrase("tags: {tags}", tags=", ".join(row.note.tags)), language) if row.note.tags else ""
+    return [line for line in (tags, *(f"    {line}" for line in row.note.text.splitlines())) if line]
 
 
 def build_surroundings(run: RunRecord, read: ReadPackages) -> dict[str, Any]:

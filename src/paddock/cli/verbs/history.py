@@ -22,6 +22,7 @@ from paddock.cli.output.streams import print_line, write_json
 from paddock.cli.output.terminal import is_narrow, print_table, stderr, stdout
 from paddock.cli.verb import Verb
 from paddock.history.changes import SHOWN
+from paddock.history.note_files import choose_note
 from paddock.history.records import RunRecord
 from paddock.history.since import explain_since, find_completed, find_earlier
 from paddock.jobs.model import Phase
@@ -35,15 +36,19 @@ from paddock.words.phrases import NOTHING, Phrase, phrase, render
 @click.argument("job", metavar="[JOB]", required=False, shell_complete=complete_jobs)
 @click.option("-A", "--all-namespaces", is_flag=True, help="Of all namespaces.")
 @click.option("--limit", type=click.IntRange(1), metavar="N", help="Only the last N runs.")
+@click.option("--tag", metavar="TAG", help="Only runs with this tag.")
 @click.option("-o", "--output", type=click.Choice(["table", "json"]), default="table", help="json: a list of runs.")
 @namespace_option
-def command(job: str | None, all_namespaces: bool, limit: int | None, output: str, namespace: str) -> None:
+def command(
+    job: str | None, all_namespaces: bool, limit: int | None, tag: str | None, output: str, namespace: str
+) -> None:
     """What ran on this machine: one line a run, with how it ended, its last numbers, and what changed in its manifest.
 
     \b
     paddock history
     paddock history resnet        its runs with all their attempts
     paddock logs resnet --run 3   what one of them printed
+    paddock history --tag base    what has this tag: the console gives runs notes and tags
 
     A name's runs are counted from 1. They are kept for 7 days or up to 1 GiB of logs (`paddock up --keep-logs
     30d,20GiB` sets both), and the record of each name's last run for 90 days. Works also while the local cluster is
@@ -63,18 +68,23 @@ def command(job: str | None, all_namespaces: bool, limit: int | None, output: st
     for each in damaged:
         _notify(phrase("{path} is not the record of a run and is left out: {why}", path=str(each.path), why=each.why))
     runs = _choose(history, namespace, job, everything) if job else everything
+    notes = history.read_notes("" if all_namespaces else namespace, "")
+    if tag is not None:
+        runs = [run for run in runs if tag in choose_note(run, notes.get(run.uid)).tags]
     survey, before = history.survey(), find_earlier(everything)
     completed = find_completed(runs) if job else {}
     rows = [
         RunRow(
             run, survey.read_metrics(run), before.get(run.uid), up, _explain_since(history, run, completed),
-            history.read_packages,
+            history.read_packages, choose_note(run, notes.get(run.uid)),
         )
         for run in (runs if limit is None else runs[-limit:])
     ]  # fmt: skip
     if output == "json":
         documents = [run_rows.build_document(row, find_attempts(survey, row.run)) for row in rows]
         print_line(write_json(documents))
+    elif not rows and tag is not None:
+        _notify(phrase("no run that is kept has the tag {tag}", tag=tag))
     elif not rows:
         _notify(phrase("nothing has run here yet") if all_namespaces else explain_nothing(namespace))
     else:
@@ -139,6 +149,8 @@ def _print(survey: Survey, rows: Sequence[RunRow], *, spaces: bool, whole: bool)
             stdout().print(render(dropped, language))
         for change in row.changes if len(row.changes) > SHOWN else ():
             stdout().print(f"    {change}")
+        for line in run_rows.list_note_lines(row, language):
+            stdout().print(line)
 
 
 def _notify(said: Phrase) -> None:

@@ -66,7 +66,11 @@ async def receive(page: PageContext, posted: Mapping[str, str]) -> Mapping[str, 
         posted.get("text", "")[:_MOST_TYPED], posted.get("tags", "")[:_MOST_TYPED], posted.get("seen", "")[:64]
     )
     note = Note(clean_text(typed.text), read_tags(clean_text(typed.tags)))
-    run, _ = await _find(page)
+    try:
+        run, _ = await _find(page)
+    except (Missing, ApiError) as error:  # what was typed stays
+        said = error.said if isinstance(error, Missing) else _explain_api(error)
+        return await _show(page, None, typed, Refused(other=said))
     refused = Refused(explain_text(note.text), explain_tags(note.tags))
     if refused == Refused():
         refused = await _save(page, run, note, typed.seen)
@@ -119,8 +123,12 @@ async def _save(page: PageContext, run: RunView | None, note: Note, seen: str) -
     except OSError as error:
         return Refused(other=phrase("the note was not written: {why}", why=Foreign(error.strerror or str(error))))
     except ApiError as error:
-        return Refused(other=phrase("the cluster's API answered: {why}", why=Foreign(error.message)))
+        return Refused(other=_explain_api(error))
     return Refused()
+
+
+def _explain_api(error: ApiError) -> Phrase:
+    return phrase("the cluster's API answered: {why}", why=Foreign(error.message))
 
 
 async def _keep(runs: Runs, run: RunView | None, note: Note, seen: str) -> None:
@@ -162,8 +170,8 @@ async def _show(page: PageContext, run: RunView | None, typed: Typed, refused: R
         "wrong_tags": page.say(refused.tags) if refused.tags else "",
         "refused": page.say(refused.other) if refused.other else "",
         "theirs": refused.now,
-        "kept": run is not None,
-        "may": run is not None or await page.may("patch", resource, page.path["namespace"]),
+        "kept": page.backend.runs is not None,
+        "may": page.backend.runs is not None or await page.may("patch", resource, page.path["namespace"]),
         "back": f"{address_of_job(resource, page.path['namespace'], page.path['name'])}/runs",
     }
 

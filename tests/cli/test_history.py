@@ -1,0 +1,52 @@
+"""Notes and tags in `paddock history`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from paddock.app.home import Home
+from paddock.cli.main import cli
+from paddock.history.note_files import write_note
+from paddock.history.notes import OWNER_ANNOTATION, TAGS_ANNOTATION, Note
+from paddock.history.records import RunRecord, write_record
+
+Ask = Callable[..., Result]
+
+
+@pytest.fixture
+def ask(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ask:
+    """Run 1 has tags from its manifest, run 2 a note of its owner, with a sequence that a terminal acts on."""
+    history = Home(tmp_path, tmp_path).history
+    annotations = {TAGS_ANNOTATION: "base, sweep", OWNER_ANNOTATION: "ada"}
+    for number in (1, 2, 3):
+        known = annotations if number == 1 else {}
+        run = RunRecord("batch.paddlepaddle.org/v1", "PaddleJob", "default", "demo", f"u{number}", number,
+                        float(number), ended=9.0, annotations=known, phase="Completed", finished=True)  # fmt: skip
+        write_record(history, run)
+        if number == 2:
+            write_note(history, run, Note("first line\nsecond \x1b]0;title\x07", ("sweep",)), Note().digest)
+    monkeypatch.setenv("PADDOCK_HOME", str(tmp_path))
+    return lambda *words: CliRunner().invoke(cli, ["history", *words], prog_name="paddock")
+
+
+def test_json_has_note_tags_and_owner(ask: Ask) -> None:
+    found = [(each["note"], each["tags"], each["owner"]) for each in json.loads(ask("-o", "json").stdout)]
+    assert found[0] == ("", ["base", "sweep"], "ada") and found[2] == ("", [], "")
+    assert found[1][0].startswith("first line\nsecond") and found[1][1] == ["sweep"]
+
+
+@pytest.mark.parametrize(("tag", "runs"), [("sweep", [1, 2]), ("base", [1]), ("swee", [])])
+def test_only_runs_with_the_tag_are_listed(ask: Ask, tag: str, runs: list[int]) -> None:
+    assert [each["run"] for each in json.loads(ask("--tag", tag, "-o", "json").stdout)] == runs
+    if not runs:
+        assert "no run that is kept has the tag swee" in ask("--tag", tag).output
+
+
+def test_of_one_job_the_note_stands_below_its_run_and_acts_on_no_terminal(ask: Ask) -> None:
+    said = ask("demo").stdout
+    assert "tags: sweep\n    first line\n    second \\x1b]0;title\\x07" in said and "\x1b" not in said
