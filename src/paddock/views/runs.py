@@ -23,7 +23,7 @@ from paddock.kube.meta import annotations_of, metadata
 from paddock.kube.times import Moment, read_time
 from paddock.views.phases import show_phase
 from paddock.views.stored import StoredJob
-from paddock.words.phrases import Phrase, counted, phrase
+from paddock.words.phrases import Phrase, counted
 
 _FIRST = ("loss", "val_loss", "accuracy", "val_accuracy")
 """Metrics that a row shows before all others."""
@@ -200,7 +200,7 @@ def choose_best(name: str, lowest: float, highest: float) -> float | None:
 # Code
 
 
-def name_code(code: Code | None) -> Phrase | None:
+def name_code(code: Code | None) -> Phrase | str | None:
     """`3f2a1c9`, `3f2a1c9 and 2 changed files`, or a digest of the program's files; None where nothing is known."""
     if code is None:
         return None
@@ -208,7 +208,7 @@ def name_code(code: Code | None) -> Phrase | None:
         digest = sha256(write_code(code).encode()).hexdigest()[:_DIGEST]
         return counted("{digest} ({count} file)", "{digest} ({count} files)", count=code.count, digest=digest)
     if not code.count:
-        return phrase("{commit}", commit=code.short)
+        return code.short
     return counted(
         "{commit} and {count} changed file", "{commit} and {count} changed files", count=code.count, commit=code.short
     )

@@ -84,6 +84,21 @@ YOURS: Mapping[str, Row] = {
         ("true", "3"),
         "On a laptop: the job begins with the checkpoints of the last run of its name, or of run 3.",
     ),
+    "paddock.dev/note": Row(
+        "jobs",
+        (),
+        "What a person wrote about the job, at most 4,000 characters. The console writes it on a cluster; on a laptop"
+        " it keeps notes with each run, and this one is shown until another is written.",
+    ),
+    "paddock.dev/tags": Row(
+        "jobs",
+        ("baseline, lr-sweep",),
+        "Words by which the console and `paddock history --tag` find runs, separated by commas: at most 16, of 1 to 40"
+        " characters. As the note.",
+    ),
+    "paddock.dev/owner": Row(
+        "jobs", (), "Whose job it is, as who created it says; the console shows it. It gives nobody a right."
+    ),
     "paddock.dev/hold": Row(
         "jobs",
         ("30m",),
