@@ -20,7 +20,7 @@ from paddock.app.consoles.spool.files import read_left_out
 from paddock.app.consoles.used.recorded import LocalMetrics
 from paddock.app.history import History
 from paddock.app.home import Home
-from paddock.console.backend import Backend, Sparks
+from paddock.console.backend import Backend, Boards, Sparks
 from paddock.console.server import Console
 from paddock.history.record_shelf import RecordShelf
 from paddock.history.records import RunRecord, write_record
@@ -97,6 +97,7 @@ async def serve_console(
     port: int = 0,
     *,
     outputs: bool = True,
+    boards: Boards | None = None,
     **options: Any,
 ) -> AsyncIterator[Served]:
     """The console of the home in `directory`, with these objects; PaddleJobs need no `kind`. `options`: of it."""
@@ -109,6 +110,7 @@ async def serve_console(
     backend = Backend(
         "test", True, lambda _: api, logs=lambda _: logs, metrics=lambda _: metrics, sparks=known, runs=lambda _: runs,
         outputs=LocalOutputs(Home(directory, directory)) if outputs else None,
+        boards=boards,
     )  # fmt: skip
     console = Console(backend, b"k" * 32, **options)
     runner = web.AppRunner(console.application, access_log=None, shutdown_timeout=1.0)

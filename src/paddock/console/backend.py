@@ -316,6 +316,88 @@ class Runs(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class Drawing:
+    """A program that draws what a run has written for it."""
+
+    tool: str
+    """Its name in addresses: `tensorboard`, `visualdl`."""
+    title: str
+    files: int
+
+
+class BoardPhase(StrEnum):
+    """How far a board is."""
+
+    INSTALLING = "Installing"
+    STARTING = "Starting"
+    OPEN = "Running"
+    ENDED = "Ended"
+
+
+@dataclass(frozen=True, slots=True)
+class Board:
+    """TensorBoard or VisualDL over the outputs of one run, at the moment of asking."""
+
+    id: str
+    """In addresses."""
+    resource: Resource
+    namespace: str
+    job: str
+    mark: str
+    """Of the run."""
+    tool: str
+    title: str
+    phase: BoardPhase
+    said: Phrase
+    """What is done, or why it has ended."""
+    printed: str = ""
+    """The last lines of a program that has ended by itself."""
+    port: int = 0
+    """Where it listens, once it is open."""
+    unboxed: str = ""
+    """Why it runs without a sandbox; empty where it has one."""
+
+
+class Boards(Protocol):
+    """The boards that readers of this console have begun. Each is open to who is signed in here, and ends with the
+    console, and when nobody has looked for half an hour."""
+
+    def find(self, run: OutputRun, resource: Resource, namespace: str, name: str) -> Sequence[Drawing]:
+        """What can be drawn of a run. Blocks."""
+        ...
+
+    async def begin(
+        self, run: OutputRun, resource: Resource, namespace: str, name: str, tool: str, language: str
+    ) -> Board:
+        """The board of this run, which is begun if it is not there. `language`: of its pages. Raises `Unshown` where
+        there is nothing to draw, or where so many are open that no more are begun."""
+        ...
+
+    def list(self, resource: Resource, namespace: str, name: str) -> Sequence[Board]:
+        """Those of one job, the newest first."""
+        ...
+
+    def look(self, id: str) -> Board | None: ...
+
+    def make_link(self, id: str) -> str:
+        """An address that lets in, once, whoever asks for it soon; empty where it is not open."""
+        ...
+
+    async def end(self, id: str) -> None:
+        """Returns when nothing is left of it."""
+        ...
+
+    async def close(self) -> None:
+        """Ends all of them."""
+        ...
+
+    @property
+    def last_request(self) -> Moment:
+        """When somebody looked at one of them last, or began one."""
+        ...
+
+
 class Rights(Protocol):
     """What one reader may do, for buttons that are greyed. The API decides when the reader does it."""
 
@@ -381,6 +463,8 @@ class Backend:
     """The directory of a job's outputs on this machine, empty while it has none."""
     outputs: Outputs | None = None
     """What jobs wrote; None on a cluster, where it lies in claims."""
+    boards: Boards | None = None
+    """None where there are no outputs to draw."""
     settings: Settings | None = None
     """Of the cluster's operator; None where they are read from its Lease."""
     clusters: Mapping[str, Backend] = field(default_factory=dict)

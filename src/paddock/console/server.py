@@ -112,6 +112,8 @@ class Console:
     async def close(self) -> None:
         for each in (self._routes, *self._clusters.values()):
             each.close()
+        if self.backend.boards is not None:
+            await self.backend.boards.close()
 
     def _forget(self, identity: Identity) -> None:
         for each in (self._routes, *self._clusters.values()):

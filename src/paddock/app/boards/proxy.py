@@ -99,6 +99,10 @@ class Access:
         """The path that lets in, once."""
         return f"{_OPEN}?ticket={self.ticket}"
 
+    def renew(self, now: Moment) -> None:
+        """Another link in the place of the last one."""
+        self.ticket, self.began, self.used = secrets.token_urlsafe(24), now, False
+
     def take(self, ticket: str, now: Moment) -> bool:
         """Whether the link is good. It is used up by that."""
         good = not self.used and now - self.began < LINK_SECONDS and _is_equal(ticket, self.ticket)
@@ -122,13 +126,21 @@ def _is_equal(found: str, wanted: str) -> bool:
 class Proxy:
     """An application for `serving.server.HttpServer`, between `start` and `stop`.
 
-    `socket`: where the board's server listens. `language`: of its own sentences.
+    `socket`: where the board's server listens. `language`: of its own sentences. `again`: what whoever is not let in is
+    told to do.
     """
 
     def __init__(
-        self, access: Access, socket: Path, *, language: str = "en", clock: Callable[[], Moment] = time.time
+        self,
+        access: Access,
+        socket: Path,
+        *,
+        language: str = "en",
+        clock: Callable[[], Moment] = time.time,
+        again: Phrase | None = None,
     ) -> None:
         self._access, self._socket, self._language, self._clock = access, socket, language, clock
+        self._again = again or _explain_link()
         self._session: aiohttp.ClientSession | None = None
         self.last_request = clock()
         """Or when it began to serve."""
@@ -160,7 +172,7 @@ class Proxy:
         if _FONT.fullmatch(path):
             return await self._pass_on(request, f"{access.root}{path}")
         if not access.lets_in(path, request.cookies):
-            return self._say(401, _explain_link())
+            return self._say(401, self._again)
         self.last_request = self._clock()
         if path == access.root:
             return _redirect(f"{access.root}/")
@@ -169,9 +181,9 @@ class Proxy:
     def _let_in(self, request: web.Request) -> web.Response:
         # Who previews a link does not use it up.
         if request.method != "GET" or not self._access.take(request.query.get("ticket", ""), self._clock()):
-            return self._say(401, _explain_link())
+            return self._say(401, self._again)
         self.last_request = self._clock()
-        answer = _redirect(f"{self._access.root}/")
+        answer = _go_on(f"{self._access.root}/", request.headers.get("Sec-Fetch-Site", ""))
         answer.set_cookie(
             self._access.cookie, self._access.session, path=self._access.root, httponly=True, samesite="Strict"
         )
@@ -214,6 +226,17 @@ class Proxy:
     def _say(self, status: int, said: Phrase) -> web.Response:
         headers = {**HEADERS, "Content-Security-Policy": "default-src 'none'", "Cache-Control": "no-store"}
         return web.Response(status=status, text=f"{render(said, self._language)}\n", headers=headers)
+
+
+def _go_on(place: str, site: str) -> web.Response:
+    """To the first page. A browser that comes from another site, as from a page of the console, sends no strict cookie
+    with a redirect either: it goes there by itself, from a page of this one. `site`: Sec-Fetch-Site."""
+    answer = _redirect(place)
+    if site == "cross-site":
+        del answer.headers["Location"]
+        answer.set_status(200)
+        answer.headers["Refresh"] = f"0; url={place}"
+    return answer
 
 
 def _redirect(place: str) -> web.Response:

@@ -89,14 +89,29 @@ async def serve_source(
     idle: float | None = None,
     clock: Callable[[], Moment] = time.time,
 ) -> bool:
-    """Serves until SIGINT or SIGTERM, or for `idle` seconds after the last request: only then it returns True. `show`:
-    of the secrets, the port, and why there is no sandbox or "". Raises `BoardEnded`, what the source raises, and
-    OSError where it cannot listen."""
+    """Serves until SIGINT or SIGTERM: see `serve_until`."""
     stop = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
-    listening = listen(port)
     proxy = Proxy(access, source.socket, language=language, clock=clock)
+    return await serve_until(stop, source, access, proxy, show, port=port, idle=idle, clock=clock)
+
+
+async def serve_until(
+    stop: asyncio.Event,
+    source: Source,
+    access: Access,
+    proxy: Proxy,
+    show: Callable[[Access, int, str], None],
+    *,
+    port: int = 0,
+    idle: float | None = None,
+    clock: Callable[[], Moment] = time.time,
+) -> bool:
+    """Serves until `stop`, or for `idle` seconds after the last request: only then it returns True. `proxy`: of this
+    access. `show`: of the secrets, the port, and why there is no sandbox or "". Raises `BoardEnded`, what the source
+    raises, and OSError where it cannot listen. Also where it is cancelled, nothing is left of it."""
+    listening = listen(port)
     server = HttpServer(proxy.application, cancels=True)
     try:
         if not await _unless(stop, source.start()):

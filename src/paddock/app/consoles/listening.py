@@ -55,7 +55,9 @@ class LocalConsole:
         """The current time while somebody looks at a page."""
         if self._console is None:
             return self._begun
-        return time.time() if self._console.streams else self._console.last_request
+        boards = self._console.backend.boards
+        looked_at = boards.last_request if boards is not None else self._begun
+        return time.time() if self._console.streams else max(self._console.last_request, looked_at)
 
     async def start(self) -> None:
         """Raises OSError."""

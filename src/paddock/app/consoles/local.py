@@ -6,6 +6,7 @@ import time
 from functools import partial
 
 import paddock.app.resident  # noqa: F401  an upgrade beneath this process must not change it
+from paddock.app.consoles.boards import LocalBoards
 from paddock.app.consoles.environments import read_build_log
 from paddock.app.consoles.logs import LocalLogs
 from paddock.app.consoles.outputs import LocalOutputs
@@ -48,6 +49,7 @@ def build_backend(api: Api, home: Home, machine: str, settings: Settings | None 
         prepare=prepare,
         find_outputs=lambda job: _find_outputs(home, job),
         outputs=LocalOutputs(home),
+        boards=LocalBoards(home),
         settings=settings,
         read_build_log=partial(read_build_log, home.cache / "environments"),
     )

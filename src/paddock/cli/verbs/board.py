@@ -14,11 +14,10 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
-from paddock.app.boards.files import find_event_files
-from paddock.app.boards.plan import Place, Plan, ShownRun, explain_nothing, explain_plan, plan_board
+from paddock.app.boards.plan import Plan, ShownRun, explain_nothing, explain_plan, plan_board
+from paddock.app.boards.shown import read_shown
 from paddock.app.boards.tools import TOOLS, Tool
 from paddock.app.home import Home
-from paddock.app.outputs import RunDirectory
 from paddock.cli.cluster.complete import complete_jobs
 from paddock.cli.cluster.context_flags import is_chosen
 from paddock.cli.cluster.errors import Failed, UserError
@@ -29,8 +28,6 @@ from paddock.cli.output.language import localized, readers_language
 from paddock.cli.output.streams import print_line
 from paddock.cli.output.terminal import stderr, stdout
 from paddock.cli.verb import Verb
-from paddock.history.records import RunRecord
-from paddock.jobs.variables import read_own_directory
 from paddock.words.phrases import phrase
 
 if TYPE_CHECKING:
@@ -175,19 +172,7 @@ def _is_number(word: str) -> bool:
 def find_shown(place: Home, namespace: str, job: str, number: int | None) -> ShownRun:
     """A run with what lies in its directories. Raises `UserError`, `Failed`."""
     record, found = find_outputs(place, namespace, job, number)
-    name = job.rpartition("/")[2]
-    label = f"{name}:{record.run}" if record else name
-    places = [Place(found.path, tuple(find_event_files(found.path)), whole=True)]
-    shared = list_shared(record, found)
-    places += [Place(each, tuple(find_event_files(each)), whole=False) for each in shared]
-    return ShownRun(label, found.started, record.ended if record else None, tuple(places))
-
-
-def list_shared(record: RunRecord | None, found: RunDirectory) -> list[Path]:
-    """The directories in which other runs may write too: the one that its programs are told by their manifest, and the
-    one in which the run was started."""
-    named = (read_own_directory(record.spec) if record else "", found.directory or (record.directory if record else ""))
-    return [Path(each) for each in dict.fromkeys(named) if each and Path(each).is_dir() and Path(each) != found.path]
+    return read_shown(job.rpartition("/")[2], record, found)
 
 
 def _build(place: Home, tool: Tool) -> Path:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from paddock.console.actions import datasets, environments, jobs
+from paddock.console.actions import boards, datasets, environments, jobs
 from paddock.console.page_context import Action
 
-ACTIONS: tuple[Action, ...] = (*jobs.ACTIONS, *environments.ACTIONS, *datasets.ACTIONS)
+ACTIONS: tuple[Action, ...] = (*jobs.ACTIONS, *environments.ACTIONS, *datasets.ACTIONS, *boards.ACTIONS)

@@ -18,7 +18,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from paddock.console.addresses import JOB, address_of_job
-from paddock.console.backend import EntryKind, OutputEntry, OutputList, OutputRun, Outputs, Unshown
+from paddock.console.backend import BoardPhase, EntryKind, OutputEntry, OutputList, OutputRun, Outputs, Unshown
 from paddock.console.heads import build_head, find_job, list_job_topics, tell_missing
 from paddock.console.outputs.paths import join, list_steps, read_path, show_name, write_path
 from paddock.console.outputs.previews import TEXT_BYTES, WHOLE_BYTES, Preview, build_preview, find_picture
@@ -56,8 +56,9 @@ async def build(page: PageContext) -> Mapping[str, Any]:
     if page.backend.outputs is None:
         return await _build_for_cluster(page, resource, job)
     place = await _find_place(page, page.backend.outputs)
-    listing, file = None, None
+    listing, file, drawn = None, None, dict[str, Any]()
     if place.run is not None:
+        drawn = await _build_boards(page, place, place.run)
         listing = await asyncio.to_thread(_list, place, place.run, page)
         if listing is None:
             file = await _build_file(page, place, place.run)
@@ -75,6 +76,20 @@ async def build(page: PageContext) -> Mapping[str, Any]:
         "all": _link(page, place, write_path(place.path), part="/all"),
         "commands": _list_commands(page, place, is_running=head.phase == Phase.RUNNING),
         "claims": (),
+        "drawn": drawn,
+    }
+
+
+async def _build_boards(page: PageContext, place: Place, run: OutputRun) -> dict[str, Any]:
+    """The programs that draw what the run has written, and those that do it now."""
+    boards = page.backend.boards
+    if boards is None:
+        return {}
+    key = (place.resource, page.path["namespace"], page.path["name"])
+    return {
+        "drawings": await asyncio.to_thread(boards.find, run, *key),
+        "open": [each for each in boards.list(*key) if each.phase != BoardPhase.ENDED],
+        "mark": run.mark,
     }
 
 
@@ -106,7 +121,7 @@ async def _build_for_cluster(page: PageContext, resource: Resource, job: Manifes
     running = head.phase == Phase.RUNNING
     shell = _shell_command(page, resource)
     return {
-        "head": head, "gone": False, "local": False, **nothing, "claims": claims, "running": running,
+        "head": head, "gone": False, "local": False, **nothing, "claims": claims, "drawn": {}, "running": running,
         "commands": [(page.say(_SHELL), shell)] if running else [],
     }  # fmt: skip
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from paddock.console.page_context import Screen
 from paddock.console.screens import (
+    board,
     cancel,
     charts,
     compare,
@@ -52,6 +53,7 @@ SCREENS: tuple[Screen, ...] = (
     runs.SCREEN,
     note.SCREEN,
     outputs.SCREEN,
+    board.SCREEN,
     plan.SCREEN,
     doctor.SCREEN,
     pods.SCREEN,
