@@ -14,7 +14,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from paddock.app.boards.plan import Plan, plan_board
+from paddock.app.boards.plan import Plan, ShownRun, plan_board
 from paddock.app.boards.process import BoardEnded, BoardProcess, Server
 from paddock.app.boards.proxy import Access, Proxy
 from paddock.app.boards.serve import Source, build_packages, serve_until
@@ -36,6 +36,9 @@ MOST = 4
 IDLE_SECONDS = 1800.0
 _KEPT = 16
 """Boards that have ended and are still told of."""
+_FRESH_SECONDS = 10.0
+"""How long what was found is found: a working directory may have a hundred thousand files."""
+_MOST_ASKED = 64
 _log = logging.getLogger(__name__)
 
 Build = Callable[[Home, Tool, Callable[[Progress], None]], Awaitable[Path]]
@@ -76,6 +79,7 @@ class LocalBoards:
     ) -> None:
         self._home, self._clock, self._build, self._start, self._idle = home, clock, build, start, idle
         self._begun: dict[str, _Begun] = {}
+        self._drawn: dict[tuple[Resource, str, str, str], tuple[Moment, Sequence[Drawing]]] = {}
         self._last = clock()
 
     @property
@@ -83,7 +87,18 @@ class LocalBoards:
         return max([self._last, *(each.proxy.last_request for each in self._begun.values() if each.proxy is not None)])
 
     def find(self, run: OutputRun, resource: Resource, namespace: str, name: str) -> Sequence[Drawing]:
-        plans = (self._plan(run, resource, namespace, name, tool) for tool in TOOLS.values())
+        key = (resource, namespace, name, run.mark)
+        when, known = self._drawn.get(key, (-_FRESH_SECONDS, ()))
+        if self._clock() - when >= _FRESH_SECONDS:
+            known = self._find(run, resource, namespace, name)
+            if len(self._drawn) >= _MOST_ASKED:
+                self._drawn.clear()
+            self._drawn[key] = (self._clock(), known)
+        return known
+
+    def _find(self, run: OutputRun, resource: Resource, namespace: str, name: str) -> Sequence[Drawing]:
+        shown = self._read_shown(run, resource, namespace, name)
+        plans = [plan_board([shown], tool) for tool in TOOLS.values()] if shown else []
         return [Drawing(plan.tool.name, plan.tool.title, plan.files) for plan in plans if plan is not None]
 
     async def begin(
@@ -93,7 +108,8 @@ class LocalBoards:
         if known := self._find_open(run, resource, namespace, name, tool):
             return known
         wanted = TOOLS.get(tool)
-        plan = None if wanted is None else await asyncio.to_thread(self._plan, run, resource, namespace, name, wanted)
+        shown = await asyncio.to_thread(self._read_shown, run, resource, namespace, name) if wanted else None
+        plan = plan_board([shown], wanted) if shown else None
         if plan is None:
             raise Unshown(phrase("there is nothing to draw: no files of TensorBoard or VisualDL are there"))
         # Once more, as another reader may have begun it meanwhile.
@@ -101,12 +117,12 @@ class LocalBoards:
             return known
         if sum(map(_is_on, self._begun.values())) >= MOST:
             raise Unshown(phrase("{most} boards are open, and no more are begun: end one of them", most=MOST))
-        shown = Board(secrets.token_urlsafe(8), resource, namespace, name, run.mark, tool, plan.tool.title,
+        board = Board(secrets.token_urlsafe(8), resource, namespace, name, run.mark, tool, plan.tool.title,
                       BoardPhase.INSTALLING, phrase("looking for {tool}", tool=plan.tool.title))  # fmt: skip
         self._forget_oldest()
-        begun = self._begun[shown.id] = _Begun(shown, Access(self._clock()))
+        begun = self._begun[board.id] = _Begun(board, Access(self._clock()))
         begun.task = asyncio.create_task(self._run(begun, plan, language))
-        return shown
+        return board
 
     def list(self, resource: Resource, namespace: str, name: str) -> Sequence[Board]:
         key = (resource, namespace, name)
@@ -135,7 +151,8 @@ class LocalBoards:
 
     # -- one board
 
-    def _plan(self, run: OutputRun, resource: Resource, namespace: str, name: str, tool: Tool) -> Plan | None:
+    def _read_shown(self, run: OutputRun, resource: Resource, namespace: str, name: str) -> ShownRun | None:
+        """The run with its event files; None where it is not kept any more."""
         directories = read_runs(self._home.outputs, namespace, name)
         found = next((each for each in directories if each.mark == run.mark), None)
         if found is None:
@@ -144,7 +161,7 @@ class LocalBoards:
         kind = (resource.api_version, resource.kind)
         of_kind = [each for each in records if (each.api_version, each.kind) == kind]
         record = next((each for each in of_kind if found.belongs_to(each.uid)), None)
-        return plan_board([read_shown(name, record, found)], tool)
+        return read_shown(name, record, found)
 
     def _find_open(self, run: OutputRun, resource: Resource, namespace: str, name: str, tool: str) -> Board | None:
         found = (each.shown for each in self._begun.values() if _is_on(each))

@@ -31,9 +31,10 @@ from paddock.words.phrases import phrase
 MOST_NAMES = 100_000
 """That are looked at in one directory, and that one archive has."""
 MOST_SORTED = 20_000
-"""Names of a directory that is sorted by what is known of each file: beyond, by name."""
+"""Names of a directory that is sorted by what is known of each file, or by the numbers in its names: beyond, by the
+characters of its names, which takes a tenth of a second for a hundred thousand."""
 _PART = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,252}")
-_NUMBERS = re.compile("([0-9]+)")
+_NUMBERS = re.compile("[0-9]+")
 _listing = threading.Semaphore(2)
 """Large directories that are read at once: the console shares the threads and the processors of the cluster."""
 
@@ -162,7 +163,8 @@ def _list(directory: int, order: str, begin: int, most: int, without: str) -> Ou
     read = {entry.name: _read_entry(directory, entry) for entry in entries} if key != "name" else {}
     down = order.startswith("-")
     if key == "name":
-        entries.sort(key=lambda entry: _sort_name(entry.name), reverse=down)
+        natural = len(entries) <= MOST_SORTED
+        entries.sort(key=lambda entry: _sort_name(entry.name) if natural else entry.name, reverse=down)
     else:
         entries.sort(key=lambda entry: _sort_fact(read[entry.name], key), reverse=down)
     entries.sort(key=lambda entry: not entry.is_dir(follow_symlinks=False))
@@ -182,10 +184,9 @@ def _scan(directory: int, without: str) -> tuple[list[os.DirEntry[str]], bool]:
     return found, True
 
 
-def _sort_name(name: str) -> list[tuple[int, int, str]]:
+def _sort_name(name: str) -> str:
     """`step-9` before `step-10`."""
-    parts = _NUMBERS.split(name)
-    return [(1, 0, part) if index % 2 == 0 else (0, int(part), part) for index, part in enumerate(parts) if part]
+    return _NUMBERS.sub(lambda found: found[0].zfill(20), name)
 
 
 def _sort_fact(entry: OutputEntry, key: str) -> float:
@@ -213,6 +214,6 @@ def _read_entry(directory: int, entry: os.DirEntry[str]) -> OutputEntry:
 def _split_names(directory: int, without: str) -> tuple[list[str], list[str], bool]:
     """Files and directories, each sorted, neither links nor anything else; and whether these are all."""
     entries, whole = _scan(directory, without)
-    entries.sort(key=lambda entry: _sort_name(entry.name))
+    entries.sort(key=lambda entry: entry.name)
     files = [each.name for each in entries if each.is_file(follow_symlinks=False)]
     return files, [each.name for each in entries if each.is_dir(follow_symlinks=False)], whole

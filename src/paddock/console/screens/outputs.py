@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Any
@@ -35,6 +35,8 @@ ON_A_PAGE = 1_000
 """Names of a directory."""
 SANDBOX = "default-src 'none'; sandbox"
 """Of a picture that is opened alone: whatever else it is, it runs nothing and asks for nothing."""
+_AT_ONCE = 2**18
+"""Bytes of an archive."""
 _ORDERS = ("name", "size", "changed")
 
 
@@ -58,10 +60,11 @@ async def build(page: PageContext) -> Mapping[str, Any]:
     place = await _find_place(page, page.backend.outputs)
     listing, file, drawn = None, None, dict[str, Any]()
     if place.run is not None:
-        drawn = await _build_boards(page, place, place.run)
         listing = await asyncio.to_thread(_list, place, place.run, page)
         if listing is None:
             file = await _build_file(page, place, place.run)
+        else:
+            drawn = await _build_boards(page, place, place.run)
     head = await build_head(page, resource, job)
     return {
         "head": head,
@@ -351,12 +354,22 @@ async def answer_all(page: PageContext) -> Answer:
 async def _pack(place: Place, run: OutputRun) -> AsyncIterator[bytes]:
     pieces = place.outputs.pack(run, place.path)
     try:
-        while (piece := await asyncio.to_thread(next, pieces, None)) is not None:
-            yield piece
+        while part := await asyncio.to_thread(_take, pieces):
+            yield part
     finally:
         close = getattr(pieces, "close", None)
         if close is not None:
             await asyncio.to_thread(close)
+
+
+def _take(pieces: Iterator[bytes]) -> bytes:
+    """Some pieces at once, as a small file is three of them; empty at the end."""
+    found = bytearray()
+    for piece in pieces:
+        found += piece
+        if len(found) >= _AT_ONCE:
+            break
+    return bytes(found)
 
 
 async def _open_file(page: PageContext) -> tuple[Place, int]:
