@@ -50,8 +50,18 @@ ROWS: list[tuple[StoredJob, dict[str, str]]] = [
 def test_why_a_verb_makes_no_sense_now(job: StoredJob, reasons: dict[str, str]) -> None:
     found = {verb: said for verb in VERBS if (said := explain_why_not(verb, job))}
     assert {verb: str(said) for verb, said in found.items()} == reasons
-    buttons = {each.name: str(each.why_not) for each in list_commands(job) if each.why_not}
+    buttons = {each.name: str(each.why_not) for each in list_commands(job) if each.why_not and each.name in VERBS}
     assert buttons == reasons, "buttons of the console say the same"
+
+
+@pytest.mark.parametrize("phase", ["Completed", "Failed"])
+def test_a_job_that_has_ended_is_run_again_first_and_not_edited(phase: str) -> None:
+    found = list_commands(build_stored(phase=phase), options=" --context prod")
+    assert [each.name for each in found if each.why_not is None] == ["again", "clone", "delete"]
+    assert (str(found[0].title), found[0].verb) == ("Run again", "create")
+    assert found[0].paddock == "paddock clone paddlejob/mnist --context prod"
+    assert "edit" in {each.name for each in list_commands(build_stored(phase="Running")) if each.why_not is None}
+    assert "again" not in {each.name for each in list_commands(build_stored(phase="Running"))}
 
 
 def test_what_is_asked_for_already_is_no_mistake_and_what_has_ended_is() -> None:

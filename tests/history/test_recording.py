@@ -7,11 +7,12 @@ from typing import Any
 
 import pytest
 
-from paddock.app.history import read_state
+from paddock.app.history import read_state, tell_steps
 from paddock.history.recording import JobState, build_record, mark_deleted, update_record
 from paddock.history.records import MOST_RENEWALS, MOST_SIZES, Attempt, Cause, Renewal, RunRecord, Size
 from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.given_up import GIVEN_UP
+from paddock.jobs.model import Counts, Status
 
 RESOURCE = next(iter(KINDS))
 JOB: dict[str, Any] = {
@@ -187,3 +188,38 @@ def test_the_ranks_of_a_job_are_counted_while_it_runs_and_those_that_have_succee
     counts = {"worker": {"running": 2, "succeeded": 1, "pending": 1}}
     assert read_state(RESOURCE, {**JOB, "status": {"phase": "Running", **counts}}).ranks == 3
     assert read_state(RESOURCE, {**JOB, "status": {"phase": "Starting", **counts}}).ranks is None
+
+
+def test_when_an_attempt_was_placed_and_started_is_recorded_as_it_is_seen() -> None:
+    record = update_record(NEW, JOB, JobState("Pending"), 111.0)
+    record = update_record(record, JOB, JobState("Starting", placed=True), 112.5)
+    for now in (120.0, 130.0):
+        record = update_record(record, JOB, JobState("Running", placed=True, started=True), now)
+    assert record.attempts == (Attempt(0, 100.0, None, 112.5, 120.0),)
+    record = update_record(record, JOB, JobState("Restarting", attempt=1), 140.0)
+    record = update_record(record, JOB, JobState("Running", attempt=1, placed=True, started=True), 150.0)
+    assert [(each.placed, each.started) for each in record.attempts] == [(112.5, 120.0), (150.0, 150.0)]
+
+
+def test_since_when_an_attempt_runs_that_nobody_saw_begin_is_not_known() -> None:
+    record = update_record(NEW, JOB, JobState("Running", attempt=4, placed=True, started=True), 500.0)
+    assert [(each.placed, each.started) for each in record.attempts] == [(None, None)]
+
+
+@pytest.mark.parametrize(
+    ("counts", "placed", "started"),
+    [
+        ({}, False, False),
+        ({"worker": {"wanted": 2, "pending": 2}}, False, False),
+        ({"worker": {"wanted": 2, "pending": 1, "starting": 1}}, False, False),
+        ({"worker": {"wanted": 2, "starting": 1, "running": 1}}, True, False),
+        ({"worker": {"wanted": 2, "running": 1, "succeeded": 1}}, True, True),
+        ({"worker": {"wanted": 2, "running": 2}, "ps": {"wanted": 1, "pending": 1}}, False, False),
+        ({"worker": {"wanted": 2, "running": 1}}, False, False),  # one has no pod
+    ],
+)
+def test_all_pods_of_an_attempt_are_placed_and_started_or_it_is_not(
+    counts: dict[str, dict[str, int]], placed: bool, started: bool
+) -> None:
+    roles = {name: Counts(**numbers) for name, numbers in counts.items()}
+    assert tell_steps(Status(roles=roles)) == (placed, started)

@@ -174,6 +174,21 @@ def test_an_attempt_ends_where_the_next_one_begins_and_the_last_with_the_job() -
     assert {row.now for row in rows} == {""}
 
 
+def test_durations_of_an_attempt_whose_pods_are_gone_are_those_that_were_recorded() -> None:
+    status = Status(phase=Phase.FAILED, attempt=2, finished=180.0)
+    steps = {0: (105.0, 110.0), 1: (131.0, None), 2: (None, None)}
+    rows = build_timeline(status, 100.0, {0: 100.0, 1: 130.0, 2: 160.0}, {}, [], "one", 999.0, steps)
+    assert [lengths(row) for row in rows] == [
+        (None, None, None, ""), (1.0, 29.0, None, ""), (5.0, 5.0, 20.0, ""),
+    ]  # fmt: skip
+
+
+def test_what_was_recorded_goes_before_what_later_pods_say() -> None:
+    pods = [pod_of(0, placed=140.0, started=145.0)]  # of a rank that was started again alone
+    (row,) = build_timeline(RUNNING.with_(attempt=0), 100.0, {}, {}, read(pods), "one", 150.0, {0: (105.0, 110.0)})
+    assert lengths(row) == (5.0, 5.0, 40.0, "ran")
+
+
 def test_many_attempts_of_many_pods_are_read_once() -> None:
     pods = [pod_of(0, placed=110.0, started=120.0) for _ in range(300)]
     begun = time.process_time()

@@ -68,6 +68,7 @@ def read_state(resource: Resource, job: Manifest) -> JobState:
     """What a record has of a job's status."""
     status = KINDS[resource].read_status(job)
     given_up = read_given_up(job) if status.phase is Phase.SUSPENDED else None
+    placed, started = tell_steps(status)
     timed_out = status.phase is Phase.SUSPENDED and GIVEN_UP in annotations_of(job) and given_up is None
     return JobState(
         phase=str(status.phase),
@@ -79,12 +80,21 @@ def read_state(resource: Resource, job: Manifest) -> JobState:
         given_up="environment" if given_up else "timeout" if timed_out else "",
         renewals=dict(status.renewals),
         later=status.cause is not None and status.cause.reason not in NEW_ATTEMPT_REASONS,
-        ranks=_count_ranks(status) if status.phase is Phase.RUNNING else None,
+        placed=placed,
+        started=started,
+        ranks=_count_of(status, "running", "succeeded") if status.phase is Phase.RUNNING else None,
     )
 
 
-def _count_ranks(status: Status) -> int:
-    return sum(counts.running + counts.succeeded for counts in status.roles.values())
+def tell_steps(status: Status) -> tuple[bool, bool]:
+    """Whether all pods of the attempt have nodes, and whether all their programs run or have ended."""
+    wanted, begun = _count_of(status, "wanted"), _count_of(status, "running", "succeeded", "failed")
+    return begun + _count_of(status, "starting") >= wanted > 0, begun >= wanted > 0
+
+
+def _count_of(status: Status, *words: str) -> int:
+    """How many pods are in one of these states."""
+    return sum(getattr(counts, word) for counts in status.roles.values() for word in words)
 
 
 def _cause(cause: CauseRecord | None) -> Cause | None:

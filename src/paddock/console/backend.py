@@ -94,6 +94,8 @@ class KeptRun:
     """When each attempt was first seen."""
     sizes: tuple[tuple[Moment, int], ...] = ()
     """Since when how many ranks trained together, oldest first."""
+    steps: Mapping[int, tuple[Moment | None, Moment | None]] = field(default_factory=dict)
+    """By attempt: when all its pods were on nodes, and when all its programs ran; None where nobody saw it come."""
 
 
 class Logs(Protocol):

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from paddock.console.addresses import TABS, address_of_job, find_kind
 from paddock.console.feed import Topic
+from paddock.console.forms.rows import DESCRIPTION
 from paddock.console.page_context import Missing, PageContext
 from paddock.console.rooms import add_room, look_for_room
 from paddock.console.step_buttons import Of, find_button
@@ -16,7 +17,7 @@ from paddock.jobs.labels import JOB_LABEL
 from paddock.jobs.model import CauseRecord
 from paddock.jobs.names import job_label
 from paddock.jobs.sentences.explain import explain
-from paddock.kube.meta import POD_GROUPS, PODS, VOLCANO_POD_GROUPS, Manifest, Resource, name_of
+from paddock.kube.meta import POD_GROUPS, PODS, VOLCANO_POD_GROUPS, Manifest, Resource, annotations_of, name_of
 from paddock.views.commands import printed_name
 from paddock.views.jobs import read_job_row
 from paddock.views.rooms import explain_own_words
@@ -78,7 +79,9 @@ class Head:
     phase: str  # empty for a job that is gone, of which logs are kept
     why: str  # empty for a job that is gone, of which logs are kept
     tabs: Sequence[Tab]
+    more: Sequence[Tab] = ()  # behind a menu
     advice: Sequence[Advice] = ()
+    description: str = ""  # what its annotation says
     bad: bool = False  # it has completed, and a rank of it failed
     beside: Sequence[str] = ()  # the scheduler's own words, and what the reader may not see
 
@@ -91,9 +94,13 @@ async def build_head(page: PageContext, resource: Resource, job: Manifest | None
     cause, beside = await _look(page, resource, job, row.cause if row else None)
     why = explain(cause, page.language) if cause else ""
     tabs = [Tab(each, page.say(_TITLES[each]), address if each == "job" else f"{address}/{each}") for each in TABS]
+    shown, more = [each for each in tabs if each.name not in _MORE], [each for each in tabs if each.name in _MORE]
     advice = await _allow(page, resource, give_advice(page, cause, resource, namespace, name))
     bad = row is not None and has_failed_rank(row.phase, row.cause)
-    return Head(name, namespace, resource.kind, address, row.state if row else "", why, tabs, advice, bad, beside)
+    return Head(
+        name, namespace, resource.kind, address, row.state if row else "", why, shown, more, advice,
+        annotations_of(job).get(DESCRIPTION, "") if job else "", bad, beside,
+    )  # fmt: skip
 
 
 async def _allow(page: PageContext, resource: Resource, advice: Sequence[Advice]) -> list[Advice]:
@@ -149,6 +156,8 @@ def tell_missing(page: PageContext) -> Missing:
     return Missing(phrase("there is no job {name} in {namespace}", name=name, namespace=namespace))
 
 
+_MORE = frozenset({"plan", "pods"})
+"""What few readers of a job look for."""
 _TITLES: Mapping[str, Phrase] = {
     "job": phrase("Job"),
     "logs": phrase("Logs"),

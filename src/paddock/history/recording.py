@@ -35,6 +35,10 @@ class JobState:
     """How often each rank was started again alone in this attempt, by rank."""
     later: bool = False
     """The cause is that of a later moment, and does not tell why the attempt began."""
+    placed: bool = False
+    """All pods of the attempt have nodes."""
+    started: bool = False
+    """All programs of the attempt run, or have ended."""
     ranks: int | None = None
     """How many train, or have trained to their end; None while they do not run together."""
 
@@ -75,7 +79,7 @@ def update_record(record: RunRecord, manifest: Mapping[str, Any], state: JobStat
         cause=state.cause,
         restarts=state.restarts,
         ended=((state.ended or record.ended or now) if over else None),
-        attempts=_with_attempt(record.attempts, state, now if record.attempts else _begin(record, now)),
+        attempts=_with_attempt(record, state, now),
         sizes=_with_size(record.sizes, state, now),
     )
 
@@ -85,11 +89,19 @@ def _begin(record: RunRecord, now: Moment) -> Moment:
     return now if int(now) == record.created else record.created
 
 
-def _with_attempt(known: tuple[Attempt, ...], state: JobState, begun: Moment) -> tuple[Attempt, ...]:
+def _with_attempt(record: RunRecord, state: JobState, now: Moment) -> tuple[Attempt, ...]:
+    known = record.attempts
     if any(each.number == state.attempt for each in known):
-        return known
+        return tuple(_with_steps(each, state, now) if each.number == state.attempt else each for each in known)
     why = state.cause if known and not state.later else None
-    return (*known, Attempt(state.attempt, begun, why))
+    return (*known, Attempt(state.attempt, now if known else _begin(record, now), why))
+
+
+def _with_steps(attempt: Attempt, state: JobState, now: Moment) -> Attempt:
+    """What an attempt had when it was first seen may be long ago, so it is not known since when."""
+    if state.placed and attempt.placed is None:
+        attempt = replace(attempt, placed=now)
+    return replace(attempt, started=now) if state.started and attempt.started is None else attempt
 
 
 def _with_size(known: tuple[Size, ...], state: JobState, now: Moment) -> tuple[Size, ...]:

@@ -60,6 +60,10 @@ class Attempt:
     """When it was first seen."""
     cause: Cause | None = None
     """Why it was started, None for the first one."""
+    placed: Moment | None = None
+    """When all its pods were first seen on nodes; None where nobody saw it come."""
+    started: Moment | None = None
+    """When all its programs were first seen running; None where nobody saw it come."""
 
 
 MOST_RENEWALS = 100

@@ -20,7 +20,7 @@ from paddock.words.phrases import Phrase, phrase
 class JobCommand:
     """What may be done to a job."""
 
-    name: str  # the verb of `paddock`, and the console's action
+    name: str  # the verb of `paddock`, or `again`; and the console's action
     title: Phrase
     paddock: str  # the command of paddock that does it; empty where there is none
     kubectl: str  # the command of kubectl that does it; empty where there is none
@@ -57,9 +57,11 @@ def list_commands(job: StoredJob, kubectl: str = "kubectl", options: str = "") -
     def command(verb: str, title: Phrase, right: str, typed: str, why_not: Phrase | None) -> JobCommand:
         return JobCommand(verb, title, f"paddock {verb} {word}{where}{options}", typed, right, why_not)
 
-    why_not = {each: explain_why_not(each, job) for each in ("suspend", "resume", "cancel")}
+    why_not = {each: explain_why_not(each, job) for each in ("edit", "suspend", "resume", "cancel")}
+    again = JobCommand("again", phrase("Run again"), f"paddock clone {word}{where}{options}", "", "create")
     return [
-        JobCommand("edit", phrase("Edit"), "", f"{kubectl} edit {target}", "update"),
+        *([again] if job.status.phase.terminal else []),
+        JobCommand("edit", phrase("Edit"), "", f"{kubectl} edit {target}", "update", why_not["edit"]),
         command("clone", phrase("Clone"), "create", "", None),
         command("suspend", phrase("Suspend"), "patch", f"{kubectl} patch {target} {_SUSPEND}", why_not["suspend"]),
         command("resume", phrase("Resume"), "patch", f"{kubectl} patch {target} {_RESUME}", why_not["resume"]),
@@ -75,7 +77,10 @@ _CANCEL = f"--overwrite {CANCEL_ANNOTATION}=true"
 
 
 def explain_why_not(verb: str, job: StoredJob) -> Phrase | None:
-    """Why suspending, resuming or cancelling a job makes no sense now; None where it does."""
+    """Why editing, suspending, resuming or cancelling a job makes no sense now; None where it does."""
+    if verb == "edit":
+        has_ended = phrase("{job} has ended, and an edit changes nothing any more", job=job.key.name)
+        return has_ended if job.status.phase.terminal else None
     refusal = explain_refusal(verb, job)
     return refusal or (_explain_asked(verb, job.key.name) if is_asked(verb, job.manifest) else None)
 

@@ -11,11 +11,12 @@ from paddock.jobs.model import Job, Pod, PodPhase, Rank, Status
 from paddock.jobs.objects.observed import read_pod
 from paddock.kube.meta import Manifest, Resource, is_controlled_by, is_deleting
 from paddock.kube.pod_amounts import read_pod_amounts
+from paddock.kube.times import Moment, read_time
 from paddock.views.jobs import tell_ready
 from paddock.views.pods import PodRow, rank_name, read_pod_row
 from paddock.words.amounts import say_amount, sort_resources
 from paddock.words.formats import format_of
-from paddock.words.phrases import render
+from paddock.words.phrases import Phrase, render
 
 
 class JobPod(NamedTuple):
@@ -41,6 +42,10 @@ class RankRow:
     restarts: int = 0
     asked: str = ""  # `1 CPU, 2.0 GiB`
     images: tuple[str, ...] = ()
+    begun: Moment | None = None  # since when its program runs, or ran
+    ended: Moment | None = None  # None while it runs; without a pod: when it printed last
+    state: str = ""  # without a pod: how it ended (`views.kept_ranks`)
+    said: Phrase | None = None  # without a pod: why
 
 
 def build_rank_rows(
@@ -60,6 +65,7 @@ def build_rank_rows(
 def _build_row(each: JobPod, status: Status, language: str) -> RankRow:
     manifest, pod, row = each.manifest, each.pod, read_pod_row(each.manifest)
     spec = manifest.get("spec") or {}
+    begun, ended = _read_times(manifest)
     return RankRow(
         rank=str(pod.rank) if pod else rank_name(manifest),
         pod=row,
@@ -68,7 +74,19 @@ def _build_row(each: JobPod, status: Status, language: str) -> RankRow:
         restarts=row.restarts + (pod.renewal if pod else 0),
         asked=tell_amounts(spec, 1, language),
         images=tuple(dict.fromkeys(str(one.get("image") or "") for one in spec.get("containers") or ())),
+        begun=begun,
+        ended=ended,
     )
+
+
+def _read_times(pod: Manifest) -> tuple[Moment | None, Moment | None]:
+    """When the first of its containers began, and when the last one ended; None while one runs."""
+    states = [each.get("state") or {} for each in (pod.get("status") or {}).get("containerStatuses") or ()]
+    ends = [each.get("terminated") or {} for each in states]
+    begun = [read_time((each.get("running") or end).get("startedAt")) for each, end in zip(states, ends, strict=True)]
+    ended = [read_time(end.get("finishedAt")) for end in ends]
+    known, over = [each for each in begun if each is not None], [each for each in ended if each is not None]
+    return min(known, default=None), max(over) if over and len(over) == len(states) else None
 
 
 _TROUBLE: Mapping[PodPhase, int] = {

@@ -42,9 +42,11 @@ def build_timeline(
     pods: Iterable[JobPod],
     uid: str,
     now: Moment,
+    steps: Mapping[int, tuple[Moment | None, Moment | None]] | None = None,
 ) -> list[AttemptRow]:
-    """The newest first. `begun`, `causes`: by attempt, as far as a history knows; the last attempt is known by its
-    pods too."""
+    """The newest first. `begun`, `causes`, `steps` (as the fields of `Steps`): by attempt, as far as a history knows;
+    the last attempt is known by its pods too."""
+    kept = {number: Steps(*each) for number, each in (steps or {}).items()}
     starts = dict(begun)
     if created is not None:
         starts.setdefault(0, created)
@@ -57,7 +59,8 @@ def build_timeline(
     after: Moment | None = None
     # From the last one back, as each ends when the next one that is known begins: a job may have a thousand.
     for number in sorted({*starts, *causes, status.attempt}, reverse=True):
-        rows.append(_build_row(status, number, starts.get(number), after, causes.get(number), own.get(number, []), now))
+        seen = _join(kept.get(number), read_steps(own.get(number, [])))
+        rows.append(_build_row(status, number, starts.get(number), after, causes.get(number), seen, now))
         if (begun_then := starts.get(number)) is not None:
             after = begun_then if after is None else min(after, begun_then)
     return rows
@@ -69,13 +72,12 @@ def _build_row(
     begun: Moment | None,
     after: Moment | None,
     cause: CauseRecord | None,
-    pods: list[Manifest],
+    steps: Steps | None,
     now: Moment,
 ) -> AttemptRow:
-    """`after`: when a later one began first. `pods`: of this attempt."""
+    """`after`: when a later one began first."""
     ended = after if after is not None else status.finished if number >= status.attempt else None
     until = ended if ended is not None else now
-    steps = read_steps(pods)
     if steps is None or begun is None:
         return AttemptRow(number, begun, ended, None, None, None, "", cause)
     placed, started = steps.placed, steps.started
@@ -87,6 +89,17 @@ def _build_row(
         ran=_seconds(started, until) if started else None,
         now=word, cause=cause,
     )  # fmt: skip
+
+
+def _join(kept: Steps | None, seen: Steps | None) -> Steps | None:
+    """What was recorded goes before what pods say: a rank may have a later pod than its peers. None if neither
+    knows."""
+    if kept is None or (kept.placed is None and kept.started is None):
+        return seen
+    if seen is None:
+        return kept
+    placed = kept.placed if kept.placed is not None else seen.placed
+    return Steps(placed, kept.started if kept.started is not None else seen.started)
 
 
 def _seconds(begin: Moment, end: Moment) -> float:

@@ -74,7 +74,9 @@ class LocalLogs:
         if run is None:
             return KeptRun(logs)
         begun = {each.number: each.begun for each in run.attempts}
-        return KeptRun(logs, find_failed(run), run.over, run.logs_pruned, find_causes(run), begun, list_sizes(run))
+        steps = {each.number: (each.placed, each.started) for each in run.attempts}
+        failed, causes = find_failed(run), find_causes(run)
+        return KeptRun(logs, failed, run.over, run.logs_pruned, causes, begun, list_sizes(run), steps)
 
     def _find_written(self, namespace: str, name: str, uid: str, file: LogFile) -> Callable[[Place], Piece]:
         return build_reader(find_file(self._history.home, namespace, name, uid, file.rank, file.place.attempt))

@@ -7,15 +7,17 @@ from dataclasses import replace
 from typing import Any
 from urllib.parse import quote
 
-from paddock.console.addresses import ENVIRONMENT, JOB, address_of_dataset, address_of_job
+from paddock.console.addresses import ENVIRONMENT, JOB, address_of_dataset
 from paddock.console.backend import KeptRun
 from paddock.console.feed import Cache, Topic
 from paddock.console.heads import build_head, find_job, list_job_topics, list_pod_topics, tell_missing
 from paddock.console.page_context import PageContext, Screen
-from paddock.console.pod_words import say_why
+from paddock.console.rank_table import build_rank_table
 from paddock.console.rooms import SECONDS as ROOM_SECONDS
 from paddock.console.rooms import waits_for_room
+from paddock.console.screens.job_rows import point_at_error, read_attempt, show_attempts, show_rank, show_role
 from paddock.console.screens.listed import link_to
+from paddock.console.step_buttons import Of, build_again, build_clone
 from paddock.jobs.model import Job
 from paddock.jobs.substitutions import SUBSTITUTED_ANNOTATION, WITHOUT_ANNOTATION, read_original
 from paddock.kube.environments import ENVIRONMENT_ANNOTATION, read_notice
@@ -38,13 +40,12 @@ from paddock.views.datasets import read_dataset_row, read_use, say_amount
 from paddock.views.job_progress import tell_metrics, tell_progress
 from paddock.views.listing import choose_part, cut_part
 from paddock.views.outputs import find_places, trained_container
-from paddock.views.ranks import JobPod, RankRow, build_rank_rows, build_role_rows, read_job_pod, total_asked
+from paddock.views.ranks import JobPod, build_role_rows, read_job_pod, total_asked
 from paddock.views.restarts import explain_restarts
 from paddock.views.roles import explain_sizes
-from paddock.views.short_sentences import explain_briefly
 from paddock.views.sizes import merge_sizes
 from paddock.views.stored import StoredJob, read_stored
-from paddock.views.timeline import AttemptRow, build_timeline
+from paddock.views.timeline import build_timeline
 from paddock.words.phrases import Foreign, Names, Phrase, phrase, render
 from paddock.words.problems import Problem
 
@@ -68,23 +69,27 @@ async def build(page: PageContext) -> Mapping[str, Any]:
         return {"head": await build_head(page, resource, None), "gone": True}
     stored = read_stored(resource, manifest)
     pods = [pod for topic in list_pod_topics(page.path) for pod in page.read(topic, read_job_pod)]
-    rows = build_rank_rows(stored.job, stored.status, pods, stored.uid, page.language)
-    part = choose_part(page.query.get("page", ""), len(rows), RANKS_ON_A_PAGE)
     created = read_time(metadata(manifest).get("creationTimestamp"))
     run = run or KeptRun()
-    attempts = build_timeline(stored.status, created, run.begun, run.causes, pods, stored.uid, page.now)
+    table = await build_rank_table(page, stored, pods, run, read_attempt(page.query.get("at", "")))
+    part = choose_part(page.query.get("page", ""), len(table.rows), RANKS_ON_A_PAGE)
+    attempts = build_timeline(stored.status, created, run.begun, run.causes, pods, stored.uid, page.now, run.steps)
     past = merge_sizes(run.sizes)
-    address = address_of_job(resource, *stored.key)
+    head = await build_head(page, resource, manifest)
+    address = head.address
     return {
-        "head": await build_head(page, resource, manifest),
+        "head": replace(head, advice=point_at_error(page, head, table)),
         "gone": False,
         "again": ROOM_SECONDS if waits_for_room(page, stored.status.cause) else 0.0,
         "buttons": await _build_buttons(page, stored, address),
-        "attempts": [_show_attempt(page, each) for each in attempts[:_ATTEMPTS]],
+        "attempts": show_attempts(page, attempts[:_ATTEMPTS]),
         "more_attempts": max(0, len(attempts) - _ATTEMPTS),
         "past_sizes": past[-_SIZES:] if len(past) > 1 else (),
-        "ranks": [_show_rank(page, each, address) for each in cut_part(rows, part)],
-        "total": len(rows),
+        "table": table,
+        "latest": stored.status.attempt,
+        "ranks": [show_rank(page, stored, each) for each in cut_part(table.rows, part)],
+        "echoes": [show_rank(page, stored, each) for each in table.echoes[:RANKS_ON_A_PAGE]],
+        "total": len(table.rows),
         "part": part,
         "link": link_to(page.query),
         "written": _find_written(pods, stored.uid),
@@ -110,7 +115,8 @@ async def _build_buttons(page: PageContext, stored: StoredJob, address: str) -> 
     namespace = stored.key.namespace
     found: list[Mapping[str, Any]] = []
     pages = {each: f"{address}/{each}" for each in ("edit", "cancel", "delete")}
-    pages["clone"] = f"/new?from={address.removeprefix('/jobs/')}"
+    job = Of(stored.resource, *stored.key)
+    pages |= {"clone": build_clone(job), "again": build_again(job)}
     for each in list_commands(stored, page.backend.kubectl, page.backend.options):
         may = await page.may(each.verb, stored.resource, namespace)
         refused = None if may else _refuse(each.verb, stored)
@@ -138,15 +144,6 @@ def _refuse(verb: str, stored: StoredJob) -> Phrase:
     )  # fmt: skip
 
 
-def _show_attempt(page: PageContext, row: AttemptRow) -> Mapping[str, Any]:
-    return {"row": row, "why": explain_briefly(row.cause, page.language) if row.cause else ""}
-
-
-def _show_rank(page: PageContext, row: RankRow, address: str) -> Mapping[str, Any]:
-    why = say_why(page, row.pod) if row.pod else ""
-    return {"row": row, "why": why, "log": f"{address}/logs?rank={row.rank}"}
-
-
 def _show_job(page: PageContext, stored: StoredJob, manifest: Manifest) -> Mapping[str, Any]:
     """What the manifest asks for; of one that is wrong, only that."""
     job, status = stored.job, stored.shown_status
@@ -164,10 +161,11 @@ def _show_job(page: PageContext, stored: StoredJob, manifest: Manifest) -> Mappi
     }
     if job is None:
         return {**facts, "job": None, "roles": [], "notes": [], "asked": "", "restarts": "", "sizes": "", "places": ()}
+    containers = [trained_container(job, role) for role in job.roles]
     return {
         **facts,
         "job": job,
-        "roles": build_role_rows(job, status, [trained_container(job, role) for role in job.roles], page.language),
+        "roles": [show_role(each) for each in build_role_rows(job, status, containers, page.language)],
         "notes": tell_once(job.warnings, page.language),
         "asked": total_asked(job, page.language),
         "restarts": page.say(explain_restarts(job, status) or ""),

@@ -12,6 +12,9 @@ from paddock.kube.meta import Manifest, metadata
 from paddock.manifests.edits import write_document
 from paddock.words.phrases import phrase
 
+PACKED = "lastValidSpec"
+"""Of a status: the spec once more, compressed."""
+
 
 async def build(page: PageContext) -> Mapping[str, Any]:
     resource, job = find_job(page)
@@ -36,9 +39,13 @@ async def answer_file(page: PageContext) -> Answer:
 
 
 def hide_managed(job: Manifest) -> Manifest:
-    """The manifest without the list of who wrote which field, as kubectl shows it. Pure."""
+    """The manifest without the list of who wrote which field, as kubectl shows it, and without what the operator keeps
+    packed for itself (`jobs.apis.last_valid`). Pure."""
     kept = {key: value for key, value in metadata(job).items() if key != "managedFields"}
-    return {**job, "metadata": kept}
+    found = {**job, "metadata": kept}
+    if isinstance(status := job.get("status"), Mapping) and PACKED in status:
+        found["status"] = {key: value for key, value in status.items() if key != PACKED}
+    return found
 
 
 SCREEN = Screen(

@@ -1,0 +1,99 @@
+"""The ranks of one attempt of a job as a page shows them: by their pods, and by what is kept of those without one.
+
+The order is that of the page of logs (`logs.lanes.arrange`): the rank that failed first is the first, and ranks that
+only lost a peer are folded."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from paddock.console.backend import KeptLog, KeptRun
+from paddock.console.logs.lanes import Lane, Lanes
+from paddock.console.logs.look import Look, look
+from paddock.console.page_context import PageContext
+from paddock.jobs.model import CauseRecord, Rank, Status
+from paddock.kube.times import Moment
+from paddock.views.kept_ranks import KeptRank, build_kept_rows, find_end, list_failed
+from paddock.views.ranks import JobPod, RankRow, build_rank_rows
+from paddock.views.stored import StoredJob
+
+
+@dataclass(frozen=True, slots=True)
+class RankTable:
+    """The ranks of one attempt."""
+
+    attempt: int
+    attempts: tuple[int, ...]
+    """All of which ranks can be shown, oldest first."""
+    rows: tuple[RankRow, ...] = ()
+    echoes: tuple[RankRow, ...] = ()
+    """Folded, with their count: they only lost a peer."""
+    first: Lane | None = None
+    """The log of the rank that failed first."""
+
+
+async def build_rank_table(
+    page: PageContext, stored: StoredJob, pods: Sequence[JobPod], run: KeptRun, at: int | None
+) -> RankTable:
+    """`at`: the attempt that is asked for; None for the one that speaks: the last, or the one before while the last has
+    not printed."""
+    status = stored.status
+    rows = build_rank_rows(stored.job, status, pods, stored.uid, page.language)
+    seen = await _look(page, status, run, at, rows)
+    shown = seen.attempt if seen else status.attempt
+    if shown == status.attempt:
+        rows = [*rows, *_list_kept(run, status, shown, {row.rank for row in rows if row.pod})]
+        kept = {row.rank for row in rows if row.state}
+        rows = [row for row in rows if row.pod or row.state or row.rank not in kept]  # one row for each rank
+    else:
+        rows = [replace(row, old=False) for row in rows if row.pod and row.attempt == shown]
+        rows += _list_kept(run, status, shown, {row.rank for row in rows})
+    table = arrange_rows(rows, seen.lanes if seen else Lanes())
+    return replace(table, attempt=shown, attempts=seen.attempts if seen else (shown,))
+
+
+def arrange_rows(rows: Sequence[RankRow], lanes: Lanes) -> RankTable:
+    """The rows in the order of `lanes`, where a rank is known to have failed first; else as they are. Rows of earlier
+    pods stay last. Pure."""
+    first = next((lane for lane in lanes.open if lane.is_first), None)
+    if first is None:
+        return RankTable(0, (), tuple(rows))
+    places = {lane.rank: place for place, lane in enumerate((*lanes.open, *lanes.rest))}
+    folded = {lane.rank for lane in lanes.echoes}
+    echoes = tuple(row for row in rows if row.rank in folded and not row.old)
+    others = [row for row in rows if row.rank not in folded or row.old]
+    others.sort(key=lambda row: (row.old, row.rank != first.rank, places.get(row.rank, len(places))))
+    return RankTable(0, (), tuple(others), echoes, first)
+
+
+async def _look(
+    page: PageContext, status: Status, run: KeptRun, at: int | None, rows: Sequence[RankRow]
+) -> Look | None:
+    """The logs, of which first errors are read only where a rank has failed. None where nobody keeps logs."""
+    if page.backend.logs is None:
+        return None
+    failed = _name_failed(status, run)
+    has_failed = bool(failed) or any(row.pod and row.pod.state == "Error" for row in rows)
+    return await look(page.backend.logs(page.identity), run, at, status.attempt, (), failed, (), errors=has_failed)
+
+
+def _name_failed(status: Status, run: KeptRun) -> Mapping[int, str]:
+    """By attempt: the rank that failed first."""
+    ends: Mapping[int, CauseRecord | None] = {
+        attempt: find_end(status, attempt, run.causes) for attempt in (status.attempt - 1, status.attempt)
+    }
+    return {attempt: ranks[0] for attempt, end in ends.items() if (ranks := list_failed(end))}
+
+
+def _list_kept(run: KeptRun, status: Status, attempt: int, held: set[str]) -> list[RankRow]:
+    kept = [_read_kept(log) for log in run.logs if log.attempt == attempt]
+    return build_kept_rows(kept, status, find_end(status, attempt, run.causes), _find_begin(run, attempt), held)
+
+
+def _read_kept(log: KeptLog) -> KeptRank:
+    return KeptRank(Rank(log.role, log.index), log.attempt, log.modified)
+
+
+def _find_begin(run: KeptRun, attempt: int) -> Moment | None:
+    return run.steps.get(attempt, (None, None))[1]

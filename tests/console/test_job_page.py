@@ -1,0 +1,242 @@
+"""The page of a job: the culprit first, ranks and durations that outlive their pods, and what may be done with it."""
+
+from __future__ import annotations
+
+import html
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from console.test_pages import FAILED, JOB, read_page, text_of
+from paddock.console.logs.errors import ErrorLine
+from paddock.console.logs.lanes import Lane, Lanes
+from paddock.console.rank_table import arrange_rows
+from paddock.console.screens.job_rows import draw_bar, read_attempt, show_role
+from paddock.history.records import Attempt, Cause
+from paddock.kube.meta import Manifest
+from paddock.kube.times import format_time
+from paddock.views.ranks import RankRow, RoleRow
+from paddock.views.timeline import AttemptRow
+from support.consoles import keep_log, keep_run, serve_console
+from support.written import build_pod, build_written_job
+
+OWN = 'Traceback (most recent call last):\n  File "t.py", line 3, in <module>\nValueError: no <b>room</b>\n'
+ECHO = "RuntimeError: Connection closed by peer [127.0.0.1]:2379\n"
+
+
+def ranks_of(page: str) -> list[str]:
+    """The ranks of its tables, in their order."""
+    return re.findall(r'<tr id="rank-([^"]+)" data-row', page)
+
+
+def build_gang(size: int, **status: Any) -> Manifest:
+    job = build_written_job(**status)
+    del job["spec"]["ps"]
+    job["spec"]["worker"]["replicas"] = size
+    return job
+
+
+async def test_of_fifty_ranks_the_one_that_failed_first_is_the_first_row_and_its_echoes_are_folded(
+    tmp_path: Path,
+) -> None:
+    for index in range(50):
+        keep_log(tmp_path, f"worker-{index}", "step 1\n" + (OWN if index == 37 else ECHO))
+    cause = {"reason": "RankFailed", "args": {"ranks": ["worker-37"], "code": 1, "error": "ValueError: no room"}}
+    pods = [build_pod("worker", index, "Failed", attempt=0, message="Boom") for index in range(50)]
+    page = await read_page(tmp_path, JOB, [build_gang(50, phase="Failed", cause=cause), *pods])
+    ranks = ranks_of(page)
+    assert ranks[0] == "worker-37" and len(ranks) == 50
+    assert page.index('id="rank-worker-37"') < page.index('<details id="echoes">') < page.index('id="rank-worker-0"')
+    assert "49 ranks only lost a peer" in page and "failed first" in page
+    title = "Open the log of worker-37 at line 4"
+    assert f'href="{JOB}/logs?rank=worker-37&amp;at=0&amp;line=4">{title}</a>' in page
+
+
+async def test_the_ranks_of_a_job_that_has_ended_stay_when_their_pods_are_gone(tmp_path: Path) -> None:
+    keep_run(tmp_path, attempts=(Attempt(0, 100.0, None, 103.0, 110.0),), finished=True, phase="Completed")
+    for rank in ("ps-0", "worker-0", "worker-1"):
+        keep_log(tmp_path, rank, "step 1\n", when=170.0)
+    job = build_written_job(phase="Completed", cause={"reason": "Completed", "args": {"succeeded": 2}})
+    job["status"]["completionTime"] = format_time(180.0)
+    page = await read_page(tmp_path, JOB, [job])
+    assert sorted(ranks_of(page)) == ["ps-0", "worker-0", "worker-1"]
+    assert page.count('class="phase" data-phase="Completed"') == 4, "the job, and each rank"
+    assert f'href="{JOB}/logs?rank=worker-1"' in page and f'href="{JOB}/logs/download?rank=worker-1"' in page
+    assert "No pod is there now" not in page
+    said = text_of(page)
+    assert "worker-0 Completed 60s" in said, "since its programs ran, to its last line"
+    assert "queued 3s" in said and "prepared 7s" in said, "durations are recorded"
+
+
+async def test_the_ranks_of_an_earlier_attempt_are_shown_with_how_they_ended(tmp_path: Path) -> None:
+    why = Cause("RankRestarted", {"ranks": ["worker-1"], "code": 3, "error": "ValueError: no room"})
+    keep_run(tmp_path, attempts=(Attempt(0, 100.0, None, 101.0, 102.0), Attempt(1, 160.0, why)))
+    for attempt in (0, 1):
+        for rank in ("worker-0", "worker-1"):
+            keep_log(tmp_path, rank, "step 1\n", attempt=attempt, when=150.0 + 50 * attempt)
+    job = build_written_job(phase="Running", attempt=1, restarts=1)
+    objects = [job, build_pod("worker", 0), build_pod("worker", 1), build_pod("ps", 0)]
+    page = await read_page(tmp_path, JOB + "?at=0", objects)
+    assert ranks_of(page) == ["worker-1", "worker-0"]
+    said = text_of(page)
+    assert "worker-1 failed first Error ValueError: no room (exit code 3)" in said
+    assert "worker-0 Ended" in said
+    assert f'href="{JOB}/logs?rank=worker-1&amp;at=0"' in page
+    newest = await read_page(tmp_path, JOB, objects)
+    assert 'href="?at=0#ranks">attempt 0</a>' in newest
+    assert 'aria-current="true">attempt 1</a>' in newest
+    assert sorted(ranks_of(newest)) == ["ps-0", "worker-0", "worker-1"]
+
+
+def lanes_of(first: str, echoes: tuple[str, ...], *others: str) -> Lanes:
+    echo, own = ErrorLine(3, "RuntimeError: Connection closed by peer", True), ErrorLine(5, "ValueError: x", False)
+    opened = (Lane(first, error=own, is_first=True), *map(Lane, others))
+    return Lanes(opened, tuple(Lane(each, error=echo) for each in echoes))
+
+
+@pytest.mark.parametrize(
+    ("rows", "lanes", "shown", "folded"),
+    [
+        (["a-0", "a-1"], Lanes((Lane("a-1"), Lane("a-0"))), "a-0 a-1", ""),  # nobody failed: as they are
+        (["a-0", "a-1", "a-2"], lanes_of("a-2", (), "a-1", "a-0"), "a-2 a-1 a-0", ""),
+        (["a-0", "a-1", "a-2", "a-3"], lanes_of("a-3", ("a-0", "a-1"), "a-2"), "a-3 a-2", "a-0 a-1"),
+        (["a-0", "b-7"], lanes_of("b-7", ()), "b-7 a-0", ""),  # a rank without a log
+    ],
+)
+def test_rows_have_the_order_of_the_page_of_logs(rows: list[str], lanes: Lanes, shown: str, folded: str) -> None:
+    found = arrange_rows([RankRow(each, None) for each in rows], lanes)
+    assert " ".join(each.rank for each in found.rows) == shown
+    assert " ".join(each.rank for each in found.echoes) == folded
+
+
+def test_a_pod_of_an_earlier_attempt_stays_behind_and_is_not_folded() -> None:
+    rows = [RankRow("a-0", None, old=True), RankRow("a-0", None), RankRow("a-1", None)]
+    found = arrange_rows(rows, lanes_of("a-1", ("a-0",)))
+    assert [(row.rank, row.old) for row in found.rows] == [("a-1", False), ("a-0", True)]
+    assert [(row.rank, row.old) for row in found.echoes] == [("a-0", False)]
+
+
+@pytest.mark.parametrize("phase", ["Completed", "Failed"])
+async def test_a_job_that_has_ended_is_run_again_by_its_first_button_and_is_not_edited(
+    tmp_path: Path, phase: str
+) -> None:
+    cause = FAILED if phase == "Failed" else {"reason": "Completed", "args": {"succeeded": 3}}
+    page = await read_page(tmp_path, JOB, [build_written_job(phase=phase, cause=cause)])
+    again = f'<a class="button main" href="/new?from={JOB.removeprefix("/jobs/")}&amp;again=1">Run again</a>'
+    assert again in page
+    buttons = page[page.index('<div class="top job-top">') : page.index('<div class="cause"')]
+    assert re.findall(r">([\w ]+)</(?:a|button)>", buttons) == ["Run again", "Clone", "Delete"]
+    assert "<button disabled" not in page
+    assert "Why not: Edit, Suspend, Resume, Cancel" in page
+    assert "paddock clone paddlejob/demo" in page and "kubectl edit" not in page
+
+
+async def test_what_makes_no_sense_now_is_not_drawn_and_its_reason_is_folded(tmp_path: Path) -> None:
+    page = await read_page(tmp_path, JOB, [build_written_job(phase="Running")])
+    assert "<button disabled" not in page and "Run again" not in page
+    assert '<details id="why-not"><summary>Why not: Resume</summary>' in page
+    assert "Resume: demo is not suspended" in text_of(page)
+    assert f'href="{JOB}/edit"' in page
+
+
+async def test_a_suspended_job_is_resumed_by_a_button_beside_its_cause(tmp_path: Path) -> None:
+    job = build_written_job(phase="Suspended", cause={"reason": "Suspended", "args": {}})
+    job["spec"]["runPolicy"] = {"suspend": True}
+    page = await read_page(tmp_path, JOB, [job])
+    cause = page[page.index('<div class="cause"') : page.index('class="tab-row"')]
+    assert f'<form method="post" action="{JOB}/resume"><button>Resume</button></form>' in cause
+    assert "paddock resume paddlejob/demo" in cause and '<details class="terminal">' in cause
+
+
+async def test_what_a_job_is_for_stands_under_its_name_as_text(tmp_path: Path) -> None:
+    job = build_written_job(phase="Running")
+    job["metadata"]["annotations"] = {"kubernetes.io/description": "First try <script>alert(1)</script> \u202eeno"}
+    for part in ("", "/events", "/manifest", "/logs"):
+        page = await read_page(tmp_path, JOB + part, [job])
+        assert "<script>alert" not in page and "\u202e" not in page
+        assert '<p class="quiet description">First try &lt;script&gt;alert(1)&lt;/script&gt; ' in page
+
+
+async def test_a_description_without_an_end_is_cut(tmp_path: Path) -> None:
+    job = build_written_job(phase="Running")
+    job["metadata"]["annotations"] = {"kubernetes.io/description": "x" * 200_000}
+    assert len(await read_page(tmp_path, JOB, [job])) < 60_000
+
+
+async def test_plan_and_pods_are_no_tabs_but_behind_more(tmp_path: Path) -> None:
+    page = await read_page(tmp_path, JOB, [build_written_job(phase="Running")])
+    tabs = page[page.index('<nav class="tabs"') : page.index('<details class="drop more"')]
+    assert f'href="{JOB}/plan"' not in tabs and f'href="{JOB}/pods"' not in tabs
+    assert f'href="{JOB}/plan" data-key="p"' in page and f'href="{JOB}/pods"' in page
+
+
+async def test_what_the_operator_packs_for_itself_is_not_shown_in_the_manifest(tmp_path: Path) -> None:
+    job = build_written_job(phase="Running", lastValidSpec="eNqrVkrL…")
+    page = await read_page(tmp_path, f"{JOB}/manifest", [job])
+    assert "lastValidSpec" not in page and "phase: Running" in page
+    assert "lastValidSpec" in await read_page(tmp_path, f"{JOB}/manifest?managed=1", [job])
+
+
+async def test_a_script_of_a_role_keeps_its_lines(tmp_path: Path) -> None:
+    job = build_written_job(phase="Running")
+    container = job["spec"]["worker"]["template"]["spec"]["containers"][0]
+    container |= {"command": ["python", "-c"], "args": ["import os\nprint('<b>')\n", "--lr", "0.1 0.2"]}
+    page = await read_page(tmp_path, JOB, [job])
+    assert "<code>python -c --lr &#39;0.1 0.2&#39;</code>" in page
+    assert "a script of 2 lines</summary><pre>import os\nprint(&#39;&lt;b&gt;&#39;)\n</pre>" in page
+
+
+@pytest.mark.parametrize(
+    ("command", "typed", "lines"),
+    [((), "", 0), (("python", "train.py"), "python train.py", 0), (("bash", "-c", "a\nb\n"), "bash -c", 2),
+     (("echo", "\n"), "echo '\n'", 0)],
+)  # fmt: skip
+def test_a_command_is_one_line_and_its_scripts_are_apart(command: tuple[str, ...], typed: str, lines: int) -> None:
+    shown = show_role(RoleRow("worker", 1, "1/1", (), "Never", "x", command, "", ""))
+    assert (shown["typed"], shown["lines"]) == (typed, lines)
+
+
+@pytest.mark.parametrize(
+    ("text", "attempt"), [("2", 2), ("", None), ("-1", None), ("9" * 30, None), ("٣", None), ("<b>", None)]
+)
+def test_an_attempt_of_an_address_is_a_number_or_nothing(text: str, attempt: int | None) -> None:
+    assert read_attempt(text) == attempt
+
+
+@pytest.mark.parametrize(
+    ("parts", "longest", "bar"),
+    [
+        ((None, None, None), 100.0, []),
+        ((10.0, 40.0, 50.0), 100.0, [("queued", 0.0, 10.0), ("prepared", 10.0, 40.0), ("ran", 50.0, 50.0)]),
+        ((10.0, 40.0, 50.0), 200.0, [("queued", 0.0, 5.0), ("prepared", 5.0, 20.0), ("ran", 25.0, 25.0)]),
+        ((0.0, 0.01, 99.99), 100.0, [("prepared", 0.0, 1.0), ("ran", 1.0, 99.0)]),  # what took any time is seen
+        ((5.0, None, None), 0.0, []),
+    ],
+)
+def test_an_attempt_is_drawn_in_parts_of_the_longest(parts: Any, longest: float, bar: Any) -> None:
+    assert draw_bar(AttemptRow(0, 100.0, None, *parts, now="", cause=None), longest) == bar
+
+
+async def test_a_rank_that_runs_is_entered_by_a_command_that_is_copied(tmp_path: Path) -> None:
+    job = build_written_job(phase="Running", attempt=1)
+    page = await read_page(tmp_path, JOB, [job, build_pod("worker", 1), build_pod("ps", 0, "Pending")])
+    assert 'data-copy="paddock exec paddlejob/demo --role worker --rank 1 -- bash"' in page
+    assert "--role ps" not in page, "what does not run is not entered"
+
+
+async def test_restarts_are_three_facts_apart(tmp_path: Path) -> None:
+    job = build_written_job(phase="Running", restarts=1)
+    job["spec"]["runPolicy"] = {"backoffLimit": 3}
+    page = await read_page(tmp_path, JOB, [job])
+    assert '<dt>Restarts</dt><dd><span class="number">1 of at most 3</span><div class="quiet">all ranks' in page
+
+
+async def test_a_job_that_is_deleted_while_it_is_looked_at_leads_to_its_logs(tmp_path: Path) -> None:
+    keep_run(tmp_path, deleted=5.0)
+    keep_log(tmp_path, "worker-0", "step 1\n")
+    async with serve_console(tmp_path) as served, served.session.get(JOB + "?at=99&page=7") as answer:
+        assert answer.status == 200
+        said = html.unescape(await answer.text())
+    assert "This job was deleted." in said and f'href="{JOB}/logs"' in said
