@@ -190,19 +190,30 @@ def test_the_ranks_of_a_job_are_counted_while_it_runs_and_those_that_have_succee
     assert read_state(RESOURCE, {**JOB, "status": {"phase": "Starting", **counts}}).ranks is None
 
 
+def keep_looking(record: RunRecord, *seen: tuple[float, JobState]) -> RunRecord:
+    """The record as one keeper writes it, which looked at these moments."""
+    before: JobState | None = None
+    for now, state in seen:
+        record, before = update_record(record, JOB, state, now, before), state
+    return record
+
+
 def test_when_an_attempt_was_placed_and_started_is_recorded_as_it_is_seen() -> None:
-    record = update_record(NEW, JOB, JobState("Pending"), 111.0)
-    record = update_record(record, JOB, JobState("Starting", placed=True), 112.5)
-    for now in (120.0, 130.0):
-        record = update_record(record, JOB, JobState("Running", placed=True, started=True), now)
+    placed, running = JobState("Starting", placed=True), JobState("Running", placed=True, started=True)
+    seen = [(111.0, JobState("Pending")), (112.5, placed), (120.0, running), (130.0, running)]
+    record = keep_looking(NEW, *seen)
     assert record.attempts == (Attempt(0, 100.0, None, 112.5, 120.0),)
-    record = update_record(record, JOB, JobState("Restarting", attempt=1), 140.0)
-    record = update_record(record, JOB, JobState("Running", attempt=1, placed=True, started=True), 150.0)
-    assert [(each.placed, each.started) for each in record.attempts] == [(112.5, 120.0), (150.0, 150.0)]
+    again = replace(running, attempt=1)
+    record = keep_looking(
+        NEW, *seen, (140.0, JobState("Restarting", attempt=1)), (150.0, again), (160.0, replace(again, attempt=2))
+    )
+    assert [(each.placed, each.started) for each in record.attempts] == [(112.5, 120.0), (150.0, 150.0), (160.0, 160.0)]
 
 
-def test_since_when_an_attempt_runs_that_nobody_saw_begin_is_not_known() -> None:
-    record = update_record(NEW, JOB, JobState("Running", attempt=4, placed=True, started=True), 500.0)
+def test_since_when_an_attempt_runs_that_nobody_saw_come_is_not_known() -> None:
+    running = JobState("Running", placed=True, started=True)
+    record = keep_looking(NEW, (111.0, JobState("Pending")))
+    record = keep_looking(record, (500.0, running), (501.0, running))  # another keeper, after a night without one
     assert [(each.placed, each.started) for each in record.attempts] == [(None, None)]
 
 

@@ -183,6 +183,21 @@ def test_durations_of_an_attempt_whose_pods_are_gone_are_those_that_were_recorde
     ]  # fmt: skip
 
 
+def test_an_attempt_that_begins_again_is_told_before_a_history_knows_of_it() -> None:
+    cause = CauseRecord("RankRestarted", {"ranks": ["worker-0"]}, 130.0)
+    status = Status(phase=Phase.RESTARTING, attempt=1, cause=cause)
+    rows = build_timeline(status, 100.0, {}, {}, [], "one", 150.0, {0: (105.0, 110.0)})
+    assert [(row.number, row.begun, row.ended, row.cause, row.now) for row in rows] == [
+        (1, 130.0, None, cause, ""), (0, 100.0, 130.0, None, ""),
+    ]  # fmt: skip
+    assert lengths(rows[1]) == (5.0, 5.0, 20.0, "")
+
+
+def test_an_attempt_whose_end_nobody_knows_does_not_go_on() -> None:
+    (_, row) = build_timeline(RUNNING, 100.0, {}, {}, [], "one", 150.0, {0: (105.0, 110.0)})
+    assert lengths(row) == (5.0, 5.0, None, "")
+
+
 def test_what_was_recorded_goes_before_what_later_pods_say() -> None:
     pods = [pod_of(0, placed=140.0, started=145.0)]  # of a rank that was started again alone
     (row,) = build_timeline(RUNNING.with_(attempt=0), 100.0, {}, {}, read(pods), "one", 150.0, {0: (105.0, 110.0)})

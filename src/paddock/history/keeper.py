@@ -105,6 +105,8 @@ class Keeper:
         self._api, self._kinds, self._files = api, kinds, files
         self._limits, self._on_prune, self._clock = limits, on_prune, clock
         self._records: dict[str, RunRecord] = {}
+        self._states: dict[str, JobState] = {}
+        """Of the jobs that are there, by UID: as they were seen last."""
         self._unwritten: set[str] = set()
         self._damaged: set[Path] = set()
         self._settling: dict[str, list[Moment]] = {}
@@ -116,6 +118,7 @@ class Keeper:
     async def run(self) -> None:
         """Runs until cancelled; the metrics that are still due are read then."""
         self._synced = 0  # `_supervise` calls again after an error: the first lists are to come anew
+        self._states.clear()
         self._load()
         try:
             async with asyncio.TaskGroup() as group:
@@ -173,7 +176,11 @@ class Keeper:
         record = self._records.get(uid_of(job))
         if "spec" in job:  # a DELETED event may have the identity alone
             record = record or build_record(job, self._number(job, resource), now)
-            record = update_record(record, job, self._kinds.read_state[resource](job), now)
+            state = self._kinds.read_state[resource](job)
+            record = update_record(record, job, state, now, self._states.get(record.uid))
+            self._states[record.uid] = state
+        if event.type == "DELETED":
+            self._states.pop(uid_of(job), None)
         if record is not None:
             for told in self._told.pop(record.uid, ()):
                 record = _with_surroundings(record, told)

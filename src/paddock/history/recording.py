@@ -64,8 +64,11 @@ def build_from_owner(owner: LogOwner, run: int, started: Moment) -> RunRecord:
     )  # fmt: skip
 
 
-def update_record(record: RunRecord, manifest: Mapping[str, Any], state: JobState, now: Moment) -> RunRecord:
-    """The record with the job's present manifest and state."""
+def update_record(
+    record: RunRecord, manifest: Mapping[str, Any], state: JobState, now: Moment, before: JobState | None = None
+) -> RunRecord:
+    """The record with the job's present manifest and state. `before`: the state that was seen last; None where nobody
+    looked just before, so that what has come since may be long ago."""
     spec = manifest.get("spec")
     ours = {key: value for key, value in annotations_of(manifest).items() if key.startswith(_OURS)}
     over = state.final or bool(state.given_up)
@@ -79,7 +82,7 @@ def update_record(record: RunRecord, manifest: Mapping[str, Any], state: JobStat
         cause=state.cause,
         restarts=state.restarts,
         ended=((state.ended or record.ended or now) if over else None),
-        attempts=_with_attempt(record, state, now),
+        attempts=_with_attempt(record, state, before, now),
         sizes=_with_size(record.sizes, state, now),
     )
 
@@ -89,19 +92,23 @@ def _begin(record: RunRecord, now: Moment) -> Moment:
     return now if int(now) == record.created else record.created
 
 
-def _with_attempt(record: RunRecord, state: JobState, now: Moment) -> tuple[Attempt, ...]:
+def _with_attempt(record: RunRecord, state: JobState, before: JobState | None, now: Moment) -> tuple[Attempt, ...]:
     known = record.attempts
-    if any(each.number == state.attempt for each in known):
-        return tuple(_with_steps(each, state, now) if each.number == state.attempt else each for each in known)
-    why = state.cause if known and not state.later else None
-    return (*known, Attempt(state.attempt, now if known else _begin(record, now), why))
+    if not any(each.number == state.attempt for each in known):
+        why = state.cause if known and not state.later else None
+        known = (*known, Attempt(state.attempt, now if known else _begin(record, now), why))
+    if before is None:
+        return known
+    return tuple(_with_steps(each, state, before, now) if each.number == state.attempt else each for each in known)
 
 
-def _with_steps(attempt: Attempt, state: JobState, now: Moment) -> Attempt:
-    """What an attempt had when it was first seen may be long ago, so it is not known since when."""
-    if state.placed and attempt.placed is None:
+def _with_steps(attempt: Attempt, state: JobState, before: JobState, now: Moment) -> Attempt:
+    is_new = before.attempt != state.attempt
+    if state.placed and attempt.placed is None and (is_new or not before.placed):
         attempt = replace(attempt, placed=now)
-    return replace(attempt, started=now) if state.started and attempt.started is None else attempt
+    if state.started and attempt.started is None and (is_new or not before.started):
+        attempt = replace(attempt, started=now)
+    return attempt
 
 
 def _with_size(known: tuple[Size, ...], state: JobState, now: Moment) -> tuple[Size, ...]:

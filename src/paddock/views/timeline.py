@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from paddock.jobs.model import CauseRecord, Status
+from paddock.jobs.model import CauseRecord, Phase, Status
 from paddock.kube.meta import Manifest, is_controlled_by, metadata
 from paddock.kube.times import Moment, read_time
 from paddock.views.ranks import JobPod
@@ -55,6 +55,11 @@ def build_timeline(
         # A spare pod asks for room while the attempt runs, and has no part in it.
         if is_controlled_by(manifest, uid) and pod is not None and not pod.spare:
             own.setdefault(pod.attempt, []).append(manifest)
+    causes = {**causes}
+    if status.phase is Phase.RESTARTING and status.cause is not None:  # a history knows it a moment later
+        causes.setdefault(status.attempt, status.cause)
+        if status.cause.since is not None:
+            starts.setdefault(status.attempt, status.cause.since)
     rows: list[AttemptRow] = []
     after: Moment | None = None
     # From the last one back, as each ends when the next one that is known begins: a job may have a thousand.
@@ -76,12 +81,14 @@ def _build_row(
     now: Moment,
 ) -> AttemptRow:
     """`after`: when a later one began first."""
-    ended = after if after is not None else status.finished if number >= status.attempt else None
-    until = ended if ended is not None else now
+    is_last = number >= status.attempt
+    ended = after if after is not None else status.finished if is_last else None
+    until = ended if ended is not None else now if is_last else None  # None: it is over, and nobody knows since when
     if steps is None or begun is None:
         return AttemptRow(number, begun, ended, None, None, None, "", cause)
     placed, started = steps.placed, steps.started
-    word = "" if ended is not None else "queued" if placed is None else "prepared" if started is None else "ran"
+    goes_on = is_last and ended is None
+    word = "" if not goes_on else "queued" if placed is None else "prepared" if started is None else "ran"
     return AttemptRow(
         number, begun, ended,
         queued=_seconds(begun, placed or until),
@@ -102,8 +109,8 @@ def _join(kept: Steps | None, seen: Steps | None) -> Steps | None:
     return Steps(placed, kept.started if kept.started is not None else seen.started)
 
 
-def _seconds(begin: Moment, end: Moment) -> float:
-    return max(0.0, end - begin)
+def _seconds(begin: Moment, end: Moment | None) -> float | None:
+    return None if end is None else max(0.0, end - begin)
 
 
 def read_steps(pods: list[Manifest]) -> Steps | None:
