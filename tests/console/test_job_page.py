@@ -147,7 +147,18 @@ async def test_a_suspended_job_is_resumed_by_a_button_beside_its_cause(tmp_path:
     page = await read_page(tmp_path, JOB, [job])
     cause = page[page.index('<div class="cause"') : page.index('class="tab-row"')]
     assert f'<form method="post" action="{JOB}/resume"><button>Resume</button></form>' in cause
+    assert page.count("<button>Resume</button>") == 1, "what the cause offers does not stand twice"
     assert "paddock resume paddlejob/demo" in cause and '<details class="terminal">' in cause
+
+
+async def test_a_job_whose_script_was_not_there_is_run_again_in_a_directory(tmp_path: Path) -> None:
+    last = "python: can't open file '/tmp/x/train.py': [Errno 2] No such file or directory"
+    cause = {"reason": "RankFailed", "args": {"ranks": ["worker-1"], "code": 2, "last": last}}
+    page = await read_page(tmp_path, JOB, [build_written_job(phase="Failed", cause=cause)])
+    again = f"/new?from={JOB.removeprefix('/jobs/')}&amp;again=1#f:directory"
+    buttons = page[page.index('<div class="cause"') : page.index('class="tab-row"')]
+    assert re.findall(r'class="button" href="([^"]+)', buttons)[0] == again
+    assert "Set the working directory and run again" in buttons
 
 
 async def test_what_a_job_is_for_stands_under_its_name_as_text(tmp_path: Path) -> None:

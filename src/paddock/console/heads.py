@@ -11,7 +11,7 @@ from paddock.console.feed import Topic
 from paddock.console.forms.rows import DESCRIPTION
 from paddock.console.page_context import Missing, PageContext
 from paddock.console.rooms import add_room, look_for_room
-from paddock.console.step_buttons import Of, find_button
+from paddock.console.step_buttons import Of, build_again, find_button
 from paddock.jobs.exit_codes import has_failed_rank
 from paddock.jobs.labels import JOB_LABEL
 from paddock.jobs.model import CauseRecord
@@ -20,8 +20,10 @@ from paddock.jobs.sentences.explain import explain
 from paddock.kube.meta import POD_GROUPS, PODS, VOLCANO_POD_GROUPS, Manifest, Resource, annotations_of, name_of
 from paddock.views.commands import printed_name
 from paddock.views.jobs import read_job_row
+from paddock.views.missing_scripts import lacks_directory
 from paddock.views.rooms import explain_own_words
 from paddock.views.steps import Reach, Step, build_steps
+from paddock.views.stored import read_stored
 from paddock.words.phrases import Phrase, phrase
 
 KUBEFLOW_JOB_LABEL = "training.kubeflow.org/job-name"
@@ -42,7 +44,7 @@ class Advice:
 
     title: str  # of the button, in the reader's language; empty where only the command does it
     address: str  # where the button leads; empty where only the command does it
-    command: str  # as it is typed
+    command: str  # as it is typed; empty where no command does the same
     said: str  # the command with a remark, in the reader's language
     posts: bool = False  # the button does something: its address takes a POST
 
@@ -96,11 +98,18 @@ async def build_head(page: PageContext, resource: Resource, job: Manifest | None
     tabs = [Tab(each, page.say(_TITLES[each]), address if each == "job" else f"{address}/{each}") for each in TABS]
     shown, more = [each for each in tabs if each.name not in _MORE], [each for each in tabs if each.name in _MORE]
     advice = await _allow(page, resource, give_advice(page, cause, resource, namespace, name))
+    if job and row and row.phase.terminal and lacks_directory(cause, read_stored(resource, job).job):
+        advice.insert(0, _advise_directory(page, Of(resource, namespace, name)))
     bad = row is not None and has_failed_rank(row.phase, row.cause)
     return Head(
         name, namespace, resource.kind, address, row.state if row else "", why, shown, more, advice,
         annotations_of(job).get(DESCRIPTION, "") if job else "", bad, beside,
     )  # fmt: skip
+
+
+def _advise_directory(page: PageContext, job: Of) -> Advice:
+    title = page.say(phrase("Set the working directory and run again"))
+    return Advice(title, build_again(job, anchor="f:directory"), "", "")
 
 
 async def _allow(page: PageContext, resource: Resource, advice: Sequence[Advice]) -> list[Advice]:
