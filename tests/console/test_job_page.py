@@ -146,8 +146,8 @@ async def test_a_suspended_job_is_resumed_by_a_button_beside_its_cause(tmp_path:
     job["spec"]["runPolicy"] = {"suspend": True}
     page = await read_page(tmp_path, JOB, [job])
     cause = page[page.index('<div class="cause"') : page.index('class="tab-row"')]
-    assert f'<form method="post" action="{JOB}/resume"><button>Resume</button></form>' in cause
-    assert page.count("<button>Resume</button>") == 1, "what the cause offers does not stand twice"
+    assert f'<form method="post" action="{JOB}/resume"><button class="button main">Resume</button></form>' in cause
+    assert page.count(">Resume</button>") == 1, "what the cause offers does not stand twice"
     assert "paddock resume paddlejob/demo" in cause and '<details class="terminal">' in cause
 
 
@@ -251,3 +251,36 @@ async def test_a_job_that_is_deleted_while_it_is_looked_at_leads_to_its_logs(tmp
         assert answer.status == 200
         said = html.unescape(await answer.text())
     assert "This job was deleted." in said and f'href="{JOB}/logs"' in said
+
+
+async def test_a_job_is_one_file_that_fetches_nothing_and_leads_nowhere(tmp_path: Path) -> None:
+    keep_run(tmp_path, attempts=(Attempt(0, 100.0, None, 101.0, 102.0),))
+    for index in range(3):
+        keep_log(tmp_path, f"worker-{index}", "\x1b[31mstep 1\x1b[0m\n" + (OWN if index == 1 else ECHO), when=150.0)
+    cause = {"reason": "RankFailed", "args": {"ranks": ["worker-1"], "code": 1, "error": "ValueError: no <b>room</b>"}}
+    job = build_gang(3, phase="Failed", cause=cause)
+    job["metadata"]["annotations"] = {"kubernetes.io/description": "<img src=x onerror=alert(1)> \u202eeno"}
+    async with serve_console(tmp_path, [job]) as served, served.session.get(f"{JOB}/share") as answer:
+        assert answer.headers["Content-Disposition"] == 'attachment; filename="demo.html"'
+        page = await answer.text()
+    assert page.startswith("<!doctype html>") and not re.search(r"<(?:script|link|img|a|form|iframe)\b", page)
+    assert not re.search(r"(?:src|href|action)=|url\(|@import", page.replace("&lt;img src=x", ""))
+    assert "/s/" not in page, "no place of a session"
+    assert "default-src &#39;none&#39;" in page or "default-src 'none'" in page
+    assert "&lt;img src=x onerror" in page and "\u202e" not in page and "\x1b" not in page
+    said = re.sub(r"<[^>]+>", "", page[page.index("<main") :])
+    assert "Log of worker-1, to its first error in line 4" in html.unescape(said)
+    assert "<mark>ValueError: no &lt;b&gt;room&lt;/b&gt;</mark>" in page
+    assert "2 ranks only lost a peer" in page and '<rect class="ran"' in page
+
+
+async def test_a_long_log_is_cut_to_what_is_around_its_error(tmp_path: Path) -> None:
+    keep_log(tmp_path, "worker-1", "step 1\n" * 5_000 + OWN + "x" * 9_000 + "\n" + "after\n" * 5_000)
+    page = await read_page(tmp_path, f"{JOB}/share", [build_gang(2, phase="Failed", cause=FAILED)])
+    assert page.count('class="line-number"') == 80
+    assert "<mark>ValueError" in page and "x" * 501 not in page
+
+
+async def test_a_job_that_is_gone_is_no_file(tmp_path: Path) -> None:
+    keep_run(tmp_path, deleted=5.0)
+    assert "there is no job demo in default" in await read_page(tmp_path, f"{JOB}/share", [], status=404)

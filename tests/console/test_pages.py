@@ -142,7 +142,7 @@ async def test_a_job_shows_why_its_ranks_attempts_roles_and_commands(tmp_path: P
     page = await read_page(tmp_path, JOB, [job, *pods])
     said = text_of(page)
     assert said.index("worker-1 ended with exit code 1") < said.index("Ranks 3")
-    assert f'<a class="button" href="{JOB}/logs?rank=worker-1">Open the log of worker-1</a>' in page
+    assert f'<a class="button main" href="{JOB}/logs?rank=worker-1">Open the log of worker-1</a>' in page
     assert "Boom (exit code 1)" in said
     assert "ps-0 no pod" in said
     assert "Replicas in all 3 3 CPUs, 6.0 GiB" in said

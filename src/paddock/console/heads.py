@@ -14,11 +14,12 @@ from paddock.console.rooms import add_room, look_for_room
 from paddock.console.step_buttons import Of, build_again, find_button
 from paddock.jobs.exit_codes import has_failed_rank
 from paddock.jobs.labels import JOB_LABEL
-from paddock.jobs.model import CauseRecord
+from paddock.jobs.model import CauseRecord, Phase
 from paddock.jobs.names import job_label
 from paddock.jobs.sentences.explain import explain
 from paddock.kube.meta import POD_GROUPS, PODS, VOLCANO_POD_GROUPS, Manifest, Resource, annotations_of, name_of
 from paddock.views.commands import printed_name
+from paddock.views.job_progress import tell_wide
 from paddock.views.jobs import read_job_row
 from paddock.views.missing_scripts import lacks_directory
 from paddock.views.rooms import explain_own_words
@@ -85,7 +86,9 @@ class Head:
     advice: Sequence[Advice] = ()
     description: str = ""  # what its annotation says
     bad: bool = False  # it has completed, and a rank of it failed
+    far: str = ""  # how far the training of one that runs is
     beside: Sequence[str] = ()  # the scheduler's own words, and what the reader may not see
+    ended: bool = False  # it never trains again
 
 
 async def build_head(page: PageContext, resource: Resource, job: Manifest | None) -> Head:
@@ -103,7 +106,9 @@ async def build_head(page: PageContext, resource: Resource, job: Manifest | None
     bad = row is not None and has_failed_rank(row.phase, row.cause)
     return Head(
         name, namespace, resource.kind, address, row.state if row else "", why, shown, more, advice,
-        annotations_of(job).get(DESCRIPTION, "") if job else "", bad, beside,
+        annotations_of(job).get(DESCRIPTION, "") if job else "", bad,
+        page.say(tell_wide(row.progress)) if row and row.phase is Phase.RUNNING else "", beside,
+        row is None or row.phase.terminal,
     )  # fmt: skip
 
 

@@ -11,12 +11,13 @@ from paddock.console.addresses import ENVIRONMENT, JOB, address_of_dataset
 from paddock.console.backend import KeptRun
 from paddock.console.feed import Cache, Topic
 from paddock.console.heads import build_head, find_job, list_job_topics, list_pod_topics, tell_missing
-from paddock.console.page_context import PageContext, Screen
+from paddock.console.page_context import Answer, PageContext, Screen
 from paddock.console.rank_table import build_rank_table
 from paddock.console.rooms import SECONDS as ROOM_SECONDS
 from paddock.console.rooms import waits_for_room
 from paddock.console.screens.job_rows import point_at_error, read_attempt, show_attempts, show_rank, show_role
 from paddock.console.screens.listed import link_to
+from paddock.console.screens.share import read_printed, write_share
 from paddock.console.step_buttons import Of, build_again, build_clone
 from paddock.jobs.model import Job
 from paddock.jobs.substitutions import SUBSTITUTED_ANNOTATION, WITHOUT_ANNOTATION, read_original
@@ -97,6 +98,16 @@ async def build(page: PageContext) -> Mapping[str, Any]:
         "datasets": _list_datasets(page, resource, manifest),
         **_show_job(page, stored, manifest),
     }
+
+
+async def answer_share(page: PageContext) -> Answer:
+    """The job as one file. Raises `Missing`."""
+    resource, manifest = find_job(page)
+    if manifest is None:
+        raise tell_missing(page)
+    stored, built = read_stored(resource, manifest), await build(page)
+    run = await _find_run(page, resource, manifest) or KeptRun()
+    return await write_share(page, built, await read_printed(page, stored, run, built["table"]))
 
 
 async def _find_run(page: PageContext, resource: Resource, manifest: Manifest | None) -> KeptRun | None:
@@ -248,4 +259,4 @@ def _list_ports(page: PageContext, stored: StoredJob) -> list[str]:
 
 _MOST_PORTS = 8
 
-SCREEN = Screen("job", JOB, phrase("Job"), list_topics, build)
+SCREEN = Screen("job", JOB, phrase("Job"), list_topics, build, answers={"share": answer_share})
