@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +15,12 @@ from paddock.app.home import Home
 from paddock.app.written_metrics import find_file
 from paddock.console.addresses import address_of_job
 from paddock.console.backend import Printing, Spark
-from paddock.console.charts.curves import Chart
-from paddock.console.screens.charts import choose_ranks, format_number, share_restarts, write_id
+from paddock.console.charts.curves import Chart, RankAttempt, Summary
+from paddock.console.screens.charts import choose_ranks, format_number, share_restarts, sum_up, write_id
 from paddock.console.screens.jobs import tell_far
 from paddock.history.records import Attempt, Cause
 from paddock.kube.log_marks import write_mark
+from paddock.kube.meta import Manifest
 from paddock.node.usage.records import UsageRecord, usage_file
 from paddock.node.usage.samples import Sample
 from support.consoles import PADDLE, keep_log, keep_run, serve_console
@@ -29,9 +30,9 @@ FAILED = Cause("RankFailed", {"ranks": ["worker-1"], "code": 1})
 RESTARTED = Cause("RankRestarted", {"ranks": ["worker-1"], "code": 1, "restart": 1, "limit": 2, "delay": 10})
 
 
-async def read(directory: Path, query: str = "") -> str:
+async def read(directory: Path, query: str = "", objects: Sequence[Manifest] = ()) -> str:
     """The page, asked for again while it says that lines are left, as it asks for itself."""
-    async with serve_console(directory) as served:
+    async with serve_console(directory, objects) as served:
         for _ in range(50):
             async with served.session.get(CHARTS + query) as answer:
                 assert answer.status == 200
@@ -39,6 +40,15 @@ async def read(directory: Path, query: str = "") -> str:
             if "lines are read so far" not in page:
                 return page
     raise AssertionError("the page never says that all lines are read")
+
+
+def build_job(resources: Mapping[str, Any]) -> Manifest:
+    template = {"spec": {"containers": [{"name": "main", "image": "paddle", "resources": resources}]}}
+    return {
+        "apiVersion": PADDLE.api_version, "kind": PADDLE.kind,
+        "metadata": {"name": "demo", "namespace": "default", "uid": "one"},
+        "spec": {"worker": {"replicas": 2, "template": template}},
+    }  # fmt: skip
 
 
 def curves(page: str, metric: str) -> Any:
@@ -83,10 +93,11 @@ async def test_a_restart_is_marked_with_its_cause(tmp_path: Path) -> None:
         ("worker-0, attempt 0, repeated", True, 1),
         ("worker-0, attempt 1", False, 0),
     ]
+    assert [each["curve"] for each in loss["segments"]] == ["worker-0"] * 3, "a rank has one entry in the legend"
     assert "Pale: earlier attempts. Dashed: lost by a restart, and done again." in page
     why = "restart 1 of 2: worker-1 ended with exit code 1"
-    assert loss["restarts"] == [[2, f"attempt 1: {why}"]], "the seconds that it waited are over"
-    assert f"Attempt 1 began at step 2. {why}" in page
+    assert loss["restarts"] == [[2, f"attempt 1: {why}", 1]], "the seconds that it waited are over"
+    assert page.count(f"Attempt 1 began at step 2. {why}") == 1, "once for all charts"
 
 
 async def test_without_numbers_the_forms_that_are_read_are_shown(tmp_path: Path) -> None:
@@ -133,6 +144,96 @@ async def test_what_is_written_to_the_file_of_metrics_is_drawn_and_a_line_that_i
         "not all of what worker-0 wrote to PADDOCK_METRICS was read: the value of `loss` is no finite number"
         in page.replace("&#96;", "`")
     )
+
+
+async def test_any_number_is_chosen_by_the_address_which_keeps_what_else_was_chosen(tmp_path: Path) -> None:
+    keep_run(tmp_path, finished=True)
+    for rank in ("worker-0", "worker-1"):
+        keep_log(tmp_path, rank, "".join(f"step {step} loss 0.5 batch_size: 32 mem 9{step} MB\n" for step in (1, 2)))
+    page = await read(tmp_path)
+    assert "2 of 3" not in page and "1 of 3" in page and 'id="chart-loss"' in page
+    memory = write_id("own:mem (MB)")
+    assert f'name="metric" value="{memory}">' in page and 'name="metric" value="loss" checked>' in page
+    page = await read(tmp_path, f"?metric=none&metric={memory}&rank=worker-1&by=time")
+    assert curves(page, memory)["segments"][0]["y"] == [91, 92] and 'id="chart-loss"' not in page
+    assert f'href="{CHARTS}?rank=worker-1&amp;metric=none%2C{memory}&amp;by=step"' in page
+    assert f'href="{CHARTS}?rank=worker-1&amp;by=time"' in page, "back to the usual ones"
+    assert "of evaluations" not in page
+    page = await read(tmp_path, "?metric=nothing")
+    assert 'id="chart-loss"' in page, "an address that names nothing is that of the usual ones"
+
+
+async def test_an_epoch_is_a_whole_number(tmp_path: Path) -> None:
+    keep_run(tmp_path, finished=True, attempts=(Attempt(0, 100.0), Attempt(1, 200.0, RESTARTED)))
+    lines = [f"epoch {epoch} step {step} loss 0.5\n" for epoch in range(3) for step in range(100)]
+    keep_log(tmp_path, "worker-0", "".join(lines[:250]))
+    keep_log(tmp_path, "worker-0", "".join(lines[150:]), attempt=1)
+    page = await read(tmp_path)
+    assert curves(page, "loss")["kind"] == "epoch"
+    assert "Attempt 1 began at epoch 1." in page
+    assert (
+        '<td class="number right">2</td>' in page and "2.99" not in page.split("data-chart")[-1].split("</div>", 1)[1]
+    )
+
+
+async def test_what_a_rank_asks_for_is_a_line_in_the_chart_of_what_it_uses(tmp_path: Path) -> None:
+    keep_run(tmp_path, finished=True)
+    use(keep_log(tmp_path, "worker-0", "hello\n"), Sample(101.0, 0.5, 2.0**30), Sample(106.0, 1.5, 2.0**30))
+    asked = {"requests": {"cpu": "500m", "memory": "1Gi"}, "limits": {"cpu": "2", "memory": "8Gi"}}
+    page = await read(tmp_path, objects=[build_job(asked)])
+    assert curves(page, "cpu")["lines"] == [{"label": "request 0.5", "y": 0.5}, {"label": "limit 2", "y": 2}]
+    assert curves(page, "memory")["lines"] == [
+        {"label": "request 1 GiB", "y": 1},
+        {"label": "limit 8 GiB", "y": 8},
+    ]
+    assert curves(await read(tmp_path), "cpu")["lines"] == [], "of a job that was deleted nobody knows it"
+
+
+async def test_a_name_of_a_metric_that_is_markup_is_text_wherever_it_is(tmp_path: Path) -> None:
+    keep_run(tmp_path, finished=True)
+    name = "<img src=x>\\"
+    lines = [json.dumps({"step": step, "loss": 0.5, name: step}) for step in (1, 2)]
+    keep_log(tmp_path, "worker-0", "\n".join([*lines, ""]))
+    page = await read(tmp_path, f"?metric={write_id('own:' + name)}")
+    assert "<img src=x" not in page and "&lt;img src=x&gt;" in page
+    assert curves(page, write_id("own:" + name))["segments"][0]["y"] == [1, 2]
+
+
+async def test_readings_that_are_no_numbers_are_gaps(tmp_path: Path) -> None:
+    keep_run(tmp_path, finished=True)
+    values = ("nan", "inf", "-inf", "1e308", "-1e308", "0", "NaN")
+    keep_log(tmp_path, "worker-0", "".join(f"step {step} loss {value}\n" for step, value in enumerate(values)))
+    keep_log(tmp_path, "worker-1", "".join(f"step {step} loss nan\n" for step in range(3)))
+    page = await read(tmp_path)
+    segments = curves(page, "loss")["segments"]
+    assert segments[0]["y"] == [None, None, None, 1e308, -1e308, 0, None]
+    assert segments[1]["y"] == [None, None, None]
+    assert "4 are no numbers" in page and "3 are no numbers" in page
+
+
+async def test_fifty_restarts_are_one_list_that_is_folded(tmp_path: Path) -> None:
+    attempts = tuple(Attempt(number, 100.0 * number, RESTARTED if number else None) for number in range(51))
+    keep_run(tmp_path, finished=True, attempts=attempts)
+    for number in range(51):
+        keep_log(tmp_path, "worker-0", log(number + 1, number + 2, number + 3), attempt=number)
+    page = await read(tmp_path)
+    assert [each[2] for each in curves(page, "loss")["restarts"]] == list(range(1, 51))
+    assert {each["curve"] for each in curves(page, "loss")["segments"]} == {"worker-0"}
+    assert "50 restarts" in page and page.count("began at step") == 50
+
+
+@pytest.mark.parametrize(
+    ("newest", "said"),
+    [
+        ([], ""),
+        ([("worker-0", 0, 0.25)], "worker-0 0.25"),
+        ([("worker-0", 0, 0.25), ("worker-0", 1, 0.5), ("worker-1", 0, 3.0)], "worker-0 0.5 · worker-1 3"),
+        ([(f"worker-{each}", 0, 1.0) for each in range(4)], "worker-0 1 · worker-1 1 · worker-2 1 · …"),
+    ],
+)
+def test_the_last_numbers_stand_above_the_folded_table(newest: list[tuple[str, int, float]], said: str) -> None:
+    rows = [Summary(RankAttempt(rank, attempt), 1, last, last, last, 1.0) for rank, attempt, last in newest]
+    assert sum_up(rows) == said
 
 
 async def test_what_a_program_prints_is_text(tmp_path: Path) -> None:
@@ -192,7 +293,11 @@ async def test_what_a_rank_used_is_drawn_after_its_pod_is_gone(tmp_path: Path) -
         ("worker-0, attempt 0", [0, 5], [1, 2]),
         ("worker-0, attempt 1", [102], [1]),
     ]
-    assert memory["time"] and memory["restarts"][0][0] == 102 and memory["restarts"][0][1].startswith("attempt 1")
+    assert (
+        memory["kind"] == "time"
+        and memory["restarts"][0][0] == 102
+        and memory["restarts"][0][1].startswith("attempt 1")
+    )
     assert curves(page, "gpu")["segments"][0]["y"] == [80, 100]
     assert "Attempt 1 began 102s after the start." in page and "GiB" in page
     assert "No line with numbers of a training was found" in page

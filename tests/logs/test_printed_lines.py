@@ -380,7 +380,7 @@ LINES: list[tuple[str, str, dict[str, object]]] = [
      "epoch 2 step 204/3600 loss 4.02 val_loss 3.75 lr 0.0001 grad_norm 0.87 throughput 304.2 samples/s",
      {"epoch": 2, "step": 204, "steps": 3600, "loss": 4.02, "val_loss": 3.75, "lr": 0.0001, "grad_norm": 0.87,
       "speed": 304.2, "unit": "samples/s"}),
-    ("Paddock: examples/elastic, whose place is a sample", "sample 96, ranks 2, loss: 0.693147",
+    ("Paddock: examples/elastic, whose ranks may change, so it counts samples", "sample 96, ranks 2, loss: 0.693147",
      {"step": 96, "loss": 0.693147, "others": {"ranks": 2.0}}),
     ("a sample beside a step", "step 3 sample 96 loss 0.5", {"step": 3, "loss": 0.5, "others": {"sample": 96.0}}),
     ("a reward", "step 10 reward 0.5", {"step": 10, "others": {"reward": 0.5}}),

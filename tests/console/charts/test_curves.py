@@ -58,6 +58,22 @@ def test_an_attempt_from_a_checkpoint_continues_where_it_was() -> None:
     assert [(each.repeated, list(each.xs)) for each in built.segments] == [(False, [2, 3, 4]), (False, [5])]
 
 
+def test_attempts_that_say_no_place_stand_behind_each_other() -> None:
+    built = chart(read("loss: 0.5", "loss: 0.4"), read("loss: 0.3"))
+    assert [(each.repeated, list(each.xs)) for each in built.segments] == [(False, [0, 1]), (False, [2])]
+    assert built.restarts == {1: 2}
+
+
+def test_a_curve_with_fewer_points_than_readings_knows_their_means() -> None:
+    log = read(*(f"step {step} loss {9.5 if step == 50 else 0.5}" for step in range(100)))
+    built = build_chart("loss", {RankAttempt("worker-0", 0): log}, most=10)
+    assert built is not None
+    segment = built.segments[0]
+    assert max(y or 0 for y in segment.ys) == 9.5
+    assert segment.means is not None and len(segment.means) == len(segment.ys)
+    assert max(mean or 0 for mean in segment.means) < 1
+
+
 def test_a_line_that_goes_back_within_an_attempt_is_left_out() -> None:
     assert list(chart(read("step 1 loss 0.5", "step 5 loss 0.4", "step 2 loss 0.9")).segments[0].xs) == [1, 5]
 

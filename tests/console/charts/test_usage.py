@@ -7,6 +7,7 @@ import math
 import pytest
 
 from paddock.console.backend import RankUsage, Used
+from paddock.console.charts.choice import choose
 from paddock.console.charts.collect import Collected
 from paddock.console.charts.curves import Clock, RankAttempt, build_chart
 from paddock.console.charts.numbers import LogNumbers
@@ -82,16 +83,14 @@ def test_what_was_printed_and_what_was_used_begin_together() -> None:
     logs = {first: read("step 1 loss 0.5"), second: read("step 1 loss 0.4")}
     marks = {first: Marks([100], [103.0]), second: Marks([100], [119.0])}
     used = Used((rank(0, 0, 100.0, cpu=[1.0]), rank(0, 1, 120.0, cpu=[1.0])))
-    printed, measured = draw(Collected(logs, 2, 2, marks), used, by_time=True)
-    assert [(each.metric, dict(each.restarts)) for each in (*printed, *measured)] == [
-        ("loss", {1: 19.0}),
-        ("cpu", {1: 19.0}),
-    ]
-    assert list(printed[0].segments[0].xs) == [3.0]
-    by_step, measured = draw(Collected(logs, 2, 2), used, by_time=False)
-    assert (by_step[0].axis, dict(by_step[0].restarts), dict(measured[0].restarts)) == ("step", {1: 1.0}, {1: 20.0})
+    choice = choose(logs.values(), ["cpu"], [])
+    charts = draw(Collected(logs, 2, 2, marks), used, by_time=True, choice=choice)
+    assert [(each.metric, dict(each.restarts)) for each in charts] == [("loss", {1: 19.0}), ("cpu", {1: 19.0})]
+    assert list(charts[0].segments[0].xs) == [3.0]
+    by_step, measured = draw(Collected(logs, 2, 2), used, by_time=False, choice=choice)
+    assert (by_step.axis, dict(by_step.restarts), dict(measured.restarts)) == ("step", {1: 1.0}, {1: 20.0})
 
 
 def test_without_anything_the_start_is_none() -> None:
     assert find_start([]) == 0.0
-    assert draw(Collected({}, 0, 0), None, by_time=True) == ([], [])
+    assert draw(Collected({}, 0, 0), None, by_time=True, choice=choose([], [], [])) == []

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from itertools import pairwise
 
 MOST = 2_000
 """Points of a curve: more than a screen has in its width."""
@@ -26,13 +25,15 @@ def thin(values: Sequence[float], most: int = MOST) -> list[int]:
 
 
 def average(values: Sequence[float], kept: Sequence[int]) -> list[float]:
-    """Of each of the places that `thin` has kept the mean from there to the next, NaN where no number is: a curve that
-    is smoothed must not be one of its extremes."""
-    found = []
-    for begin, end in pairwise([*kept, len(values)]):
-        known = [value for value in values[begin:end] if math.isfinite(value)]
-        found.append(math.fsum(known) / len(known) if known else math.nan)
-    return found
+    """Around each of the places that `thin` has kept the mean of as many values as two of these stand for, NaN where
+    none of them is a number: a curve of extremes that is smoothed would be one of neither the values nor their mean."""
+    reach = len(values) // len(kept)
+    return [_mean(values[max(0, place - reach) : place + reach + 1]) for place in kept]
+
+
+def _mean(values: Sequence[float]) -> float:
+    known = [value for value in values if math.isfinite(value)]
+    return math.fsum(known) / len(known) if known else math.nan
 
 
 def _find_extremes(values: Sequence[float], begin: int, end: int) -> list[int]:

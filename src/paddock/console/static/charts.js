@@ -21,7 +21,7 @@
 
 const HEIGHT = 240;
 const HEAD = 24; // room for the flags
-const FLAG = 24; // flags that are nearer to each other are one
+const FLAG = 26, FLAGS = 50; // the room of a flag with one number, and with two
 const MOST_DOTS = 120;
 const MOST_TOLD = 10; // rows at the cursor, restarts of a flag
 const REACH = 4; // a level that is so many times as high as the curves does not press them down
@@ -183,7 +183,7 @@ function groupFlags(places) {
   const groups = [];
   for (const place of places) {
     const last = groups.at(-1);
-    if (last && place.left - last.at(-1).left < FLAG) last.push(place);
+    if (last && place.left - last[0].left < (last.length > 1 ? FLAGS : FLAG)) last.push(place);
     else groups.push([place]);
   }
   return groups;
@@ -199,7 +199,7 @@ function buildFlag(group, width) {
   const told = group.slice(0, MOST_TOLD).map((each) => each.text);
   text.textContent = [...told, ...(told.length < group.length ? ["…"] : [])].join("\n");
   flag.ariaLabel = text.textContent;
-  flag.style.left = `${Math.round((first.left + last.left) / 2)}px`;
+  flag.style.left = `${Math.round(first.left)}px`;
   return flag;
 }
 
@@ -322,11 +322,11 @@ function buildLegend(chart, state) {
   for (const [curve, lane] of lanes) {
     const button = document.createElement("button");
     button.type = "button";
-    button.className = `lane-${lane}`;
     button.ariaPressed = String(!state.hidden.has(curve));
-    const name = document.createElement("span");
+    const colour = document.createElement("i"), name = document.createElement("span");
+    colour.className = `lane-${lane}`;
     name.textContent = curve;
-    button.append(name);
+    button.append(colour, name);
     button.addEventListener("click", () => {
       if (!state.hidden.delete(curve)) state.hidden.add(curve);
       button.ariaPressed = String(!state.hidden.has(curve));
