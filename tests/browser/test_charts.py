@@ -92,7 +92,7 @@ async def test_one_cursor_tells_the_numbers_of_all_charts_of_an_axis(tmp_path: P
         plot = await page.locator("#chart-loss .u-over").bounding_box()
         assert plot
         await page.mouse.move(plot["x"] + plot["width"] / 2, plot["y"] + 40)
-        assert await page.evaluate(READ_TIPS) == ["step 51\nworker-0\n51", "step 51\nworker-0\n0.051"]
+        assert await page.evaluate(READ_TIPS) == ["at step 51\nworker-0\n51", "at step 51\nworker-0\n0.051"]
         await page.mouse.move(0, 0)
         assert await page.evaluate(READ_TIPS) == []
 

@@ -233,6 +233,7 @@ def _build_chart(
     unit = next((each.unit for each in chart.summaries if each.unit), "") if chart.metric in _WITH_UNIT else ""
     data = {
         "axis": page.say(_AXES[chart.axis]),
+        "at": page.say(_tell_place(chart.axis, "{x}")),
         "kind": chart.axis,
         "from0": chart.metric in USED,
         "segments": [_build_segment(page, each, shown, last) for each in chart.segments],
@@ -279,17 +280,19 @@ def _list_restarts(page: PageContext, charts: Sequence[Chart], run: KeptRun) -> 
     return [
         {
             "attempt": attempt,
-            "places": ", ".join(page.say(_tell_place(axis, x)) for axis, x in places[attempt].items()),
+            "places": ", ".join(
+                page.say(_tell_place(axis, format_place(x, axis))) for axis, x in places[attempt].items()
+            ),
             "why": _explain(page, run, attempt),
         }
         for attempt in sorted(places)
     ]
 
 
-def _tell_place(axis: str, x: float) -> Phrase:
+def _tell_place(axis: str, place: str) -> Phrase:
     if axis == "time":
-        return phrase("{time} after the start", time=format_place(x, axis))
-    return phrase("at {axis} {place}", axis=_AXES[axis], place=format_place(x, axis))
+        return phrase("{time} after the start", time=place)
+    return phrase("at {axis} {place}", axis=_AXES[axis], place=place)
 
 
 def _tell_restart(page: PageContext, run: KeptRun, attempt: int) -> str:

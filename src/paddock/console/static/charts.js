@@ -3,6 +3,7 @@
 //
 // data-chart is JSON:
 //   axis      what x is, in the reader's language: "step"
+//   at        a place on this axis: "at step {x}". Left out it is the axis and the number
 //   kind      "step", "epoch", "reading" or "time" (seconds since the start); left out it is a count
 //   from0     whether y begins at 0, as an amount does; such a chart has no log scale
 //   segments  parts of curves, of one run or of several:
@@ -90,9 +91,8 @@ function tellNumber(value, digits = 10) {
   return String(Number(value.toPrecision(digits)));
 }
 
-function tellPlace({ axis, kind }, x) {
-  if (kind === "time") return tellTime(x);
-  return `${axis} ${kind === "epoch" ? Math.floor(x) : tellNumber(x)}`;
+function tellPlace({ axis, kind, at = `${axis} {x}` }, x) {
+  return at.replace("{x}", kind === "time" ? tellTime(x) : tellNumber(kind === "epoch" ? Math.floor(x) : x));
 }
 
 // Curves.
