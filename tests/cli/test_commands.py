@@ -607,7 +607,7 @@ def test_the_queue_says_what_runs_what_waits_and_in_which_order(cluster: Cluster
     assert list(rows) == ["going", "takes-all", "waits", "behind"], str(ended)
     assert [row[0] for row in rows.values()] == ["-", "-", "1", "2"]
     assert rows["going"][2:6] == ["Running", "1", "-", "-"] and rows["behind"][2:5] == ["Pending", "1", cpus]
-    assert "waiting for room for 1 of 1 pod: needs " in ended.lines[4] and "held by takes-all" in ended.lines[4]
+    assert " needs " in ended.lines[4] and "takes-all holds " in ended.lines[4]
     everywhere = cluster.paddock("queue", "-A").lines
     assert everywhere[1].split()[:3] == ["NAMESPACE", "POSITION", "NAME"]
     assert everywhere[-1].split()[:3] == ["default", "2", "behind"]
@@ -637,7 +637,7 @@ def test_a_timeout_says_why_and_what_becomes_of_the_job(cluster: Cluster) -> Non
     (said,) = (
         line for line in ended.said if line.startswith("Not completed in 8 s (--timeout): waiting for room for 1")
     )
-    assert "Insufficient nvidia.com/gpu (needs 4, 0 of 0 free)" in said and "accelerator=nvidia-tesla-p100" in said
+    assert "1 has not enough GPUs free (needs 4; none is free)" in said and "accelerator=nvidia-tesla-p100" in said
     assert any(line.startswith("then: paddock run ") and "--without nvidia.com/gpu" in line for line in ended.said)
     assert ended.err.endswith(
         "the job is suspended, it holds no pods: `paddock resume late` lets it go on, `paddock delete late` "

@@ -66,8 +66,8 @@ def test_both_facts_are_in_one_sentence() -> None:
     assert cause is not None
     (line, *steps) = build_answer(Answer(job_of(GPU_JOB), waits=[cause]), "001-4.yaml", "en")
     assert line.startswith("PaddleJob default/wide-ande-deep would wait: waiting for room for 4 of 4 pods: ")
-    assert "Insufficient nvidia.com/gpu (needs 4, 0 of 0 free)" in line
-    assert "accelerator=nvidia-tesla-p100; node has none" in line
+    assert "1 has not enough GPUs free (needs 4; none is free)" in line
+    assert "1 has not the label accelerator=nvidia-tesla-p100" in line
     assert steps == [
         "next: KUBECONFIG=$(paddock kubeconfig) kubectl label nodes --all accelerator=nvidia-tesla-p100",
         "then: paddock run 001-4.yaml --without nvidia.com/gpu",
@@ -103,7 +103,7 @@ def test_the_same_in_chinese() -> None:
     cause = plan_why_not(job_of(GPU_JOB), [], [node()], [], NOW)
     assert cause is not None
     line = build_answer(Answer(job_of(GPU_JOB), waits=[cause]), "001-4.yaml", "zh")[0]
-    assert "nvidia.com/gpu 不足（需要 4，共 0，空闲 0）" in line
+    assert "1 个节点没有足够的空闲 GPU（需要 4；没有空闲）" in line
     assert "个节点没有标签 accelerator=nvidia-tesla-p100" in line
 
 
@@ -343,7 +343,9 @@ def test_a_device_that_is_lacking_here_is_what_submit_waits_for_and_run_leaves_o
     cause, lacking = plan_why_not(job, [], [node()], [], NOW), plan_lacking(each, [node()], NOW)
     assert cause is not None
     (line,) = build_answer(Answer(job, waits=[cause], lacking=lacking), "f.yaml", "en")
-    assert ": paddock submit would wait: waiting for room for " in line
+    assert (
+        ": paddock submit would wait: asks for 2 GPUs (2 × 1); this cluster has none, so it cannot start here" in line
+    )
     assert line.endswith("; paddock run would train on the CPU (--without nvidia.com/gpu)")
     manifest["spec"]["worker"]["template"]["spec"]["nodeSelector"] = {"accelerator": "p100"}
     selective = place_document("f.yaml", Document(manifest), "default")

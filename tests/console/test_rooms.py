@@ -28,7 +28,7 @@ OBJECTS: Mapping[Resource, Sequence[Manifest]] = {
 }
 OBJECTS[NODES][0]["status"]["allocatable"] |= {"nvidia.com/gpu": "2"}
 OBJECTS[NODES][1]["status"]["allocatable"] |= {"nvidia.com/gpu": "1"}
-SAID = "needs 2 GPUs on one node; free: 2 GPUs, at most 1 GPU on one node; held by big (1 GPU)"
+SAID = "needs 2 GPUs on one node; 2 are free, at most 1 on one node; big holds 1"
 
 
 @pytest.mark.parametrize("address", ["/", JOB, f"{JOB}/pods", f"{JOB}/manifest", "/queue"])

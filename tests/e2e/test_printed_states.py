@@ -178,14 +178,14 @@ def _just_submitted(cluster: Cluster) -> Ended:
 
 
 def _for_room(cluster: Cluster) -> Ended:
-    return cluster.paddock("explain", waits(cluster, without_room("st-room"), "waiting for room"))
+    return cluster.paddock("explain", waits(cluster, without_room("st-room"), "cannot start here"))
 
 
 def _for_processors(cluster: Cluster) -> Ended:
     job = without_room("st-processors")
     container = job["spec"]["worker"]["template"]["spec"]["containers"][0]
     container["resources"] = {"requests": {"cpu": "10000"}}
-    return cluster.paddock("explain", waits(cluster, job, "waiting for room"))
+    return cluster.paddock("explain", waits(cluster, job, "cannot start here"))
 
 
 def _for_configuration(cluster: Cluster) -> Ended:

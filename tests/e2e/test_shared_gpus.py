@@ -67,8 +67,8 @@ def test_ranks_share_a_gpu_and_never_more_than_they_say(gpus: Cluster) -> None:
     until("the other prints", lambda: "visible 5" in gpus.paddock("logs", "half").out)
 
     assert "worker-0, worker-1 and worker-2: 1/3 of GPU 2" in gpus.paddock("explain", "three").out
-    until("late is told", lambda: "needs 1/3 GPU; free: 0 GPUs" in gpus.paddock("explain", "late").out)
-    until("whole is told", lambda: "needs 1 GPU; free: 0 GPUs" in gpus.paddock("explain", "whole").out)
+    until("late is told", lambda: "needs 1/3 GPU; none is free" in gpus.paddock("explain", "late").out)
+    until("whole is told", lambda: "needs 1 GPU; none is free" in gpus.paddock("explain", "whole").out)
     queue = gpus.paddock("queue").out
     assert "2 GPUs: 0 free; GPU 2: 0 of 3 shares free; GPU 5: 1 of 2 shares free" in queue, queue
     assert "1/2 GPU" in queue and "1/3 GPU" in queue

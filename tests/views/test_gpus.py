@@ -16,7 +16,7 @@ from paddock.views.gpus import tell_gpus, weigh_pod
 from paddock.views.pods import read_pod_row
 from paddock.views.queue_rows import explain_capacity, read_needs
 from paddock.words.amounts import say_amount
-from paddock.words.room import explain_lack, read_lack
+from paddock.words.room import explain_room
 
 
 def on(indices: str, shares: str = "", count: str = "1", *, place: str = "laptop", name: str = "x") -> Manifest:
@@ -84,11 +84,11 @@ def test_an_amount_of_gpus(amount: Fraction, said: str) -> None:
     ("message", "said"),
     [
         ("0/1 nodes are available: 1 Insufficient nvidia.com/gpu (needs 1/4, 0 of 1 free). Held by a.",
-         "needs 1/4 GPU; free: 0 GPUs; held by a"),
+         "needs 1/4 GPU; none is free; a holds room"),
         ("0/1 nodes are available: 1 Insufficient nvidia.com/gpu (needs 3/2, 1/4 of 1 free).",
-         "asks for 1.5 GPUs; this cluster has 1 GPU; it can never start here as it is"),
+         "asks for 1.5 GPUs; this cluster has 1, so it cannot start here"),
     ],
 )  # fmt: skip
 def test_a_pod_that_waits_for_a_share_is_told_so(message: str, said: str) -> None:
-    lack = read_lack(message)
-    assert lack is not None and str(explain_lack(lack)) == said
+    found = explain_room(message)
+    assert found is not None and str(found) == said

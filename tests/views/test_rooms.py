@@ -19,7 +19,7 @@ from paddock.views.short_sentences import explain_briefly
 KUBE = (
     "0/1 nodes are available: 1 Insufficient cpu. preemption: 0/1 nodes are available: 1 No preemption victims found."
 )
-SAID = "needs 5 CPUs; free: 3 CPUs; held by big (5 CPUs)"
+SAID = "needs 5 CPUs; 3 are free; big holds 5"
 WAITS = build_pod("waits-0", "", "waits", "Pending", cpu="5")
 WAITS["status"]["conditions"] = [{"type": "PodScheduled", "status": "False", "message": KUBE}]
 NODES_SEEN = [build_node("one")]
@@ -90,9 +90,7 @@ def test_who_lacks_a_right_is_told_which_and_reads_the_schedulers_words(
 def test_without_the_pods_of_others_a_pod_that_no_node_can_hold_is_still_told() -> None:
     large = build_pod("waits-0", "", "waits", "Pending", cpu="9")
     found = read_rooms(NODES_SEEN, None, [read_request(large)]).add(waits(KUBE), RESOURCE, build_job())
-    assert found is not None and "asks for 9 CPUs on one node; the largest has 8 CPUs; it cannot start" in explain(
-        found
-    )
+    assert found is not None and "asks for 9 CPUs; this cluster has 8, so it cannot start" in explain(found)
 
 
 @pytest.mark.parametrize(
@@ -102,14 +100,14 @@ def test_without_the_pods_of_others_a_pod_that_no_node_can_hold_is_still_told() 
 def test_a_job_that_can_begin_smaller_is_never_told_that_it_cannot_start(spec: Manifest, never: bool) -> None:
     pods = [build_pod(f"waits-{index}", "", "waits", "Pending", cpu="5") for index in range(2)]
     found = look(pods).add(waits(KUBE), RESOURCE, build_job(**spec))
-    assert found is not None and ("this cluster has 8 CPUs; it cannot start" in explain(found)) is never
+    assert found is not None and ("this cluster has 8, so it cannot start" in explain(found)) is never
 
 
 def test_a_table_keeps_the_numbers_and_leaves_out_that_it_waits() -> None:
     found = look().add(waits(KUBE), RESOURCE, build_job())
     assert found is not None
     assert explain_briefly(found, most=60) == SAID
-    assert explain_briefly(found, most=36) == "needs 5 CPUs; free: 3 CPUs…"
+    assert explain_briefly(found, most=36) == "needs 5 CPUs; 3 are free…"
 
 
 def test_a_pod_says_what_it_needs_in_place_of_the_schedulers_words() -> None:

@@ -76,13 +76,12 @@ def _say_room(pod: Mapping[str, Any], message: str, rooms: Rooms | None) -> Phra
     """None for a pod that does not wait for a node, or for another reason than room."""
     if not message or (pod.get("spec") or {}).get("nodeName") or message != find_unplaced(pod):
         return None
-    from paddock.words.room import explain_gang, explain_lack, read_lack  # late: most pods of a listing have a node
+    from paddock.words.room import explain_room  # late: most pods of a listing have a node
     from paddock.words.shortage import explain_shortage
 
     if rooms is not None and (shortage := rooms.find_of_pod(dict(pod), message)) is not None:
         return explain_shortage(shortage)
-    lack = read_lack(message)
-    return explain_lack(lack) if lack is not None else explain_gang(message)
+    return explain_room(message)
 
 
 def find_unplaced(pod: Mapping[str, Any]) -> str:

@@ -30,6 +30,15 @@ def say_amount(name: str, amount: Fraction) -> Phrase | str:
     return f"{format_quantity(amount)} {name}"
 
 
+def say_bare_amount(name: str, amount: Fraction) -> str:
+    """The same behind an amount of this resource: `1.5` of CPUs, `1/4` of GPUs, `4.0 GiB`."""
+    if name == _GPU and 0 < amount < 1:
+        return str(amount)
+    if name in ("memory", "ephemeral-storage"):
+        return format_bytes(amount)
+    return say_number(amount)
+
+
 def say_number(amount: Fraction) -> str:
     return f"{float(amount):g}"
 

@@ -62,6 +62,6 @@ def test_nodes_and_pods_are_listed_and_read_once_for_all_jobs(
     file.write_text("\n---\n".join(jobs))
     assert why_not.explain_file(str(file), "default", "en") == 1
     said = capsys.readouterr().out
-    assert said.count("held by big (1 pod)") == JOBS, said
+    assert said.count("big holds 1") == JOBS, said
     assert len(read) == 1
     assert [each for each in cluster.listed if each[0] in ("nodes", "pods")] == [("nodes", ""), ("pods", LIVE_PODS)]

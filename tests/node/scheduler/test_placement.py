@@ -104,7 +104,7 @@ def test_bound_and_unfinished_pods_hold_what_they_asked() -> None:
     ]
     assert bound(plan_placement([*others, pod(requests=ONE)], [node()])) == {"x": "laptop"}
     assert waits(plan_placement([*others, pod(requests={"cpu": "1500m"})], [node()])) == {
-        "x": "0/1 nodes are available: 1 Insufficient cpu (needs 1500m, 1 of 4 free). Held by runs, ends."
+        "x": "0/1 nodes are available: 1 Insufficient cpu (needs 1500m, 1 of 4 free). Held by runs (2), ends (1)."
     }
 
 
@@ -156,7 +156,7 @@ def test_a_gang_that_does_not_fit_is_not_begun_and_its_sentence_adds_up() -> Non
     assert bound(decisions) == {}
     assert set(waits(decisions).values()) == {
         'waiting for the gang "train": 4 pods are needed at once, 2 fit: 0/1 nodes are available: '
-        "1 Insufficient nvidia.com/gpu (needs 4, 2 of 2 free)."
+        "1 Insufficient nvidia.com/gpu (needs 4 x 1, 2 of 2 free)."
     }
 
 

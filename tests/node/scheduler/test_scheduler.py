@@ -180,7 +180,7 @@ async def test_a_users_volcano_group_beside_the_operators_own_is_one_gang(
     await api.create(both[1], group(minimum=4, volcano=both[1] == VOLCANO_POD_GROUPS))
     lacks = (
         'waiting for the gang "train": 4 pods are needed at once, 2 fit: '
-        "0/1 nodes are available: 1 Insufficient cpu (needs 8, 4 of 4 free)."
+        "0/1 nodes are available: 1 Insufficient cpu (needs 4 x 2, 4 of 4 free)."
     )
     for index in range(4):
         await until(lambda name=f"w{index}": _says(api, name, lacks))
@@ -310,7 +310,7 @@ async def test_the_capacity_of_a_pod_whose_binding_is_not_seen_yet_is_not_given_
         late.news.put_nowait(Event("ADDED", urgent))
         assert (
             await reported_reason(api, "urgent")
-            == "0/1 nodes are available: 1 Insufficient cpu (needs 1, 0 of 1 free). Held by first."
+            == "0/1 nodes are available: 1 Insufficient cpu (needs 1, 0 of 1 free). Held by first (1)."
         )
     assert late.writes.count(("Pod", "first")) == 1
 

@@ -115,7 +115,7 @@ def test_a_gang_is_told_what_its_shares_make_together() -> None:
     decisions = plan_placement(pods, [laptop(0)], [group(minimum=4)])
     assert given_gpus(decisions) == {}
     assert "4 pods are needed at once, 3 fit: " in waits(decisions)["a"]
-    assert "Insufficient nvidia.com/gpu (needs 1, 3/4 of 1 free)" in waits(decisions)["a"]
+    assert "Insufficient nvidia.com/gpu (needs 4 x 1/4, 3/4 of 1 free)" in waits(decisions)["a"]
 
 
 @pytest.mark.parametrize(("text", "shares"), [

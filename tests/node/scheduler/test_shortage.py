@@ -19,7 +19,7 @@ from paddock.words.shortage import explain_shortage
 
 TAINT = {"key": "team", "value": "a", "effect": "NoSchedule"}
 STATE = {"key": "node.kubernetes.io/unreachable", "effect": "NoSchedule"}
-NEVER = "; it cannot start on the nodes that are here now"
+NEVER = ", so it cannot start here"
 
 
 def ask(*names: str, owner: str = "own", **requests: str) -> list[Manifest]:
@@ -58,49 +58,48 @@ LEAVING["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
 
 ROWS: list[tuple[str, list[Manifest], list[Manifest], str]] = [
     ("what is free, and who holds the rest", [node("a")], [*ask("w", cpu="2"), BIG[0]],
-     "needs 2 CPUs; free: 1 CPU; held by big1 (3 CPUs)"),
+     "needs 2 CPUs; 1 is free; big1 holds 3"),
     ("pods of one job are one holder", TWO, [*ask("w", cpu="4"), *BIG],
-     "needs 4 CPUs; free: 3 CPUs; held by big1 (5 CPUs)"),
+     "needs 4 CPUs; 3 are free; big1 holds 5"),
     ("it fits", TWO, [*ask("w", cpu="2"), BIG[0]], ""),
     ("nobody waits", TWO, BIG, ""),
     ("pods that have ended hold nothing", [node("a")], [*ask("w", cpu="4"), ENDED], ""),
     ("a pod that ends holds its room until then", [node("a")], [*ask("w", cpu="4"), LEAVING],
-     "needs 4 CPUs; free: 2 CPUs; held by late (2 CPUs)"),
+     "needs 4 CPUs; 2 are free; late holds 2"),
     ("at most three are named", [node("a")], [*ask("w", cpu="2"), *MANY],
-     "needs 2 CPUs; free: 1 CPU; held by j0 (0.5 CPUs), j1 (0.5 CPUs), j2 (0.5 CPUs) and 3 others"),
+     "needs 2 CPUs; 1 is free; j0 holds 0.5, j1 holds 0.5, j2 holds 0.5 and 3 more"),
     ("in pieces", FOUR_GPUS, [*ask("w", gpu="4"), *GPUS],
-     "needs 4 GPUs on one node; free: 5 GPUs, at most 3 GPUs on one node; held by x (2 GPUs) and team/y (1 GPU)"),
+     "needs 4 GPUs on one node; 5 are free, at most 3 on one node; x holds 2 and y (team) holds 1"),
     ("several pods", FOUR_GPUS, [*ask("v", "w", gpu="3"), *GPUS],
-     "2 pods that wait need 6 GPUs; free: 5 GPUs; held by x (2 GPUs) and team/y (1 GPU)"),
+     "needs 6 GPUs (2 × 3); 5 are free; x holds 2 and y (team) holds 1"),
     ("several pods, one of which is larger than what is free of any node", FOUR_GPUS,
      [*ask("v", gpu="4"), *ask("w", gpu="1"), *GPUS],
-     "2 pods that wait need 5 GPUs, one of them 4 GPUs on one node; free: 5 GPUs, at most 3 GPUs on one node; held by "
-     "x (2 GPUs) and team/y (1 GPU)"),
+     "needs 5 GPUs in 2 pods, 4 of it on one node; 5 are free, at most 3 on one node; x holds 2 and y (team) holds 1"),
     ("room for a part", [node("a", gpus=5), node("b", gpus=3)], ask("v", "w", gpu="4"),
-     "2 pods that wait need 8 GPUs; free: 8 GPUs, with room for 1 of them"),
+     "needs 8 GPUs (2 × 4); 8 are free, with room for 1 of 2 pods"),
     ("each resource is there, on another node", [node("a", cpu="8"), node("b", cpu="4", gpus=1)],
      [*ask("w", cpu="4", gpu="1"), hold("big1-0", "big1", "b", cpu="1")],
-     "needs 4 CPUs and 1 GPU on one node, and none has all of that free; held by big1 (1 CPU)"),
+     "needs 4 CPUs and 1 GPU on one node, and none has all of that free; big1 holds 1 CPU"),
     ("no such device", TWO, ask("w", gpu="32"), f"asks for 32 GPUs; this cluster has none{NEVER}"),
     ("larger than any node", FOUR_GPUS, ask("w", gpu="8"),
-     f"asks for 8 GPUs on one node; the largest has 4 GPUs{NEVER}"),
+     f"asks for 8 GPUs on one node; the largest has 4{NEVER}"),
     ("the nodes that it may use", [node("a", gpus=1), node("b", gpus=8, taints=[TAINT])], ask("w", gpu="8"),
-     "asks for 8 GPUs on one node; the largest has 1 GPU; its selectors and the nodes' taints leave it 1 of 2 nodes"
+     "asks for 8 GPUs on one node; the largest has 1; its selectors and the nodes' taints leave it 1 of 2 nodes"
      + NEVER),
     ("none on the nodes that it may use", [node("a"), node("b", gpus=8, taints=[TAINT])], ask("w", gpu="8"),
      "asks for 8 GPUs; the nodes that it may use have none; its selectors and the nodes' taints leave it 1 of 2 nodes"
      + NEVER),
     ("labels or taints alone are another reason", [node("a", taints=[TAINT])], ask("w", cpu="9"), ""),
     ("a cordoned node may come back", [node("a", cpu="2"), node("b", cpu="8", unschedulable=True)], ask("w", cpu="4"),
-     "needs 4 CPUs; free: 2 CPUs"),
+     "needs 4 CPUs; 2 are free"),
     ("so may one that is not ready", [node("a", cpu="2"), node("b", cpu="8", ready="False", taints=[STATE])],
-     ask("w", cpu="4"), "needs 4 CPUs; free: 2 CPUs"),
+     ask("w", cpu="4"), "needs 4 CPUs; 2 are free"),
     ("no node takes pods now", [node("a", unschedulable=True)], ask("w", cpu="4"), ""),
     ("the number of pods", [node("a", pods=1)], [*ask("w", cpu="1"), hold("x-0", "x", "a", cpu="1")],
-     "the nodes have as many pods as they take, 1; held by x (1 pod)"),
+     "the nodes have as many pods as they take, 1; x holds 1"),
     ("two resources", [node("a", memory="2Gi")], [*ask("w", cpu="4", memory="2Gi"),
                                                   hold("x-0", "x", "a", cpu="1", memory="1Gi")],
-     "needs 4 CPUs; free: 3 CPUs; needs 2.0 GiB; free: 1.0 GiB; held by x (1 CPU)"),
+     "needs 4 CPUs; 3 are free; needs 2.0 GiB; 1.0 GiB is free; x holds 1 CPU"),
 ]  # fmt: skip
 
 
@@ -112,12 +111,12 @@ def test_what_is_said(nodes: list[Manifest], pods: list[Manifest], said: str) ->
 @pytest.mark.parametrize(
     ("more", "said"),
     [
-        ({}, "4 pods that wait need 12 GPUs; free: 8 GPUs"),
-        ({"needs_all": True}, f"4 pods that start together need 12 GPUs; this cluster has 8 GPUs{NEVER}"),
+        ({}, "needs 12 GPUs (4 × 3); 8 are free"),
+        ({"needs_all": True}, f"asks for 12 GPUs (4 × 3); this cluster has 8{NEVER}"),
         ({"is_known": False}, ""),
         ({"is_known": False, "needs_all": True},
-         f"4 pods that start together need 12 GPUs; this cluster has 8 GPUs{NEVER}"),
-        ({"named": frozenset({"nvidia.com/gpu"})}, "4 pods that wait need 12 GPUs; free: 8 GPUs"),
+         f"asks for 12 GPUs (4 × 3); this cluster has 8{NEVER}"),
+        ({"named": frozenset({"nvidia.com/gpu"})}, "needs 12 GPUs (4 × 3); 8 are free"),
         ({"named": frozenset({"memory"})}, ""),
     ],
 )  # fmt: skip
@@ -128,10 +127,8 @@ def test_a_gang_that_the_nodes_never_have_room_for(more: dict[str, Any], said: s
 def test_pods_that_have_a_node_count_for_the_whole() -> None:
     """The scheduler of a plain cluster places pods one by one."""
     pods = [*ask("c", "d", gpu="4"), hold("a-0", "own", "a", gpu="4"), hold("b-0", "own", "b", gpu="4")]
-    assert say(FOUR_GPUS, pods, needs_all=True).startswith(
-        "4 pods that start together need 16 GPUs; this cluster has 8"
-    )
-    assert say(FOUR_GPUS, pods) == "2 pods that wait need 8 GPUs; free: 0 GPUs"
+    assert say(FOUR_GPUS, pods, needs_all=True).startswith("asks for 16 GPUs (4 × 4); this cluster has 8")
+    assert say(FOUR_GPUS, pods) == "needs 8 GPUs (2 × 4); none is free"
 
 
 def test_roles_with_nodes_of_their_own_are_looked_at_one_by_one() -> None:
@@ -139,7 +136,7 @@ def test_roles_with_nodes_of_their_own_are_looked_at_one_by_one() -> None:
     server, worker = ask("ps-0", "worker-0", cpu="5")
     server["spec"]["nodeSelector"], worker["spec"]["nodeSelector"] = {"for": "ps"}, {"for": "worker"}
     assert say(nodes, [server, worker]) == (
-        "asks for 5 CPUs on one node; the largest has 4 CPUs; its selectors and the nodes' taints leave it 1 of 2 nodes"
+        "asks for 5 CPUs on one node; the largest has 4; its selectors and the nodes' taints leave it 1 of 2 nodes"
         + NEVER
     )
 
@@ -224,5 +221,5 @@ def test_a_node_that_is_named_by_its_own_name() -> None:
     (made,) = ask("w", cpu="5")
     name_terms(made, {"key": "metadata.name", "operator": "In", "values": ["b"]}, kind="matchFields")
     assert say([node("a", cpu="8"), node("b"), node("c", cpu="8")], [made]).startswith(
-        "asks for 5 CPUs on one node; the largest has 4 CPUs; its selectors and the nodes' taints leave it 1 of 3"
+        "asks for 5 CPUs on one node; the largest has 4; its selectors and the nodes' taints leave it 1 of 3"
     )

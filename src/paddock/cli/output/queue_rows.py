@@ -9,7 +9,7 @@ from typing import Any
 from paddock.cli.output.rows import format_age
 from paddock.jobs.model import CauseRecord, Phase
 from paddock.jobs.sentences.explain import explain
-from paddock.jobs.sentences.waiting_phrases import SHORTAGE
+from paddock.jobs.sentences.waiting_phrases import SHORTAGE, find_shortage
 from paddock.kube.quantities import format_quantity
 from paddock.kube.times import Moment
 from paddock.node.scheduler.queue import Capacity
@@ -17,7 +17,6 @@ from paddock.views.jobs import build_why
 from paddock.views.queue_rows import QueueRow
 from paddock.words.amounts import say_amount, sort_resources
 from paddock.words.phrases import render
-from paddock.words.shortage import Shortage
 
 HEADER = ("POSITION", "NAME", "PHASE", "RANKS", "NEEDS", "WAITS", "WHY")
 _PRIORITY = 1
@@ -90,9 +89,9 @@ def _list_args(cause: CauseRecord) -> dict[str, Any]:
 
 
 def _list_lacking(cause: CauseRecord | None) -> list[dict[str, Any]] | None:
-    """What the pods of a job that waits on a cluster lack, by its nodes and pods; null where that is not known."""
-    shortage = cause.args.get(SHORTAGE) if cause else None
-    if not isinstance(shortage, Shortage):
+    """What the pods of a job that waits lack, by nodes and pods or by the local scheduler; null if not known."""
+    shortage = find_shortage(cause.args) if cause is not None and cause.is_about_room else None
+    if shortage is None:
         return None
 
     def tell(amount: Fraction | None) -> str | None:
@@ -106,7 +105,7 @@ def _list_lacking(cause: CauseRecord | None) -> list[dict[str, Any]] | None:
             "has": tell(each.total),
             "largestFree": tell(each.piece),
             "never": shortage.is_never,
-            "heldBy": {holder.name: tell(holder.amount) for holder in each.holders},
+            "heldBy": {holder.path: tell(holder.amount) for holder in each.holders},
         }
         for each in shortage.lacking
     ]

@@ -21,7 +21,7 @@ from paddock.kube.quotas import read_unspecified
 from paddock.kube.times import format_time
 from paddock.words.awaited import find_awaited
 from paddock.words.phrases import Foreign, Names, Phrase, counted, phrase
-from paddock.words.room import explain_gang, explain_lack, read_lack
+from paddock.words.room import explain_gang, explain_room, read_shortage
 from paddock.words.shortage import Shortage, explain_shortage
 
 MACHINE_FAULT = "MachineFault"
@@ -80,13 +80,23 @@ def explain_scheduler(args: Args) -> Phrase:
     found = find_awaited(message_of(args))
     if found is not None:
         return _AWAITED[found.form](found.facts)
-    if isinstance(shortage := args.get(SHORTAGE), Shortage):
-        return phrase("{said}: {why}", said=_room(args), why=explain_shortage(shortage))
-    if (lack := read_lack(message_of(args))) is not None:
-        return phrase("{said}: {why}", said=_room(args), why=explain_lack(lack))
-    if (gang := explain_gang(message_of(args))) is not None:
-        return phrase("{said}: {why}", said=_room(args), why=gang)
+    if (shortage := find_shortage(args)) is not None:
+        said = explain_shortage(shortage)
+        return said if _waits_whole(args) else phrase("{said}: {why}", said=_room(args), why=said)
+    if (why := explain_room(message_of(args))) is not None:
+        return phrase("{said}: {why}", said=_room(args), why=why)
     return with_message(args, _room(args))
+
+
+def find_shortage(args: Args) -> Shortage | None:
+    """What the pods of the job lack, with numbers: as nodes and pods show it, else as the local scheduler says it."""
+    found = args.get(SHORTAGE)
+    return found if isinstance(found, Shortage) else read_shortage(message_of(args))
+
+
+def _waits_whole(args: Args) -> bool:
+    """Whether no pod of the job has room: its sentence needs no number of pods then."""
+    return not args.get("placed") and "wanted" in args and args.get("pods") == args.get("wanted")
 
 
 def _room(args: Args) -> Phrase:
@@ -105,8 +115,8 @@ def _room(args: Args) -> Phrase:
 def explain_pod_group(args: Args) -> Phrase:
     pods, name, phase = pods_of(args, "pods"), value_of(args, "name"), args.get("phase")
     if isinstance(shortage := args.get(SHORTAGE), Shortage):
-        said = phrase("waiting for room for {pods}", pods=pods)
-        return phrase("{said}: {why}", said=said, why=explain_shortage(shortage))
+        why = explain_shortage(shortage)
+        return why if _waits_whole(args) else phrase("{said}: {why}", said=_room(args), why=why)
     if (gang := explain_gang(message_of(args))) is not None:
         said = phrase("waiting for room for {pods}", pods=pods)
         return phrase("{said}: {why}", said=said, why=gang)

@@ -127,14 +127,15 @@ def build_empty_infos(infos: Iterable[NodeInfo]) -> list[NodeInfo]:
     return [NodeInfo(info.node, dict(info.node.amounts)) for info in infos]
 
 
-def build_shortage(name: str, needed: Fraction, free: Fraction, there: Fraction) -> Fact:
-    """`Insufficient cpu`, `needs 2, 500m of 2 free`."""
+def build_shortage(name: str, needed: Fraction, free: Fraction, there: Fraction, times: int = 0) -> Fact:
+    """`Insufficient cpu`, `needs 2, 500m of 2 free`; `needs 4 x 2, …` of so many pods (0: not said)."""
     text = "Too many pods" if name == "pods" else f"Insufficient {name}"
-    amounts = [_format_amount(name, amount) for amount in (needed, max(free, _ZERO), there)]
-    return Fact(text, "needs {}, {} of {} free".format(*amounts), name)
+    amounts = [format_amount(name, amount) for amount in (needed, max(free, _ZERO), there)]
+    many = f"{times} x " if times else ""
+    return Fact(text, "needs {}{}, {} of {} free".format(many, *amounts), name)
 
 
-def _format_amount(name: str, amount: Fraction) -> str:
+def format_amount(name: str, amount: Fraction) -> str:
     if name == GPU:
         return str(amount)  # `1/4`
     return format_bytes(amount) if name in _BYTES else format_quantity(amount)

@@ -48,6 +48,7 @@ from paddock.node.scheduler.capacity import (
     build_empty_infos,
     build_node_infos,
     build_shortage,
+    format_amount,
     format_facts,
     sum_free,
 )
@@ -167,12 +168,15 @@ _MOST_TRIES = 8
 """Entries of a plan for which it is looked who could make room, as each takes a look at all that runs."""
 _MOST_HOLDERS = 3
 """Owners of pods that a message names."""
+_Held = Mapping[str, Sequence[tuple[str, Fraction]]]
+"""By resource: (owner, how much)."""
 
 
 def _find_holders(
     requests: Iterable[Request], binds: Iterable[Bind], infos: Sequence[NodeInfo]
-) -> dict[str, list[str]]:
-    """By resource: the owners of the pods that hold some of it (`PaddleJob default/big1`), who holds most first."""
+) -> dict[str, list[tuple[str, Fraction]]]:
+    """By resource: the owners of the pods that hold some of it (`PaddleJob default/big1`) and how much, who holds most
+    first."""
     bound, there = {bind.uid for bind in binds}, {info.node.name for info in infos}
     amounts: dict[str, dict[str, Fraction]] = {}
     for request in requests:
@@ -181,18 +185,22 @@ def _find_holders(
         for name, amount in request.weighed.items():
             of_owner = amounts.setdefault(name, {})
             of_owner[request.holder] = of_owner.get(request.holder, Fraction(0)) + amount
-    return {name: sorted(found, key=lambda each: (-found[each], each)) for name, found in amounts.items()}
+    return {name: sorted(found.items(), key=lambda each: (-each[1], each[0])) for name, found in amounts.items()}
 
 
-def _tell_holders(entry: QueueEntry, facts: Mapping[str, Iterable[Fact]], held: Mapping[str, Sequence[str]]) -> str:
-    """` Held by big1.`: who holds the first resource that is lacking; empty where nobody else does. Those of another
-    namespace are named with it."""
+def _tell_holders(entry: QueueEntry, facts: Mapping[str, Iterable[Fact]], held: _Held) -> str:
+    """` Held by big1 (2) and 3 more.`: who holds the first resource that is lacking; empty where nobody else does.
+    Those of another namespace are named with it."""
     first = next((fact.resource for reasons in facts.values() for fact in reasons if fact.resource), "")
     own = {request.holder for request in entry.requests}
-    others = [each for each in held.get(first, ()) if each not in own][:_MOST_HOLDERS]
+    others = [each for each in held.get(first, ()) if each[0] not in own]
     here = f"{entry.requests[0].key.namespace}/"
-    names = (each.rpartition(" ")[2].removeprefix(here) for each in others)
-    return f" Held by {', '.join(names)}." if others else ""
+    names = [
+        f"{name.rpartition(' ')[2].removeprefix(here)} ({format_amount(first, amount)})"
+        for name, amount in others[:_MOST_HOLDERS]
+    ]
+    more = f" and {len(others) - _MOST_HOLDERS} more" if len(others) > _MOST_HOLDERS else ""
+    return f" Held by {', '.join(names)}{more}." if names else ""
 
 
 def _with_unbound(request: Request, claims: Mapping[Key, Claim]) -> Request:
@@ -441,9 +449,7 @@ def _explain_nodes(entry: QueueEntry, infos: Sequence[NodeInfo]) -> tuple[int, d
     return len(placed), facts
 
 
-def _explain_entry(
-    entry: QueueEntry, ahead: _Reservation | None, infos: Sequence[NodeInfo], held: Mapping[str, Sequence[str]]
-) -> list[Wait]:
+def _explain_entry(entry: QueueEntry, ahead: _Reservation | None, infos: Sequence[NodeInfo], held: _Held) -> list[Wait]:
     """One wait for each pod of an entry that was not placed."""
     group, needed, there = entry.group, entry.needed, len(entry.requests)
     if ahead:
@@ -467,12 +473,17 @@ def _add_up(entry: QueueEntry, infos: Sequence[NodeInfo], facts: Mapping[str, li
     first, wanted = entry.requests[0], entry.requests[: entry.needed]
     usable = [info for info in infos if not explain_mismatch(first, info.node)] or infos
     shared = any(info.gpus is not None for info in usable)
-    total = sum_amounts(each.weighed if shared else each.amounts for each in wanted)
+    told = [each.weighed if shared else each.amounts for each in wanted]
+    total = sum_amounts(told)
     free = sum_free(usable, next((each for each in wanted if each.shares), first))
 
     def add_up(fact: Fact) -> Fact:
         if fact.resource not in total:
             return fact
-        return build_shortage(fact.resource, total[fact.resource], *free.get(fact.resource, (Fraction(0), Fraction(0))))
+        asked, there = total[fact.resource], free.get(fact.resource, (Fraction(0), Fraction(0)))
+        each = [amount for amounts in told if (amount := amounts.get(fact.resource))]
+        if len(set(each)) > 1:
+            return build_shortage(fact.resource, asked, *there)
+        return build_shortage(fact.resource, each[0], *there, times=len(each))
 
     return {node: [add_up(fact) for fact in reasons] for node, reasons in facts.items()}

@@ -227,7 +227,7 @@ def _find_of_alike(
         lacking = [_build(name, asked[name], failed.amounts[name], amounts[name]) for name in names]
     lacking.sort(key=lambda one: one.resource)
     held = tuple(replace(one, holders=_find_holders(stock, part, one.resource, alike[0])) for one in lacking)
-    return Shortage(held, len(alike), fit, len(part.usable), len(stock.infos) - len(part.usable))
+    return Shortage(_count_alike(held, alike), len(alike), fit, len(part.usable), len(stock.infos) - len(part.usable))
 
 
 def _list_free(
@@ -243,7 +243,7 @@ def _is_short(found: Lacking) -> bool:
 
 
 def _is_in_pieces(found: Lacking) -> bool:
-    return found.piece is not None and found.piece < found.each
+    return found.piece is not None and found.each is not None and found.piece < found.each
 
 
 def _lacks(free: Mapping[str, Fraction], request: Request, name: str) -> bool:
@@ -262,10 +262,12 @@ def _find_largest(requests: Iterable[Request]) -> dict[str, Fraction]:
 def _find_never(stock: Stock, part: Part, alike: Sequence[Request], *, needs_all: bool) -> Shortage | None:
     """What no end of another pod would help with: a pod that is larger than each node, or all of them together."""
     nodes, others = len(part.usable), len(stock.infos) - len(part.usable)
-    largest = _find_largest(alike)
-    found = (_build(name, each, each, _measure(stock, part, name), is_known=False) for name, each in largest.items())
+    asked, largest = sum_amounts(request.amounts for request in alike), _find_largest(alike)
+    found = (
+        _build(name, asked[name], each, _measure(stock, part, name), is_known=False) for name, each in largest.items()
+    )
     if too_large := tuple(each for each in found if each.is_too_large):
-        return Shortage(too_large, nodes=nodes, others=others)
+        return Shortage(_count_alike(too_large, alike), len(alike), nodes=nodes, others=others)
     if not needs_all:
         return None
     constraints = _constraints(alike[0])
@@ -275,8 +277,17 @@ def _find_never(stock: Stock, part: Part, alike: Sequence[Request], *, needs_all
         _build(name, amount, largest.get(name, _ZERO), _measure(stock, part, name), is_known=False)
         for name, amount in sum_amounts(request.amounts for request in own).items()
     )
-    less = tuple(each for each in totals if each.total < each.asked)
-    return Shortage(less, len(own), nodes=nodes, others=others, is_all=True) if less else None
+    less = tuple(each for each in totals if each.total is not None and each.total < each.asked)
+    if not less:
+        return None
+    return Shortage(_count_alike(less, own), len(own), nodes=nodes, others=others, is_all=True)
+
+
+def _count_alike(lacking: Iterable[Lacking], pods: Iterable[Request]) -> tuple[Lacking, ...]:
+    """With the number of the pods that ask for each, where these ask for the same amount."""
+    amounts = [request.amounts for request in pods]
+    told = ((each, [found for one in amounts if (found := one.get(each.resource))]) for each in lacking)
+    return tuple(replace(each, alike=len(found)) if len(set(found)) == 1 else each for each, found in told)
 
 
 def _distinct(requests: Iterable[Request]) -> Iterable[Request]:
@@ -345,12 +356,17 @@ def _find_holders(stock: Stock, part: Part, resource: str, own: Request) -> tupl
     if resource not in part.held:
         part.held[resource] = _list_held(stock, part, resource)
     stock.work.spend(len(part.held[resource]))
-    here = f"{own.key.namespace}/"
     return tuple(
-        Holder(name.rpartition(" ")[2].removeprefix(here), amount)
+        _read_holder(name, amount, own.key.namespace)
         for owner, name, amount in part.held[resource]
         if owner != own.owner
     )
+
+
+def _read_holder(holder: str, amount: Fraction, here: str) -> Holder:
+    """`holder`: `PaddleJob team/big`. `here`: the namespace of the pods that wait."""
+    namespace, _, name = holder.rpartition(" ")[2].rpartition("/")
+    return Holder(name, amount, "" if namespace == here else namespace)
 
 
 def _list_held(stock: Stock, part: Part, resource: str) -> list[tuple[str, str, Fraction]]:
