@@ -21,6 +21,7 @@ COMPARED = "/compare?job=default/pytorchjobs/gpt-moe&job=default/pytorchjobs/res
 
 _NAMED: Mapping[str, str] = {
     "charts": f"{TORN}/charts",
+    "chosen": "/chosen/delete",
     "compare": COMPARED,
     "dataset": "/datasets/default/imagenet",
     "environment": "/environments/demo-packages",

@@ -159,7 +159,7 @@ async def test_one_list_shows_the_jobs_of_each_cluster_with_its_name_and_its_add
         assert f'href="/c/prod{JOB}/same"' in page and f'href="/c/laptop{JOB}/same/logs"' in page
         said = text_of(page)
         assert "All 2 Failed 1 Running 1" in said and "All clusters 2 prod 1 laptop 1" in said
-        assert "/same --context prod" in said, "its command reaches its cluster"
+        assert "/same --context prod" in page, "its command reaches its cluster"
         assert page.index("/c/prod/jobs") < page.index("/c/laptop/jobs"), "trouble comes first"
         only = text_of(await served.read("/?cluster=laptop"))
         assert "worker-1 ended" not in only and "All clusters 2" in only and "All 1" in only

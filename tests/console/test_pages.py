@@ -48,10 +48,11 @@ def jobs(*states: tuple[str, str], **metadata: Any) -> list[Manifest]:
 
 async def test_the_list_shows_trouble_first_why_and_what_would_help(tmp_path: Path) -> None:
     bad = build_written_job("bad", phase="Failed", cause=FAILED)
-    said = text_of(await read_page(tmp_path, "/", [*jobs(("good", "Running")), bad]))
+    page = await read_page(tmp_path, "/", [*jobs(("good", "Running")), bad])
+    assert 'data-copy="paddock logs paddlejob/bad --role worker --rank 1"' in page
+    said = text_of(page)
     assert said.index(" bad ") < said.index(" good ")
     assert "worker-1 ended with exit code 1" in said
-    assert "paddock logs paddlejob/bad --role worker --rank 1" in said
     assert "All 2" in said and "Failed 1" in said and "Running 1" in said
 
 
@@ -103,6 +104,61 @@ async def test_filters_are_in_the_address(tmp_path: Path, query: str, shown: set
     assert {name for name in "abc" if f"/{name}/logs" in page} == shown
     assert "<script>" not in page
     assert shown or "No job fits what was asked for." in page
+
+
+async def test_heads_of_the_list_sort_it_by_links_that_say_in_which_order(tmp_path: Path) -> None:
+    many = jobs(("b", "Running"), ("c", "Failed"), ("a", "Running"))
+    page = await read_page(tmp_path, "/?sort=name&q=&phase=", many)
+    assert re.findall(r'data-key="Enter">(\w)</a>', page) == ["a", "b", "c"]
+    assert '<th scope="col" class="c-name" aria-sort="ascending"><a href="?sort=-name" data-here>Name</a></th>' in page
+    assert page.count("aria-sort") == 1
+    assert 'href="?sort=-created"' in page, "the first click on an age shows the newest"
+    assert '<input type="hidden" name="sort" value="name">' in page, "the filter keeps the order"
+    for nonsense in ("sort=%3Cscript%3E", "sort=--name", "sort=" + "x" * 2000, "columns=%3Cb%3E"):
+        page = await read_page(tmp_path, f"/?{nonsense}", many)
+        assert re.findall(r'data-key="Enter">(\w)</a>', page)[0] == "c" and "aria-sort" not in page
+
+
+async def test_columns_of_the_list_are_in_the_address(tmp_path: Path) -> None:
+    (job,) = jobs(("a", "Running"), annotations={"paddock.dev/owner": "Ann <b>"}, labels={"team": "ads"})
+    page = await read_page(tmp_path, "/?columns=name,owner,resources,created", [job])
+    assert '<td class="owner">Ann &lt;b&gt;</td>' in page
+    assert '<td class="asked">3 CPUs, 6.0 GiB</td>' in page
+    assert '<th scope="col" class="c-ready">' not in page and '<th scope="col" class="c-created">' in page
+    page = await read_page(tmp_path, "/?columns=name", [job])
+    assert "c-owner" not in page and "c-time" not in page, "none is a choice as well"
+    assert 'value="age" checked' not in page and 'value="age" checked' in await read_page(tmp_path, "/", [job])
+
+
+async def test_the_list_finds_jobs_by_description_label_and_owner(tmp_path: Path) -> None:
+    many = jobs(("b", "Running"))
+    many += jobs(
+        ("a", "Running"), annotations={"kubernetes.io/description": 'The "nightly" run'}, labels={"team": "ads"}
+    )
+    for text in ("NIGHTLY", "team%3Dads"):
+        page = await read_page(tmp_path, f"/?q={text}", many)
+        assert "/a/logs" in page and "/b/logs" not in page
+        assert 'title="The &#34;nightly&#34; run"' in page
+
+
+async def test_a_filter_that_nothing_fits_can_be_cleared_at_once(tmp_path: Path) -> None:
+    page = await read_page(tmp_path, "/?q=nothing&sort=name", jobs(("a", "Running")))
+    assert "No job fits what was asked for." in page
+    assert '<a class="button" href="?sort=name" data-here>Clear filter</a>' in page
+
+
+async def test_the_list_says_for_the_tab_how_many_jobs_have_failed_and_run(tmp_path: Path) -> None:
+    many = jobs(("a", "Running"), ("b", "Running"), ("c", "Failed"), ("d", "Completed"))
+    assert '<span id="told" hidden data-mark="(1✕ 2▶)" data-icon="failed">' in await read_page(tmp_path, "/", many)
+    assert 'data-mark="" data-icon=""' in await read_page(tmp_path, "/", many[3:])
+
+
+async def test_each_row_can_be_chosen_by_its_uid_without_scripts(tmp_path: Path) -> None:
+    page = await read_page(tmp_path, "/", jobs(("a", "Running")))
+    assert 'form="chosen" name="job:default/paddlejobs.batch.paddlepaddle.org/a" value="u-a"' in page
+    assert '<form id="chosen" method="post"' in page
+    for verb in ("suspend", "resume", "cancel", "delete", "compare"):
+        assert f'<button formaction="/chosen/{verb}">' in page
 
 
 async def test_a_hundred_jobs_are_on_a_page(tmp_path: Path) -> None:

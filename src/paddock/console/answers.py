@@ -19,8 +19,7 @@ from paddock.console.bounds import MOST_FIELDS, Full
 from paddock.console.page_context import Answer, OpenFile
 from paddock.console.pages import STATIC
 from paddock.console.sent_files import send_file
-from paddock.kube.errors import ApiError, Forbidden, Unavailable
-from paddock.words.phrases import Foreign, Phrase, phrase
+from paddock.words.phrases import phrase
 
 _WORTH_PACKING = 1024
 """Bytes of a body."""
@@ -44,15 +43,6 @@ NOTICES = {
     500: phrase("the console failed at this page, by a bug of Paddock; its log has the details"),
 }
 """What a page says that is no screen, by its status."""
-
-
-def say_error(error: ApiError) -> Phrase:
-    why = Foreign(error.message)
-    if isinstance(error, Forbidden):
-        return phrase("your rights on the cluster do not allow this: {why}", why=why)
-    if isinstance(error, Unavailable) and not error.message:
-        return phrase("the cluster's API does not answer, so nothing is known yet: this page looks again")
-    return phrase("the cluster's API answered: {why}", why=why)
 
 
 async def send(request: web.Request, built: Answer) -> web.StreamResponse:

@@ -25,6 +25,8 @@ Reader: TypeAlias = Callable[[Resource, Manifest], T]
 
 GATHER_SECONDS = 0.25
 LINGER_SECONDS = 30.0
+READ_IN_A_STEP = 100
+"""Objects, of which one takes a tenth of a millisecond."""
 SYNC_SECONDS = 5.0
 """How long the first page of a topic waits for its objects; then it is shown without them, and follows."""
 
@@ -66,6 +68,20 @@ class Cache:
             now[key] = found if same and found else (manifest, reader(topic.resource, manifest))
         self.read[reader] = now
         return [made for _, made in now.values()]
+
+    async def read_ahead(self, topic: Topic, reader: Reader[T]) -> None:
+        """Reads what `each` would read, in steps, between which others have their turn: the first look at ten thousand
+        jobs takes a second."""
+        unread = [key for key, manifest in self.objects.items() if self._is_unread(reader, key, manifest)]
+        for begin in range(0, len(unread), READ_IN_A_STEP):
+            for key in unread[begin : begin + READ_IN_A_STEP]:
+                if (manifest := self.objects.get(key)) is not None:
+                    self.read.setdefault(reader, {})[key] = (manifest, reader(topic.resource, manifest))
+            await asyncio.sleep(0)
+
+    def _is_unread(self, reader: Reader[Any], key: Key, manifest: Manifest) -> bool:
+        found = self.read.get(reader, {}).get(key)
+        return found is None or found[0] is not manifest
 
 
 Caches = Mapping[Topic, Cache]

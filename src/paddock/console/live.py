@@ -16,7 +16,7 @@ from typing import Any
 
 from aiohttp import web
 
-from paddock.console.answers import say_error
+from paddock.console.api_errors import say_error
 from paddock.console.page_context import Missing, PageContext, Screen
 from paddock.console.pages import render_main, render_notice
 from paddock.kube.errors import ApiError, Unauthorized, Unavailable

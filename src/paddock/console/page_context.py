@@ -67,6 +67,10 @@ class PageContext:
         """What a pure function, of a module, makes of each object of one of the screen's topics; see `Cache.each`."""
         return self.caches.get(topic, Cache()).each(topic, reader)
 
+    async def read_ahead(self, topic: Topic, reader: Reader[T]) -> None:
+        """Before `read`, of a topic that may have thousands of objects; see `Cache.read_ahead`."""
+        await self.caches.get(topic, Cache()).read_ahead(topic, reader)
+
     def objects(self, topic: Topic) -> list[Manifest]:
         """The objects of one of the screen's topics; none before they are there."""
         return list(self.caches.get(topic, Cache()).objects.values())

@@ -23,10 +23,10 @@ from paddock.console.answers import (
     SIGNED_OUT_HERE,
     read_form,
     redirect,
-    say_error,
     send,
     takes_gzip,
 )
+from paddock.console.api_errors import say_error
 from paddock.console.backend import Backend, Identity
 from paddock.console.bounds import Full, OpenPages
 from paddock.console.feed import Caches, Feed

@@ -6,16 +6,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from paddock.history.notes import OWNER_ANNOTATION
 from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.frameworks.registry import FRAMEWORKS
 from paddock.jobs.model import CauseRecord, Counts, JobProgress, Phase, Status
-from paddock.kube.meta import Resource, metadata, name_of, namespace_of, uid_of
+from paddock.kube.meta import Resource, annotations_of, labels_of, metadata, name_of, namespace_of, uid_of
 from paddock.kube.times import Moment, read_time
 from paddock.views.given_up import show_status
 from paddock.views.manager import explain_manager
 from paddock.views.phases import name_phase
 from paddock.views.stored import read_stored
 from paddock.words.phrases import Phrase, render
+
+DESCRIPTION_ANNOTATION = "kubernetes.io/description"
+LONGEST_DESCRIPTION = 1_000
+"""Characters. An annotation may have 256 KiB, and a list of thousands of jobs is searched at each key."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +47,15 @@ class JobRow:
     uid: str = ""
     progress: JobProgress | None = None
     """For `views.job_progress`."""
+    started: Moment | None = None
+    """When all ranks ran for the first time."""
+    finished: Moment | None = None
+    description: str = ""
+    """What its author wrote about it (annotation `kubernetes.io/description`), at most `LONGEST_DESCRIPTION`."""
+    owner: str = ""
+    """Whose it is, as the API or its author told it (annotation `paddock.dev/owner`)."""
+    searched: str = ""
+    """What a list is searched in: namespace, name, description, labels and owner, in small letters."""
 
     @property
     def state(self) -> str:
@@ -55,6 +69,7 @@ def read_job_row(resource: Resource, job: Mapping[str, Any]) -> JobRow:
     # Only a job that no operator has read is read here, as that takes time: it may be one that can never run.
     status = show_status(status, job) if status.phase else read_stored(resource, dict(job)).shown_status
     columns = FRAMEWORKS[KINDS[resource].framework].columns
+    description, owner = _read_note(job, DESCRIPTION_ANNOTATION), _read_note(job, OWNER_ANNOTATION)
     return JobRow(
         namespace=namespace_of(job),
         name=name_of(job),
@@ -70,7 +85,21 @@ def read_job_row(resource: Resource, job: Mapping[str, Any]) -> JobRow:
         restarts=status.restarts,
         uid=uid_of(job),
         progress=status.progress,
+        started=status.started,
+        finished=status.finished,
+        description=description,
+        owner=owner,
+        searched=_join_searched(job, description, owner),
     )
+
+
+def _read_note(job: Mapping[str, Any], annotation: str) -> str:
+    return str(annotations_of(job).get(annotation) or "")[:LONGEST_DESCRIPTION]
+
+
+def _join_searched(job: Mapping[str, Any], *notes: str) -> str:
+    labels = (f"{key}={value}" for key, value in labels_of(job).items())
+    return "\n".join((f"{namespace_of(job)}/{name_of(job)}", *labels, *notes)).lower()
 
 
 def _explain_edit(status: Status) -> Phrase | None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
 from paddock.jobs.model import Phase
 from paddock.kube.meta import Resource
+from paddock.kube.times import Moment
 from paddock.views.jobs import JobRow
 from paddock.views.phases import CANCELLED
 
@@ -29,6 +30,8 @@ ORDER: tuple[str, ...] = (
 )
 """Trouble first; what has ended well comes last."""
 _PLACES: Mapping[str, int] = {phase: place for place, phase in enumerate(ORDER)}
+FRESH_SECONDS = 86_400.0
+"""For which a job that has failed stands first. An older failure is among what has ended, as its reader knows it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +41,7 @@ class Filter:
     phase: str = ""  # as the list shows it
     kind: str = ""  # of the API, `PyTorchJob`
     namespace: str = ""
-    text: str = ""  # in `NAMESPACE/NAME`, in any case
+    text: str = ""  # in `NAMESPACE/NAME`, its description, labels (`team=ads`) or owner, in any case
 
     def matches(self, listed: Listed, *, any_phase: bool = False) -> bool:
         resource, row = listed
@@ -46,13 +49,110 @@ class Filter:
             (any_phase or self.phase in ("", row.state))
             and self.kind in ("", resource.kind)
             and self.namespace in ("", row.namespace)
-            and (not self.text or self.text.lower() in f"{row.namespace}/{row.name}".lower())
+            and (not self.text or self.text.lower() in row.searched)
         )
 
 
-def order_jobs(found: Iterable[Listed]) -> list[Listed]:
-    """The jobs by trouble, then the newest first."""
-    return sorted(found, key=lambda each: (_PLACES.get(each[1].state, 0), -(each[1].created or 0.0), each[1].name))
+def order_jobs(found: Iterable[Listed], now: Moment = 0.0) -> list[Listed]:
+    """The jobs by trouble, then the newest first. `now`: failures of more than a day before it are no trouble."""
+    return sorted(
+        found, key=lambda each: (_find_place(each[1], now), -(each[1].created or 0.0), each[1].name, each[1].namespace)
+    )
+
+
+def _find_place(row: JobRow, now: Moment) -> int:
+    return len(ORDER) - 1 if is_old_failure(row, now) else _PLACES.get(row.state, 0)
+
+
+def is_old_failure(row: JobRow, now: Moment) -> bool:
+    """Whether the job failed more than `FRESH_SECONDS` ago, as far as is known; a cancelled one is among them."""
+    return row.phase is Phase.FAILED and row.finished is not None and now - row.finished > FRESH_SECONDS
+
+
+def count_trouble(found: Iterable[Listed], now: Moment) -> tuple[int, int]:
+    """(jobs that have failed lately or cannot begin, jobs that run)."""
+    rows = [row for _, row in found]
+    bad = (Phase.FAILED, Phase.INVALID)
+    return (
+        sum(row.state in bad and not is_old_failure(row, now) for row in rows),
+        sum(row.state in (Phase.RUNNING, Phase.RESTARTING) for row in rows),
+    )
+
+
+def measure_duration(row: JobRow, now: Moment) -> float | None:
+    """Seconds from when all ranks ran for the first time to the end of the job, or until now; None before."""
+    return None if row.started is None else max(0.0, (row.finished or now) - row.started)
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """In which order a reader wants to see jobs: by one column. Jobs without a value in it come last, either way."""
+
+    key: str = ""  # of `SORTS`; empty for trouble first
+    falling: bool = False
+
+    def __str__(self) -> str:
+        """As addresses have it: `name`, `-created`."""
+        return f"-{self.key}" if self.falling else self.key
+
+    def turn(self, key: str) -> Order:
+        """The order that a click on the head of this column asks for."""
+        return Order(key, not self.falling if key == self.key else key in _FALLING_FIRST)
+
+
+SORTS = ("name", "state", "created", "duration", "progress", "loss", "owner")
+_FALLING_FIRST = ("created", "duration", "progress")
+"""Of these a reader wants the largest first: `created` begins with the newest."""
+
+
+def read_order(text: str) -> Order:
+    """`-created` -> falling by `created`; trouble first for what names no column."""
+    key = text.removeprefix("-")
+    return Order(key, text.startswith("-")) if key in SORTS else Order()
+
+
+def sort_jobs(
+    found: Iterable[Listed], order: Order, now: Moment, losses: Mapping[str, float] | None = None
+) -> list[Listed]:
+    """`losses`: by the job's UID, where they are known better than from its status."""
+    by_trouble = order_jobs(found, now)
+    if not order.key:
+        return by_trouble
+    read = _read_key(order.key, now, losses or {})
+    known = [(value, each) for each in by_trouble if (value := read(each[1])) is not None]
+    unknown = [each for each in by_trouble if read(each[1]) is None]
+    return [each for _, each in sorted(known, key=lambda pair: pair[0], reverse=order.falling)] + unknown
+
+
+def _read_key(key: str, now: Moment, losses: Mapping[str, float]) -> Callable[[JobRow], float | str | None]:
+    """A function: the value of a row by which jobs are sorted."""
+    read: Mapping[str, Callable[[JobRow], float | str | None]] = {
+        "name": lambda row: row.name.lower(),
+        "state": lambda row: _PLACES.get(row.state, 0),
+        "created": lambda row: row.created,
+        "duration": lambda row: measure_duration(row, now),
+        "progress": lambda row: row.progress.percent if row.progress else None,
+        "loss": lambda row: losses.get(row.uid, row.progress.metrics.get("loss") if row.progress else None),
+        "owner": lambda row: row.owner.lower() or None,
+    }
+    return read[key]
+
+
+COLUMNS = ("ready", "duration", "age", "created", "resources", "owner")
+"""Those that a reader may leave out; a list always has name, state, cause, and progress where one is known."""
+_SHOWN = ("ready", "duration", "age")
+
+
+def read_columns(text: str) -> tuple[str, ...]:
+    """`name,ready,owner` -> the columns beside the name, in the order of the list; `name` says that one was chosen,
+    where none is left. Empty: those of a reader who has not chosen."""
+    wanted = text.split(",") if text else _SHOWN
+    return tuple(each for each in COLUMNS if each in wanted)
+
+
+def write_columns(columns: Sequence[str]) -> str:
+    """As addresses have them; empty for those of a reader who has not chosen."""
+    return "" if tuple(columns) == _SHOWN else ",".join(("name", *columns))
 
 
 def count_phases(found: Iterable[Listed]) -> list[tuple[str, int]]:

@@ -5,6 +5,7 @@ A cluster that does not answer keeps the rows that it showed last, marked as old
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -12,13 +13,28 @@ from typing import Any
 from paddock.console.addresses import address_of_cluster, put_below
 from paddock.console.feed import Cache, Topic
 from paddock.console.page_context import SILENT_SECONDS, PageContext, Screen
-from paddock.console.screens.jobs import ON_A_PAGE, build_rows
+from paddock.console.screens.jobs import (
+    MOST_NAMESPACES,
+    ON_A_PAGE,
+    build_choices,
+    build_rows,
+    mark_title,
+    read_filter,
+)
 from paddock.console.screens.listed import link_to
 from paddock.jobs.apis.registry import KINDS
 from paddock.kube.errors import ApiError, Forbidden, NotFound
 from paddock.kube.times import Moment, format_duration
 from paddock.views.jobs import read_job_row
-from paddock.views.listing import Filter, Listed, choose_part, count_phases, cut_part, order_jobs
+from paddock.views.listing import (
+    Listed,
+    choose_part,
+    count_phases,
+    cut_part,
+    read_columns,
+    read_order,
+    sort_jobs,
+)
 from paddock.words.phrases import Foreign, Names, Phrase, phrase
 
 SECONDS = 5.0
@@ -32,21 +48,29 @@ def list_topics(clusters: Iterable[str], query: Mapping[str, str]) -> list[Topic
 
 async def build(page: PageContext) -> Mapping[str, Any]:
     query = page.query
-    wanted = Filter(query.get("phase", ""), query.get("kind", ""), query.get("namespace", ""), query.get("q", ""))
+    wanted, order, columns = (
+        read_filter(query),
+        read_order(query.get("sort", "")),
+        read_columns(query.get("columns", "")),
+    )
     context = query.get("cluster", "")
+    for topic in list_topics(page.backend.clusters, query):
+        await page.read_ahead(topic, read_job_row)
     found = {name: _read(page, name) for name in page.backend.clusters}
     fitting = {name: [each for each in jobs if wanted.matches(each, any_phase=True)] for name, jobs in found.items()}
     chosen = [each for name, jobs in fitting.items() if context in ("", name) for each in jobs]
     owners = {id(row): name for name, jobs in found.items() for _, row in jobs}
     labels = label_clusters(page.backend.clusters)
-    shown = order_jobs(each for each in chosen if wanted.matches(each))
+    await asyncio.sleep(0)
+    shown = sort_jobs((each for each in chosen if wanted.matches(each)), order, page.now)
     part = choose_part(query.get("page", ""), len(shown), ON_A_PAGE)
     silent = {name: since for name in page.backend.clusters if (since := _find_silence(page, name))}
     return {
-        "rows": _build_rows(page, cut_part(shown, part), owners, silent, labels),
+        "rows": await _build_rows(page, cut_part(shown, part), columns, owners, silent, labels),
         "with_losses": any(each.sparks is not None for each in page.backend.clusters.values()),
         "hidden": False,
         "counts": count_phases(chosen),
+        "mark": mark_title(chosen, page.now),
         "all": len(chosen),
         "clusters": [(name, labels[name], len(jobs), name in silent) for name, jobs in fitting.items()],
         "everywhere": sum(map(len, fitting.values())),
@@ -57,10 +81,11 @@ async def build(page: PageContext) -> Mapping[str, Any]:
         "is_unknown": context in silent and not found[context],
         "filtered": any((wanted.phase, wanted.kind, wanted.namespace, wanted.text, context)),
         "kinds": sorted({resource.kind for resource in KINDS}),
-        "namespaces": sorted({row.namespace for jobs in found.values() for _, row in jobs}),
+        "namespaces": sorted({row.namespace for jobs in found.values() for _, row in jobs})[:MOST_NAMESPACES],
         "link": link_to(query),
         "unseen": (),
         "errors": [page.say(each) for name in page.backend.clusters for each in _tell(page, name, silent.get(name))],
+        **build_choices(page, order, columns),
     }
 
 
@@ -69,9 +94,10 @@ def _read(page: PageContext, context: str) -> list[Listed]:
     return [(topic.resource, row) for topic in topics for row in page.read(topic, read_job_row)]
 
 
-def _build_rows(
+async def _build_rows(
     page: PageContext,
     shown_part: Sequence[Listed],
+    columns: Collection[str],
     owners: Mapping[int, str],
     silent: Collection[str],
     labels: Mapping[str, str],
@@ -80,7 +106,8 @@ def _build_rows(
     made: dict[int, Mapping[str, Any]] = {}
     for name in page.backend.clusters:
         own = [each for each in shown_part if owners[id(each[1])] == name]
-        rows, _ = build_rows(replace(page, backend=page.backend.clusters[name]), own)
+        caches = {topic: cache for topic, cache in page.caches.items() if topic.cluster == name}
+        rows, _ = await build_rows(replace(page, backend=page.backend.clusters[name], caches=caches), own, columns)
         root, told = address_of_cluster(name), {"cluster": name, "label": labels[name], "is_old": name in silent}
         for (_, job), row in zip(own, rows, strict=True):
             made[id(job)] = {**row, **told, "root": root, "address": put_below(root, row["address"])}

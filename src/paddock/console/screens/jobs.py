@@ -1,11 +1,16 @@
-"""The list of jobs: what each one does, why, and what would help; those with trouble first."""
+"""The list of jobs: what each one does, why, and what would help; those with trouble first.
+
+/?q=bert&phase=Failed&kind=PaddleJob&namespace=team&sort=-created&columns=name,ready,owner&page=2
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import asyncio
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from paddock.console.actions.bulk import MOST
 from paddock.console.addresses import address_of_job, name_kind
 from paddock.console.backend import Printing, Spark, Sparks
 from paddock.console.charts.sparks import draw_spark
@@ -20,10 +25,27 @@ from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.exit_codes import has_failed_rank
 from paddock.jobs.model import Phase
 from paddock.kube.errors import ApiError, Forbidden, NotFound
-from paddock.kube.meta import Resource, uid_of
+from paddock.kube.meta import Manifest, Resource, uid_of
+from paddock.kube.times import Moment, format_duration
 from paddock.views.job_progress import tell_progress
 from paddock.views.jobs import JobRow, build_why, read_job_row, tell_ready
-from paddock.views.listing import Filter, Listed, choose_part, count_phases, cut_part, order_jobs
+from paddock.views.listing import (
+    COLUMNS,
+    SORTS,
+    Filter,
+    Listed,
+    Order,
+    choose_part,
+    count_phases,
+    count_trouble,
+    cut_part,
+    measure_duration,
+    read_columns,
+    read_order,
+    sort_jobs,
+)
+from paddock.views.ranks import total_asked
+from paddock.views.stored import read_stored
 from paddock.words.phrases import Foreign, Names, Phrase, phrase
 
 ON_A_PAGE = 100
@@ -32,6 +54,20 @@ SECONDS, SOON = 10.0, 1.0
 _PRINTING = (Phase.RUNNING, Phase.RESTARTING)
 _LONGEST_WHY = 160
 """Columns."""
+_ROWS_IN_A_STEP = 20
+MOST_LOSSES = 300
+MOST_NAMESPACES = 200
+"""Proposed in the field."""
+COLUMN_NAMES: Mapping[str, Phrase] = {
+    "ready": phrase("Ready"),
+    "duration": phrase("Duration"),
+    "age": phrase("Age"),
+    "created": phrase("Created"),
+    "resources": phrase("Asks for"),
+    "owner": phrase("Owner"),
+}
+_KEPT = ("phase", "sort", "columns")
+"""Of the address: the form of the filter sends them along."""
 
 
 def list_topics(_path: Mapping[str, str], query: Mapping[str, str]) -> Sequence[Topic]:
@@ -40,31 +76,79 @@ def list_topics(_path: Mapping[str, str], query: Mapping[str, str]) -> Sequence[
 
 async def build(page: PageContext) -> Mapping[str, Any]:
     query = page.query
-    wanted = Filter(query.get("phase", ""), query.get("kind", ""), query.get("namespace", ""), query.get("q", ""))
+    wanted = read_filter(query)
     topics = list_topics(page.path, query)
+    for topic in topics:
+        await page.read_ahead(topic, read_job_row)
     found: list[Listed] = [(topic.resource, row) for topic in topics for row in page.read(topic, read_job_row)]
     fitting = [each for each in found if wanted.matches(each, any_phase=True)]
-    shown = order_jobs(each for each in fitting if wanted.matches(each))
+    await asyncio.sleep(0)
+    order, columns = read_order(query.get("sort", "")), read_columns(query.get("columns", ""))
+    losses = _look_at_losses(page, fitting) if order.key == "loss" else None
+    known = {uid: spark.last for uid, spark in losses.items()} if losses else None
+    shown = sort_jobs((each for each in fitting if wanted.matches(each)), order, page.now, known)
+    await asyncio.sleep(0)
     part = choose_part(query.get("page", ""), len(shown), ON_A_PAGE)
     told, unseen = await _add_rooms(page, topics, cut_part(shown, part))
-    rows, again = build_rows(page, told)
+    rows, again = await build_rows(page, told, columns, losses)
     return {
         "rows": rows,
         "with_losses": page.backend.sparks is not None,
         "again": again or (ROOM_SECONDS if any(waits_for_room(page, row.cause) for _, row in told) else 0.0),
         "counts": count_phases(fitting),
+        "mark": mark_title(fitting, page.now),
         "all": len(fitting),
         "total": len(shown),
         "part": part,
         "wanted": wanted,
         "filtered": any((wanted.phase, wanted.kind, wanted.namespace, wanted.text)),
         "kinds": sorted({resource.kind for resource in KINDS}),
-        "namespaces": sorted({row.namespace for _, row in found}),
+        "namespaces": sorted({row.namespace for _, row in found})[:MOST_NAMESPACES],
         "link": link_to(query),
         "errors": _tell_errors(page, topics),
         "unseen": unseen,
         "hidden": all(isinstance(_error_of(page, each), Forbidden) for each in topics),
+        "most_chosen": MOST,
+        **build_choices(page, order, columns),
     }
+
+
+def read_filter(query: Mapping[str, str]) -> Filter:
+    return Filter(query.get("phase", ""), query.get("kind", ""), query.get("namespace", ""), query.get("q", ""))
+
+
+def build_choices(page: PageContext, order: Order, columns: Sequence[str]) -> Mapping[str, Any]:
+    """What the list says of its order and columns, and offers instead."""
+    return {
+        "order": str(order),
+        "heads": {key: (order.turn(key), _name_direction(order, key)) for key in SORTS},
+        "columns": columns,
+        "offered": [(each, page.say(COLUMN_NAMES[each]), each in columns) for each in COLUMNS],
+        "kept": [(name, page.query[name]) for name in _KEPT if page.query.get(name)],
+    }
+
+
+def _name_direction(order: Order, key: str) -> str:
+    """As `aria-sort` has it; empty for a column by which the list is not sorted."""
+    if order.key != key:
+        return ""
+    return "descending" if order.falling else "ascending"
+
+
+def mark_title(found: Iterable[Listed], now: Moment) -> Mapping[str, str]:
+    """What the tab says before its title, `(2✕ 5▶)`, with the name of its icon: how many jobs have failed lately or
+    cannot begin, and how many run; empty where there are neither. Pure."""
+    bad, run = count_trouble(found, now)
+    said = " ".join(f"{count}{sign}" for count, sign in ((bad, "✕"), (run, "▶")) if count)
+    return {"text": f"({said})" if said else "", "icon": "failed" if bad else "running" if run else ""}
+
+
+def _look_at_losses(page: PageContext, fitting: Sequence[Listed]) -> Mapping[str, Spark]:
+    """Of the newest `MOST_LOSSES` jobs that print: each log that has grown is read again."""
+    if page.backend.sparks is None:
+        return {}
+    newest = sorted(fitting, key=lambda each: -(each[1].created or 0.0))
+    return page.backend.sparks(page.identity).look(_list_printing(newest)[:MOST_LOSSES])
 
 
 async def _add_rooms(
@@ -82,11 +166,38 @@ async def _add_rooms(
     return found, [page.say(rooms.unseen)] if rooms.unseen is not None else []
 
 
-def build_rows(page: PageContext, shown_part: Sequence[Listed]) -> tuple[list[Mapping[str, Any]], float]:
-    """What the table shows of these jobs of the page's cluster, and after how many seconds it looks again."""
+async def build_rows(
+    page: PageContext,
+    shown_part: Sequence[Listed],
+    columns: Collection[str],
+    losses: Mapping[str, Spark] | None = None,
+) -> tuple[list[Mapping[str, Any]], float]:
+    """What the table shows of these jobs of the page's cluster, and after how many seconds it looks again. `losses`:
+    where they have been looked at already."""
     sparks = page.backend.sparks(page.identity) if page.backend.sparks else None
-    losses = sparks.look(_list_printing(shown_part)) if sparks else {}
-    return [_build_row(page, *each, losses) for each in shown_part], _look_again(shown_part, sparks)
+    if losses is None:
+        losses = sparks.look(_list_printing(shown_part)) if sparks else {}
+    asked = await _tell_asked(page, shown_part) if "resources" in columns else {}
+    rows: list[Mapping[str, Any]] = []
+    for number, each in enumerate(shown_part):
+        if number % _ROWS_IN_A_STEP == 0:
+            await asyncio.sleep(0)
+        rows.append({**_build_row(page, *each, losses), "asked": asked.get(each[1].uid, "")})
+    return rows, _look_again(shown_part, sparks)
+
+
+async def _tell_asked(page: PageContext, shown_part: Sequence[Listed]) -> Mapping[str, str]:
+    """The requests of all ranks, by the job's UID. In a thread, as a manifest may be long."""
+    wanted = {row.uid for _, row in shown_part}
+    manifests = [
+        (topic.resource, each) for topic in page.caches for each in page.objects(topic) if uid_of(each) in wanted
+    ]
+    return await asyncio.to_thread(_read_asked, manifests, page.language)
+
+
+def _read_asked(manifests: Sequence[tuple[Resource, Manifest]], language: str) -> Mapping[str, str]:
+    jobs = [(each, read_stored(resource, each).job) for resource, each in manifests]
+    return {uid_of(each): total_asked(job, language) for each, job in jobs if job is not None}
 
 
 def _tell_errors(page: PageContext, topics: Sequence[Topic]) -> list[str]:
@@ -128,6 +239,11 @@ def _look_again(shown_part: Sequence[Listed], sparks: Sparks | None) -> float:
     return SOON if sparks.reading else SECONDS if any(row.phase in _PRINTING for _, row in shown_part) else 0.0
 
 
+def measure(row: JobRow, now: Moment) -> str:
+    duration = measure_duration(row, now)
+    return "" if duration is None else format_duration(duration)
+
+
 def _build_spark(spark: Spark | None) -> Mapping[str, str]:
     if spark is None:
         return {}
@@ -163,6 +279,12 @@ def _build_row(page: PageContext, resource: Resource, row: JobRow, losses: Mappi
         "attempt": row.attempt,
         "restarts": row.restarts,
         "created": row.created,
+        "duration": measure(row, page.now),
+        "began": row.started if row.started and not row.phase.terminal else None,
+        "owner": row.owner,
+        "description": row.description,
+        "uid": row.uid,
+        "ended": row.phase.terminal,
         "why": build_why(row, page.language, most=_LONGEST_WHY),
         "bad": has_failed_rank(row.phase, row.cause),
         "advice": advice[:1],
