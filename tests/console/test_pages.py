@@ -149,8 +149,10 @@ async def test_a_filter_that_nothing_fits_can_be_cleared_at_once(tmp_path: Path)
 
 async def test_the_list_says_for_the_tab_how_many_jobs_have_failed_and_run(tmp_path: Path) -> None:
     many = jobs(("a", "Running"), ("b", "Running"), ("c", "Failed"), ("d", "Completed"))
-    assert '<span id="told" hidden data-mark="(1✕ 2▶)" data-icon="failed">' in await read_page(tmp_path, "/", many)
-    assert 'data-mark="" data-icon=""' in await read_page(tmp_path, "/", many[3:])
+    assert '<span id="told" hidden data-mark="(1✕ 2▶)" data-icon="failed" data-lives' in await read_page(
+        tmp_path, "/", many
+    )
+    assert 'data-mark="" data-icon="" data-refused' in await read_page(tmp_path, "/", many[3:])
 
 
 async def test_each_row_can_be_chosen_by_its_uid_without_scripts(tmp_path: Path) -> None:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import re
 import time
 import zlib
 from collections.abc import AsyncIterator, Callable, Mapping
@@ -17,6 +16,7 @@ from typing import Any
 from aiohttp import web
 
 from paddock.console.api_errors import say_error
+from paddock.console.known_rows import AGE, Rows, leave_out, read_rows
 from paddock.console.page_context import Missing, PageContext, Screen
 from paddock.console.pages import render_main, render_notice
 from paddock.kube.errors import ApiError, Unauthorized, Unavailable
@@ -30,14 +30,12 @@ LISTEN_SECONDS = 2.0
 UNSEEN = "0000000000000000"
 """In the address of a stream, in place of the digest of what its page shows."""
 _GZIP = 31
-_AGE = re.compile(r"(<time [^>]*data-since=[^>]*>)[^<]*")
 
 _Built = Mapping[str, Any]
 
 
 class EventStream:
-    """Writes server-sent events. `packed`: as gzip, of which each event comes at once; a <main> that is sent again is
-    mostly what was sent before, so it is a few bytes."""
+    """Writes server-sent events. `packed`: as gzip, of which each event comes at once."""
 
     def __init__(self, answer: web.StreamResponse, *, packed: bool) -> None:
         """Before the answer is prepared."""
@@ -66,6 +64,7 @@ async def send_changes(
     """Sends changes without end. `look`: at this moment. `seen`: the digest of what the browser shows. Raises
     `Unauthorized`."""
     sent, built = seen, None
+    known: Rows = {}
     change = asyncio.ensure_future(_next(changes))
     try:
         while True:
@@ -74,7 +73,8 @@ async def send_changes(
             digest = digest_main(text)
             if digest != sent:
                 sent = digest
-                await stream.write(write_event(text, digest))
+                await stream.write(write_event(leave_out(text, known), digest))
+            known = read_rows(text)
             every = screen.every if built is None else built.get("again", screen.every)
             if await _wait(stream, change, every, page):
                 change = asyncio.ensure_future(_next(changes))
@@ -125,7 +125,7 @@ async def _wait(stream: EventStream, change: asyncio.Future[None], every: float,
 
 def digest_main(text: str) -> str:
     """A digest of a <main>, without its ages: they grow by themselves, by a script."""
-    return hashlib.sha256(_AGE.sub(r"\1", text).strip().encode()).hexdigest()[: len(UNSEEN)]
+    return hashlib.sha256(AGE.sub(r"\1", text).strip().encode()).hexdigest()[: len(UNSEEN)]
 
 
 def note_seen(page: str) -> str:

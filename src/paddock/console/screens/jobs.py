@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -52,6 +52,7 @@ ON_A_PAGE = 100
 SECONDS, SOON = 10.0, 1.0
 """Until the list looks again at what running jobs have printed; and while logs are being read."""
 _PRINTING = (Phase.RUNNING, Phase.RESTARTING)
+_LIVING = (*_PRINTING, Phase.PENDING, Phase.STARTING)
 _LONGEST_WHY = 160
 """Columns."""
 _ROWS_IN_A_STEP = 20
@@ -135,12 +136,14 @@ def _name_direction(order: Order, key: str) -> str:
     return "descending" if order.falling else "ascending"
 
 
-def mark_title(found: Iterable[Listed], now: Moment) -> Mapping[str, str]:
+def mark_title(found: Sequence[Listed], now: Moment) -> Mapping[str, Any]:
     """What the tab says before its title, `(2✕ 5▶)`, with the name of its icon: how many jobs have failed lately or
-    cannot begin, and how many run; empty where there are neither. Pure."""
+    cannot begin, and how many run; empty where there are neither. `lives`: some will change by themselves. Pure."""
     bad, run = count_trouble(found, now)
     said = " ".join(f"{count}{sign}" for count, sign in ((bad, "✕"), (run, "▶")) if count)
-    return {"text": f"({said})" if said else "", "icon": "failed" if bad else "running" if run else ""}
+    lives = any(row.state in _LIVING for _, row in found)
+    icon = "failed" if bad else "running" if run else ""
+    return {"text": f"({said})" if said else "", "icon": icon, "lives": lives}
 
 
 def _look_at_losses(page: PageContext, fitting: Sequence[Listed]) -> Mapping[str, Spark]:

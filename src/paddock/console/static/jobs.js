@@ -20,6 +20,7 @@ async function show(address, replace) {
     await htmx.swap({ sourceElement: main(), target: main(), text: page.getElementById("main").outerHTML, swap: "outerMorph" });
     keepChoices();
     refresh();
+    dispatchEvent(new Event("paddock:shown"));
   } catch (error) {
     if (error.name !== "AbortError") location.reload();
   }
