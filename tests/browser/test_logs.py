@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,7 +16,7 @@ from paddock.kube.log_marks import write_mark
 from support.consoles import PADDLE, Served, keep_log, keep_run, serve_console
 
 if TYPE_CHECKING:
-    from playwright.async_api import Page
+    from playwright.async_api import Page, Route
 
 pytestmark = pytest.mark.browser
 
@@ -139,3 +141,232 @@ async def test_ranks_are_merged_by_time_while_they_print_and_a_line_leads_to_its
         assert await page.locator(".row .n").all_text_contents() == ["worker-0:1", "worker-1:1", "worker-0:2"]
         await page.get_by_role("link", name="worker-0:2").click()
         await page.locator("[data-rank=worker-0] .row.at", has_text="third").wait_for()
+
+
+def append(path: Path, text: str) -> None:
+    with path.open("a") as log:
+        log.write(text)
+
+
+async def select(page: Page, first: str, last: str) -> str:
+    """Selects from the begin of one line to the end of another, as a reader does with the mouse."""
+    script = """([first, last]) => {
+        const rows = [...document.querySelectorAll(".row code")];
+        const [from, upto] = [first, last].map((text) => rows.find((row) => row.textContent === text).firstChild);
+        getSelection().setBaseAndExtent(from, 0, upto, upto.length);
+        return String(getSelection());
+    }"""
+    return str(await page.evaluate(script, [first, last]))
+
+
+async def read_selection(page: Page) -> str:
+    return str(await page.evaluate("String(getSelection())"))
+
+
+async def count_lines(page: Page) -> None:
+    """Waits until the script has asked once more."""
+    async with page.expect_response(lambda answer: "/logs/lines?" in answer.url):
+        pass
+
+
+STEPS = "".join(f"step {number}\n" for number in range(1, 101))
+BEGUN = (Attempt(0, 100.0), Attempt(1, 160.0, FAILED))
+
+
+async def test_an_open_page_goes_on_into_the_next_attempt_and_says_so_above_its_lines(
+    tmp_path: Path, page: Page
+) -> None:
+    keep_run(tmp_path)
+    keep_log(tmp_path, "worker-0", STEPS)
+    keep_log(tmp_path, "worker-1", STEPS)
+    async with serve_console(tmp_path) as served:
+        await open_logs(page, served, "?rank=worker-1&at=0")
+        await page.get_by_text("step 100", exact=True).wait_for()
+        await page.evaluate("window.same = true")
+        keep_run(tmp_path, attempts=BEGUN)
+        keep_log(tmp_path, "worker-0", "again 1\n", attempt=1)
+        keep_log(tmp_path, "worker-1", "again 2\n", attempt=1)
+        await page.locator(".row", has_text="again 2").wait_for()
+        assert re.search(r"\?rank=worker-1&at=1$", page.url)
+        divider = page.locator(".divider")
+        assert "Attempt 1 began at" in await divider.inner_text() and "worker-1" in await divider.inner_text()
+        assert await page.locator(".attempts [aria-current]").inner_text() == "1"
+        assert await page.locator(".ranks [aria-current]").get_attribute("href") == await page.locator(
+            ".ranks a[data-rank=worker-1]"
+        ).get_attribute("href")
+        assert await page.evaluate("window.same"), "without loading the page anew"
+        append(keep_log(tmp_path, "worker-1", "again 2\n", attempt=1), "again 3\n")
+        await page.locator(".row", has_text="again 3").wait_for()
+        await divider.get_by_role("link", name="Attempt 0").click()
+        await page.locator(".row", has_text="step 100").wait_for()
+
+
+async def test_who_does_not_follow_is_told_that_the_next_attempt_runs(tmp_path: Path, page: Page) -> None:
+    keep_run(tmp_path)
+    keep_log(tmp_path, "worker-0", STEPS)
+    async with serve_console(tmp_path) as served:
+        await open_logs(page, served)
+        await page.get_by_text("step 100", exact=True).wait_for()
+        follow = page.get_by_role("button", name="Follow")
+        style = "button => { const style = getComputedStyle(button); return style.color + style.backgroundColor }"
+        on = await follow.evaluate(style)
+        await follow.click()
+        assert await follow.evaluate(style) != on, "it is seen whether it follows"
+        keep_log(tmp_path, "worker-0", "again\n", attempt=1)
+        await page.get_by_text("Attempt 1 runs.").wait_for()
+        assert await page.locator(".row", has_text="again").count() == 0
+        assert await page.locator(".attempts [aria-current]").inner_text() == "0", "all parts are of one attempt"
+        await page.get_by_role("link", name="Show it").click()
+        await page.locator(".row", has_text="again").wait_for()
+
+
+async def test_what_is_selected_in_a_running_log_stays_selected_and_is_copied_without_numbers(
+    tmp_path: Path, page: Page
+) -> None:
+    keep_run(tmp_path)
+    path = keep_log(tmp_path, "worker-0", STEPS + "half")
+    async with serve_console(tmp_path) as served:
+        await open_logs(page, served)
+        await page.get_by_text("half", exact=True).wait_for()
+        selected = await select(page, "step 98", "half")
+        assert selected.split() == ["step", "98", "step", "99", "step", "100", "half"]
+        append(path, " an ERROR\n" + STEPS)
+        await page.get_by_text("half an ERROR", exact=True).wait_for()
+        await page.locator(".row[data-level=error]").wait_for()
+        await count_lines(page)
+        assert await read_selection(page) == selected
+        await page.evaluate(
+            "addEventListener('copy', (event) => { window.copied = event.clipboardData.getData('text/plain') })"
+        )
+        await page.keyboard.press("Control+C")
+        assert await page.evaluate("window.copied") == "step 98\nstep 99\nstep 100\nhalf"
+        await page.locator(".view").evaluate("view => { view.scrollTop = 0 }")
+        await page.get_by_text("step 1", exact=True).first.wait_for()
+        assert await read_selection(page) == selected, "also out of view"
+
+
+async def test_a_log_that_is_followed_waits_while_something_is_selected(tmp_path: Path, page: Page) -> None:
+    keep_run(tmp_path)
+    path = keep_log(tmp_path, "worker-0", STEPS)
+    async with serve_console(tmp_path) as served:
+        await open_logs(page, served)
+        await page.get_by_text("step 100", exact=True).wait_for()
+        await select(page, "step 99", "step 100")
+        append(path, "".join(f"more {number}\n" for number in range(100)))
+        keep_log(tmp_path, "worker-0", "again\n", attempt=1)
+        await page.get_by_text("it goes on when nothing is selected").wait_for()
+        assert (await read_selection(page)).split() == ["step", "99", "step", "100"]
+        await page.evaluate("getSelection().removeAllRanges()")
+        await page.locator(".row", has_text="again").wait_for()
+
+
+async def test_hits_are_marked_and_counted_and_the_log_moves_to_them(tmp_path: Path, page: Page) -> None:
+    keep_run(tmp_path, finished=True)
+    lines = [f"needle {number}" if number % 100 == 0 else f"hay {number}" for number in range(1, 1001)]
+    lines[499] += " ERROR"
+    keep_log(tmp_path, "worker-0", "\n".join(lines) + "\n")
+    async with serve_console(tmp_path) as served:
+        await open_logs(page, served)
+        await page.locator(".row", has_text="needle 1000").wait_for()
+        await page.evaluate("window.same = true")
+        await page.keyboard.press("/")
+        await page.keyboard.type("needle")
+        said = page.locator("form.search output")
+        await page.locator(".row.at", has_text="needle 1000").wait_for()
+        assert await said.inner_text() == "10 of 10"
+        await page.keyboard.press("Enter")
+        await page.locator(".row.at", has_text="needle 100").wait_for()
+        await page.keyboard.press("Shift+Enter")
+        await page.locator(".row.at", has_text="needle 1000").wait_for()
+        await page.wait_for_function("CSS.highlights.get('log-hit-now').size === 1")
+        marked = "String([...CSS.highlights.get('log-hit-now')][0])"
+        assert await page.evaluate(marked) == "needle"
+        await page.get_by_label("only matching lines").check()
+        await page.wait_for_function("document.querySelectorAll('.row').length === 10")
+        assert await page.locator(".row .n").all_text_contents() == [str(number) for number in range(100, 1001, 100)]
+        await page.locator("select[name=level]").select_option("error")
+        await page.wait_for_function("document.querySelectorAll('.row').length === 1")
+        assert await page.locator(".row code").inner_text() == "needle 500 ERROR"
+        await page.locator("select[name=level]").select_option("")
+        await page.fill("input[name=q]", "")
+        await page.locator(".row", has_text="hay 501").wait_for()
+        assert await page.evaluate("window.same"), "without loading the page anew"
+
+
+async def test_lines_wrap_have_times_and_a_long_one_is_read_whole_in_view(tmp_path: Path, page: Page) -> None:
+    keep_run(tmp_path, finished=True)
+    text = "".join(f"step {number} {'wide ' * 600}\n" for number in range(1, 301))
+    path = keep_log(tmp_path, "worker-0", text)
+    path.with_suffix(".times").write_bytes(write_mark(len(text), 1_700_000_000.0))
+    async with serve_console(tmp_path) as served:
+        await open_logs(page, served)
+        last = page.locator(".row", has_text="step 300")
+        await last.wait_for()
+        await page.get_by_role("button", name="Wrap").click()
+        wide = "view => view.scrollWidth <= view.clientWidth"
+        assert await page.locator(".view").evaluate(wide)
+        await page.get_by_role("button", name="End").click()
+        inside = (
+            "row => Math.abs(row.getBoundingClientRect().bottom - row.closest('.view').getBoundingClientRect().bottom)"
+        )
+        assert await last.evaluate(inside) < 40, "the last row is whole"
+        await page.get_by_role("button", name="Time", exact=True).click()
+        await page.locator(".row .when", has_text="22:13:20").first.wait_for()
+        await last.locator("code").click()
+        detail = page.locator(".detail")
+        await detail.wait_for()
+        assert await detail.evaluate("each => each.getBoundingClientRect().bottom <= innerHeight")
+        await page.keyboard.press("Escape")
+        assert await detail.count() == 0
+        await page.reload()
+        await page.locator(".view.wrapped").wait_for()
+
+
+@pytest.mark.parametrize(("width", "height", "part"), [(1280, 720, 0.25), (390, 844, 0.45)])
+async def test_the_first_line_stands_high_and_many_lines_are_in_view(
+    tmp_path: Path, page: Page, width: int, height: int, part: float
+) -> None:
+    keep_run(tmp_path, finished=True, phase="Failed", cause=FAILED, attempts=(Attempt(0, 100.0),))
+    for rank in ("worker-0", "worker-1"):
+        keep_log(tmp_path, rank, STEPS)
+    await page.set_viewport_size({"width": width, "height": height})
+    async with serve_console(tmp_path) as served:
+        url = await open_logs(page, served)
+        for query in ("", "?merged=1"):
+            await page.goto(f"{url}{LOGS}{query}")
+            await page.locator(".row", has_text="step 100").first.wait_for()
+            box = await page.locator(".view").bounding_box()
+            assert box is not None and box["y"] <= height * part
+            assert (min(height, box["y"] + box["height"]) - box["y"]) / 20 >= 15
+
+
+async def test_an_error_in_a_merged_log_leaves_each_rank_its_colour(tmp_path: Path, page: Page) -> None:
+    keep_run(tmp_path, finished=True)
+    for index in range(2):
+        keep_log(tmp_path, f"worker-{index}", "step 1\nValueError: bad\n")
+    async with serve_console(tmp_path) as served:
+        await open_logs(page, served, "?merged=1")
+        await page.locator(".row", has_text="ValueError").first.wait_for()
+        await page.get_by_role("button", name="First error").wait_for()
+        colours = await page.locator(".row .n").evaluate_all("all => all.map(each => getComputedStyle(each).color)")
+    assert len(colours) == 4 and len(set(colours)) == 2
+
+
+def answer_with(status: int) -> Callable[[Route], Awaitable[None]]:
+    async def answer(route: Route) -> None:
+        await route.fulfill(status=status)
+
+    return answer
+
+
+async def test_who_is_signed_out_or_may_not_read_the_log_any_more_is_told(tmp_path: Path, page: Page) -> None:
+    keep_run(tmp_path)
+    keep_log(tmp_path, "worker-0", STEPS)
+    async with serve_console(tmp_path) as served:
+        url = await open_logs(page, served)
+        for status, said in ((403, "you may not read this log any more"), (401, "signed out")):
+            await page.goto(f"{url}{LOGS}")
+            await page.get_by_text("step 100", exact=True).wait_for()
+            await page.route("**/logs/lines?*", answer_with(status))
+            await page.locator(".tools [role=status]", has_text=said).wait_for()
+            await page.unroute("**/logs/lines?*")

@@ -6,9 +6,11 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import zip_longest
 from typing import Any
 from urllib.parse import urlencode
 
@@ -33,13 +35,14 @@ from paddock.console.screens.looked_logs import (
     read_wanted,
 )
 from paddock.console.screens.merged_logs import ABOVE, ON_A_PAGE, build_merged
-from paddock.kube.times import format_time
+from paddock.kube.times import Moment, format_time, read_time
 from paddock.views.commands import printed_name
 from paddock.views.short_sentences import explain_briefly
 from paddock.words.phrases import Phrase, counted, phrase
 
 _MOST_FOUND = 50
 """Lines of each rank in the table of what was found."""
+_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
 _MOST_ATTEMPTS = 12
 """Links to attempts in a row: a job may start again for ever."""
 
@@ -58,7 +61,7 @@ async def build(page: PageContext) -> Mapping[str, Any]:
         "look": looked.seen,
         "gone": looked.manifest is None,
         "panes": panes,
-        "left_out": _tell_left_out(page, looked.seen, [pane["lane"] for pane in panes]),
+        "left_out": [*map(split_times, _tell_left_out(page, looked.seen, [pane["lane"] for pane in panes]))],
         "merged": merged,
         "opened": chosen if merged else [pane["rank"] for pane in panes],
         "link": lambda **changes: link(page, changes),
@@ -126,6 +129,13 @@ def _tell_left_out(page: PageContext, seen: Look, opened: Sequence[Lane]) -> lis
             "the copy of {count} more log is not whole", "the copies of {count} more logs are not whole", count=more
         )))  # fmt: skip
     return said
+
+
+def split_times(said: str) -> list[tuple[str, Moment | None]]:
+    """A sentence with times of Kubernetes' form -> (text, the time behind it), as a page shows times in the zone of its
+    reader. Pure."""
+    texts = _TIME.split(said)
+    return [(text, read_time(stamp) if stamp else None) for text, stamp in zip_longest(texts, _TIME.findall(said))]
 
 
 def _tell_lacks(page: PageContext, rank: str, lacks: LeftOut) -> Iterator[Phrase]:

@@ -316,7 +316,10 @@ class Pane {
   }
 
   end() {
-    if (this.follows && this.isSelected()) return this.say(this.words.selected);
+    if (this.follows && this.isSelected()) {
+      this.say(this.words.selected);
+      return this.draw();
+    }
     if (this.said?.textContent === this.words.selected) this.say("");
     this.top = shown.wrap ? this.size - this.visible : this.size;
     if (shown.wrap) this.endWrapped();
@@ -812,7 +815,8 @@ class LogPage {
 
   // The log reaches down to the end of the window.
   stretch() {
-    const below = (document.querySelector(".same")?.offsetHeight ?? 0) + 24;
+    const under = [...document.querySelectorAll(".same, .notes")].reduce((sum, each) => sum + each.offsetHeight, 0);
+    const below = under + 24;
     for (const view of document.querySelectorAll(".view")) {
       const height = `${Math.max(320, innerHeight - view.getBoundingClientRect().top - scrollY - below)}px`;
       if (view.style.height !== height) view.style.height = height;
@@ -1044,6 +1048,6 @@ class LogPage {
 const narrow = matchMedia("(max-width: 700px)");
 
 document.documentElement.classList.add("scripted");
-const found = document.querySelector("details.found");
-if (found && !location.search.includes("all=")) found.open = false;
+// What is searched for is looked for in the logs that are open; in the others where a reader asks for it.
+if (!location.search.includes("all=")) document.querySelector("details.found")?.remove();
 new LogPage();
