@@ -82,7 +82,7 @@ def _explain_start(page: PageContext, seen: Look) -> str:
     if seen.cause is None:
         return ""
     args = {name: value for name, value in seen.cause.args.items() if name != "delay"}
-    return explain_briefly(replace(seen.cause, args=args), page.language)
+    return explain_briefly(replace(seen.cause, args=args), page.language, None)
 
 
 def _list_attempts(seen: Look) -> Mapping[str, Sequence[int]]:
