@@ -299,7 +299,7 @@ class Runs(Protocol):
         """Of all namespaces, of one, or of one name. Nothing but the records is read."""
         ...
 
-    def look(self, runs: Iterable[Printing]) -> Mapping[str, Mapping[str, Extent]]:
+    def look(self, runs: Iterable[RunRecord]) -> Mapping[str, Mapping[str, Extent]]:
         """The metrics of runs as far as they are known now, by UID and name; what is not known, or old, is read behind
         the page."""
         ...

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,22 +16,23 @@ from paddock.app.consoles.logs import LocalLogs
 from paddock.app.consoles.runs import LocalRuns
 from paddock.app.history import History
 from paddock.app.home import Home
-from paddock.console.backend import Extent, Printing
+from paddock.console.backend import Extent, KeptRun
+from paddock.history.logs import LogFile
 from paddock.history.record_shelf import RecordShelf
 from paddock.history.records import RunRecord, write_record
 from support.consoles import PADDLE
 
 
 class CountedLogs(LocalLogs):
-    """Counts the runs that are looked for."""
+    """Counts the runs that are read."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
         self.asked: list[str] = []
 
-    async def find(self, resource: Any, namespace: str, name: str, uid: str) -> Any:
-        self.asked.append(uid)
-        return await super().find(resource, namespace, name, uid)
+    def read_run(self, run: RunRecord, files: Sequence[LogFile]) -> KeptRun:
+        self.asked.append(run.uid)
+        return super().read_run(run, files)
 
 
 class Clock:
@@ -47,16 +48,16 @@ def build(directory: Path, clock: Clock) -> tuple[LocalRuns, CountedLogs]:
     return LocalRuns(history, logs, records, clock), logs
 
 
-def keep(directory: Path, uid: str, texts: list[str], *, over: bool = True) -> Printing:
+def keep(directory: Path, uid: str, texts: list[str], *, over: bool = True) -> RunRecord:
     home = Home(directory, directory)
-    run = RunRecord(PADDLE.api_version, "PaddleJob", "default", "demo", uid, 1, 100.0, phase="Running")
+    run = RunRecord(PADDLE.api_version, "PaddleJob", "default", "demo", uid, 1, 100.0, phase="Running", finished=over)
     write_record(home.history, run)
     for attempt, text in enumerate(texts):
         write_log(home.node, "demo-worker-0", f"{uid}-{attempt}", job=uid, attempt=attempt, text=text, when=1.0)
-    return Printing(PADDLE, "default", "demo", uid, over)
+    return run
 
 
-async def read_all(runs: LocalRuns, asked: list[Printing]) -> Mapping[str, Mapping[str, Extent]]:
+async def read_all(runs: LocalRuns, asked: list[RunRecord]) -> Mapping[str, Mapping[str, Extent]]:
     while True:
         found = runs.look(asked)
         if not runs.reading:
@@ -95,4 +96,6 @@ async def test_of_a_log_that_cannot_be_read_in_time_no_best_is_told(
 
 async def test_a_run_whose_logs_are_gone_has_no_metrics(tmp_path: Path) -> None:
     runs, _ = build(tmp_path, Clock())
-    assert (await read_all(runs, [Printing(PADDLE, "default", "none", "x", True)])) == {"x": {}}
+    assert (await read_all(runs, [RunRecord(PADDLE.api_version, "PaddleJob", "default", "none", "x", 1, 100.0)])) == {
+        "x": {}
+    }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import partial
@@ -64,19 +64,26 @@ class LocalLogs:
         if run is None and not uid:
             return None
         files = self._history.find_job_logs(namespace, name, run.uid if run else uid)
-        logs = tuple(
-            replace(
-                _read_file(each, self._read_left_out(each.path)),
-                read_written=self._find_written(namespace, name, run.uid if run else uid, each),
-            )
-            for each in files
-        )
         if run is None:
-            return KeptRun(logs)
+            return KeptRun(self._read_files(files, namespace, name, uid))
+        return self.read_run(run, files)
+
+    def read_run(self, run: RunRecord, files: Sequence[LogFile]) -> KeptRun:
+        """A recorded run with these logs. Blocks."""
+        logs = self._read_files(files, run.namespace, run.name, run.uid)
         begun = {each.number: each.begun for each in run.attempts}
         steps = {each.number: (each.placed, each.started) for each in run.attempts}
         failed, causes = find_failed(run), find_causes(run)
         return KeptRun(logs, failed, run.over, run.logs_pruned, causes, begun, list_sizes(run), steps)
+
+    def _read_files(self, files: Sequence[LogFile], namespace: str, name: str, uid: str) -> tuple[KeptLog, ...]:
+        return tuple(
+            replace(
+                _read_file(each, self._read_left_out(each.path)),
+                read_written=self._find_written(namespace, name, uid, each),
+            )
+            for each in files
+        )
 
     def _find_written(self, namespace: str, name: str, uid: str, file: LogFile) -> Callable[[Place], Piece]:
         return build_reader(find_file(self._history.home, namespace, name, uid, file.rank, file.place.attempt))

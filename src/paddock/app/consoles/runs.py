@@ -13,8 +13,9 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
-from paddock.app.history import History
-from paddock.console.backend import Extent, KeptRun, Logs, Printing, RunList
+from paddock.app.consoles.logs import LocalLogs
+from paddock.app.history import History, Survey
+from paddock.console.backend import Extent, KeptRun, RunList
 from paddock.console.charts.collect import collect, list_ranks
 from paddock.console.charts.numbers import LogNumbers
 from paddock.history.note_files import choose_note, read_notes, write_note
@@ -45,11 +46,11 @@ class LocalRuns:
     """A `console.backend.Runs`. `clock`: seconds that only grow."""
 
     def __init__(
-        self, history: History, logs: Logs, records: RecordShelf, clock: Callable[[], float] = time.monotonic
+        self, history: History, logs: LocalLogs, records: RecordShelf, clock: Callable[[], float] = time.monotonic
     ) -> None:
         self._history, self._logs, self._shelf, self._clock = history, logs, records, clock
         self._known: OrderedDict[str, _Known] = OrderedDict()
-        self._wanted: list[Printing] = []
+        self._wanted: list[RunRecord] = []
         self._current = ""  # the UID of the run that is being read
         self._reading: asyncio.Task[None] | None = None
 
@@ -71,7 +72,7 @@ class LocalRuns:
 
     # Metrics
 
-    def look(self, runs: Iterable[Printing]) -> Mapping[str, _Extents]:
+    def look(self, runs: Iterable[RunRecord]) -> Mapping[str, _Extents]:
         listed = list(runs)
         self._wanted = [run for run in listed if run.uid != self._current and self._is_stale(run)]
         if self._wanted and not self.reading:
@@ -82,20 +83,21 @@ class LocalRuns:
     def reading(self) -> bool:
         return self._reading is not None and not self._reading.done()
 
-    def _is_stale(self, run: Printing) -> bool:
+    def _is_stale(self, run: RunRecord) -> bool:
         known = self._known.get(run.uid)
         return known is None or (not known.final and self._clock() - known.at >= FRESH_SECONDS)
 
     async def _read_wanted(self) -> None:
-        """One after another: the page of somebody who opens a log goes before."""
+        """One after another: the page of somebody who opens a log goes before. The directories of logs are listed once
+        for all of them, as there may be ten thousand."""
+        survey = self._history.survey()
         while self._wanted:
             run = self._wanted.pop(0)
             self._current = run.uid
-            extents: _Extents = {}
             try:
-                extents = await self._read_run(run)
+                extents = await asyncio.to_thread(self._read_run, survey, run)
             except OSError:  # pruned since; what cannot be read is not shown
-                pass
+                extents = {}
             finally:
                 self._current = ""
             self._known[run.uid] = _Known(extents, self._clock(), run.over)
@@ -103,9 +105,9 @@ class LocalRuns:
             while len(self._known) > _MOST_RUNS:
                 self._known.popitem(last=False)
 
-    async def _read_run(self, run: Printing) -> _Extents:
-        kept = await self._logs.find(run.resource, run.namespace, run.name, run.uid)
-        return await asyncio.to_thread(self._measure, kept) if kept is not None and kept.logs else {}
+    def _read_run(self, survey: Survey, run: RunRecord) -> _Extents:
+        kept = self._logs.read_run(run, survey.find_logs(run))
+        return self._measure(kept) if kept.logs else {}
 
     def _measure(self, kept: KeptRun) -> _Extents:
         """Of rank 0; empty where its logs are not read to their ends in time. A log that was pruned since is left out.

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from paddock.console.addresses import address_of_job, name_kind
-from paddock.console.backend import Extent, Printing
+from paddock.console.backend import Extent
 from paddock.console.charts.numbers import OWN
 from paddock.console.feed import Topic
 from paddock.console.page_context import PageContext
@@ -146,7 +146,7 @@ def list_changes(run: RunView, before: RunRecord | None, read: ReadPackages) -> 
 def build_table(page: PageContext, found: Found, chosen: Chosen, *, names: bool) -> Mapping[str, Any]:
     """What `run_table.html` shows. `names`: runs of several jobs."""
     source = page.backend.runs(page.identity) if page.backend.runs else None
-    extents = source.look(_list_printing(chosen.runs)) if source else {}
+    extents = source.look(_list_readable(chosen.runs)) if source else {}
     reading = source is not None and source.reading
     going_on = source is not None and any(not run.is_over for run in chosen.runs)
     link = link_to(page.query)
@@ -197,14 +197,9 @@ def _turn(key: str, sort: str, down: bool) -> str:
     return f"-{key}" if downwards else key
 
 
-def _list_printing(runs: Iterable[RunView]) -> list[Printing]:
+def _list_readable(runs: Iterable[RunView]) -> list[RunRecord]:
     """The runs whose logs are there."""
-    known = ((find_resource(run), run) for run in runs)
-    return [
-        Printing(resource, run.namespace, run.name, run.uid, run.is_over)
-        for resource, run in known
-        if resource is not None and run.record is not None and not run.record.logs_pruned
-    ]
+    return [run.record for run in runs if run.record is not None and not run.record.logs_pruned]
 
 
 def find_resource(run: RunView) -> Resource | None:
