@@ -29,6 +29,7 @@ from paddock.jobs.model import CauseRecord
 from paddock.jobs.sentences.explain import explain
 from paddock.kube.meta import Manifest, Resource
 from paddock.kube.times import format_duration
+from paddock.views.commands import printed_name
 from paddock.views.listing import Part, choose_part, cut_part
 from paddock.views.runs import (
     Choices,
@@ -244,7 +245,7 @@ def _build_row(
         "environment": run.environment,
         "note": run.note,
         "owner": run.owner,
-        **_build_details(page, run),
+        **_build_details(page, run, printed_name(resource, run.name) if resource else run.name),
     }
 
 
@@ -274,8 +275,8 @@ def write_number(number: float | str) -> str:
     return number if isinstance(number, str) else format_number(float(number))
 
 
-def _build_details(page: PageContext, run: RunView) -> Mapping[str, Any]:
-    """What is folded away below a row."""
+def _build_details(page: PageContext, run: RunView, word: str) -> Mapping[str, Any]:
+    """What is folded away below a row. `word`: the job in a command."""
     record = run.record
     if record is None:
         return {"commands": [], "starts": [], "more_starts": 0, "directory": "", "machine": "", "datasets": [],
@@ -293,7 +294,7 @@ def _build_details(page: PageContext, run: RunView) -> Mapping[str, Any]:
         "directory": record.directory,
         "machine": tell_machine(surroundings.machine) if surroundings.machine else "",
         "datasets": [f"{name} {tell_dataset(state)}" for name, state in (surroundings.datasets or {}).items()],
-        "logs_command": "" if record.logs_pruned else f"paddock logs {shlex.quote(run.name)} --run {run.number}{space}",
+        "logs_command": "" if record.logs_pruned else f"paddock logs {shlex.quote(word)} --run {run.number}{space}",
     }
 
 
