@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import threading
 from dataclasses import replace
@@ -123,6 +124,27 @@ def test_of_many_who_write_at_once_one_wins(tmp_path: Path) -> None:
         each.join()
     assert len(won) == 1 and told == won * 7
     assert read_notes(tmp_path) == {"uid-1": Note(won[0])}
+
+
+def test_who_waits_for_another_writer_sees_what_that_one_wrote(tmp_path: Path) -> None:
+    write_record(tmp_path, RUN)
+    place, told = path_of(tmp_path, RUN).parent, list[Note]()
+
+    def write() -> None:
+        with pytest.raises(Stale) as raised:
+            write_note(tmp_path, RUN, Note("second"), Note().digest)
+        told.append(raised.value.now)
+
+    other = os.open(place, os.O_RDONLY)  # as another process has it
+    fcntl.flock(other, fcntl.LOCK_EX)
+    thread = threading.Thread(target=write)
+    thread.start()
+    thread.join(0.2)  # it waits for the other one however long that takes
+    assert thread.is_alive()
+    (place / "uid-1.note").write_text('{"text": "first"}')
+    os.close(other)
+    thread.join()
+    assert told == [Note("first")] and read_notes(tmp_path) == {"uid-1": Note("first")}
 
 
 def test_the_note_of_the_manifest_counts_until_somebody_writes_another(tmp_path: Path) -> None:
