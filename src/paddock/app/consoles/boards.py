@@ -207,7 +207,7 @@ class LocalBoards:
             begun.shown = replace(begun.shown, said=said)
 
         def show(_: Access, port: int, unboxed: str) -> None:
-            said = phrase("it is open to who is signed in here")
+            said = phrase("it is open to whoever is signed in to this console")
             begun.shown = replace(begun.shown, phase=BoardPhase.OPEN, said=said, port=port, unboxed=unboxed)
 
         environment = await self._build(self._home, plan.tool, report)

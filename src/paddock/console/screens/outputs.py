@@ -394,7 +394,7 @@ async def _find_kept(page: PageContext) -> Place:
 _COLUMNS: Mapping[str, Phrase] = {
     "name": phrase("Name"),
     "size": phrase("Size"),
-    "changed": phrase("Changed"),
+    "changed": phrase("Last change"),
 }
 
 SCREEN = Screen(
