@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 from paddock.console.addresses import put_below
 from paddock.console.screens.registry import SCREENS
 from support.demo import address
+from support.written_outputs import BOARD
 
 if TYPE_CHECKING:
     from playwright.async_api import Page
@@ -20,6 +21,7 @@ TORN = address("resnet50")
 COMPARED = "/compare?job=default/pytorchjobs/gpt-moe&job=default/pytorchjobs/resnet50"
 
 _NAMED: Mapping[str, str] = {
+    "board": f"{FAILED}/boards/{BOARD}",
     "charts": f"{TORN}/charts",
     "chosen": "/chosen/delete",
     "compare": COMPARED,
@@ -43,6 +45,8 @@ def list_addresses() -> Mapping[str, str]:
         "dataset-failed": "/datasets/default/faces",
         "dataset-ready": "/datasets/default/words",
         "new-form": "/new?template=pytorch-distributed",
+        "outputs-table": f"{FAILED}/outputs?path=history.csv",
+        "outputs-text": f"{FAILED}/outputs?path=result.json",
         "job-waiting": address("bert-large"),
         "job-suspended": address("night-run"),
         "list-filtered": "/?q=no-such-job",

@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
+from paddock.app.boards.shown import list_shared
 from paddock.app.home import Home
 from paddock.cli.cluster.errors import Failed, UserError
 from paddock.cli.main import cli
-from paddock.cli.verbs.board import MOST, find_shown, list_shared, read_one, read_words
+from paddock.cli.verbs.board import MOST, find_shown, read_one, read_words
 from paddock.client.errors import ConfigError
 from paddock.history.records import RunRecord, write_record
 from support.printed import take_printed

@@ -28,11 +28,13 @@ from paddock.console.server import Console
 from paddock.history.records import Attempt, Cause, RunRecord, write_record
 from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.model import Counts, Job, Phase, Rank, Settings, Status
+from paddock.jobs.names import output_name
 from paddock.jobs.objects.pods import build_pod
 from paddock.kube.api import Api
 from paddock.kube.datasets import MOUNTS_ANNOTATION
 from paddock.kube.meta import DATASETS, ENVIRONMENTS, EVENTS, NODES, PODS, Manifest, name_of, uid_of
 from paddock.kube.times import format_time, read_time
+from support.written_outputs import WrittenBoards, write_outputs
 
 NOW = read_time("2026-11-20T09:00:00Z") or 0.0
 KEY = b"k" * 32
@@ -143,12 +145,24 @@ async def serve_demo(
         for each in JOBS:
             await write_job(api, home, clock, each if hostile else tame(each))
         clock.now = NOW
-        found = backend(local.build_backend(api, home, "demo", Settings()))
+        found = backend(replace(
+            local.build_backend(api, home, "demo", Settings()), boards=await write_results(api, home, hostile=hostile)
+        ))  # fmt: skip
         console = Console(found, KEY, clock=clock)
         async with listen(console) as url:
             yield Demo(url, api, console, clock, home)
     finally:
         await api.close()
+
+
+async def write_results(api: Api, home: Home, *, hostile: bool) -> WrittenBoards:
+    """The outputs of `gpt-moe`, and a board of it."""
+    uid, script = uid_of(await api.get(TORCH, "default", "gpt-moe")), SCRIPT if hostile else ""
+    path = home.outputs / "default" / output_name("gpt-moe", uid)
+    write_outputs(path, NOW, script)
+    boards = WrittenBoards(home)
+    boards.show(TORCH, "default", "gpt-moe", path.name.rpartition("-")[2], script)
+    return boards
 
 
 def tame(each: Written) -> Written:
