@@ -271,6 +271,7 @@ async def test_a_job_is_one_file_that_fetches_nothing_and_leads_nowhere(tmp_path
     said = re.sub(r"<[^>]+>", "", page[page.index("<main") :])
     assert "Log of worker-1, to its first error in line 4" in html.unescape(said)
     assert "<mark>ValueError: no &lt;b&gt;room&lt;/b&gt;</mark>" in page
+    assert page.count('<span class="line">') == 4, "each line is one of its own"
     assert "2 ranks only lost a peer" in page and '<rect class="ran"' in page
 
 
