@@ -10,16 +10,21 @@ from typing import Any
 import pytest
 
 from console.test_pages import FAILED, JOB, read_page, text_of
+from paddock.console.backend import Backend, Identity
+from paddock.console.feed import Cache
+from paddock.console.heads import find_job, list_job_topics
 from paddock.console.logs.errors import ErrorLine
 from paddock.console.logs.lanes import Lane, Lanes
+from paddock.console.page_context import PageContext
 from paddock.console.rank_table import arrange_rows
 from paddock.console.screens.job_rows import draw_bar, read_attempt, show_role
 from paddock.history.records import Attempt, Cause
-from paddock.kube.meta import Manifest
+from paddock.kube.errors import Forbidden, NotFound
+from paddock.kube.meta import Manifest, key_of
 from paddock.kube.times import format_time
 from paddock.views.ranks import RankRow, RoleRow
 from paddock.views.timeline import AttemptRow
-from support.consoles import keep_log, keep_run, serve_console
+from support.consoles import PADDLE, Written, keep_log, keep_run, serve_console
 from support.written import build_pod, build_written_job
 
 OWN = 'Traceback (most recent call last):\n  File "t.py", line 3, in <module>\nValueError: no <b>room</b>\n'
@@ -285,3 +290,20 @@ async def test_a_long_log_is_cut_to_what_is_around_its_error(tmp_path: Path) -> 
 async def test_a_job_that_is_gone_is_no_file(tmp_path: Path) -> None:
     keep_run(tmp_path, deleted=5.0)
     assert "there is no job demo in default" in await read_page(tmp_path, f"{JOB}/share", [], status=404)
+
+
+def look_at(cache: Cache) -> PageContext:
+    """A page of the job `demo`, of which this is known."""
+    path = {"namespace": "default", "kind": PADDLE.qualified, "name": "demo"}
+    backend = Backend("test", True, lambda _: Written({}))
+    topic = list_job_topics(path, {})[0]
+    return PageContext(backend, Identity(), Written({}), "en", path, {}, {topic: cache}, 200.0)
+
+
+def test_a_reader_who_may_not_see_a_job_any_more_is_not_told_that_it_was_deleted() -> None:
+    job = build_written_job(phase="Running")
+    assert find_job(look_at(Cache({key_of(job): job}))) == (PADDLE, job)
+    for objects in ({}, {key_of(job): job}):  # opened anew, and while it was looked at
+        with pytest.raises(Forbidden):
+            find_job(look_at(Cache(dict(objects), error=Forbidden("you may not"))))
+    assert find_job(look_at(Cache(error=NotFound("not served")))) == (PADDLE, None)

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from paddock.console.addresses import TABS, address_of_job, find_kind
-from paddock.console.feed import Topic
+from paddock.console.feed import Cache, Topic
 from paddock.console.forms.rows import DESCRIPTION
 from paddock.console.page_context import Missing, PageContext
 from paddock.console.rooms import add_room, look_for_room
@@ -17,6 +17,7 @@ from paddock.jobs.labels import JOB_LABEL
 from paddock.jobs.model import CauseRecord, Phase
 from paddock.jobs.names import job_label
 from paddock.jobs.sentences.explain import explain
+from paddock.kube.errors import Forbidden
 from paddock.kube.meta import POD_GROUPS, PODS, VOLCANO_POD_GROUPS, Manifest, Resource, annotations_of, name_of
 from paddock.views.commands import printed_name
 from paddock.views.job_progress import tell_wide
@@ -157,10 +158,14 @@ def list_group_topics(path: Mapping[str, str]) -> Sequence[Topic]:
 
 
 def find_job(page: PageContext) -> tuple[Resource, Manifest | None]:
-    """The job that the page's address names; None if it does not exist. Raises `Missing` for a kind without jobs."""
+    """The job that the page's address names; None if it does not exist. Raises `Missing` for a kind without jobs, and
+    `Forbidden` for a reader who may not see it, or not any more: it is not told as one that is deleted."""
     topics = list_job_topics(page.path, page.query)
     if not topics:
         raise tell_missing(page)
+    error = page.caches.get(topics[0], Cache()).error
+    if isinstance(error, Forbidden):
+        raise error
     found = (job for job in page.objects(topics[0]) if name_of(job) == page.path["name"])
     return topics[0].resource, next(found, None)
 
