@@ -95,6 +95,20 @@ async def test_the_ranks_of_an_earlier_attempt_are_shown_with_how_they_ended(tmp
     assert sorted(ranks_of(newest)) == ["ps-0", "worker-0", "worker-1"]
 
 
+async def test_until_the_next_attempt_has_pods_the_ranks_are_those_that_the_cause_speaks_of(tmp_path: Path) -> None:
+    why = {"reason": "RankRestarted", "args": {"ranks": ["worker-1"], "code": 3, "error": "ValueError: no room"}}
+    keep_run(tmp_path, attempts=(Attempt(0, 100.0, None, 101.0, 102.0),))
+    for index in range(2):
+        keep_log(tmp_path, f"worker-{index}", OWN if index == 1 else "step 1\n", when=150.0)
+    job = build_gang(2, phase="Restarting", attempt=1, restarts=1, cause=why)
+    said = text_of(await read_page(tmp_path, JOB, [job]))
+    assert "attempt 0 attempt 1 Rank State" in said
+    assert "worker-1 failed first Error ValueError: no room (exit code 3)" in said and "no pod" not in said
+    pods = [build_pod("worker", index, "Pending") for index in range(2)]
+    said = text_of(await read_page(tmp_path, JOB, [job, *pods]))
+    assert "worker-0 Pending" in said and "failed first" not in said, "what it waits for now is what is looked for"
+
+
 def lanes_of(first: str, echoes: tuple[str, ...], *others: str) -> Lanes:
     echo, own = ErrorLine(3, "RuntimeError: Connection closed by peer", True), ErrorLine(5, "ValueError: x", False)
     opened = (Lane(first, error=own, is_first=True), *map(Lane, others))
@@ -169,7 +183,7 @@ async def test_a_job_whose_script_was_not_there_is_run_again_in_a_directory(tmp_
 async def test_what_a_job_is_for_stands_under_its_name_as_text(tmp_path: Path) -> None:
     job = build_written_job(phase="Running")
     job["metadata"]["annotations"] = {"kubernetes.io/description": "First try <script>alert(1)</script> \u202eeno"}
-    for part in ("", "/events", "/manifest", "/logs"):
+    for part in ("", "/events", "/manifest"):
         page = await read_page(tmp_path, JOB + part, [job])
         assert "<script>alert" not in page and "\u202e" not in page
         assert '<p class="quiet description">First try &lt;script&gt;alert(1)&lt;/script&gt; ' in page

@@ -5,16 +5,17 @@ only lost a peer are folded."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from paddock.console.backend import KeptLog, KeptRun
+from paddock.console.logs.attempts import find_culprits
 from paddock.console.logs.lanes import Lane, Lanes
 from paddock.console.logs.look import Look, look
 from paddock.console.page_context import PageContext
-from paddock.jobs.model import CauseRecord, Rank, Status
+from paddock.jobs.model import Rank, Status
 from paddock.kube.times import Moment
-from paddock.views.kept_ranks import KeptRank, build_kept_rows, find_end, list_failed
+from paddock.views.kept_ranks import KeptRank, build_kept_rows, find_end
 from paddock.views.ranks import JobPod, RankRow, build_rank_rows
 from paddock.views.stored import StoredJob
 
@@ -36,10 +37,11 @@ class RankTable:
 async def build_rank_table(
     page: PageContext, stored: StoredJob, pods: Sequence[JobPod], run: KeptRun, at: int | None
 ) -> RankTable:
-    """`at`: the attempt that is asked for; None for the one that speaks: the last, or the one before while the last has
-    not printed."""
+    """`at`: the attempt that is asked for; None for the last one that has pods, or else that has printed something."""
     status = stored.status
     rows = build_rank_rows(stored.job, status, pods, stored.uid, page.language)
+    if at is None and any(row.pod and not row.old for row in rows):
+        at = status.attempt
     seen = await _look(page, status, run, at, rows)
     shown = seen.attempt if seen else status.attempt
     if shown == status.attempt:
@@ -73,17 +75,9 @@ async def _look(
     """The logs, of which first errors are read only where a rank has failed. None where nobody keeps logs."""
     if page.backend.logs is None:
         return None
-    failed = _name_failed(status, run)
-    has_failed = bool(failed) or any(row.pod and row.pod.state == "Error" for row in rows)
+    failed = find_culprits(status)
+    has_failed = bool({**run.failed, **failed}) or any(row.pod and row.pod.state == "Error" for row in rows)
     return await look(page.backend.logs(page.identity), run, at, status.attempt, (), failed, (), errors=has_failed)
-
-
-def _name_failed(status: Status, run: KeptRun) -> Mapping[int, str]:
-    """By attempt: the rank that failed first."""
-    ends: Mapping[int, CauseRecord | None] = {
-        attempt: find_end(status, attempt, run.causes) for attempt in (status.attempt - 1, status.attempt)
-    }
-    return {attempt: ranks[0] for attempt, end in ends.items() if (ranks := list_failed(end))}
 
 
 def _list_kept(run: KeptRun, status: Status, attempt: int, held: set[str]) -> list[RankRow]:
