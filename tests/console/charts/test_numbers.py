@@ -124,3 +124,14 @@ def test_of_a_file_of_metrics_that_was_cut_or_replaced_what_it_says_now_is_drawn
     assert (numbers.written, numbers.problem) == (Place(14, 8), None)
     numbers.add(1, b"epoch 1 step 2 loss 9.0")
     assert list(numbers.series["loss"].values) == [0.3], "what is printed still counts less"
+
+
+def test_what_is_drawn_stays_as_it_is_while_another_reader_reads_on() -> None:
+    numbers = LogNumbers()
+    numbers.add(0, b"epoch 1 step 1 loss 0.5 reward 3.5")
+    drawn = numbers.copy()
+    for step in range(2, 6_000):
+        numbers.add(step, b"epoch 2 step %d loss 0.5 reward 3.5 entropy 0.5" % step)
+    numbers.add_written(Piece(b'{"reward": 1}\n', Place(14, 8)))
+    assert {name: list(each.values) for name, each in drawn.series.items()} == {"loss": [0.5], "own:reward": [3.5]}
+    assert drawn.epochs == {1} and not drawn.is_on_purpose("own:reward")

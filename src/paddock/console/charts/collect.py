@@ -69,8 +69,7 @@ def collect(
     for log in wanted:
         try:
             with source.open(log) as opened:
-                numbers, count = _read(opened, not run.over and log.attempt == newest, is_over)
-                read_written(numbers, log)
+                numbers, count = _read(opened, log, not run.over and log.attempt == newest, is_over)
                 seen = opened.read_marks() if times else Marks()
         except OSError:  # pruned since it was listed
             continue
@@ -90,8 +89,9 @@ def read_written(numbers: LogNumbers, log: KeptLog) -> None:
         numbers.add_written(piece)
 
 
-def _read(opened: OpenLog, grows: bool, is_over: Callable[[], bool]) -> tuple[LogNumbers, int]:
-    """The second: lines that have ended. The last line of a log that grows may be half a line."""
+def _read(opened: OpenLog, log: KeptLog, grows: bool, is_over: Callable[[], bool]) -> tuple[LogNumbers, int]:
+    """The second: lines that have ended. The last line of a log that grows may be half a line. The numbers are those of
+    this moment: another reader's look goes on in a thread of its own, while these are drawn."""
     kept = opened.notes.setdefault(_NOTE, _Kept())
     assert isinstance(kept, _Kept)
     count = opened.count - (grows and opened.index.is_open)
@@ -99,4 +99,5 @@ def _read(opened: OpenLog, grows: bool, is_over: Callable[[], bool]) -> tuple[Lo
         read_numbers(kept.numbers, partial(opened.index.walk, opened.file), count, is_over)
         if grows and kept.numbers.read >= count:
             kept.numbers.measure(time.monotonic())
-    return kept.numbers, count
+        read_written(kept.numbers, log)
+        return kept.numbers.copy(), count

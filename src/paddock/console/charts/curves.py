@@ -84,7 +84,7 @@ def place_on_axis(series: Series, axis: str, logs: Sequence[LogNumbers]) -> list
         return [float(place) for place in range(len(series.values))]
     steps = max((log.steps for log in logs), default=0)
     adds_up = any(log.restarts_steps for log in logs)
-    within = steps or _find_most(logs) + 1
+    within = steps or max((log.highest_step for log in logs), default=0) + 1
     first = find_first(logs)
     found: list[float] = []
     for epoch, step in zip(series.epochs, series.steps, strict=True):
@@ -97,10 +97,6 @@ def _place(epoch: float, step: float, axis: str, within: float, first: int) -> f
     if axis == "epoch":
         return epoch + (step / within if within and step == step else 0.0)
     return step + ((epoch - first) * within if within and epoch == epoch else 0.0)
-
-
-def _find_most(logs: Sequence[LogNumbers]) -> float:
-    return max((step for log in logs for each in log.series.values() for step in each.steps if step == step), default=0)
 
 
 @dataclass(frozen=True, slots=True)

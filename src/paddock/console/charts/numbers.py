@@ -33,6 +33,7 @@ _LONGEST_SERIES = 20_000
 _LONGEST_OWN = 4_000
 """There may be `MOST_OWN` of them for each log: together no more than 7 MB."""
 _LONGEST_TEXT = 200
+_COLUMNS = ("lines", "places", "epochs", "steps", "values")
 _BATCH = 1_000
 _MOST_UNREAD = 100
 
@@ -65,9 +66,12 @@ class Series:
         if len(self.values) >= most:
             self._thin(most // 2)
 
+    def copy(self) -> Series:
+        return replace(self, **{name: getattr(self, name)[:] for name in _COLUMNS})
+
     def _thin(self, most: int) -> None:
         kept = thin(self.values, most)
-        for name in ("lines", "places", "epochs", "steps", "values"):
+        for name in _COLUMNS:
             column = getattr(self, name)
             setattr(self, name, array(column.typecode, [column[place] for place in kept]))
 
@@ -79,6 +83,7 @@ class LogNumbers:
     series: dict[str, Series] = field(default_factory=dict)
     steps: int = 0  # of an epoch, as the program says; 0 where it does not
     restarts_steps: bool = False  # steps begin anew with each epoch
+    highest_step: int = 0
     epochs: set[int] = field(default_factory=set)
     read: int = 0  # lines that were read
     offset: int = 0  # the bytes of the lines that were read
@@ -107,6 +112,11 @@ class LogNumbers:
                         self._add_own(OWN + name, number, place, found, value, shown)
         if not self.series and len(self._unread) < _MOST_UNREAD and may_have_progress(line):
             self._unread.append(line[: 2 * LONGEST_LINE])
+
+    def copy(self) -> LogNumbers:
+        """What was read until now, for who draws it."""
+        series = {name: each.copy() for name, each in self.series.items()}
+        return replace(self, series=series, epochs=set(self.epochs), _on_purpose=set(self._on_purpose))
 
     def add_written(self, piece: Piece) -> None:
         """What was added to PADDOCK_METRICS. A name that is written there is not read from printed lines any more. Of a
@@ -158,6 +168,8 @@ class LogNumbers:
                 self.series.setdefault(name, Series()).add(number, place, found, value, text)
         if found.steps:
             self.steps = max(self.steps, found.steps)
+        if found.step is not None:
+            self.highest_step = max(self.highest_step, found.step)
         if found.epoch is not None and len(self.epochs) < _LONGEST_SERIES:
             self.epochs.add(found.epoch)
         before = self._last

@@ -40,6 +40,8 @@ SHOWN_RANKS = 3
 MOST_RANKS = 16
 POINTS = 12_000
 """Of all curves of one chart: what a browser takes with each change."""
+CURVE = 4_000
+"""Points of one curve at most: two for each column of a large screen, as a curve is thinned to its extremes."""
 SECONDS = 3.0
 SOON = 0.1
 """While a long log is being read."""
@@ -187,7 +189,7 @@ def draw(found: Collected, used: Used | None, by_time: bool, choice: Choice) -> 
     # Who prints began before the first number: what was used is known from the first second on.
     start = find_start(ranks, find_first_time(found.logs, found.marks) if by_time else {})
     clock = Clock(start, found.marks) if by_time and found.marks else None
-    most, most_used = POINTS // max(1, len(found.logs)), POINTS // max(1, len(ranks))
+    most, most_used = (min(CURVE, POINTS // max(1, count)) for count in (len(found.logs), len(ranks)))
     charts = [
         build_usage_chart(metric, ranks, start, most_used)
         if metric in USED

@@ -417,6 +417,7 @@ function build(element, state, data) {
       sync: { key: `${chart.kind}:${chart.axis}`, scales: ["x", null], setSeries: false },
       points: columns.length > 2 * MOST_TOLD ? { show: false } : {},
       y: false,
+      hover: { prox: 16 }, // a part that has no reading here has no dot
     },
     hooks: {
       ready: [flags.ready, flags.draw, tip.ready],
