@@ -168,8 +168,9 @@ async def test_a_restart_is_marked_with_its_cause_on_the_curve(cluster: Cluster,
     await page.goto(f"{url}{JOBS}/again/charts")
     loss = page.locator("#chart-loss")
     assert "attempt 1: restart 1: worker-0 ended with exit code 1" in (
-        await loss.locator(".chart-mark").text_content() or ""
+        await loss.locator(".chart-flag").text_content() or ""
     )
+    await loss.locator("#numbers-loss summary").click()
     for attempt, last in (("0", "0.40"), ("1", "0.35")):
         await loss.locator(f"#loss-worker-0-{attempt}").get_by_text(last).first.wait_for()
 
