@@ -336,8 +336,8 @@ async def test_the_list_shows_the_loss_of_a_job_where_it_is_known(tmp_path: Path
     async with serve_console(tmp_path, [job, waiting], sparks=Known()) as served, served.session.get("/") as answer:
         page = await answer.text()
     assert '<polyline points="0.0,1.0 32.0,10.3 64.0,15.0"/>' in page
-    assert 'aria-label="from 2 to 0.5"' in page and "</svg> 0.5</td>" in page
-    assert '<td class="number far">step 399/400</td>' in page
+    assert 'aria-label="from 2 to 0.5"' in page and "</svg> 0.5</div>" in page
+    assert '<td class="number far"><div class="line">step 399/400</div>' in page
     assert page.count("<polyline") == 1
 
 
