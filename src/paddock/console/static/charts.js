@@ -156,7 +156,10 @@ function splitLog(low, high) {
 }
 
 function buildHeight(chart) {
-  if (isLog(chart)) return { distr: 3, range: (_, low, high) => (low > 0 ? [low / 1.05, high * 1.05] : [0.1, 1]) };
+  if (isLog(chart)) {
+    const pad = (low, high) => Math.max(1.001, (high / low) ** 0.05);
+    return { distr: 3, range: (_, low, high) => (low > 0 ? [low / pad(low, high), high * pad(low, high)] : [0.1, 1]) };
+  }
   if (!chart.from0) return {};
   return {
     range: (_, low, high) => {
