@@ -2,8 +2,10 @@
 
 Such a message is stored in English, as any client may read it, and its writer's values are in the text. So it is
 compared with the English texts of the catalogue: `waiting for {pods}` fits `waiting for 2 pods`, and what stands in a
-placeholder is rendered in the same way. Of the texts that fit, the one with the most letters is taken. Where no text
-fits the whole, its first clause (up to `: ` or `; `) is rendered alone, then the rest; what is not known stays. Pure.
+placeholder is rendered in the same way. Of the texts that fit, the one with the most letters is taken. A text that
+fits only as a sentence of another program stands in one of its placeholders does not fit: `{file} is written` is no
+part of `the log says what is written`. Where no text fits the whole, its first clause (up to `: ` or `; `) is rendered
+alone, then the rest; what is not known stays. Pure.
 
 The work is bounded: a text is compared by its fixed parts, from left to right and without going back, so that each
 comparison is linear; a message that is longer than `LONGEST` stays, and so do
@@ -12,6 +14,7 @@ parts beyond `_MOST_PARTS`.
 
 from __future__ import annotations
 
+import heapq
 import re
 import string
 from collections.abc import Iterable, Iterator, Mapping
@@ -54,6 +57,14 @@ _OF_NAMES = frozenset(
 _VERBATIM = frozenset({"name", "namespace"})
 """Placeholders with one name in them: the namespace `default` is no word of a sentence."""
 _WORD = re.compile(r"[A-Za-z]{2,}")
+_FIELD = re.compile(r"[a-z]\S*[.\[]\S*")
+"""The path of a field, which stands before a problem."""
+_MOST_FITS = 3
+"""Texts that are tried for a part, those with the most letters first."""
+_OF_OTHERS = frozenset({"error", "message", "why", "last", "command"})
+"""Placeholders that take what another program says, which stays as it is."""
+_PROSE = re.compile(r"(?<![\w./-])[A-Za-z]{2,}(?: [A-Za-z]{2,}){2,}(?![\w./-])")
+"""Three English words in a row, of which no name, command or amount has as many."""
 
 
 class Template(NamedTuple):
@@ -97,18 +108,24 @@ class _Reading:
     def _translate(self, message: str) -> str:
         if not any(each.isalpha() for each in message):
             return message
-        whole, names = self._texts.find(message), _NAMES.fullmatch(message)
+        whole, names = self._find(message), _NAMES.fullmatch(message)
         if names is not None and (whole is None or names[2].endswith(" more")):
             return _translate_names(message, names, self._language)
-        rendered = message if whole is None else self._render(whole)
+        rendered = message if whole is None else whole
         # Two sentences also fit one text with a placeholder at its end, and one sentence may have another's as a value.
         return min((rendered, *self._split(message), self._replace(message)), key=_count_words)
 
     def _split(self, message: str) -> Iterator[str]:
         """The message with its first clause rendered alone, for each that is known."""
         for joint in list(_JOINT.finditer(message))[:_MOST_CLAUSES]:
-            if (first := self._texts.find(message[: joint.start()])) is not None:
-                yield self._render(first) + _JOINTS[self._language][joint[0]] + self.translate(message[joint.end() :])
+            before = message[: joint.start()]
+            first = self._find(before)
+            if first is None and not _FIELD.fullmatch(before):
+                continue
+            after = self.translate(message[joint.end() :])
+            # `the address: …` is a label, and may begin any sentence.
+            if len(before.split()) > 2 or after != message[joint.end() :] or not _PROSE.search(after):
+                yield (first or before) + _JOINTS[self._language][joint[0]] + after
 
     def _replace(self, message: str) -> str:
         """The message with those of its parts replaced that are known by a pattern."""
@@ -118,12 +135,19 @@ class _Reading:
         said = translate_scheduler(text, self._language)
         return message if said == text else said + ("。" if text != message else "")
 
-    def _render(self, found: Fit) -> str:
+    def _find(self, message: str) -> str | None:
+        """The message by the text that fits the whole of it; None if there is none."""
+        return next((said for fit in self._texts.find(message) if (said := self._render(fit)) is not None), None)
+
+    def _render(self, found: Fit) -> str | None:
+        """None where a sentence that is not known stands in a placeholder for something else."""
         template = found.template
         text = translate(template.one, self._language)
         if template.many:
             text = translate_counted(template.one, template.many, 2, self._language)
         values = {name: self._render_value(name, value) for name, value in found.values.items()}
+        if any(_is_strange(name, value, values[name]) for name, value in found.values.items()):
+            return None
         return text.format_map(values) if values else text
 
     def _render_value(self, name: str, value: str) -> str:
@@ -131,6 +155,15 @@ class _Reading:
             return value
         said = format_of(self._language).say_duration(value) if name in DURATIONS else value
         return said if said != value else self.translate(value)
+
+
+def _is_strange(name: str, value: str, said: str) -> bool:
+    """Whether a sentence that is not known, so that it is said as it is, stands where none of another program does."""
+    return said == value and name not in _OF_OTHERS and _PROSE.search(_QUOTED.sub("", value)) is not None
+
+
+_QUOTED = re.compile(r"`[^`]*`|\"[^\"]*\"|'[^']*'|“[^”]*”")
+"""Commands and names as they are typed."""
 
 
 def _count_words(text: str) -> int:
@@ -222,14 +255,14 @@ class Texts:
         word, space, _ = template.fixed[0].partition(" ")
         (self._begun.setdefault(word, []) if space else self._open).append(template)
 
-    def find(self, message: str) -> Fit | None:
-        """The text that fits a whole message and has the most letters; None if there is none."""
+    def find(self, message: str) -> list[Fit]:
+        """The texts that fit a whole message, those with the most letters first."""
         if message in self._plain:
-            return Fit(Template(message, "", (message,), (), len(message)), {})
+            return [Fit(Template(message, "", (message,), (), len(message)), {})]
         begun = self._begun.get(message.partition(" ")[0], ())
         ended = self._ended.get(message[-1:], self._ended[""])
         fits = (Fit(each, values) for each in (*begun, *ended) if (values := match(each, message)) is not None)
-        return max(fits, key=lambda fit: fit.template.letters, default=None)
+        return heapq.nlargest(_MOST_FITS, fits, key=lambda fit: fit.template.letters)
 
 
 @cache

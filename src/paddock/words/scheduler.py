@@ -89,8 +89,18 @@ _ROWS = (
 )
 
 
+_BEGINNING = re.compile(
+    r"waiting for the (?:gang|PodGroup) \"|(?:held back for|comes after) the (?:gang|pod) \"|preemption: |Held by |"
+    r"0/\d+ nodes are available: |no nodes available to schedule pods$|\d+ (?:Insufficient |Too many pods|node\(s\) )"
+)
+"""How all of these messages and their clauses begin."""
+
+
 def translate_scheduler(message: str, language: str) -> str:
-    """The message in `language` as far as its parts are known; other text stays."""
+    """The message in `language` as far as its parts are known; other text stays, and so does a sentence of another
+    program that has such a part in it."""
+    if not _BEGINNING.match(message):
+        return message
     result = message
     for form, text in _ROWS:
         result = re.sub(form, partial(_fill, translate(text, language)), result)
