@@ -69,6 +69,12 @@ async def test_a_healthy_job_says_what_was_looked_at(tmp_path: Path) -> None:
     assert "Looked at: 0 pods, 1 log with 48 lines. The same in a terminal: paddock doctor demo" in said
 
 
+async def test_a_job_that_failed_is_never_told_that_nothing_was_found(tmp_path: Path) -> None:
+    said = text_of(await read_page(tmp_path, build_job(["python", "train.py"])))
+    assert "Nothing was found." not in said
+    assert "the job failed for a reason that no check knows: `paddock explain demo`" in said
+
+
 async def test_what_a_log_says_stays_text(tmp_path: Path) -> None:
     keep(tmp_path, "LAUNCH INFO 2026-11-20 15:38:21,548 nnodes: 1\n"
                    "OSError: [Errno 98] Address already in use <script>alert(1)</script>\n")  # fmt: skip
@@ -79,7 +85,7 @@ async def test_what_a_log_says_stays_text(tmp_path: Path) -> None:
 
 async def test_a_log_that_grows_is_read_on(tmp_path: Path) -> None:
     path = keep(tmp_path, (LOGS / "single.log").read_text())
-    job = build_job(["python", "-m", "paddle.distributed.launch", "train.py"])
+    job = build_job(["python", "-m", "paddle.distributed.launch", "train.py"], phase="Running", attempt=0)
     async with serve_console(tmp_path, [job]) as served:
         async with served.session.get(ADDRESS) as answer:
             assert "Nothing was found." in await answer.text()

@@ -362,6 +362,10 @@ MADE: dict[str, tuple[Asked, dict[str, LaunchLog], dict[str, RankSeen], list[str
         ALONE, {"worker-0": lines("ModuleNotFoundError: No module named 'http.client'; 'http' is not a package")},
         {"worker-0": RankSeen(code=1)}, ["standard-module-is-hidden"],
     ),
+    "a rank whose package is missing": (
+        ALONE, {"worker-0": lines("ModuleNotFoundError: No module named 'pandas'")}, {"worker-0": RankSeen(code=1)},
+        ["module-is-missing"],
+    ),
     "a rank that ended without a word": (
         JOB, {"worker-0": TRAINS}, {"worker-0": RUNS, "worker-1": RankSeen(code=3)}, ["program-failed"],
     ),
@@ -597,6 +601,24 @@ def test_the_memory_of_a_device_is_told_below_an_empty_message(printed: tuple[st
 def test_what_a_program_said_stays_in_its_own_words(error: str) -> None:
     (found,) = examine(ALONE, {"worker-0": lines(error)}, {"worker-0": RankSeen(code=1)})
     assert render(found.what, "zh") == f"失败：{error}"
+
+
+@pytest.mark.parametrize(
+    ("asked", "machine", "mend", "command"),
+    [
+        (replace(ALONE, environment="mine", is_built=True), Machine(is_shared=True),
+         "add the package opencv-python to environment mine, and run the job again",
+         "paddock env update mine --add opencv-python"),
+        (replace(ALONE, environment="host"), Machine(is_shared=True),
+         "write opencv-python into a requirements.txt, and run the job with it: `paddock run -r requirements.txt …`",
+         ""),
+        (ALONE, Machine(), "add the package opencv-python to its image, and run the job again", ""),
+    ],
+)  # fmt: skip
+def test_a_package_that_is_missing_has_a_cure(asked: Asked, machine: Machine, mend: str, command: str) -> None:
+    logs = {"worker-0": lines("ModuleNotFoundError: No module named 'cv2'")}
+    (found,) = examine(asked, logs, {"worker-0": RankSeen(code=1)}, machine)
+    assert (render(found.mend), found.command) == (mend, command)
 
 
 def test_a_failure_whose_pods_are_gone_is_told_by_the_cause_and_the_logs() -> None:

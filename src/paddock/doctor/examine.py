@@ -71,6 +71,7 @@ _FOLLOWS: Mapping[str, frozenset[str]] = {
     "server-was-lost": frozenset({"heter-is-not-reached"}),
     "server-was-never-reached": frozenset({"heter-is-not-reached"}),
     "waits-for-address": _NAMES | NOT_TOGETHER | {"name-is-loopback", "peer-name-is-unknown", "port-is-taken"},
+    "module-is-missing": frozenset({"etcd3-is-missing"}),
     "old-arguments": frozenset({"old-launcher"}),
     "argument-not-in-effect": NOT_TOGETHER | {"each-node-trains-alone"},
 }

@@ -8,6 +8,7 @@ signal.
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
 from signal import SIGINT, SIGKILL, SIGTERM, Signals
@@ -22,6 +23,7 @@ from paddock.jobs.sentences.cause_args import Args, items_of, text_of
 from paddock.jobs.sentences.cause_phrases import CAUSE_ROWS
 from paddock.logs.complaints import is_echo
 from paddock.logs.hidden_modules import read_hidden
+from paddock.logs.modules import find_package, read_missing_module
 from paddock.words.phrases import Foreign, Phrase, phrase
 
 _TOLD = (SIGINT, SIGTERM)
@@ -69,6 +71,7 @@ def check_failed(case: Case) -> Iterator[Finding]:
         or _check_device_memory(first)
         or _check_memory(case, first)
         or _check_hidden(first)
+        or _check_module(case, first)
         or _tell(case, first)
     )
 
@@ -298,6 +301,31 @@ def _check_hidden(failed: _Failed) -> Finding | None:
         phrase("a file beside the program has the name of Python's module {module}, and whoever asks for that module, "
                "also a library, gets the file", module=hidden.module),
         phrase("rename {file}", file=hidden.file),
+    )  # fmt: skip
+
+
+def _check_module(case: Case, failed: _Failed) -> Finding | None:
+    """A package that the environment lacks. Whether the module is a file of the user's own is not known here."""
+    error, asked = failed.log.error, case.asked
+    package = find_package(read_missing_module(error.text)) if error is not None else ""
+    if error is None or failed.log.exit_text is not None or not package:
+        return None
+    mend = phrase("add the package {package} to its image, and run the job again", package=package)
+    if asked.is_built:
+        mend = phrase("add the package {package} to environment {environment}, and run the job again",
+                      package=package, environment=asked.environment)  # fmt: skip
+    elif case.machine.is_shared:
+        mend = phrase("write {package} into a requirements.txt, and run the job with it: `paddock run -r "
+                      "requirements.txt …`", package=package)  # fmt: skip
+    return Finding(
+        "module-is-missing",
+        Severity.WRONG,
+        failed.where,
+        phrase("it failed: {error}", error=error.text),
+        phrase("no package of its environment brings that module, and no file in its working directory or in PYTHONPATH"
+               " has that name"),
+        mend,
+        f"paddock env update {asked.environment} --add {shlex.quote(package)}" if asked.is_built else "",
     )  # fmt: skip
 
 

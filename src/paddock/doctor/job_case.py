@@ -70,7 +70,8 @@ def examine_job(
     wheel = read_wheel(around.requirements) if around.local else read_image(image)
     asked = read_asked(job, wheel, around.environment if around.local else image, options, named)
     asked = replace(asked, stacks=f"paddock stacks {asked.job}{options}",
-                    describe=f"paddock describe {asked.job}{options}")  # fmt: skip
+                    describe=f"paddock describe {asked.job}{options}",
+                    is_built=around.local and bool(around.environment and around.requirements))  # fmt: skip
     if is_gone:
         asked = replace(asked, edit="", stacks="", describe="")
     found = {str(pod.rank): (pod, each) for each in pods if (pod := read_pod(each)) and status.holds(pod)}

@@ -19,6 +19,7 @@ from paddock.kube.meta import Key
 from paddock.kube.quantities import format_bytes
 from paddock.logs.nearest_line import explain_nearest
 from paddock.views.commands import choose_word, printed_name
+from paddock.views.examined import advise_beyond, tell_cause
 from paddock.views.phases import is_cancelled
 from paddock.views.stored import StoredJob, read_stored
 from paddock.words.phrases import Phrase, counted, phrase
@@ -110,7 +111,10 @@ async def _examine(
             said=said, logs=counted("{count} log", "{count} logs", count=looked.cut),
             command=f"paddock doctor {named}{options}",
         )  # fmt: skip
-    return Subject(name, looked.findings, said, hint=_advise(stored, f"paddock explain {named}{options}", looked))
+    cause = tell_cause(stored.status)
+    return Subject(
+        name, looked.findings, said, cause=cause, hint=_advise(stored, f"paddock explain {named}{options}", looked)
+    )
 
 
 def _tell_cut(said: Phrase, looked: Looked) -> Phrase:
@@ -122,15 +126,10 @@ def _tell_cut(said: Phrase, looked: Looked) -> Phrase:
 
 
 def _advise(stored: StoredJob, command: str, looked: Looked) -> Phrase | None:
-    """`command`: explains the job. Doctor knows what launchers and frameworks say; what a program says of itself is
-    told elsewhere. That no metric was read is nothing wrong with a job, so it is no finding."""
+    """`command`: explains the job. That no metric was read is nothing wrong with a job, so it is no finding."""
     if is_cancelled(stored.status.phase, stored.status.cause):
         return None
-    if stored.status.phase is Phase.FAILED:
-        return phrase("the job failed for another reason: `{command}`", command=command)
-    if stored.status.phase in (Phase.PENDING, Phase.NONE, Phase.SUSPENDED):
-        return phrase("the job does not run: `{command}` says why", command=command)
-    return _tell_nearest(looked)
+    return advise_beyond(stored.status, command) or _tell_nearest(looked)
 
 
 def _tell_nearest(looked: Looked) -> Phrase | None:

@@ -1,5 +1,7 @@
 """What doctor has found, as text and as a document. Pure but for `print_text`.
 
+    PaddleJob default/demo: looked at 1 pod, 1 log with 60 lines
+      cause: waiting for room for 1 of 2 pods: no node has enough GPUs free
     wrong: worker-0, line 34                          waits-for-nodes-that-nobody-starts
       the launcher waits for 2 nodes, and the job has 1 pods that train
       why: it waits without a limit: nobody starts the others
@@ -37,6 +39,8 @@ class Subject:
     """What was looked at, in numbers."""
     unknown: Phrase | None = None
     """Why it could not be looked at, None where it was."""
+    cause: Phrase | None = None
+    """Why a job failed or does not run."""
     hint: Phrase | None = None
     """Where else to look if nothing was found."""
 
@@ -50,6 +54,7 @@ def build_document(subjects: Sequence[Subject], language: str) -> dict[str, Any]
             {
                 "subject": each.name,
                 "looked": render(each.looked, language),
+                "cause": render(each.cause, language) if each.cause else "",
                 "unknown": render(each.unknown, language) if each.unknown else "",
                 "hint": render(each.hint, language) if each.hint and not each.findings else "",
                 "findings": [_build_finding(finding, language) for finding in each.findings],
@@ -82,13 +87,20 @@ def print_text(console: Console, subjects: Sequence[Subject], language: str) -> 
         if not subject.findings:
             said = phrase("{name}: nothing found; looked at {looked}", name=subject.name, looked=subject.looked)
             console.print(render(said, language))
+            _print_cause(console, subject, language)
             if subject.hint is not None:
                 console.print(f"  {render(subject.hint, language)}")
             continue
         said = phrase("{name}: looked at {looked}", name=subject.name, looked=subject.looked)
         console.print(render(said, language))
+        _print_cause(console, subject, language)
         for finding in subject.findings:
             _print_finding(console, finding, language)
+
+
+def _print_cause(console: Console, subject: Subject, language: str) -> None:
+    if subject.cause is not None:
+        _print_indented(console, render(phrase("cause: {why}", why=subject.cause), language))
 
 
 def _print_finding(console: Console, finding: Finding, language: str) -> None:

@@ -22,6 +22,7 @@ from paddock.environments.images import read_used
 from paddock.history.log_shelf import OpenLog
 from paddock.kube.errors import ApiError
 from paddock.kube.meta import ENVIRONMENTS, Manifest, is_controlled_by, name_of
+from paddock.views.examined import advise_beyond
 from paddock.views.stored import StoredJob, read_stored
 from paddock.words.phrases import Phrase, counted, phrase
 
@@ -62,6 +63,7 @@ async def build(page: PageContext) -> Mapping[str, Any]:
         "head": await build_head(page, resource, manifest),
         "readable": stored.job is not None,
         "findings": [_show(page, each) for each in findings],
+        "hint": page.say(advise_beyond(stored.status, f"paddock explain {stored.key.name}{options}") or ""),
         "looked": page.say(looked),
         "more": more,
         "command": f"paddock doctor {stored.key.name}{options}",
