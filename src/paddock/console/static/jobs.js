@@ -4,20 +4,28 @@ const root = document.documentElement;
 const main = () => document.getElementById("main");
 const QUIET_MS = 300, MOST_VIEWS = 20, VIEWS = "paddock-views", CHOSEN = "paddock-chosen";
 
-// Another filter: the page of the new address is put over this one, and its <main> opens the stream of that address.
-let asked;
+// Another filter: the page of the new address is put over this one, and the stream of <main> goes over to it. There is
+// one stream at any time: its address is looked up when it is asked for, and one of an address of before is broken off.
+let asked, fetched = "", connection = null;
+const stream = () => main().getAttribute("data-hx-sse:connect");
+
+let waiting = 0;
 
 async function show(address, replace) {
+  clearTimeout(waiting);
   asked?.abort();
   asked = new AbortController();
   const { signal } = asked;
-  history[replace ? "replaceState" : "pushState"](history.state, "", address);
+  history[replace ? "replaceState" : "pushState"](null, "", address);
   try {
     const answer = await fetch(location.href, { signal, headers: { Accept: "text/html" } });
     if (!answer.ok || answer.redirected) return void location.reload();
     const page = new DOMParser().parseFromString(await answer.text(), "text/html");
     if (signal.aborted) return;
-    await htmx.swap({ sourceElement: main(), target: main(), text: page.getElementById("main").outerHTML, swap: "outerMorph" });
+    const fresh = page.getElementById("main");
+    main().setAttribute("data-hx-sse:connect", fresh.getAttribute("data-hx-sse:connect"));
+    follow();
+    await htmx.swap({ sourceElement: main(), target: main(), text: fresh.innerHTML, swap: "innerMorph" });
     keepChoices();
     refresh();
     dispatchEvent(new Event("paddock:shown"));
@@ -25,6 +33,23 @@ async function show(address, replace) {
     if (error.name !== "AbortError") location.reload();
   }
 }
+
+function follow() {
+  if (!connection || fetched === stream()) return;
+  connection.lastEventId = "";
+  connection.reader?.cancel();
+}
+
+addEventListener("htmx:config:request", (event) => {
+  if (event.target !== main()) return;
+  Object.defineProperty(event.detail.ctx.request, "action", { get: () => (fetched = stream()), set() {} });
+});
+addEventListener("htmx:sse:after:connection", (event) => {
+  connection = event.detail.connection;
+  setTimeout(follow);  // it has a reader then
+});
+addEventListener("htmx:sse:before:message", (event) => { if (fetched !== stream()) event.detail.cancelled = true; });
+addEventListener("htmx:before:history:restore", (event) => event.preventDefault());
 
 // The frame offers languages and colours at the address of the page.
 function keepChoices() {
@@ -44,7 +69,6 @@ function addressOf(form) {
   return `?${query}`;
 }
 
-let waiting = 0;
 addEventListener("input", (event) => {
   const form = event.target.form;
   if (!form) return;
@@ -58,7 +82,6 @@ addEventListener("submit", (event) => {
   const form = event.target;
   if (form.id === "filter" || form.matches("[data-columns]")) {
     event.preventDefault();
-    clearTimeout(waiting);
     show(addressOf(form));
   }
   if (form.matches("[data-save-view]")) {
