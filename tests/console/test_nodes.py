@@ -112,3 +112,11 @@ async def test_what_is_used_is_shown_where_it_is_measured_and_asked_for_once_by_
     async with serve_place({NODES: [build_node("one")]}, tmp_path) as place:
         assert ">used<" not in await place.read("/nodes")
     assert page.count(">used<") == 2 and ">1.25<" in page and ">3.0 GiB<" in page
+
+
+async def test_a_node_on_a_phone_says_what_each_number_is(tmp_path: Path) -> None:
+    async with serve_place({NODES: [build_node("n-1")]}, tmp_path, local=False) as place:
+        page = await place.read("/nodes")
+        assert 'class="rows labelled"' in page and 'data-label="CPU: asked / has"' in page
+        empty = await place.read("/nodes?q=nowhere")
+    assert "There is no such node." in empty and '<a class="button" href="/nodes">Clear filter</a>' in empty

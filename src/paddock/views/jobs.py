@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from paddock.history.notes import OWNER_ANNOTATION
+from paddock.history.notes import read_owner
 from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.frameworks.registry import FRAMEWORKS
 from paddock.jobs.model import CauseRecord, Counts, JobProgress, Phase, Status
@@ -69,7 +69,8 @@ def read_job_row(resource: Resource, job: Mapping[str, Any]) -> JobRow:
     # Only a job that no operator has read is read here, as that takes time: it may be one that can never run.
     status = show_status(status, job) if status.phase else read_stored(resource, dict(job)).shown_status
     columns = FRAMEWORKS[KINDS[resource].framework].columns
-    description, owner = _read_note(job, DESCRIPTION_ANNOTATION), _read_note(job, OWNER_ANNOTATION)
+    annotations = annotations_of(job)
+    description, owner = _read_description(annotations), read_owner(annotations)
     return JobRow(
         namespace=namespace_of(job),
         name=name_of(job),
@@ -93,8 +94,8 @@ def read_job_row(resource: Resource, job: Mapping[str, Any]) -> JobRow:
     )
 
 
-def _read_note(job: Mapping[str, Any], annotation: str) -> str:
-    return str(annotations_of(job).get(annotation) or "")[:LONGEST_DESCRIPTION]
+def _read_description(annotations: Mapping[str, str]) -> str:
+    return str(annotations.get(DESCRIPTION_ANNOTATION) or "")[:LONGEST_DESCRIPTION]
 
 
 def _join_searched(job: Mapping[str, Any], *notes: str) -> str:

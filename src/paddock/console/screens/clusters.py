@@ -110,7 +110,8 @@ async def _build_rows(
         rows, _ = await build_rows(replace(page, backend=page.backend.clusters[name], caches=caches), own, columns)
         root, told = address_of_cluster(name), {"cluster": name, "label": labels[name], "is_old": name in silent}
         for (_, job), row in zip(own, rows, strict=True):
-            made[id(job)] = {**row, **told, "root": root, "address": put_below(root, row["address"])}
+            advice = [replace(each, address=put_below(root, each.address)) for each in row["advice"]]
+            made[id(job)] = {**row, **told, "root": root, "address": put_below(root, row["address"]), "advice": advice}
     return [made[id(row)] for _, row in shown_part]
 
 

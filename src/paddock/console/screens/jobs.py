@@ -181,12 +181,20 @@ async def build_rows(
     if losses is None:
         losses = sparks.look(_list_printing(shown_part)) if sparks else {}
     asked = await _tell_asked(page, shown_part) if "resources" in columns else {}
+    changing = await _list_changeable(page, shown_part)
     rows: list[Mapping[str, Any]] = []
     for number, each in enumerate(shown_part):
         if number % _ROWS_IN_A_STEP == 0:
             await asyncio.sleep(0)
-        rows.append({**_build_row(page, *each, losses), "asked": asked.get(each[1].uid, "")})
+        row = _build_row(page, *each, losses, may_change=(each[0], each[1].namespace) in changing)
+        rows.append({**row, "asked": asked.get(each[1].uid, "")})
     return rows, _look_again(shown_part, sparks)
+
+
+async def _list_changeable(page: PageContext, shown_part: Sequence[Listed]) -> set[tuple[Resource, str]]:
+    """The kinds and namespaces of these jobs in which the reader may change them."""
+    places = {(resource, row.namespace) for resource, row in shown_part if row.cause}
+    return {each for each in places if await page.may("patch", *each)}
 
 
 async def _tell_asked(page: PageContext, shown_part: Sequence[Listed]) -> Mapping[str, str]:
@@ -268,8 +276,11 @@ def tell_far(spark: Spark) -> Phrase | None:
     return phrase("epoch {epoch}, {step}/{steps}", epoch=spark.epoch, step=spark.step, steps=spark.steps)
 
 
-def _build_row(page: PageContext, resource: Resource, row: JobRow, losses: Mapping[str, Spark]) -> Mapping[str, Any]:
-    advice = give_advice(page, row.cause, resource, row.namespace, row.name)
+def _build_row(
+    page: PageContext, resource: Resource, row: JobRow, losses: Mapping[str, Spark], *, may_change: bool
+) -> Mapping[str, Any]:
+    given = give_advice(page, row.cause, resource, row.namespace, row.name)
+    advice = [each for each in given if may_change or not each.posts]
     spark = losses.get(row.uid)
     return {
         "name": row.name,
