@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import TypeVar
 
 from paddock.jobs.model import Phase
@@ -119,9 +120,9 @@ def sort_jobs(
     if not order.key:
         return by_trouble
     read = _read_key(order.key, now, losses or {})
-    known = [(value, each) for each in by_trouble if (value := read(each[1])) is not None]
-    unknown = [each for each in by_trouble if read(each[1]) is None]
-    return [each for _, each in sorted(known, key=lambda pair: pair[0], reverse=order.falling)] + unknown
+    values = [(read(each[1]), each) for each in by_trouble]
+    known = sorted((pair for pair in values if pair[0] is not None), key=itemgetter(0), reverse=order.falling)
+    return [each for _, each in known] + [each for value, each in values if value is None]
 
 
 def _read_key(key: str, now: Moment, losses: Mapping[str, float]) -> Callable[[JobRow], float | str | None]:
