@@ -42,10 +42,13 @@ function readWatched() {
   }
 }
 
+// A button in a row is about its job; one of a page of a job says it: data-tell, data-name.
+const addressOf = (button) => button.dataset.tell || button.closest("tr").id;
+
 function keep(watched) {
   sessionStorage.setItem(WATCHED, JSON.stringify(watched));
   for (const button of document.querySelectorAll("[data-tell]")) {
-    const is = String(button.dataset.tell in watched);
+    const is = String(addressOf(button) in watched);
     if (button.getAttribute("aria-pressed") !== is) button.setAttribute("aria-pressed", is);
   }
 }
@@ -76,13 +79,13 @@ function tell(page) {
 }
 
 async function ask(button) {
-  const watched = readWatched(), address = button.dataset.tell;
+  const watched = readWatched(), address = addressOf(button);
   if (address in watched) {
     delete watched[address];
     return keep(watched);
   }
   if (!("Notification" in window) || (await Notification.requestPermission()) !== "granted") return refuse(button);
-  watched[address] = button.dataset.name;
+  watched[address] = button.dataset.name || button.closest("tr").querySelector("th a").textContent;
   keep(Object.fromEntries(Object.entries(watched).slice(-MOST_WATCHED)));
   show(document);
 }
