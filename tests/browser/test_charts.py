@@ -100,6 +100,9 @@ async def test_one_cursor_tells_the_numbers_of_all_charts_of_an_axis(tmp_path: P
 async def test_smoothing_and_log_scale_are_kept_in_the_address_and_in_the_browser(tmp_path: Path, page: Page) -> None:
     keep_run(tmp_path)
     log = keep_log(tmp_path, "worker-0", "".join(f"step {step} loss {step % 2}\n" for step in range(1, 200)))
+    record = UsageRecord(usage_file(log))
+    for second in range(60):
+        record.add(Sample(100.0 + second, 0.5 + second % 2, 2.0**30))
     async with serve_console(tmp_path) as served:
         url = await open_charts(page, served)
         await page.locator("#chart-loss .u-over").wait_for()
@@ -123,6 +126,9 @@ async def test_smoothing_and_log_scale_are_kept_in_the_address_and_in_the_browse
         await page.mouse.move(plot["x"] + plot["width"] / 2, plot["y"] + 40)
         (tip,) = await page.evaluate(READ_TIPS)
         assert tip.splitlines()[2].endswith(("(0)", "(1)")), "what was read stands beside what was made of it"
+        await page.locator("#chart-cpu .u-over").hover()
+        tips = await page.evaluate(READ_TIPS)
+        assert tips and not any("(" in tip for tip in tips), "what is held against a limit is not smoothed"
 
 
 async def test_one_chart_fills_the_screen_until_escape(tmp_path: Path, page: Page) -> None:

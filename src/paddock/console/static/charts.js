@@ -5,7 +5,8 @@
 //   axis      what x is, in the reader's language: "step"
 //   at        a place on this axis: "at step {x}". Left out it is the axis and the number
 //   kind      "step", "epoch", "reading" or "time" (seconds since the start); left out it is a count
-//   from0     whether y begins at 0, as an amount does; such a chart has no log scale
+//   from0     whether y begins at 0, as an amount does; such a chart has no log scale and is not smoothed:
+//             what is held against a limit is drawn as it is
 //   segments  parts of curves, of one run or of several:
 //     curve     its entry in the legend; parts with one name are shown and hidden together. Left out it is the label
 //     label     what it is called at the cursor: "worker-0, attempt 1"
@@ -28,7 +29,9 @@ const MOST_TOLD = 10; // rows at the cursor, restarts of a flag
 const REACH = 4; // a level that is so many times as high as the curves does not press them down
 const KEPT = "paddock-charts";
 const SMOOTH = [0, 0.6, 0.9, 0.98];
-const TIMES = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200, 86400, 172800, 604800];
+const TIMES = [
+  1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200, 86400, 172800, 604800,
+];
 const WHOLE = Array.from({ length: 45 }, (_, place) => [1, 2, 5][place % 3] * 10 ** Math.floor(place / 3));
 const drawn = new Map();
 
@@ -114,7 +117,7 @@ const isLog = (chart) => settings.log && !chart.from0 && chart.segments.some(({ 
 function listColumns(chart) {
   const place = isLog(chart) ? (values) => values.map((value) => (value > 0 ? value : null)) : (values) => values;
   return chart.segments.flatMap((segment) => {
-    const isSmooth = settings.smooth > 0 && !segment.repeated && segment.x.length > 1;
+    const isSmooth = settings.smooth > 0 && !chart.from0 && !segment.repeated && segment.x.length > 1;
     segment.curve ??= segment.label;
     segment.smooth = isSmooth ? smoothOut(segment.mean || segment.y, settings.smooth) : null;
     const columns = [{ segment, y: place(segment.y), pale: isSmooth }];
@@ -302,12 +305,14 @@ function tellAtCursor(chart, hidden) {
     ready: (plot) => plot.over.append(tip),
     setCursor: (plot) => {
       const { left, top } = plot.cursor;
-      const found = left >= 0 ? readAt(chart(), hidden, plot.posToVal(left, "x"), plot.posToVal(8, "x") - plot.posToVal(0, "x")) : [];
+      const slack = plot.posToVal(8, "x") - plot.posToVal(0, "x");
+      const found = left >= 0 ? readAt(chart(), hidden, plot.posToVal(left, "x"), slack) : [];
       tip.hidden = !found.length;
       if (tip.hidden) return;
       const head = document.createElement("div");
       head.textContent = tellPlace(chart(), found[0].segment.x[found[0].at]);
-      tip.replaceChildren(head, ...found.slice(0, MOST_TOLD).map(buildRow), ...(found.length > MOST_TOLD ? ["…"] : []));
+      const rows = found.slice(0, MOST_TOLD).map(buildRow);
+      tip.replaceChildren(head, ...rows, ...(rows.length < found.length ? ["…"] : []));
       const isRight = left > plot.over.clientWidth / 2;
       tip.style.left = `${Math.round(isRight ? left - tip.offsetWidth - 12 : left + 12)}px`;
       const lowest = plot.over.clientHeight - tip.offsetHeight;
@@ -373,7 +378,7 @@ function sizeOf(element) {
 function draw(element) {
   const chart = JSON.parse(element.dataset.chart), columns = listColumns(chart), data = join(columns);
   const { axis, kind, segments, restarts = [], lines = [] } = chart;
-  const names = segments.map(({ curve, label, lane, earlier, smooth }) => [curve, label, lane, earlier, Boolean(smooth)]);
+  const names = segments.map((each) => [each.curve, each.label, each.lane, each.earlier, Boolean(each.smooth)]);
   const shape = JSON.stringify([axis, kind, restarts, lines, names, isLog(chart)]);
   const before = drawn.get(element), zoom = before && findZoom(before.plot);
   if (before && before.shape === shape) {
