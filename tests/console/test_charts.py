@@ -16,7 +16,7 @@ from paddock.app.written_metrics import find_file
 from paddock.console.addresses import address_of_job
 from paddock.console.backend import Printing, Spark
 from paddock.console.charts.curves import Chart, RankAttempt, Summary
-from paddock.console.screens.charts import choose_ranks, format_number, share_restarts, sum_up, write_id
+from paddock.console.screens.charts import NEWEST, choose_ranks, format_number, share_restarts, sum_up, write_id
 from paddock.console.screens.jobs import tell_far
 from paddock.history.records import Attempt, Cause
 from paddock.kube.log_marks import write_mark
@@ -219,7 +219,8 @@ async def test_fifty_restarts_are_one_list_that_is_folded(tmp_path: Path) -> Non
     page = await read(tmp_path)
     assert [each[2] for each in curves(page, "loss")["restarts"]] == list(range(1, 51))
     assert {each["curve"] for each in curves(page, "loss")["segments"]} == {"worker-0"}
-    assert "50 restarts" in page and page.count("began at step") == 50
+    assert "50 restarts" in page and page.count("began at step") == NEWEST and f"{50 - NEWEST} earlier ones" in page
+    assert f'id="loss-worker-0-{51 - NEWEST}"' in page and f'id="loss-worker-0-{50 - NEWEST}"' not in page
 
 
 @pytest.mark.parametrize(

@@ -78,7 +78,7 @@ async def test_a_reader_who_opens_a_form_many_times_holds_up_neither_other_reade
             await work_to_the_end(go.wait)
         else:
             await work_to_the_end(bool)
-        return {"types": [{"name": "x", "title": "x", "about": "x"}], "text": ""}
+        return {"types": [{"name": "x", "title": "x", "about": "x"}], "text": "", "again": ""}
 
     screen = replace(new.SCREEN, build=build, topics=lambda path, query: ())
     async with serve(FakeTokenLogin(), screens=[screen]) as url, reading(url) as ann, reading(url) as ben:

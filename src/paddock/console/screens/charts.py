@@ -63,6 +63,9 @@ TITLES = {
 _WITH_UNIT = ("speed", MEASURED, *USED)
 _SCALES = {"GiB": 2**30, "MiB": 2**20}
 _PLAIN = re.compile("[A-Za-z0-9_]")
+NEWEST = 12
+"""Attempts in tables and lists: each of a job that restarts for days has its curve and its flag, and the page stays
+small."""
 _SUMMED_UP = 3
 """Ranks whose last number is shown above the folded table."""
 _AXES = {
@@ -96,10 +99,15 @@ async def build(page: PageContext) -> Mapping[str, Any]:
     used, unknown = await _find_used(page, kind, uid_of(job) if job else "", shown)
     asked = page.query.get("metric", "").split(",")
     choice = choose_by_ids(found, used, asked)
-    charts = draw(found, used, by_time, choice)
-    lines = _read_lines(kind, job, shown) if any(chart.metric in ASKED for chart in charts) else {}
     address = address_of_job(kind, page.path["namespace"], name)
-    built = [_build_chart(page, chart, run, shown, address, lines.get(chart.metric, ())) for chart in charts]
+
+    def build_charts() -> tuple[list[Chart], list[Mapping[str, Any]]]:
+        charts = draw(found, used, by_time, choice)
+        lines = _read_lines(kind, job, shown) if any(chart.metric in ASKED for chart in charts) else {}
+        return charts, [_build_chart(page, each, run, shown, address, lines.get(each.metric, ())) for each in charts]
+
+    charts, built = await asyncio.to_thread(build_charts)
+    restarts = _list_restarts(page, charts, run)
     return {
         "head": await build_head(page, kind, job),
         "ranks": ranks,
@@ -109,7 +117,8 @@ async def build(page: PageContext) -> Mapping[str, Any]:
         "pruned": run.pruned,
         "printed": [each for each in built if not each["used"]],
         "measured": [each for each in built if each["used"]],
-        "restarts": _list_restarts(page, charts, run),
+        "restarts": restarts[-NEWEST:],
+        "all_restarts": len(restarts),
         "repeated": any(each.repeated for chart in charts for each in chart.segments),
         "metrics": [_build_option(page, metric, choice) for metric in choice.known],
         "is_usual": choice.is_usual,
@@ -248,7 +257,10 @@ def _build_chart(
         "axis": _AXES[chart.axis],
         "unit": unit,
         "data": json.dumps(data, separators=(",", ":"), ensure_ascii=False, allow_nan=False),
-        "rows": [_build_row(each, address, chart.axis) for each in chart.summaries],
+        "rows": [
+            _build_row(each, address, chart.axis) for each in chart.summaries if each.place.attempt > last - NEWEST
+        ],
+        "earlier": max(0, last + 1 - NEWEST),
         "newest": sum_up(chart.summaries),
         "by_time": chart.axis == "time",
         "used": chart.metric in USED,
