@@ -272,6 +272,24 @@ async def test_a_job_that_is_deleted_while_it_is_looked_at_leads_to_its_logs(tmp
     assert "This job was deleted." in said and f'href="{JOB}/logs"' in said
 
 
+async def test_the_ranks_of_a_job_that_was_deleted_stay_with_the_culprit_first(tmp_path: Path) -> None:
+    why = Cause("RankRestarted", {"ranks": ["worker-1"], "code": 3, "error": "ValueError: <b>"})
+    keep_run(
+        tmp_path, attempts=(Attempt(0, 100.0, None, 101.0, 102.0), Attempt(1, 160.0, why, 161.0, 162.0)), deleted=300.0
+    )
+    for attempt in (0, 1):
+        for rank in ("worker-0", "worker-1"):
+            is_first = rank == "worker-1" and attempt == 0
+            keep_log(tmp_path, rank, OWN if is_first else "step 1\n", attempt=attempt, when=150.0 + 50 * attempt)
+    page = await read_page(tmp_path, JOB, [])
+    assert ranks_of(page) == ["worker-0", "worker-1"] and "worker-0 Ended 38s" in text_of(page)
+    assert f'href="{JOB}/logs?rank=worker-1"' in page
+    page = await read_page(tmp_path, JOB + "?at=0", [])
+    assert ranks_of(page) == ["worker-1", "worker-0"]
+    assert "worker-1 failed first Error ValueError: <b> (exit code 3) 48s" in text_of(page)
+    assert f'href="{JOB}/logs?rank=worker-1&amp;at=0"' in page and "Run again" not in page
+
+
 async def test_a_job_is_one_file_that_fetches_nothing_and_leads_nowhere(tmp_path: Path) -> None:
     keep_run(tmp_path, attempts=(Attempt(0, 100.0, None, 101.0, 102.0),))
     for index in range(3):

@@ -13,7 +13,7 @@ from paddock.console.logs.attempts import find_culprits
 from paddock.console.logs.lanes import Lane, Lanes
 from paddock.console.logs.look import Look, look
 from paddock.console.page_context import PageContext
-from paddock.jobs.model import Rank, Status
+from paddock.jobs.model import Phase, Rank, Status
 from paddock.kube.times import Moment
 from paddock.views.kept_ranks import KeptRank, build_kept_rows, find_end
 from paddock.views.ranks import JobPod, RankRow, build_rank_rows
@@ -53,6 +53,17 @@ async def build_rank_table(
         rows += _list_kept(run, status, shown, {row.rank for row in rows})
     table = arrange_rows(rows, seen.lanes if seen else Lanes())
     return replace(table, attempt=shown, attempts=seen.attempts if seen else (shown,))
+
+
+async def build_gone_table(page: PageContext, run: KeptRun, at: int | None) -> RankTable:
+    """The ranks of a job that was deleted, by what is kept of them; `at` as of `build_rank_table`."""
+    if page.backend.logs is None:
+        return RankTable(0, ())
+    has_failed = bool(run.failed)
+    seen = await look(page.backend.logs(page.identity), run, at, None, (), {}, (), errors=has_failed)
+    status = Status(phase=Phase.FAILED, attempt=max(seen.attempts, default=0))  # it is over, whatever it came to
+    table = arrange_rows(_list_kept(run, status, seen.attempt, set()), seen.lanes)
+    return replace(table, attempt=seen.attempt, attempts=seen.attempts)
 
 
 def arrange_rows(rows: Sequence[RankRow], lanes: Lanes) -> RankTable:

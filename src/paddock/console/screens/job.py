@@ -12,7 +12,7 @@ from paddock.console.backend import KeptRun
 from paddock.console.feed import Cache, Topic
 from paddock.console.heads import build_head, find_job, list_job_topics, list_pod_topics, tell_missing
 from paddock.console.page_context import Answer, PageContext, Screen
-from paddock.console.rank_table import build_rank_table
+from paddock.console.rank_table import RankTable, build_gone_table, build_rank_table
 from paddock.console.rooms import SECONDS as ROOM_SECONDS
 from paddock.console.rooms import waits_for_room
 from paddock.console.screens.job_rows import point_at_error, read_attempt, show_attempts, show_rank, show_role
@@ -67,13 +67,12 @@ async def build(page: PageContext) -> Mapping[str, Any]:
     if manifest is None:
         if run is None:
             raise tell_missing(page)
-        return {"head": await build_head(page, resource, None), "gone": True}
+        return await _build_gone(page, resource, run)
     stored = read_stored(resource, manifest)
     pods = [pod for topic in list_pod_topics(page.path) for pod in page.read(topic, read_job_pod)]
     created = read_time(metadata(manifest).get("creationTimestamp"))
     run = run or KeptRun()
     table = await build_rank_table(page, stored, pods, run, read_attempt(page.query.get("at", "")))
-    part = choose_part(page.query.get("page", ""), len(table.rows), RANKS_ON_A_PAGE)
     attempts = build_timeline(stored.status, created, run.begun, run.causes, pods, stored.uid, page.now, run.steps)
     past = merge_sizes(run.sizes)
     head = await build_head(page, resource, manifest)
@@ -86,17 +85,33 @@ async def build(page: PageContext) -> Mapping[str, Any]:
         "attempts": show_attempts(page, attempts[:_ATTEMPTS]),
         "more_attempts": max(0, len(attempts) - _ATTEMPTS),
         "past_sizes": past[-_SIZES:] if len(past) > 1 else (),
-        "table": table,
-        "latest": stored.status.attempt,
-        "ranks": [show_rank(page, stored, each) for each in cut_part(table.rows, part)],
-        "echoes": [show_rank(page, stored, each) for each in table.echoes[:RANKS_ON_A_PAGE]],
-        "total": len(table.rows),
-        "part": part,
-        "link": link_to(page.query),
+        **_show_ranks(page, Of(resource, *stored.key), table, stored.status.attempt),
         "written": _find_written(pods, stored.uid),
         "notice": _find_notice(page, pods, stored.uid),
         "datasets": _list_datasets(page, resource, manifest),
         **_show_job(page, stored, manifest),
+    }
+
+
+async def _build_gone(page: PageContext, resource: Resource, run: KeptRun) -> Mapping[str, Any]:
+    """Of a job that was deleted: what is kept of its ranks."""
+    table = await build_gone_table(page, run, read_attempt(page.query.get("at", "")))
+    job = Of(resource, page.path["namespace"], page.path["name"])
+    ranks = _show_ranks(page, job, table, max(table.attempts, default=0))
+    return {"head": await build_head(page, resource, None), "gone": True, "job": None, **ranks}
+
+
+def _show_ranks(page: PageContext, job: Of, table: RankTable, latest: int) -> Mapping[str, Any]:
+    """`latest`: the job's last attempt."""
+    part = choose_part(page.query.get("page", ""), len(table.rows), RANKS_ON_A_PAGE)
+    return {
+        "table": table,
+        "latest": latest,
+        "ranks": [show_rank(page, job, latest, each) for each in cut_part(table.rows, part)],
+        "echoes": [show_rank(page, job, latest, each) for each in table.echoes[:RANKS_ON_A_PAGE]],
+        "total": len(table.rows),
+        "part": part,
+        "link": link_to(page.query),
     }
 
 

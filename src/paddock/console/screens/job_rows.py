@@ -8,16 +8,15 @@ from dataclasses import replace
 from typing import Any
 from urllib.parse import urlencode
 
-from paddock.console.addresses import address_of_job
 from paddock.console.heads import Advice, Head
 from paddock.console.page_context import PageContext
 from paddock.console.pod_words import say_why
 from paddock.console.rank_table import RankTable
+from paddock.console.step_buttons import Of
 from paddock.kube.times import Moment
 from paddock.views.exec_command import exec_command
 from paddock.views.ranks import RankRow, RoleRow
 from paddock.views.short_sentences import explain_briefly
-from paddock.views.stored import StoredJob
 from paddock.views.timeline import AttemptRow
 from paddock.words.phrases import phrase
 
@@ -50,27 +49,28 @@ def point_at_error(page: PageContext, head: Head, table: RankTable) -> Sequence[
     ]
 
 
-def show_rank(page: PageContext, stored: StoredJob, row: RankRow) -> Mapping[str, Any]:
-    """`enter`: the command that runs another one beside its program; empty where that does not run."""
+def show_rank(page: PageContext, job: Of, latest: int, row: RankRow) -> Mapping[str, Any]:
+    """`latest`: the job's last attempt, whose logs need no number. `enter`: the command that runs another one beside
+    its program; empty where that does not run."""
     said = page.say(row.said) if row.said else ""
-    query = {"rank": row.rank, **({"at": row.attempt} if row.attempt not in (None, stored.status.attempt) else {})}
-    address = f"{address_of_job(stored.resource, *stored.key)}/logs"
+    query = {"rank": row.rank, **({"at": row.attempt} if row.attempt not in (None, latest) else {})}
+    address = f"{job.address}/logs"
     return {
         "row": row,
         "state": row.pod.state if row.pod else row.state,
         "why": say_why(page, row.pod) if row.pod else said,
         "log": f"{address}?{urlencode(query)}",
         "download": f"{address}/download?{urlencode(query)}",
-        "enter": _write_exec(page, stored, row),
+        "enter": _write_exec(page, job, row),
     }
 
 
-def _write_exec(page: PageContext, stored: StoredJob, row: RankRow) -> str:
+def _write_exec(page: PageContext, job: Of, row: RankRow) -> str:
     role, _, index = row.rank.rpartition("-")
     if row.pod is None or row.old or row.pod.state != "Running" or not index.isdigit():
         return ""
     return exec_command(
-        stored.resource, *stored.key, ["bash"], role=role, index=int(index), options=page.backend.options
+        job.resource, job.namespace, job.name, ["bash"], role=role, index=int(index), options=page.backend.options
     )
 
 
