@@ -130,6 +130,13 @@ def test_rows_have_the_order_of_the_page_of_logs(rows: list[str], lanes: Lanes, 
     assert " ".join(each.rank for each in found.echoes) == folded
 
 
+def test_of_a_rank_that_failed_in_a_way_that_nobody_recorded_its_log_tells() -> None:
+    rows = [RankRow("a-0", None, state="Ended"), RankRow("a-1", None, state="Ended")]
+    first, other = arrange_rows(rows, lanes_of("a-1", ())).rows
+    assert (first.rank, first.state, str(first.said)) == ("a-1", "Error", "ValueError: x")
+    assert (other.state, other.said) == ("Ended", None)
+
+
 def test_a_pod_of_an_earlier_attempt_stays_behind_and_is_not_folded() -> None:
     rows = [RankRow("a-0", None, old=True), RankRow("a-0", None), RankRow("a-1", None)]
     found = arrange_rows(rows, lanes_of("a-1", ("a-0",)))
@@ -284,6 +291,7 @@ async def test_the_ranks_of_a_job_that_was_deleted_stay_with_the_culprit_first(t
     page = await read_page(tmp_path, JOB, [])
     assert ranks_of(page) == ["worker-0", "worker-1"] and "worker-0 Ended 38s" in text_of(page)
     assert f'href="{JOB}/logs?rank=worker-1"' in page
+    assert f'href="{JOB}/charts"' in page and f'href="{JOB}/manifest"' not in page, "what is not there is no link"
     page = await read_page(tmp_path, JOB + "?at=0", [])
     assert ranks_of(page) == ["worker-1", "worker-0"]
     assert "worker-1 failed first Error ValueError: <b> (exit code 3) 48s" in text_of(page)

@@ -100,6 +100,8 @@ async def build_head(page: PageContext, resource: Resource, job: Manifest | None
     cause, beside = await _look(page, resource, job, row.cause if row else None)
     why = explain(cause, page.language) if cause else ""
     tabs = [Tab(each, page.say(_TITLES[each]), address if each == "job" else f"{address}/{each}") for each in TABS]
+    if job is None:
+        tabs = [each for each in tabs if each.name not in _OF_OBJECTS]
     shown, more = [each for each in tabs if each.name not in _MORE], [each for each in tabs if each.name in _MORE]
     advice = await _allow(page, resource, give_advice(page, cause, resource, namespace, name))
     if job and row and row.phase.terminal and lacks_directory(cause, read_stored(resource, job).job):
@@ -177,6 +179,8 @@ def tell_missing(page: PageContext) -> Missing:
 
 _MORE = frozenset({"plan", "pods"})
 """What few readers of a job look for."""
+_OF_OBJECTS = frozenset({"plan", "doctor", "pods", "events", "manifest"})
+"""What there is of a job that exists, and of none that was deleted."""
 _TITLES: Mapping[str, Phrase] = {
     "job": phrase("Job"),
     "logs": phrase("Logs"),

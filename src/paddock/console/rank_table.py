@@ -15,9 +15,13 @@ from paddock.console.logs.look import Look, look
 from paddock.console.page_context import PageContext
 from paddock.jobs.model import Phase, Rank, Status
 from paddock.kube.times import Moment
-from paddock.views.kept_ranks import KeptRank, build_kept_rows, find_end
+from paddock.views.kept_ranks import ENDED, FAILED, KeptRank, build_kept_rows, find_end
 from paddock.views.ranks import JobPod, RankRow, build_rank_rows
 from paddock.views.stored import StoredJob
+from paddock.words.phrases import Foreign, phrase
+
+_LONGEST = 300
+"""Characters of an error."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,9 +79,16 @@ def arrange_rows(rows: Sequence[RankRow], lanes: Lanes) -> RankTable:
     places = {lane.rank: place for place, lane in enumerate((*lanes.open, *lanes.rest))}
     folded = {lane.rank for lane in lanes.echoes}
     echoes = tuple(row for row in rows if row.rank in folded and not row.old)
-    others = [row for row in rows if row.rank not in folded or row.old]
+    others = [_tell_error(row, first) for row in rows if row.rank not in folded or row.old]
     others.sort(key=lambda row: (row.old, row.rank != first.rank, places.get(row.rank, len(places))))
     return RankTable(0, (), tuple(others), echoes, first)
+
+
+def _tell_error(row: RankRow, first: Lane) -> RankRow:
+    """The rank that failed first, of which nobody recorded how, with the error of its log."""
+    if row.rank != first.rank or row.state != ENDED or first.error is None:
+        return row
+    return replace(row, state=FAILED, said=phrase("{said}", said=Foreign(first.error.text[:_LONGEST])))
 
 
 async def _look(
