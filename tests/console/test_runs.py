@@ -109,6 +109,8 @@ async def test_a_job_that_is_gone_has_all_its_runs_with_end_cause_metrics_code_a
     assert "python train.py --epochs=2" in second
     assert SCRIPT not in page
     assert "job deleted" in second and "job deleted" not in first
+    beside = f"/compare?run=default/{KIND}/demo/1&amp;run=default/{KIND}/demo/2"
+    assert page.count("with run ") == 1 and beside in page
 
 
 async def test_runs_of_all_jobs_are_filtered_by_name_tag_owner_and_end(tmp_path: Path) -> None:

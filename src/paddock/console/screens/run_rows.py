@@ -11,6 +11,7 @@ import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
+from urllib.parse import urlencode
 
 from paddock.console.addresses import address_of_job, name_kind
 from paddock.console.backend import Extent
@@ -156,6 +157,7 @@ def build_table(page: PageContext, found: Found, chosen: Chosen, *, names: bool)
             {
                 **_build_row(page, run, chosen.changes.get(run.uid, ()), extents.get(run.uid, {})),
                 "deleted": run.uid in found.gone,
+                "before": _compare_with(run, found.earlier.get(run.uid)),
             }
             for run in chosen.runs
         ],
@@ -208,10 +210,18 @@ def find_resource(run: RunView) -> Resource | None:
     return next((each for each in KINDS if (each.api_version, each.kind) == (run.api_version, run.kind)), None)
 
 
-def name_run(resource: Resource, run: RunView) -> str:
-    """As `/compare` takes it: `default/paddlejobs/resnet/3`; without the number of a job of which no run is kept."""
-    number = f"/{run.number}" if run.number else ""
-    return f"{run.namespace}/{name_kind(resource)}/{run.name}{number}"
+def name_run(resource: Resource, namespace: str, name: str, number: int) -> str:
+    """As `/compare` takes it: `default/paddlejobs/resnet/3`. `number`: 0 for a job of which no run is kept."""
+    return f"{namespace}/{name_kind(resource)}/{name}" + (f"/{number}" if number else "")
+
+
+def _compare_with(run: RunView, before: RunRecord | None) -> Mapping[str, Any] | None:
+    """The page of this run beside the one before it; None of a first run."""
+    resource = find_resource(run)
+    if before is None or resource is None:
+        return None
+    names = [name_run(resource, run.namespace, run.name, number) for number in (before.run, run.number)]
+    return {"number": before.run, "address": f"/compare?{urlencode([('run', name) for name in names], safe='/')}"}
 
 
 def _build_row(
@@ -225,7 +235,7 @@ def _build_row(
         "name": run.name,
         "namespace": "" if page.backend.local and run.namespace == "default" else run.namespace,
         "number": run.number,
-        "compared": name_run(resource, run) if resource else "",
+        "compared": name_run(resource, run.namespace, run.name, run.number) if resource else "",
         "address": address,
         "note_address": f"{address}/note?run={run.number}" if run.number else f"{address}/note",
         "end": run.end,
