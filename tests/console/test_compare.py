@@ -14,7 +14,7 @@ from cli.views import build_manifest
 from history.test_logs import write_log
 from paddock.app.home import Home
 from paddock.console.addresses import name_kind
-from paddock.console.screens.compare import Wanted, name_jobs, read_wanted
+from paddock.console.screens.compared_runs import Wanted, name_jobs, read_wanted
 from paddock.history.records import RunRecord, write_record
 from paddock.kube.meta import Manifest
 from paddock.views.comparison import Difference, find_differences

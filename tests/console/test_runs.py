@@ -23,7 +23,7 @@ from paddock.app.home import Home
 from paddock.app.kinds import apply_crds, build_crds
 from paddock.console.addresses import address_of_job, name_kind
 from paddock.console.backend import Backend
-from paddock.console.screens.compare import read_wanted
+from paddock.console.screens.compared_runs import read_wanted
 from paddock.console.server import Console
 from paddock.history.note_files import read_notes, write_note
 from paddock.history.notes import NOTE_ANNOTATION, OWNER_ANNOTATION, TAGS_ANNOTATION, Note
@@ -182,8 +182,9 @@ async def test_a_damaged_record_and_a_damaged_note_are_told_and_the_other_runs_a
 async def test_a_name_that_never_ran_is_missing_and_a_kind_that_is_none_too(tmp_path: Path) -> None:
     keep_run(tmp_path, 1)
     async with serve_console(tmp_path) as served:
-        for address in (f"{JOB.replace('demo', 'none')}/runs", "/jobs/default/nothing/demo/runs",
-                        f"{JOB.replace('demo', 'none')}/note", f"{JOB}/note?run=7"):  # fmt: skip
+        none = JOB.replace("demo", "none")
+        for address in (f"{none}/runs", f"{none}/note", "/jobs/default/nothing/demo/runs", f"{JOB}/note?run=7",
+                        f"{JOB}/note?run=x", f"{JOB}/note?run=0"):  # fmt: skip
             await read(served, address, 404)
 
 

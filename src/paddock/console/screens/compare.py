@@ -9,35 +9,35 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Any
 
-from paddock.console.addresses import address_of_job, find_kind
-from paddock.console.backend import KeptRun, Logs
+from paddock.console.addresses import address_of_job
 from paddock.console.charts.choice import choose
-from paddock.console.charts.collect import Collected, collect, list_ranks
-from paddock.console.charts.curves import Chart, RankAttempt, Segment, build_chart
+from paddock.console.charts.curves import Chart, Segment, build_chart
 from paddock.console.charts.drawn import write_segment
-from paddock.console.charts.numbers import OWN, LogNumbers
+from paddock.console.charts.numbers import OWN
 from paddock.console.charts.overlay import overlay
 from paddock.console.feed import Topic
-from paddock.console.forms.changes import take_editable
-from paddock.console.page_context import Missing, PageContext, Screen
+from paddock.console.page_context import PageContext, Screen
 from paddock.console.screens.charts import TITLES, format_number, write_id
-from paddock.console.screens.run_rows import find_resource
-from paddock.history.notes import NOTE_ANNOTATION, TAGS_ANNOTATION
+from paddock.console.screens.compared_runs import (
+    Run,
+    Wanted,
+    find_topic,
+    list_manifests,
+    name_jobs,
+    read_recorded_manifest,
+    read_run,
+    read_wanted,
+)
 from paddock.history.records import RunRecord
-from paddock.history.settings import read_spec
 from paddock.history.surroundings import read_nothing
-from paddock.kube.code_annotation import CODE_ANNOTATION
-from paddock.kube.meta import Manifest, Resource, annotations_of, name_of, uid_of
-from paddock.kube.rehearsals import without_random_names
+from paddock.kube.meta import Manifest
 from paddock.kube.times import Moment, format_duration
 from paddock.views.comparison import find_differences
 from paddock.views.run_comparison import PackageTable, compare_packages, list_differing
-from paddock.views.runs import RunView, view_job, view_run
 from paddock.views.short_sentences import explain_briefly
-from paddock.views.stored import StoredJob, read_stored
+from paddock.views.stored import read_stored
 from paddock.words.phrases import Phrase, phrase
 
 FEWEST, MOST = 2, 8
@@ -46,77 +46,16 @@ POINTS = 12_000
 SECONDS, SOON = 5.0, 0.5
 """Until the page looks again while a run goes on; and while a long log is being read."""
 MOST_DIFFERENCES = 500
-_LONGEST_NUMBER = 9
-_OURS = "paddock.dev/"
-_SHOWN_ELSEWHERE = (
-    CODE_ANNOTATION,
-    NOTE_ANNOTATION,
-    TAGS_ANNOTATION,
-    "paddock.dev/requirements-digest",
-    "paddock.dev/working-directory",
-)
-"""Annotations that have rows of their own."""
 _AXES = {"step": phrase("step"), "epoch": phrase("epoch"), "reading": phrase("reading")}
-
-
-@dataclass(frozen=True, slots=True)
-class Wanted:
-    """A job as the address names it, or one of its runs."""
-
-    resource: Resource
-    namespace: str
-    name: str
-    number: int = 0
-    """Of the run; 0 for the job as it is now."""
-
-
-@dataclass(frozen=True, slots=True)
-class Run:
-    """A job or a run with what it printed."""
-
-    wanted: Wanted
-    label: str
-    view: RunView | None
-    """None for a job that was deleted, of which nothing but logs is kept."""
-    stored: StoredJob | None
-    """The job as it is now; None for one that is gone, and where a run of it was named."""
-    found: Collected
-    """Of its rank 0, by attempt."""
-    is_over: bool
-
-    @property
-    def logs(self) -> Mapping[RankAttempt, LogNumbers]:
-        return self.found.logs
-
-
-def read_wanted(jobs: str, runs: str = "") -> list[Wanted]:
-    """`ns/paddlejobs/a,ns/paddlejobs/b` and `ns/paddlejobs/a/3`, each once. What names no job is left out."""
-    found = [_read_one(each, with_number=False) for each in jobs.split(",")]
-    found += [_read_one(each, with_number=True) for each in runs.split(",")]
-    return list(dict.fromkeys(each for each in found if each is not None))
-
-
-def _read_one(text: str, *, with_number: bool) -> Wanted | None:
-    parts = text.split("/")
-    if len(parts) != 3 + with_number or not all(parts) or (resource := find_kind(parts[1])) is None:
-        return None
-    number = parts[3] if with_number else "0"
-    if not (number.isascii() and number.isdecimal() and len(number) <= _LONGEST_NUMBER):
-        return None
-    return Wanted(resource, parts[0], parts[2], int(number))
 
 
 def list_topics(_path: Mapping[str, str], query: Mapping[str, str]) -> Sequence[Topic]:
     wanted = _read_query(query)[:MOST]
-    return list(dict.fromkeys(_topic(each) for each in wanted))
+    return list(dict.fromkeys(find_topic(each) for each in wanted))
 
 
 def _read_query(query: Mapping[str, str]) -> list[Wanted]:
     return read_wanted(query.get("job", ""), query.get("run", ""))
-
-
-def _topic(wanted: Wanted) -> Topic:
-    return Topic(wanted.resource, wanted.namespace, fields=f"metadata.name={wanted.name}")
 
 
 async def build(page: PageContext) -> Mapping[str, Any]:
@@ -124,7 +63,7 @@ async def build(page: PageContext) -> Mapping[str, Any]:
     if said := _refuse(page, len(wanted)):
         return {"said": page.say(said), "runs_are_kept": page.backend.runs is not None, "jobs": []}
     labels = name_jobs(wanted)
-    runs = [await _read_run(page, each, label) for each, label in zip(wanted, labels, strict=True)]
+    runs = [await read_run(page, each, label) for each, label in zip(wanted, labels, strict=True)]
     return await asyncio.to_thread(_build, page, runs)
 
 
@@ -146,7 +85,7 @@ def _build(page: PageContext, runs: Sequence[Run]) -> Mapping[str, Any]:
     """In a thread: eight manifests of megabytes take a second."""
     charts = {metric: [_build_own(metric, run) for run in runs] for metric in _choose_metrics(runs)}
     drawn = [found for metric, own in charts.items() if (found := _build_chart(page, metric, own, runs))]
-    manifests = _list_manifests(runs)
+    manifests = list_manifests(runs)
     differences = find_differences([each for each in manifests if each is not None])
     reading = any(run.found.read < run.found.lines for run in runs)
     return {
@@ -169,58 +108,6 @@ def _build(page: PageContext, runs: Sequence[Run]) -> Mapping[str, Any]:
 def _choose_metrics(runs: Sequence[Run]) -> Sequence[str]:
     """Those that the page of charts draws of a job, of any of them."""
     return [*choose((log for run in runs for log in run.logs.values()), (), ()).drawn]
-
-
-def name_jobs(wanted: Sequence[Wanted]) -> list[str]:
-    """The jobs by name, runs with their number (`resnet:3`); with the namespace, and then the kind, where that is not
-    enough."""
-    for form in ("{0.name}", "{0.namespace}/{0.name}", "{0.namespace}/{0.resource.qualified}/{0.name}"):
-        labels = [form.format(each) + (f":{each.number}" if each.number else "") for each in wanted]
-        if len(set(labels)) == len(labels):
-            break
-    return labels
-
-
-async def _read_run(page: PageContext, wanted: Wanted, label: str) -> Run:
-    job = next((each for each in page.objects(_topic(wanted)) if name_of(each) == wanted.name), None)
-    view = await _find_view(page, wanted, uid_of(job) if job else "")
-    if wanted.number and view is None:
-        raise Missing(phrase("no run {run} of {job} is kept", run=wanted.number, job=wanted.name))
-    if wanted.number:
-        job = None
-    source = page.backend.logs(page.identity) if page.backend.logs else None
-    kept = None
-    if source:
-        uid = view.uid if view else uid_of(job) if job else ""
-        kept = await source.find(wanted.resource, wanted.namespace, wanted.name, uid)
-    if job is None and view is None and kept is None:
-        raise Missing(phrase("there is no job {name} in {namespace}", name=wanted.name, namespace=wanted.namespace))
-    found = await asyncio.to_thread(_collect, source, kept) if source and kept else Collected({}, 0, 0)
-    stored = read_stored(wanted.resource, job) if job else None
-    return Run(wanted, label, _join(view, stored), stored, found, kept is None or kept.over)
-
-
-async def _find_view(page: PageContext, wanted: Wanted, uid: str) -> RunView | None:
-    """The run of this number, of this job, or the last one of the name; None where none is kept."""
-    if page.backend.runs is None:
-        return None
-    listed = await page.backend.runs(page.identity).read(wanted.namespace, wanted.name)
-    views = [view for view in (view_run(*each) for each in listed.runs) if find_resource(view) == wanted.resource]
-    if wanted.number:
-        return next((view for view in views if view.number == wanted.number), None)
-    return next((view for view in reversed(views) if uid in ("", view.uid)), None)
-
-
-def _join(view: RunView | None, stored: StoredJob | None) -> RunView | None:
-    """A job as it is now, with what is recorded of its run."""
-    if stored is None:
-        return view
-    return replace(view_job(stored), record=view.record) if view else view_job(stored)
-
-
-def _collect(source: Logs, kept: KeptRun) -> Collected:
-    ranks = list_ranks(kept.logs)[:1]
-    return collect(source, kept, ranks) if ranks else Collected({}, 0, 0)
 
 
 def _build_own(metric: str, run: Run) -> Chart | None:
@@ -276,18 +163,9 @@ def _measure(run: Run, now: Moment) -> str:
 
 def _count_ranks(run: Run) -> str:
     stored = run.stored
-    if stored is None and (manifest := _recorded_manifest(run)):
+    if stored is None and (manifest := read_recorded_manifest(run)):
         stored = read_stored(run.wanted.resource, manifest)
     return str(stored.job.size) if stored and stored.job else "–"
-
-
-def _recorded_manifest(run: Run) -> Manifest | None:
-    """The manifest of a run as it was recorded last; None where none was."""
-    record = run.view.record if run.view else None
-    if record is None or not record.spec:
-        return None
-    head = {"name": record.name, "namespace": record.namespace, "annotations": dict(record.annotations)}
-    return {"apiVersion": record.api_version, "kind": record.kind, "metadata": head, "spec": dict(read_spec(record))}
 
 
 def _list_numbers(page: PageContext, charts: Mapping[str, Sequence[Chart | None]]) -> list[Mapping[str, Any]]:
@@ -343,33 +221,6 @@ def _spread(values: Sequence[str], places: Sequence[int], count: int) -> list[st
     """A value for each run; `–` for those that are not recorded."""
     found = dict(zip(places, values, strict=True))
     return [found.get(place, "–") for place in range(count)]
-
-
-def _list_manifests(runs: Sequence[Run]) -> list[Manifest | None]:
-    """What is compared: whole manifests of jobs as they are now; where one is gone or a run is named, of all of them
-    what a record has of a manifest. None of what nobody recorded."""
-    stored = [run.stored for run in runs]
-    if all(stored):
-        return [take_editable(each.manifest) for each in stored if each]
-    return [_reduce(run) for run in runs]
-
-
-def _reduce(run: Run) -> Manifest | None:
-    """The parts of a manifest that a record has, of a job as it is now too."""
-    manifest = _recorded_manifest(run)
-    if manifest is None and run.stored is not None:
-        stored = run.stored.manifest
-        manifest = {**stored, "spec": without_random_names(run.wanted.name, stored.get("spec") or {})}
-    if manifest is None:
-        return None
-    annotations = {name: value for name, value in annotations_of(manifest).items() if name.startswith(_OURS)}
-    shown = {name: value for name, value in annotations.items() if name not in _SHOWN_ELSEWHERE}
-    return {
-        "apiVersion": manifest.get("apiVersion"),
-        "kind": manifest.get("kind"),
-        **({"metadata": {"annotations": shown}} if shown else {}),
-        "spec": manifest.get("spec"),
-    }
 
 
 def _write_last(chart: Chart | None) -> str:

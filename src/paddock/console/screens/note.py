@@ -14,7 +14,7 @@ from paddock.console.addresses import JOB, address_of_job
 from paddock.console.backend import Runs
 from paddock.console.heads import build_head, find_job, list_job_topics, tell_missing
 from paddock.console.page_context import Missing, PageContext, Redirect, Screen
-from paddock.console.screens.run_rows import find_resource
+from paddock.console.screens.run_rows import find_view
 from paddock.history.note_files import RunGone, Stale
 from paddock.history.notes import (
     MOST_CHARACTERS,
@@ -28,11 +28,12 @@ from paddock.history.notes import (
 )
 from paddock.kube.errors import ApiError, Conflict, NotFound
 from paddock.kube.meta import Resource, annotations_of, metadata, uid_of
-from paddock.views.runs import RunView, view_run
+from paddock.views.runs import RunView
 from paddock.words.phrases import Foreign, Phrase, phrase
 
 _MOST_TYPED = 10 * MOST_CHARACTERS
 """Characters of a field that come back to who typed too many."""
+_LONGEST_NUMBER = 9
 _MOST_TRIES = 5
 """Of a save that a status, which is no note, came in between."""
 
@@ -88,11 +89,12 @@ async def _find(page: PageContext) -> tuple[RunView | None, Note]:
     if page.backend.runs is None:
         return None, await _fetch_note(page, resource)
     listed = await page.backend.runs(page.identity).read(page.path["namespace"], page.path["name"])
-    number = page.query.get("run", "")
-    runs = [run for run in (view_run(*each) for each in listed.runs) if find_resource(run) == resource]
-    found = next((run for run in reversed(runs) if number in ("", str(run.number))), None)
+    asked = page.query.get("run", "")
+    is_number = asked.isascii() and asked.isdecimal() and len(asked) <= _LONGEST_NUMBER
+    number = int(asked) if is_number else 0
+    found = find_view(listed, resource, number) if number or not asked else None
     if found is None:
-        raise tell_missing(page) if not runs else _tell_no_run(page, number)
+        raise _tell_no_run(page, asked) if asked and listed.runs else tell_missing(page)
     return found, found.note
 
 

@@ -14,7 +14,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from paddock.console.addresses import address_of_job, name_kind
-from paddock.console.backend import Extent
+from paddock.console.backend import Extent, RunList
 from paddock.console.charts.numbers import OWN
 from paddock.console.feed import Topic
 from paddock.console.page_context import PageContext
@@ -203,6 +203,15 @@ def _turn(key: str, sort: str, down: bool) -> str:
 def _list_readable(runs: Iterable[RunView]) -> list[RunRecord]:
     """The runs whose logs are there."""
     return [run.record for run in runs if run.record is not None and not run.record.logs_pruned]
+
+
+def find_view(listed: RunList, resource: Resource, number: int = 0, uid: str = "") -> RunView | None:
+    """The run of this kind with this number, or with this UID; without both the last one. None where none is kept."""
+    for record, note in reversed(listed.runs):
+        is_kind = (record.api_version, record.kind) == (resource.api_version, resource.kind)
+        if is_kind and number in (0, record.run) and uid in ("", record.uid):
+            return view_run(record, note)
+    return None
 
 
 def find_resource(run: RunView) -> Resource | None:
