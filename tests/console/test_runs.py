@@ -24,6 +24,7 @@ from paddock.app.kinds import apply_crds, build_crds
 from paddock.console.addresses import address_of_job, name_kind
 from paddock.console.backend import Backend
 from paddock.console.screens.compared_runs import read_wanted
+from paddock.console.screens.run_rows import may_print
 from paddock.console.server import Console
 from paddock.history.note_files import read_notes, write_note
 from paddock.history.notes import NOTE_ANNOTATION, OWNER_ANNOTATION, TAGS_ANNOTATION, Note
@@ -32,6 +33,7 @@ from paddock.history.records import Attempt, Cause, RunRecord, path_of, write_re
 from paddock.history.surroundings import DatasetState, Surroundings
 from paddock.kube.code_annotation import CODE_ANNOTATION, Code, write_code
 from paddock.kube.meta import Manifest
+from paddock.views.runs import view_run
 from support.consoles import PADDLE, Served, serve_console
 from support.readers import reading
 
@@ -157,6 +159,21 @@ async def test_runs_are_sorted_by_each_column_and_what_is_unknown_is_last(
         page = await answer.text()
     assert list_rows(page) == [f"demo-{number}" for number in order]
     assert page.count("aria-sort=") == 1
+
+
+@pytest.mark.parametrize(
+    ("known", "changes"),
+    [
+        ({"finished": False, "deleted": None, "ended": None, "phase": "Running"}, True),
+        ({"settled": False, "ended": 990.0}, True),
+        ({"settled": False, "ended": 900.0}, False),
+        ({"settled": True, "ended": 999.0}, False),
+    ],
+)
+def test_a_page_looks_again_until_the_ranks_of_a_run_that_ended_are_silent(
+    tmp_path: Path, known: Mapping[str, Any], changes: bool
+) -> None:
+    assert may_print(view_run(keep_run(tmp_path, 1, **known), Note()), 1000.0) is changes
 
 
 async def test_of_a_thousand_runs_a_page_has_a_hundred(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -50,7 +51,8 @@ def build(directory: Path, clock: Clock) -> tuple[LocalRuns, CountedLogs]:
 
 def keep(directory: Path, uid: str, texts: list[str], *, over: bool = True) -> RunRecord:
     home = Home(directory, directory)
-    run = RunRecord(PADDLE.api_version, "PaddleJob", "default", "demo", uid, 1, 100.0, phase="Running", finished=over)
+    run = RunRecord(PADDLE.api_version, "PaddleJob", "default", "demo", uid, 1, 100.0, phase="Running", finished=over,
+                    settled=over)  # fmt: skip
     write_record(home.history, run)
     for attempt, text in enumerate(texts):
         write_log(home.node, "demo-worker-0", f"{uid}-{attempt}", job=uid, attempt=attempt, text=text, when=1.0)
@@ -83,6 +85,24 @@ async def test_a_run_that_is_over_is_read_once_and_one_that_goes_on_again_after_
     clock.now += local_runs.FRESH_SECONDS
     await read_all(runs, both)
     assert logs.asked == ["over", "on", "on"]
+
+
+async def test_a_run_that_ends_is_read_once_more_at_once_and_then_until_its_ranks_are_silent(tmp_path: Path) -> None:
+    clock = Clock()
+    runs, logs = build(tmp_path, clock)
+    going = keep(tmp_path, "one", ["step 1 loss: 4\n"], over=False)
+    for run in (going, ended := replace(going, finished=True), ended):
+        await read_all(runs, [run])
+    assert logs.asked == ["one", "one"]
+    clock.now += local_runs.FRESH_SECONDS
+    for run in (ended, replace(ended, settled=True)):
+        await read_all(runs, [run])
+    assert logs.asked == ["one"] * 3
+    clock.now += local_runs.FRESH_SECONDS
+    for _ in range(2):
+        await read_all(runs, [replace(ended, settled=True)])
+        clock.now += local_runs.FRESH_SECONDS
+    assert logs.asked == ["one"] * 4
 
 
 async def test_of_a_log_that_cannot_be_read_in_time_no_best_is_told(

@@ -38,8 +38,10 @@ class _Known:
 
     extents: _Extents
     at: float
-    final: bool
+    over: bool
     """They were read when the run was over."""
+    final: bool
+    """They were read when its ranks could print no more (`RunRecord.settled`)."""
 
 
 class LocalRuns:
@@ -85,7 +87,9 @@ class LocalRuns:
 
     def _is_stale(self, run: RunRecord) -> bool:
         known = self._known.get(run.uid)
-        return known is None or (not known.final and self._clock() - known.at >= FRESH_SECONDS)
+        if known is None or known.final:
+            return known is None
+        return known.over != run.over or self._clock() - known.at >= FRESH_SECONDS
 
     async def _read_wanted(self) -> None:
         """One after another: the page of somebody who opens a log goes before. The directories of logs are listed once
@@ -100,7 +104,7 @@ class LocalRuns:
                 extents = {}
             finally:
                 self._current = ""
-            self._known[run.uid] = _Known(extents, self._clock(), run.over)
+            self._known[run.uid] = _Known(extents, self._clock(), run.over, run.settled)
             self._known.move_to_end(run.uid)
             while len(self._known) > _MOST_RUNS:
                 self._known.popitem(last=False)

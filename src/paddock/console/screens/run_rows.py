@@ -21,6 +21,7 @@ from paddock.console.page_context import PageContext
 from paddock.console.screens.charts import format_number
 from paddock.console.screens.listed import link_to
 from paddock.history.changes import SHOWN
+from paddock.history.keeper import SETTLING
 from paddock.history.records import Damaged, RunRecord
 from paddock.history.settings import find_run_changes
 from paddock.history.since import find_earlier
@@ -150,7 +151,7 @@ def build_table(page: PageContext, found: Found, chosen: Chosen, *, names: bool)
     source = page.backend.runs(page.identity) if page.backend.runs else None
     extents = source.look(_list_readable(chosen.runs)) if source else {}
     reading = source is not None and source.reading
-    going_on = source is not None and any(not run.is_over for run in chosen.runs)
+    going_on = source is not None and any(may_print(run, page.now) for run in chosen.runs)
     link = link_to(page.query)
     return {
         "rows": [
@@ -173,6 +174,14 @@ def build_table(page: PageContext, found: Found, chosen: Chosen, *, names: bool)
         "damaged": [{"path": str(each.path), "why": each.why} for each in found.damaged[:_MOST_DAMAGED]],
         "more_damaged": max(0, len(found.damaged) - _MOST_DAMAGED),
     }
+
+
+def may_print(run: RunView, now: float) -> bool:
+    """Whether its numbers may change: it goes on, or has ended so lately that its ranks may print their last lines."""
+    if not run.is_over:
+        return True
+    is_settled = run.record is None or run.record.settled or run.ended is None
+    return not is_settled and now - (run.ended or 0.0) < SETTLING[-1] + SECONDS
 
 
 def _build_columns(page: PageContext, link: Any) -> list[Mapping[str, Any]]:
