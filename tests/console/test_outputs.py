@@ -249,6 +249,11 @@ def test_an_address_names_the_same_path(name: str) -> None:
     assert write_path(name).encode() and read_path(write_path(f"a/{name}")) == f"a/{name}"
 
 
+@pytest.mark.parametrize("path", ["..", "a/..", "a/../..", "../a", "a\0", "\ud800", "x" * 5000, "~2E~2E/a"])
+def test_an_address_names_nothing_outside(path: str) -> None:
+    assert read_path(path) is None
+
+
 # -- what is shown of a file
 
 
@@ -464,6 +469,9 @@ async def test_on_a_cluster_it_says_which_claim_and_what_fetches_it(tmp_path: Pa
     template = made["spec"]["worker"]["template"]["spec"]
     template["volumes"] = [{"name": "out", "persistentVolumeClaim": {"claimName": "results"}}]
     template["containers"][0]["volumeMounts"] = [{"name": "out", "mountPath": "/out"}]
-    async with serve_console(tmp_path, [made], outputs=False) as served, served.session.get(address()) as answer:
+    served_there = serve_console(tmp_path, [made], outputs=False, reach=" --context prod")
+    async with served_there as served, served.session.get(address()) as answer:
         said = text_of(await answer.text())
-    assert "results" in said and "paddock exec paddlejob/demo --role worker --rank 0 -- tar c -C /out . | tar x" in said
+    fetch = "paddock exec paddlejob/demo --role worker --rank 0 --context prod -- tar c -C /out . | tar x"
+    assert "results" in said and fetch in said
+    assert "paddock board paddlejob/demo --namespace default --context prod" in said

@@ -98,6 +98,7 @@ async def serve_console(
     *,
     outputs: bool = True,
     boards: Boards | None = None,
+    reach: str = "",
     **options: Any,
 ) -> AsyncIterator[Served]:
     """The console of the home in `directory`, with these objects; PaddleJobs need no `kind`. `options`: of it."""
@@ -111,6 +112,7 @@ async def serve_console(
         "test", True, lambda _: api, logs=lambda _: logs, metrics=lambda _: metrics, sparks=known, runs=lambda _: runs,
         outputs=LocalOutputs(Home(directory, directory)) if outputs else None,
         boards=boards,
+        options=reach,
     )  # fmt: skip
     console = Console(backend, b"k" * 32, **options)
     runner = web.AppRunner(console.application, access_log=None, shutdown_timeout=1.0)

@@ -4,7 +4,9 @@ test's own, on a Unix socket as theirs is; tests/app/boards has the real program
 from __future__ import annotations
 
 import asyncio
+import errno
 import html
+import os
 import re
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -211,6 +213,15 @@ async def test_a_board_that_fails_to_start_shows_its_last_lines_as_text(world: W
     board = await world.begin()
     ended = await world.wait(board.id, BoardPhase.ENDED)
     assert str(ended.said) == "TensorBoard could not be installed: no network <b>"
+
+
+async def test_a_board_on_a_full_disk_says_so(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def fail(*_: object) -> Path:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(world.boards, "_build", fail)
+    ended = await world.wait((await world.begin()).id, BoardPhase.ENDED)
+    assert str(ended.said) == "it cannot be started: No space left on device"
 
 
 async def test_a_board_at_which_nobody_looks_ends(world: World, monkeypatch: pytest.MonkeyPatch) -> None:

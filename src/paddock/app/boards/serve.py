@@ -111,9 +111,10 @@ async def serve_until(
     """Serves until `stop`, or for `idle` seconds after the last request: only then it returns True. `proxy`: of this
     access. `show`: of the secrets, the port, and why there is no sandbox or "". Raises `BoardEnded`, what the source
     raises, and OSError where it cannot listen. Also where it is cancelled, nothing is left of it."""
-    listening = listen(port)
+    listening = list[socket.socket]()
     server = HttpServer(proxy.application, cancels=True)
     try:
+        listening = listen(port)
         if not await _unless(stop, source.start()):
             return False
         await proxy.start()

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shlex
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
@@ -27,6 +28,7 @@ from paddock.jobs.model import Phase
 from paddock.kube.meta import Manifest, Resource, uid_of
 from paddock.kube.quantities import format_bytes
 from paddock.views.claims import list_mounts
+from paddock.views.commands import printed_name
 from paddock.views.exec_command import exec_command, shell_command
 from paddock.views.stored import read_stored
 from paddock.words.phrases import Phrase, counted, phrase
@@ -122,11 +124,19 @@ async def _build_for_cluster(page: PageContext, resource: Resource, job: Manifes
         "all": "",
     }
     running = head.phase == Phase.RUNNING
-    shell = _shell_command(page, resource)
+    commands = [(page.say(_SHELL), _shell_command(page, resource))] if running else []
+    # Without a context a board is one of the reader's own cluster.
+    if claims and page.backend.options:
+        commands.append((page.say(phrase("TensorBoard or VisualDL over it")), _board_command(page, resource)))
     return {
         "head": head, "gone": False, "local": False, **nothing, "claims": claims, "drawn": {}, "running": running,
-        "commands": [(page.say(_SHELL), shell)] if running else [],
+        "commands": commands,
     }  # fmt: skip
+
+
+def _board_command(page: PageContext, resource: Resource) -> str:
+    words = ["paddock", "board", printed_name(resource, page.path["name"]), "--namespace", page.path["namespace"]]
+    return shlex.join(words) + page.backend.options
 
 
 def _fetch_command(page: PageContext, resource: Resource, path: str, role: str) -> str:
