@@ -24,7 +24,7 @@ from paddock.history.records import RunRecord, find_runs
 from paddock.jobs.names import METRICS_DIRECTORY
 from paddock.jobs.variables import read_own_directory
 from paddock.kube.meta import Resource
-from paddock.node.runtime.pod_files import LeadsOut, open_beneath
+from paddock.node.runtime.pod_files import LeadsOut, open_beneath, open_regular
 from paddock.words.os_errors import explain_unreadable
 from paddock.words.phrases import phrase
 
@@ -66,22 +66,19 @@ class LocalOutputs:
     def pack(self, run: OutputRun, path: str) -> Iterator[bytes]:
         left, waiting = MOST_NAMES, [path]
         while waiting and left >= 0:
-            directory, names, below, whole = waiting.pop(), list[str](), list[str](), True
-            with (
-                suppress(Unshown),
-                _explaining(directory),
-                _opened(run, directory) as found,
-                _reading_directory(found) as opened,
-            ):
+            directory = waiting.pop()
+            try:
+                opened = _open_directory(run, directory)
+            except OSError:  # it went meanwhile, or became a link out of the directory
+                continue
+            try:
                 names, below, whole = _split_names(opened, _leave_out(directory))
-            waiting += [join(directory, each) for each in reversed(below)]
-            left -= len(names) + len(below) + (not whole)
-            for name in names[: max(0, len(names) + min(left, 0))]:
-                try:
-                    file = self.open(run, join(directory, name))
-                except Unshown:  # it went meanwhile, or became a link out of the directory
-                    continue
-                yield from pack_file(file, pack_name(join(directory, name), path))
+                waiting += [join(directory, each) for each in reversed(below)]
+                left -= len(names) + len(below) + (not whole)
+                for name in names[: max(0, len(names) + min(left, 0))]:
+                    yield from _pack_one(opened, name, pack_name(join(directory, name), path))
+            finally:
+                os.close(opened)
         if left < 0:
             yield from pack_text("LEFT-OUT.txt", f"There are more than {MOST_NAMES} names: the others are left out.\n")
         yield bytes(1024)  # the end of an archive
@@ -138,6 +135,21 @@ def _opened(run: OutputRun, path: str) -> Iterator[int]:
         yield found
     finally:
         os.close(found)
+
+
+def _open_directory(run: OutputRun, path: str) -> int:
+    """A descriptor for reading a directory, which the caller closes. Raises OSError."""
+    with _opened(run, path) as found:
+        return os.open(f"/proc/self/fd/{found}", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+
+
+def _pack_one(directory: int, name: str, member: str) -> Iterator[bytes]:
+    """Nothing of what is no file any more. Raises OSError where the file cannot be read to its end."""
+    try:
+        file = open_regular(Path(f"/proc/self/fd/{directory}/{name}"))
+    except OSError:
+        return
+    yield from pack_file(file, member)
 
 
 @contextmanager
