@@ -31,9 +31,40 @@ async def test_jobs_wait_in_the_order_of_the_scheduler_and_say_why(tmp_path: Pat
     pods[1]["metadata"]["creationTimestamp"] = "2026-01-01T00:00:00Z"
     async with serve_place({RESOURCE: jobs, PODS: pods, NODES: [build_node("one")]}, tmp_path) as place:
         page = await place.read("/queue")
-    waiting, running = page.split("On nodes")
+    waiting, running = page.split("<h2>On nodes")
     assert waiting.index(">first</a>") < waiting.index(">later</a>") and ">runs</a>" in running
     assert "8 CPUs: 2 free" in waiting and "Insufficient cpu" in waiting
+
+
+async def test_suspended_jobs_do_not_wait_and_are_folded_with_their_number(tmp_path: Path) -> None:
+    jobs = [build_job(f"held-{index}", phase="Suspended", attempt=0) for index in range(3)] + [build_job("waits")]
+    queued = build_job(
+        "queued", phase="Suspended", attempt=0, cause={"reason": "WaitingForQueue", "args": {"queue": "team"}}
+    )
+    async with serve_place({RESOURCE: [*jobs, queued], NODES: [build_node("one")]}, tmp_path) as place:
+        page = await place.read("/queue")
+    waiting, suspended = page.split('<details id="suspended">')
+    assert "held-" not in waiting and ">waits</a>" in waiting and ">queued</a>" in waiting
+    assert "3 suspended jobs" in suspended and suspended.count(">held-") == 3
+
+
+async def test_who_holds_the_room_is_a_link(tmp_path: Path) -> None:
+    message = "0/1 nodes are available: 1 Insufficient cpu (needs 1800m, 1 of 2 free). Held by team-vision/hog (1)."
+    cause = {"reason": "WaitingForScheduler", "args": {"pods": 1, "wanted": 1, "message": message}}
+    hog = build_job("hog", phase="Running")
+    hog["metadata"]["namespace"] = "team-vision"
+    held = build_pod("hog-0", "one", "hog", cpu="1")
+    held["metadata"]["namespace"] = "team-vision"
+    async with serve_place({RESOURCE: [build_job("waits", cause=cause), hog], PODS: [held]}, tmp_path) as place:
+        page = await place.read("/queue")
+    address = "/jobs/team-vision/paddlejobs.batch.paddlepaddle.org/hog"
+    assert f'needs 1.8 CPUs; 1 is free; <a href="{address}">hog (team-vision)</a> holds 1<' in page
+
+
+async def test_on_a_phone_each_row_of_the_queue_is_a_block(tmp_path: Path) -> None:
+    async with serve_place({RESOURCE: [build_job("waits")], NODES: [build_node("one")]}, tmp_path) as place:
+        page = await place.read("/queue")
+    assert '<table class="rows">' in page and '<td class="text">' in page
 
 
 def test_what_a_thousand_jobs_of_300_ranks_need_is_known_at_once() -> None:

@@ -6,13 +6,13 @@ How a job stands with the scheduler is read in `node.scheduler.queue`, why it wa
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import reduce
 from typing import Any
 
 from paddock.jobs.labels import ATTEMPT_LABEL
-from paddock.kube.meta import Manifest, Resource, controller_of, is_deleting, labels_of
+from paddock.kube.meta import Manifest, Resource, controller_of, is_deleting, labels_of, uid_of
 from paddock.kube.pod_amounts import Amounts, read_pod_amounts
 from paddock.kube.quantities import format_bytes
 from paddock.kube.times import Moment
@@ -37,10 +37,11 @@ class QueueRow:
     manifest: Manifest
     job: JobRow
     ranks: int  # the pods that it wants; 0 for a job that cannot be read
-    needs: Amounts  # their requests; empty for a job that cannot be read
+    needs: Amounts = field(default_factory=dict)  # their requests; empty for a job that cannot be read
     position: int | None = None  # its place in the scheduler's queue; None if no pod of it waits for a node
     priority: int = 0
     since: Moment | None = None  # since when it waits; None for one whose pods are on nodes
+    stored: StoredJob | None = None  # as it was read
 
 
 def read_queue_rows(
@@ -59,12 +60,28 @@ def read_unfinished(resource: Resource, manifest: Manifest) -> Unfinished | None
 
 def build_queue_rows(jobs: Iterable[Unfinished | None], pods: Iterable[Manifest], queue: Queue) -> list[QueueRow]:
     """The same of jobs that are read."""
-    own: dict[str, list[Manifest]] = {}
-    for pod in pods:
-        if owner := controller_of(pod):
-            own.setdefault(owner["uid"], []).append(pod)
-    rows = [_build_row(job, stored, own.get(stored.uid, ()), queue) for job, stored in filter(None, jobs)]
+    return add_needs(order_queue(jobs, queue), pods, queue)
+
+
+def order_queue(jobs: Iterable[Unfinished | None], queue: Queue) -> list[QueueRow]:
+    """The same without what the jobs need, which takes most of the time: a page shows a hundred of them."""
+    rows = [_build_row(job, stored, queue) for job, stored in filter(None, jobs)]
     return sorted(rows, key=lambda row: _order(row, queue))
+
+
+def add_needs(rows: Sequence[QueueRow], pods: Iterable[Manifest], queue: Queue) -> list[QueueRow]:
+    """The rows with what their jobs need. `pods`: all that there are."""
+    own: dict[str, list[Manifest]] = {uid_of(row.manifest): [] for row in rows}
+    for pod in pods:
+        if (owner := controller_of(pod)) and owner["uid"] in own:
+            own[owner["uid"]].append(pod)
+    shared = queue.capacity is not None and queue.capacity.says_gpus
+    return [
+        row
+        if row.stored is None
+        else replace(row, needs=_read_needs(row.stored, own[uid_of(row.manifest)], shared=shared))
+        for row in rows
+    ]
 
 
 def add_room(row: QueueRow, rooms: Rooms) -> QueueRow:
@@ -78,7 +95,7 @@ def _order(row: QueueRow, queue: Queue) -> tuple[int, int, Moment, str]:
     return group, row.position or 0, row.job.created or 0.0, row.job.name
 
 
-def _build_row(job: JobRow, stored: StoredJob, pods: Sequence[Manifest], queue: Queue) -> QueueRow:
+def _build_row(job: JobRow, stored: StoredJob, queue: Queue) -> QueueRow:
     standing = queue.waiting.get(stored.uid)
     since = None
     if standing is not None or stored.uid not in queue.placed:
@@ -88,10 +105,10 @@ def _build_row(job: JobRow, stored: StoredJob, pods: Sequence[Manifest], queue: 
         manifest=stored.manifest,
         job=job,
         ranks=stored.job.size if stored.job else 0,
-        needs=_read_needs(stored, pods, shared=queue.capacity is not None and queue.capacity.says_gpus),
         position=standing.position if standing else None,
         priority=standing.priority if standing else 0,
         since=since,
+        stored=stored,
     )
 
 

@@ -12,14 +12,14 @@ from dataclasses import dataclass, replace
 
 from paddock.jobs.model import CauseRecord, Job
 from paddock.jobs.sentences.cause_args import message_of
-from paddock.jobs.sentences.waiting_phrases import SHORTAGE
+from paddock.jobs.sentences.waiting_phrases import SHORTAGE, shortage_of
 from paddock.kube.meta import Manifest, Resource, uid_of
 from paddock.node.scheduler.pod_request import Request, read_request
 from paddock.node.scheduler.shortage import Stock, find_shortage, read_stock
 from paddock.views.stored import read_stored
-from paddock.words.phrases import Foreign, Phrase, phrase
+from paddock.words.phrases import Foreign, Phrase, phrase, render
 from paddock.words.room import find_named
-from paddock.words.shortage import Shortage
+from paddock.words.shortage import Holder, Shortage, list_holders, list_said_holders, name_holder
 
 LIVE_PODS = "status.phase!=Succeeded,status.phase!=Failed"
 """The field selector of the pods that may hold room or wait for it."""
@@ -110,6 +110,26 @@ def needs_all(job: Job) -> bool:
 def with_shortage(cause: CauseRecord, shortage: Shortage) -> CauseRecord:
     """The cause with what its sentence says in place of the scheduler's own words."""
     return replace(cause, args={**cause.args, SHORTAGE: shortage})
+
+
+def link_holders(sentence: str, cause: CauseRecord | None, language: str) -> list[tuple[str, Holder | None]]:
+    """The sentence of a cause in pieces, each with the job that it names as one that holds the room, for a page that
+    links to it. Holders that a cut has left out are in no piece."""
+    shortage = find_shortage_of(cause)
+    pieces: list[tuple[str, Holder | None]] = []
+    left = sentence
+    for holder, said in zip(list_holders(shortage), list_said_holders(shortage), strict=False) if shortage else ():
+        name, clause = render(name_holder(holder), language), render(said, language)
+        before, found, after = left.partition(clause)
+        if found:
+            pieces += [(before, None), (name, holder)]
+            left = clause.removeprefix(name) + after
+    return [each for each in (*pieces, (left, None)) if each[0]]
+
+
+def find_shortage_of(cause: CauseRecord | None) -> Shortage | None:
+    """What the pods of a job lack, with numbers; None where it does not wait for room, or nobody says them."""
+    return shortage_of(cause.args) if cause is not None and cause.is_about_room else None
 
 
 def explain_own_words(cause: CauseRecord | None) -> Phrase | None:

@@ -119,6 +119,11 @@ def list_said_holders(shortage: Shortage) -> tuple[Phrase, ...]:
     return tuple(said)
 
 
+def list_holders(shortage: Shortage) -> tuple[Holder, ...]:
+    """Those whom `list_said_holders` names."""
+    return _order(shortage)[0].holders[:MOST_HOLDERS] if list_said_holders(shortage) else ()
+
+
 def name_holder(holder: Holder) -> Phrase:
     """`hog`, or `hog (team-vision)` of another namespace."""
     if not holder.namespace:

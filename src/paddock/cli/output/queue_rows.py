@@ -9,12 +9,13 @@ from typing import Any
 from paddock.cli.output.rows import format_age
 from paddock.jobs.model import CauseRecord, Phase
 from paddock.jobs.sentences.explain import explain
-from paddock.jobs.sentences.waiting_phrases import SHORTAGE, find_shortage
+from paddock.jobs.sentences.waiting_phrases import SHORTAGE
 from paddock.kube.quantities import format_quantity
 from paddock.kube.times import Moment
 from paddock.node.scheduler.queue import Capacity
 from paddock.views.jobs import build_why
 from paddock.views.queue_rows import QueueRow
+from paddock.views.rooms import find_shortage_of
 from paddock.words.amounts import say_amount, sort_resources
 from paddock.words.phrases import render
 
@@ -90,7 +91,7 @@ def _list_args(cause: CauseRecord) -> dict[str, Any]:
 
 def _list_lacking(cause: CauseRecord | None) -> list[dict[str, Any]] | None:
     """What the pods of a job that waits lack, by nodes and pods or by the local scheduler; null if not known."""
-    shortage = find_shortage(cause.args) if cause is not None and cause.is_about_room else None
+    shortage = find_shortage_of(cause)
     if shortage is None:
         return None
 

@@ -10,6 +10,7 @@ from paddock.console.addresses import address_of_job
 from paddock.console.feed import Topic
 from paddock.console.page_context import PageContext, Screen
 from paddock.jobs.apis.registry import KINDS
+from paddock.jobs.model import Phase
 from paddock.kube.errors import Forbidden
 from paddock.kube.meta import (
     NODES,
@@ -27,18 +28,21 @@ from paddock.kube.times import read_time
 from paddock.node.scheduler.queue import Queue, read_queue
 from paddock.views.queue_rows import (
     QueueRow,
+    add_needs,
     add_room,
-    build_queue_rows,
     explain_capacity,
+    order_queue,
     read_unfinished,
 )
-from paddock.views.rooms import read_rooms, read_waiting, speaks_of_room
+from paddock.views.rooms import link_holders, read_rooms, read_waiting, speaks_of_room
 from paddock.views.short_sentences import explain_briefly
 from paddock.words.amounts import say_amount, sort_resources
 from paddock.words.phrases import Foreign, Phrase, phrase
 
 WORKLOADS = Resource("kueue.x-k8s.io", "v1beta1", "Workload", "workloads")
 ON_A_PAGE = 100
+_LONGEST_WHY = 200
+"""Columns."""
 _STATES = ("Finished", "Evicted", "Admitted", "QuotaReserved")
 """Conditions of a Workload, the last word first."""
 _KINDS = (PODS, NODES, POD_GROUPS, VOLCANO_POD_GROUPS, PRIORITY_CLASSES, WORKLOADS)
@@ -52,20 +56,38 @@ async def build(page: PageContext) -> Mapping[str, Any]:
     pods = page.objects(Topic(PODS))
     queue, all_pods = _read_queue(page, pods)
     jobs = [job for kind in KINDS for job in page.read(Topic(kind), read_unfinished)]
-    rows = build_queue_rows(jobs, pods, queue)
-    waiting = [row for row in rows if not _runs(row, queue)]
-    running = [row for row in rows if _runs(row, queue)]
+    running, waiting, suspended = _sort_out(order_queue(jobs, queue), queue)
+    shown = await _add_rooms(page, add_needs(waiting[:ON_A_PAGE], pods, queue), all_pods=all_pods)
+    addresses = {
+        (row.job.namespace, row.job.name): address_of_job(row.resource, row.job.namespace, row.job.name)
+        for row in (*running, *waiting)
+    }
     return {
         "capacity": page.say(explain_capacity(queue.capacity, all_pods=all_pods)),
-        "waiting": [_build_row(page, row) for row in await _add_rooms(page, waiting[:ON_A_PAGE], all_pods=all_pods)],
-        "running": [_build_row(page, row) for row in running[:ON_A_PAGE]],
-        "more_waiting": max(0, len(waiting) - ON_A_PAGE),
-        "more_running": max(0, len(running) - ON_A_PAGE),
+        "waiting": [_build_row(page, row, addresses) for row in shown],
+        "suspended": [_build_row(page, row) for row in add_needs(suspended[:ON_A_PAGE], pods, queue)],
+        "running": [_build_row(page, row) for row in add_needs(running[:ON_A_PAGE], pods, queue)],
+        "all_waiting": len(waiting),
+        "all_suspended": len(suspended),
+        "all_running": len(running),
         "notes": [page.say(each) for each in _list_notes(page, waiting, all_pods)],
-        "prioritized": any(row.priority for row in rows),
+        "prioritized": any(row.priority for row in waiting),
         "groups": [_build_group(page, group) for group in _list_groups(page)][:ON_A_PAGE],
         "workloads": [_build_workload(page, each) for each in page.objects(Topic(WORKLOADS))][:ON_A_PAGE],
     }
+
+
+def _sort_out(rows: Sequence[QueueRow], queue: Queue) -> tuple[list[QueueRow], list[QueueRow], list[QueueRow]]:
+    """Those on nodes, those that wait, and those that somebody has suspended, which wait for a person alone; those that
+    Kueue suspends wait for its queue."""
+    running: list[QueueRow] = []
+    waiting: list[QueueRow] = []
+    suspended: list[QueueRow] = []
+    for row in rows:
+        is_queued = row.job.cause is not None and row.job.cause.reason == "WaitingForQueue"
+        is_suspended = row.job.phase is Phase.SUSPENDED and row.position is None and not is_queued
+        (running if _runs(row, queue) else suspended if is_suspended else waiting).append(row)
+    return running, waiting, suspended
 
 
 def _read_queue(page: PageContext, pods: Sequence[Manifest]) -> tuple[Queue, bool]:
@@ -74,7 +96,14 @@ def _read_queue(page: PageContext, pods: Sequence[Manifest]) -> tuple[Queue, boo
     nodes = None if _is_forbidden(page, NODES) else page.objects(Topic(NODES))
     hidden = _is_forbidden(page, POD_GROUPS) and _is_forbidden(page, VOLCANO_POD_GROUPS)
     groups = None if hidden else [*page.objects(Topic(POD_GROUPS)), *page.objects(Topic(VOLCANO_POD_GROUPS))]
-    return read_queue(pods, nodes, groups, page.objects(Topic(PRIORITY_CLASSES)), kinds=KINDS), all_pods
+    return read_queue(
+        pods,
+        nodes,
+        groups,
+        page.objects(Topic(PRIORITY_CLASSES)),
+        kinds=KINDS,
+        requests=page.read(Topic(PODS), read_waiting),
+    ), all_pods
 
 
 async def _add_rooms(page: PageContext, rows: Sequence[QueueRow], *, all_pods: bool) -> Sequence[QueueRow]:
@@ -111,7 +140,12 @@ def _list_notes(page: PageContext, waiting: Sequence[QueueRow], all_pods: bool) 
     return notes
 
 
-def _build_row(page: PageContext, row: QueueRow) -> Mapping[str, Any]:
+_Addresses = Mapping[tuple[str, str], str]
+"""Of jobs, by namespace and name."""
+
+
+def _build_row(page: PageContext, row: QueueRow, addresses: _Addresses | None = None) -> Mapping[str, Any]:
+    """`addresses`: without them it is not said why it waits."""
     return {
         "position": row.position,
         "name": row.job.name,
@@ -122,8 +156,19 @@ def _build_row(page: PageContext, row: QueueRow) -> Mapping[str, Any]:
         "needs": [page.say(say_amount(name, row.needs[name])) for name in sort_resources(row.needs)],
         "priority": row.priority if row.position else None,
         "since": row.since,
-        "why": explain_briefly(row.job.cause, page.language) if row.job.cause else "",
+        "why": _build_why(page, row, addresses) if addresses is not None else (),
     }
+
+
+def _build_why(page: PageContext, row: QueueRow, addresses: _Addresses) -> list[tuple[str, str]]:
+    """Why it waits, in pieces with the address of the job that each names; empty of one that names none."""
+    if row.job.cause is None:
+        return []
+    said = explain_briefly(row.job.cause, page.language, _LONGEST_WHY)
+    return [
+        (text, addresses.get((holder.namespace or row.job.namespace, holder.name), "") if holder else "")
+        for text, holder in link_holders(said, row.job.cause, page.language)
+    ]
 
 
 def _list_groups(page: PageContext) -> list[Manifest]:

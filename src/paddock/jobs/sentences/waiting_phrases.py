@@ -80,7 +80,7 @@ def explain_scheduler(args: Args) -> Phrase:
     found = find_awaited(message_of(args))
     if found is not None:
         return _AWAITED[found.form](found.facts)
-    if (shortage := find_shortage(args)) is not None:
+    if (shortage := shortage_of(args)) is not None:
         said = explain_shortage(shortage)
         return said if _waits_whole(args) else phrase("{said}: {why}", said=_room(args), why=said)
     if (why := explain_room(message_of(args))) is not None:
@@ -88,7 +88,7 @@ def explain_scheduler(args: Args) -> Phrase:
     return with_message(args, _room(args))
 
 
-def find_shortage(args: Args) -> Shortage | None:
+def shortage_of(args: Args) -> Shortage | None:
     """What the pods of the job lack, with numbers: as nodes and pods show it, else as the local scheduler says it."""
     found = args.get(SHORTAGE)
     return found if isinstance(found, Shortage) else read_shortage(message_of(args))

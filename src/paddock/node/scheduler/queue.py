@@ -64,11 +64,14 @@ def read_queue(
     classes: Iterable[Manifest] = (),
     *,
     kinds: Collection[Resource],
+    requests: Sequence[Request] | None = None,
 ) -> Queue:
     """From all pods, nodes, PodGroups and PriorityClasses of a cluster. None for what may not be listed: without
-    PodGroups each pod is an entry of its own. `kinds`: those of jobs, which own the pods."""
+    PodGroups each pod is an entry of its own. `kinds`: those of jobs, which own the pods. `requests`: of the same pods,
+    where somebody has read them."""
     jobs = {(each.api_version, each.kind) for each in kinds}
-    requests = [read_request(pod) for pod in pods]
+    if requests is None:
+        requests = [read_request(pod) for pod in pods]
     owners = {owner["uid"] for pod in pods if (owner := controller_of(pod)) and _kind_of(owner) in jobs}
     placed = frozenset(each.owner for each in requests if each.holds and each.owner in owners)
     return Queue(
