@@ -66,7 +66,7 @@ async def test_a_healthy_job_says_what_was_looked_at(tmp_path: Path) -> None:
     job = build_job(["python", "-m", "paddle.distributed.launch", "train.py"], phase="Completed")
     said = text_of(await read_page(tmp_path, job))
     assert "Nothing was found." in said
-    assert "Looked at: 0 pods, 1 log with 48 lines. The same in a terminal: paddock doctor demo" in said
+    assert "Looked at: 0 pods, 1 log with 48 lines. Terminal paddock doctor demo" in said
 
 
 async def test_a_job_that_failed_is_never_told_that_nothing_was_found(tmp_path: Path) -> None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from urllib.parse import quote
 
-from paddock.console.addresses import TABS, address_of_job, find_kind
+from paddock.console.addresses import TABS, address_of_job, address_of_list, find_kind
 from paddock.console.feed import Cache, Topic
 from paddock.console.forms.rows import DESCRIPTION
 from paddock.console.page_context import Missing, PageContext
@@ -23,7 +24,7 @@ from paddock.views.commands import printed_name
 from paddock.views.job_progress import tell_wide
 from paddock.views.jobs import read_job_row
 from paddock.views.missing_scripts import lacks_directory
-from paddock.views.rooms import explain_own_words
+from paddock.views.rooms import explain_own_words, link_holders
 from paddock.views.steps import Reach, Step, build_steps
 from paddock.views.stored import read_stored
 from paddock.words.phrases import Phrase, phrase
@@ -88,8 +89,10 @@ class Head:
     description: str = ""  # what its annotation says
     bad: bool = False  # it has completed, and a rank of it failed
     far: str = ""  # how far the training of one that runs is
-    beside: Sequence[str] = ()  # the scheduler's own words, and what the reader may not see
+    beside: Sequence[str] = ()  # what the reader may not see
     ended: bool = False  # it never trains again
+    own_words: str = ""  # the scheduler's, where the sentence stands in their place
+    pieces: Sequence[tuple[str, str]] = ()  # `why`, with the address of each job that it names as a holder of room
 
 
 async def build_head(page: PageContext, resource: Resource, job: Manifest | None) -> Head:
@@ -111,7 +114,7 @@ async def build_head(page: PageContext, resource: Resource, job: Manifest | None
         name, namespace, resource.kind, address, row.state if row else "", why, shown, more, advice,
         annotations_of(job).get(DESCRIPTION, "") if job else "", bad,
         page.say(tell_wide(row.progress)) if row and row.phase is Phase.RUNNING else "", beside,
-        row is None or row.phase.terminal,
+        row is None or row.phase.terminal, _say_own_words(page, cause), _link_holders(page, why, cause, namespace),
     )  # fmt: skip
 
 
@@ -127,17 +130,29 @@ async def _allow(page: PageContext, resource: Resource, advice: Sequence[Advice]
     return [*advice]
 
 
+def _link_holders(page: PageContext, why: str, cause: CauseRecord | None, namespace: str) -> list[tuple[str, str]]:
+    """To the list of jobs, as a scheduler's message does not tell the kind of a holder."""
+    return [
+        (text, f"{address_of_list(holder.namespace or namespace)}&q={quote(holder.name)}" if holder else "")
+        for text, holder in link_holders(why, cause, page.language)
+    ]
+
+
 async def _look(
     page: PageContext, resource: Resource, job: Manifest | None, cause: CauseRecord | None
 ) -> tuple[CauseRecord | None, list[str]]:
-    """The cause with what nodes and pods show of one that waits for room; and what is said beside it."""
+    """The cause with what nodes and pods show of one that waits for room; and what the reader may not see of them."""
     if job is None or cause is None:
         return cause, []
     topic = next(iter(list_job_topics(page.path, page.query)), Topic(resource))
     rooms = await look_for_room(page, topic, [cause])
     (cause,) = await add_room(rooms, [(cause, resource, job)])
-    said = (explain_own_words(cause), rooms.unseen)
-    return cause, [page.say(each) for each in said if each is not None]
+    return cause, [page.say(rooms.unseen)] if rooms.unseen is not None else []
+
+
+def _say_own_words(page: PageContext, cause: CauseRecord | None) -> str:
+    said = explain_own_words(cause, is_folded=True)
+    return "" if said is None else page.say(said)
 
 
 def list_job_topics(path: Mapping[str, str], _query: Mapping[str, str]) -> Sequence[Topic]:

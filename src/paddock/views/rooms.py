@@ -18,7 +18,7 @@ from paddock.node.scheduler.pod_request import Request, read_request
 from paddock.node.scheduler.shortage import Stock, find_shortage, read_stock
 from paddock.views.stored import read_stored
 from paddock.words.phrases import Foreign, Phrase, phrase, render
-from paddock.words.room import find_named
+from paddock.words.room import explain_room, find_named
 from paddock.words.shortage import Holder, Shortage, list_holders, list_said_holders, name_holder
 
 LIVE_PODS = "status.phase!=Succeeded,status.phase!=Failed"
@@ -132,8 +132,10 @@ def find_shortage_of(cause: CauseRecord | None) -> Shortage | None:
     return shortage_of(cause.args) if cause is not None and cause.is_about_room else None
 
 
-def explain_own_words(cause: CauseRecord | None) -> Phrase | None:
-    """The scheduler's own words, where the sentence has numbers in their place."""
-    if cause is None or SHORTAGE not in cause.args or not message_of(cause.args):
+def explain_own_words(cause: CauseRecord | None, *, is_folded: bool = False) -> Phrase | None:
+    """The scheduler's own words, where the sentence has numbers of nodes and pods in their place; `is_folded`: where it
+    has any others."""
+    message = message_of(cause.args) if cause is not None and cause.is_about_room else ""
+    if cause is None or not message or not (SHORTAGE in cause.args or (is_folded and explain_room(message))):
         return None
-    return phrase("the scheduler says: {message}", message=Foreign(message_of(cause.args)))
+    return phrase("the scheduler says: {message}", message=Foreign(message))
