@@ -15,7 +15,7 @@ from paddock.doctor.asked import CPU, GPU, RoleAsked
 from paddock.doctor.case import Case, build_command, place, place_all
 from paddock.doctor.findings import Finding, Severity
 from paddock.doctor.launch_block import PADDLE, LaunchLog
-from paddock.words.phrases import Phrase, phrase
+from paddock.words.phrases import Phrase, counted, phrase
 
 _NOT_FOUND = re.compile(r"Device not found (?P<label>\S*) from (?P<labels>\S*) for setting ?(?P<visible>.*)")
 _WHEEL = 'python -c "import paddle; print(paddle.version.cuda()); paddle.utils.run_check()"'
@@ -160,7 +160,8 @@ def _check_environment(case: Case) -> Iterator[Finding]:
             "cpu-wheel-on-gpu-machine",
             Severity.WRONG,
             ", ".join(role.name for role in asked),
-            phrase(
+            counted(
+                "the job asks for {count} GPU for each rank, and {environment} has a wheel for CPUs",
                 "the job asks for {count} GPUs for each rank, and {environment} has a wheel for CPUs",
                 count=asked[0].devices, environment=case.asked.environment or "?",
             ),

@@ -16,7 +16,7 @@ from paddock.doctor.findings import Finding, Severity
 from paddock.doctor.launch_block import LaunchLog
 from paddock.doctor.signs import Sign
 from paddock.jobs.sentences.waiting_ranks import find_server
-from paddock.words.phrases import phrase
+from paddock.words.phrases import counted, phrase
 
 _FEW = 2
 """`master not ready` so often, or less, before a start: the master's host was later than the others."""
@@ -284,8 +284,9 @@ def _check_server_lost(case: Case) -> Iterator[Finding]:
         "server-was-lost",
         Severity.WRONG,
         place_all(found),
-        phrase("a parameter server has gone: {address} is not connected ({count} lines)",
-               address=address or "?", count=sign.count),
+        counted("a parameter server has gone: {address} is not connected ({count} line)",
+                "a parameter server has gone: {address} is not connected ({count} lines)",
+                address=address or "?", count=sign.count),
         phrase("the trainers go on and end with 0, and every update of that server's part is lost"),
         phrase("start the whole job again; Paddock does so when a server of a job ends before its workers"),
         case.asked.logs,
@@ -301,8 +302,9 @@ def _tell_never_reached(case: Case, found: list[tuple[str, LaunchLog, Sign]], ad
         "server-was-never-reached",
         Severity.WRONG,
         place_all(found),
-        phrase("no parameter server has answered at {address} since this worker began ({count} lines)",
-               address=address or "?", count=found[0][2].count),
+        counted("no parameter server has answered at {address} since this worker began ({count} line)",
+                "no parameter server has answered at {address} since this worker began ({count} lines)",
+                address=address or "?", count=found[0][2].count),
         phrase("the server had not begun to listen when the worker asked, or listens elsewhere; PaddlePaddle asks for a"
                " short time, and goes on without the server"),
         mend,

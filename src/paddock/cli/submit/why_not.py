@@ -34,7 +34,7 @@ from paddock.version import __version__
 from paddock.views.flags import LOCAL, Flags, build_next
 from paddock.views.rooms import LIVE_PODS, Rooms, needs_all, read_rooms, with_shortage
 from paddock.views.steps import build_steps
-from paddock.words.phrases import Phrase, phrase, render
+from paddock.words.phrases import Phrase, counted, phrase, render
 
 if TYPE_CHECKING:
     from paddock.cli.cluster.places import ClusterChoice
@@ -187,7 +187,8 @@ def build_answer(answer: Answer, file: str, language: str, flags: Flags = LOCAL)
         said = phrase("{job} would be accepted; {why}", job=label, why=answer.unseen)
         return [render(said, language)]
     if not answer.refused and not answer.waits:
-        said = phrase("{job} would start now: all of its {count} pods fit", job=label, count=job.size)
+        said = counted("{job} would start now: its {count} pod fits",
+                       "{job} would start now: all of its {count} pods fit", job=label, count=job.size)  # fmt: skip
         return [render(said, language), *(render(each, language) for each in answer.defaults)]
     lines = [_explain_refused(label, why, language) for why in answer.refused]
     lines += [render(each, language) for each in answer.defaults]

@@ -45,7 +45,7 @@ from paddock.submission.prepared import Prepared
 from paddock.views.clones import build_clone, leave_out_resources, name_clone
 from paddock.views.flags import Flags
 from paddock.views.stored import read_stored
-from paddock.words.phrases import Foreign, Phrase, phrase
+from paddock.words.phrases import Foreign, Phrase, counted, phrase
 from paddock.words.unhonoured import explain_unhonoured
 
 Note = Mapping[str, Any]
@@ -242,13 +242,17 @@ async def _foresee(page: PageContext, each: Checked) -> list[Note]:
         said = phrase("whether it would start is not known: {why}", why=Foreign(error.message))
         return [{"good": False, "said": page.say(said)}]
     if not waits and not page.backend.local:
-        said = phrase(
+        said = counted(
+            "its {count} pod would fit now; whether the cluster can pull its image is not known here",
             "all of its {count} pods would fit now; whether the cluster can pull their images is not known here",
             count=job.size,
         )
         return [{"good": True, "said": page.say(said)}]
     if not waits:
-        said = phrase("it would start now: all of its {count} pods fit", count=job.size)
+        said = counted(
+            "it would start now: its {count} pod fits", "it would start now: all of its {count} pods fit",
+            count=job.size,
+        )  # fmt: skip
         return [{"good": True, "said": page.say(said)}]
     return [
         {"good": False, "said": page.say(phrase("it would wait: {why}", why=explain(cause, page.language)))}

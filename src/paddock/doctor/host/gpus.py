@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from paddock.doctor.findings import Finding, Severity
 from paddock.doctor.host.values import Asked, Card, Host, Smi
 from paddock.environments.packages.devices import DEVICES, Device
-from paddock.words.phrases import Foreign, Names, phrase
+from paddock.words.phrases import Foreign, Names, counted, phrase
 
 VISIBLE = "CUDA_VISIBLE_DEVICES"
 SMI_PATIENCE = 15
@@ -158,7 +158,8 @@ def _judge_visible(host: Host) -> Iterator[Finding]:
             "gpus-hidden",
             Severity.RISK,
             VISIBLE,
-            phrase(
+            counted(
+                "{variable} is “{value}”, which hides the one GPU",
                 "{variable} is “{value}”, which hides all {count} GPUs",
                 variable=VISIBLE,
                 value=value,
@@ -173,7 +174,8 @@ def _judge_visible(host: Host) -> Iterator[Finding]:
             "unknown-visible-device",
             Severity.WRONG,
             VISIBLE,
-            phrase(
+            counted(
+                "{variable} is {value}, and no GPU here is called {entry}: there is {known}; {count} GPU is visible",
                 "{variable} is {value}, and no GPU here is called {entry}: there is {known}; {count} GPUs are visible",
                 variable=VISIBLE,
                 value=value or "",
