@@ -167,3 +167,27 @@ async def test_fifteen_jobs_fit_on_a_usual_screen_in_rows_of_one_height(demo: De
     )
     assert {height for height, _ in heights} == {46}
     assert sum(seen for _, seen in heights) >= 15
+
+
+async def test_the_cause_keeps_its_room_however_many_columns_are_chosen(demo: Demo, page: Page) -> None:
+    await page.set_viewport_size({"width": 1280, "height": 720})
+    url = await open_list(demo, page)
+    for columns in ("name", "name,ready,duration,age,owner", "name,ready,duration,age,created,resources,owner"):
+        await page.goto(f"{url}/?columns={columns}")
+        assert (await page.locator(".c-why").bounding_box() or {"width": 0})["width"] >= 180, columns
+        assert await page.evaluate("document.documentElement.scrollWidth") == 1280, columns
+
+
+async def test_a_hidden_tab_tells_the_state_without_its_stream(demo: Demo, page: Page) -> None:
+    await page.clock.install()
+    await open_list(demo, page, 1)
+    await page.wait_for_function("() => document.title === '(1✕ 3▶) Jobs · Paddock'")
+    await page.evaluate("""() => {
+      Object.defineProperty(document, "hidden", {value: true});
+      Object.defineProperty(document, "visibilityState", {value: "hidden"});
+      document.dispatchEvent(new Event("visibilitychange"));
+    }""")
+    await complete(demo, "many-0000")
+    async with page.expect_response(f"{page.url}"):
+        await page.clock.run_for(31_000)
+    await page.wait_for_function("() => document.title === '(1✕ 2▶) Jobs · Paddock'")
