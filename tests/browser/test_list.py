@@ -191,3 +191,15 @@ async def test_a_hidden_tab_tells_the_state_without_its_stream(demo: Demo, page:
     async with page.expect_response(f"{page.url}"):
         await page.clock.run_for(31_000)
     await page.wait_for_function("() => document.title === '(1✕ 2▶) Jobs · Paddock'")
+
+
+async def test_on_a_phone_jobs_are_chosen_and_what_drops_down_stays_within_the_page(demo: Demo, page: Page) -> None:
+    await page.set_viewport_size({"width": 390, "height": 844})
+    await open_list(demo, page)
+    await page.get_by_label("Choose mnist").check()
+    await page.locator("#chosen").get_by_role("button", name="Delete").wait_for()
+    for name in ("Columns", "Save view"):
+        await page.get_by_text(name, exact=True).click()
+        box = await page.locator("details.drop[open] form").bounding_box()
+        assert box is not None and box["x"] >= 0 and box["x"] + box["width"] <= 390, name
+    assert await page.evaluate("document.documentElement.scrollWidth") == 390
