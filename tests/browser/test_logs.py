@@ -370,3 +370,63 @@ async def test_who_is_signed_out_or_may_not_read_the_log_any_more_is_told(tmp_pa
             await page.route("**/logs/lines?*", answer_with(status))
             await page.locator(".tools [role=status]", has_text=said).wait_for()
             await page.unroute("**/logs/lines?*")
+
+
+async def count_memory(page: Page) -> tuple[float, float]:
+    """(bytes of the heap, nodes), once what is not needed was collected."""
+    session = await page.context.new_cdp_session(page)
+    await session.send("HeapProfiler.collectGarbage")
+    told = await session.send("Performance.enable") or await session.send("Performance.getMetrics")
+    metrics = {each["name"]: each["value"] for each in told["metrics"]}
+    await session.detach()
+    return metrics["JSHeapUsedSize"], metrics["Nodes"]
+
+
+async def test_a_page_that_is_open_for_a_day_of_fifty_restarts_does_not_grow(tmp_path: Path, page: Page) -> None:
+    keep_run(tmp_path)
+    keep_log(tmp_path, "worker-0", STEPS)
+    await page.clock.install()
+    async with serve_console(tmp_path) as served:
+        await open_logs(page, served)
+        await page.get_by_text("step 100", exact=True).wait_for()
+        measured: list[tuple[float, float]] = []
+        for attempt in range(1, 51):
+            keep_log(tmp_path, "worker-0", f"{STEPS}attempt {attempt}\n", attempt=attempt)
+            row = page.locator(".row", has_text=re.compile(f"attempt {attempt}$"))
+            while not await row.count():
+                await page.clock.fast_forward(86_400_000 // 50)
+                await page.wait_for_timeout(50)  # the server answers in real time
+            if attempt in (10, 50):
+                measured.append(await count_memory(page))
+        assert page.url.endswith("at=50&rank=worker-0") or page.url.endswith("rank=worker-0&at=50")
+    (heap, nodes), (heap_later, nodes_later) = measured
+    assert heap_later < heap * 1.3 + 1_000_000 and nodes_later < nodes * 1.3 + 300
+    assert await page.locator(".pane").count() == 1
+
+
+async def test_nothing_is_asked_for_while_the_page_is_hidden_or_after_the_run(tmp_path: Path, page: Page) -> None:
+    keep_run(tmp_path)
+    keep_log(tmp_path, "worker-0", STEPS)
+    asked: list[str] = []
+    page.on("request", lambda sent: asked.append(sent.url) if "/logs" in sent.url else None)
+    await page.clock.install()
+
+    async def pass_a_minute() -> list[str]:
+        asked.clear()
+        await page.clock.run_for(60_000)
+        await page.wait_for_timeout(300)  # what would be asked for now is seen
+        return asked
+
+    async with serve_console(tmp_path) as served:
+        await open_logs(page, served)
+        await page.get_by_text("step 100", exact=True).wait_for()
+        assert any("n=0" in each for each in await pass_a_minute()), "a log that may grow is asked for"
+        await page.evaluate("Object.defineProperty(document, 'hidden', { get: () => window.away }); window.away = true")
+        await page.wait_for_timeout(300)  # what was asked for before is answered
+        assert await pass_a_minute() == []
+        await page.evaluate("window.away = false")
+        keep_run(tmp_path, finished=True)
+        while not await page.locator(".ranks[data-live='']").count():
+            await page.clock.run_for(6_000)
+            await page.wait_for_timeout(50)  # the server answers in real time
+        assert await pass_a_minute() == []

@@ -205,7 +205,8 @@ class Pane {
       return button;
     };
     const { words } = this;
-    if (this.error) add(words.error, () => this.goToError());
+    this.errorButton = add(words.error, () => this.goToError());
+    this.errorButton.hidden = !this.error;
     add(words.end, () => this.end());
     if (this.page.live) {
       this.button = add(words.follow, () => this.follow(!this.follows));
@@ -342,6 +343,12 @@ class Pane {
     }
     this.top = this.indexOf(near) - (first ? 0 : Math.floor(this.visible / 3));
     if (marks) this.page.tellHits();
+  }
+
+  // An error may come while the log is open, and an echo gives way to one of the rank's own.
+  setError(line) {
+    this.error = line;
+    this.errorButton.hidden = !line;
   }
 
   goToError() {
@@ -534,7 +541,8 @@ class Pane {
     this.polling = true;
     try {
       const told = await this.fetch("lines", { n: 0 });
-      if (this.said.textContent === this.words.lost) this.say("");
+      if ([this.words.lost, this.words.out, this.words.forbidden].includes(this.said.textContent)) this.say("");
+      this.page.isRefused = false;
       this.grow(told);
       this.page.notice(told);
     } catch (error) {
@@ -549,7 +557,8 @@ class Pane {
     if (!(error instanceof Unanswered)) throw error;
     const word = { 401: "out", 403: "forbidden", 404: "forbidden" }[error.status] ?? "lost";
     this.say(this.words[word]);
-    if (word !== "lost") this.page.stop();
+    // It may be so while the console starts: it is asked again, but seldom.
+    this.page.isRefused = word !== "lost";
   }
 
   grow(told) {
@@ -762,7 +771,7 @@ const OF_ATTEMPT = [".why", ".newer", ".attempts", ".views", ".left-out", ".lane
 
 function refresh(fresh, selector) {
   const [old, next] = [document.querySelector(selector), fresh.querySelector(selector)];
-  if (!old || !next || old.innerHTML === next.innerHTML || old.contains(document.activeElement)) return;
+  if (!old || !next || old.outerHTML === next.outerHTML || old.contains(document.activeElement)) return;
   const open = [...old.querySelectorAll("details")].map((each) => each.open);
   next.querySelectorAll("details").forEach((each, place) => (each.open = open[place] ?? each.open));
   old.replaceWith(document.adoptNode(next));
@@ -828,14 +837,10 @@ class LogPage {
   beat() {
     if (document.hidden || !this.live) return;
     this.beats++;
+    if (this.isRefused && this.beats % 10 !== 0) return;
     // The last lines of an attempt that is over may come late.
     for (const pane of this.panes) if (!pane.over || this.beats % 5 === 0) pane.poll();
     if (this.beats % 5 === 0) this.refresh();
-  }
-
-  stop() {
-    this.live = false;
-    clearInterval(this.timer);
   }
 
   // What each answer tells of the job.
@@ -887,9 +892,11 @@ class LogPage {
     this.refreshing = false;
     if (!fresh || attempt !== this.attempt) return;
     if (!this.panes.length && fresh.querySelector(".pane")) return location.reload();
+    this.read(fresh);
     for (const selector of REFRESHED) refresh(fresh, selector);
     this.stretch();
-    this.read(fresh);
+    const sections = [...fresh.querySelectorAll(".pane")];
+    for (const pane of this.panes) pane.setError(Number(sections.find((each) => each.dataset.rank === pane.rank)?.dataset.error));
     if (!this.live) clearInterval(this.timer);
     this.goOn();
   }
