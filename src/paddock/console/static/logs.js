@@ -772,6 +772,8 @@ const OF_ATTEMPT = [".why", ".newer", ".attempts", ".views", ".left-out", ".lane
 function refresh(fresh, selector) {
   const [old, next] = [document.querySelector(selector), fresh.querySelector(selector)];
   if (!old || !next || old.outerHTML === next.outerHTML || old.contains(document.activeElement)) return;
+  const selection = getSelection();
+  if (!selection.isCollapsed && old.contains(selection.anchorNode)) return;
   const open = [...old.querySelectorAll("details")].map((each) => each.open);
   next.querySelectorAll("details").forEach((each, place) => (each.open = open[place] ?? each.open));
   old.replaceWith(document.adoptNode(next));
