@@ -109,3 +109,13 @@ def test_hints_find_what_the_pattern_finds_in_every_line(tmp_path: Path, wanted:
     assert expected and list(index.find(file, pattern, hints=wanted.hints)) == expected
     assert list(index.find(file, pattern, 7, 90, wanted.hints)) == [each for each in expected if 7 <= each < 90]
     os.close(file)
+
+
+@pytest.mark.parametrize(("length", "least", "most"), [(9, 400_000, 430_000), (9_999, 400, 430), (999_999, STEP, STEP)])
+def test_a_slice_of_a_log_has_few_lines_where_they_are_long(tmp_path: Path, length: int, least: int, most: int) -> None:
+    """Who looks at the clock after each slice keeps its time, however long the lines are."""
+    path, index = tmp_path / "0.log", LineIndex()
+    path.write_bytes((b"x" * length + b"\n") * max(3, 100_000 // length))
+    with path.open("rb") as file:
+        index.update(file.fileno())
+    assert least <= index.lines_of(2**22) <= most

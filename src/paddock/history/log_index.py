@@ -59,6 +59,10 @@ class LineIndex:
         """Whether the last line has no newline yet."""
         return self._open
 
+    def lines_of(self, size: int) -> int:
+        """About how many lines have so many bytes together: at least `STEP`."""
+        return max(STEP, size * self.count // max(1, self._read))
+
     def update(self, file: int) -> int:
         """Reads what was added; the number of lines then. Raises OSError."""
         size = os.fstat(file).st_size

@@ -19,8 +19,8 @@ from itertools import islice
 
 from paddock.history.log_index import Hints, LineIndex
 
-_SLICE = 2**16
-"""Lines between two looks at the clock."""
+SLICE = 2**22
+"""Bytes between two looks at the clock, whether they are many lines or a few."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,11 +49,11 @@ class Span:
 def search(
     index: LineIndex, span: Span, pattern: re.Pattern[bytes], deadline: float, hints: Hints | None = None
 ) -> Searched:
-    """`deadline`: of `time.monotonic`; it may be missed by the time that 65,536 lines take."""
+    """`deadline`: of `time.monotonic`; it may be missed by the time that `SLICE` takes."""
     lines: deque[int] = deque(maxlen=span.most)
-    at = span.begin
+    at, step = span.begin, index.lines_of(SLICE)
     while at < span.end and time.monotonic() < deadline:
-        upto = min(at + _SLICE, span.end)
+        upto = min(at + step, span.end)
         found = index.find(span.file, pattern, at, upto, hints)
         lines.extend(found if span.last else islice(found, span.most - len(lines)))
         at = upto

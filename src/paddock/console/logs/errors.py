@@ -6,6 +6,7 @@ import time
 from dataclasses import dataclass
 
 from paddock.history.log_index import Hints
+from paddock.history.log_search import SLICE
 from paddock.history.log_shelf import OpenLog
 from paddock.logs.complaints import COMPLAINT_HINTS, MAY_COMPLAIN, is_echo, read_complaint
 from paddock.logs.tracebacks import without_rank
@@ -37,7 +38,7 @@ def find_error(log: OpenLog, deadline: float) -> ErrorLine | None:
     assert isinstance(scan, _Scan)
     end = log.count
     while scan.own is None and scan.upto < end and time.monotonic() < deadline:
-        upto = min(scan.upto + 2**16, end)
+        upto = min(scan.upto + log.index.lines_of(SLICE), end)
         for number in log.index.find(log.file, MAY_COMPLAIN, scan.upto, upto, _HINTS):
             _note(scan, log, number)
             if scan.own or time.monotonic() > deadline:

@@ -98,6 +98,11 @@ function readWanted() {
   return { text: fields.q.value, regex: fields.regex.checked, level: fields.level.value, only: fields.only.checked };
 }
 
+// Whether the same lines are looked for.
+function isSame(one, other) {
+  return one !== undefined && ["text", "regex", "level"].every((name) => one[name] === other[name]);
+}
+
 const highlights = globalThis.CSS?.highlights && { all: new Highlight(), now: new Highlight() };
 if (highlights) {
   CSS.highlights.set("log-hit", highlights.all);
@@ -606,14 +611,18 @@ class Pane {
       if (hits !== this.hits) return;
       this.take(hits, told, known);
     } catch (error) {
+      hits.goesOn = false;
       this.fail(error);
     } finally {
       if (hits === this.hits) this.isSearching = false;
     }
+    // Its time was over before its log was: it goes on behind what was searched.
+    if (hits === this.hits && hits.goesOn) this.search();
   }
 
   take(hits, told, known) {
     hits.wrong = told.wrong;
+    hits.goesOn = told.whole === false && told.upto > known && !this.merged;
     if (told.wrong === undefined) {
       // The last line that was searched may have grown, and is searched again.
       const kept = known ? hits.lines : [];
@@ -621,7 +630,7 @@ class Pane {
       Object.assign(hits, { upto: Math.max(told.upto, known), more: told.more, whole: told.whole });
     }
     if (hits.wanted.only && told.wrong === undefined) this.showOnly(hits.lines);
-    if (!hits.begun) {
+    if (!hits.begun && (hits.lines.length || !hits.goesOn)) {
       hits.begun = true;
       if (hits.moves) this.goToHit();
     }
@@ -939,9 +948,12 @@ class LogPage {
     if (address.href !== location.href) history.replaceState(null, "", address);
     for (const pane of this.panes) {
       if (isEmpty) pane.drop();
-      else if (JSON.stringify(pane.hits?.wanted) !== JSON.stringify(wanted)) {
+      else if (!isSame(pane.hits?.wanted, wanted)) {
         if (pane.list && !wanted.only) pane.showOnly(undefined);
         pane.search(wanted, moves);
+      } else if (pane.hits.wanted.only !== wanted.only) {
+        pane.hits.wanted = wanted;
+        pane.showOnly(wanted.only ? pane.hits.lines : undefined);
       }
     }
     this.mark();
@@ -1010,8 +1022,7 @@ class LogPage {
 
   stepOrFind(back) {
     const { hits } = this.pane ?? {};
-    const isSame = hits && JSON.stringify(hits.wanted) === JSON.stringify(readWanted());
-    if (isSame) this.pane.step(back);
+    if (isSame(hits?.wanted, readWanted())) this.pane.step(back);
     else if (fields.q.value || fields.level.value) this.find();
     else fields.q.focus();
   }
