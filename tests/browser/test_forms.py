@@ -40,14 +40,13 @@ async def test_an_edit_shows_its_difference_its_cost_and_what_somebody_else_chan
     other = {"spec": {"runPolicy": {"backoffLimit": 77}}}
     await demo.api.patch(TORCH, "default", "bert-large", other)
     await page.locator('button[value="save"]').click()
-    await page.get_by_text("changed this job while you edited it").wait_for()
+    await page.locator("#check").get_by_text("changed this job while you edited it").wait_for()
     assert await page.locator('.diff [data-sign="+"]', has_text="backoffLimit: 77").count() == 1, "theirs"
     assert "64Gi" in await page.input_value("#text")
     assert "64Gi" not in str((await demo.api.get(TORCH, "default", "bert-large"))["spec"])
 
     await page.get_by_text("Restarts and end").click()
     await field(page, "restarts").fill("77")
-    await page.locator('button[value="check"]').click()
     await until_text_has(page, "backoffLimit: 77")
     await page.locator('button[value="save"]').click()
     await page.wait_for_url(f"**{address('bert-large')}")
@@ -66,13 +65,70 @@ async def test_another_size_says_that_it_restarts_the_gang(demo: Demo, page: Pag
 async def test_what_is_unfolded_stays_and_a_choice_is_written(demo: Demo, page: Page) -> None:
     url = await enter(page, demo)
     await page.goto(f"{url}/new?template=pytorch-single")
-    await page.get_by_text("Directory, variables, storage").click()
+    await page.get_by_text("Variables and secrets").click()
     await field(page, "pull").select_option("Never")
     await until_text_has(page, "imagePullPolicy: Never")
     await page.fill("#text", (await page.input_value("#text")) + "    Worker: {replicas: 1, template: {spec: {}}}\n")
     await page.locator(".problems").wait_for()
     assert await field(page, "pull").is_visible()
     assert await field(page, "pull").input_value() == "Never"
+
+
+async def test_a_text_that_cannot_be_read_for_a_moment_greys_the_form_and_keeps_it(demo: Demo, page: Page) -> None:
+    url = await enter(page, demo)
+    await page.goto(f"{url}/new?template=pytorch-single")
+    text = await page.input_value("#text")
+    await page.fill("#text", text.replace("metadata:", "metadata: [", 1))
+    await page.locator("#fields.out-of-step").wait_for()
+    assert await page.locator("#no-form").is_visible()
+    assert await field(page, "name").input_value() == "pytorch-single"
+    assert await field(page, "name").is_visible()
+    assert await field(page, "name").evaluate("each => each.closest('.card').inert"), "nothing is typed into it"
+    await page.fill("#text", text.replace("name: pytorch-single", "name: again", 1))
+    await page.wait_for_function("""() => document.querySelector('[name="f:name"]').value === 'again'""")
+    assert not await page.locator("#fields.out-of-step").count()
+    assert await page.locator("#no-form").is_hidden()
+
+
+async def test_an_error_is_at_its_field_and_submit_goes_to_the_first_wrong_one(demo: Demo, page: Page) -> None:
+    url = await enter(page, demo)
+    await page.goto(f"{url}/new?template=pytorch-distributed")
+    memory = field(page, "Worker.memory")
+    await memory.fill("2GB")
+    said = page.locator('[id="about:Worker.memory"] .wrong')
+    await said.wait_for()
+    assert await said.inner_text() == '"2GB" is not understood: write 2G or 2Gi'
+    assert await memory.get_attribute("aria-invalid") == "true"
+    assert await memory.get_attribute("aria-describedby") == "about:Worker.memory"
+    await field(page, "name").focus()
+    await page.keyboard.press("Control+Enter")
+    await page.wait_for_function("() => document.activeElement.name === 'f:Worker.memory'")
+    await page.locator("#lines .wrong").wait_for()
+    await memory.fill("2Gi")
+    await said.wait_for(state="detached")
+    assert await memory.get_attribute("aria-invalid") is None
+
+
+@pytest.mark.parametrize("keys", ["Enter", "Control+Enter"])
+async def test_a_job_is_sent_by_a_key_in_a_field(keys: str, demo: Demo, page: Page) -> None:
+    name = f"by-{keys.lower().replace('+', '-')}"
+    url = await enter(page, demo)
+    await page.goto(f"{url}/new?template=paddle")
+    assert await page.locator(".check-button").is_hidden(), "a script brings both together"
+    await field(page, "name").fill(name)
+    await page.keyboard.press(keys)
+    await page.wait_for_url(f"**/{name}")
+
+
+async def test_a_row_of_a_table_is_followed_by_another_and_the_caret_stays(demo: Demo, page: Page) -> None:
+    url = await enter(page, demo)
+    await page.goto(f"{url}/new?template=pytorch-single")
+    await page.locator('[name="t:datasets:0:0"]').fill("words")
+    await until_text_has(page, "paddock.dev/datasets: words:/data")
+    await page.locator('[name="t:datasets:1:0"]').wait_for()
+    assert await page.evaluate("document.activeElement.name") == "t:datasets:0:0"
+    await page.locator("[data-clear]").first.click()
+    await page.wait_for_function("() => !document.getElementById('text').value.includes('paddock.dev/datasets')")
 
 
 async def test_a_text_stays_on_the_page_of_an_ended_session_and_a_draft_that_was_sent_is_not_offered(

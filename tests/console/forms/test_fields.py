@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from paddock.console.forms.fields import find_changed, read_form, write_fields
+from paddock.console.forms.fields import CannotWrite, find_changed, read_form, write_fields
+from paddock.console.forms.rows import TABLES
 from paddock.console.forms.templates import TEMPLATES
 from paddock.console.forms.values import (
+    Form,
     parse_arguments,
     parse_variables,
     parse_words,
@@ -18,6 +21,7 @@ from paddock.console.forms.values import (
     show_variables,
     show_words,
 )
+from paddock.kube.datasets import MOUNTS_ANNOTATION
 from paddock.manifests.documents import read_documents
 from paddock.manifests.edits import CannotEdit, write_document
 from paddock.preflight import check
@@ -327,8 +331,80 @@ def test_a_pasted_script_is_one_argument() -> None:
     assert parse_arguments("train.py --epochs 2") == ["train.py", "--epochs", "2"]
 
 
-def test_variables_from_a_secret_are_left_to_the_text() -> None:
-    assert show_variables([{"name": "A", "valueFrom": {"secretKeyRef": {"name": "s", "key": "k"}}}]) is None
+MIXED = """\
+apiVersion: batch.paddlepaddle.org/v1
+kind: PaddleJob
+metadata: {name: mixed}
+spec:
+  worker:
+    replicas: 1
+    template:
+      spec:
+        containers:
+          - name: paddle
+            image: paddle
+            env:
+              - {name: A, value: "1"}  # mine
+              - {name: IP, valueFrom: {fieldRef: {fieldPath: status.podIP}}}
+              - {name: TOKEN, valueFrom: {secretKeyRef: {name: keys, key: token}}}
+              - {name: MAYBE, valueFrom: {secretKeyRef: {name: keys, key: other, optional: true}}}
+"""
+
+
+def test_variables_of_a_secret_have_their_own_field_and_what_is_from_elsewhere_stays() -> None:
+    shown = {each.id: each.shown for each in read_form(MIXED).fields}
+    assert (shown["env"], shown["secrets"]) == ("A=1", "TOKEN=keys/token")
+    text = write_fields(MIXED, {"env": "A=2\nB=3", "secrets": "TOKEN=keys/other\nKEY=more/key"})
+    assert "# mine" in text
+    env = read_documents(text)[0].manifest["spec"]["worker"]["template"]["spec"]["containers"][0]["env"]
+    assert [each["name"] for each in env] == ["A", "IP", "TOKEN", "MAYBE", "B", "KEY"]
+    assert env[0]["value"] == "2" and env[2]["valueFrom"]["secretKeyRef"] == {"name": "keys", "key": "other"}
+    assert (
+        read_documents(write_fields(text, {"env": "", "secrets": ""}))[0].manifest
+        == read_documents(re.sub(r" *- {name: (A|TOKEN),.*\n", "", MIXED))[0].manifest
+    )
+
+
+@pytest.mark.parametrize(
+    ("field", "typed", "said"),
+    [
+        ("env", "TOKEN=1", "TOKEN stands twice"),
+        ("secrets", "A=keys/k", "A stands twice"),
+        ("secrets", "X=keys", "line 1: X needs a Secret and one of its keys"),
+        ("datasets", "words:data", "does not begin with /"),
+        ("datasets", "a:/x\nb", "line 2"),
+    ],
+)
+def test_what_a_table_cannot_mean_is_said_of_its_field(field: str, typed: str, said: str) -> None:
+    with pytest.raises(CannotWrite, match=said) as caught:
+        write_fields(MIXED, {field: typed})
+    assert caught.value.field_id == field
+
+
+@pytest.mark.parametrize(
+    ("typed", "written"),
+    [("words", "words:/data"), ("words:/w\nmore:/m", "words:/w, more:/m"), ("words:", "words:/data"), (":", None)],
+)
+def test_a_dataset_is_mounted_by_the_annotation_that_the_command_writes(typed: str, written: str | None) -> None:
+    notes = read_documents(write_fields(MIXED, {"datasets": typed}))[0].manifest["metadata"].get("annotations") or {}
+    assert notes.get(MOUNTS_ANNOTATION) == written
+
+
+def test_the_cells_of_a_table_are_lines_of_its_field() -> None:
+    cells = {
+        "t:env:0:0": "A", "t:env:0:1": "x=y", "t:env:1:0": " ", "t:env:1:1": "", "t:env:10:0": "C", "t:env:10:1": "",
+        "t:env:2:0": "B", "t:env:2:1": "2", "was:env": "", "t:Master.storage:0:0": "c", "t:Master.storage:0:1": "/d",
+        "t:Master.storage:0:2": "ro", "was:Master.storage": "c:/d:ro", "t:no:0:0": "x", "t:env:x:y": "z", "t:": "q",
+    }  # fmt: skip
+    assert find_changed(cells) == {"env": "A=x=y\nB=2\nC="}
+
+
+@pytest.mark.parametrize("form", TABLES.values(), ids=lambda form: str(form.columns[-1].label))
+@given(st.data())
+def test_a_line_of_a_table_is_what_its_cells_were(form: Form, data: st.DataObject) -> None:
+    plain = st.text("abcXY09_.", min_size=1)
+    cells = [data.draw(plain) for _ in form.columns]
+    assert form.split(form.join(cells)) == cells
 
 
 @pytest.mark.parametrize(("typed", "said"), [({"command": "a 'b"}, "quote"), ({"env": "A"}, "line 1")])

@@ -1,4 +1,5 @@
-"""What the form offers for a field that names an object: environments, queues, priorities. It may be typed as well.
+"""What the form offers for a field that names an object: environments, datasets, claims, Secrets with their keys,
+queues, priorities. It may be typed as well.
 
 Queues are Kueue's LocalQueues where the job names one by Kueue's label, else Volcano's; priorities are Kueue's
 WorkloadPriorityClasses or Kubernetes' PriorityClasses. All are read with the reader's rights: of a kind that is not
@@ -14,7 +15,17 @@ from paddock.console.feed import Cache, Topic
 from paddock.console.forms.rows import Labelled
 from paddock.console.page_context import PageContext
 from paddock.kube.errors import ApiError, Forbidden
-from paddock.kube.meta import ENVIRONMENTS, PRIORITY_CLASSES, Manifest, Resource, name_of, namespace_of
+from paddock.kube.meta import (
+    CLAIMS,
+    DATASETS,
+    ENVIRONMENTS,
+    PRIORITY_CLASSES,
+    SECRETS,
+    Manifest,
+    Resource,
+    name_of,
+    namespace_of,
+)
 from paddock.kube.validation.names import DNS_LABEL
 
 LOCAL_QUEUES = Resource("kueue.x-k8s.io", "v1beta1", "LocalQueue", "localqueues")
@@ -22,7 +33,14 @@ WORKLOAD_PRIORITIES = Resource(
     "kueue.x-k8s.io", "v1beta1", "WorkloadPriorityClass", "workloadpriorityclasses", namespaced=False
 )
 VOLCANO_QUEUES = Resource("scheduling.volcano.sh", "v1beta1", "Queue", "queues", namespaced=False)
-TOPICS = tuple(map(Topic, (ENVIRONMENTS, PRIORITY_CLASSES, LOCAL_QUEUES, WORKLOAD_PRIORITIES, VOLCANO_QUEUES)))
+TOPICS = tuple(
+    map(
+        Topic,
+        (ENVIRONMENTS, PRIORITY_CLASSES, LOCAL_QUEUES, WORKLOAD_PRIORITIES, VOLCANO_QUEUES, DATASETS, CLAIMS),
+    )
+)
+_MOST_SECRETS = 200
+"""That are offered."""
 _OF_THE_SYSTEM = "system-"
 """Classes that Kubernetes keeps for kube-system."""
 
@@ -38,6 +56,11 @@ class Choices:
     local: Mapping[str, Sequence[str]] = field(default_factory=dict)
     on_laptop: bool = False
     """The jobs run on this machine, whose directories they start in."""
+    datasets: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """By namespace, as `claims`."""
+    claims: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    secrets: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """The keys of each Secret of the namespace."""
 
     @property
     def labelled(self) -> Collection[Labelled]:
@@ -55,12 +78,21 @@ class Choices:
         label."""
         queues = self.local.get(namespace, ()) if "queue" in by_label else self.volcano
         priorities = self.workload if "priority" in by_label else self.priorities
-        found = {"environment": self.environments, "queue": queues, "priority": priorities}
+        found = {
+            "environment": self.environments,
+            "queue": queues,
+            "priority": priorities,
+            "dataset": self.datasets.get(namespace, ()),
+            "claim": self.claims.get(namespace, ()),
+            "secret": sorted(self.secrets),
+            "key": sorted({key for keys in self.secrets.values() for key in keys}),
+        }
         return {name: names for name, names in found.items() if names}
 
 
-async def find_choices(page: PageContext, namespace: str) -> Choices:
-    """`namespace`: the job's, for a reader who may not list the LocalQueues of all."""
+async def find_choices(page: PageContext, namespace: str, *, begins: bool = False) -> Choices:
+    """`namespace`: the job's, for a reader who may not list the LocalQueues of all. `begins`: the page is opened; then
+    the Secrets are read, of which no copy is kept, and a browser keeps their names while somebody types."""
 
     def names(resource: Resource) -> list[str]:
         return sorted(map(name_of, page.objects(Topic(resource))))
@@ -70,20 +102,35 @@ async def find_choices(page: PageContext, namespace: str) -> Choices:
         priorities=[each for each in names(PRIORITY_CLASSES) if not each.startswith(_OF_THE_SYSTEM)],
         volcano=names(VOLCANO_QUEUES),
         workload=names(WORKLOAD_PRIORITIES),
-        local=_by_namespace(await _list_local(page, namespace)),
+        local=_by_namespace(await _list_of(page, LOCAL_QUEUES, namespace)),
+        datasets=_by_namespace(await _list_of(page, DATASETS, namespace)),
+        claims=_by_namespace(await _list_of(page, CLAIMS, namespace)),
+        secrets=await _list_keys(page, namespace) if begins else {},
         on_laptop=page.backend.local,
     )
 
 
-async def _list_local(page: PageContext, namespace: str) -> Iterable[Manifest]:
-    if not isinstance(page.caches.get(Topic(LOCAL_QUEUES), Cache()).error, Forbidden):
-        return page.objects(Topic(LOCAL_QUEUES))
+async def _list_of(page: PageContext, resource: Resource, namespace: str) -> Iterable[Manifest]:
+    """Those of all namespaces, or of this one for who may see no more."""
+    if not isinstance(page.caches.get(Topic(resource), Cache()).error, Forbidden):
+        return page.objects(Topic(resource))
+    return await _list_within(page, resource, namespace)
+
+
+async def _list_within(page: PageContext, resource: Resource, namespace: str) -> Sequence[Manifest]:
     if not DNS_LABEL.allows(namespace):  # somebody types it yet, or it is a path of the API
         return ()
     try:
-        return (await page.api.list(LOCAL_QUEUES, namespace)).items
+        return (await page.api.list(resource, namespace)).items
     except ApiError:
         return ()
+
+
+async def _list_keys(page: PageContext, namespace: str) -> Mapping[str, Sequence[str]]:
+    """Of the Secrets that a person makes; values are not looked at."""
+    found = await _list_within(page, SECRETS, namespace)
+    plain = [each for each in found if each.get("type") in (None, "", "Opaque")][:_MOST_SECRETS]
+    return {name_of(each): sorted(each.get("data") or {}) for each in plain}
 
 
 def _by_namespace(queues: Iterable[Manifest]) -> Mapping[str, Sequence[str]]:

@@ -21,8 +21,10 @@ from paddock.console.forms.checking import (
     mend,
 )
 from paddock.console.forms.choices import Choices
-from paddock.console.forms.fields import Field, JobForm, find_changed, read_document, write_fields
+from paddock.console.forms.field_errors import find_errors, find_field
+from paddock.console.forms.fields import CannotWrite, Field, JobForm, find_changed, read_document, write_fields
 from paddock.console.forms.rows import TITLES, Group
+from paddock.console.forms.values import Column, Form
 from paddock.console.page_context import PageContext
 from paddock.kube.errors import ApiError
 from paddock.manifests.documents import count_values
@@ -30,11 +32,28 @@ from paddock.manifests.edits import CannotEdit
 from paddock.submission.documents import Checked
 from paddock.submission.reading import Reading
 from paddock.views.ranks import total_asked
-from paddock.words.phrases import Phrase, phrase, render
+from paddock.words.phrases import counted, phrase, render
 from paddock.words.problems import Problem
 
+_PLACES = ("directory", "datasets", "storage", "namespace", "shm")
+"""In the form's order; the others are in that of `forms.rows`."""
 _MOST_WRITTEN = 20_000
 """Values of a text, times the fields that are written into it: two seconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """What the place says of a draft without errors, in the reader's language."""
+
+    said: str
+    good: bool = False
+    refuses: bool = False
+    """Nothing is created, or saved, for it."""
+    address: str = ""
+    """Of what it is about."""
+    field: str = ""
+    """The id of the field that it is about, or the `path` of its value."""
+    path: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +66,8 @@ class Draft:
     choices: Choices
     typed: Mapping[str, str] = field(default_factory=dict)
     """Inputs that could not be written into the text, which are shown as they were typed."""
-    said: Phrase | None = None
-    """Why they could not be written."""
+    unwritten: CannotEdit | None = None
+    """Why they could not be written: `CannotWrite` where it is about one field."""
     objects: Sequence[Checked] = ()
     """The documents as they are sent, in their order; none while the text has errors or lacks such an input."""
 
@@ -61,16 +80,16 @@ def read_posted(posted: Mapping[str, str], choices: Choices) -> Draft:
     """Takes seconds for the largest text. A `file` stands in the place of all that was typed."""
     if file := posted.get("file"):
         return read_text(file, choices)
-    text, changed, said = posted.get("text", ""), find_changed(posted), None
+    text, changed, unwritten = posted.get("text", ""), find_changed(posted), None
     if len(text) <= MOST_CHARACTERS:
         try:
             _refuse_many(text, changed)
             text = write_fields(text, changed, choices.labelled)
         except CannotEdit as error:
-            said = error.said
+            unwritten = error
         if posted.get("do", "").startswith("fix:"):
             text = mend(text, posted["do"].removeprefix("fix:"))
-    return read_text(text, choices, changed if said else {}, said)
+    return read_text(text, choices, changed if unwritten else {}, unwritten)
 
 
 def _refuse_many(text: str, changed: Mapping[str, str]) -> None:
@@ -79,32 +98,68 @@ def _refuse_many(text: str, changed: Mapping[str, str]) -> None:
         raise CannotEdit(phrase("the text is too long for so many fields at once: edit the text, or fewer fields"))
 
 
-def read_text(text: str, choices: Choices, typed: Mapping[str, str] | None = None, said: Phrase | None = None) -> Draft:
+def read_text(
+    text: str, choices: Choices, typed: Mapping[str, str] | None = None, unwritten: CannotEdit | None = None
+) -> Draft:
     report = check_text(text)
     form = read_document(report.documents[0], choices.labelled) if len(report.documents) == 1 else JobForm()
-    is_ready = said is None and not report.wrong
+    is_ready = unwritten is None and not report.wrong
     objects = report.placed if is_ready else ()
-    return Draft(text, report, form, choices, typed or {}, said, objects)
+    return Draft(text, report, form, choices, typed or {}, unwritten, objects)
 
 
-def show_draft(page: PageContext, draft: Draft, notes: Sequence[Mapping[str, Any]] = ()) -> Mapping[str, Any]:
-    """The names of the template. `notes`: what the server says of it, each with `good` and `said`."""
-    problems = [_show_problem(draft.text, each, page.language) for each in draft.report.problems[:MOST_PROBLEMS]]
+def show_draft(page: PageContext, draft: Draft, notes: Sequence[Note] = ()) -> Mapping[str, Any]:
+    """The names of the template. `notes`: what the place says of it."""
+    form, own = draft.form, _find_errors(page, draft, notes)
+    problems = [_show_problem(draft, each, page.language) for each in draft.report.problems[:MOST_PROBLEMS]]
+    shown = {each.id: _show_field(each, draft, page, own.get(each.id, ())) for each in form.fields}
+    in_order = sorted(form.job, key=lambda each: _PLACES.index(each.id) if each.id in _PLACES else 0)
+    by_group = {group: [shown[each.id] for each in in_order if each.group is group] for group in Group}
     return {
         "text": draft.text,
-        "fields": [_show_field(each, draft, page) for each in draft.form.job if each.group is Group.FIRST],
-        "groups": [_show_group(group, draft, page) for group in TITLES] if draft.form.job else [],
-        "roles": {name: [_show_field(each, draft, page) for each in own] for name, own in draft.form.roles.items()},
-        "replicas": draft.form.replicas,
+        "fields": by_group[Group.FIRST],
+        "places": by_group[Group.PLACE],
+        "groups": [_show_group(page, group, by_group[group]) for group in TITLES] if form.job else [],
+        "roles": {name: [shown[each.id] for each in fields] for name, fields in form.roles.items()},
+        "replicas": form.replicas,
         "asked": _sum_asked(draft, page.language),
-        "kind": draft.form.kind,
+        "kind": form.kind,
         "problems": problems,
         "more": max(0, len(draft.report.problems) - MOST_PROBLEMS),
         "wrong": draft.report.wrong,
-        "said": page.say(draft.said) if draft.said else "",
-        "notes": notes,
+        "said": page.say(draft.unwritten.said) if draft.unwritten else "",
+        "notes": [_show_note(each) for each in notes],
+        "verdict": _judge(page, draft, notes),
         "choices": _offer(draft),
     }
+
+
+def _find_errors(page: PageContext, draft: Draft, notes: Sequence[Note]) -> Mapping[str, Sequence[str]]:
+    """Field id -> the sentences under it: of the text, of what could not be written, of the place."""
+    fields = draft.form.fields
+    errors = {name: list(map(page.say, said)) for name, said in find_errors(fields, draft.report.problems).items()}
+    if isinstance(draft.unwritten, CannotWrite):
+        errors.setdefault(draft.unwritten.field_id, []).append(page.say(draft.unwritten.why))
+    for note in notes:
+        field = find_field(fields, note.path) if note.path else None
+        name = field.id if field else note.field
+        if name:
+            errors.setdefault(name, []).append(note.said)
+    return errors
+
+
+def _judge(page: PageContext, draft: Draft, notes: Sequence[Note]) -> Mapping[str, Any]:
+    """The one sentence beside the button."""
+    count = sum(each.severity == "error" for each in draft.report.problems) + (draft.unwritten is not None)
+    if count:
+        said = counted("{count} error: nothing is sent", "{count} errors: nothing is sent", count=count)
+        return {"good": False, "said": page.say(said)}
+    shown = [each for each in notes if each.refuses][:1] or notes[-1:]
+    return {"good": shown[0].good, "said": shown[0].said} if shown else {}
+
+
+def _show_note(note: Note) -> Mapping[str, Any]:
+    return {"good": note.good, "bad": note.refuses, "said": note.said, "address": note.address}
 
 
 def _offer(draft: Draft) -> Mapping[str, Sequence[str]]:
@@ -119,44 +174,69 @@ def _sum_asked(draft: Draft, language: str) -> str:
     return total_asked(jobs[0], language) if len(jobs) == 1 and jobs[0] is not None else ""
 
 
-def _show_field(each: Field, draft: Draft, page: PageContext) -> Mapping[str, Any]:
+def _show_field(each: Field, draft: Draft, page: PageContext, wrong: Sequence[str]) -> Mapping[str, Any]:
+    value = draft.typed.get(each.id, each.shown or "")
     return {
         "id": each.id,
         "label": page.say(each.label),
         "input": each.form.input,
         "was": each.shown or "",
-        "value": draft.typed.get(each.id, each.shown or ""),
+        "value": value,
         "in_text": each.shown is None,
         "options": each.form.options,
+        "help": page.say(each.help) if each.help else "",
+        "unit": page.say(each.unit) if each.unit else "",
+        "wrong": wrong,
+        "steps": each.id.endswith(".replicas"),
+        "columns": [_show_column(column, page) for column in each.form.columns],
+        "rows": _split_rows(each.form, value) if each.form.columns else [],
+        "was_rows": _split_rows(each.form, each.shown or "") if each.form.columns else [],
     }
 
 
-def _show_group(group: Group, draft: Draft, page: PageContext) -> Mapping[str, Any]:
+def _show_column(column: Column, page: PageContext) -> Mapping[str, Any]:
+    options = [(written, page.say(called)) for written, called in column.options]
+    return {"label": page.say(column.label), "offers": column.offers, "options": options}
+
+
+def _split_rows(form: Form, value: str) -> list[list[str]]:
+    """A row for each line, and an empty one."""
+    return [*(form.split(line) for line in value.split("\n") if line.strip()), [""] * len(form.columns)]
+
+
+def _show_group(page: PageContext, group: Group, fields: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
     """Open where something stands in it."""
-    fields = [_show_field(each, draft, page) for each in draft.form.job if each.group is group]
     return {
         "name": str(group),
         "title": page.say(TITLES[group]),
         "fields": fields,
-        "open": any(each["value"] or each["in_text"] for each in fields),
+        "open": any(each["value"] or each["in_text"] or each["wrong"] for each in fields),
     }
 
 
-def _show_problem(text: str, problem: Problem, language: str) -> Mapping[str, Any]:
-    mended = find_mended(text, problem)
+def _show_problem(draft: Draft, problem: Problem, language: str) -> Mapping[str, Any]:
+    mended, field = find_mended(draft.text, problem), find_field(draft.form.fields, problem.path)
     return {
         "line": problem.line or 1,
         "place": f"{problem.line}:{problem.column}",
         "path": problem.path,
+        "field": field.id if field and field.shown is not None else "",
+        "label": _name_field(field, language) if field else "",
         "said": render(problem.said or problem.message, language),
         "severity": problem.severity,
         "fix": str(problem.suggestion) if mended is not None else "",
     }
 
 
-def list_said(error: ApiError) -> Iterator[str]:
-    """What a server refuses, a sentence for each field where it names them."""
-    if error.causes:
-        yield from (f"{each.field}: {each.message}" if each.field else each.message for each in error.causes)
-    else:
-        yield error.message
+def _name_field(field: Field, language: str) -> str:
+    if not field.role:
+        return render(field.label, language)
+    return render(phrase("{role}: {what}", role=field.role, what=field.label), language)
+
+
+def list_said(error: ApiError) -> Iterator[tuple[str, str]]:
+    """What a server refuses: the path of each field where it names them, and a sentence that names it too."""
+    for each in error.causes:
+        yield each.field, f"{each.field}: {each.message}" if each.field else each.message
+    if not error.causes:
+        yield "", error.message

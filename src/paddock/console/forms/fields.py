@@ -7,12 +7,12 @@ every kind of job has its form, an invalid one too. `forms.rows` has the table o
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from paddock.console.forms import rows, values
-from paddock.console.forms.lists import write_items, write_value, write_words
+from paddock.console.forms.lists import read_value, write_items, write_value, write_words
 from paddock.console.forms.rows import Group, Labelled, Row
 from paddock.console.forms.storage import show_claims, show_shm, write_claims, write_shm
 from paddock.console.forms.values import Form
@@ -41,6 +41,16 @@ class Field:
     role: str = ""
     """The role that it is of; empty for all."""
     group: Group = Group.FIRST
+    help: Phrase | None = None
+    unit: Phrase | None = None
+
+
+class CannotWrite(CannotEdit):
+    """What was typed in the field `field_id` cannot be written. `said` has its label, `why` the reason alone."""
+
+    def __init__(self, field: Field, why: Phrase) -> None:
+        super().__init__(phrase("{option}: {problem}", option=field.label, problem=why))
+        self.field_id, self.why = field.id, why
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,14 +83,14 @@ def read_document(document: Document, labelled: Collection[Labelled] = ()) -> Jo
         return JobForm()
     directories = {_read(each.value, rows.DIRECTORY.path) for _, each in chosen}
     is_noted = directories == {None} and rows.is_noted(manifest, labelled)
-    of_container = rows.OF_CONTAINER if is_noted else (*rows.OF_CONTAINER, rows.DIRECTORY)
+    of_container = rows.OF_CONTAINER if is_noted else (rows.DIRECTORY, *rows.OF_CONTAINER)
     shared, own = _split_shared(chosen, of_container)
     roles = {
         part.name: (*_role_fields(manifest, part, each), *(each_own for each_own in own if each_own.role == part.name))
         for part, each in chosen
     }
     noted = [rows.NOTED_DIRECTORY] if is_noted else []
-    of_job = _job_fields(manifest, [*rows.OF_JOB, *noted])
+    of_job = _job_fields(manifest, [*rows.OF_JOB, rows.NAMESPACE, *noted, rows.DATASETS])
     job = (*of_job, *shared, *_job_fields(manifest, rows.list_policies(manifest, labelled)))
     return JobForm(str(manifest.get("kind")), job, roles, sum(part.replicas for part, _ in chosen))
 
@@ -95,19 +105,16 @@ def _split_shared(
         found = [_read(each.value, row.path) for _, each in chosen]
         paths = [(*_steps(each.path), *row.path) for _, each in chosen]
         if all(each == found[0] for each in found):
-            shared.append(Field(row.id, row.label, row.form, row.form.show(found[0]), tuple(paths), "", row.group))
+            shared.append(_build(row, row.form.show(found[0]), *paths))
             continue
         for (part, _), value, path in zip(chosen, found, paths, strict=True):
-            own.append(Field(f"{part.name}.{row.id}", row.label, row.form, row.form.show(value), (path,), part.name))
+            own.append(_build(row, row.form.show(value), path, role=part.name))
     for row, show in ((rows.STORAGE, show_claims), (rows.SHARED_MEMORY, show_shm)):
         # Their paths are pairs: of the pod's spec, and of the container.
         each_own = [
-            Field(
-                f"{part.name}.{row.id}", row.label, row.form, show(part.spec, each.value),
-                (_steps(part.spec_path), _steps(each.path)), part.name, row.group,
-            )
+            _build(row, show(part.spec, each.value), _steps(part.spec_path), _steps(each.path), role=part.name)
             for part, each in chosen
-        ]  # fmt: skip
+        ]
         if all(each.shown == each_own[0].shown for each in each_own):
             places = tuple(path for each in each_own for path in each.paths)
             shared.append(replace(each_own[0], id=row.id, role="", paths=places))
@@ -118,7 +125,7 @@ def _split_shared(
 
 def write_fields(text: str, changed: Mapping[str, str], labelled: Collection[Labelled] = ()) -> str:
     """The text with what was typed in these fields, id -> input. A field that the text no longer has is left out.
-    Raises `CannotEdit`, with the label of the field."""
+    Raises `CannotWrite`."""
     fields = {each.id: each for each in read_form(text, labelled).fields} if changed else {}
     for field_id, typed in changed.items():
         field = fields.get(field_id)
@@ -129,17 +136,35 @@ def write_fields(text: str, changed: Mapping[str, str], labelled: Collection[Lab
             if text != before:  # another field may stand elsewhere now, or not at all
                 fields = {each.id: each for each in read_form(text, labelled).fields}
         except CannotEdit as error:
-            raise CannotEdit(phrase("{option}: {problem}", option=field.label, problem=error.said)) from None
+            raise CannotWrite(field, error.said) from None
         except (TypeError, AttributeError, LookupError):  # a list of volumes may be of anything while somebody types
             said = phrase("the text has another kind of value there: edit the text")
-            raise CannotEdit(phrase("{option}: {problem}", option=field.label, problem=said)) from None
+            raise CannotWrite(field, said) from None
     return text
 
 
 def find_changed(posted: Mapping[str, str]) -> dict[str, str]:
     """The fields that were typed in: `f:ID` differs from `was:ID`, which is what the page was sent with."""
+    posted = {**_join_tables(posted), **posted}
     ids = [key.removeprefix("f:") for key in posted if key.startswith("f:")]
     return {each: posted[f"f:{each}"] for each in ids if posted[f"f:{each}"] != posted.get(f"was:{each}")}
+
+
+def _join_tables(posted: Mapping[str, str]) -> dict[str, str]:
+    """`f:ID` of the cells `t:ID:ROW:COLUMN`; rows in which nothing is typed are none."""
+    cells: dict[str, dict[int, dict[int, str]]] = {}
+    for key, value in posted.items():
+        name, _, place = key.removeprefix("t:").partition(":")
+        row, _, column = place.partition(":")
+        if key.startswith("t:") and row.isdecimal() and column.isdecimal():
+            cells.setdefault(name, {}).setdefault(int(row), {})[int(column)] = value
+    joined: dict[str, str] = {}
+    for name, lines in cells.items():
+        form = rows.TABLES.get(name.rpartition(".")[2])
+        if form is not None:
+            typed = [[lines[row].get(place, "") for place in range(len(form.columns))] for row in sorted(lines)]
+            joined[f"f:{name}"] = "\n".join(form.join(each) for each in typed if any(map(str.strip, each)))
+    return joined
 
 
 def _write(text: str, field: Field, value: Any) -> str:
@@ -148,8 +173,8 @@ def _write(text: str, field: Field, value: Any) -> str:
             text = _OF_TWO_LISTS[field.form](text, spec, container, value)
         return text
     for path in field.paths:
-        if field.form is values.VARIABLES:
-            text = write_items(text, path, value or (), "name")
+        if field.form in _OF_VARIABLES:
+            text = _write_variables(text, path, value or (), _OF_VARIABLES[field.form])
         elif field.form in (values.WORDS, values.ARGUMENTS):
             text = write_words(text, path, value)
         elif field.form is values.LABELS:
@@ -160,6 +185,24 @@ def _write(text: str, field: Field, value: Any) -> str:
 
 
 _OF_TWO_LISTS = {values.CLAIMS: write_claims, values.SHARED_MEMORY: write_shm}
+
+
+_OF_VARIABLES = {values.VARIABLES: values.is_plain, values.SECRETS: values.is_secret}
+
+
+def _write_variables(
+    text: str, path: Path, wanted: Sequence[Mapping[str, Any]], is_own: Callable[[Mapping[str, Any]], bool]
+) -> str:
+    """Those of one kind; the others stay where they are. Raises `CannotEdit` for a name that one of those has."""
+    before = read_value(text, path) or []
+    others = {each.get("name") for each in before if not is_own(each)}
+    if taken := next((each["name"] for each in wanted if each["name"] in others), ""):
+        raise CannotEdit(phrase("{name} stands twice", name=taken))
+    new = {each["name"]: each for each in wanted}
+    if not others or len(new) < len(wanted):
+        return write_items(text, path, [*(each for each in before if not is_own(each)), *wanted], "name")
+    kept = [new.pop(each["name"], None) if is_own(each) else each for each in before]
+    return write_items(text, path, [*(each for each in kept if each is not None), *new.values()], "name")
 
 
 def _write_labels(text: str, path: Path, wanted: Mapping[str, str]) -> str:
@@ -173,15 +216,19 @@ def _write_labels(text: str, path: Path, wanted: Mapping[str, str]) -> str:
 
 def _job_fields(manifest: Mapping[str, Any], found: Sequence[Row]) -> Iterator[Field]:
     for row in found:
-        yield Field(row.id, row.label, row.form, row.form.show(_read(manifest, row.path)), (row.path,), group=row.group)
+        yield _build(row, row.form.show(_read(manifest, row.path)), row.path)
+
+
+def _build(row: Row, shown: str | None, *paths: Path, role: str = "") -> Field:
+    return Field(
+        f"{role}.{row.id}" if role else row.id, row.label, row.form, shown, paths, role, row.group, row.help, row.unit
+    )
 
 
 def _role_fields(manifest: Mapping[str, Any], part: Part, container: Container) -> Iterator[Field]:
     for row in rows.OF_ROLE:
         path = (*_steps(part.path), *row.path)
-        yield Field(
-            f"{part.name}.{row.id}", row.label, row.form, row.form.show(_read(manifest, path)), (path,), part.name
-        )
+        yield _build(row, row.form.show(_read(manifest, path)), path, role=part.name)
     for row in rows.OF_RESOURCES:
         path = (*_steps(container.path), "resources", *row.path)
         places = [path]
@@ -191,10 +238,10 @@ def _role_fields(manifest: Mapping[str, Any], part: Part, container: Container) 
             # Kubernetes wants both alike.
             places.append(other)
             shown = shown if row.form.show(asked) == shown else None
-        yield Field(f"{part.name}.{row.id}", row.label, row.form, shown, tuple(places), part.name)
+        yield _build(row, shown, *places, role=part.name)
     row = rows.find_restart_policy(manifest)
     path = (*_steps(part.path), *row.path)
-    yield Field(f"{part.name}.{row.id}", row.label, row.form, row.form.show(_read(manifest, path)), (path,), part.name)
+    yield _build(row, row.form.show(_read(manifest, path)), path, role=part.name)
 
 
 def _choose(part: Part, wanted: str) -> Container | None:

@@ -13,6 +13,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 from paddock.console.forms import values
 from paddock.console.forms.values import Form, choose
 from paddock.jobs.labels import WORKING_DIRECTORY_ANNOTATION
+from paddock.kube.datasets import MOUNTS_ANNOTATION
 from paddock.kube.environments import ENVIRONMENT_ANNOTATION
 from paddock.manifests.edits import Path
 from paddock.manifests.parts import mapping
@@ -32,19 +33,21 @@ laptop, or in the container."""
 
 
 class Group(StrEnum):
-    """Where a field is: FIRST is always seen, the others are folded."""
+    """Where a field is: what is trained, where, and what is folded."""
 
     FIRST = ""
     PLACE = "place"
+    VARIABLES = "variables"
     QUEUE = "queue"
     END = "end"
 
 
 TITLES: Mapping[Group, Phrase] = {
-    Group.PLACE: phrase("Directory, variables, storage"),
+    Group.VARIABLES: phrase("Variables and secrets"),
     Group.QUEUE: phrase("Queue, priority, labels"),
     Group.END: phrase("Restarts and end"),
 }
+"""Of those that are folded."""
 
 
 class Row(NamedTuple):
@@ -55,35 +58,63 @@ class Row(NamedTuple):
     form: Form
     path: Path  # below the manifest, the role, the container or its resources
     group: Group = Group.FIRST
+    help: Phrase | None = None
+    unit: Phrase | None = None
+    """What stands behind the input."""
 
 
 OF_JOB: Sequence[Row] = (
     Row("name", phrase("Name"), values.TEXT, ("metadata", "name")),
-    Row("namespace", phrase("Namespace"), values.TEXT, ("metadata", "namespace")),
     Row("description", phrase("Description"), values.TEXT, ("metadata", "annotations", DESCRIPTION)),
-    Row("environment", phrase("Environment"), values.TEXT, ("metadata", "annotations", ENVIRONMENT_ANNOTATION)),
-)
+    Row(
+        "environment", phrase("Environment"), values.TEXT, ("metadata", "annotations", ENVIRONMENT_ANNOTATION),
+        help=phrase("in place of the image, on a laptop"),
+    ),
+)  # fmt: skip
+NAMESPACE = Row("namespace", phrase("Namespace"), values.TEXT, ("metadata", "namespace"), Group.PLACE)
+DATASETS = Row(
+    "datasets", phrase("Datasets"), values.DATASETS, ("metadata", "annotations", MOUNTS_ANNOTATION), Group.PLACE,
+    phrase("each is mounted read-only at its path"),
+)  # fmt: skip
 _PULL = choose("Always", "IfNotPresent", "Never")
 OF_CONTAINER: Sequence[Row] = (
     Row("image", phrase("Image"), values.TEXT, ("image",)),
     Row("command", phrase("Start command"), values.WORDS, ("command",)),
     Row("args", phrase("Arguments of the command"), values.ARGUMENTS, ("args",)),
-    Row("pull", phrase("Image pull policy"), _PULL, ("imagePullPolicy",), Group.PLACE),
-    Row("env", phrase("Environment variables, NAME=value on each line"), values.VARIABLES, ("env",), Group.PLACE),
+    Row("env", phrase("Environment variables"), values.VARIABLES, ("env",), Group.VARIABLES),
+    Row("secrets", phrase("Variables from Secrets"), values.SECRETS, ("env",), Group.VARIABLES),
+    Row("pull", phrase("Image pull policy"), _PULL, ("imagePullPolicy",), Group.VARIABLES),
+)
+DIRECTORY = Row(
+    "directory", phrase("Working directory"), values.TEXT, ("workingDir",), Group.PLACE,
+    phrase("in the image, or where a volume is mounted"),
 )  # fmt: skip
-DIRECTORY = Row("directory", phrase("Working directory"), values.TEXT, ("workingDir",), Group.PLACE)
-NOTED_DIRECTORY = DIRECTORY._replace(path=("metadata", "annotations", WORKING_DIRECTORY_ANNOTATION))
+NOTED_DIRECTORY = DIRECTORY._replace(
+    path=("metadata", "annotations", WORKING_DIRECTORY_ANNOTATION), help=phrase("a directory of this machine")
+)
 """As `paddock run --workdir` writes it on a laptop: each rank gets a directory of its own for its logs."""
-STORAGE = Row("storage", phrase("Storage, CLAIM:/path on each line"), values.CLAIMS, (), Group.PLACE)
-SHARED_MEMORY = Row("shm", phrase("Shared memory (/dev/shm)"), values.SHARED_MEMORY, (), Group.PLACE)
+STORAGE = Row("storage", phrase("Storage"), values.CLAIMS, (), Group.PLACE)
+SHARED_MEMORY = Row(
+    "shm", phrase("Shared memory (/dev/shm)"), values.SHARED_MEMORY, (), Group.PLACE,
+    phrase("as 8Gi; PyTorch's loaders and NCCL use it"),
+)  # fmt: skip
 OF_ROLE: Sequence[Row] = (Row("replicas", phrase("Replicas"), values.NUMBER, ("replicas",)),)
 OF_RESOURCES: Sequence[Row] = (
-    Row("cpu", phrase("CPU"), values.AMOUNT, ("requests", "cpu")),
-    Row("memory", phrase("Memory"), values.AMOUNT, ("requests", "memory")),
+    Row("cpu", phrase("CPU"), values.AMOUNT, ("requests", "cpu"), help=phrase("cores, as 2 or 500m")),
+    Row("memory", phrase("Memory"), values.AMOUNT, ("requests", "memory"), help=phrase("as 2Gi or 512Mi")),
     Row("gpu", phrase("GPU"), values.AMOUNT, ("limits", GPU)),
     Row("cpu-limit", phrase("CPU limit"), values.AMOUNT, ("limits", "cpu")),
     Row("memory-limit", phrase("Memory limit"), values.AMOUNT, ("limits", "memory")),
 )
+
+
+_SECONDS = phrase("seconds")
+TABLES: Mapping[str, Form] = {
+    row.id: row.form
+    for row in (*OF_CONTAINER, DATASETS, STORAGE, Row("labels", phrase("Labels"), values.LABELS, ()))
+    if row.form.columns
+}
+"""The forms of the fields that are tables, by id."""
 
 
 def list_policies(manifest: Mapping[str, Any], labelled: Collection[Labelled] = ()) -> Sequence[Row]:
@@ -108,16 +139,16 @@ def list_policies(manifest: Mapping[str, Any], labelled: Collection[Labelled] = 
     return (
         Row("queue", phrase("Queue"), values.TEXT, queue, Group.QUEUE),
         Row("priority", phrase("Priority"), values.TEXT, priority, Group.QUEUE),
-        Row("labels", phrase("Labels, name=value on each line"), values.LABELS, ("metadata", "labels"), Group.QUEUE),
+        Row("labels", phrase("Labels"), values.LABELS, ("metadata", "labels"), Group.QUEUE),
         Row("restarts", phrase("Restarts at most"), values.NUMBER, (*run, "backoffLimit"), Group.END),
         Row(
-            "deadline", phrase("Training time at most, in seconds"), values.NUMBER, (*run, "activeDeadlineSeconds"),
-            Group.END,
+            "deadline", phrase("Training time at most"), values.NUMBER, (*run, "activeDeadlineSeconds"),
+            Group.END, unit=_SECONDS,
         ),
         Row("clean", phrase("Pods deleted at the end"), choose(*clean), (*above, "cleanPodPolicy"), Group.END),
         Row(
-            "ttl", phrase("Job deleted after its end, in seconds"), values.NUMBER, (*run, "ttlSecondsAfterFinished"),
-            Group.END,
+            "ttl", phrase("Job deleted after its end"), values.NUMBER, (*run, "ttlSecondsAfterFinished"),
+            Group.END, unit=_SECONDS,
         ),
     )  # fmt: skip
 

@@ -11,15 +11,27 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from paddock.console.forms.storage import parse_claims
+from paddock.jobs.mounts import BadMount, read_mount, write_mounts
 from paddock.manifests.edits import CannotEdit
-from paddock.words.phrases import phrase
+from paddock.words.phrases import Phrase, phrase
 
 _WHOLE = re.compile(r"0|[1-9][0-9]{0,17}")
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One input of each line of a table."""
+
+    label: Phrase
+    offers: str = ""
+    """Which names are offered for it; see `choices.Choices.offer`."""
+    options: tuple[tuple[str, Phrase], ...] = ()
+    """Those of a choice: what is written, and how it is called."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,12 +39,31 @@ class Form:
     """How a value is typed."""
 
     input: str
-    """`text`, `number`, `choice` (of `options`), `words` (a few lines), `script` (many)."""
+    """`text`, `number`, `choice` (of `options`), `words` (a few lines), `script` (many), `table` (of `columns`)."""
     show: Callable[[Any], str | None]
     parse: Callable[[str], Any]
     """Gives None for an empty input: the field is removed. It raises `CannotEdit`."""
     options: tuple[str, ...] = ()
     """Those of a choice."""
+    columns: tuple[Column, ...] = ()
+    """Of a table: a line of what is shown is a row of it."""
+    marks: tuple[str, ...] = ()
+    """What stands between two columns in such a line."""
+
+    def split(self, line: str) -> list[str]:
+        """The cells of a line."""
+        cells = []
+        for mark in self.marks:
+            cell, _, line = line.partition(mark)
+            cells.append(cell)
+        return [*cells, line]
+
+    def join(self, cells: Sequence[str]) -> str:
+        """The line of these cells; a last one that may be empty leaves its mark out."""
+        line = cells[0]
+        for mark, cell in zip(self.marks, cells[1:], strict=True):
+            line += f"{mark}{cell}" if cell or mark == self.marks[0] else ""
+        return line
 
 
 def show_text(value: Any) -> str | None:
@@ -91,18 +122,91 @@ def parse_arguments(text: str) -> list[str] | None:
 
 
 def show_variables(value: Any) -> str | None:
-    """A line `NAME=value` for each; only lists in which every value is one line of text."""
+    """A line `NAME=value` for each; only lists in which every value is one line of text. What has its value from
+    elsewhere is no line, and stays (`is_plain`)."""
     if value is None:
         return ""
-    if not isinstance(value, list) or not value:
+    if not isinstance(value, list) or not value or not all(isinstance(each, Mapping) for each in value):
         return None
+    plain = [each for each in value if is_plain(each)]
+    if not all(set(each) == {"name", "value"} and all(map(_is_str, each.values())) for each in plain):
+        return None
+    return _if_same("\n".join(f"{each['name']}={each['value']}" for each in plain), plain or None, parse_variables)
+
+
+def is_plain(entry: Mapping[str, Any]) -> bool:
+    """Whether a variable has a value of its own."""
+    return "valueFrom" not in entry
+
+
+def is_secret(entry: Mapping[str, Any]) -> bool:
+    """Whether a variable has its value from a key of a Secret that must be there."""
+    source = entry.get("valueFrom")
+    reference = source.get("secretKeyRef") if isinstance(source, Mapping) and len(source) == 1 else None
+    return set(entry) == {"name", "valueFrom"} and isinstance(reference, Mapping) and set(reference) == {"name", "key"}
+
+
+def show_secrets(value: Any) -> str | None:
+    """A line `NAME=secret/key` for each; other variables are no line, and stay."""
+    if value is None:
+        return ""
+    if not isinstance(value, list) or not all(isinstance(each, Mapping) for each in value):
+        return None
+    secrets = [each for each in value if is_secret(each)]
     lines = []
-    for each in value:
-        is_plain = isinstance(each, Mapping) and set(each) == {"name", "value"}
-        if not is_plain or not all(isinstance(part, str) for part in each.values()):
+    for each in secrets:
+        reference = each["valueFrom"]["secretKeyRef"]
+        if not all(map(_is_str, (each["name"], *reference.values()))):
             return None
-        lines.append(f"{each['name']}={each['value']}")
-    return _if_same("\n".join(lines), value, parse_variables)
+        lines.append(f"{each['name']}={reference['name']}/{reference['key']}")
+    return _if_same("\n".join(lines), secrets or None, parse_secrets)
+
+
+def parse_secrets(text: str) -> list[dict[str, Any]] | None:
+    """Raises `CannotEdit`."""
+    found: list[dict[str, Any]] = []
+    for number, name, source in _read_pairs(text):
+        secret, _, key = (part.strip() for part in source.partition("/"))
+        if not secret or not key:
+            raise CannotEdit(phrase("line {line}: {name} needs a Secret and one of its keys", line=number, name=name))
+        found.append({"name": name, "valueFrom": {"secretKeyRef": {"name": secret, "key": key}}})
+    return found or None
+
+
+def _is_str(value: object) -> bool:
+    return isinstance(value, str)
+
+
+DATA = "/data"
+"""Where the only Dataset of a job is, if nobody says where."""
+
+
+def show_datasets(value: Any) -> str | None:
+    """A line `NAME:/path` for each Dataset of the annotation."""
+    if value is None:
+        return ""
+    if not isinstance(value, str):
+        return None
+    try:
+        mounts = [read_mount(each) for each in value.split(",") if each.strip()]
+    except BadMount:
+        return None
+    return "\n".join(f"{each.dataset}:{each.path}" for each in mounts) or None
+
+
+def parse_datasets(text: str) -> str | None:
+    """The annotation. Raises `CannotEdit`."""
+    lines = [(number, line.strip()) for number, line in enumerate(text.split("\n"), 1) if line.strip(": \t")]
+    mounts = []
+    for number, line in lines:
+        name, _, path = (part.strip() for part in line.partition(":"))
+        if name and not path and len(lines) == 1:
+            path = DATA
+        try:
+            mounts.append(read_mount(f"{name}:{path}"))
+        except BadMount as bad:
+            raise CannotEdit(phrase("line {line}: {said}", line=number, said=bad.said)) from None
+    return write_mounts(mounts) or None
 
 
 def parse_variables(text: str) -> list[dict[str, str]] | None:
@@ -151,9 +255,25 @@ AMOUNT = Form("text", show_amount, parse_amount)
 NUMBER = Form("number", show_amount, parse_amount)
 WORDS = Form("words", show_words, parse_words)
 ARGUMENTS = Form("script", show_arguments, parse_arguments)
-VARIABLES = Form("words", show_variables, parse_variables)
-LABELS = Form("words", show_labels, parse_labels)
-CLAIMS = Form("words", lambda _: None, parse_claims)
+VARIABLES = Form(
+    "table", show_variables, parse_variables, columns=(Column(phrase("Name")), Column(phrase("Value"))), marks=("=",)
+)
+SECRETS = Form(
+    "table", show_secrets, parse_secrets, marks=("=", "/"),
+    columns=(Column(phrase("Name")), Column(phrase("Secret"), "secret"), Column(phrase("Key"), "key")),
+)  # fmt: skip
+DATASETS = Form(
+    "table", show_datasets, parse_datasets, marks=(":",),
+    columns=(Column(phrase("Dataset"), "dataset"), Column(phrase("Path"))),
+)  # fmt: skip
+LABELS = Form(
+    "table", show_labels, parse_labels, columns=(Column(phrase("Name")), Column(phrase("Value"))), marks=("=",)
+)
+_WRITABLE = (("", phrase("read and write")), ("ro", phrase("read only")))
+CLAIMS = Form(
+    "table", lambda _: None, parse_claims, marks=(":", ":"),
+    columns=(Column(phrase("Claim"), "claim"), Column(phrase("Path")), Column(phrase("Access"), options=_WRITABLE)),
+)  # fmt: skip
 SHARED_MEMORY = Form("text", lambda _: None, parse_amount)
 """These two are in two lists of the manifest each: `storage` reads and writes them."""
 

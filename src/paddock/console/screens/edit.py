@@ -21,6 +21,7 @@ from paddock.console.forms.checking import MOST_CHARACTERS
 from paddock.console.forms.choices import TOPICS, find_choices
 from paddock.console.forms.editor import (
     Draft,
+    Note,
     list_said,
     read_posted,
     read_text,
@@ -36,7 +37,6 @@ from paddock.views.stored import read_stored
 from paddock.webhook.immutable import find_changed
 from paddock.words.phrases import Foreign, Phrase, phrase
 
-Note = Mapping[str, Any]
 _MOST_TRIES = 5
 """Of a save that a status, which is no edit, came in between."""
 
@@ -47,7 +47,7 @@ def list_topics(_path: Mapping[str, str], _query: Mapping[str, str]) -> Sequence
 
 async def build(page: PageContext) -> Mapping[str, Any]:
     resource, stored = await _fetch(page)
-    choices = await find_choices(page, page.path["namespace"])
+    choices = await find_choices(page, page.path["namespace"], begins=True)
     draft = await work_to_the_end(lambda: read_text(write_document(take_editable(stored)), choices))
     return await _show(page, resource, stored, draft, draft.text)
 
@@ -59,7 +59,7 @@ async def receive(page: PageContext, posted: Mapping[str, str]) -> Mapping[str, 
         resource, stored = await _fetch(page)
     except (Missing, ApiError) as error:  # what was typed stays
         said = error.said if isinstance(error, Missing) else _explain_api(error)
-        notes = [{"good": False, "said": page.say(said)}]
+        notes = [Note(page.say(said), refuses=True)]
         return {
             **show_draft(page, draft, notes),
             **_names(page),
@@ -77,7 +77,7 @@ async def receive(page: PageContext, posted: Mapping[str, str]) -> Mapping[str, 
     try:
         saved = await _save(page, resource, stored, edited)
     except ApiError as error:
-        return {**await _show(page, resource, stored, draft, base), "notes": _tell_refused(page, error)}
+        return await _show(page, resource, stored, draft, base, refused=_tell_refused(page, error))
     if saved is not None:
         return await _show(page, resource, saved, draft, write_document(take_editable(saved)), base)
     return Redirect(address_of_job(resource, page.path["namespace"], page.path["name"]))
@@ -118,7 +118,7 @@ async def _ask(page: PageContext, resource: Resource, stored: Manifest, edited: 
         return []  # the status changed in between
     except ApiError as error:
         return _tell_refused(page, error)
-    return [{"good": True, "said": page.say(phrase("the server takes it (dry run)"))}]
+    return [Note(page.say(phrase("the server takes it (dry run)")), good=True)]
 
 
 def _explain_api(error: ApiError) -> Phrase:
@@ -139,8 +139,8 @@ def _names(page: PageContext) -> Mapping[str, Any]:
 
 def _tell_refused(page: PageContext, error: ApiError) -> list[Note]:
     return [
-        {"good": False, "said": page.say(phrase("the server refuses it: {why}", why=Foreign(each)))}
-        for each in list_said(error)
+        Note(page.say(phrase("the server refuses it: {why}", why=Foreign(said))), refuses=True, path=path)
+        for path, said in list_said(error)
     ]
 
 
@@ -157,21 +157,28 @@ def _refuse(page: PageContext, edited: Manifest, stored: Manifest) -> list[str]:
 
 
 async def _show(
-    page: PageContext, resource: Resource, stored: Manifest, draft: Draft, base: str, before: str = ""
+    page: PageContext,
+    resource: Resource,
+    stored: Manifest,
+    draft: Draft,
+    base: str,
+    before: str = "",
+    refused: Sequence[Note] = (),
 ) -> Mapping[str, Any]:
-    """`base`: the job's text that the reader knows; `before`: the one that was known until somebody changed it."""
-    notes: list[Note] = [{"good": False, "said": page.say(explain_stale(stored))}] if before else []
+    """`base`: the job's text that the reader knows; `before`: the one that was known until somebody changed it;
+    `refused`: what a save was refused for."""
+    notes: list[Note] = [Note(page.say(explain_stale(stored)), refuses=True)] if before else []
     edited = _find_edited(draft)
     lines = await work_to_the_end(lambda: diff(take_editable(stored), take_editable(edited)) if edited else [])
     if edited is not None and lines:
-        refused = _refuse(page, edited, stored)
-        notes += [{"good": False, "said": each} for each in refused]
-        if not refused:
+        kept = _refuse(page, edited, stored)
+        notes += [Note(each, refuses=True) for each in kept]
+        if not kept:
             notes += await _ask(page, resource, stored, edited)
-            notes += [{"good": True, "said": each} for each in _tell_cost(page, resource, stored, draft)]
+            notes += [Note(each, good=True) for each in _tell_cost(page, resource, stored, draft)]
     theirs = partial(diff_texts, before, write_document(take_editable(stored)))
     return {
-        **show_draft(page, draft, notes),
+        **show_draft(page, draft, refused or notes),
         **_names(page),
         "base": base,
         "lines": lines,

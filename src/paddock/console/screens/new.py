@@ -22,6 +22,7 @@ from paddock.console.forms.checking import DEFAULT_NAMESPACE
 from paddock.console.forms.choices import TOPICS, find_choices
 from paddock.console.forms.editor import (
     Draft,
+    Note,
     list_said,
     read_posted,
     read_text,
@@ -48,8 +49,6 @@ from paddock.views.stored import read_stored
 from paddock.words.phrases import Foreign, Phrase, counted, phrase
 from paddock.words.unhonoured import explain_unhonoured
 
-Note = Mapping[str, Any]
-
 
 def list_topics(_path: Mapping[str, str], query: Mapping[str, str]) -> Sequence[Topic]:
     return TOPICS
@@ -60,7 +59,7 @@ async def build(page: PageContext) -> Mapping[str, Any]:
     if begun is None:
         return {"types": _show_types(page), "text": "", **_name_page(page)}
     text, notes = begun
-    choices = await find_choices(page, _find_namespace(page))
+    choices = await find_choices(page, _find_namespace(page), begins=True)
     draft = await work_to_the_end(partial(read_text, text, choices))
     return {"types": [], **_name_page(page), **show_draft(page, draft, [*notes, *await _ask(page, draft)])}
 
@@ -116,8 +115,7 @@ async def _clone(page: PageContext, source: str) -> tuple[str, list[Note]]:
     wanted = list(filter(None, page.query.get("without", "").split(",")))
     unasked = [each for each in wanted if each not in asked]
     notes: list[Note] = [
-        {"good": False, "said": page.say(phrase("the job does not ask for {resource}", resource=each))}
-        for each in unasked
+        Note(page.say(phrase("the job does not ask for {resource}", resource=each))) for each in unasked
     ]
     clone = build_clone(found, await _find_free(page, resource, namespace, name))
     return write_document(leave_out_resources(clone, [each for each in wanted if each in asked])), notes
@@ -144,10 +142,10 @@ async def _ask(page: PageContext, draft: Draft) -> list[Note]:
         return []
     prepared = await _prepare(page, draft)
     asked = await _ask_server(page, prepared.checked)
-    told: list[Note] = [{"good": False, "said": page.say(each)} for each in prepared.told]
+    told: list[Note] = [Note(page.say(each)) for each in prepared.told]
     if refused := [*await _refuse_ahead(page, prepared), *asked.refused]:
         return [*refused, *told, *asked.left_out]
-    notes = [*told, *asked.left_out, {"good": True, "said": page.say(phrase("the server takes it (dry run)"))}]
+    notes = [*told, *asked.left_out, Note(page.say(phrase("the server takes it (dry run)")), good=True)]
     notes += _tell_unhonoured(page, asked.taken)
     notes += await _tell_classes(page, asked.taken)
     return notes + [note for each in asked.taken for note in await _foresee(page, each)]
@@ -164,7 +162,7 @@ def _tell_unhonoured(page: PageContext, taken: Sequence[Checked]) -> list[Note]:
     """What a laptop does not honour, once a job."""
     uid = os.getuid()
     found = find_unhonoured_fields(taken, uid) if page.backend.local else []
-    return [{"good": False, "said": page.say(explain_unhonoured(each, uid))} for _, each in found]
+    return [Note(page.say(explain_unhonoured(each, uid))) for _, each in found]
 
 
 async def _tell_classes(page: PageContext, taken: Sequence[Checked]) -> list[Note]:
@@ -177,7 +175,7 @@ async def _tell_classes(page: PageContext, taken: Sequence[Checked]) -> list[Not
     except ApiError:  # an API that does not answer: the dry run tells that
         return []
     said = (explain_missing_class(name, flags, is_local=page.backend.local) for name in missing)
-    return [{"good": False, "said": page.say(each)} for each in said]
+    return [Note(page.say(each)) for each in said]
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,7 +200,7 @@ async def _ask_server(page: PageContext, objects: Sequence[Checked]) -> _Asked:
         except ApiError as raised:
             error = raised
         if said := explain_left_out(each, error, is_local=page.backend.local):
-            left_out.append({"good": False, "said": page.say(said)})
+            left_out.append(Note(page.say(said)))
             continue
         taken.append(each)
         if error is not None and not is_awaited(error, brought):
@@ -224,10 +222,8 @@ async def _refuse_ahead(page: PageContext, prepared: Prepared) -> list[Note]:
         label = f"{missing.job.resource.kind} {missing.job.key}"
         found.append((label, explain_missing(missing, Flags(page.backend.options, kubectl=page.backend.kubectl))))
     said = (phrase("{job} would be refused: {why}", job=label, why=why) for label, why in found)
-    unplaced: list[Note] = [
-        {"good": False, "said": page.say(each.why), "field": "directory"} for each in prepared.refused
-    ]
-    return [*unplaced, *({"good": False, "said": page.say(each)} for each in said)]
+    unplaced: list[Note] = [Note(page.say(each.why), refuses=True, field="directory") for each in prepared.refused]
+    return [*unplaced, *(Note(page.say(each), refuses=True) for each in said)]
 
 
 async def _foresee(page: PageContext, each: Checked) -> list[Note]:
@@ -240,24 +236,21 @@ async def _foresee(page: PageContext, each: Checked) -> list[Note]:
         waits = await page.backend.why_not(page.api, job, page.now)
     except ApiError as error:
         said = phrase("whether it would start is not known: {why}", why=Foreign(error.message))
-        return [{"good": False, "said": page.say(said)}]
+        return [Note(page.say(said))]
     if not waits and not page.backend.local:
         said = counted(
             "its {count} pod would fit now; whether the cluster can pull its image is not known here",
             "all of its {count} pods would fit now; whether the cluster can pull their images is not known here",
             count=job.size,
         )
-        return [{"good": True, "said": page.say(said)}]
+        return [Note(page.say(said), good=True)]
     if not waits:
         said = counted(
             "it would start now: its {count} pod fits", "it would start now: all of its {count} pods fit",
             count=job.size,
         )  # fmt: skip
-        return [{"good": True, "said": page.say(said)}]
-    return [
-        {"good": False, "said": page.say(phrase("it would wait: {why}", why=explain(cause, page.language)))}
-        for cause in waits
-    ]
+        return [Note(page.say(said), good=True)]
+    return [Note(page.say(phrase("it would wait: {why}", why=explain(cause, page.language)))) for cause in waits]
 
 
 async def _create(page: PageContext, objects: Sequence[Checked]) -> list[Note] | Redirect:
@@ -281,17 +274,18 @@ async def _create(page: PageContext, objects: Sequence[Checked]) -> list[Note] |
 def _count_made(page: PageContext, made: Sequence[str]) -> list[Note]:
     if not made:
         return []
-    return [{"good": False, "said": page.say(phrase("created before it: {names}", names=", ".join(made)))}]
+    return [Note(page.say(phrase("created before it: {names}", names=", ".join(made))))]
 
 
 async def _refuse(page: PageContext, each: Checked, error: ApiError) -> list[Note]:
     if isinstance(error, AlreadyExists):
         address = address_of_job(each.resource, *_key(each)) if each.job else ""
         free = await _find_free(page, each.resource, *_key(each))
-        return [{"good": False, "said": page.say(_taken(each, free)), "address": address}]
+        said = page.say(_taken(each, free))
+        return [Note(said, refuses=True, address=address, field="name" if each.job else "")]
     return [
-        {"good": False, "said": page.say(phrase("the server refuses it: {why}", why=Foreign(said)))}
-        for said in list_said(error)
+        Note(page.say(phrase("the server refuses it: {why}", why=Foreign(said))), refuses=True, path=path)
+        for path, said in list_said(error)
     ]
 
 

@@ -7,33 +7,67 @@ const text = document.getElementById("text");
 const place = "paddock-draft:" + location.pathname.replace(/^\/s\/[^/]+/, "") + location.search;
 let timer = 0;
 let asked = null;
+let sending = false;
 let first = "";
 
 if (form) {
   first = text.value;
   form.addEventListener("input", (event) => {
     keep();
-    clearTimeout(timer);
-    timer = setTimeout(() => send("check"), 300);
+    if (event.target === text) number();
+    if (!event.isComposing) soon();
   });
+  form.addEventListener("compositionend", soon);
   form.addEventListener("submit", (event) => {
     if (!event.submitter || !event.submitter.value) return;
     event.preventDefault();
     send(event.submitter.value);
   });
-  form.addEventListener("click", (event) => {
-    const line = event.target.dataset && event.target.dataset.line;
-    if (!line) return;
+  form.addEventListener("keydown", (event) => {
+    if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey) || event.isComposing) return;
+    event.preventDefault();
+    const button = document.getElementById("send");
+    if (!button.disabled) send(button.value);
+  });
+  form.addEventListener("click", press);
+  text.addEventListener("scroll", () => { document.getElementById("lines").scrollTop = text.scrollTop; });
+  document.getElementById("lines").hidden = false;
+  number();
+  offer();
+  if (location.hash.startsWith("#f:")) visit(document.getElementById(decodeURIComponent(location.hash.slice(1))));
+}
+
+function soon() {
+  clearTimeout(timer);
+  timer = setTimeout(() => send("check"), 300);
+}
+
+function press(event) {
+  const { line, field, step } = event.target.dataset;
+  if (line) {
     event.preventDefault();
     show(Number(line));
-  });
-  offer();
+  } else if (field) {
+    event.preventDefault();
+    visit(document.getElementById("f:" + field));
+  } else if (step) {
+    const input = event.target.parentElement.querySelector("input");
+    input.value = String(Math.max(0, (parseInt(input.value, 10) || 0) + Number(step)));
+    input.dispatchEvent(new Event("input", { bubbles: true }));
+  } else if ("clear" in event.target.dataset) {
+    const row = event.target.parentElement;
+    for (const each of row.querySelectorAll("input:not([type=hidden]), select")) each.value = "";
+    (row.parentElement.querySelector("input:not([type=hidden])") || row).focus();
+    form.dispatchEvent(new Event("input", { bubbles: true }));
+  }
 }
 
 async function send(action) {
+  if (sending && action === "check") return; // what is being created is not asked about
   clearTimeout(timer);
   if (asked) asked.abort();
   const mine = (asked = new AbortController());
+  sending = action !== "check";
   const body = new FormData(form);
   body.set("do", action);
   const sent = new Map([...form.elements].filter((each) => each.name).map((each) => [each.name, each.value]));
@@ -42,25 +76,25 @@ async function send(action) {
     const page = new DOMParser().parseFromString(await answer.text(), "text/html");
     if (page.getElementById("editor") && !answer.redirected) {
       take(page, sent);
+      if (action === "create" || action === "save") visit(form.querySelector("[aria-invalid]"));
     } else if (answer.redirected && answer.ok) {
       forget();
       location.assign(answer.url);
+      return;
     } else {
-      const said = page.querySelector("main .notice, main > p");
+      const said = page.querySelector("main .notice, main p, main h1");
       tell((said ? said.textContent : answer.statusText).trim());
     }
   } catch (error) {
     if (error.name !== "AbortError") tell(form.dataset.silent);
   }
+  if (asked === mine) sending = false;
 }
 
 function take(page, sent) {
   document.getElementById("check").replaceChildren(...page.getElementById("check").childNodes);
-  const fresh = page.getElementById("fields");
-  const fields = document.getElementById("fields");
-  const names = (root) => [...root.querySelectorAll("[name]")].map((each) => each.name).join();
-  if (names(fields) === names(fresh)) update(fields, fresh, sent);
-  else if (!fields.contains(document.activeElement)) fields.replaceChildren(...typedSince(fields, fresh, sent).childNodes);
+  judge(page.getElementById("verdict"));
+  bring(page, sent);
   const wanted = page.getElementById("text").value;
   if (text.value === sent.get("text") && text.value !== wanted) {
     const { scrollTop, selectionStart, selectionEnd } = text;
@@ -69,12 +103,46 @@ function take(page, sent) {
     text.scrollTop = scrollTop;
     if (before && document.activeElement === text) text.setSelectionRange(selectionStart, selectionEnd);
   }
+  number();
   keep();
+}
+
+function judge(fresh) {
+  const verdict = document.getElementById("verdict");
+  verdict.className = fresh.className;
+  if (verdict.textContent !== fresh.textContent) verdict.textContent = fresh.textContent;
+}
+
+// The form of a text that has none for a moment, as somebody types it, stays as it was, and takes nothing.
+function bring(page, sent) {
+  const fresh = page.getElementById("fields");
+  const fields = document.getElementById("fields");
+  const names = (root) => [...root.querySelectorAll("[name]")].map((each) => each.name).join();
+  const gone = !names(fresh) && names(fields);
+  fields.classList.toggle("out-of-step", Boolean(gone));
+  for (const each of fields.querySelectorAll(".card")) each.inert = Boolean(gone);
+  document.getElementById("no-form").hidden = page.getElementById("no-form").hidden;
+  if (gone) return;
+  if (names(fields) === names(fresh)) update(fields, fresh, sent);
+  else replace(fields, fresh, sent);
+}
+
+// A row of a table was filled, or the text has another role: the caret stays where it is.
+function replace(fields, fresh, sent) {
+  const active = fields.contains(document.activeElement) ? document.activeElement : null;
+  const { name, selectionStart, selectionEnd } = active || {};
+  const lists = [...fields.querySelectorAll("datalist")];
+  fields.replaceChildren(...typedSince(fields, fresh, sent).childNodes);
+  for (const each of lists) if (!document.getElementById(each.id)) fields.append(each);
+  const now = name ? form.elements[name] : null;
+  if (!now || now instanceof RadioNodeList) return;
+  now.focus({ preventScroll: true });
+  if (now.setSelectionRange) now.setSelectionRange(selectionStart, selectionEnd);
 }
 
 // What was typed in a field since it was sent goes into its fresh one; what was unfolded stays so.
 function typedSince(fields, fresh, sent) {
-  for (const each of fresh.querySelectorAll("[name^='f:']")) {
+  for (const each of fresh.querySelectorAll("[name^='f:'], [name^='t:']")) {
     const now = form.elements[each.name];
     if (now && now.value !== sent.get(each.name)) each.value = now.value;
   }
@@ -94,11 +162,21 @@ function update(fields, fresh, sent) {
         now.value = each.value;
       }
     }
+    for (const mark of ["aria-invalid", "aria-describedby", "list"]) {
+      if (each.hasAttribute(mark)) now.setAttribute(mark, each.getAttribute(mark));
+      else if (mark !== "list") now.removeAttribute(mark);
+    }
+  }
+  for (const each of fresh.querySelectorAll(".about")) {
+    const now = document.getElementById(each.id);
+    if (now.textContent !== each.textContent) now.replaceChildren(...each.childNodes);
   }
   for (const each of fresh.querySelectorAll("details[open]")) fields.querySelector(`#${each.id}`).open = true;
-  for (const each of fresh.querySelectorAll("[list]")) form.elements[each.name].setAttribute("list", each.getAttribute("list"));
-  for (const each of fields.querySelectorAll("datalist")) each.remove();
-  fields.append(...fresh.querySelectorAll("datalist"));
+  for (const each of fresh.querySelectorAll("datalist")) {
+    const now = document.getElementById(each.id);
+    if (now) now.replaceWith(each);
+    else fields.append(each);
+  }
   for (const each of fresh.querySelectorAll("output")) document.getElementById(each.id).textContent = each.textContent;
 }
 
@@ -108,6 +186,34 @@ function tell(said) {
   line.textContent = said;
   const kept = [...form.querySelectorAll("#check [name=base]")];
   document.getElementById("check").replaceChildren(...kept, line);
+  judge(line);
+}
+
+function visit(input) {
+  if (!input) return;
+  for (let each = input.closest("details"); each; each = each.parentElement.closest("details")) each.open = true;
+  input.focus();
+  input.scrollIntoView({ block: "center" });
+}
+
+// The numbers of the lines, those with an error marked.
+function number() {
+  const lines = document.getElementById("lines");
+  const wrong = new Set([...form.querySelectorAll("#check [data-wrong]")].map((each) => each.dataset.line));
+  const made = [];
+  for (let line = 1; line <= text.value.split("\n").length; line++) {
+    const shown = String(line);
+    if (wrong.has(shown)) {
+      const mark = document.createElement("span");
+      mark.className = "wrong";
+      mark.textContent = shown;
+      made.push(mark, "\n");
+    } else {
+      made.push(shown + "\n");
+    }
+  }
+  lines.replaceChildren(...made);
+  lines.scrollTop = text.scrollTop;
 }
 
 function show(line) {
@@ -139,6 +245,7 @@ function offer() {
   button.addEventListener("click", () => {
     text.value = draft;
     button.hidden = true;
+    number();
     send("check");
   });
 }
