@@ -1,12 +1,14 @@
 from __future__ import annotations
 
+import html
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from cli.views import RESOURCE, build_manifest
-from paddock.kube.calls import Create, Delete, Patch
+from paddock.kube.calls import Create, Delete, Patch, Replace
 from paddock.kube.meta import ENVIRONMENTS, Manifest
 from support.places import serve_place
 
@@ -114,3 +116,94 @@ async def test_its_name_is_typed_to_remove_one_that_jobs_use(tmp_path: Path) -> 
             assert isinstance(place.api.calls[0], Delete)
         async with place.session.post("/environments/tiny/build", allow_redirects=False) as answer:
             assert answer.status == 303 and isinstance(place.api.calls[1], Patch)
+
+
+async def change(place: Any, typed: dict[str, str]) -> tuple[int, str]:
+    async with place.session.post("/environments/mine/edit", data=typed, allow_redirects=False) as answer:
+        return answer.status, html.unescape(await answer.text())
+
+
+PLAIN = {"packages": "six==1.16.0", "images": "*/mine:*"}
+
+
+@pytest.mark.parametrize(
+    ("typed", "changed", "built"),
+    [
+        ({"packages": "six==1.16.0\nnumpy<2"}, {"requirements": ["six==1.16.0", "numpy<2"]}, True),
+        ({"packages": "six==1.17.0"}, {"requirements": ["six==1.17.0"]}, True),
+        ({"python": ">=3.11"}, {"python": ">=3.11"}, True),
+        ({"torch_backend": "cpu"}, {"torchBackend": "cpu"}, True),
+        ({"index_url": "https://me:secret@index/"}, {"indexURL": "https://me:secret@index/"}, True),
+        ({"variables": "A=1\nB=2"}, {"env": [{"name": "A", "value": "1"}, {"name": "B", "value": "2"}]}, True),
+        ({"images": "a/*, b/*"}, {"images": ["a/*", "b/*"]}, False),
+        ({"images": ""}, {}, False),
+        ({}, {"images": ["*/mine:*"]}, False),
+    ],
+)
+async def test_an_environment_is_changed_in_the_console_as_by_the_command(
+    typed: dict[str, str], changed: dict[str, Any], built: bool, tmp_path: Path
+) -> None:
+    async with serve_place({ENVIRONMENTS: [build_environment("mine")]}, tmp_path) as place:
+        assert "/environments/mine/edit" in await place.read("/environments/mine")
+        status, _ = await change(place, PLAIN | typed)
+        assert status == 303
+        (call,) = (each for each in place.api.calls if isinstance(each, Replace))
+    spec = {"images": ["*/mine:*"], "requirements": ["six==1.16.0"]} | changed
+    if typed.get("images") == "":
+        del spec["images"]
+    assert call.manifest["spec"] == spec
+    assert ("paddock.dev/build-requested" in call.manifest["metadata"].get("annotations", {})) == built
+
+
+async def test_an_environment_of_files_reads_them_again_and_keeps_what_is_added_beside_them(tmp_path: Path) -> None:
+    file = tmp_path / "requirements.txt"
+    file.write_text("numpy<2\n")
+    source = {"files": [str(file)], "added": ["six==1.16.0", "click"]}
+    one = build_environment("mine", requirements=["numpy<1", "six==1.16.0", "click"])
+    one["metadata"]["annotations"] = {"paddock.dev/requirements-source": json.dumps(source)}
+    async with serve_place({ENVIRONMENTS: [one]}, tmp_path) as place:
+        page = html.unescape(await place.read("/environments/mine/edit"))
+        assert str(file) in page and ">\nsix==1.16.0\nclick</textarea>" in page
+        assert (await change(place, {"packages": "six==1.17.0\nrich", "images": "*/mine:*"}))[0] == 303
+        (call,) = (each for each in place.api.calls if isinstance(each, Replace))
+    assert call.manifest["spec"]["requirements"] == ["numpy<2", "six==1.17.0", "rich"]
+
+
+@pytest.mark.parametrize(
+    ("typed", "said"),
+    [
+        ({"packages": "six = 1"}, "requirements.txt:1"),
+        ({"packages": "-r /etc/passwd"}, "/etc/passwd: No such file or directory"),
+        ({"python": "three"}, "--python"),
+        ({"torch_backend": "gpu"}, "--torch-backend"),
+        ({"variables": "no pair"}, "--env"),
+        ({"packages": "<script>alert(1)</script>"}, "requirements.txt:1"),
+    ],
+)
+async def test_a_change_that_is_wrong_is_said_and_what_was_typed_stays(
+    typed: dict[str, str], said: str, tmp_path: Path
+) -> None:
+    async with serve_place({ENVIRONMENTS: [build_environment("mine")]}, tmp_path) as place:
+        async with place.session.post("/environments/mine/edit", data=PLAIN | typed) as answer:
+            raw = await answer.text()
+        assert "<script>alert" not in raw
+        assert said in html.unescape(raw) and next(iter(typed.values())) in html.unescape(raw)
+        assert not any(isinstance(each, Replace) for each in place.api.calls)
+
+
+async def test_a_password_in_the_index_is_not_in_the_form(tmp_path: Path) -> None:
+    one = build_environment("mine", indexURL="https://me:secret@index/")
+    async with serve_place({ENVIRONMENTS: [one]}, tmp_path) as place:
+        assert "secret" not in await place.read("/environments/mine/edit")
+        assert (await change(place, PLAIN))[0] == 303
+        (call,) = (each for each in place.api.calls if isinstance(each, Replace))
+    assert call.manifest["spec"]["indexURL"] == "https://me:secret@index/", "empty leaves it as it is"
+
+
+@pytest.mark.parametrize(
+    ("phase", "said"), [("Ready", "it is built: a change builds it anew"), ("Building", "it is being built")]
+)
+async def test_why_nothing_is_to_be_built_is_said(phase: str, said: str, tmp_path: Path) -> None:
+    async with serve_place({ENVIRONMENTS: [build_environment("mine", {"phase": phase})]}, tmp_path) as place:
+        page = await place.read("/environments/mine")
+    assert said in page and "/build" not in page

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import time
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -16,13 +17,14 @@ from paddock.console.backend import Backend
 from paddock.console.server import Console
 from paddock.kube.calls import Call, Get, List, Listing, T
 from paddock.kube.errors import NotFound
-from paddock.kube.meta import Manifest, Resource
+from paddock.kube.meta import ENVIRONMENTS, Manifest, Resource, name_of
 from support.consoles import Written
 from support.readers import Reader, reading
 
 
 class Remembered(Written):
-    """Lists what is written. Reads are `NotFound`; everything else succeeds, and is remembered."""
+    """Lists what is written, and reads an Environment of it. Other reads are `NotFound`; everything else succeeds, and
+    is remembered."""
 
     def __init__(self, objects: Mapping[Resource, Sequence[Manifest]]) -> None:
         super().__init__(objects)
@@ -33,6 +35,10 @@ class Remembered(Written):
         if isinstance(call, List) and call.resource in self._objects:
             self.listed += 1
             return Listing([*self._objects[call.resource]], "1")  # type: ignore[return-value]
+        if isinstance(call, Get) and call.resource == ENVIRONMENTS:
+            for each in self._objects.get(ENVIRONMENTS, ()):
+                if name_of(each) == call.name:
+                    return copy.deepcopy(each)  # type: ignore[return-value]
         if isinstance(call, Get | List):
             raise NotFound("not served")
         self.calls.append(call)  # type: ignore[arg-type]

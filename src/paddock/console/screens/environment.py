@@ -40,10 +40,22 @@ async def build(page: PageContext) -> Mapping[str, Any]:
         "more": max(0, len(users) - MOST_USERS),
         "manifest": write_document(hide_addresses(without_server_fields(found))),
         "log": await page.backend.read_build_log(found),
-        "may_build": row.phase in ("Pending", "Failed") and await page.may("patch", ENVIRONMENTS, ""),
+        "unbuilt": await _explain_no_build(page, row.phase),
+        "may_change": await page.may("update", ENVIRONMENTS, ""),
         "may_delete": await page.may("delete", ENVIRONMENTS, ""),
         "again": SECONDS if row.phase == "Building" else 0.0,
     }
+
+
+async def _explain_no_build(page: PageContext, phase: str) -> str:
+    """Why there is nothing to build; empty where there is."""
+    if phase == "Ready":
+        return page.say(phrase("it is built: a change builds it anew"))
+    if phase == "Building":
+        return page.say(phrase("it is being built"))
+    if not await page.may("patch", ENVIRONMENTS, ""):
+        return page.say(phrase("you may not build it: the cluster's rights say so"))
+    return ""
 
 
 def explain_absence(name: str, known: Sequence[str]) -> Phrase:
