@@ -27,6 +27,7 @@ _NAMED: Mapping[str, str] = {
     "compare": COMPARED,
     "dataset": "/datasets/default/imagenet",
     "environment": "/environments/demo-packages",
+    "environment_edit": "/environments/demo-packages/edit",
 }
 """Screens that show more elsewhere than on the job that failed, or have a path of their own."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import html
 import re
 from collections.abc import AsyncIterator
@@ -151,3 +152,54 @@ async def test_a_dataset_and_a_secret_variable_are_typed_without_scripts(client:
     assert "secretKeyRef" in page and "key: token" in page
     assert 'name="t:datasets:1:0" value=""' in page, "a row for the next one"
     assert 'name="t:secrets:0:2" value="token"' in page
+
+
+async def test_what_can_be_written_is_written_beside_what_cannot(client: Reader) -> None:
+    typed = {"f:command": "python 'x", "was:command": "python -c", "f:env": "no pair", "was:env": ""}
+    page = await post(client, text=TEXT, do="check", **{"f:name": "mine", "was:name": "pytorch-single"}, **typed)
+    assert "name: mine" in page
+    assert "a quote is not closed" in take_field(page, "command") and "python 'x" in take_field(page, "command")
+    assert "NAME=value is wanted" in take_field(page, "env") and 'value="no pair"' in take_field(page, "env")
+    assert "2 errors: nothing is sent" in page
+
+
+MARKUP = "<img src=x onerror=alert(1)>\"'"
+
+
+async def test_markup_in_fields_is_text(client: Reader) -> None:
+    names = ("name", "description", "image", "command", "queue", "directory")
+    typed = {f"f:{name}": MARKUP for name in names} | {f"was:{name}": "" for name in names}
+    cells = {"t:env:0:0": MARKUP, "t:env:0:1": MARKUP, "t:<script>:0:0": MARKUP, "t:secrets:0:0": "A"}
+    origin = {"Sec-Fetch-Site": "same-origin"}
+    sent = {"text": TEXT.replace("pytorch-single", MARKUP), "do": "create", **typed, **cells}
+    async with client.post("/new", data=sent, headers=origin, allow_redirects=False) as answer:
+        assert answer.status == 200
+        page = await answer.text()
+    assert "<img src=x" not in page and "<script>:" not in page
+
+
+async def test_a_form_of_very_many_fields_or_bytes_is_refused_or_said(client: Reader) -> None:
+    origin = {"Sec-Fetch-Site": "same-origin"}
+    many = {f"t:env:{row}:{column}": f"A{row}" for row in range(490) for column in (0, 1)}
+    page = await post(client, text=TEXT, do="check", **many)
+    assert "A489" in page, "as many variables as rows"
+    assert page.count("<input") < 200, "the answer can be sent back: a long table is a text"
+    assert "Name=Value on each line" in take_field(page, "env")
+    async with client.post("/new", data=dict.fromkeys(map(str, range(5_000)), "x"), headers=origin) as answer:
+        assert answer.status == 413
+        assert "fields" in await answer.text()
+    async with client.post("/new", data={"text": "x" * (3 << 20)}, headers=origin) as answer:
+        assert answer.status == 413
+    page = await post(client, text="x: " + "y" * (1_900 << 10), do="create")
+    assert "the console reads 128 KiB at most" in page
+
+
+async def test_two_tabs_that_send_the_same_job_create_one(client: Reader) -> None:
+    origin = {"Sec-Fetch-Site": "same-origin"}
+
+    async def send() -> int:
+        form = {"text": TEXT, "do": "create"}
+        async with client.post("/new", data=form, headers=origin, allow_redirects=False) as answer:
+            return answer.status
+
+    assert sorted(await asyncio.gather(send(), send())) == [200, 303]

@@ -22,7 +22,7 @@ from paddock.console.forms.checking import (
 )
 from paddock.console.forms.choices import Choices
 from paddock.console.forms.field_errors import find_errors, find_field
-from paddock.console.forms.fields import CannotWrite, Field, JobForm, find_changed, read_document, write_fields
+from paddock.console.forms.fields import CannotWrite, Field, JobForm, find_changed, read_document, write_what_can_be
 from paddock.console.forms.rows import TITLES, Group
 from paddock.console.forms.values import Column, Form
 from paddock.console.page_context import PageContext
@@ -37,6 +37,8 @@ from paddock.words.problems import Problem
 
 _PLACES = ("directory", "datasets", "storage", "namespace", "shm")
 """In the form's order; the others are in that of `forms.rows`."""
+_MOST_ROWS = 12
+"""Of a table; more are lines of a text, as a page may be sent with 1,000 inputs (`bounds.MOST_FIELDS`)."""
 _MOST_WRITTEN = 20_000
 """Values of a text, times the fields that are written into it: two seconds."""
 
@@ -65,9 +67,9 @@ class Draft:
     form: JobForm
     choices: Choices
     typed: Mapping[str, str] = field(default_factory=dict)
-    """Inputs that could not be written into the text, which are shown as they were typed."""
-    unwritten: CannotEdit | None = None
-    """Why they could not be written: `CannotWrite` where it is about one field."""
+    """Inputs that could not be written into the text, which are shown as they were typed; the others are in it."""
+    unwritten: Sequence[CannotEdit] = ()
+    """Why they could not be written: a `CannotWrite` where it is about one field."""
     objects: Sequence[Checked] = ()
     """The documents as they are sent, in their order; none while the text has errors or lacks such an input."""
 
@@ -80,16 +82,20 @@ def read_posted(posted: Mapping[str, str], choices: Choices) -> Draft:
     """Takes seconds for the largest text. A `file` stands in the place of all that was typed."""
     if file := posted.get("file"):
         return read_text(file, choices)
-    text, changed, unwritten = posted.get("text", ""), find_changed(posted), None
+    text, changed = posted.get("text", ""), find_changed(posted)
+    unwritten: Sequence[CannotEdit] = ()
     if len(text) <= MOST_CHARACTERS:
         try:
             _refuse_many(text, changed)
-            text = write_fields(text, changed, choices.labelled)
+            text, unwritten = write_what_can_be(text, changed, choices.labelled)
         except CannotEdit as error:
-            unwritten = error
+            unwritten = [error]
         if posted.get("do", "").startswith("fix:"):
             text = mend(text, posted["do"].removeprefix("fix:"))
-    return read_text(text, choices, changed if unwritten else {}, unwritten)
+    whole = any(not isinstance(each, CannotWrite) for each in unwritten)  # nothing was written
+    kept = {each.field_id for each in unwritten if isinstance(each, CannotWrite)}
+    typed = {name: each for name, each in changed.items() if whole or name in kept}
+    return read_text(text, choices, typed, unwritten)
 
 
 def _refuse_many(text: str, changed: Mapping[str, str]) -> None:
@@ -99,11 +105,11 @@ def _refuse_many(text: str, changed: Mapping[str, str]) -> None:
 
 
 def read_text(
-    text: str, choices: Choices, typed: Mapping[str, str] | None = None, unwritten: CannotEdit | None = None
+    text: str, choices: Choices, typed: Mapping[str, str] | None = None, unwritten: Sequence[CannotEdit] = ()
 ) -> Draft:
     report = check_text(text)
     form = read_document(report.documents[0], choices.labelled) if len(report.documents) == 1 else JobForm()
-    is_ready = unwritten is None and not report.wrong
+    is_ready = not unwritten and not report.wrong
     objects = report.placed if is_ready else ()
     return Draft(text, report, form, choices, typed or {}, unwritten, objects)
 
@@ -127,7 +133,7 @@ def show_draft(page: PageContext, draft: Draft, notes: Sequence[Note] = ()) -> M
         "problems": problems,
         "more": max(0, len(draft.report.problems) - MOST_PROBLEMS),
         "wrong": draft.report.wrong,
-        "said": page.say(draft.unwritten.said) if draft.unwritten else "",
+        "said": [page.say(each.said) for each in draft.unwritten],
         "notes": [_show_note(each) for each in notes],
         "verdict": _judge(page, draft, notes),
         "choices": _offer(draft),
@@ -138,8 +144,9 @@ def _find_errors(page: PageContext, draft: Draft, notes: Sequence[Note]) -> Mapp
     """Field id -> the sentences under it: of the text, of what could not be written, of the place."""
     fields = draft.form.fields
     errors = {name: list(map(page.say, said)) for name, said in find_errors(fields, draft.report.problems).items()}
-    if isinstance(draft.unwritten, CannotWrite):
-        errors.setdefault(draft.unwritten.field_id, []).append(page.say(draft.unwritten.why))
+    for each in draft.unwritten:
+        if isinstance(each, CannotWrite):
+            errors.setdefault(each.field_id, []).append(page.say(each.why))
     for note in notes:
         field = find_field(fields, note.path) if note.path else None
         name = field.id if field else note.field
@@ -150,7 +157,7 @@ def _find_errors(page: PageContext, draft: Draft, notes: Sequence[Note]) -> Mapp
 
 def _judge(page: PageContext, draft: Draft, notes: Sequence[Note]) -> Mapping[str, Any]:
     """The one sentence beside the button."""
-    count = sum(each.severity == "error" for each in draft.report.problems) + (draft.unwritten is not None)
+    count = sum(each.severity == "error" for each in draft.report.problems) + len(draft.unwritten)
     if count:
         said = counted("{count} error: nothing is sent", "{count} errors: nothing is sent", count=count)
         return {"good": False, "said": page.say(said)}
@@ -176,21 +183,27 @@ def _sum_asked(draft: Draft, language: str) -> str:
 
 def _show_field(each: Field, draft: Draft, page: PageContext, wrong: Sequence[str]) -> Mapping[str, Any]:
     value = draft.typed.get(each.id, each.shown or "")
+    columns = [_show_column(column, page) for column in each.form.columns]
+    is_long = bool(columns) and max(value.count("\n"), (each.shown or "").count("\n")) >= _MOST_ROWS
+    about = page.say(each.help) if each.help else ""
+    if is_long:
+        line = each.form.join([str(column["label"]) for column in columns])
+        about = page.say(phrase("{line} on each line", line=line))
     return {
         "id": each.id,
         "label": page.say(each.label),
-        "input": each.form.input,
+        "input": "words" if is_long else each.form.input,
         "was": each.shown or "",
         "value": value,
         "in_text": each.shown is None,
         "options": each.form.options,
-        "help": page.say(each.help) if each.help else "",
+        "help": about,
         "unit": page.say(each.unit) if each.unit else "",
         "wrong": wrong,
         "steps": each.id.endswith(".replicas"),
-        "columns": [_show_column(column, page) for column in each.form.columns],
-        "rows": _split_rows(each.form, value) if each.form.columns else [],
-        "was_rows": _split_rows(each.form, each.shown or "") if each.form.columns else [],
+        "columns": columns,
+        "rows": _split_rows(each.form, value) if columns else [],
+        "was_rows": _split_rows(each.form, each.shown or "") if columns else [],
     }
 
 

@@ -126,6 +126,17 @@ def _split_shared(
 def write_fields(text: str, changed: Mapping[str, str], labelled: Collection[Labelled] = ()) -> str:
     """The text with what was typed in these fields, id -> input. A field that the text no longer has is left out.
     Raises `CannotWrite`."""
+    text, unwritten = write_what_can_be(text, changed, labelled)
+    if unwritten:
+        raise unwritten[0]
+    return text
+
+
+def write_what_can_be(
+    text: str, changed: Mapping[str, str], labelled: Collection[Labelled] = ()
+) -> tuple[str, list[CannotWrite]]:
+    """As `write_fields`, and why others cannot be written."""
+    unwritten: list[CannotWrite] = []
     fields = {each.id: each for each in read_form(text, labelled).fields} if changed else {}
     for field_id, typed in changed.items():
         field = fields.get(field_id)
@@ -136,11 +147,11 @@ def write_fields(text: str, changed: Mapping[str, str], labelled: Collection[Lab
             if text != before:  # another field may stand elsewhere now, or not at all
                 fields = {each.id: each for each in read_form(text, labelled).fields}
         except CannotEdit as error:
-            raise CannotWrite(field, error.said) from None
+            unwritten.append(CannotWrite(field, error.said))
         except (TypeError, AttributeError, LookupError):  # a list of volumes may be of anything while somebody types
             said = phrase("the text has another kind of value there: edit the text")
-            raise CannotWrite(field, said) from None
-    return text
+            unwritten.append(CannotWrite(field, said))
+    return text, unwritten
 
 
 def find_changed(posted: Mapping[str, str]) -> dict[str, str]:

@@ -175,7 +175,7 @@ async def _show(
         notes += [Note(each, refuses=True) for each in kept]
         if not kept:
             notes += await _ask(page, resource, stored, edited)
-            notes += [Note(each, good=True) for each in _tell_cost(page, resource, stored, draft)]
+            notes += _tell_cost(page, resource, stored, draft)
     theirs = partial(diff_texts, before, write_document(take_editable(stored)))
     return {
         **show_draft(page, draft, refused or notes),
@@ -187,12 +187,13 @@ async def _show(
     }
 
 
-def _tell_cost(page: PageContext, resource: Resource, stored: Manifest, draft: Draft) -> list[str]:
+def _tell_cost(page: PageContext, resource: Resource, stored: Manifest, draft: Draft) -> list[Note]:
     before = read_stored(resource, stored)
     (after,) = draft.objects
     if before.job is None or after.job is None:
         return []
-    return [page.say(each) for each in explain_cost(before.job, after.job, before.status)]
+    goes_on = not before.status.phase.terminal
+    return [Note(page.say(each), good=goes_on) for each in explain_cost(before.job, after.job, before.status)]
 
 
 SCREEN = Screen("edit", f"{JOB}/edit", phrase("Edit"), list_topics, build, live=False, receive=receive)

@@ -121,7 +121,9 @@ function bring(page, sent) {
   const gone = !names(fresh) && names(fields);
   fields.classList.toggle("out-of-step", Boolean(gone));
   for (const each of fields.querySelectorAll(".card")) each.inert = Boolean(gone);
-  document.getElementById("no-form").hidden = page.getElementById("no-form").hidden;
+  const [said, now] = [page, document].map((each) => each.getElementById("no-form"));
+  now.hidden = said.hidden;
+  now.textContent = said.textContent;
   if (gone) return;
   if (names(fields) === names(fresh)) update(fields, fresh, sent);
   else replace(fields, fresh, sent);
