@@ -124,7 +124,7 @@ async def test_what_is_wrong_with_a_field_stands_under_it_and_marks_it(
 async def test_the_line_of_the_text_comes_second_with_a_link_to_the_field(client: Reader) -> None:
     page = await post(client, text=TEXT.replace("memory: 1Gi", "memory: 2GB"), do="check")
     (listed,) = re.findall(r'<li class="bad">(.*?)</li>', page, re.S)
-    assert listed.startswith('<a href="#f:Master.memory" data-field="Master.memory">Master: Memory</a>')
+    assert re.match('<a href="#f:Master.memory" data-field="Master.memory" title="[^"]+">Master: Memory</a>', listed)
     assert listed.index("found") < listed.index("data-line="), listed
 
 
