@@ -5,6 +5,7 @@ const form = document.getElementById("editor");
 const text = document.getElementById("text");
 // Without the place of the session: the next one has another.
 const place = "paddock-draft:" + location.pathname.replace(/^\/s\/[^/]+/, "") + location.search;
+const MOST_PAINTED = 3000; // lines: more are not painted at each key
 let timer = 0;
 let asked = null;
 let sending = false;
@@ -14,7 +15,7 @@ if (form) {
   first = text.value;
   form.addEventListener("input", (event) => {
     keep();
-    if (event.target === text) number();
+    if (event.target === text) draw();
     if (!event.isComposing) soon();
   });
   form.addEventListener("compositionend", soon);
@@ -30,9 +31,9 @@ if (form) {
     if (!button.disabled) send(button.value);
   });
   form.addEventListener("click", press);
-  text.addEventListener("scroll", () => { document.getElementById("lines").scrollTop = text.scrollTop; });
+  text.addEventListener("scroll", follow);
   document.getElementById("lines").hidden = false;
-  number();
+  draw();
   offer();
   if (location.hash.startsWith("#f:")) visit(document.getElementById(decodeURIComponent(location.hash.slice(1))));
 }
@@ -103,7 +104,7 @@ function take(page, sent) {
     text.scrollTop = scrollTop;
     if (before && document.activeElement === text) text.setSelectionRange(selectionStart, selectionEnd);
   }
-  number();
+  draw();
   keep();
 }
 
@@ -198,12 +199,46 @@ function visit(input) {
   input.scrollIntoView({ block: "center" });
 }
 
+function draw() {
+  const lines = text.value.split("\n");
+  number(lines);
+  const painted = lines.length <= MOST_PAINTED;
+  const colours = document.getElementById("colours");
+  colours.hidden = !painted;
+  colours.parentElement.classList.toggle("painted", painted);
+  colours.replaceChildren(...(painted ? lines.flatMap(paint) : []));
+  follow();
+}
+
+function follow() {
+  document.getElementById("lines").scrollTop = text.scrollTop;
+  const colours = document.getElementById("colours");
+  colours.scrollTop = text.scrollTop;
+  colours.scrollLeft = text.scrollLeft;
+}
+
+// A line of YAML: its key, what it says, its comment. A block of text may look so too, which colours it and no more.
+function paint(line) {
+  const [, dash, key, rest] = line.match(/^(\s*(?:- )*)([\w./-]+:(?=\s|$))?(.*)$/s);
+  const at = rest.search(/(^|\s)#/);
+  const made = [dash, colour("key", key), at < 0 ? rest : rest.slice(0, at), colour("note", at < 0 ? "" : rest.slice(at)), "\n"];
+  return made.filter((each) => each);
+}
+
+function colour(name, said) {
+  if (!said) return "";
+  const made = document.createElement("span");
+  made.className = name;
+  made.textContent = said;
+  return made;
+}
+
 // The numbers of the lines, those with an error marked.
-function number() {
+function number(found) {
   const lines = document.getElementById("lines");
   const wrong = new Set([...form.querySelectorAll("#check [data-wrong]")].map((each) => each.dataset.line));
   const made = [];
-  for (let line = 1; line <= text.value.split("\n").length; line++) {
+  for (let line = 1; line <= found.length; line++) {
     const shown = String(line);
     if (wrong.has(shown)) {
       const mark = document.createElement("span");
@@ -215,7 +250,6 @@ function number() {
     }
   }
   lines.replaceChildren(...made);
-  lines.scrollTop = text.scrollTop;
 }
 
 function show(line) {
@@ -247,7 +281,7 @@ function offer() {
   button.addEventListener("click", () => {
     text.value = draft;
     button.hidden = true;
-    number();
+    draw();
     send("check");
   });
 }
