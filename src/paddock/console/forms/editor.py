@@ -160,9 +160,9 @@ def _judge(page: PageContext, draft: Draft, notes: Sequence[Note]) -> Mapping[st
     count = sum(each.severity == "error" for each in draft.report.problems) + len(draft.unwritten)
     if count:
         said = counted("{count} error: nothing is sent", "{count} errors: nothing is sent", count=count)
-        return {"good": False, "said": page.say(said)}
+        return {"good": False, "bad": True, "said": page.say(said)}
     shown = [each for each in notes if each.refuses][:1] or notes[-1:]
-    return {"good": shown[0].good, "said": shown[0].said} if shown else {}
+    return _show_note(shown[0]) if shown else {}
 
 
 def _show_note(note: Note) -> Mapping[str, Any]:
