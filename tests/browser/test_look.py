@@ -48,8 +48,9 @@ async def test_a_job_is_read_by_keys_alone(tmp_path: Path, page: Page) -> None:
         await page.keyboard.press("/")
         await page.keyboard.type("jlem?")
         assert await page.input_value("input[name=q]") == "jlem?"
-        assert page.url == f"{url}/"
+        await page.wait_for_url(f"{url}/?q=jlem%3F")  # what is typed filters, and no letter of it is a key
         await page.fill("input[name=q]", "")
+        await page.wait_for_function("() => document.querySelectorAll('[data-row]').length === 2")
         await page.keyboard.press("Escape")
 
         for key in ("j", "j", "k"):
@@ -66,6 +67,12 @@ async def test_a_job_is_read_by_keys_alone(tmp_path: Path, page: Page) -> None:
         await page.keyboard.press("j")
         await page.keyboard.press("l")
         await page.wait_for_url(f"{url}{JOB}/logs")
+        await page.keyboard.press("?")  # a log has keys of its own
+        await page.locator("dialog[open]").wait_for()
+        await page.keyboard.press("Escape")
+        await page.keyboard.press("g")
+        await page.keyboard.press("j")
+        await page.wait_for_url(f"{url}/")
         await page.keyboard.press("?")
         await page.wait_for_url(f"{url}/help")
 
