@@ -198,7 +198,7 @@ async def test_what_a_cluster_does_not_know_is_said(tmp_path: Path) -> None:
     async with opening(tmp_path / "a") as api, console(api, local=False) as client:
         _, page = await post(client, {"text": text, "do": "check"})
     assert "whether the image nobody/knows:1 has train.py is not known here" in page
-    assert "whether the cluster can pull their images is not known here" in page
+    assert "whether the cluster can pull its image is not known here" in page
 
 
 @pytest.mark.parametrize("mounted", [True, False])
