@@ -150,4 +150,15 @@ def takes_gzip(request: web.Request) -> bool:
 
 @cache
 def _read_packed(path: Path) -> bytes:
-    return gzip.compress(path.read_bytes(), 9, mtime=0)
+    return gzip.compress(without_comments(path.name, path.read_bytes()), 9, mtime=0)
+
+
+def without_comments(name: str, text: bytes) -> bytes:
+    """A script or style of ours without the lines and indents that are for people: a sixth of its weight. What others
+    made is as they made it. Pure."""
+    if not name.endswith((".js", ".css")) or ".min." in name:
+        return text
+    if name.endswith(".css"):
+        text = re.sub(rb"/\*.*?\*/", b"", text, flags=re.DOTALL)
+    lines = (line.strip() for line in text.splitlines())
+    return b"".join(line + b"\n" for line in lines if line and not line.startswith(b"//"))

@@ -10,6 +10,8 @@ from collections.abc import Collection, Mapping
 from ipaddress import ip_address
 from urllib.parse import urlsplit
 
+from paddock.console.addresses import STATIC
+
 HEADERS = {
     "Content-Security-Policy": "; ".join(
         (
@@ -30,8 +32,17 @@ HEADERS = {
 }
 """Of every answer. `Referrer-Policy`: the first address has a token in it, and each other one the place of its session.
 `Server`: else it names the versions that serve."""
+STATIC_HEADERS = {name: HEADERS[name] for name in ("X-Content-Type-Options", "Cross-Origin-Resource-Policy", "Server")}
+"""Of scripts, styles and icons of ours: none of them is a document of somebody else, and they are to be light."""
 PAGE_HEADERS = {**HEADERS, "Cross-Origin-Opener-Policy": "same-origin"}
 """Of pages: the last one means nothing with scripts, which are to be light."""
+
+def choose_headers(path: str, content_type: str) -> Mapping[str, str]:
+    """Those of an answer at this path."""
+    if content_type == "text/html":
+        return PAGE_HEADERS
+    return STATIC_HEADERS if path.startswith(STATIC) else HEADERS
+
 
 _SAFE_METHODS = frozenset({"GET", "HEAD"})
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})

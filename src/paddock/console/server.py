@@ -139,8 +139,7 @@ class Console:
             answer = await self._explain(request, error)
         self.last_request = time.time()
         if not answer.prepared:
-            is_page = answer.content_type == "text/html"
-            answer.headers.update(security.PAGE_HEADERS if is_page else security.HEADERS)
+            answer.headers.update(security.choose_headers(request.path, answer.content_type))
             answer.headers.setdefault("Cache-Control", "no-store")
             keep_preferences(request, answer)
             pack(request, answer)

@@ -25,7 +25,9 @@ MOST = 100
 AT_ONCE = 8
 """Requests to the API: the pages of others go on meanwhile."""
 FIELD = "job:"
-"""Begins the name of a field, `job:NAMESPACE/KIND/NAME`; its value is the UID."""
+"""Begins the name of a field, `job:NAMESPACE/KIND/NAME`; its value is the mark of the job that was looked at."""
+MARK = 8
+"""Characters of a UID that tell a job from a later one of its name: whole ones are a fifth of a page of 1,000 jobs."""
 
 GONE = phrase("it is not there any more")
 ANOTHER = phrase("nothing was done: this is another job of the same name, made since you looked")
@@ -38,7 +40,8 @@ class Chosen:
     resource: Resource
     namespace: str
     name: str
-    uid: str
+    mark: str
+    """The beginning of its UID."""
     field: str
     """The name of its field."""
 
@@ -52,14 +55,14 @@ class Outcome:
 
 
 def read_chosen(posted: Mapping[str, str]) -> list[Chosen]:
-    """What names no job, or has no UID, is left out. Pure."""
+    """What names no job, or has no mark, is left out. Pure."""
     found = []
-    for field, uid in posted.items():
+    for field, mark in posted.items():
         namespace, _, rest = field.removeprefix(FIELD).partition("/")
         kind, _, name = rest.partition("/")
         resource = find_kind(kind)
-        if field.startswith(FIELD) and resource is not None and namespace and name and "/" not in name and uid:
-            found.append(Chosen(resource, namespace, name, uid, field))
+        if field.startswith(FIELD) and resource is not None and namespace and name and "/" not in name:
+            found.extend([Chosen(resource, namespace, name, mark, field)] if len(mark) >= MARK else [])
     return found
 
 
@@ -94,7 +97,7 @@ async def _fetch(page: PageContext, each: Chosen) -> StoredJob | Phrase:
         raise
     except ApiError as error:
         return say_error(error)
-    return job if job.uid == each.uid else ANOTHER
+    return job if job.uid.startswith(each.mark) else ANOTHER
 
 
 async def _change(page: PageContext, verb: str, each: Chosen) -> Phrase | None:
@@ -113,8 +116,11 @@ async def _change(page: PageContext, verb: str, each: Chosen) -> Phrase | None:
 
 
 async def _delete(page: PageContext, each: Chosen) -> Phrase | None:
+    job = await _fetch(page, each)
+    if isinstance(job, Phrase):
+        return None if job is GONE else job
     try:
-        await page.api.delete(each.resource, each.namespace, each.name, uid=each.uid)
+        await page.api.delete(each.resource, each.namespace, each.name, uid=job.uid)
     except NotFound:
         return None
     except ApiError as error:

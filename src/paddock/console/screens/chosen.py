@@ -95,7 +95,7 @@ def _name(each: Chosen) -> Mapping[str, Any]:
         "kind": each.resource.kind,
         "address": address_of_job(each.resource, each.namespace, each.name),
         "field": each.field,
-        "uid": each.uid,
+        "mark": each.mark,
     }
 
 

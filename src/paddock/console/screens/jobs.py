@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from paddock.console.actions.bulk import MOST
+from paddock.console.actions.bulk import MARK, MOST
 from paddock.console.addresses import address_of_job, name_kind
 from paddock.console.backend import Printing, Spark, Sparks
 from paddock.console.charts.sparks import draw_spark
@@ -302,7 +302,7 @@ def _build_row(
         "began": row.started if row.started and not row.phase.terminal else None,
         "owner": row.owner,
         "description": row.description,
-        "uid": row.uid,
+        "mark": row.uid[:MARK],
         "ended": row.phase.terminal,
         "why": build_why(row, page.language, most=_LONGEST_WHY),
         "bad": has_failed_rank(row.phase, row.cause),

@@ -25,12 +25,14 @@ function tick() {
   for (const each of document.querySelectorAll("time[data-since]")) {
     const said = tellAge(now - Number(each.dataset.since));
     if (each.textContent !== said) each.textContent = said;
+    if (!each.title) each.title = inUtc(new Date(each.dateTime));
   }
 }
 setInterval(tick, 1000);
 
 // Times come in UTC, and are shown in the zone of who reads them; their title keeps UTC.
 const two = (number) => String(number).padStart(2, "0");
+const inUtc = (at) => at.toISOString().slice(0, 19).replace("T", " ") + " UTC";
 
 function tellTime(at, clockAlone) {
   const clock = [at.getHours(), at.getMinutes(), at.getSeconds()].map(two).join(":");
@@ -42,7 +44,7 @@ function localise() {
     const at = new Date(each.dateTime);
     const said = tellTime(at, "clock" in each.dataset);
     if (each.textContent === said) continue;
-    each.title = at.toISOString().slice(0, 19).replace("T", " ") + " UTC";
+    each.title = inUtc(at);
     each.textContent = said;
   }
 }
