@@ -48,6 +48,13 @@ async def test_suspended_jobs_do_not_wait_and_are_folded_with_their_number(tmp_p
     assert "3 suspended jobs" in suspended and suspended.count(">held-") == 3
 
 
+async def test_of_many_suspended_jobs_twenty_are_shown_and_the_list_has_the_others(tmp_path: Path) -> None:
+    jobs = [build_job(f"held-{index}", phase="Suspended", attempt=0) for index in range(23)]
+    async with serve_place({RESOURCE: jobs, NODES: [build_node("one")]}, tmp_path) as place:
+        page = await place.read("/queue")
+    assert page.count(">held-") == 20 and '<a href="/?phase=Suspended">and 3 more</a>' in page
+
+
 async def test_who_holds_the_room_is_a_link(tmp_path: Path) -> None:
     message = "0/1 nodes are available: 1 Insufficient cpu (needs 1800m, 1 of 2 free). Held by team-vision/hog (1)."
     cause = {"reason": "WaitingForScheduler", "args": {"pods": 1, "wanted": 1, "message": message}}

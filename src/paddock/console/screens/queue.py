@@ -41,6 +41,8 @@ from paddock.words.phrases import Foreign, Phrase, phrase
 
 WORKLOADS = Resource("kueue.x-k8s.io", "v1beta1", "Workload", "workloads")
 ON_A_PAGE = 100
+SUSPENDED_ON_A_PAGE = 20
+"""The list of jobs has all of them."""
 _LONGEST_WHY = 200
 """Columns."""
 _STATES = ("Finished", "Evicted", "Admitted", "QuotaReserved")
@@ -65,7 +67,7 @@ async def build(page: PageContext) -> Mapping[str, Any]:
     return {
         "capacity": page.say(explain_capacity(queue.capacity, all_pods=all_pods)),
         "waiting": [_build_row(page, row, addresses) for row in shown],
-        "suspended": [_build_row(page, row) for row in add_needs(suspended[:ON_A_PAGE], pods, queue)],
+        "suspended": [_build_row(page, row) for row in add_needs(suspended[:SUSPENDED_ON_A_PAGE], pods, queue)],
         "running": [_build_row(page, row) for row in add_needs(running[:ON_A_PAGE], pods, queue)],
         "all_waiting": len(waiting),
         "all_suspended": len(suspended),
