@@ -174,8 +174,8 @@ async def _measure_browser(console: _Console, client: Client, browser: Browser) 
             f"an empty page of no server {_range(plain)}", f"+{_ms(over)}", "200 ms over an empty page", over <= 0.2,
         ),
         Figure(
-            "… requests / bytes on the wire", f"{seen.requests} / {seen.bytes / 1000:.0f} KB", "", "", "10 / 46 KB",
-            seen.requests <= 10 and seen.bytes <= 46e3,
+            "… requests / bytes on the wire", f"{seen.requests} / {seen.bytes / 1000:.0f} KB", "", "", "10 / 41 KB",
+            seen.requests <= 10 and seen.bytes <= 41e3,
         ),
         Figure(
             "a new job's answer from the API to its row, p50 / p95",

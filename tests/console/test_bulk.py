@@ -68,13 +68,18 @@ class Jobs(Written):
         return job
 
 
+def mark(name: str) -> str:
+    """The beginning of the UID of the job of this name."""
+    return f"{name:u<8}"
+
+
 @dataclass(slots=True)
 class Served:
     session: Reader
     api: Jobs
 
     async def post(self, verb: str, names: Sequence[str], **more: str) -> str:
-        posted = {f"job:default/{KIND}/{name}": f"u-{name}" for name in names} | more
+        posted = {f"job:default/{KIND}/{name}": mark(name) for name in names} | more
         async with self.session.post(f"/chosen/{verb}", data=posted, headers=HERE) as answer:
             assert answer.status == 200, await answer.text()
             return await answer.text()
@@ -85,7 +90,7 @@ async def serve(*names: str, ended: Sequence[str] = (), forbidden: Sequence[str]
     jobs = []
     for name in names:
         job = build_written_job(name, phase="Failed" if name in ended else "Running")
-        job["metadata"]["uid"] = f"u-{name}"
+        job["metadata"]["uid"] = f"{mark(name)}-1"
         jobs.append(job)
     api = Jobs(jobs, forbidden)
     console = Console(Backend("test", True, lambda _: api), b"k" * 32)
@@ -119,7 +124,7 @@ async def test_what_was_suspended_can_be_resumed_from_the_answer() -> None:
         again = re.search(r'<form method="post" action="[^"]*/chosen/resume">(.*?)</form>', page, re.DOTALL)
         assert again is not None
         fields = dict(re.findall(r'name="(job:[^"]*)" value="([^"]*)"', html.unescape(again[1])))
-        assert fields == {f"job:default/{KIND}/{name}": f"u-{name}" for name in "ab"}
+        assert fields == {f"job:default/{KIND}/{name}": mark(name) for name in "ab"}
         assert "2 jobs resumed" in await served.post("resume", ["a", "b"])
         assert served.api.written == ["suspend=True a", "suspend=True b", "suspend=False a", "suspend=False b"]
 
@@ -151,7 +156,7 @@ async def test_jobs_that_cannot_be_cancelled_are_left_out_with_the_reason_and_no
 
 async def test_a_new_job_of_the_name_is_not_deleted_for_the_old_one() -> None:
     async with serve("a", "b") as served:
-        served.api.jobs["a"]["metadata"]["uid"] = "another"
+        served.api.jobs["a"]["metadata"]["uid"] = "another-1"
         said = text_of(await served.post("delete", ["a", "b"], count="2"))
         assert served.api.written == ["delete b"]
         assert "1 of 2 jobs deleted" in said and "another job of the same name" in said
@@ -192,4 +197,4 @@ async def test_two_to_eight_chosen_jobs_are_compared() -> None:
 @given(st.dictionaries(st.text(max_size=40) | st.text(max_size=30).map("job:".__add__), st.text(max_size=10)))
 def test_fields_that_name_no_job_are_left_out(posted: dict[str, str]) -> None:
     for each in read_chosen(posted):
-        assert posted[each.field] == each.uid != "" and each.name and each.namespace
+        assert posted[each.field] == each.mark != "" and each.name and each.namespace

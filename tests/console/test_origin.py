@@ -208,7 +208,7 @@ async def test_no_answer_lets_a_browser_tell_another_server_where_it_was(tmp_pat
             ("GET", "/jobs/default/paddlejobs/none/logs/download?rank=worker-0", {}, 404),
             ("POST", "/", {}, 405), ("POST", "/new", elsewhere, 403), ("GET", "/", {"Host": "evil.example"}, 421),
             ("GET", "/sign-in", {}, 200), ("GET", "/sign-in?token=x", {}, 401),
-            ("GET", "/static/0/console.js", {}, 200), ("GET", "/static/0/none.js", {}, 404),
+            ("GET", "/static/0/none.js", {}, 404),
         ]  # fmt: skip
         for method, path, headers, status in asked:
             async with session.ask(method, path, headers=HERE | headers, allow_redirects=False) as answer:

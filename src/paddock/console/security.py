@@ -10,8 +10,6 @@ from collections.abc import Collection, Mapping
 from ipaddress import ip_address
 from urllib.parse import urlsplit
 
-from paddock.console.addresses import STATIC
-
 HEADERS = {
     "Content-Security-Policy": "; ".join(
         (
@@ -37,11 +35,11 @@ STATIC_HEADERS = {name: HEADERS[name] for name in ("X-Content-Type-Options", "Cr
 PAGE_HEADERS = {**HEADERS, "Cross-Origin-Opener-Policy": "same-origin"}
 """Of pages: the last one means nothing with scripts, which are to be light."""
 
-def choose_headers(path: str, content_type: str) -> Mapping[str, str]:
-    """Those of an answer at this path."""
+def choose_headers(content_type: str, *, is_static: bool) -> Mapping[str, str]:
+    """`is_static`: at the address of a file of ours."""
     if content_type == "text/html":
         return PAGE_HEADERS
-    return STATIC_HEADERS if path.startswith(STATIC) else HEADERS
+    return STATIC_HEADERS if is_static else HEADERS
 
 
 _SAFE_METHODS = frozenset({"GET", "HEAD"})
