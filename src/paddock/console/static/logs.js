@@ -204,7 +204,7 @@ class Pane {
     const add = (text, act, title) => {
       const button = element("button", "", text);
       button.type = "button";
-      if (title) button.title = button.ariaLabel = title;
+      if (title) [button.title, button.ariaLabel] = [title, `${text} ${title}`];
       button.addEventListener("click", act);
       tools.append(button);
       return button;
