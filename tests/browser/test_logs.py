@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from browser.conftest import WAIT_MS
 from browser.places import enter
 from paddock.console.addresses import address_of_job
 from paddock.history.records import Attempt, Cause
@@ -163,6 +165,13 @@ async def read_selection(page: Page) -> str:
     return str(await page.evaluate("String(getSelection())"))
 
 
+async def become(page: Page, condition: str) -> None:
+    """Waits for it. `wait_for_function` evaluates a text in the page, which the content security policy forbids."""
+    async with asyncio.timeout(WAIT_MS / 1_000):
+        while not await page.evaluate(condition):
+            await page.wait_for_timeout(50)
+
+
 async def count_lines(page: Page) -> None:
     """Waits until the script has asked once more."""
     async with page.expect_response(lambda answer: "/logs/lines?" in answer.url):
@@ -278,14 +287,14 @@ async def test_hits_are_marked_and_counted_and_the_log_moves_to_them(tmp_path: P
         await page.locator(".row.at", has_text="needle 100").wait_for()
         await page.keyboard.press("Shift+Enter")
         await page.locator(".row.at", has_text="needle 1000").wait_for()
-        await page.wait_for_function("CSS.highlights.get('log-hit-now').size === 1")
+        await become(page, "CSS.highlights.get('log-hit-now').size === 1")
         marked = "String([...CSS.highlights.get('log-hit-now')][0])"
         assert await page.evaluate(marked) == "needle"
         await page.get_by_label("only matching lines").check()
-        await page.wait_for_function("document.querySelectorAll('.row').length === 10")
+        await become(page, "document.querySelectorAll('.row').length === 10")
         assert await page.locator(".row .n").all_text_contents() == [str(number) for number in range(100, 1001, 100)]
         await page.locator("select[name=level]").select_option("error")
-        await page.wait_for_function("document.querySelectorAll('.row').length === 1")
+        await become(page, "document.querySelectorAll('.row').length === 1")
         assert await page.locator(".row code").inner_text() == "needle 500 ERROR"
         await page.locator("select[name=level]").select_option("")
         await page.fill("input[name=q]", "")
@@ -393,9 +402,10 @@ async def test_a_page_that_is_open_for_a_day_of_fifty_restarts_does_not_grow(tmp
         for attempt in range(1, 51):
             keep_log(tmp_path, "worker-0", f"{STEPS}attempt {attempt}\n", attempt=attempt)
             row = page.locator(".row", has_text=re.compile(f"attempt {attempt}$"))
-            while not await row.count():
-                await page.clock.fast_forward(86_400_000 // 50)
-                await page.wait_for_timeout(50)  # the server answers in real time
+            async with asyncio.timeout(WAIT_MS / 1_000):
+                while not await row.count():
+                    await page.clock.fast_forward(86_400_000 // 50)
+                    await page.wait_for_timeout(50)  # the server answers in real time
             if attempt in (10, 50):
                 measured.append(await count_memory(page))
         assert page.url.endswith("at=50&rank=worker-0") or page.url.endswith("rank=worker-0&at=50")
@@ -426,7 +436,8 @@ async def test_nothing_is_asked_for_while_the_page_is_hidden_or_after_the_run(tm
         assert await pass_a_minute() == []
         await page.evaluate("window.away = false")
         keep_run(tmp_path, finished=True)
-        while not await page.locator(".ranks[data-live='']").count():
-            await page.clock.run_for(6_000)
-            await page.wait_for_timeout(50)  # the server answers in real time
+        async with asyncio.timeout(WAIT_MS / 1_000):
+            while not await page.locator(".ranks[data-live='']").count():
+                await page.clock.run_for(6_000)
+                await page.wait_for_timeout(50)  # the server answers in real time
         assert await pass_a_minute() == []
