@@ -175,7 +175,7 @@ async def test_no_job_an_unknown_verb_and_a_form_of_another_site_do_nothing() ->
         assert "no job is chosen" in await served.post("delete", [])
         async with served.session.get("/chosen/delete") as answer:
             assert "no job is chosen" in await answer.text()
-        posted = {f"job:default/{KIND}/a": "u-a", "count": "1"}
+        posted = {f"job:default/{KIND}/a": mark("a"), "count": "1"}
         async with served.session.post("/chosen/explode", data=posted, headers=HERE) as answer:
             assert answer.status == 404
         elsewhere = {"Sec-Fetch-Site": "cross-site"}
@@ -186,7 +186,7 @@ async def test_no_job_an_unknown_verb_and_a_form_of_another_site_do_nothing() ->
 
 async def test_two_to_eight_chosen_jobs_are_compared() -> None:
     async with serve("a", "b") as served:
-        posted = {f"job:default/{KIND}/{name}": "u" for name in "ab"}
+        posted = {f"job:default/{KIND}/{name}": mark(name) for name in "ab"}
         async with served.session.post("/chosen/compare", data=posted, headers=HERE, allow_redirects=False) as answer:
             assert answer.status == 303
             place = answer.headers["Location"]
