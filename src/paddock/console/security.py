@@ -35,6 +35,7 @@ STATIC_HEADERS = {name: HEADERS[name] for name in ("X-Content-Type-Options", "Cr
 PAGE_HEADERS = {**HEADERS, "Cross-Origin-Opener-Policy": "same-origin"}
 """Of pages: the last one means nothing with scripts, which are to be light."""
 
+
 def choose_headers(content_type: str, *, is_static: bool) -> Mapping[str, str]:
     """`is_static`: at the address of a file of ours."""
     if content_type == "text/html":

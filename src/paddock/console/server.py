@@ -139,7 +139,9 @@ class Console:
             answer = await self._explain(request, error)
         self.last_request = time.time()
         if not answer.prepared:
-            answer.headers.update(security.choose_headers(answer.content_type, is_static=request.path.startswith(STATIC)))
+            answer.headers.update(
+                security.choose_headers(answer.content_type, is_static=request.path.startswith(STATIC))
+            )
             answer.headers.setdefault("Cache-Control", "no-store")
             keep_preferences(request, answer)
             pack(request, answer)
