@@ -28,9 +28,15 @@ SCREENS = {
     "new": "/new?template=pytorch-distributed",
     "queue": "/queue",
 }
-KEPT = ("list.light", "logs.dark", "charts.light")
+KEPT = ("list.light", "job.light", "logs.dark", "charts.light")
 """Those of the READMEs."""
 LANGUAGES = {"en": "", "zh": ".zh-CN"}
+HIDE = """() => {
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  for (let node = walker.nextNode(); node; node = walker.nextNode())
+    node.data = node.data.replace(/\\/tmp\\/\\w+\\/home\\//g, "/home/ann/.paddock/");
+}"""
+"""The directory of a place that is there while it is drawn."""
 SIZE = {"width": 1280, "height": 720}
 
 
@@ -74,6 +80,7 @@ async def settle(page: Page, name: str) -> None:
     if name == "charts":
         await page.locator("canvas").first.wait_for()
     await page.wait_for_timeout(500)
+    await page.evaluate(HIDE)
 
 
 if __name__ == "__main__":
