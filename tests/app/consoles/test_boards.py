@@ -43,6 +43,8 @@ class Source:
         self.socket = directory / access.mark
         self._ends = ends
         self._runner: web.AppRunner | None = None
+        self.stopping, self.stops, self.is_stopped = asyncio.Event(), asyncio.Event(), False
+        self.stops.set()
 
     async def start(self) -> None:
         if self._ends:
@@ -61,6 +63,9 @@ class Source:
         raise AssertionError
 
     async def stop(self) -> None:
+        self.stopping.set()
+        await self.stops.wait()
+        self.is_stopped = True
         if self._runner is not None:
             await self._runner.cleanup()
         self.socket.unlink(missing_ok=True)
@@ -75,6 +80,7 @@ class World:
         self.out.mkdir(parents=True)
         (self.out / "events.out.tfevents.1700000100.host.7.0").write_bytes(b"x")
         self.run = OutputRun("0a1b2c3d", None, 0.0, str(self.out))
+        self.sources = list[Source]()
         self.installing = asyncio.Event()
         self.installing.set()
         self.boards = LocalBoards(self.home, lambda: self.now[0], build=self._build, start=self._start, idle=1800.0)
@@ -87,7 +93,8 @@ class World:
 
     def _start(self, plan: Plan, environment: Path, access: Access, language: str) -> Source:
         assert list(plan.directories.values()) == [self.out]
-        return Source(self.home.outputs.parent, access, self.ends)
+        self.sources.append(Source(self.home.outputs.parent, access, self.ends))
+        return self.sources[-1]
 
     async def begin(self, run: OutputRun | None = None, tool: str = "tensorboard") -> Board:
         return await self.boards.begin(run or self.run, *KEY, tool, "en")
@@ -191,6 +198,20 @@ async def test_no_more_than_four_are_open_and_an_ended_one_makes_room(world: Wor
     await world.boards.end(begun[0].id)
     assert world.look(begun[0].id).phase is BoardPhase.ENDED
     await world.begin(runs[MOST])
+
+
+async def test_a_second_click_on_end_leaves_no_server_behind(world: World) -> None:
+    board = await world.begin()
+    await world.wait(board.id, BoardPhase.OPEN)
+    source, begun = world.sources[0], world.sources[0].stopping
+    source.stops.clear()
+    first = asyncio.create_task(world.boards.end(board.id))
+    await begun.wait()
+    second = asyncio.create_task(world.boards.end(board.id))
+    await asyncio.sleep(0)
+    source.stops.set()
+    await asyncio.gather(first, second)
+    assert source.is_stopped and world.look(board.id).phase is BoardPhase.ENDED
 
 
 @pytest.mark.parametrize(

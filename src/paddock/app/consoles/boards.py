@@ -63,6 +63,8 @@ class _Begun:
     access: Access
     proxy: Proxy | None = None
     task: asyncio.Task[None] | None = None
+    is_ending: bool = False
+    """Its task is cancelled: a second time would cut off the end of its server."""
 
 
 class LocalBoards:
@@ -142,9 +144,12 @@ class LocalBoards:
 
     async def end(self, id: str) -> None:
         found = self._begun.get(id)
-        if found is not None and found.task is not None:
+        if found is None or found.task is None:
+            return
+        if not found.is_ending:
+            found.is_ending = True
             found.task.cancel()
-            await asyncio.gather(found.task, return_exceptions=True)
+        await asyncio.wait([found.task])
 
     async def close(self) -> None:
         await asyncio.gather(*map(self.end, list(self._begun)))
