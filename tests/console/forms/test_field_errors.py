@@ -15,12 +15,13 @@ from paddock.apiserver.objects.in_process import LocalApi
 from paddock.app.kinds import apply_crds, build_crds
 from paddock.console.backend import Backend
 from paddock.console.forms.checking import check_text
-from paddock.console.forms.field_errors import explain_bytes, find_errors, find_field
+from paddock.console.forms.field_errors import build_places, explain_bytes, find_errors, find_field
 from paddock.console.forms.fields import read_form
 from paddock.console.forms.templates import TEMPLATES
 from paddock.console.server import Console
 from paddock.kube.meta import SECRETS
 from support.readers import Reader, visiting
+from support.steps import count_steps
 
 TEXT = TEMPLATES["pytorch-single"].text
 CONTAINER = "spec.pytorchReplicaSpecs.Master.template.spec.containers[0]"
@@ -45,7 +46,7 @@ CONTAINER = "spec.pytorchReplicaSpecs.Master.template.spec.containers[0]"
     ],
 )
 def test_a_problem_is_at_the_field_whose_value_it_is_about(path: str, field: str | None) -> None:
-    found = find_field(read_form(TEXT).fields, path)
+    found = find_field(build_places(read_form(TEXT).fields), path)
     assert (found.id if found else None) == field
 
 
@@ -68,9 +69,22 @@ def test_an_amount_as_one_says_it_is_told_as_it_is_written(typed: str, said: str
 
 def test_warnings_are_not_under_fields() -> None:
     (problem,) = check_text(TEXT.replace("cpu: 500m", "cpu: two")).problems
-    fields = read_form(TEXT).fields
-    assert list(find_errors(fields, [problem])) == ["Master.cpu"]
-    assert not find_errors(fields, [replace(problem, severity="warning")])
+    places = build_places(read_form(TEXT).fields)
+    assert list(find_errors(places, [problem])) == ["Master.cpu"]
+    assert not find_errors(places, [replace(problem, severity="warning")])
+
+
+def test_twice_the_roles_with_an_error_in_each_cost_twice_as_much() -> None:
+    def count(roles: int) -> int:
+        text = "apiVersion: kubeflow.org/v1\nkind: PyTorchJob\nmetadata: {name: a}\nspec:\n  pytorchReplicaSpecs:\n"
+        container = "{name: pytorch, image: a, resources: {requests: {memory: 2GB}}}"
+        role = f"{{replicas: 1, template: {{spec: {{containers: [{container}]}}}}}}"
+        text += "".join(f"    Role{number}: {role}\n" for number in range(roles))
+        fields, problems = read_form(text).fields, check_text(text).problems
+        assert len(problems) >= roles and len(fields) > roles
+        return count_steps(lambda: find_errors(build_places(fields), problems))
+
+    assert count(40) < 3 * count(20)
 
 
 @pytest.fixture

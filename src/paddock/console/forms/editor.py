@@ -21,7 +21,7 @@ from paddock.console.forms.checking import (
     mend,
 )
 from paddock.console.forms.choices import Choices
-from paddock.console.forms.field_errors import find_errors, find_field
+from paddock.console.forms.field_errors import Places, build_places, find_errors, find_field
 from paddock.console.forms.fields import CannotWrite, Field, JobForm, find_changed, read_document, write_what_can_be
 from paddock.console.forms.rows import TITLES, Group
 from paddock.console.forms.values import Column, Form
@@ -116,8 +116,9 @@ def read_text(
 
 def show_draft(page: PageContext, draft: Draft, notes: Sequence[Note] = ()) -> Mapping[str, Any]:
     """The names of the template. `notes`: what the place says of it."""
-    form, own = draft.form, _find_errors(page, draft, notes)
-    problems = [_show_problem(draft, each, page.language) for each in draft.report.problems[:MOST_PROBLEMS]]
+    form, places = draft.form, build_places(draft.form.fields)
+    own = _find_errors(page, draft, places, notes)
+    problems = [_show_problem(draft, places, each, page.language) for each in draft.report.problems[:MOST_PROBLEMS]]
     shown = {each.id: _show_field(each, draft, page, own.get(each.id, ())) for each in form.fields}
     in_order = sorted(form.job, key=lambda each: _PLACES.index(each.id) if each.id in _PLACES else 0)
     by_group = {group: [shown[each.id] for each in in_order if each.group is group] for group in Group}
@@ -140,15 +141,16 @@ def show_draft(page: PageContext, draft: Draft, notes: Sequence[Note] = ()) -> M
     }
 
 
-def _find_errors(page: PageContext, draft: Draft, notes: Sequence[Note]) -> Mapping[str, Sequence[str]]:
+def _find_errors(
+    page: PageContext, draft: Draft, places: Places, notes: Sequence[Note]
+) -> Mapping[str, Sequence[str]]:
     """Field id -> the sentences under it: of the text, of what could not be written, of the place."""
-    fields = draft.form.fields
-    errors = {name: list(map(page.say, said)) for name, said in find_errors(fields, draft.report.problems).items()}
+    errors = {name: list(map(page.say, said)) for name, said in find_errors(places, draft.report.problems).items()}
     for each in draft.unwritten:
         if isinstance(each, CannotWrite):
             errors.setdefault(each.field_id, []).append(page.say(each.why))
     for note in notes:
-        field = find_field(fields, note.path) if note.path else None
+        field = find_field(places, note.path) if note.path else None
         name = field.id if field else note.field
         if name:
             errors.setdefault(name, []).append(note.said)
@@ -227,8 +229,8 @@ def _show_group(page: PageContext, group: Group, fields: Sequence[Mapping[str, A
     }
 
 
-def _show_problem(draft: Draft, problem: Problem, language: str) -> Mapping[str, Any]:
-    mended, field = find_mended(draft.text, problem), find_field(draft.form.fields, problem.path)
+def _show_problem(draft: Draft, places: Places, problem: Problem, language: str) -> Mapping[str, Any]:
+    mended, field = find_mended(draft.text, problem), find_field(places, problem.path)
     return {
         "line": problem.line or 1,
         "place": f"{problem.line}:{problem.column}",

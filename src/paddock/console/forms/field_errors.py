@@ -7,7 +7,7 @@ alone.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from paddock.console.forms.fields import Field
 from paddock.console.forms.values import AMOUNT, CLAIMS, SHARED_MEMORY
@@ -19,17 +19,24 @@ _BYTES = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*([kKmMgGtTpP])i?[bB]")
 _VOLUMES = ("volumes", "volumeMounts")
 
 
-def find_field(fields: Sequence[Field], path: str) -> Field | None:
+Places = Mapping[tuple[str, ...], Field]
+"""The fields by the steps of each path that they are written to: a text may have hundreds of fields and of problems."""
+
+
+def build_places(fields: Iterable[Field]) -> Places:
+    found: dict[tuple[str, ...], Field] = {}
+    for field in fields:
+        for place in field.paths:
+            for own in _list_paths(field, tuple(map(str, place))):
+                found.setdefault(own, field)
+    return found
+
+
+def find_field(places: Places, path: str) -> Field | None:
     """The field whose value is at `path` (`spec.worker.replicas`), or holds it; None where the form has none."""
-    steps = split_path(path)
-    found = [
-        (len(own), field)
-        for field in fields
-        for place in field.paths
-        for own in _list_paths(field, tuple(map(str, place)))
-        if steps[: len(own)] == list(own)
-    ]
-    return max(found, key=lambda each: each[0])[1] if found else None
+    steps = tuple(split_path(path))
+    lengths = range(len(steps), -1, -1)
+    return next((found for length in lengths if (found := places.get(steps[:length])) is not None), None)
 
 
 def _list_paths(field: Field, place: tuple[str, ...]) -> Sequence[tuple[str, ...]]:
@@ -39,11 +46,11 @@ def _list_paths(field: Field, place: tuple[str, ...]) -> Sequence[tuple[str, ...
     return [(*place, each) for each in _VOLUMES] if field.form is CLAIMS else (place,)
 
 
-def find_errors(fields: Sequence[Field], problems: Sequence[Problem]) -> Mapping[str, Sequence[Phrase | str]]:
+def find_errors(places: Places, problems: Sequence[Problem]) -> Mapping[str, Sequence[Phrase | str]]:
     """Field id -> the sentences that stand under it."""
     errors: dict[str, list[Phrase | str]] = {}
     for problem in problems:
-        field = find_field(fields, problem.path) if problem.severity == "error" else None
+        field = find_field(places, problem.path) if problem.severity == "error" else None
         said = _say(field, problem) if field else ""
         if field and said not in errors.setdefault(field.id, []):
             errors[field.id].append(said)
