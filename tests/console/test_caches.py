@@ -2,8 +2,19 @@
 
 from __future__ import annotations
 
-from paddock.console.feed import Cache, Topic
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+import pytest
+
+from cli.views import RESOURCE, build_manifest
+from paddock.console.backend import Backend, Identity
+from paddock.console.feed import READ_IN_A_STEP, Cache, Topic
+from paddock.console.page_context import PageContext
+from paddock.console.screens import jobs, queue, run_rows
 from paddock.kube.meta import PODS, Key, Manifest, Resource, name_of
+from support.consoles import Written
+from support.steps import count_turns
 
 TOPIC = Topic(PODS)
 read: list[str] = []
@@ -31,3 +42,23 @@ def test_only_what_has_changed_is_read_again() -> None:
     assert read == ["a", "b", "b", "c"]
     assert set(cache.read[read_name]) == set(cache.objects)  # what has gone is not kept
     read.clear()
+
+
+@pytest.mark.parametrize(
+    "build",
+    [jobs.build, queue.build, lambda page: run_rows.find_runs(page, [Topic(RESOURCE)])],
+    ids=["jobs", "queue", "runs"],
+)
+def test_others_have_their_turn_while_the_jobs_of_a_cluster_are_read(
+    build: Callable[[PageContext], Coroutine[Any, Any, object]],
+) -> None:
+    cache, manifest = Cache(), build_manifest()
+    cache.objects = {
+        Key("default", name): {**manifest, "metadata": {"name": name, "namespace": "default", "uid": name}}
+        for name in (f"job-{number}" for number in range(1_000))
+    }
+    api = Written({})
+    page = PageContext(
+        Backend("here", True, lambda _: api), Identity(), api, "en", {}, {}, {Topic(RESOURCE): cache}, 0.0
+    )
+    assert count_turns(build(page)) >= 1_000 / READ_IN_A_STEP

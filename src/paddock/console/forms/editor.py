@@ -141,9 +141,7 @@ def show_draft(page: PageContext, draft: Draft, notes: Sequence[Note] = ()) -> M
     }
 
 
-def _find_errors(
-    page: PageContext, draft: Draft, places: Places, notes: Sequence[Note]
-) -> Mapping[str, Sequence[str]]:
+def _find_errors(page: PageContext, draft: Draft, places: Places, notes: Sequence[Note]) -> Mapping[str, Sequence[str]]:
     """Field id -> the sentences under it: of the text, of what could not be written, of the place."""
     errors = {name: list(map(page.say, said)) for name, said in find_errors(places, draft.report.problems).items()}
     for each in draft.unwritten:

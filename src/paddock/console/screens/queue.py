@@ -55,6 +55,9 @@ def list_topics(_path: Mapping[str, str], _query: Mapping[str, str]) -> Sequence
 
 
 async def build(page: PageContext) -> Mapping[str, Any]:
+    for kind in KINDS:
+        await page.read_ahead(Topic(kind), read_unfinished)
+    await page.read_ahead(Topic(PODS), read_waiting)
     pods = page.objects(Topic(PODS))
     queue, all_pods = _read_queue(page, pods)
     jobs = [job for kind in KINDS for job in page.read(Topic(kind), read_unfinished)]

@@ -100,6 +100,8 @@ class Chosen:
 async def find_runs(page: PageContext, topics: Sequence[Topic], namespace: str = "", name: str = "") -> Found:
     """The runs that are kept; on a cluster, of which none are, the jobs that there are."""
     if page.backend.runs is None:
+        for topic in topics:
+            await page.read_ahead(topic, read_job_view)
         jobs = [job for topic in topics for job in page.read(topic, read_job_view)]
         return Found([job for job in jobs if name in ("", job.name)])
     listed = await page.backend.runs(page.identity).read(namespace, name)
