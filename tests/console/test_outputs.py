@@ -397,15 +397,21 @@ def test_a_table_has_a_thousand_rows_and_says_that_there_are_more() -> None:
 # -- bounds
 
 
-async def test_a_directory_of_many_files_has_pages_of_a_thousand(
+def test_a_wide_table_has_fewer_rows_as_a_page_has_ten_thousand_cells() -> None:
+    text = "\n".join(",".join(map(str, range(60))) for _ in range(1_001)).encode()
+    shown = build_preview("a.csv", len(text), text, text[-TEXT_BYTES:])
+    assert (len(shown.rows), len(shown.rows[1]), shown.cut) == (201, 50, True)
+
+
+async def test_a_directory_of_many_files_has_pages_of_three_hundred(
     tmp_path: Path, out: Path, uid: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for number in range(2_100):
-        (out / f"f-{number}").touch()
+        (out / f"f-{number:04}").touch()
     page = await read(tmp_path, address(), uid)
-    assert page.count("<tr data-row>") == 1_000 and "1 to 1000 of 2101" in text_of(page)
-    last = await read(tmp_path, address(page="3"), uid)
-    assert last.count("<tr data-row>") == 101 and "f-2099" in last
+    assert page.count("<tr data-row>") == 300 and "1 to 300 of 2101" in text_of(page)
+    last = await read(tmp_path, address(page="8"), uid)
+    assert last.count("<tr data-row>") == 1 and "f-2099" in last
     monkeypatch.setattr("paddock.app.consoles.outputs.MOST_NAMES", 2_000)
     monkeypatch.setattr("paddock.app.consoles.outputs.MOST_SORTED", 1_000)
     said = text_of(await read(tmp_path, address(sort="-size"), uid))

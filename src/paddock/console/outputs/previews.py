@@ -8,7 +8,7 @@ from __future__ import annotations
 import csv
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -21,6 +21,8 @@ WHOLE_BYTES = 2**20
 PICTURE_BYTES = 32 * 2**20
 """Of the largest picture that is shown."""
 MOST_ROWS, MOST_COLUMNS, LONGEST_CELL = 1_000, 50, 300
+MOST_CELLS = 10_000
+"""Of a table: a wide one has fewer rows."""
 _DEEPEST = 100
 _MODELS = (
     ".pt", ".pth", ".bin", ".ckpt", ".safetensors", ".pdparams", ".pdopt", ".pdmodel", ".pdiparams", ".pdstates",
@@ -106,14 +108,14 @@ def _decode(text: bytes) -> str:
 
 def _indent(text: bytes) -> str:
     """JSON with its levels, numbers and escapes as they are written; empty for what is none, and for what would
-    be too long with them."""
+    be too long with them. Word by word, as others wait while one call goes through a whole text."""
     whole = _decode(text)
     try:
         json.loads(whole, parse_float=str, parse_int=str)
     except (ValueError, RecursionError):
         return ""
     written, length = list[str](), 0
-    for piece in _indent_words(_WORD.findall(whole)):
+    for piece in _indent_words(found[0] for found in _WORD.finditer(whole)):
         length += len(piece)
         if length > 2 * WHOLE_BYTES:
             return ""
@@ -121,7 +123,7 @@ def _indent(text: bytes) -> str:
     return "".join(written)
 
 
-def _indent_words(words: Sequence[str]) -> Iterator[str]:
+def _indent_words(words: Iterable[str]) -> Iterator[str]:
     level, before = 0, ""
     for word in words:
         if word in _CLOSE:
@@ -145,8 +147,9 @@ def _read_table(start: bytes, delimiter: str, *, whole: bool) -> Preview | None:
     wide = max(map(len, rows), default=0)
     if wide < 2:
         return None
-    shown = [[_clip(cell) for cell in row[:MOST_COLUMNS]] for row in rows[: MOST_ROWS + 1]]
-    return Preview(Kind.TABLE, rows=shown, cut=not whole or len(rows) > MOST_ROWS + 1 or wide > MOST_COLUMNS)
+    most = min(MOST_ROWS, MOST_CELLS // min(wide, MOST_COLUMNS)) + 1  # with the names of the columns
+    shown = [[_clip(cell) for cell in row[:MOST_COLUMNS]] for row in rows[:most]]
+    return Preview(Kind.TABLE, rows=shown, cut=not whole or len(rows) > most or wide > MOST_COLUMNS)
 
 
 def _clip(cell: str) -> str:

@@ -33,7 +33,7 @@ from paddock.views.exec_command import exec_command, shell_command
 from paddock.views.stored import read_stored
 from paddock.words.phrases import Phrase, counted, phrase
 
-ON_A_PAGE = 1_000
+ON_A_PAGE = 300
 """Names of a directory."""
 SANDBOX = "default-src 'none'; sandbox"
 """Of a picture that is opened alone: whatever else it is, it runs nothing and asks for nothing."""
@@ -46,6 +46,8 @@ _ORDERS = ("name", "size", "changed")
 class Place:
     """What the address names."""
 
+    address: str
+    """Of the page."""
     resource: Resource
     job: Manifest | None
     outputs: Outputs
@@ -72,13 +74,13 @@ async def build(page: PageContext) -> Mapping[str, Any]:
         "head": head,
         "gone": job is None,
         "local": True,
-        "runs": [_show_run(page, each) for each in place.runs],
-        "run": place.run and _show_run(page, place.run),
-        "steps": [(each.name, _link(page, place, each.written)) for each in list_steps(place.path)],
-        "top": _link(page, place, ""),
+        "runs": [_show_run(page, place, each) for each in place.runs],
+        "run": place.run and _show_run(page, place, place.run),
+        "steps": [(each.name, _link(place, each.written)) for each in list_steps(place.path)],
+        "top": _link(place, ""),
         "listing": listing and _show_list(page, place, listing),
         "file": file,
-        "all": _link(page, place, write_path(place.path), part="/all"),
+        "all": _link(place, write_path(place.path), part="/all"),
         "commands": _list_commands(page, place, is_running=head.phase == Phase.RUNNING),
         "claims": (),
         "drawn": drawn,
@@ -163,7 +165,8 @@ async def _find_place(page: PageContext, outputs: Outputs) -> Place:
     run = next((each for each in runs if each.mark == mark), None) if mark else next(iter(runs), None)
     if mark and run is None:
         raise Missing(phrase("{job} has no run {run} whose outputs are kept", job=name, run=mark))
-    return Place(resource, job, outputs, runs, run, path)
+    address = f"{address_of_job(resource, namespace, name)}/outputs"
+    return Place(address, resource, job, outputs, runs, run, path)
 
 
 def _list(place: Place, run: OutputRun, page: PageContext) -> OutputList | None:
@@ -198,10 +201,10 @@ def _show_list(page: PageContext, place: Place, found: OutputList) -> Mapping[st
 
     def link(**changes: object) -> str:
         kept = {"sort": "" if found.order == "name" else found.order, **changes}
-        return _link(page, place, write_path(place.path), more=kept)
+        return _link(place, write_path(place.path), more=kept)
 
     return {
-        "entries": [_show_entry(page, place, each) for each in found.entries],
+        "entries": [_show_entry(place, each) for each in found.entries],
         "begin": begin, "end": begin + len(found.entries), "page": number, "pages": pages, "count": found.count,
         "link": link, "order": found.order,
         "sorts": [_build_sort(page, name, found.order, link) for name in _ORDERS],
@@ -232,7 +235,7 @@ def _build_sort(page: PageContext, name: str, order: str, link: Any) -> Mapping[
     }
 
 
-def _show_entry(page: PageContext, place: Place, entry: OutputEntry) -> Mapping[str, Any]:
+def _show_entry(place: Place, entry: OutputEntry) -> Mapping[str, Any]:
     path = write_path(join(place.path, entry.name))
     is_file = entry.kind == EntryKind.FILE
     opens = entry.kind in (EntryKind.FILE, EntryKind.DIRECTORY, EntryKind.LINK)
@@ -243,8 +246,8 @@ def _show_entry(page: PageContext, place: Place, entry: OutputEntry) -> Mapping[
         "bytes": entry.size,
         "modified": entry.modified,
         "target": show_name(entry.target),
-        "address": _link(page, place, path) if opens else "",
-        "download": _link(page, place, path, part="/file") if is_file else "",
+        "address": _link(place, path) if opens else "",
+        "download": _link(place, path, part="/file") if is_file else "",
     }
 
 
@@ -264,9 +267,9 @@ async def _build_file(page: PageContext, place: Place, run: OutputRun) -> Mappin
         "preview": shown,
         "note": page.say(shown.note) if shown.note else "",
         "left_out": format_bytes(shown.left_out) if shown.left_out else "",
-        "download": _link(page, place, path, part="/file"),
+        "download": _link(place, path, part="/file"),
         # An address of a picture is no link, so the root of the session is put before it here.
-        "picture": page.root + _link(page, place, path, part="/picture"),
+        "picture": page.root + _link(place, path, part="/picture"),
         "said": page.say(_tell_table(shown)) if shown.rows else "",
     }
 
@@ -290,11 +293,11 @@ def _read_preview(place: Place, run: OutputRun, name: str) -> tuple[int, float, 
     return status.st_size, status.st_mtime, build_preview(name, status.st_size, start, end)
 
 
-def _show_run(page: PageContext, run: OutputRun) -> Mapping[str, Any]:
+def _show_run(page: PageContext, place: Place, run: OutputRun) -> Mapping[str, Any]:
     number = page.say(phrase("Run {run}", run=run.number)) if run.number else run.mark
     query = {"run": run.mark}
     return {"title": number, "mark": run.mark, "number": run.number, "started": run.started, "path": run.path,
-            "address": f"{_address(page)}?{urlencode(query)}"}  # fmt: skip
+            "address": f"{place.address}?{urlencode(query)}"}  # fmt: skip
 
 
 def _list_commands(page: PageContext, place: Place, *, is_running: bool) -> list[tuple[str, str]]:
@@ -311,18 +314,11 @@ def _list_commands(page: PageContext, place: Place, *, is_running: bool) -> list
 _SHELL = phrase("Open a shell in rank 0")
 
 
-def _address(page: PageContext) -> str:
-    resource, _ = find_job(page)
-    return address_of_job(resource, page.path["namespace"], page.path["name"]) + "/outputs"
-
-
-def _link(
-    page: PageContext, place: Place, path: str, *, part: str = "", more: Mapping[str, object] | None = None
-) -> str:
+def _link(place: Place, path: str, *, part: str = "", more: Mapping[str, object] | None = None) -> str:
     """An address of these outputs. `path`: as `write_path` has it; `more`: of the query."""
     query = {"run": place.run.mark if place.run else "", "path": path, **(more or {})}
     text = urlencode({name: str(value) for name, value in query.items() if value not in ("", None)})
-    return _address(page) + part + (f"?{text}" if text else "")
+    return place.address + part + (f"?{text}" if text else "")
 
 
 # -- what is asked for below
