@@ -18,9 +18,9 @@ from paddock.console.forms.fields import read_form, write_fields
 from paddock.console.forms.templates import TEMPLATES
 from paddock.console.server import Console
 from paddock.kube.api import Api, Event
-from paddock.kube.calls import Call, T
+from paddock.kube.calls import Call, List, T
 from paddock.kube.errors import Forbidden
-from paddock.kube.meta import PRIORITY_CLASSES, Manifest, Resource
+from paddock.kube.meta import PRIORITY_CLASSES, SECRETS, Manifest, Resource
 from support.readers import Reader, visiting
 
 TEXT = TEMPLATES["pytorch-single"].text
@@ -166,6 +166,31 @@ class Listening(Rights):
     async def send(self, call: Call[T]) -> T:
         self.asked.add(str(call))
         return await super().send(call)
+
+
+async def test_of_secrets_those_of_a_person_are_asked_for_and_their_values_are_not_held(api: LocalApi) -> None:
+    for name, kind in (("tokens", "Opaque"), ("sh.helm.release.v1.x.v1", "helm.sh/release.v1")):
+        made = {"metadata": {"name": name, "namespace": "default"}, "type": kind, "stringData": {"TOKEN": "s3cret"}}
+        await api.create(SECRETS, {"apiVersion": "v1", "kind": "Secret", **made})
+    heard = Lists(api)
+    async with serve(heard) as client, client.get("/new?template=pytorch-single") as answer:
+        page = await answer.text()
+    (call,) = (each for each in heard.calls if each.resource == SECRETS)
+    assert call.fields == "type=Opaque" and call.keep is not None
+    (kept,) = map(call.keep, (await api.send(call)).items)
+    assert kept == {"metadata": {"name": "tokens"}, "data": {"TOKEN": ""}}
+    assert 'value="tokens"' in page and "sh.helm" not in page
+
+
+class Lists(Listening):
+    def __init__(self, api: Api) -> None:
+        super().__init__(api)
+        self.calls = list[List]()
+
+    async def send(self, call: Call[T]) -> T:
+        if isinstance(call, List):
+            self.calls.append(call)
+        return await self._api.send(call)
 
 
 @pytest.mark.parametrize("job", ["..%2Fx", "x%3Fy", "X"])

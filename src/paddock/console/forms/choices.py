@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from paddock.console.feed import Cache, Topic
 from paddock.console.forms.rows import Labelled
 from paddock.console.page_context import PageContext
+from paddock.kube.calls import List
 from paddock.kube.errors import ApiError, Forbidden
 from paddock.kube.meta import (
     CLAIMS,
@@ -114,23 +115,27 @@ async def _list_of(page: PageContext, resource: Resource, namespace: str) -> Ite
     """Those of all namespaces, or of this one for who may see no more."""
     if not isinstance(page.caches.get(Topic(resource), Cache()).error, Forbidden):
         return page.objects(Topic(resource))
-    return await _list_within(page, resource, namespace)
+    return await _list_within(page, List(resource, namespace))
 
 
-async def _list_within(page: PageContext, resource: Resource, namespace: str) -> Sequence[Manifest]:
-    if not DNS_LABEL.allows(namespace):  # somebody types it yet, or it is a path of the API
+async def _list_within(page: PageContext, call: List) -> Sequence[Manifest]:
+    if not DNS_LABEL.allows(call.namespace):  # somebody types it yet, or it is a path of the API
         return ()
     try:
-        return (await page.api.list(resource, namespace)).items
+        return (await page.api.send(call)).items
     except ApiError:
         return ()
 
 
 async def _list_keys(page: PageContext, namespace: str) -> Mapping[str, Sequence[str]]:
-    """Of the Secrets that a person makes; values are not looked at."""
-    found = await _list_within(page, SECRETS, namespace)
-    plain = [each for each in found if each.get("type") in (None, "", "Opaque")][:_MOST_SECRETS]
-    return {name_of(each): sorted(each.get("data") or {}) for each in plain}
+    """Of the Secrets that a person makes: those of Helm have a megabyte each. Values are not looked at."""
+    found = await _list_within(page, List(SECRETS, namespace, fields="type=Opaque", keep=keep_keys))
+    return {name_of(each): sorted(each.get("data") or {}) for each in found[:_MOST_SECRETS]}
+
+
+def keep_keys(secret: Manifest) -> Manifest:
+    """What is held of a Secret while all are read. Pure."""
+    return {"metadata": {"name": name_of(secret)}, "data": dict.fromkeys(secret.get("data") or {}, "")}
 
 
 def _by_namespace(queues: Iterable[Manifest]) -> Mapping[str, Sequence[str]]:
