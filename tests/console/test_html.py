@@ -88,6 +88,8 @@ def check_element(each: Element) -> list[str]:
     wrong = [f"<{each.tag} {key}=…>" for key in inline]
     if each.tag == "style" or (each.tag == "script" and not each.attrib.get("src", "").startswith("/static/")):
         wrong.append(f"<{each.tag}> within the page")
+    if each.tag == "time" and "datetime" not in each.attrib:  # the script of all pages reads it
+        wrong.append("<time> without its moment")
     address = next((each.attrib[key] for key in ("src", "href", "action") if key in each.attrib), "/")
     elsewhere = ("javascript:",) if each.tag == "a" else ("javascript:", "http:", "https:", "//")
     return wrong + ([f"{address} is elsewhere"] if address.startswith(elsewhere) else [])
@@ -99,5 +101,6 @@ def test_what_is_wrong_is_found() -> None:
     for bad in (
         "<p id=a>y</p><p id=a>z</p>", "<b><p></b>", "<p style='x'>y</p>", "<a onclick=x>y</a>", "<script>1</script>",
         "<img src='https://x' alt=x>", "<label for=b>y</label>", "<h1>y</h1>", "<div hx-get=x></div>", "<p></table>",
+        "<time data-since=1>1 s</time>",
     ):  # fmt: skip
         assert check("x", good.format(bad)), bad
