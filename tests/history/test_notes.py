@@ -166,6 +166,29 @@ def test_of_a_run_that_is_pruned_nothing_is_written(tmp_path: Path) -> None:
     assert read_notes(tmp_path) == {}
 
 
+class PrunedMeanwhile(str):
+    """The digest that a writer has seen, by the look at which the run is pruned."""
+
+    run: RunRecord
+    directory: Path
+
+    def __eq__(self, other: object) -> bool:
+        remove_record(self.directory, self.run)
+        return super().__eq__(other)
+
+    __hash__ = str.__hash__
+
+
+def test_of_a_run_that_is_pruned_while_a_note_is_written_nothing_is_left(tmp_path: Path) -> None:
+    write_record(tmp_path, RUN)
+    write_record(tmp_path, replace(RUN, uid="other"))  # so that their directory stays
+    seen = PrunedMeanwhile(Note().digest)
+    seen.run, seen.directory = RUN, tmp_path
+    with pytest.raises(RunGone):
+        write_note(tmp_path, RUN, NOTE, seen)
+    assert [each.name for each in tmp_path.rglob("*") if each.is_file()] == ["other.json"]
+
+
 @pytest.mark.parametrize("content", [b"", b"{", b"[]", b'{"text": 3}', b"\xff", b"[" * 100_000, b" " * 70_000])
 def test_a_damaged_note_is_told_and_replaced_by_the_next(tmp_path: Path, content: bytes) -> None:
     write_record(tmp_path, RUN)

@@ -67,6 +67,9 @@ def write_note(directory: Path, record: RunRecord, note: Note, seen: str) -> Non
         with os.fdopen(file, "wb") as writer:
             writer.write(msgspec.json.encode(note))
         fresh.replace(path)
+        if not path_of(directory, record).is_file():  # it was pruned meanwhile, with the note that it had
+            path.unlink(missing_ok=True)
+            raise RunGone
 
 
 @contextmanager
