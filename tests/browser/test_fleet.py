@@ -55,3 +55,20 @@ async def test_a_list_of_several_clusters_is_accessible_and_read_as_its_goldens_
                 except AssertionError as error:
                     differing.append(f"{name}: {error}")
     assert not found and not differing, "\n".join(found + differing)
+
+
+async def test_jobs_that_are_chosen_in_one_cluster_are_not_chosen_in_another(
+    demo: Demo, tmp_path: Path, page: Page
+) -> None:
+    async with serve_demo(tmp_path / "other") as other:
+        backends = {"here": demo.console.backend, "there": other.console.backend}
+        async with serve_backends(backends) as served:
+            url = await enter(page, served)
+            await page.goto(f"{url}/c/here/")
+            await page.locator(".pick input[name]").first.check()
+            await page.locator("#chosen").wait_for()
+            await page.goto(f"{url}/c/there/")
+            await page.wait_for_function(SETTLED)
+            assert await page.locator(".pick input[name]").count() and await page.locator("#chosen").is_hidden()
+            await page.goto(f"{url}/c/here/")
+            await page.locator("#chosen").wait_for()

@@ -2,7 +2,9 @@
 // are kept in this browser. Without this file the same links and forms load the page anew.
 const root = document.documentElement;
 const main = () => document.getElementById("main");
-const QUIET_MS = 300, MOST_VIEWS = 20, VIEWS = "paddock-views", CHOSEN = "paddock-chosen";
+// A console of several clusters has them below one origin: what is chosen is of one of them.
+const cluster = /^\/s\/[^/]+(\/c\/[^/]+)/.exec(location.pathname)?.[1] || "";
+const QUIET_MS = 300, MOST_VIEWS = 20, VIEWS = "paddock-views", CHOSEN = "paddock-chosen" + cluster;
 
 // Another filter: the page of the new address is put over this one, and the stream of <main> goes over to it. There is
 // one stream at any time: its address is looked up when it is asked for, and one of an address of before is broken off.

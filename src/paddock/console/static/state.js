@@ -2,7 +2,9 @@
 // request a notification when a job ends. A list says its mark itself (#told); of a page of a job it is the first state
 // that stands there. While the tab is hidden its stream rests, so the page is asked for again, and only while
 // something of it runs.
-const HIDDEN_MS = 30_000, WATCHED = "paddock-watched", MOST_WATCHED = 50;
+// A job of the same name may be in another cluster of this console.
+const cluster = /^\/s\/[^/]+(\/c\/[^/]+)/.exec(location.pathname)?.[1] || "";
+const HIDDEN_MS = 30_000, WATCHED = "paddock-watched" + cluster, MOST_WATCHED = 50;
 const SIGNS = { Failed: "✕", Invalid: "✕", Completed: "✓", Running: "▶", Restarting: "↻", Pending: "…", Starting: "…" };
 const ICONS = { Failed: "failed", Invalid: "failed", Completed: "completed", Running: "running", Restarting: "waiting", Pending: "waiting", Starting: "waiting" };
 const ENDED = ["Completed", "Failed", "Cancelled", "Invalid"];
