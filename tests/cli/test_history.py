@@ -12,8 +12,9 @@ from click.testing import CliRunner, Result
 from paddock.app.home import Home
 from paddock.cli.main import cli
 from paddock.history.note_files import write_note
-from paddock.history.notes import OWNER_ANNOTATION, TAGS_ANNOTATION, Note
+from paddock.history.notes import Note
 from paddock.history.records import RunRecord, write_record
+from paddock.kube.described import OWNER_ANNOTATION, TAGS_ANNOTATION
 
 Ask = Callable[..., Result]
 

@@ -27,11 +27,12 @@ from paddock.console.screens.compared_runs import read_wanted
 from paddock.console.screens.run_rows import may_print
 from paddock.console.server import Console
 from paddock.history.note_files import read_notes, write_note
-from paddock.history.notes import NOTE_ANNOTATION, OWNER_ANNOTATION, TAGS_ANNOTATION, Note
+from paddock.history.notes import Note
 from paddock.history.package_sets import write_set
 from paddock.history.records import Attempt, Cause, RunRecord, path_of, write_record
 from paddock.history.surroundings import DatasetState, Surroundings
 from paddock.kube.code_annotation import CODE_ANNOTATION, Code, write_code
+from paddock.kube.described import NOTE_ANNOTATION, OWNER_ANNOTATION, TAGS_ANNOTATION
 from paddock.kube.meta import Manifest
 from paddock.views.runs import view_run
 from support.consoles import PADDLE, Served, serve_console

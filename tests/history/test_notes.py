@@ -25,11 +25,11 @@ from paddock.history.notes import (
     explain_tags,
     explain_text,
     read_note,
-    read_owner,
     read_tags,
     write_annotations,
 )
 from paddock.history.records import Damaged, RunRecord, path_of, read_records, remove_record, write_record
+from paddock.kube.described import read_owner
 
 RUN = RunRecord("batch.paddlepaddle.org/v1", "PaddleJob", "default", "demo", "uid-1", 1, 100.0)
 NOTE = Note("as yesterday\nwith a warm-up", ("baseline", "lr sweep"))

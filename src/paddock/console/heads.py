@@ -9,7 +9,6 @@ from urllib.parse import quote
 
 from paddock.console.addresses import TABS, address_of_job, address_of_list, find_kind
 from paddock.console.feed import Cache, Topic
-from paddock.console.forms.rows import DESCRIPTION
 from paddock.console.page_context import Missing, PageContext
 from paddock.console.rooms import add_room, look_for_room
 from paddock.console.step_buttons import Of, build_again, find_button
@@ -18,6 +17,7 @@ from paddock.jobs.labels import JOB_LABEL
 from paddock.jobs.model import CauseRecord, Phase
 from paddock.jobs.names import job_label
 from paddock.jobs.sentences.explain import explain
+from paddock.kube.described import DESCRIPTION_ANNOTATION
 from paddock.kube.errors import Forbidden
 from paddock.kube.meta import POD_GROUPS, PODS, VOLCANO_POD_GROUPS, Manifest, Resource, annotations_of, name_of
 from paddock.views.commands import printed_name
@@ -112,7 +112,7 @@ async def build_head(page: PageContext, resource: Resource, job: Manifest | None
     bad = row is not None and has_failed_rank(row.phase, row.cause)
     return Head(
         name, namespace, resource.kind, address, row.state if row else "", why, shown, more, advice,
-        annotations_of(job).get(DESCRIPTION, "") if job else "", bad,
+        annotations_of(job).get(DESCRIPTION_ANNOTATION, "") if job else "", bad,
         page.say(tell_wide(row.progress)) if row and row.phase is Phase.RUNNING else "", beside,
         row is None or row.phase.terminal, _say_own_words(page, cause), _link_holders(page, why, cause, namespace),
     )  # fmt: skip

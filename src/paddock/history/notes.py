@@ -14,19 +14,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from hashlib import sha256
 
+from paddock.kube.described import NOTE_ANNOTATION, TAGS_ANNOTATION
 from paddock.words.phrases import Phrase, phrase
-
-NOTE_ANNOTATION = "paddock.dev/note"
-"""On jobs: what a person wrote about it, at most 4,000 characters."""
-TAGS_ANNOTATION = "paddock.dev/tags"
-"""On jobs: words by which it is found again, separated by commas; at most 16, of 1 to 40 characters each."""
-OWNER_ANNOTATION = "paddock.dev/owner"
-"""On jobs: whose it is, as whoever created it wrote. It gives nobody a right."""
 
 MOST_CHARACTERS = 4_000
 MOST_TAGS = 16
 LONGEST_TAG = 40
-_LONGEST_OWNER = 253
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,11 +43,6 @@ def read_tags(text: str) -> tuple[str, ...]:
 def read_note(annotations: Mapping[str, str]) -> Note:
     """Of the annotations of a job, cut to the bounds, as anybody may write more."""
     return bound(Note(annotations.get(NOTE_ANNOTATION, ""), read_tags(annotations.get(TAGS_ANNOTATION, ""))))
-
-
-def read_owner(annotations: Mapping[str, str]) -> str:
-    """Empty where nobody said."""
-    return annotations.get(OWNER_ANNOTATION, "").strip()[:_LONGEST_OWNER]
 
 
 def write_annotations(note: Note) -> dict[str, str | None]:

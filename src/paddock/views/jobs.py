@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from paddock.history.notes import read_owner
 from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.frameworks.registry import FRAMEWORKS
 from paddock.jobs.model import CauseRecord, Counts, JobProgress, Phase, Status
+from paddock.kube.described import DESCRIPTION_ANNOTATION, read_owner
 from paddock.kube.meta import Resource, annotations_of, labels_of, metadata, name_of, namespace_of, uid_of
 from paddock.kube.times import Moment, read_time
 from paddock.views.given_up import show_status
@@ -18,7 +18,6 @@ from paddock.views.phases import name_phase
 from paddock.views.stored import read_stored
 from paddock.words.phrases import Phrase, render
 
-DESCRIPTION_ANNOTATION = "kubernetes.io/description"
 LONGEST_DESCRIPTION = 1_000
 """Characters. An annotation may have 256 KiB, and a list of thousands of jobs is searched at each key."""
 

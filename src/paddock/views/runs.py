@@ -13,11 +13,12 @@ from hashlib import sha256
 from typing import Any
 
 from paddock.history.metrics import COUNTS, Metrics, is_place, read_place
-from paddock.history.notes import Note, read_note, read_owner
+from paddock.history.notes import Note, read_note
 from paddock.history.records import RunRecord
 from paddock.jobs.exit_codes import has_failed_rank
 from paddock.jobs.model import CauseRecord
 from paddock.kube.code_annotation import CODE_ANNOTATION, Code, read_code, write_code
+from paddock.kube.described import read_owner
 from paddock.kube.environments import ENVIRONMENT_ANNOTATION
 from paddock.kube.meta import annotations_of, metadata
 from paddock.kube.times import Moment, read_time

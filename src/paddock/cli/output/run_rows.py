@@ -15,13 +15,14 @@ from paddock.cli.output.local_paths import format_path
 from paddock.cli.output.local_times import format_apart, format_local_time
 from paddock.history.changes import shorten
 from paddock.history.metrics import Metrics, is_place
-from paddock.history.notes import Note, read_owner
+from paddock.history.notes import Note
 from paddock.history.records import CANCELLED, Attempt, Cause, Renewal, RunRecord
 from paddock.history.settings import find_run_changes
 from paddock.history.surroundings import ReadPackages, read_nothing
 from paddock.jobs.exit_codes import has_failed_rank
 from paddock.jobs.sentences.explain import explain
 from paddock.jobs.sentences.failure_phrases import explain_failed_rank
+from paddock.kube.described import read_owner
 from paddock.kube.times import Moment, format_duration, format_micro_time, format_time
 from paddock.views.runs import order_rank, tell_place
 from paddock.views.sizes import explain_past_sizes

@@ -14,14 +14,13 @@ from paddock.console.forms import values
 from paddock.console.forms.values import Form, choose
 from paddock.jobs.labels import WORKING_DIRECTORY_ANNOTATION
 from paddock.kube.datasets import MOUNTS_ANNOTATION
+from paddock.kube.described import DESCRIPTION_ANNOTATION
 from paddock.kube.environments import ENVIRONMENT_ANNOTATION
 from paddock.manifests.edits import Path
 from paddock.manifests.parts import mapping
 from paddock.words.phrases import Phrase, phrase
 
 GPU = "nvidia.com/gpu"
-DESCRIPTION = "kubernetes.io/description"
-"""Kubernetes' well-known annotation for people."""
 
 
 _KUEUE_QUEUE, _KUEUE_PRIORITY = "kueue.x-k8s.io/queue-name", "kueue.x-k8s.io/priority-class"
@@ -65,7 +64,7 @@ class Row(NamedTuple):
 
 OF_JOB: Sequence[Row] = (
     Row("name", phrase("Name"), values.TEXT, ("metadata", "name")),
-    Row("description", phrase("Description"), values.TEXT, ("metadata", "annotations", DESCRIPTION)),
+    Row("description", phrase("Description"), values.TEXT, ("metadata", "annotations", DESCRIPTION_ANNOTATION)),
     Row(
         "environment", phrase("Environment"), values.TEXT, ("metadata", "annotations", ENVIRONMENT_ANNOTATION),
         help=phrase("in place of the image, on a laptop"),

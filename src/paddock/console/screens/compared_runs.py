@@ -16,9 +16,9 @@ from paddock.console.feed import Topic
 from paddock.console.forms.changes import take_editable
 from paddock.console.page_context import Missing, PageContext
 from paddock.console.screens.run_rows import find_view
-from paddock.history.notes import NOTE_ANNOTATION, TAGS_ANNOTATION
 from paddock.history.settings import read_spec
 from paddock.kube.code_annotation import CODE_ANNOTATION
+from paddock.kube.described import NOTE_ANNOTATION, TAGS_ANNOTATION
 from paddock.kube.meta import Manifest, Resource, annotations_of, name_of, uid_of
 from paddock.kube.rehearsals import without_random_names
 from paddock.views.runs import RunView, view_job
