@@ -65,7 +65,7 @@ SIGN_IN, SIGN_OUT, STATIC = "/sign-in", "/sign-out", "/static/"
 
 def is_public(path: str) -> bool:
     """Whether it needs no session."""
-    return path == SIGN_IN or path.startswith(STATIC)
+    return path == SIGN_IN or path.startswith((SIGN_IN + "/", STATIC))
 
 
 SESSIONS = "/s/"

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator,
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from paddock.history.log_shelf import OpenLog
 from paddock.history.notes import Note
@@ -20,6 +20,9 @@ from paddock.logs.metric_lines import Piece, Place
 from paddock.submission.documents import Checked
 from paddock.submission.prepared import Prepared
 from paddock.words.phrases import Phrase
+
+if TYPE_CHECKING:
+    from paddock.console.oidc import Begun  # few consoles have a provider
 
 WhyNot = Callable[[Api, Job, Moment], Awaitable[Sequence[CauseRecord]]]
 """What a job would wait for if it were created now; nothing if it would start. Raises `ApiError`."""
@@ -425,6 +428,29 @@ class TokenLogin(Protocol):
         ...
 
 
+class IdentityProvider(Protocol):
+    """Where readers of a cluster may sign in, in place of pasting a token: by OpenID Connect."""
+
+    @property
+    def host(self) -> str:
+        """How pages call it."""
+        ...
+
+    async def begin(self, redirect: str, following: str) -> tuple[Begun, str]:
+        """A sign-in that begins, and the address to which the browser goes; it comes back to `redirect`, and the reader
+        goes on to `following`. Raises `oidc.Refused`."""
+        ...
+
+    async def finish(self, begun: Begun, query: str) -> Identity:
+        """Who has signed in. `query`: what the browser has brought back. Raises `oidc.Refused`; `Unauthorized` if the
+        cluster does not take who the provider vouches for, `ApiError` if its API does not say."""
+        ...
+
+    def why_over(self, identity: Identity) -> Phrase | None:
+        """Why this reader's sign-in could not be renewed; None if it was, or was not by this provider."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Backend:
     """What a console is given. An optional part is None where the place does not have it."""
@@ -459,6 +485,8 @@ class Backend:
     cluster, which has no environments."""
     token_login: TokenLogin | None = None
     """None where one signs in with a link that a command prints."""
+    provider: IdentityProvider | None = None
+    """Beside `token_login`: where its readers may sign in too."""
     silent_since: Callable[[Identity], Moment | None] | None = None
     """Since when the API has not answered this reader; None while it does."""
     find_outputs: Callable[[Manifest], str] | None = None

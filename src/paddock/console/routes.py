@@ -37,7 +37,7 @@ from paddock.console.preferences import offer_preferences, read_language
 from paddock.console.reader_locks import PerReaderLock
 from paddock.console.screens.registry import SCREENS
 from paddock.console.signed_in import SESSION, SignedIn
-from paddock.console.token_sign_in import ENDED
+from paddock.console.token_sign_in import say_ended
 from paddock.kube.api import Api
 from paddock.kube.errors import ApiError, Unauthorized, Unavailable
 from paddock.words.phrases import Phrase
@@ -167,7 +167,7 @@ class Routes:
     def ended(self) -> Phrase:
         """What is said of a session that is over."""
         if self.backend.token_login:
-            return ENDED
+            return say_ended(self.backend.provider.host if self.backend.provider else "")
         return SIGNED_OUT if self.backend.local else SIGNED_OUT_HERE
 
     def explain(self, request: web.Request, error: Exception) -> web.Response:

@@ -84,9 +84,16 @@ class Console:
         add_routes(self.application.router, _WITHIN, self._routes, lambda _: self._routes)
 
     def _choose_sign_in(self, used_tickets: UsedTickets, limit: SignInLimit, behind_tls: bool) -> SignIn:
-        """By token where the backend has a login of tokens, else by link."""
+        """By token where the backend has a login of tokens, and by its provider; else by link."""
         if login := self.backend.token_login:
-            return TokenSignIn(login, limit, self._signed_in, self._routes, behind_tls=behind_tls)
+            provider = self.backend.provider
+            host = provider.host if provider else ""
+            by_token = TokenSignIn(login, limit, self._signed_in, self._routes, behind_tls=behind_tls, provider=host)
+            if provider is None:
+                return by_token
+            from paddock.console.oidc_sign_in import OidcSignIn  # few consoles have a provider
+
+            return OidcSignIn(provider, by_token, limit, self._signed_in, self._routes, behind_tls=behind_tls)
         return LinkSignIn(self._key, used_tickets, limit, self._signed_in, self._routes)
 
     def add_clusters(self, backends: Mapping[str, Backend]) -> None:

@@ -56,15 +56,22 @@ class SignedIn:
         """Whether the browser has the cookie of a session at this address, of one that is over."""
         return self._name(request) in request.cookies
 
-    async def begin(self, request: web.Request, identity: Identity, following: str) -> web.Response:
-        """The answer that lets the reader in and goes on to `following`. Raises `Full`."""
+    async def begin(
+        self,
+        request: web.Request,
+        identity: Identity,
+        following: str,
+        go_on: Callable[[str], web.Response] = redirect,
+    ) -> web.Response:
+        """The answer that lets the reader in and goes on to `following`. `go_on`: an answer that leads to an address.
+        Raises `Full`."""
         before, now = self._sessions.readers | {identity}, self._clock()
         self._sessions.prune(now)
         try:
             session = self._sessions.begin(identity, now)
         finally:
             await self._part(before)
-        answer = redirect(put_below(session.root, following))
+        answer = go_on(put_below(session.root, following))
         secure = is_https(request, behind_tls=self._behind_tls)
         answer.set_cookie(
             self._name(request), session.name, path=session.root, secure=secure, httponly=True, samesite="Strict"

@@ -25,15 +25,24 @@ HEALTH = "/healthz"
 LONGEST_TOKEN = 16 * 2**10
 """Bytes: an API server takes no longer header."""
 
-ENDED = phrase(
-    "your session has ended: the cluster does not take your token any more, or nobody has used the session for hours. "
-    "Sign in again"
-)
+
+def say_ended(provider: str) -> Phrase:
+    """Of a session that is over. `provider`: the host of the one by which readers may have signed in, or empty."""
+    if not provider:
+        return phrase(
+            "your session has ended: the cluster does not take your token any more, or nobody has used the session for "
+            "hours. Sign in again"
+        )
+    return phrase(
+        "your session has ended: your sign-in by {host} has expired or was not renewed, the cluster does not take your "
+        "token any more, or nobody has used the session for hours. Sign in again",
+        host=provider,
+    )
 
 
 class TokenSignIn:
     """A `sign_in.SignIn` of many readers. `behind_tls`: a proxy that ends TLS stands before the console and says so
-    (X-Forwarded-Proto)."""
+    (X-Forwarded-Proto). `provider`: the host of an OpenID Connect provider that its page offers too, or empty."""
 
     probes = frozenset({HEALTH})
 
@@ -45,8 +54,10 @@ class TokenSignIn:
         pages: Pages,
         *,
         behind_tls: bool = False,
+        provider: str = "",
     ) -> None:
         self._token_login, self._limit, self._behind_tls = token_login, limit, behind_tls
+        self._provider, self._ended = provider, say_ended(provider)
         self._signed_in, self._pages = signed_in, pages
 
     def add_routes(self, router: web.UrlDispatcher) -> None:
@@ -55,18 +66,22 @@ class TokenSignIn:
         router.add_get(HEALTH, say_healthy)
 
     def refuse(self, request: web.Request) -> web.Response:
-        return self._ask(request, 401, ENDED if self._signed_in.had(request) else None)
+        return self.ask(request, 401, self._ended if self._signed_in.had(request) else None)
 
     def link_again(self, request: web.Request) -> str:
         return f"{SIGN_IN}?next={quote(read_next(str(request.rel_url)))}"
 
     async def expel(self, request: web.Request) -> web.Response | None:
+        return await self.expel_for(request, self._ended)
+
+    async def expel_for(self, request: web.Request, why: Phrase) -> web.Response:
+        """See `expel`."""
         await self._signed_in.expel(request[SESSION].identity)
         del request[SESSION]
-        return self._ask(request, 401, ENDED)
+        return self.ask(request, 401, why)
 
     async def _show(self, request: web.Request) -> web.Response:
-        return self._ask(request, 200, None, read_next(request.query.get("next", "")))
+        return self.ask(request, 200, None, read_next(request.query.get("next", "")))
 
     async def _enter(self, request: web.Request) -> web.Response:
         posted = await read_form(request)
@@ -76,28 +91,28 @@ class TokenSignIn:
             if not isinstance(entered, Phrase):
                 return await self._signed_in.begin(request, entered, following)
         except TooManySignIns as error:
-            return with_retry_after(self._ask(request, 429, error.said, following), error.seconds)
+            return with_retry_after(self.ask(request, 429, error.said, following), error.seconds)
         except Full as error:
-            return self._ask(request, error.status, error.said, following)
-        return self._ask(request, 401, entered, following)
+            return self.ask(request, error.status, error.said, following)
+        return self.ask(request, 401, entered, following)
 
-    def _ask(self, request: web.Request, status: int, said: Phrase | None, following: str = "") -> web.Response:
+    def ask(self, request: web.Request, status: int, said: Phrase | None, following: str = "") -> web.Response:
         """The page where a reader signs in, and then goes on to `following`, else to what was asked for."""
         following = following or read_next(str(request.rel_url))
-        is_private = self._is_private(request)
+        is_private = self.is_private(request)
         why = said if is_private else NOT_PRIVATE
         told = self._pages.page_for(request).say(why) if why else ""
-        built = {"why": told, "is_private": is_private, "following": following}
+        built = {"why": told, "is_private": is_private, "following": following, "provider": self._provider}
         return self._pages.render(request, "sign_in.html", status, built)
 
     async def _find_reader(self, request: web.Request, token: str) -> Identity | Phrase:
         """Whose the token is, or why nobody is let in. Raises `TooManySignIns` before the API is asked: each token is a
         request to it."""
-        if not self._is_private(request):
+        if not self.is_private(request):
             return NOT_PRIVATE
         if not token or len(token) > LONGEST_TOKEN:
             return phrase("that is no token: paste the whole of it, as the command prints it")
-        peer = self._name_peer(request)
+        peer = self.name_peer(request)
         self._limit.take(peer)
         try:
             identity = await self._token_login.enter(token)
@@ -108,12 +123,13 @@ class TokenSignIn:
         self._limit.give_back(peer)
         return identity
 
-    def _is_private(self, request: web.Request) -> bool:
+    def is_private(self, request: web.Request) -> bool:
         """Whether nobody between the browser and this process can read a token."""
         host, peer = request.headers.get("Host", ""), request.remote or ""
         return is_https(request, behind_tls=self._behind_tls) or security.is_on_this_machine(host, peer)
 
-    def _name_peer(self, request: web.Request) -> str:
+    def name_peer(self, request: web.Request) -> str:
+        """Whose tries to sign in this one counts to."""
         forwarded = request.headers.getall("X-Forwarded-For", [""])[-1] if self._behind_tls else ""
         return name_peer(request.remote or "", forwarded)
 

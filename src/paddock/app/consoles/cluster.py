@@ -15,7 +15,7 @@ from collections.abc import AsyncIterator, Callable, Collection
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 from urllib.parse import urlsplit
 
 import paddock.app.resident  # noqa: F401  an upgrade beneath this process must not change it
@@ -43,6 +43,9 @@ from paddock.serving.server import HttpServer
 from paddock.version import __version__
 from paddock.words.phrases import phrase
 
+if TYPE_CHECKING:
+    from paddock.app.consoles.oidc import OidcProvider
+
 log = logging.getLogger("paddock.console")
 
 FORWARDED_HOST = "paddock-console.localhost"
@@ -61,6 +64,17 @@ class Shown:
 
 
 @dataclass(frozen=True, slots=True)
+class Oidc:
+    """An OpenID Connect provider by which readers may sign in."""
+
+    issuer: str
+    client: str
+    secret: Path | None = None  # a file
+    scopes: tuple[str, ...] = ()  # besides `openid`
+    authorities: Path | None = None  # a file (PEM): whom to trust to be the provider, in place of this machine's
+
+
+@dataclass(frozen=True, slots=True)
 class Options:
     """The settings of a console in a pod."""
 
@@ -69,6 +83,7 @@ class Options:
     certificate: Path | None = None  # a file (PEM), for HTTPS
     key: Path | None = None  # a file (PEM), for HTTPS
     behind_tls: bool = False  # a proxy before it ends TLS, and its X-Forwarded-Proto is believed
+    oidc: Oidc | None = None
 
 
 def name_cluster(config: Config) -> str:
@@ -183,12 +198,13 @@ async def _run_readers(
     started: Callable[[Address], None],
 ) -> None:
     metrics = SampledMetrics(readers.connect)
+    provider = _build_provider(options.oidc, readers) if options.oidc else None
     backend = Backend(
         shown.name, False, readers.connect,
         options=shown.options, kubectl=shown.kubectl, why_not=fetch_cluster_waits,
         prepare=prepare_for_cluster,
-        rights=readers.rights, token_login=readers, silent_since=readers.silent_since, namespace=server.namespace,
-        logs=readers.logs, metrics=metrics,
+        rights=readers.rights, token_login=readers, provider=provider, silent_since=readers.silent_since,
+        namespace=server.namespace, logs=readers.logs, metrics=metrics,
     )  # fmt: skip
     hosts = frozenset({*options.hosts, FORWARDED_HOST})
     console = Console(backend, secrets.token_bytes(32), hosts, behind_tls=options.behind_tls)
@@ -199,6 +215,17 @@ async def _run_readers(
             await stop.wait()
     finally:
         await metrics.close()
+        if provider is not None:
+            await provider.close()
+
+
+def _build_provider(settings: Oidc, readers: Readers) -> OidcProvider:
+    """Raises `CannotServe` for files that cannot be used."""
+    from paddock.app.consoles.oidc import OidcProvider, build_trust, read_secret  # few consoles have one
+    from paddock.console.oidc import Registration
+
+    registration = Registration(settings.issuer, settings.client, read_secret(settings.secret), settings.scopes)
+    return OidcProvider(registration, build_trust(settings.authorities), readers.enter)
 
 
 def _load_tls(options: Options) -> ssl.SSLContext | None:

@@ -16,6 +16,7 @@ from paddock.app.consoles.rights import ReviewedRights, fetch_rules
 from paddock.app.consoles.spool.cluster_logs import ClusterLogs
 from paddock.app.consoles.spool.files import ClusterSpool
 from paddock.client.client import Client
+from paddock.client.credentials import Credentials
 from paddock.client.identity import is_token
 from paddock.client.kubeconfig import Config
 from paddock.console.backend import Identity, KeptLog, KeptRun, Logs
@@ -63,11 +64,18 @@ class _Reader:
     rights: ReviewedRights
     logs: ClusterLogs
     asking: asyncio.Task[None]
+    credentials: Credentials | None
 
     async def close(self) -> None:
         self.asking.cancel()
         await self.logs.stop()
-        await self.client.__aexit__()
+        await _close(self.client, self.credentials)
+
+
+async def _close(client: Client, credentials: Credentials | None) -> None:
+    await client.__aexit__()
+    if credentials is not None:
+        await credentials.close()
 
 
 _NO_LOGS = _NoLogs()
@@ -97,24 +105,25 @@ class Readers:
         reader = self._readers.get(identity.id)
         return reader.client.silent_since if reader else None
 
-    async def enter(self, token: str) -> Identity:
+    async def enter(self, token: str, credentials: Credentials | None = None) -> Identity:
+        """`credentials`: give this token, and later others in its place; closed here when the reader has left."""
         if not is_token(token):
             raise Unauthorized("a token has no spaces, and no letters but ASCII's")
-        client = Client(replace(self._server, token=token))
+        client = Client(replace(self._server, token=token), credentials=credentials)
         await client.__aenter__()
         try:
             name = await fetch_user(client)
         except BaseException:
-            await client.__aexit__()
+            await _close(client, credentials)
             raise
         identity = Identity(hashlib.sha256(token.encode()).hexdigest(), name)
         if identity.id in self._readers:
-            await client.__aexit__()
+            await _close(client, credentials)
         else:
             rights = ReviewedRights(client)
             logs = read_logs(self._spool, client, rights, name or identity.id)
             asking = asyncio.create_task(keep_asking(client))
-            self._readers[identity.id] = reader = _Reader(client, rights, logs, asking)
+            self._readers[identity.id] = reader = _Reader(client, rights, logs, asking, credentials)
             await reader.logs.start()
         return identity
 

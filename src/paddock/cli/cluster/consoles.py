@@ -24,6 +24,7 @@ from paddock.kube.validation.names import DNS_SUBDOMAIN
 from paddock.words.phrases import phrase
 
 if TYPE_CHECKING:
+    from paddock.app.consoles.cluster import Oidc
     from paddock.app.consoles.links import Link
     from paddock.cli.cluster.places import Cluster
 
@@ -41,9 +42,15 @@ class Serving:
     certificate: str | None = None
     key: str | None = None
     behind_tls: bool = False
+    oidc_issuer: str = ""
+    oidc_client_id: str = ""
+    oidc_client_secret_file: str | None = None
+    oidc_scope: tuple[str, ...] = ()
+    oidc_ca: str | None = None
 
 
-_OF_SERVE = ("--bind-address", "--host", "--cluster-name", "--tls-cert", "--tls-key", "--behind-tls")
+_OF_OIDC = ("--oidc-issuer", "--oidc-client-id", "--oidc-client-secret-file", "--oidc-scope", "--oidc-ca")
+_OF_SERVE = ("--bind-address", "--host", "--cluster-name", "--tls-cert", "--tls-key", "--behind-tls", *_OF_OIDC)
 
 
 def list_typed(context: click.Context) -> list[str]:
@@ -120,6 +127,7 @@ def serve_readers(kubeconfig: str | None, context: str | None, serving: Serving)
         Path(serving.certificate) if serving.certificate else None,
         Path(serving.key) if serving.key else None,
         serving.behind_tls,
+        read_oidc(serving),
     )
     try:
         return run(consoles.serve_readers(config, shown, options, read_home(os.environ)))
@@ -134,6 +142,33 @@ def _check(serving: Serving) -> None:
         raise click.UsageError(localized(phrase("--tls-cert and --tls-key belong together")))
 
 
+def read_oidc(serving: Serving) -> Oidc | None:
+    """Raises `UsageError` for half of a provider."""
+    from paddock.app.consoles.cluster import Oidc
+
+    given = (serving.oidc_issuer, serving.oidc_client_id)
+    if not any((*given, serving.oidc_client_secret_file, serving.oidc_scope, serving.oidc_ca)):
+        return None
+    if not all(given):
+        said = phrase("a sign-in by OpenID Connect needs both, --oidc-issuer and --oidc-client-id")
+        raise click.UsageError(localized(said))
+    secret, authorities = serving.oidc_client_secret_file, serving.oidc_ca
+    return Oidc(
+        *given, Path(secret) if secret else None, serving.oidc_scope, Path(authorities) if authorities else None
+    )  # fmt: skip
+
+
+def _read_issuer(_context: click.Context, parameter: click.Parameter, value: str) -> str:
+    if not value:
+        return value
+    from paddock.console.oidc import find_misfit  # few consoles have one
+
+    if why := find_misfit(value):
+        said = phrase("{issuer} is no issuer of OpenID Connect: {why}", issuer=repr(value), why=why)
+        raise click.BadParameter(localized(said), param=parameter)
+    return value
+
+
 def _read_hosts(_context: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
     for name in values:
         if not DNS_SUBDOMAIN.allows(name):
@@ -146,7 +181,7 @@ def _read_hosts(_context: click.Context, parameter: click.Parameter, values: tup
 
 def serve_options(command: Command) -> Command:
     """`--port`, and `--serve` with its own. The command gets `port`, `serve`, `address`, `hosts`, `cluster_name`,
-    `tls_cert`, `tls_key` and `behind_tls`."""
+    `tls_cert`, `tls_key`, `behind_tls` and those of OpenID Connect, as `Serving` calls them."""
     for option in reversed(_OPTIONS):
         command = option(command)
     return command
@@ -191,5 +226,22 @@ _OPTIONS = (
         "--behind-tls",
         is_flag=True,
         help="With --serve: a proxy ends TLS before it, and its X-Forwarded-Proto is believed.",
+    ),
+    click.option(
+        "--oidc-issuer",
+        default="",
+        callback=_read_issuer,
+        metavar="URL",
+        help="With --serve: readers may sign in by this OpenID Connect provider, which the cluster has to trust too.",
+    ),
+    click.option("--oidc-client-id", default="", metavar="ID", help="With --serve: this console, to the provider."),
+    click.option("--oidc-client-secret-file", metavar="FILE", help="With --serve: the secret of that client."),
+    click.option(
+        "--oidc-scope", multiple=True, metavar="SCOPE", help="With --serve: what to ask for besides openid; repeatable."
+    ),
+    click.option(
+        "--oidc-ca",
+        metavar="FILE",
+        help="With --serve: whom to trust to be the provider (PEM; default: this machine's).",
     ),
 )

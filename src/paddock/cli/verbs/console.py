@@ -6,7 +6,7 @@ With --serve it imports only what the operator's image has.
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -39,6 +39,7 @@ def command(
     tls_cert: str | None,
     tls_key: str | None,
     behind_tls: bool,
+    **oidc: Any,
 ) -> int:
     """Open the console in the browser: see, create and understand jobs. With JOB, its page.
 
@@ -63,7 +64,7 @@ def command(
     typed = list_typed(context)
     refuse_misplaced(typed, serve=serve, cluster=bool(chosen))
     if serve:
-        serving = Serving(address, hosts, cluster_name, tls_cert, tls_key, behind_tls)
+        serving = Serving(address, hosts, cluster_name, tls_cert, tls_key, behind_tls, **oidc)
         return serve_readers(chosen.get("kubeconfig"), chosen.get("context"), serving)
     from paddock.cli.follow.consoles import open_console, open_fleet
 
