@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -11,7 +11,7 @@ import yaml
 
 from chart.chart import ROOT
 from paddock.cli.verbs.manifests import build_manifests
-from paddock.install.console import build_console
+from paddock.install.console import Oidc, build_console
 from paddock.install.deployment import EXAMPLE_IMAGE, Installation, Scope
 from paddock.jobs.apis.registry import KINDS, PADDLEPADDLE
 from paddock.kube.meta import Manifest, Resource, name_of
@@ -84,6 +84,7 @@ def join(*edits: Edit) -> Edit:
 def installed(
     *parts: str,
     console: str = "paddle-console",
+    exposed: Mapping[str, Any] | None = None,
     kinds: Sequence[Resource] = (PADDLEPADDLE.resource,),
     **options: Any,
 ) -> list[Manifest]:
@@ -95,7 +96,7 @@ def installed(
         "operator": lambda: build_manifests("operator", installation),
         "logs": lambda: build_manifests("logs", installation),
         "webhook": lambda: build_manifests("webhook", installation),
-        "console": lambda: list(build_console(console, installation.image)),
+        "console": lambda: list(build_console(console, installation.image, **exposed or {})),
     }
     found = [manifest for part in parts or ("all",) for manifest in built[part]()]
     own = ("Namespace", installation.namespace)
@@ -167,6 +168,32 @@ CASES: dict[str, tuple[str, str, Callable[[], list[Manifest]], Edit | None]] = {
         "ops",
         "console.enabled=true console.namespace= operator.enabled=false crds=false image.tag=1.2",
         lambda: installed("console", console="ops", image="registry.example/paddock:1.2"),
+        None,
+    ),
+    "a console behind a proxy, with a provider": (
+        "ops",
+        "console.enabled=true console.namespace= operator.enabled=false crds=false console.behindTls=true "
+        "console.hosts={console.example.com,c.example.com} console.oidc.issuer=https://id.example.com/lab "
+        "console.oidc.clientId=us console.oidc.clientSecret=console-client console.oidc.ca=lab-ca "
+        "console.oidc.scopes={groups,offline_access}",
+        lambda: installed(
+            "console",
+            console="ops",
+            exposed={
+                "hosts": ("console.example.com", "c.example.com"),
+                "behind_tls": True,
+                "oidc": Oidc(
+                    "https://id.example.com/lab", "us", "console-client", ("groups", "offline_access"), "lab-ca"
+                ),
+            },
+        ),
+        None,
+    ),
+    "a console with a public client": (
+        "paddle-system",
+        "console.enabled=true operator.enabled=false crds=false console.oidc.issuer=https://id "
+        "console.oidc.clientId=us",
+        lambda: installed("console", exposed={"oidc": Oidc("https://id", "us")}),
         None,
     ),
     "a mirror, secrets and a policy for every image": (

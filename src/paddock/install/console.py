@@ -8,6 +8,9 @@ all that was applied. `paddock manifests console` prints deploy/v1/console.yaml 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+
 from paddock.install.deployment import (
     EXAMPLE_IMAGE,
     build_container_security,
@@ -30,8 +33,56 @@ _ROOTS = "kube-root-ca.crt"
 _LABELS = {"app.kubernetes.io/name": "paddock", "app.kubernetes.io/component": "console"}
 
 
-def build_console(namespace: str = NAMESPACE, image: str = EXAMPLE_IMAGE) -> tuple[Manifest, ...]:
-    """All objects, in the order in which they must be created. Another namespace is there already."""
+_SECRET, _SECRET_KEY = "/etc/paddock/oidc-secret", "client-secret"
+_AUTHORITIES, _AUTHORITIES_KEY = "/etc/paddock/oidc-ca", "ca.crt"
+
+
+@dataclass(frozen=True, slots=True)
+class Oidc:
+    """An OpenID Connect provider by which readers may sign in."""
+
+    issuer: str
+    client: str
+    secret: str = ""
+    """A Secret of the console's namespace that has the client's under the key `client-secret`; empty for none."""
+    scopes: tuple[str, ...] = ()
+    authorities: str = ""
+    """A ConfigMap with the authorities of the provider's certificate under the key `ca.crt`; empty for the image's."""
+
+    @property
+    def args(self) -> list[str]:
+        return [
+            f"--oidc-issuer={self.issuer}",
+            f"--oidc-client-id={self.client}",
+            *([f"--oidc-client-secret-file={_SECRET}/{_SECRET_KEY}"] if self.secret else []),
+            *(f"--oidc-scope={each}" for each in self.scopes),
+            *([f"--oidc-ca={_AUTHORITIES}/{_AUTHORITIES_KEY}"] if self.authorities else []),
+        ]
+
+    @property
+    def mounts(self) -> list[Manifest]:
+        found = ("oidc-secret", self.secret, _SECRET), ("oidc-ca", self.authorities, _AUTHORITIES)
+        return [{"name": name, "mountPath": path, "readOnly": True} for name, named, path in found if named]
+
+    @property
+    def volumes(self) -> list[Manifest]:
+        return [
+            *([{"name": "oidc-secret", "secret": {"secretName": self.secret}}] if self.secret else []),
+            *([{"name": "oidc-ca", "configMap": {"name": self.authorities}}] if self.authorities else []),
+        ]
+
+
+def build_console(
+    namespace: str = NAMESPACE,
+    image: str = EXAMPLE_IMAGE,
+    *,
+    hosts: Sequence[str] = (),
+    behind_tls: bool = False,
+    oidc: Oidc | None = None,
+) -> tuple[Manifest, ...]:
+    """All objects, in the order in which they must be created. Another namespace is there already. `hosts`: names by
+    which browsers reach it. `behind_tls`: a proxy before it ends TLS."""
+    args = [*(f"--host={each}" for each in hosts), *(["--behind-tls"] if behind_tls else [])]
     return (
         *((_build_namespace(),) if namespace == NAMESPACE else ()),
         {
@@ -42,7 +93,7 @@ def build_console(namespace: str = NAMESPACE, image: str = EXAMPLE_IMAGE) -> tup
         },
         _build_service(namespace),
         build_network_policy(NAME, namespace, _LABELS, PORT, CLIENT),
-        _build_deployment(namespace, image),
+        _build_deployment(namespace, image, args, oidc),
     )
 
 
@@ -60,7 +111,7 @@ def _build_service(namespace: str) -> Manifest:
     }
 
 
-def _build_deployment(namespace: str, image: str) -> Manifest:
+def _build_deployment(namespace: str, image: str, args: Sequence[str], oidc: Oidc | None) -> Manifest:
     """One replica: sessions are in its memory. A new pod is there before the old one ends."""
     return {
         "apiVersion": "apps/v1",
@@ -75,10 +126,11 @@ def _build_deployment(namespace: str, image: str) -> Manifest:
                     "serviceAccountName": ACCOUNT,
                     "automountServiceAccountToken": False,
                     "securityContext": build_pod_security(),
-                    "containers": [_build_container(image)],
+                    "containers": [_build_container(image, args, oidc)],
                     "volumes": [
                         {"name": "trust", "configMap": {"name": _ROOTS}},
                         {"name": "tmp", "emptyDir": {"sizeLimit": "2Gi"}},
+                        *(oidc.volumes if oidc else ()),
                     ],
                 },
             },
@@ -86,13 +138,13 @@ def _build_deployment(namespace: str, image: str) -> Manifest:
     }
 
 
-def _build_container(image: str) -> Manifest:
+def _build_container(image: str, args: Sequence[str], oidc: Oidc | None) -> Manifest:
     return {
         "name": "console",
         "image": image,
         "imagePullPolicy": "IfNotPresent",
         "command": ["paddock", "console"],
-        "args": ["--serve", f"--bind-address=:{PORT}"],
+        "args": ["--serve", f"--bind-address=:{PORT}", *args, *(oidc.args if oidc else ())],
         "env": [{"name": "HOME", "value": "/tmp"}],  # noqa: S108 - the pod's own volume
         "ports": [{"name": "http", "containerPort": PORT}],
         "livenessProbe": _probe(delay=15, period=20),
@@ -105,6 +157,7 @@ def _build_container(image: str) -> Manifest:
         "volumeMounts": [
             {"name": "trust", "mountPath": _TRUST, "readOnly": True},
             {"name": "tmp", "mountPath": "/tmp"},  # noqa: S108 - logs that are kept while the pod lives
+            *(oidc.mounts if oidc else ()),
         ],
     }
 

@@ -84,6 +84,9 @@ app.kubernetes.io/component: {{ . }}
 {{- fail "webhook.enabled=true: a webhook is the cluster's own, which scope=namespace leaves out" -}}
 {{- end -}}
 {{- end -}}
+{{- if ne (empty .Values.console.oidc.issuer) (empty .Values.console.oidc.clientId) -}}
+{{- fail "console.oidc.issuer and console.oidc.clientId belong together: set both, or none" -}}
+{{- end -}}
 {{- if and .Values.datasets.image (not .Values.datasets.enabled) -}}
 {{- fail (printf "datasets.image=%s needs datasets.enabled=true" .Values.datasets.image) -}}
 {{- end -}}
