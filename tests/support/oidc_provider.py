@@ -3,6 +3,8 @@ secret), signs with RS256, and lies as it is told."""
 
 from __future__ import annotations
 
+import html
+import re
 import secrets
 import ssl
 import time
@@ -13,14 +15,17 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlencode
+from urllib.parse import quote, urlencode
 
 import jwt
-from aiohttp import web
+from aiohttp import ClientSession, TCPConnector, web
 from cryptography.hazmat.primitives.asymmetric import rsa
 from jwt.algorithms import RSAAlgorithm
+from yarl import URL
 
 from paddock.apiserver.http.certificates import Certificates, make_certificates
+from paddock.console.addresses import address_of_session, split_place
+from support.readers import Page, Reader
 
 CLIENT, SECRET = "console", "s3cret+/:"
 _Answer = Callable[[web.Request], Awaitable[web.StreamResponse]]
@@ -134,6 +139,7 @@ def _refuse() -> web.Response:
 
 @asynccontextmanager
 async def providing(directory: Path, **options: Any) -> AsyncIterator[Provider]:
+    directory.mkdir(exist_ok=True)
     provider = Provider(make_certificates(directory, time.time()), **options)
     runner = web.AppRunner(provider.build_application(), access_log=None, shutdown_timeout=1.0)
     await runner.setup()
@@ -143,3 +149,39 @@ async def providing(directory: Path, **options: Any) -> AsyncIterator[Provider]:
         yield provider
     finally:
         await runner.cleanup()
+
+
+async def start_sign_in(reader: Reader, following: str = "/", **headers: str) -> Page:
+    async with reader.get(f"/sign-in/start?next={quote(following)}", headers=headers, allow_redirects=False) as answer:
+        await answer.read()
+        return answer
+
+
+async def ask_provider(provider: Provider, address: str) -> str:
+    """Where the provider sends the browser back to."""
+    async with (
+        ClientSession(connector=TCPConnector(ssl=provider.trust())) as browser,
+        browser.get(address, allow_redirects=False) as answer,
+    ):
+        assert answer.status in (302, 303), await answer.text()
+        return answer.headers["Location"]
+
+
+async def come_back(reader: Reader, address: str, **headers: str) -> Page:
+    """What the console answers; the session that it begins is the reader's."""
+    path = URL(address, encoded=True).raw_path_qs
+    async with reader.get(URL(path, encoded=True), headers=headers, allow_redirects=False) as answer:
+        found = re.search(r'http-equiv="refresh" content="0; url=([^"]*)"', await answer.text())
+        if found:
+            reader.root = address_of_session(split_place(html.unescape(found[1]))[0])
+        return answer
+
+
+async def sign_in(reader: Reader, provider: Provider, following: str = "/", **headers: str) -> Page:
+    begun = await start_sign_in(reader, following, **headers)
+    assert begun.status == 303, await begun.text()
+    return await come_back(reader, await ask_provider(provider, begun.headers["Location"]), **headers)
+
+
+async def read(page: Page) -> str:
+    return html.unescape(re.sub(r"\s+", " ", await page.text()))

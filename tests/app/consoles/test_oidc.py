@@ -5,19 +5,16 @@ from __future__ import annotations
 import asyncio
 import html
 import logging
-import re
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
-import jwt
 import pytest
 from aiohttp import ClientSession, TCPConnector, web
 from yarl import URL
@@ -25,125 +22,29 @@ from yarl import URL
 from paddock.apiserver.http.certificates import make_certificates
 from paddock.app.consoles.oidc import AGAIN_SECONDS, OidcProvider, RenewedCredentials, build_trust, read_secret
 from paddock.app.health import CannotServe
-from paddock.client.credentials import Credentials
 from paddock.client.identity import Credential
 from paddock.console import oidc
-from paddock.console.addresses import address_of_session, split_place
-from paddock.console.backend import Backend, Identity
 from paddock.console.page_context import PageContext, Screen
-from paddock.console.server import Console
 from paddock.console.sessions import Sessions
-from paddock.kube.api import Api
 from paddock.kube.errors import ApiError, Unauthorized, Unavailable
-from paddock.kube.meta import Manifest
-from paddock.serving.server import HttpServer
 from paddock.words.phrases import phrase
-from support.consoles import PADDLE, Written
-from support.oidc_provider import CLIENT, SECRET, Provider, providing
-from support.readers import Page, Reader, reading
+from support.consoles import PADDLE
+from support.oidc_console import HOST, Cluster, serving
+from support.oidc_provider import (
+    CLIENT,
+    SECRET,
+    Provider,
+    ask_provider,
+    come_back,
+    providing,
+    read,
+    sign_in,
+    start_sign_in,
+)
+from support.readers import reading
 
-HOST = "console.example.com"
 HTTPS = {"Host": HOST, "X-Forwarded-Proto": "https"}
 NOW = 1_000_000.0
-
-
-class Cluster:
-    """Takes the ID tokens of readers that it knows by name, as the API would; `refuses`: with what."""
-
-    def __init__(self) -> None:
-        self.refuses: ApiError | None = None
-        self.credentials: dict[str, Credentials] = {}
-
-    async def enter(self, token: str, credentials: Credentials | None = None) -> Identity:
-        if self.refuses:
-            raise self.refuses
-        try:
-            name = jwt.decode(token, options={"verify_signature": False})["sub"]
-        except jwt.PyJWTError:
-            raise Unauthorized("no such token") from None
-        if credentials:
-            assert (await credentials.get()).token == token
-            credentials.accept(await credentials.get())
-            self.credentials[name] = credentials
-        return Identity(f"of-{name}", name)
-
-    async def look(self, identity: Identity) -> None:
-        await self.credentials[identity.name].get()
-
-    async def leave(self, identity: Identity) -> None:
-        self.credentials.pop(identity.name, None)
-
-    def connect(self, identity: Identity) -> Api:
-        meta = {"name": f"of-{identity.name}", "namespace": "default", "uid": "u", "resourceVersion": "1"}
-        job: Manifest = {"apiVersion": PADDLE.api_version, "kind": PADDLE.kind, "metadata": meta, "spec": {}}
-        return _Asking({PADDLE: [job]}, self.credentials.get(identity.name))
-
-
-class _Asking(Written):
-    """Each request carries a credential."""
-
-    def __init__(self, known: Mapping[Any, Sequence[Manifest]], credentials: Credentials | None) -> None:
-        super().__init__(known)
-        self._credentials = credentials
-
-    async def send(self, call: Any) -> Any:
-        if self._credentials:
-            await self._credentials.get()
-        return call
-
-
-@asynccontextmanager
-async def serving(
-    cluster: Cluster, provider: Provider, *, clock: Any = time.time, secret: str = SECRET, **options: Any
-) -> AsyncIterator[URL]:
-    registration = oidc.Registration(provider.issuer, CLIENT, secret)
-    by_provider = OidcProvider(registration, provider.trust(), cluster.enter, clock=clock)
-    backend = Backend("prod", False, cluster.connect, token_login=cluster, provider=by_provider)
-    console = Console(backend, b"k" * 32, frozenset({HOST}), **options)
-    server = HttpServer(console.application, cancels=True)
-    await server.start("127.0.0.1", 0)
-    try:
-        yield URL(f"http://127.0.0.1:{server.port}")
-    finally:
-        await console.close()
-        await server.stop()
-        await by_provider.close()
-
-
-async def start(reader: Reader, following: str = "/", **headers: str) -> Page:
-    async with reader.get(f"/sign-in/start?next={quote(following)}", headers=headers, allow_redirects=False) as answer:
-        await answer.read()
-        return answer
-
-
-async def ask_provider(provider: Provider, address: str) -> str:
-    """Where the provider sends the browser back to."""
-    async with (
-        ClientSession(connector=TCPConnector(ssl=provider.trust())) as browser,
-        browser.get(address, allow_redirects=False) as answer,
-    ):
-        assert answer.status in (302, 303), await answer.text()
-        return answer.headers["Location"]
-
-
-async def come_back(reader: Reader, address: str, **headers: str) -> Page:
-    """What the console answers; the session that it begins is the reader's."""
-    path = URL(address, encoded=True).raw_path_qs
-    async with reader.get(URL(path, encoded=True), headers=headers, allow_redirects=False) as answer:
-        found = re.search(r'http-equiv="refresh" content="0; url=([^"]*)"', await answer.text())
-        if found:
-            reader.root = address_of_session(split_place(html.unescape(found[1]))[0])
-        return answer
-
-
-async def sign_in(reader: Reader, provider: Provider, following: str = "/", **headers: str) -> Page:
-    begun = await start(reader, following, **headers)
-    assert begun.status == 303, await begun.text()
-    return await come_back(reader, await ask_provider(provider, begun.headers["Location"]), **headers)
-
-
-async def read(page: Page) -> str:
-    return html.unescape(re.sub(r"\s+", " ", await page.text()))
 
 
 async def test_a_reader_signs_in_by_the_provider_and_nothing_secret_is_logged(
@@ -174,7 +75,7 @@ async def test_the_cookies_of_a_sign_in_go_to_the_sign_in_alone_and_that_of_the_
         serving(Cluster(), provider, behind_tls=True) as url,
         reading(url) as ann,
     ):
-        begun = await start(ann, **HTTPS)
+        begun = await start_sign_in(ann, **HTTPS)
         (cookie,) = begun.cookies.values()
         assert cookie.key.startswith("__Secure-paddock-sign-in-")
         assert (cookie["path"], cookie["samesite"], cookie["max-age"]) == ("/sign-in", "Lax", "600")
@@ -196,7 +97,7 @@ async def test_a_sign_in_is_done_once_and_in_the_browser_that_began_it(tmp_path:
         reading(url) as ann,
         reading(url) as eve,
     ):
-        begun = await start(ann)
+        begun = await start_sign_in(ann)
         back = await ask_provider(provider, begun.headers["Location"])
         for stranger in (await come_back(eve, back), await come_back(ann, "/sign-in/done?code=c&state=none")):
             assert stranger.status == 401
@@ -209,7 +110,7 @@ async def test_a_sign_in_is_done_once_and_in_the_browser_that_began_it(tmp_path:
 
 async def test_two_tabs_of_one_browser_both_sign_in(tmp_path: Path) -> None:
     async with providing(tmp_path) as provider, serving(Cluster(), provider) as url, reading(url) as ann:
-        both = [(await start(ann)).headers["Location"] for _ in range(2)]
+        both = [(await start_sign_in(ann)).headers["Location"] for _ in range(2)]
         for address in both:
             assert (await come_back(ann, await ask_provider(provider, address))).status == 200
 
@@ -217,11 +118,11 @@ async def test_two_tabs_of_one_browser_both_sign_in(tmp_path: Path) -> None:
 async def test_another_site_begins_nobodys_sign_in(tmp_path: Path) -> None:
     async with providing(tmp_path) as provider, serving(Cluster(), provider) as url, reading(url) as ann:
         for site in ("cross-site", "same-site"):
-            answer = await start(ann, **{"Sec-Fetch-Site": site})
+            answer = await start_sign_in(ann, **{"Sec-Fetch-Site": site})
             assert (answer.status, len(answer.cookies)) == (200, 0)
         async with ann.head("/sign-in/start") as answer:
             assert answer.status == 405
-        assert (await start(ann, **{"Sec-Fetch-Site": "same-origin"})).status == 303
+        assert (await start_sign_in(ann, **{"Sec-Fetch-Site": "same-origin"})).status == 303
 
 
 async def test_a_sign_in_goes_on_to_no_other_site(tmp_path: Path) -> None:
@@ -238,7 +139,7 @@ async def test_a_sign_in_goes_on_to_no_other_site(tmp_path: Path) -> None:
 
 async def test_nobody_is_sent_to_the_provider_over_plain_http(tmp_path: Path) -> None:
     async with providing(tmp_path) as provider, serving(Cluster(), provider) as url, reading(url) as ann:
-        answer = await start(ann, Host=HOST)
+        answer = await start_sign_in(ann, Host=HOST)
         assert "this page came over plain HTTP" in await read(answer)
         assert "Sign in with" not in await answer.text()
         assert not answer.cookies
@@ -248,7 +149,7 @@ async def test_who_begins_too_often_waits_and_who_gets_in_does_not_count(tmp_pat
     async with providing(tmp_path) as provider, serving(Cluster(), provider) as url, reading(url) as ann:
         for _ in range(12):
             assert (await sign_in(ann, provider)).status == 200
-        tries = [await start(ann) for _ in range(12)]
+        tries = [await start_sign_in(ann) for _ in range(12)]
         assert tries[-1].status == 429
         assert int(tries[-1].headers["Retry-After"]) > 0
 
@@ -336,7 +237,7 @@ async def _have_no_end(request: web.Request) -> web.StreamResponse:
 async def test_a_provider_that_answers_nonsense_is_named(tmp_path: Path, path: str, instead: Any, said: str) -> None:
     async with providing(tmp_path) as provider, serving(Cluster(), provider) as url, reading(url) as ann:
         provider.instead[path] = instead
-        begun = await start(ann)
+        begun = await start_sign_in(ann)
         answer = begun
         if begun.status == 303:
             answer = await come_back(ann, await ask_provider(provider, begun.headers["Location"]))
@@ -549,7 +450,7 @@ def mocking(directory: Path) -> Iterator[Provider]:
 async def test_a_reader_signs_in_by_a_provider_that_others_wrote(tmp_path: Path) -> None:
     with mocking(tmp_path) as provider:
         async with serving(Cluster(), provider) as url, reading(url) as ann:
-            begun = await start(ann, "/new")
+            begun = await start_sign_in(ann, "/new")
             async with ClientSession(connector=TCPConnector(ssl=provider.trust())) as browser:
                 address = URL(begun.headers["Location"], encoded=True)
                 async with browser.post(address, data={"sub": "ann"}, allow_redirects=False) as answer:
