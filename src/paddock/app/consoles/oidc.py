@@ -7,6 +7,7 @@ old one expires. A provider that refuses ends the session, with its reason; one 
 from __future__ import annotations
 
 import asyncio
+import os
 import ssl
 import time
 from collections.abc import Awaitable, Callable
@@ -22,7 +23,7 @@ from paddock.console import oidc
 from paddock.console.backend import Identity
 from paddock.kube.errors import Unauthorized, Unavailable
 from paddock.kube.times import Moment
-from paddock.words.phrases import Phrase, phrase
+from paddock.words.phrases import Foreign, Phrase, phrase
 
 REQUEST_SECONDS = 10.0
 """For a whole answer of the provider: a reader waits."""
@@ -138,7 +139,11 @@ class OidcProvider:
                 "with --oidc-ca",
                 host=self.host,
             )  # fmt: skip
-        return phrase("{host} cannot be reached from the console: {why}", host=self.host, why=type(error).__name__)
+        if isinstance(error, aiohttp.ClientConnectorDNSError):
+            return phrase("the console finds no address of the name {host}", host=self.host)
+        number = error.errno if isinstance(error, OSError) else None
+        why = Foreign(os.strerror(number)) if number else type(error).__name__
+        return phrase("{host} cannot be reached from the console: {why}", host=self.host, why=why)
 
 
 class RenewedCredentials:
