@@ -15,10 +15,11 @@ from paddock.app.history import History
 from paddock.app.home import Home
 from paddock.console.backend import KeptLog
 from paddock.console.logs.lanes import Lane
-from paddock.console.logs.merged import Order, find_lines, place_lines, read_merged, read_merged_some
+from paddock.console.logs.merged import Order, find_lines, order_hits, place_lines, read_merged, read_merged_some
 from paddock.console.logs.times import Timeline
 from paddock.kube.log_marks import write_mark
 from support.consoles import keep_log
+from support.steps import count_steps
 
 
 def build_timeline(*marks: tuple[float, int]) -> Timeline:
@@ -149,3 +150,17 @@ def test_a_line_is_placed_where_the_merged_log_has_it(printed: list[tuple[int, i
         }
         some = read_merged_some(ranks.logs, ranks.lanes, [*range(1, sum(count), 2)])
         assert [f"{lane.rank[-1]}{line.data.decode()}" for lane, line, _ in some.lines] == ranks.read()[1::2]
+
+
+def test_hits_stand_in_their_order_up_to_the_last_one_of_a_rank_that_has_more() -> None:
+    assert order_hits({"a": [0, 4, 9], "b": [1, 7]}, 5) == ([0, 1, 4, 7, 9], False)
+    assert order_hits({"a": [0, 4, 6], "b": [1, 7], "c": [2, 3, 8]}, 2) == ([0, 1, 2, 3, 4], True)
+    assert order_hits({}, 5) == ([], False)
+
+
+def test_the_hits_of_twice_as_many_ranks_are_ordered_in_twice_the_time() -> None:
+    def count(ranks: int) -> int:
+        placed = {f"worker-{rank}": range(rank, 51 * ranks, ranks) for rank in range(ranks)}
+        return count_steps(lambda: order_hits(placed, 50))
+
+    assert count(40) < 3 * count(20)

@@ -137,6 +137,15 @@ def place_lines(logs: Logs, lanes: Sequence[Lane], wanted: Mapping[str, Sequence
             return found
 
 
+def order_hits(placed: Mapping[str, Sequence[int]], most: int) -> tuple[list[int], bool]:
+    """Hits of all ranks in their order, and whether there are more. `placed`: the merged numbers by rank, each in its
+    order, of more than `most` hits one more. Behind the last hit of a rank that has more, hits of others are not the
+    next ones. Pure."""
+    cut = min((numbers[most] for numbers in placed.values() if len(numbers) > most), default=None)
+    found = (number for numbers in placed.values() for number in numbers if cut is None or number < cut)
+    return sorted(found), cut is not None
+
+
 def _open(held: ExitStack, logs: Logs, lanes: Sequence[Lane]) -> list[tuple[Lane, OpenLog]]:
     opened: list[tuple[Lane, OpenLog]] = []
     for lane in lanes[:MOST]:

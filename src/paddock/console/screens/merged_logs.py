@@ -10,10 +10,11 @@ from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import urlencode
 
+from paddock.console.backend import Logs
 from paddock.console.logs.lanes import Lane
 from paddock.console.logs.lines import ShownLine, show_line, show_lines, write_lines
-from paddock.console.logs.look import Look, Search, find, use_files
-from paddock.console.logs.merged import MOST, MergedPart, place_lines, read_merged, read_merged_some
+from paddock.console.logs.look import Hits, Look, Search, find, use_files
+from paddock.console.logs.merged import MOST, MergedPart, order_hits, place_lines, read_merged, read_merged_some
 from paddock.console.page_context import Answer, PageContext
 from paddock.console.screens.looked_logs import Looked, address_of_logs, read_number, read_ranks
 from paddock.history.log_index import LONGEST
@@ -106,18 +107,15 @@ async def find_merged(page: PageContext, looked: Looked, what: Search, most: int
     everywhere = replace(what, begin=0, end=None, most=most + 1, last=False)
     hits = await find(looked.source, lanes, everywhere)
     async with use_files():
-        numbers = {each.lane.rank: each.numbers for each in hits}
-        placed = await asyncio.to_thread(place_lines, looked.source, lanes, numbers)
-    # Behind the last hit of a rank that has more, hits of others are not the next ones.
-    cut = [placed[each.lane.rank][most] for each in hits if len(each.numbers) > most and each.lane.rank in placed]
-    found = sorted(number for each in placed.values() for number in each)
+        return await asyncio.to_thread(_tell_hits, looked.source, lanes, hits, what, most)
+
+
+def _tell_hits(logs: Logs, lanes: Sequence[Lane], hits: Sequence[Hits], what: Search, most: int) -> Answer:
+    """In a thread: a hundred ranks may have a million hits."""
+    placed = place_lines(logs, lanes, {each.lane.rank: each.numbers for each in hits})
+    found, is_cut = order_hits(placed, most)
     whole = all(each.is_whole or len(each.numbers) > most for each in hits)
-    return _tell_hits(what, most, [each + 1 for each in found if not cut or each < min(cut)], bool(cut), whole)
-
-
-def _tell_hits(what: Search, most: int, found: Sequence[int], is_cut: bool, whole: bool) -> Answer:
-    """`found`: merged numbers from 1."""
-    wanted = [each for each in found if each > what.begin and (what.end is None or each <= what.end)]
+    wanted = [each + 1 for each in found if each >= what.begin and (what.end is None or each < what.end)]
     lines = wanted[-most:] if what.last else wanted[:most]
     more = not what.last and (is_cut or len(wanted) > most)
     told = {"lines": lines, "upto": lines[-1] if lines else 0, "more": more, "whole": whole}
