@@ -433,3 +433,14 @@ async def test_one_run_or_nine_are_answered_with_what_to_do(tmp_path: Path) -> N
 )
 def test_what_names_no_run_is_left_out(text: str) -> None:
     assert read_wanted("", text) == []
+
+
+async def test_of_many_fields_that_differ_two_hundred_are_shown_and_the_others_counted(tmp_path: Path) -> None:
+    for number in (1, 2):
+        spec = build_spec()
+        container = spec["worker"]["template"]["spec"]["containers"][0]
+        container["env"] = [{"name": f"V{each}", "value": f"{number}-{each}"} for each in range(230)]
+        keep_run(tmp_path, number, spec=spec)
+    async with serve_console(tmp_path) as served:
+        page = await read(served, f"/compare?run=default/{KIND}/demo/1&run=default/{KIND}/demo/2")
+    assert page.count('<tr id="field-') == 200 and "and 30 more fields" in page

@@ -45,7 +45,8 @@ POINTS = 12_000
 """Of all curves of one chart."""
 SECONDS, SOON = 5.0, 0.5
 """Until the page looks again while a run goes on; and while a long log is being read."""
-MOST_DIFFERENCES = 500
+MOST_DIFFERENCES = 200
+"""Rows of fields: of eight runs they are 1,600 values, of which the page has 600 characters each."""
 _AXES = {"step": phrase("step"), "epoch": phrase("epoch"), "reading": phrase("reading")}
 
 
