@@ -26,8 +26,9 @@ if TYPE_CHECKING:
 
 WhyNot = Callable[[Api, Job, Moment], Awaitable[Sequence[CauseRecord]]]
 """What a job would wait for if it were created now; nothing if it would start. Raises `ApiError`."""
-Prepare = Callable[[Api, Sequence[Checked]], Awaitable[Prepared]]
-"""The documents of a text -> as they are sent here. Raises `ApiError`; writes nothing."""
+Prepare = Callable[[Api, Sequence[Checked], bool], Awaitable[Prepared]]
+"""The documents of a text, and whether they are created then -> as they are sent here; for who only looks, without
+what they begin with, as to read a large repository takes seconds. Raises `ApiError`; writes nothing."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -27,10 +27,13 @@ from paddock.jobs.apis.registry import KINDS, KUBEFLOW_PYTORCH
 from paddock.jobs.labels import WORKING_DIRECTORY_ANNOTATION
 from paddock.jobs.model import Rank, Settings
 from paddock.jobs.objects.pods import build_pod
+from paddock.kube.api import Api
 from paddock.kube.code_annotation import CODE_ANNOTATION
 from paddock.kube.environments import PATH_ANNOTATION
-from paddock.kube.meta import CONFIG_MAPS, ENVIRONMENTS, NODES, SECRETS, Manifest
+from paddock.kube.meta import CONFIG_MAPS, ENVIRONMENTS, NODES, SECRETS, Manifest, annotations_of
 from paddock.manifests.dumps import without_server_fields
+from paddock.submission.documents import Checked
+from paddock.submission.prepared import Prepared
 from paddock.submission.reading import read_manifests
 from support.readers import Reader, visiting
 
@@ -209,3 +212,23 @@ async def test_a_directory_of_a_volume_is_not_looked_for_on_this_machine(mounted
     async with opening(tmp_path / "a") as api, console(api) as client:
         _, page = await post(client, {"text": text, "do": "check"})
     assert ("is not on this machine" in page) == (not mounted)
+
+
+async def test_code_is_read_of_a_job_that_is_created_and_not_at_each_look_at_the_form(
+    tmp_path: Path, directory: Path
+) -> None:
+    asked = list[bool]()
+
+    async def hear(api: Api, checked: Sequence[Checked], creates: bool) -> Prepared:
+        found = await prepare(api, checked, creates)
+        asked.append(creates)
+        assert all((CODE_ANNOTATION in annotations_of(each.manifest)) == creates for each in found.checked)
+        return found
+
+    async with opening(tmp_path / "a") as api:
+        backend = Backend("here", True, lambda _: api, why_not=fetch_waits, prepare=hear)
+        async with visiting(Console(backend, b"k" * 32)) as client:
+            for do in ("check", "create"):
+                status, page = await post(client, {"text": write_script(str(directory)), "do": do})
+                assert status == (200 if do == "check" else 303), page
+    assert asked == [False, True]

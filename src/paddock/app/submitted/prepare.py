@@ -32,13 +32,13 @@ if TYPE_CHECKING:
     from paddock.kube.api import Api
 
 
-async def prepare(api: Api, checked: Sequence[Checked]) -> Prepared:
-    """The documents as `paddock run FILE` sends them, where the text names its directories itself. Raises `ApiError`;
-    writes nothing."""
+async def prepare(api: Api, checked: Sequence[Checked], creates: bool) -> Prepared:
+    """The documents as `paddock run FILE` sends them, where the text names its directories itself; their code is read
+    only where they are created then. Raises `ApiError`; writes nothing."""
     kept, told = await leave_out_lacking(api, checked)
     placed = await fetch_working_directories(api, kept, None)
     refused = tuple(Unplaced(each, why) for each, why in placed if why is not None)
-    recorded = [await record_code(each) for each, _ in placed]
+    recorded = [await record_code(each) if creates else each for each, _ in placed]
     environments = (await api.list(ENVIRONMENTS)).items if any(each.is_job for each in recorded) else []
     known = [*environments, *(each.manifest for each in recorded if each.resource == ENVIRONMENTS)]
     told += [said for each in recorded if each.job for said in explain_images(each.job, known).defaults]
@@ -47,7 +47,7 @@ async def prepare(api: Api, checked: Sequence[Checked]) -> Prepared:
     )
 
 
-async def prepare_for_cluster(_api: Api, checked: Sequence[Checked]) -> Prepared:
+async def prepare_for_cluster(_api: Api, checked: Sequence[Checked], _creates: bool) -> Prepared:
     """The documents as they are: a cluster has no directory of a reader's machine. What is told is what nobody here
     knows: whether an image has a script that a job starts."""
     scripts = [each for one in checked if one.job for each in read_scripts(one.job, build_defaults(), local=False)]

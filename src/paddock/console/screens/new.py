@@ -71,7 +71,7 @@ async def receive(page: PageContext, posted: Mapping[str, str]) -> Mapping[str, 
     if (
         posted.get("do") == "create"
         and draft.ready
-        and not (notes := await _refuse_ahead(page, prepared := await _prepare(page, draft)))
+        and not (notes := await _refuse_ahead(page, prepared := await _prepare(page, draft, creates=True)))
     ):
         found = await _create(page, prepared.checked)
         if isinstance(found, Redirect):
@@ -140,7 +140,7 @@ async def _ask(page: PageContext, draft: Draft) -> list[Note]:
     """What refuses a draft without errors: the place, or the server (a dry run). Then whether it would start now."""
     if not draft.ready:
         return []
-    prepared = await _prepare(page, draft)
+    prepared = await _prepare(page, draft, creates=False)
     asked = await _ask_server(page, prepared.checked)
     told: list[Note] = [Note(page.say(each)) for each in prepared.told]
     if refused := [*await _refuse_ahead(page, prepared), *asked.refused]:
@@ -151,11 +151,11 @@ async def _ask(page: PageContext, draft: Draft) -> list[Note]:
     return notes + [note for each in asked.taken for note in await _foresee(page, each)]
 
 
-async def _prepare(page: PageContext, draft: Draft) -> Prepared:
+async def _prepare(page: PageContext, draft: Draft, *, creates: bool) -> Prepared:
     """The documents as they are sent."""
     if page.backend.prepare is None:
         return Prepared(tuple(draft.objects))
-    return await page.backend.prepare(page.api, draft.objects)
+    return await page.backend.prepare(page.api, draft.objects, creates)
 
 
 def _tell_unhonoured(page: PageContext, taken: Sequence[Checked]) -> list[Note]:
