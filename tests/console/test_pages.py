@@ -11,12 +11,15 @@ from typing import Any
 import pytest
 
 from paddock.console.pages import speak
+from paddock.console.screens.guide import STATES
 from paddock.console.screens.job import tell_once
 from paddock.console.screens.listed import link_to
 from paddock.console.screens.manifest import hide_managed
 from paddock.history.records import Attempt, Cause
+from paddock.jobs.model import Phase
 from paddock.kube.environments import DEFAULT_CONDITION
 from paddock.kube.meta import Manifest
+from paddock.views.phases import CANCELLED
 from paddock.words.problems import Problem
 from support.consoles import keep_log, keep_run, serve_console
 from support.written import build_event, build_pod, build_written_job
@@ -315,6 +318,10 @@ def test_what_is_put_into_a_text_of_a_page_is_escaped() -> None:
     say = speak("en")
     assert say("Logs of %(name)s", name="<b>") == "Logs of &lt;b&gt;"
     assert say("%(num)s%% of <b>", num=3) == "3% of <b>", "a text of ours stays as it is"
+
+
+def test_the_help_explains_each_state_that_a_list_shows() -> None:
+    assert {state for state, _ in STATES} == {*filter(None, map(str, Phase)), CANCELLED}
 
 
 def test_a_warning_of_several_roles_stands_once_with_the_field_of_each() -> None:

@@ -45,7 +45,9 @@ STATES: Sequence[tuple[str, Phrase]] = (
     ("Suspended", phrase("somebody has stopped it; it keeps its name and goes on when it is resumed")),
     ("Completed", phrase("it has done what it was to do")),
     ("Failed", phrase("it has ended without that, and is not started again")),
+    ("Cancelled", phrase("somebody has ended it for good; it is not started again")),
     ("Invalid", phrase("its manifest is wrong; an edit ends that")),
+    ("Terminating", phrase("it is being deleted, with its pods")),
 )
 
 
