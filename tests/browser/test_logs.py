@@ -381,6 +381,22 @@ async def test_who_is_signed_out_or_may_not_read_the_log_any_more_is_told(tmp_pa
             await page.unroute("**/logs/lines?*")
 
 
+async def test_a_log_is_grey_and_says_since_when_while_the_console_is_away(tmp_path: Path, page: Page) -> None:
+    keep_run(tmp_path)
+    keep_log(tmp_path, "worker-0", STEPS)
+    async with serve_console(tmp_path) as served:
+        await page.goto(f"{await open_logs(page, served)}{LOGS}")
+        await page.get_by_text("step 100", exact=True).wait_for()
+        await page.route("**/logs/lines?*", lambda route: route.abort())
+        await page.get_by_text("The console has not answered since").wait_for()
+        assert await page.locator("html.stale").count() == 1
+        await page.unroute("**/logs/lines?*")
+        await page.locator("#connection").wait_for(state="hidden")
+        assert await page.locator("html.stale").count() == 0
+        await page.route("**/logs/lines?*", answer_with(401))
+        await page.get_by_text("`paddock console` opens this console anew").wait_for()
+
+
 async def count_memory(page: Page) -> tuple[float, float]:
     """(bytes of the heap, nodes), once what is not needed was collected."""
     session = await page.context.new_cdp_session(page)

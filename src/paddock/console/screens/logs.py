@@ -246,7 +246,7 @@ _WORDS: Mapping[str, Phrase] = {
     "untimed": phrase("when these lines were printed was not noted"),
     "selected": phrase("it goes on when nothing is selected"),
     "lost": phrase("the console does not answer; it is asked again"),
-    "out": phrase("you are signed out: load this page again"),
+    "out": phrase("you are signed out"),
     "forbidden": phrase("you may not read this log any more, or it is gone: load this page again"),
 }
 """What the script writes."""

@@ -160,8 +160,11 @@ const notice = document.getElementById("connection");
 let lost = 0;
 
 function tell(event) {
-  if (!notice || !event.target.closest("main")) return;
-  const status = event.detail.status || 0;
+  if (event.target.closest("main")) tellLost(event.detail.status || 0);
+}
+
+function tellLost(status) {
+  if (!notice) return;
   lost = lost || Date.now();
   const at = new Date(lost).toLocaleTimeString(root.lang, { hour12: false });
   const why = status === 401 ? "out" : status === 429 ? "full" : "down";
@@ -189,3 +192,6 @@ function connectAgain(event) {
 addEventListener("htmx:error", connectAgain);
 addEventListener("htmx:sse:error", tell);
 addEventListener("htmx:sse:after:connection", recover);
+// Of a page that asks by itself.
+addEventListener("console:lost", (event) => tellLost(event.detail));
+addEventListener("console:answered", recover);

@@ -548,6 +548,7 @@ class Pane {
       const told = await this.fetch("lines", { n: 0 });
       if ([this.words.lost, this.words.out, this.words.forbidden].includes(this.said.textContent)) this.say("");
       this.page.isRefused = false;
+      dispatchEvent(new CustomEvent("console:answered"));
       this.grow(told);
       this.page.notice(told);
     } catch (error) {
@@ -562,6 +563,8 @@ class Pane {
     if (!(error instanceof Unanswered)) throw error;
     const word = { 401: "out", 403: "forbidden", 404: "forbidden" }[error.status] ?? "lost";
     this.say(this.words[word]);
+    // What is shown is old then: the head of the page says so too, and what to do.
+    if (word !== "forbidden") dispatchEvent(new CustomEvent("console:lost", { detail: error.status }));
     // It may be so while the console starts: it is asked again, but seldom.
     this.page.isRefused = word !== "lost";
   }
