@@ -154,6 +154,13 @@ def test_where_to_watch_from_after_an_end(error: ApiError | None, proven: bool, 
     assert plan_start(error, "7", proven=proven) == start
 
 
+def test_who_shows_what_is_followed_ends_when_the_right_is_taken_away_and_at_nothing_else() -> None:
+    assert plan_start(Forbidden("no"), "7", proven=True, endures=False) is None
+    assert plan_start(Unavailable("away"), "7", proven=True, endures=False) == "7"
+    assert plan_start(Unauthorized("expired"), "7", proven=True, endures=False) == "7"
+    assert plan_start(None, "7", proven=True, endures=False) == "7"
+
+
 @pytest.mark.parametrize(
     ("seconds", "progressed", "failures"),
     [(0.1, False, 4), (0.1, True, 1), (LONGEST_DELAY + 1, False, 1), (LONGEST_DELAY, False, 4)],

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from typing import Any
@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from paddock.console import feed as feeds
-from paddock.console.feed import Feed, Topic
+from paddock.console.feed import Cache, Feed, Topic
 from paddock.kube.api import Api, Event
 from paddock.kube.calls import Call, T
 from paddock.kube.errors import ApiError, Forbidden, NotFound, Unauthorized
@@ -136,6 +136,65 @@ async def test_the_first_change_after_a_quiet_time_is_seen_at_once_and_those_tha
         api.go_on.set()
         with pytest.raises(TimeoutError):
             await asyncio.wait_for(anext(changes), 0.05)
+    feed.close()
+
+
+class Granted(Api):
+    """One watch after another, each of what is there then: a right that is taken away ends it. `answers`: the names of
+    pods, or None for a refusal; the last one for ever."""
+
+    def __init__(self, *answers: Sequence[str] | None) -> None:
+        self._answers = list(answers)
+        self.revoked = asyncio.Event()
+
+    async def send(self, call: Call[T]) -> T:
+        raise AssertionError("a feed asks for nothing but watches")
+
+    async def follow(self, resource: Resource, namespace: str = "", **_: Any) -> AsyncIterator[Event]:
+        names = self._answers.pop(0) if len(self._answers) > 1 else self._answers[0]
+        if names is None:
+            raise Forbidden("not any more")
+        for name in names:
+            yield Event("ADDED", {"metadata": {"namespace": "team-a", "name": name}})
+        yield Event("SYNCED", {})
+        await self.revoked.wait()
+        self.revoked.clear()
+        raise Forbidden("not any more")
+
+
+def names_of(cache: Cache) -> list[str]:
+    return [key.name for key in cache.objects]
+
+
+async def test_what_a_reader_may_not_see_any_more_is_gone_from_open_pages_and_comes_again_with_the_right() -> None:
+    clock = LoopClock()
+    api = Granted(["one"], None, None, ["one"])
+    feed = Feed(api)
+    async with feed.open([TOPIC]) as caches:
+        cache = caches[TOPIC]
+        cache.notes["seen"] = "what a screen made of it"
+        api.revoked.set()
+        await clock.advance(0)
+        assert (names_of(cache), cache.error) == (["one"], None), "a server that has just begun may refuse by mistake"
+        await clock.advance(feeds.DOUBT_SECONDS)
+        assert (names_of(cache), cache.notes) == ([], {}) and isinstance(cache.error, Forbidden)
+        await clock.advance(feeds.AGAIN_SECONDS)
+        assert isinstance(cache.error, Forbidden)
+        await clock.advance(feeds.AGAIN_SECONDS)
+        assert (names_of(cache), cache.error) == (["one"], None)
+    feed.close()
+
+
+async def test_a_refusal_that_was_a_mistake_is_seen_by_nobody_and_what_was_deleted_meanwhile_is_gone() -> None:
+    clock = LoopClock()
+    api = Granted(["one", "two"], ["two"])
+    feed = Feed(api)
+    async with feed.open([TOPIC]) as caches:
+        assert names_of(caches[TOPIC]) == ["one", "two"]
+        api.revoked.set()
+        await clock.advance(0)
+        await clock.advance(feeds.DOUBT_SECONDS)
+        assert (names_of(caches[TOPIC]), caches[TOPIC].error) == (["two"], None)
     feed.close()
 
 

@@ -192,6 +192,21 @@ async def test_a_token_that_is_taken_back_ends_the_session(place: Place) -> None
         assert (await reader.get(f"/?namespace={place.mine}")).status == 401, "what was cached is not shown any more"
 
 
+async def test_who_loses_the_right_to_look_is_told_on_the_open_page_and_sees_nothing_more(place: Place) -> None:
+    """A server looks at rights when a watch begins: a page begins a new one before the minute is over."""
+    token = await place.let_in("loser", "get,list,watch")
+    job = f"/jobs/{place.mine}/paddlejobs.{JOBS.group}/mine"
+    async with place.browse(token) as reader:
+        assert (await reader.get(job)).says("batch.paddlepaddle.org")
+        async with reader.session.get(f"/live{job}") as stream:
+            place.kubectl("delete", "rolebinding", f"{place.mine}-loser", "-n", place.mine)
+            sent = b""
+            async with asyncio.timeout(180):
+                while b"rights on the cluster do not allow this" not in sent:
+                    sent += await stream.content.readany()
+        assert (await reader.get(job)).status == 403, "what was cached is not shown any more"
+
+
 async def test_who_may_do_it_suspends_a_job(place: Place) -> None:
     token = await place.let_in("editor", "get,list,watch,patch")
     job = f"/jobs/{place.mine}/paddlejobs.{JOBS.group}/mine"

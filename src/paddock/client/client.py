@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
     from paddock.client.watches import Watch, Watches
 
-_WATCH_SECONDS = 480
+WATCH_SECONDS = 480
 """A watch ends after this and resumes at its last version; client-go: 300 to 600."""
 SILENCE_SECONDS = 150.0
 """A watch that has sent nothing for so long is taken for dead, and resumes on another connection: where one of several
@@ -59,7 +59,9 @@ class Client(PodApi):
     which a watch is begun again.
     `relist`: a watch that ends this many seconds after the last list is followed by a new list. It recovers events that
     a proxy or a faulty server has lost: without it, a job whose last event was lost would wait for ever.
-    `credentials`: shared with other clients, as a credential plug-in need run once for all of them."""
+    `credentials`: shared with other clients, as a credential plug-in need run once for all of them.
+    `watch_seconds`: after which a watch is asked for anew: a server looks at rights when a watch begins, and not again.
+    `endures`: whether a follower goes on when the server refuses what it has granted before (`watch.plan_start`)."""
 
     def __init__(
         self,
@@ -72,9 +74,12 @@ class Client(PodApi):
         relist: float = 3600.0,
         on_date: Callable[[str | None], None] = lambda _: None,
         credentials: Credentials | None = None,
+        watch_seconds: int = WATCH_SECONDS,
+        endures: bool = True,
     ) -> None:
         self.config = config
         self._relist = relist
+        self._watch_seconds, self._endures = watch_seconds, endures
         self._watches = watches
         self._silence = silence
         self._connection = Connection(config, timeout=timeout, sleep=sleep, on_date=on_date, credentials=credentials)
@@ -163,7 +168,7 @@ class Client(PodApi):
     async def _follow(self, selected: List, watches: Watches, watch: Watch) -> AsyncGenerator[Event, None]:
         from paddock.client.watch import Ledger, Progress
 
-        ledger, progress = Ledger(selected.resource), Progress(self._relist)
+        ledger, progress = Ledger(selected.resource), Progress(self._relist, endures=self._endures)
         hear = partial(watches.hear, watch)
         while True:
             ended: ApiError | None = None
@@ -183,7 +188,7 @@ class Client(PodApi):
                     if not progress.synced:
                         yield Event("SYNCED", {})
                     progress.end_list(version, time.monotonic())
-                request = build_watch(selected, progress.cursor.version, seconds=_WATCH_SECONDS)
+                request = build_watch(selected, progress.cursor.version, seconds=self._watch_seconds)
                 async for chunk in self._connection.stream(request, read_timeout=self._silence, on_answer=hear):
                     hear()
                     for line in progress.feed(chunk):

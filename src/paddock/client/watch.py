@@ -149,15 +149,15 @@ class Ledger:
 
 class Progress:
     """Decides how a follower continues after a watch. Times are seconds of one monotonic clock. `relist`: a watch that
-    ends longer than this after the last list is followed by a list.
+    ends longer than this after the last list is followed by a list. `endures`: see `plan_start`.
 
     A round is a watch, with a list before it if `cursor` has no version: `begin`, `end_list`, `feed`, `end`.
     """
 
-    def __init__(self, relist: float) -> None:
+    def __init__(self, relist: float, *, endures: bool = True) -> None:
         self.cursor = Cursor("")
         self.synced = False  # a list has ended once
-        self._relist = relist
+        self._relist, self._endures = relist, endures
         self._listed = 0.0
         self._begun, self._first_version = 0.0, ""
         self._proven = False  # a watch has worked once
@@ -178,7 +178,7 @@ class Progress:
     def end(self, error: ApiError | None, now: float) -> float:
         """Seconds to wait before the next round. Raises an error that a retry cannot fix."""
         self._proven = self._proven or error is None
-        start = plan_start(error, self.cursor.version, proven=self._proven)
+        start = plan_start(error, self.cursor.version, proven=self._proven, endures=self._endures)
         if error is not None and start is None:
             raise error
         progressed = self.cursor.version != self._first_version
@@ -188,10 +188,13 @@ class Progress:
         return plan_delay(self._failures)
 
 
-def plan_start(error: ApiError | None, version: str, *, proven: bool) -> str | None:
+def plan_start(error: ApiError | None, version: str, *, proven: bool, endures: bool = True) -> str | None:
     """The version to resume from after a watch, or the list before it, ended at `version`, with `error` or without.
     Empty: list again, as the version is too old or the kind is not served. None: a retry cannot fix the error.
-    `proven`: a watch has worked before."""
+    `proven`: a watch has worked before. `endures`: False for who shows what is followed to a reader, who may not see it
+    any more once the right is taken away."""
+    if not endures and isinstance(error, Forbidden):
+        return None
     # After that a missing right may be temporary: followers of a running process must survive it.
     if not proven and isinstance(error, _PERMANENT):
         return None

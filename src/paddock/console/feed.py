@@ -27,6 +27,11 @@ GATHER_SECONDS = 0.25
 LINGER_SECONDS = 30.0
 READ_IN_A_STEP = 50
 """Objects, of which one takes half a millisecond at most: a job with its templates."""
+DOUBT_SECONDS = 5.0
+"""After which a reader who saw these objects, and is refused, is refused again or not: a server that has just begun may
+not have read its rules yet."""
+AGAIN_SECONDS = 15.0
+"""After which it is asked again whether this reader may see them, as long as somebody looks."""
 SYNC_SECONDS = 5.0
 """How long the first page of a topic waits for its objects; then it is shown without them, and follows."""
 
@@ -68,6 +73,15 @@ class Cache:
             now[key] = found if same and found else (manifest, reader(topic.resource, manifest))
         self.read[reader] = now
         return [made for _, made in now.values()]
+
+    def refuse(self, error: ApiError) -> None:
+        """What this reader may not see any more is not shown any more, neither what was made of it."""
+        if isinstance(error, Forbidden):
+            self.objects.clear()
+            self.read.clear()
+            self.notes.clear()
+        self.error = error
+        self.synced.set()
 
     async def read_ahead(self, topic: Topic, reader: Reader[T]) -> None:
         """Reads what `each` would read, in steps, between which others have their turn: the first look at ten thousand
@@ -178,23 +192,42 @@ class Feed:
         if topic.namespace and not DNS_LABEL.allows(topic.namespace):  # nothing is there; and an API path ends with it
             cache.synced.set()
             return
-        try:
-            api = self._apis[topic.cluster]
-            followed = api.follow(topic.resource, topic.namespace, labels=topic.labels, fields=topic.fields)
-            async for kind, manifest in followed:
-                cache.error = None
-                if kind == "SYNCED":
-                    cache.synced.set()
-                elif kind == "DELETED":
-                    cache.objects.pop(key_of(manifest), None)
-                else:
-                    cache.objects[key_of(manifest)] = manifest
-                if cache.synced.is_set():
+        seen, refused = False, 0
+        while True:
+            try:
+                async for _ in self._take(topic, cache):
+                    seen, refused = True, 0
+                return
+            except ApiError as error:
+                was_allowed = seen and isinstance(error, Forbidden)
+                refused += 1
+                if refused > 1 or not was_allowed:
+                    cache.refuse(error)
                     self._wake(topic)
-        except ApiError as error:
-            cache.error = error
-            cache.synced.set()
-            self._wake(topic)
+                if not was_allowed:
+                    return
+            await asyncio.sleep(DOUBT_SECONDS if refused == 1 else AGAIN_SECONDS)
+
+    async def _take(self, topic: Topic, cache: Cache) -> AsyncIterator[None]:
+        """Keeps the cache up to date; something for each time that all objects are known. Raises `ApiError`."""
+        followed = self._apis[topic.cluster].follow(
+            topic.resource, topic.namespace, labels=topic.labels, fields=topic.fields
+        )
+        before = set(cache.objects)
+        async for kind, manifest in followed:
+            cache.error = None
+            if kind == "SYNCED":
+                for key in before:  # what was deleted between two watches
+                    cache.objects.pop(key, None)
+                cache.synced.set()
+            elif kind == "DELETED":
+                cache.objects.pop(key_of(manifest), None)
+            else:
+                before.discard(key_of(manifest))
+                cache.objects[key_of(manifest)] = manifest
+            if cache.synced.is_set():
+                self._wake(topic)
+                yield
 
     def _wake(self, topic: Topic) -> None:
         for topics, changed in self._pages:

@@ -24,7 +24,7 @@ from paddock.app.consoles.heartbeat import asking
 from paddock.app.consoles.hosts import find_host
 from paddock.app.consoles.links import Link
 from paddock.app.consoles.readers import Readers
-from paddock.app.consoles.rights import ReviewedRights
+from paddock.app.consoles.rights import ReviewedRights, build_client
 from paddock.app.consoles.spool.cluster_logs import ClusterLogs
 from paddock.app.consoles.spool.files import ClusterSpool, place_of_cluster
 from paddock.app.consoles.used.sampled import SampledMetrics
@@ -112,7 +112,7 @@ async def open_backend(
 ) -> AsyncIterator[Backend]:
     """What a console is given of this cluster, with the rights of the kubeconfig's user."""
     async with (
-        Client(config, credentials=credentials) as client,
+        build_client(config, credentials) as client,
         asking(client),
         _copying(home, config) as spool,
         _reading(_build_own_logs(spool, client, rights := ReviewedRights(client))) as logs,

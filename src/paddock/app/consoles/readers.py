@@ -12,7 +12,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 
 from paddock.app.consoles.heartbeat import keep_asking
-from paddock.app.consoles.rights import ReviewedRights, fetch_rules
+from paddock.app.consoles.rights import ReviewedRights, build_client, fetch_rules
 from paddock.app.consoles.spool.cluster_logs import ClusterLogs
 from paddock.app.consoles.spool.files import ClusterSpool
 from paddock.client.client import Client
@@ -109,7 +109,7 @@ class Readers:
         """`credentials`: give this token, and later others in its place; closed here when the reader has left."""
         if not is_token(token):
             raise Unauthorized("a token has no spaces, and no letters but ASCII's")
-        client = Client(replace(self._server, token=token), credentials=credentials)
+        client = build_client(replace(self._server, token=token), credentials)
         await client.__aenter__()
         try:
             name = await fetch_user(client)

@@ -12,6 +12,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from paddock.client.client import Client
+from paddock.client.credentials import Credentials
+from paddock.client.kubeconfig import Config
 from paddock.kube import rbac
 from paddock.kube.access_reviews import fetch_allowed
 from paddock.kube.api import Api
@@ -22,6 +25,10 @@ from paddock.kube.rbac import Rule
 REVIEWS = Resource("authorization.k8s.io", "v1", "SelfSubjectRulesReview", "selfsubjectrulesreviews", namespaced=False)
 FRESH_SECONDS = 60.0
 """How long an answer is used: a button turns grey within a minute, and the API refuses at once."""
+
+WATCH_SECONDS = 40
+"""How long a watch is: a server looks at rights when one begins, and a reader who has lost them sees nothing more
+within a minute."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +51,11 @@ def allows(rules: Rules, verb: str, resource: Resource, subresource: str = "") -
     plural = f"{resource.plural}/{subresource}" if subresource else resource.plural
     covered = any(rule.concerns(verb, resource.group, plural) for rule in rules.rules)
     return covered or not rules.complete
+
+
+def build_client(config: Config, credentials: Credentials | None = None) -> Client:
+    """The client of one reader's pages, which shows what they may see now."""
+    return Client(config, credentials=credentials, watch_seconds=WATCH_SECONDS, endures=False)
 
 
 class ReviewedRights:

@@ -53,6 +53,7 @@ _FIRST_LIST_SECONDS = 1.0
 _LINGER_SECONDS = 60.0
 _WORK_SECONDS, _TIDY_SECONDS = 15.0, 600.0
 _SEE_SECONDS = _NOTED_SECONDS = 5.0
+_AGAIN_SECONDS = 15.0
 
 _log = logging.getLogger(__name__)
 _Key = tuple[Resource, str, str]
@@ -236,18 +237,23 @@ class ClusterLogs:
             self._copier.see(pod)
 
     async def _follow_ends(self) -> None:
-        """Follows the pods of all jobs that end, or are to go."""
-        try:
-            async for kind, pod in self._client.follow(PODS, labels=JOB_LABEL):
-                if kind == "SYNCED":
-                    self._listed.set()
-                elif kind == "DELETED":
-                    self._copier.lose(pod)
-                elif (is_ending(pod) if self._listed.is_set() else is_deleting(pod)) and self._may_copy():
-                    self._copy(pod)
-                    self._spawn(self._note_owner(pod))
-        except ApiError as error:
-            _log.info("logs are copied of the jobs that are looked at alone: %s", error.message)
+        """Follows the pods of all jobs that end, or are to go. A right that was there once may come again."""
+        while True:
+            try:
+                async for kind, pod in self._client.follow(PODS, labels=JOB_LABEL):
+                    if kind == "SYNCED":
+                        self._listed.set()
+                    elif kind == "DELETED":
+                        self._copier.lose(pod)
+                    elif (is_ending(pod) if self._listed.is_set() else is_deleting(pod)) and self._may_copy():
+                        self._copy(pod)
+                        self._spawn(self._note_owner(pod))
+                return
+            except ApiError as error:
+                _log.info("logs are copied of the jobs that are looked at alone: %s", error.message)
+            if not self._listed.is_set():
+                return
+            await asyncio.sleep(_AGAIN_SECONDS)
 
     async def _note_owner(self, pod: Manifest) -> None:
         """At once, and again when all has been quiet for a while: what the operator makes of an end comes after it."""
