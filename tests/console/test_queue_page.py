@@ -9,7 +9,7 @@ from typing import Any
 from cli.views import RESOURCE, build_manifest
 from console.test_nodes import build_node, build_pod
 from paddock.console.screens.queue import WORKLOADS
-from paddock.kube.meta import NODES, POD_GROUPS, PODS, Manifest
+from paddock.kube.meta import NODES, POD_GROUPS, PODS, Manifest, Resource, name_of
 from paddock.node.scheduler.queue import Queue
 from paddock.views.queue_rows import build_queue_rows, read_unfinished
 from support.places import serve_place
@@ -66,6 +66,44 @@ async def test_who_holds_the_room_is_a_link(tmp_path: Path) -> None:
         page = await place.read("/queue")
     address = "/jobs/team-vision/paddlejobs.batch.paddlepaddle.org/hog"
     assert f'needs 1.8 CPUs; 1 is free; <a href="{address}">hog (team-vision)</a> holds 1<' in page
+
+
+def build_tenants() -> dict[Resource, list[Manifest]]:
+    """A job that waits in the namespace team, and one that holds the room in another."""
+    message = "0/1 nodes are available: 1 Insufficient cpu."
+    cause = {"reason": "WaitingForScheduler", "args": {"pods": 1, "wanted": 1, "message": message}}
+    found = {RESOURCE: [build_job("mine", cause=cause), build_job("secret", phase="Running")], PODS: []}
+    for job, node in zip(found[RESOURCE], ("", "one"), strict=True):
+        pod = build_pod(f"{name_of(job)}-0", node, name_of(job), "Running" if node else "Pending", cpu="6")
+        pod["metadata"]["namespace"] = job["metadata"]["namespace"] = "other" if node else "team"
+        found[PODS].append(pod)
+    return {**found, NODES: [build_node("one")]}
+
+
+async def test_who_may_look_into_one_namespace_names_it_and_is_not_told_that_nothing_waits(tmp_path: Path) -> None:
+    allowed = [(RESOURCE, "team"), (PODS, "team")]
+    async with serve_place(build_tenants(), tmp_path, local=False, allowed=allowed) as place:
+        everything = await place.read("/queue")
+        own = await place.read("/queue?namespace=team")
+        theirs = await place.read("/queue?namespace=other")
+    assert "Name one:" in everything and "Nothing waits" not in everything
+    assert ">mine</a>" in own and "secret" not in own
+    assert "positions count what you may see" in own and "paddock queue -n team" in own
+    assert "You may not look into the namespace other" in theirs and "Nothing waits" not in theirs
+
+
+async def test_who_may_see_all_is_told_of_one_namespace_who_holds_the_room_in_another(tmp_path: Path) -> None:
+    async with serve_place(build_tenants(), tmp_path, local=False) as place:
+        page = await place.read("/queue?namespace=team")
+    waiting = page[page.index("<h2>Waiting") :]
+    assert ">mine</a>" in waiting and "8 CPUs: 2 free" in page and "secret (other)" in waiting
+    assert "<h2>On nodes" not in waiting, "what runs is of the namespace too"
+
+
+async def test_a_namespace_of_an_address_is_one_word_of_a_command(tmp_path: Path) -> None:
+    async with serve_place({}, tmp_path) as place:
+        page = await place.read("/queue?namespace=$(x)")
+    assert "paddock queue -n &#39;$(x)&#39;" in page
 
 
 async def test_on_a_phone_each_row_of_the_queue_is_a_block(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import time
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -15,8 +15,9 @@ from aiohttp import web
 from paddock.app.consoles.environments import read_build_log
 from paddock.console.backend import Backend
 from paddock.console.server import Console
+from paddock.kube.api import Event
 from paddock.kube.calls import Call, Get, List, Listing, T
-from paddock.kube.errors import NotFound
+from paddock.kube.errors import Forbidden, NotFound
 from paddock.kube.meta import ENVIRONMENTS, Manifest, Resource, name_of
 from support.consoles import Written
 from support.readers import Reader, reading
@@ -26,9 +27,12 @@ class Remembered(Written):
     """Lists what is written, and reads an Environment of it. Other reads are `NotFound`; everything else succeeds, and
     is remembered."""
 
-    def __init__(self, objects: Mapping[Resource, Sequence[Manifest]]) -> None:
+    def __init__(
+        self, objects: Mapping[Resource, Sequence[Manifest]], allowed: Collection[tuple[Resource, str]] | None = None
+    ) -> None:
+        """`allowed`: what may be followed, and where; None for all."""
         super().__init__(objects)
-        self.listed = 0
+        self.listed, self._allowed = 0, allowed
         self.calls: list[Call[object]] = []
 
     async def send(self, call: Call[T]) -> T:
@@ -44,6 +48,24 @@ class Remembered(Written):
         self.calls.append(call)  # type: ignore[arg-type]
         return {}  # type: ignore[return-value]
 
+    async def follow(
+        self, resource: Resource, namespace: str = "", labels: str = "", fields: str = ""
+    ) -> AsyncIterator[Event]:
+        if self._allowed is not None and (resource, namespace) not in self._allowed:
+            raise Forbidden(f"cannot list {resource.plural}")
+        async for event in super().follow(resource, namespace, labels, fields):
+            yield event
+
+
+@dataclass(frozen=True, slots=True)
+class Denied:
+    """The rights of a reader who may not use these verbs."""
+
+    verbs: Collection[str]
+
+    async def may(self, verb: str, _resource: Resource, _namespace: str, subresource: str = "") -> bool:
+        return f"{verb} {subresource}".strip() not in self.verbs
+
 
 @dataclass(frozen=True, slots=True)
 class Place:
@@ -58,12 +80,18 @@ class Place:
 
 @asynccontextmanager
 async def serve_place(
-    objects: Mapping[Resource, Sequence[Manifest]], directory: Path, *, local: bool = True
+    objects: Mapping[Resource, Sequence[Manifest]],
+    directory: Path,
+    *,
+    local: bool = True,
+    allowed: Collection[tuple[Resource, str]] | None = None,
+    denied: Collection[str] = (),
 ) -> AsyncIterator[Place]:
-    """`directory`: where environments are built, and leave their logs."""
-    api = Remembered(objects)
+    """`directory`: where environments are built, and leave their logs. `allowed`: see `Remembered`. `denied`: verbs
+    that the reader may not use, `create exec` of a subresource."""
+    api = Remembered(objects, allowed)
     read_log = partial(read_build_log, directory) if local else None
-    backend = Backend("test", local, lambda _: api, read_build_log=read_log)
+    backend = Backend("test", local, lambda _: api, read_build_log=read_log, rights=lambda _: Denied(denied))
     console = Console(backend, b"k" * 32)
     runner = web.AppRunner(console.application, access_log=None, shutdown_timeout=1.0)
     await runner.setup()

@@ -11,7 +11,7 @@ from paddock.console.addresses import TABS, address_of_job, address_of_list, fin
 from paddock.console.feed import Cache, Topic
 from paddock.console.page_context import Missing, PageContext
 from paddock.console.rooms import add_room, look_for_room
-from paddock.console.step_buttons import Of, build_again, find_button
+from paddock.console.step_buttons import FORM, Of, build_again, find_button
 from paddock.jobs.exit_codes import has_failed_rank
 from paddock.jobs.labels import JOB_LABEL
 from paddock.jobs.model import CauseRecord, Phase
@@ -50,6 +50,13 @@ class Advice:
     command: str  # as it is typed; empty where no command does the same
     said: str  # the command with a remark, in the reader's language
     posts: bool = False  # the button does something: its address takes a POST
+
+    @property
+    def right(self) -> str:
+        """The verb of the right that the button needs; empty where it only shows something."""
+        if self.posts:
+            return "patch"
+        return "create" if self.address.startswith(f"{FORM}?") else ""
 
 
 def give_advice(
@@ -108,7 +115,8 @@ async def build_head(page: PageContext, resource: Resource, job: Manifest | None
     shown, more = [each for each in tabs if each.name not in _MORE], [each for each in tabs if each.name in _MORE]
     advice = await _allow(page, resource, give_advice(page, cause, resource, namespace, name))
     if job and row and row.phase.terminal and lacks_directory(cause, read_stored(resource, job).job):
-        advice.insert(0, _advise_directory(page, Of(resource, namespace, name)))
+        directory = _advise_directory(page, Of(resource, namespace, name))
+        advice = [each for each in await _allow(page, resource, [directory]) if each.address] + advice
     bad = row is not None and has_failed_rank(row.phase, row.cause)
     return Head(
         name, namespace, resource.kind, address, row.state if row else "", why, shown, more, advice,
@@ -124,10 +132,10 @@ def _advise_directory(page: PageContext, job: Of) -> Advice:
 
 
 async def _allow(page: PageContext, resource: Resource, advice: Sequence[Advice]) -> list[Advice]:
-    """Without the buttons of who may not change jobs: the command stays, as somebody else may type it."""
-    if any(each.posts for each in advice) and not await page.may("patch", resource, page.path["namespace"]):
-        return [replace(each, title="", address="") if each.posts else each for each in advice]
-    return [*advice]
+    """Without the buttons of who may not change or create jobs: the command stays, as somebody else may type it."""
+    wanted = {each.right for each in advice} - {""}
+    missing = {each for each in wanted if not await page.may(each, resource, page.path["namespace"])}
+    return [replace(each, title="", address="", posts=False) if each.right in missing else each for each in advice]
 
 
 def _link_holders(page: PageContext, why: str, cause: CauseRecord | None, namespace: str) -> list[tuple[str, str]]:
@@ -185,6 +193,13 @@ def find_job(page: PageContext) -> tuple[Resource, Manifest | None]:
         raise error
     found = (job for job in page.objects(topics[0]) if name_of(job) == page.path["name"])
     return topics[0].resource, next(found, None)
+
+
+def explain_right(verb: str, resource: Resource, namespace: str) -> Phrase:
+    """Why this reader has no button, whatever the object does."""
+    return phrase(
+        "you may not {verb} {kinds} in namespace {namespace}", verb=verb, kinds=resource.qualified, namespace=namespace
+    )
 
 
 def tell_missing(page: PageContext) -> Missing:

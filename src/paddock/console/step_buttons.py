@@ -11,6 +11,9 @@ from paddock.kube.meta import Resource
 from paddock.views.steps import Step
 from paddock.words.phrases import Names, Phrase, phrase
 
+FORM = "/new"
+"""The form of a new job: who may not create one has no button that leads there."""
+
 
 @dataclass(frozen=True, slots=True)
 class Of:
@@ -59,7 +62,7 @@ def build_clone(job: Of) -> str:
 
 def _address_of_form(job: Of, options: Mapping[str, str]) -> str:
     source = f"{job.namespace}/{name_kind(job.resource)}/{job.name}"
-    return f"/new?{urlencode({'from': source, **options}, safe='/,')}"
+    return f"{FORM}?{urlencode({'from': source, **options}, safe='/,')}"
 
 
 def _open_log(step: Step, job: Of) -> Button | None:

@@ -13,6 +13,7 @@ from urllib.parse import urlencode
 from paddock.console.actions.bulk import FIELD, MOST, Chosen, Outcome, fetch, perform, read_chosen
 from paddock.console.addresses import address_of_job
 from paddock.console.feed import Topic
+from paddock.console.heads import explain_right
 from paddock.console.page_context import Missing, PageContext, Redirect, Screen
 from paddock.kube.times import read_time
 from paddock.views.commands import explain_why_not
@@ -67,7 +68,12 @@ def _compare(page: PageContext, chosen: Sequence[Chosen]) -> Mapping[str, Any] |
 
 async def _ask(page: PageContext, verb: str, chosen: Sequence[Chosen], typed: str | None) -> Mapping[str, Any]:
     """The page that names what would be done, and asks for the number of jobs."""
-    rows = [_build_row(page, verb, *each) for each in zip(chosen, await fetch(page, chosen), strict=True)]
+    right = "delete" if verb == "delete" else "patch"
+    places = {(each.resource, each.namespace) for each in chosen}
+    refused = {place: explain_right(right, *place) for place in places if not await page.may(right, *place)}
+    fetched = await fetch(page, chosen)
+    found = [refused.get((each.resource, each.namespace), job) for each, job in zip(chosen, fetched, strict=True)]
+    rows = [_build_row(page, verb, *each) for each in zip(chosen, found, strict=True)]
     may = [row for row in rows if not row["why_not"]]
     return _show(page, verb=verb, rows=rows, count=len(may), typed=typed)
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from paddock.console.addresses import DATASET, address_of_job
 from paddock.console.feed import Topic
+from paddock.console.heads import explain_right
 from paddock.console.page_context import Missing, PageContext, Screen
 from paddock.console.screens.datasets import (
     build_row,
@@ -84,10 +85,7 @@ async def _show_button(
     page: PageContext, row: DatasetRow, verb: str, right: str, why: Phrase | None
 ) -> Mapping[str, str]:
     if not await page.may(right, DATASETS, row.key.namespace):
-        why = phrase(
-            "you may not {verb} {kinds} in namespace {namespace}",
-            verb=right, kinds=DATASETS.qualified, namespace=row.key.namespace,
-        )  # fmt: skip
+        why = explain_right(right, DATASETS, row.key.namespace)
     return {"why_not": page.say(why) if why else "", "command": write_command(page, verb, row)}
 
 

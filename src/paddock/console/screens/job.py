@@ -10,7 +10,7 @@ from urllib.parse import quote
 from paddock.console.addresses import ENVIRONMENT, JOB, address_of_dataset
 from paddock.console.backend import KeptRun
 from paddock.console.feed import Cache, Topic
-from paddock.console.heads import build_head, find_job, list_job_topics, list_pod_topics, tell_missing
+from paddock.console.heads import build_head, explain_right, find_job, list_job_topics, list_pod_topics, tell_missing
 from paddock.console.page_context import Answer, PageContext, Screen
 from paddock.console.rank_table import RankTable, build_gone_table, build_rank_table
 from paddock.console.rooms import SECONDS as ROOM_SECONDS
@@ -25,6 +25,7 @@ from paddock.kube.environments import ENVIRONMENT_ANNOTATION, read_notice
 from paddock.kube.errors import ApiError, Forbidden
 from paddock.kube.meta import (
     DATASETS,
+    PODS,
     SERVICES,
     Manifest,
     Resource,
@@ -75,6 +76,7 @@ async def build(page: PageContext) -> Mapping[str, Any]:
     table = await build_rank_table(page, stored, pods, run, read_attempt(page.query.get("at", "")))
     attempts = build_timeline(stored.status, created, run.begun, run.causes, pods, stored.uid, page.now, run.steps)
     past = merge_sizes(run.sizes)
+    may_enter = await page.may("create", PODS, stored.key.namespace, "exec")
     head = await build_head(page, resource, manifest)
     address = head.address
     return {
@@ -85,7 +87,7 @@ async def build(page: PageContext) -> Mapping[str, Any]:
         "attempts": show_attempts(page, attempts[:_ATTEMPTS]),
         "more_attempts": max(0, len(attempts) - _ATTEMPTS),
         "past_sizes": past[-_SIZES:] if len(past) > 1 else (),
-        **_show_ranks(page, Of(resource, *stored.key), table, stored.status.attempt),
+        **_show_ranks(page, Of(resource, *stored.key), table, stored.status.attempt, may_enter=may_enter),
         "written": _find_written(pods, stored.uid),
         "notice": _find_notice(page, pods, stored.uid),
         "datasets": _list_datasets(page, resource, manifest),
@@ -101,14 +103,16 @@ async def _build_gone(page: PageContext, resource: Resource, run: KeptRun) -> Ma
     return {"head": await build_head(page, resource, None), "gone": True, "job": None, **ranks}
 
 
-def _show_ranks(page: PageContext, job: Of, table: RankTable, latest: int) -> Mapping[str, Any]:
-    """`latest`: the job's last attempt."""
+def _show_ranks(
+    page: PageContext, job: Of, table: RankTable, latest: int, *, may_enter: bool = False
+) -> Mapping[str, Any]:
+    """`latest`: the job's last attempt. `may_enter`: whether the reader may run commands in its pods."""
     part = choose_part(page.query.get("page", ""), len(table.rows), RANKS_ON_A_PAGE)
     return {
         "table": table,
         "latest": latest,
-        "ranks": [show_rank(page, job, latest, each) for each in cut_part(table.rows, part)],
-        "echoes": [show_rank(page, job, latest, each) for each in table.echoes[:RANKS_ON_A_PAGE]],
+        "ranks": [show_rank(page, job, latest, each, may_enter=may_enter) for each in cut_part(table.rows, part)],
+        "echoes": [show_rank(page, job, latest, each, may_enter=may_enter) for each in table.echoes[:RANKS_ON_A_PAGE]],
         "total": len(table.rows),
         "part": part,
         "link": link_to(page.query),
@@ -145,7 +149,7 @@ async def _build_buttons(page: PageContext, stored: StoredJob, address: str) -> 
     pages |= {"clone": build_clone(job), "again": build_again(job)}
     for each in list_commands(stored, page.backend.kubectl, page.backend.options):
         may = await page.may(each.verb, stored.resource, namespace)
-        refused = None if may else _refuse(each.verb, stored)
+        refused = None if may else explain_right(each.verb, stored.resource, namespace)
         found.append({**_show_button(page, each, refused), "address": pages.get(each.name, "")})
     return found
 
@@ -160,14 +164,6 @@ def _show_button(page: PageContext, command: JobCommand, refused: Phrase | None)
         "why_not": page.say(why) if why else "",
         "refused": refused is not None,
     }
-
-
-def _refuse(verb: str, stored: StoredJob) -> Phrase:
-    """Why a button is greyed for this reader, whatever the job does."""
-    return phrase(
-        "you may not {verb} {kinds} in namespace {namespace}",
-        verb=verb, kinds=stored.resource.qualified, namespace=stored.key.namespace,
-    )  # fmt: skip
 
 
 def _show_job(page: PageContext, stored: StoredJob, manifest: Manifest) -> Mapping[str, Any]:

@@ -49,9 +49,9 @@ def point_at_error(page: PageContext, head: Head, table: RankTable) -> Sequence[
     ]
 
 
-def show_rank(page: PageContext, job: Of, latest: int, row: RankRow) -> Mapping[str, Any]:
+def show_rank(page: PageContext, job: Of, latest: int, row: RankRow, *, may_enter: bool) -> Mapping[str, Any]:
     """`latest`: the job's last attempt, whose logs need no number. `enter`: the command that runs another one beside
-    its program; empty where that does not run."""
+    its program; empty where that does not run, or the reader may not (`may_enter`)."""
     said = page.say(row.said) if row.said else ""
     query = {"rank": row.rank, **({"at": row.attempt} if row.attempt not in (None, latest) else {})}
     address = f"{job.address}/logs"
@@ -61,7 +61,7 @@ def show_rank(page: PageContext, job: Of, latest: int, row: RankRow) -> Mapping[
         "why": say_why(page, row.pod) if row.pod else said,
         "log": f"{address}?{urlencode(query)}",
         "download": f"{address}/download?{urlencode(query)}",
-        "enter": _write_exec(page, job, row),
+        "enter": _write_exec(page, job, row) if may_enter else "",
     }
 
 

@@ -115,6 +115,7 @@ async def build(page: PageContext) -> Mapping[str, Any]:
         "unseen": unseen,
         "hidden": all(isinstance(_error_of(page, each), Forbidden) for each in topics),
         "most_chosen": MOST,
+        "may": {verb for verb in ("patch", "delete") if await _may_with_any(page, verb, told)},
         **build_choices(page, order, columns),
     }
 
@@ -186,20 +187,28 @@ async def build_rows(
     if losses is None:
         losses = sparks.look(_list_printing(shown_part)) if sparks else {}
     asked = await _tell_asked(page, shown_part) if "resources" in columns else {}
-    changing = await _list_changeable(page, shown_part)
+    rights = await _find_rights(page, shown_part)
     rows: list[Mapping[str, Any]] = []
     for number, each in enumerate(shown_part):
         if number % _ROWS_IN_A_STEP == 0:
             await asyncio.sleep(0)
-        row = _build_row(page, *each, losses, may_change=(each[0], each[1].namespace) in changing)
+        row = _build_row(page, *each, losses, rights.get((each[0], each[1].namespace), ()))
         rows.append({**row, "asked": asked.get(each[1].uid, "")})
     return rows, _look_again(shown_part, sparks)
 
 
-async def _list_changeable(page: PageContext, shown_part: Sequence[Listed]) -> set[tuple[Resource, str]]:
-    """The kinds and namespaces of these jobs in which the reader may change them."""
+async def _find_rights(page: PageContext, shown_part: Sequence[Listed]) -> Mapping[tuple[Resource, str], set[str]]:
+    """The verbs that buttons beside a cause need, and the reader may use, by kind and namespace."""
     places = {(resource, row.namespace) for resource, row in shown_part if row.cause}
-    return {each for each in places if await page.may("patch", *each)}
+    return {place: {verb for verb in ("patch", "create") if await page.may(verb, *place)} for place in places}
+
+
+async def _may_with_any(page: PageContext, verb: str, shown_part: Sequence[Listed]) -> bool:
+    """Whether the reader may do this with one of these jobs: who may, most often may with the first."""
+    for place in dict.fromkeys((resource, row.namespace) for resource, row in shown_part):
+        if await page.may(verb, *place):
+            return True
+    return False
 
 
 async def _tell_asked(page: PageContext, shown_part: Sequence[Listed]) -> Mapping[str, str]:
@@ -282,10 +291,11 @@ def tell_far(spark: Spark) -> Phrase | None:
 
 
 def _build_row(
-    page: PageContext, resource: Resource, row: JobRow, losses: Mapping[str, Spark], *, may_change: bool
+    page: PageContext, resource: Resource, row: JobRow, losses: Mapping[str, Spark], may: Collection[str]
 ) -> Mapping[str, Any]:
+    """`may`: the verbs that the reader may use here."""
     given = give_advice(page, row.cause, resource, row.namespace, row.name)
-    advice = [each for each in given if may_change or not each.posts]
+    advice = [each for each in given if each.right in ("", *may)]
     spark = losses.get(row.uid)
     return {
         "name": row.name,

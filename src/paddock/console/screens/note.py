@@ -26,8 +26,8 @@ from paddock.history.notes import (
     read_tags,
     write_annotations,
 )
-from paddock.kube.errors import ApiError, Conflict, NotFound
-from paddock.kube.meta import Resource, annotations_of, metadata, uid_of
+from paddock.kube.errors import ApiError, Conflict, Forbidden, NotFound
+from paddock.kube.meta import Manifest, Resource, annotations_of, metadata, uid_of
 from paddock.views.runs import RunView
 from paddock.words.phrases import Foreign, Phrase, phrase
 
@@ -161,8 +161,17 @@ async def _annotate(page: PageContext, note: Note, seen: str) -> None:
                 raise
 
 
+def _find_shown(page: PageContext) -> tuple[Resource, Manifest | None]:
+    """What the head shows: who may not see the job any more still has what they typed. Raises `Missing`."""
+    try:
+        return find_job(page)
+    except Forbidden:
+        (topic,) = list_job_topics(page.path, page.query)
+        return topic.resource, None
+
+
 async def _show(page: PageContext, run: RunView | None, typed: Typed, refused: Refused) -> Mapping[str, Any]:
-    resource, job = find_job(page)
+    resource, job = _find_shown(page)
     return {
         "head": await build_head(page, resource, job),
         "number": run.number if run else 0,

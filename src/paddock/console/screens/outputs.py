@@ -25,7 +25,7 @@ from paddock.console.outputs.paths import join, list_steps, read_path, show_name
 from paddock.console.outputs.previews import TEXT_BYTES, WHOLE_BYTES, Preview, build_preview, find_picture
 from paddock.console.page_context import Answer, Missing, OpenFile, PageContext, Screen
 from paddock.jobs.model import Phase
-from paddock.kube.meta import Manifest, Resource, uid_of
+from paddock.kube.meta import PODS, Manifest, Resource, uid_of
 from paddock.kube.quantities import format_bytes
 from paddock.views.claims import list_mounts
 from paddock.views.commands import printed_name
@@ -125,15 +125,21 @@ async def _build_for_cluster(page: PageContext, resource: Resource, job: Manifes
         "file": None,
         "all": "",
     }
-    running = head.phase == Phase.RUNNING
+    namespace = page.path["namespace"]
+    may_enter = await page.may("create", PODS, namespace, "exec")
+    running = may_enter and head.phase == Phase.RUNNING
     commands = [(page.say(_SHELL), _shell_command(page, resource))] if running else []
     # Without a context a board is one of the reader's own cluster.
     if claims and page.backend.options:
         commands.append((page.say(phrase("TensorBoard or VisualDL over it")), _board_command(page, resource)))
     return {
         "head": head, "gone": False, "local": False, **nothing, "claims": claims, "drawn": {}, "running": running,
-        "commands": commands,
+        "commands": commands, "refused": "" if may_enter else page.say(_explain_entering(namespace)),
     }  # fmt: skip
+
+
+def _explain_entering(namespace: str) -> Phrase:
+    return phrase("you may not run commands in the pods of {namespace} (create pods/exec)", namespace=namespace)
 
 
 def _board_command(page: PageContext, resource: Resource) -> str:

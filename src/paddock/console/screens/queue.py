@@ -1,8 +1,12 @@
-"""The queue: which jobs wait, in the order in which the scheduler tries them, what each asks for, and why it waits."""
+"""The queue: which jobs wait, in the order in which the scheduler tries them, what each asks for, and why it waits.
+
+/queue?namespace=team        the jobs of one namespace, for who may not look into all
+"""
 
 from __future__ import annotations
 
 import asyncio
+import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -47,20 +51,24 @@ _LONGEST_WHY = 200
 """Columns."""
 _STATES = ("Finished", "Evicted", "Admitted", "QuotaReserved")
 """Conditions of a Workload, the last word first."""
-_KINDS = (PODS, NODES, POD_GROUPS, VOLCANO_POD_GROUPS, PRIORITY_CLASSES, WORKLOADS)
+_OF_CLUSTER = (PODS, NODES, PRIORITY_CLASSES)
+"""All pods count: those of other namespaces hold room, and are before one in the queue."""
+_OF_NAMESPACE = (*KINDS, POD_GROUPS, VOLCANO_POD_GROUPS, WORKLOADS)
 
 
-def list_topics(_path: Mapping[str, str], _query: Mapping[str, str]) -> Sequence[Topic]:
-    return [*map(Topic, KINDS), *map(Topic, _KINDS)]
+def list_topics(_path: Mapping[str, str], query: Mapping[str, str]) -> Sequence[Topic]:
+    namespace = query.get("namespace", "")
+    found = [*(Topic(each, namespace) for each in _OF_NAMESPACE), *map(Topic, _OF_CLUSTER)]
+    return [*found, Topic(PODS, namespace)] if namespace else found
 
 
 async def build(page: PageContext) -> Mapping[str, Any]:
     for kind in KINDS:
-        await page.read_ahead(Topic(kind), read_unfinished)
-    await page.read_ahead(Topic(PODS), read_waiting)
-    pods = page.objects(Topic(PODS))
+        await page.read_ahead(_topic(page, kind), read_unfinished)
+    await page.read_ahead(_find_pods(page), read_waiting)
+    namespace, pods = page.query.get("namespace", ""), page.objects(_find_pods(page))
     queue, all_pods = _read_queue(page, pods)
-    jobs = [job for kind in KINDS for job in page.read(Topic(kind), read_unfinished)]
+    jobs = [job for kind in KINDS for job in page.read(_topic(page, kind), read_unfinished)]
     running, waiting, suspended = _sort_out(order_queue(jobs, queue), queue)
     shown = await _add_rooms(page, add_needs(waiting[:ON_A_PAGE], pods, queue), all_pods=all_pods)
     addresses = {
@@ -78,8 +86,21 @@ async def build(page: PageContext) -> Mapping[str, Any]:
         "notes": [page.say(each) for each in _list_notes(page, waiting, all_pods)],
         "prioritized": any(row.priority for row in waiting),
         "groups": [_build_group(page, group) for group in _list_groups(page)][:ON_A_PAGE],
-        "workloads": [_build_workload(page, each) for each in page.objects(Topic(WORKLOADS))][:ON_A_PAGE],
+        "workloads": [_build_workload(page, each) for each in page.objects(_topic(page, WORKLOADS))][:ON_A_PAGE],
+        "namespace": namespace,
+        "command": f"paddock queue{f' -n {shlex.quote(namespace)}' if namespace else ' -A'}{page.backend.options}",
+        "hidden": all(_is_forbidden(page, _topic(page, each)) for each in KINDS),
     }
+
+
+def _topic(page: PageContext, resource: Resource) -> Topic:
+    """Of the page's namespace, or of all."""
+    return Topic(resource, page.query.get("namespace", ""))
+
+
+def _find_pods(page: PageContext) -> Topic:
+    """All pods, or where the reader may not list them, those of the namespace."""
+    return _topic(page, PODS) if _is_forbidden(page, Topic(PODS)) else Topic(PODS)
 
 
 def _sort_out(rows: Sequence[QueueRow], queue: Queue) -> tuple[list[QueueRow], list[QueueRow], list[QueueRow]]:
@@ -97,25 +118,30 @@ def _sort_out(rows: Sequence[QueueRow], queue: Queue) -> tuple[list[QueueRow], l
 
 def _read_queue(page: PageContext, pods: Sequence[Manifest]) -> tuple[Queue, bool]:
     """And whether the pods of all namespaces are known."""
-    all_pods = not _is_forbidden(page, PODS)
-    nodes = None if _is_forbidden(page, NODES) else page.objects(Topic(NODES))
-    hidden = _is_forbidden(page, POD_GROUPS) and _is_forbidden(page, VOLCANO_POD_GROUPS)
-    groups = None if hidden else [*page.objects(Topic(POD_GROUPS)), *page.objects(Topic(VOLCANO_POD_GROUPS))]
+    all_pods = not _is_forbidden(page, Topic(PODS))
+    nodes = None if _is_forbidden(page, Topic(NODES)) else page.objects(Topic(NODES))
+    topics = [_topic(page, each) for each in (POD_GROUPS, VOLCANO_POD_GROUPS)]
+    hidden = all(_is_forbidden(page, each) for each in topics)
+    groups = None if hidden else [group for each in topics for group in page.objects(each)]
     return read_queue(
         pods,
         nodes,
         groups,
         page.objects(Topic(PRIORITY_CLASSES)),
         kinds=KINDS,
-        requests=page.read(Topic(PODS), read_waiting),
+        requests=page.read(_find_pods(page), read_waiting),
     ), all_pods
 
 
 async def _add_rooms(page: PageContext, rows: Sequence[QueueRow], *, all_pods: bool) -> Sequence[QueueRow]:
     """The rows with what nodes and pods show of jobs that wait for room. On a laptop the scheduler has said it."""
-    if page.backend.local or _is_forbidden(page, NODES) or not any(speaks_of_room(row.job.cause) for row in rows):
+    if (
+        page.backend.local
+        or _is_forbidden(page, Topic(NODES))
+        or not any(speaks_of_room(row.job.cause) for row in rows)
+    ):
         return rows
-    nodes, requests = page.objects(Topic(NODES)), page.read(Topic(PODS), read_waiting)
+    nodes, requests = page.objects(Topic(NODES)), page.read(_find_pods(page), read_waiting)
 
     def add() -> list[QueueRow]:
         rooms = read_rooms(nodes, requests if all_pods else None, requests)
@@ -124,8 +150,8 @@ async def _add_rooms(page: PageContext, rows: Sequence[QueueRow], *, all_pods: b
     return await asyncio.to_thread(add)
 
 
-def _is_forbidden(page: PageContext, resource: Resource) -> bool:
-    cache = page.caches.get(Topic(resource))
+def _is_forbidden(page: PageContext, topic: Topic) -> bool:
+    cache = page.caches.get(topic)
     return cache is not None and isinstance(cache.error, Forbidden)
 
 
@@ -177,7 +203,7 @@ def _build_why(page: PageContext, row: QueueRow, addresses: _Addresses) -> list[
 
 
 def _list_groups(page: PageContext) -> list[Manifest]:
-    found = [*page.objects(Topic(POD_GROUPS)), *page.objects(Topic(VOLCANO_POD_GROUPS))]
+    found = [*page.objects(_topic(page, POD_GROUPS)), *page.objects(_topic(page, VOLCANO_POD_GROUPS))]
     return sorted(found, key=lambda each: (namespace_of(each), name_of(each)))
 
 
