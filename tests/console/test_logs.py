@@ -9,9 +9,12 @@ from typing import Any
 import pytest
 
 from paddock.console.addresses import address_of_job
+from paddock.console.logs.lines import show_line
+from paddock.history.log_index import Line
 from paddock.history.records import Attempt, Cause
 from paddock.kube.log_marks import write_mark
 from support.consoles import PADDLE, Served, keep_log, keep_run, serve_console
+from support.steps import count_steps
 
 LOGS = address_of_job(PADDLE, "default", "demo") + "/logs"
 FAILED = Cause("RankFailed", {"ranks": ["worker-1"], "code": 1})
@@ -85,6 +88,20 @@ async def test_lines_are_given_by_number_with_colours_levels_and_sizes(tmp_path:
     assert (told["from"], told["count"], told["over"]) == (1, 4, True)
     assert (end["from"], end["lines"]) == (4, [["", 0, ["last"]]])
     assert whole["lines"] == [["", 0, ["y" * 5_000]]]
+
+
+async def test_few_lines_are_given_whole_at_once(tmp_path: Path) -> None:
+    keep_run(tmp_path)
+    keep_log(tmp_path, "worker-0", "line\n" * 50)
+    async with serve_console(tmp_path) as served:
+        for asked in ("from=1&n=50", "numbers=" + ",".join(map(str, range(1, 51))), "from=1&n=50&merged=1"):
+            assert len((await ask(served, f"lines?rank=worker-0&{asked}"))["lines"]) == 50
+            assert len((await ask(served, f"lines?rank=worker-0&{asked}&whole=1"))["lines"]) == 10
+
+
+def test_what_is_not_shown_of_a_long_line_is_not_read_for_its_colours() -> None:
+    long = Line(0, b"\x1b[31mx\x1b[0m y" * 1_000, 14_000)
+    assert count_steps(lambda: show_line(long, 200)) * 5 < count_steps(lambda: show_line(long, 16_000))
 
 
 @pytest.mark.parametrize(

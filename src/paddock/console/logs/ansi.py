@@ -7,7 +7,7 @@ carriage return begins the line anew, as a progress bar means it: its last state
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 _NAMES = ("black", "red", "green", "yellow", "blue", "magenta", "cyan", "white")
@@ -31,18 +31,21 @@ class Piece:
 
 def read_pieces(line: str, colour: str = "", bold: bool = False) -> list[Piece]:
     """The pieces of one line, without its newline; none for an empty one."""
-    pieces: list[Piece] = []
+    return list(walk_pieces(line, colour, bold))
+
+
+def walk_pieces(line: str, colour: str = "", bold: bool = False) -> Iterator[Piece]:
+    """The same, one after the other, for who does not want all of a long line."""
     place = 0
     shown = line.rstrip("\r").rpartition("\r")[2]
     for found in _SEQUENCE.finditer(shown):
         if found.start() > place:
-            pieces.append(Piece(shown[place : found.start()], colour, bold))
+            yield Piece(shown[place : found.start()], colour, bold)
         place = found.end()
         if found["codes"] is not None:
             colour, bold = _apply(re.split("[;:]", found["codes"]), colour, bold)
     if place < len(shown):
-        pieces.append(Piece(shown[place:], colour, bold))
-    return pieces
+        yield Piece(shown[place:], colour, bold)
 
 
 def _apply(codes: Sequence[str], colour: str, bold: bool) -> tuple[str, bool]:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from paddock.console.logs.ansi import Piece, read_pieces
+from paddock.console.logs.ansi import Piece, walk_pieces
 from paddock.console.logs.levels import read_level
 from paddock.history.log_index import LONGEST, Line
 
@@ -30,7 +30,7 @@ class ShownLine:
 def show_line(line: Line, most: int = SHOWN) -> ShownLine:
     data = _last_state(line.data)
     pieces, left = [], most
-    for piece in read_pieces(data.decode("utf-8", "replace")):
+    for piece in walk_pieces(data.decode("utf-8", "replace")):
         if left <= 0:
             break
         pieces.append(Piece(piece.text[:left], piece.colour, piece.bold))

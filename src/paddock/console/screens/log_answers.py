@@ -10,16 +10,15 @@ from typing import Any
 
 from paddock.console.backend import Logs
 from paddock.console.logs.lanes import Lane
-from paddock.console.logs.lines import show_line, show_lines, write_lines
+from paddock.console.logs.lines import write_lines
 from paddock.console.logs.look import Look, Part, Search, find, read_part, read_some
 from paddock.console.logs.wanted import WrongPattern
 from paddock.console.page_context import Answer, PageContext
 from paddock.console.screens.looked_logs import find_lane, is_merged, look_at_logs, read_number, read_wanted
-from paddock.console.screens.merged_logs import answer_merged, find_merged, read_all_merged
-from paddock.history.log_index import LONGEST
+from paddock.console.screens.merged_logs import answer_merged, find_merged, read_all_merged, show_asked
 
-MOST_LINES = 1_000
-"""That a script gets at once."""
+MOST_LINES, MOST_WHOLE = 1_000, 10
+"""That a script gets at once, and those of which it gets all that is read."""
 MOST_HITS = 10_000
 """Numbers of lines with a hit that a script gets at once: 70 kB."""
 _CHUNK = 2**18
@@ -28,17 +27,18 @@ _CHUNK = 2**18
 async def answer_lines(page: PageContext) -> Answer:
     """`?rank=&at=&from=&n=` -> `{"from", "count", "over", "live", "newest", "lost", "lines", "times"}`; `from` counts
     from 1, and below 0 from the end. `numbers=5,90`: these lines instead. `whole=1`: as much of a line as is read at
-    all. `times=1`: with times. `newest`: the last attempt that has printed; `live`: the job goes on."""
+    all, of `MOST_WHOLE` lines. `times=1`: with times. `newest`: the last attempt that has printed; `live`: the job
+    goes on."""
     looked = await look_at_logs(page)
     begin = read_number(page.query.get("from", "")) or 1
-    count = min(MOST_LINES, max(0, read_number(page.query.get("n", "")) or 0))
-    numbers = _read_numbers(page)
+    most = MOST_WHOLE if page.query.get("whole") else MOST_LINES
+    count = min(most, max(0, read_number(page.query.get("n", "")) or 0))
+    numbers = _read_numbers(page, most)
     if is_merged(page):
         return await answer_merged(page, looked, begin - 1 if begin > 0 else begin, count, numbers)
     lane, timed = find_lane(page, looked.seen), page.query.get("times") == "1"
     part = await asyncio.to_thread(_read, looked.source, lane, begin - 1 if begin > 0 else begin, count, numbers, timed)
-    whole = bool(page.query.get("whole"))
-    lines = [show_line(each, LONGEST) for each in part.lines] if whole else show_lines(part.lines)
+    lines = await asyncio.to_thread(show_asked, page, part.lines)
     told = {"from": part.begin + 1, "count": part.count, "lost": part.lost, **tell_state(looked.seen)}
     return Answer(json.dumps({**told, "lines": write_lines(lines), "times": list(part.times)}).encode())
 
@@ -48,11 +48,11 @@ def tell_state(seen: Look) -> dict[str, Any]:
     return {"over": seen.is_over, "live": seen.is_live, "newest": seen.newest}
 
 
-def _read_numbers(page: PageContext) -> list[int] | None:
+def _read_numbers(page: PageContext, most: int) -> list[int] | None:
     """The places of the lines that are named, from 0; None where none are."""
     if "numbers" not in page.query:
         return None
-    found = [read_number(each) for each in page.query["numbers"].split(",")[:MOST_LINES]]
+    found = [read_number(each) for each in page.query["numbers"].split(",")[:most]]
     return [each - 1 for each in found if each is not None and each > 0]
 
 

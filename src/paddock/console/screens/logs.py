@@ -18,7 +18,7 @@ from paddock.console.addresses import LOGS, find_kind
 from paddock.console.backend import LeftOut
 from paddock.console.heads import build_head
 from paddock.console.logs.lanes import MOST_OPEN, Lane
-from paddock.console.logs.lines import name_classes, show_line, show_lines
+from paddock.console.logs.lines import ShownLine, name_classes, show_line, show_lines
 from paddock.console.logs.look import MOST_LOGS, Hits, Look, Part, Search, find, read_part
 from paddock.console.logs.wanted import WrongPattern
 from paddock.console.page_context import PageContext, Screen
@@ -103,13 +103,14 @@ async def _build_pane(page: PageContext, looked: Looked, lane: Lane) -> Mapping[
     start = begin - 1 if begin else max(0, line - 1 - ABOVE) if line else -ON_A_PAGE
     count = 0 if page.query.get("bare") else ON_A_PAGE
     part = await asyncio.to_thread(read_part, looked.source, lane.log, start, count)
+    lines = await asyncio.to_thread(show_lines, part.lines)
     query = urlencode({"rank": lane.rank, "at": looked.seen.attempt})
     address = address_of_logs(page)
     return {
         "lane": lane,
         "rank": lane.rank,
         "part": part,
-        "lines": show_lines(part.lines),
+        "lines": lines,
         "line": line,
         "address": address,
         "query": query,
@@ -185,13 +186,17 @@ async def _search_all(page: PageContext, looked: Looked) -> Mapping[str, Any] | 
         found = [each for each in await find(looked.source, lanes, what) if each.lines or not each.is_whole]
     except WrongPattern as wrong:
         return {"wrong": page.say(wrong.said), "hits": [], "partly": "", "total": ""}
-    hits = [
+    hits = await asyncio.to_thread(_show_hits, found)
+    partly = any(not each.is_whole and not _has_more(each) for each in found) or len(lanes) > MOST_LOGS
+    return {"wrong": "", "hits": hits, "partly": page.say(_PARTLY) if partly else "", "total": _count_hits(page, found)}
+
+
+def _show_hits(found: Sequence[Hits]) -> list[tuple[str, list[ShownLine], bool]]:
+    return [
         (each.lane.rank, [show_line(line, 300) for line in each.lines[:_MOST_FOUND]], _has_more(each))
         for each in found
         if each.lines
     ]
-    partly = any(not each.is_whole and not _has_more(each) for each in found) or len(lanes) > MOST_LOGS
-    return {"wrong": "", "hits": hits, "partly": page.say(_PARTLY) if partly else "", "total": _count_hits(page, found)}
 
 
 def _has_more(found: Hits) -> bool:

@@ -17,7 +17,7 @@ from paddock.console.logs.look import Hits, Look, Search, find, use_files
 from paddock.console.logs.merged import MOST, MergedPart, order_hits, place_lines, read_merged, read_merged_some
 from paddock.console.page_context import Answer, PageContext
 from paddock.console.screens.looked_logs import Looked, address_of_logs, read_number, read_ranks
-from paddock.history.log_index import LONGEST
+from paddock.history.log_index import LONGEST, Line
 from paddock.kube.times import Moment
 from paddock.words.phrases import counted, phrase
 
@@ -41,12 +41,13 @@ async def build_merged(page: PageContext, looked: Looked) -> Mapping[str, Any]:
     count = 0 if page.query.get("bare") else ON_A_PAGE
     async with use_files():
         part = await asyncio.to_thread(read_merged, looked.source, chosen.merged, start, count)
+    lines = await asyncio.to_thread(_show, looked.seen, part)
     ranks = ",".join(lane.rank for lane in chosen.merged) if chosen.is_part else ",".join(read_ranks(page))
     query = {"merged": "1", "at": looked.seen.attempt, "rank": ranks}
     written = urlencode({name: text for name, text in query.items() if text != ""}, safe=",")
     return {
         "part": part,
-        "lines": _show(looked.seen, part),
+        "lines": lines,
         "line": line,
         "error": error,
         "address": address,
@@ -92,13 +93,18 @@ async def answer_merged(
         else:
             part = await asyncio.to_thread(read_merged, looked.source, lanes, begin, count)
     colours, only = _colour(looked.seen), [line for _, line, _ in part.lines]
-    lines = [show_line(line, LONGEST) for line in only] if page.query.get("whole") else show_lines(only)
+    lines = await asyncio.to_thread(show_asked, page, only)
     behind = [[lane.rank, line.number + 1, colours[lane.rank], time] for lane, line, time in part.lines]
     written = [[*line, *more] for line, more in zip(write_lines(lines), behind, strict=True)]
     seen = looked.seen
     told = {"from": part.begin + 1, "count": part.count, "lost": False, "lines": written}
     state = {"over": seen.is_over, "live": seen.is_live, "newest": seen.newest}
     return Answer(json.dumps({**told, **state}).encode())
+
+
+def show_asked(page: PageContext, lines: Sequence[Line]) -> list[ShownLine]:
+    """With `whole=1` as much of each as is read at all. In a thread: a line may have thousands of colours."""
+    return [show_line(line, LONGEST) for line in lines] if page.query.get("whole") else show_lines(lines)
 
 
 async def find_merged(page: PageContext, looked: Looked, what: Search, most: int) -> Answer:
