@@ -418,3 +418,16 @@ async def test_a_merged_log_opens_at_the_first_error_without_the_ranks_that_lost
     assert hits["lines"] == [304]
     assert 'data-error="1504"' in whole and ECHO.strip() in whole and "are folded." not in whole
     assert everywhere["lines"] == [*range(1505, 1705)], "they print later"
+
+
+async def test_of_many_ranks_the_table_of_what_was_found_has_few_lines_of_each(tmp_path: Path) -> None:
+    keep_run(tmp_path)
+    for rank in range(40):
+        keep_log(tmp_path, f"worker-{rank}", "loss\n" * 20)
+    async with serve_console(tmp_path) as served:
+        page = await read(served, f"{LOGS}?q=loss")
+        after = await read(served, f"{LOGS}?q=loss&after=worker-7:12")
+    table = page.partition('class="found"')[2].partition("</details>")[0]
+    assert table.count('<td class="number">') == 480 and table.count("after line 12") == 40
+    assert "the first 480; more than 480" in table
+    assert after.partition('class="found"')[2].partition("</details>")[0].count('<td class="number">') == 8

@@ -40,8 +40,8 @@ from paddock.views.commands import printed_name
 from paddock.views.short_sentences import explain_briefly
 from paddock.words.phrases import Phrase, counted, phrase
 
-_MOST_FOUND = 50
-"""Lines of each rank in the table of what was found."""
+_MOST_FOUND, _MOST_SHOWN = 50, 500
+"""Lines of each rank in the table of what was found, and of all ranks: of many, each has fewer."""
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
 _MOST_ATTEMPTS = 12
 """Links to attempts in a row: a job may start again for ever."""
@@ -186,27 +186,39 @@ async def _search_all(page: PageContext, looked: Looked) -> Mapping[str, Any] | 
         found = [each for each in await find(looked.source, lanes, what) if each.lines or not each.is_whole]
     except WrongPattern as wrong:
         return {"wrong": page.say(wrong.said), "hits": [], "partly": "", "total": ""}
-    hits = await asyncio.to_thread(_show_hits, found)
+    most = _choose_most(found)
+    hits = await asyncio.to_thread(_show_hits, found, most)
     partly = any(not each.is_whole and not _has_more(each) for each in found) or len(lanes) > MOST_LOGS
-    return {"wrong": "", "hits": hits, "partly": page.say(_PARTLY) if partly else "", "total": _count_hits(page, found)}
+    return {
+        "wrong": "",
+        "hits": hits,
+        "partly": page.say(_PARTLY) if partly else "",
+        "total": _count_hits(page, found, most),
+    }
 
 
-def _show_hits(found: Sequence[Hits]) -> list[tuple[str, list[ShownLine], bool]]:
+def _choose_most(found: Sequence[Hits]) -> int:
+    """Lines of each rank that are shown."""
+    ranks = sum(bool(each.lines) for each in found)
+    return min(_MOST_FOUND, max(1, _MOST_SHOWN // max(1, ranks)))
+
+
+def _show_hits(found: Sequence[Hits], most: int) -> list[tuple[str, list[ShownLine], bool]]:
     return [
-        (each.lane.rank, [show_line(line, 300) for line in each.lines[:_MOST_FOUND]], _has_more(each))
+        (each.lane.rank, [show_line(line, 300) for line in each.lines[:most]], _has_more(each, most))
         for each in found
         if each.lines
     ]
 
 
-def _has_more(found: Hits) -> bool:
-    return len(found.lines) > _MOST_FOUND
+def _has_more(found: Hits, most: int = _MOST_FOUND) -> bool:
+    return len(found.lines) > most
 
 
-def _count_hits(page: PageContext, found: Sequence[Hits]) -> str:
+def _count_hits(page: PageContext, found: Sequence[Hits], most: int) -> str:
     """A number that was cut is no total."""
-    count = sum(len(each.lines[:_MOST_FOUND]) for each in found)
-    if any(map(_has_more, found)):
+    count = sum(len(each.lines[:most]) for each in found)
+    if any(_has_more(each, most) for each in found):
         return page.say(phrase("the first {count}; more than {count}", count=count))
     return page.say(counted("{count} line", "{count} lines", count=count))
 
