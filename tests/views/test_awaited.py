@@ -36,6 +36,11 @@ def told(message: str, language: str = "en") -> str:
             "正在等待存储卷声明 nfs-pvc，它不存在",
         ),
         (
+            'held back for the gang "default/hog", which has waited longer and lacks cpu',
+            "waits behind hog, which has waited longer and lacks CPUs",
+            "排在等待更久的 hog 之后，它缺少 CPU",
+        ),
+        (
             LOCAL.format('persistentvolumeclaim "data" is being deleted'),
             "waiting for the claim data, which is being deleted",
             "正在等待存储卷声明 data，它正在被删除",

@@ -16,6 +16,23 @@ GANG = 'waiting for the gang "x": 4 pods are needed at once, 2 fit: '
 @pytest.mark.parametrize(
     ("message", "said"),
     [
+        ('held back for the gang "default/hog", which has waited longer and lacks cpu',
+         "waits behind hog, which has waited longer and lacks CPUs"),
+        ('held back for the pod "team/hog-worker-0", which has waited longer and lacks cpu, nvidia.com/gpu',
+         "waits behind hog-worker-0 (team), which has waited longer and lacks CPUs and GPUs"),
+        ('comes after the gang "default/big", which lacks example.com/npu',
+         "waits behind big, which lacks example.com/npu"),
+    ],
+)  # fmt: skip
+def test_whom_a_pod_waits_behind(message: str, said: str) -> None:
+    found = explain_room(message)
+    assert found is not None and str(found) == said
+    assert "waits" not in render(found, "zh")
+
+
+@pytest.mark.parametrize(
+    ("message", "said"),
+    [
         ("0/1 nodes are available: 1 Insufficient nvidia.com/gpu (needs 32, 0 of 0 free).",
          "asks for 32 GPUs; this cluster has none, so it cannot start here"),
         ("0/1 nodes are available: 1 Insufficient cpu (needs 64, 1 of 2 free).",

@@ -16,7 +16,7 @@ from fractions import Fraction
 from paddock.kube.quantities import read_quantity
 from paddock.words.amounts import say_amount, sort_resources
 from paddock.words.phrases import Names, Phrase, counted, phrase
-from paddock.words.shortage import Holder, Lacking, Shortage, explain_need, explain_shortage
+from paddock.words.shortage import Holder, Lacking, Shortage, explain_need, explain_shortage, name_holder
 
 _FACT = re.compile(
     r"(?P<at>\d{1,9}) (?:Insufficient (?P<resource>[^\s,(]*[^\s,(.])|Too many (?P<pods>pods))"
@@ -39,7 +39,7 @@ def explain_room(message: str) -> Phrase | None:
     another message, which stands as it is."""
     if (shortage := read_shortage(message)) is not None:
         return explain_shortage(shortage)
-    return _explain_names(message) or _explain_nodes(message) or explain_gang(message)
+    return _explain_names(message) or _explain_nodes(message) or explain_turn(message) or explain_gang(message)
 
 
 def read_shortage(message: str) -> Shortage | None:
@@ -187,6 +187,26 @@ _MIN_COUNT = re.compile(r"minCount \((?P<count>\d+)\) cannot be satisfied: (?P<f
 _NOT_READY = re.compile(r"pod group is not ready, \d+ Pending, (?P<count>\d+) minAvailable")
 _GAP = re.compile(r"resource gap: map\[(?P<gaps>[^\]]*)\]")
 _ONE_GAP = re.compile(r"(?P<resource>[\w./-]+):\{\{(?P<value>\d{1,18}) (?P<scale>-?\d{1,2})\}")
+
+
+_TURN = re.compile(
+    r'(?P<how>held back for|comes after) the (?:gang|pod) "(?:(?P<namespace>[^"/]{1,63})/)?(?P<name>[^"/]{1,253})", '
+    r"which (?:has waited longer and )?lacks (?P<lacked>[^\s,]{1,317}(?:, [^\s,]{1,317}){0,19})"
+)
+
+
+def explain_turn(message: str) -> Phrase | None:
+    """Whom the local scheduler serves first: `waits behind hog, which has waited longer and lacks CPUs`. None for
+    another text."""
+    if not (found := _TURN.fullmatch(message)):
+        return None
+    namespace = "" if found["namespace"] in (None, "default") else found["namespace"]
+    ahead = name_holder(Holder(found["name"], namespace=namespace))
+    names = sort_resources(dict.fromkeys(found["lacked"].split(", ")))
+    lacked = Names(tuple(map(_name, names)), most=0)
+    if found["how"] == "comes after":
+        return phrase("waits behind {ahead}, which lacks {resource}", ahead=ahead, resource=lacked)
+    return phrase("waits behind {ahead}, which has waited longer and lacks {resource}", ahead=ahead, resource=lacked)
 
 
 def explain_gang(message: str) -> Phrase | None:

@@ -21,7 +21,7 @@ from paddock.kube.quotas import read_unspecified
 from paddock.kube.times import format_time
 from paddock.words.awaited import find_awaited
 from paddock.words.phrases import Foreign, Names, Phrase, counted, phrase
-from paddock.words.room import explain_gang, explain_room, read_shortage
+from paddock.words.room import explain_gang, explain_room, explain_turn, read_shortage
 from paddock.words.shortage import Shortage, explain_shortage
 
 MACHINE_FAULT = "MachineFault"
@@ -83,6 +83,8 @@ def explain_scheduler(args: Args) -> Phrase:
     if (shortage := shortage_of(args)) is not None:
         said = explain_shortage(shortage)
         return said if _waits_whole(args) else phrase("{said}: {why}", said=_room(args), why=said)
+    if (turn := explain_turn(message_of(args))) is not None and _waits_whole(args):
+        return turn
     if (why := explain_room(message_of(args))) is not None:
         return phrase("{said}: {why}", said=_room(args), why=why)
     return with_message(args, _room(args))
