@@ -347,3 +347,15 @@ def test_a_reader_who_may_not_see_a_job_any_more_is_not_told_that_it_was_deleted
         with pytest.raises(Forbidden):
             find_job(look_at(Cache(dict(objects), error=Forbidden("you may not"))))
     assert find_job(look_at(Cache(error=NotFound("not served")))) == (PADDLE, None)
+
+
+async def test_of_many_services_the_first_ranks_are_named_and_the_others_counted(tmp_path: Path) -> None:
+    page = text_of(await read_page(tmp_path, JOB, [build_written_job(), *map(build_service, range(12))]))
+    assert "demo-worker-2:2379 demo-worker-3:2379" in page
+    assert "demo-worker-7:2379 and 4 more" in page and "demo-worker-8:2379" not in page
+
+
+def build_service(index: int) -> Manifest:
+    """Of a worker of the job `demo`."""
+    pod = build_pod("worker", index)
+    return {"apiVersion": "v1", "kind": "Service", "metadata": pod["metadata"], "spec": {"ports": [{"port": 2379}]}}

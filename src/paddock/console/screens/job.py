@@ -170,6 +170,7 @@ def _show_job(page: PageContext, stored: StoredJob, manifest: Manifest) -> Mappi
     """What the manifest asks for; of one that is wrong, only that."""
     job, status = stored.job, stored.shown_status
     problems = [explain_problem(each, page.language) for each in stored.problems]
+    ports = _list_ports(page, stored)
     facts: dict[str, Any] = {
         "status": status,
         "problems": problems,
@@ -177,7 +178,8 @@ def _show_job(page: PageContext, stored: StoredJob, manifest: Manifest) -> Mappi
         "metrics": tell_metrics(status.progress),
         "created": read_time(metadata(manifest).get("creationTimestamp")),
         "without": annotations_of(manifest).get(WITHOUT_ANNOTATION, ""),
-        "ports": _list_ports(page, stored),
+        "ports": ports[:_MOST_PORTS],
+        "more_ports": len(ports) - _MOST_PORTS,
         "environment": _find_environment(page, manifest),
         "outputs": page.backend.find_outputs(manifest) if page.backend.find_outputs else "",
     }
@@ -254,18 +256,23 @@ def _list_datasets(page: PageContext, resource: Resource, manifest: Manifest) ->
 
 
 def _list_ports(page: PageContext, stored: StoredJob) -> list[str]:
-    """`demo-worker-0:2379`, of its services."""
+    """`demo-worker-0:2379`, of its services, in the order of ranks."""
     services = [
         each for topic in page.caches if topic.resource == SERVICES for each in page.objects(topic)
         if is_controlled_by(each, stored.uid)
     ]  # fmt: skip
     found = []
-    for each in sorted(services, key=name_of)[:_MOST_PORTS]:
+    for each in sorted(services, key=_order_service):
         ports = (each.get("spec") or {}).get("ports") or ()
         numbers = sorted({int(port.get("port") or 0) for port in ports})
         shown = f"{numbers[0]}-{numbers[-1]}" if len(numbers) > 2 else ",".join(map(str, numbers))
         found.append(f"{name_of(each)}:{shown}")
     return found
+
+
+def _order_service(service: Manifest) -> tuple[str, int]:
+    group, _, index = name_of(service).rpartition("-")
+    return (group, int(index)) if index.isdecimal() else (name_of(service), 0)
 
 
 _MOST_PORTS = 8
