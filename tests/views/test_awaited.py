@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from paddock.jobs.model import CauseRecord
 from paddock.jobs.sentences.explain import explain
-from paddock.views.short_sentences import MOST_COLUMNS, drop_introductions, shorten
+from paddock.views.short_sentences import MOST_COLUMNS, drop_introductions, explain_start, shorten
 
 LOCAL = "0/1 nodes are available: 2 {}."
 
@@ -138,3 +138,9 @@ def test_the_introductions_of_a_scheduler_give_way_to_its_reason(sentence: str, 
 @given(st.text())
 def test_no_sentence_is_wider_than_the_table(sentence: str) -> None:
     assert len(shorten(sentence)) <= max(MOST_COLUMNS, 1)
+
+
+def test_why_an_attempt_began_does_not_say_that_it_will_begin() -> None:
+    cause = CauseRecord("RankRestarted", {"restart": 2, "limit": 3, "delay": 20, "ranks": ["worker-1"], "code": 1}, 0.0)
+    assert "in 20 s" in explain(cause)
+    assert explain_start(cause) == "restart 2 of 3: worker-1 ended with exit code 1"

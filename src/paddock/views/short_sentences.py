@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from dataclasses import replace
 
 from paddock.jobs.model import CauseRecord
 from paddock.jobs.sentences.cause_args import Args, items_of, say_problem
@@ -36,6 +37,12 @@ def explain_briefly(cause: CauseRecord, language: str = "en", most: int | None =
         sentence = render(explain_shortage(shortage), language)  # that it waits is said beside it
     # A scheduler introduces its reason two or three times: the gang, the number of nodes, then what they lack.
     return shorten(drop_introductions(sentence, most) if cause.is_about_room else sentence, most)
+
+
+def explain_start(cause: CauseRecord, language: str = "en", most: int | None = MOST_COLUMNS) -> str:
+    """Why an attempt was started, of one that began: the seconds that it had to wait are over."""
+    args = {name: value for name, value in cause.args.items() if name != "delay"}
+    return explain_briefly(replace(cause, args=args), language, most)
 
 
 def _name_first_problem(args: Args) -> Phrase | str:

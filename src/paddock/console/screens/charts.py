@@ -31,7 +31,7 @@ from paddock.kube.times import format_duration
 from paddock.logs.metric_lines import explain_metric_file
 from paddock.logs.nearest_line import explain_nearest
 from paddock.logs.printed_lines import EXAMPLES
-from paddock.views.short_sentences import explain_briefly
+from paddock.views.short_sentences import explain_start
 from paddock.views.stored import read_stored
 from paddock.words.phrases import Foreign, Phrase, phrase
 
@@ -333,12 +333,8 @@ def _name_attempt(attempt: int) -> Phrase:
 
 
 def _explain(page: PageContext, run: KeptRun, attempt: int) -> str:
-    """Why the attempt was started; the seconds that it had to wait are over."""
     cause = run.causes.get(attempt)
-    if cause is None:
-        return ""
-    args = {name: value for name, value in cause.args.items() if name != "delay"}
-    return explain_briefly(replace(cause, args=args), page.language)
+    return "" if cause is None else explain_start(cause, page.language)
 
 
 def format_place(x: float, axis: str) -> str:

@@ -16,7 +16,7 @@ from paddock.console.step_buttons import Of
 from paddock.kube.times import Moment
 from paddock.views.exec_command import exec_command
 from paddock.views.ranks import RankRow, RoleRow
-from paddock.views.short_sentences import explain_briefly
+from paddock.views.short_sentences import explain_start
 from paddock.views.timeline import AttemptRow
 from paddock.words.phrases import phrase
 
@@ -81,7 +81,7 @@ def show_attempts(page: PageContext, rows: Sequence[AttemptRow]) -> list[Mapping
 
 
 def _show_attempt(page: PageContext, row: AttemptRow, longest: float) -> Mapping[str, Any]:
-    why = explain_briefly(row.cause, page.language) if row.cause else ""
+    why = explain_start(row.cause, page.language) if row.cause else ""
     return {"row": row, "why": why, "bar": draw_bar(row, longest), "since": _find_since(row, page.now)}
 
 

@@ -37,7 +37,7 @@ from paddock.console.screens.looked_logs import (
 from paddock.console.screens.merged_logs import ABOVE, ON_A_PAGE, build_merged
 from paddock.kube.times import Moment, format_time, read_time
 from paddock.views.commands import printed_name
-from paddock.views.short_sentences import explain_briefly
+from paddock.views.short_sentences import explain_start
 from paddock.words.phrases import Phrase, counted, phrase
 
 _MOST_FOUND, _MOST_SHOWN = 50, 500
@@ -78,11 +78,7 @@ async def build(page: PageContext) -> Mapping[str, Any]:
 
 
 def _explain_start(page: PageContext, seen: Look) -> str:
-    """Why the attempt was started; the seconds that it had to wait are over."""
-    if seen.cause is None:
-        return ""
-    args = {name: value for name, value in seen.cause.args.items() if name != "delay"}
-    return explain_briefly(replace(seen.cause, args=args), page.language, None)
+    return "" if seen.cause is None else explain_start(seen.cause, page.language, None)
 
 
 def _list_attempts(seen: Look) -> Mapping[str, Sequence[int]]:
