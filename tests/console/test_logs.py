@@ -47,6 +47,18 @@ async def test_the_rank_that_failed_first_is_opened_at_its_error_after_its_pod_i
     assert "2 peers that lost their connection" in page
 
 
+@pytest.mark.parametrize("merged", ["", "&merged=1"], ids=["a rank", "merged"])
+async def test_an_open_log_is_told_that_the_api_does_not_answer(tmp_path: Path, merged: str) -> None:
+    """Its lines come from copies, which do not grow meanwhile: silence would look like that of the program."""
+    keep_run(tmp_path)
+    keep_log(tmp_path, "worker-0", "step 1\n")
+    async with serve_console(tmp_path, silent_since=100.0) as served:
+        told, page = await ask(served, f"lines?rank=worker-0&n=0{merged}"), await read(served, LOGS)
+    assert told["silent"] is True and "newer lines come when it does" in page
+    async with serve_console(tmp_path) as served:
+        assert "silent" not in await ask(served, f"lines?rank=worker-0&n=0{merged}")
+
+
 async def test_earlier_lines_are_links_and_each_line_has_its_number(tmp_path: Path) -> None:
     keep_run(tmp_path, finished=True)
     keep_log(tmp_path, "worker-0", "".join(f"step {n}\n" for n in range(1, 1_201)))

@@ -99,9 +99,11 @@ async def serve_console(
     outputs: bool = True,
     boards: Boards | None = None,
     reach: str = "",
+    silent_since: float | None = None,
     **options: Any,
 ) -> AsyncIterator[Served]:
-    """The console of the home in `directory`, with these objects; PaddleJobs need no `kind`. `options`: of it."""
+    """The console of the home in `directory`, with these objects; PaddleJobs need no `kind`. `options`: of it.
+    `silent_since`: since when its API has not answered."""
     history, records = History(Home(directory, directory)), RecordShelf(directory / "history")
     logs = LocalLogs(history, read_left_out=read_left_out, records=records)
     runs = LocalRuns(history, logs, records)
@@ -113,6 +115,7 @@ async def serve_console(
         outputs=LocalOutputs(Home(directory, directory)) if outputs else None,
         boards=boards,
         options=reach,
+        silent_since=lambda _: silent_since,
     )  # fmt: skip
     console = Console(backend, b"k" * 32, **options)
     runner = web.AppRunner(console.application, access_log=None, shutdown_timeout=1.0)

@@ -6,15 +6,14 @@ import asyncio
 import json
 from collections.abc import AsyncIterator, Sequence
 from contextlib import ExitStack
-from typing import Any
 
 from paddock.console.backend import Logs
 from paddock.console.logs.lanes import Lane
 from paddock.console.logs.lines import write_lines
-from paddock.console.logs.look import Look, Part, Search, find, read_part, read_some
+from paddock.console.logs.look import Part, Search, find, read_part, read_some
 from paddock.console.logs.wanted import WrongPattern
 from paddock.console.page_context import Answer, PageContext
-from paddock.console.screens.looked_logs import find_lane, is_merged, look_at_logs, read_number, read_wanted
+from paddock.console.screens.looked_logs import find_lane, is_merged, look_at_logs, read_number, read_wanted, tell_state
 from paddock.console.screens.merged_logs import answer_merged, find_merged, read_all_merged, show_asked
 
 MOST_LINES, MOST_WHOLE = 1_000, 10
@@ -39,13 +38,8 @@ async def answer_lines(page: PageContext) -> Answer:
     lane, timed = find_lane(page, looked.seen), page.query.get("times") == "1"
     part = await asyncio.to_thread(_read, looked.source, lane, begin - 1 if begin > 0 else begin, count, numbers, timed)
     lines = await asyncio.to_thread(show_asked, page, part.lines)
-    told = {"from": part.begin + 1, "count": part.count, "lost": part.lost, **tell_state(looked.seen)}
+    told = {"from": part.begin + 1, "count": part.count, "lost": part.lost, **tell_state(page, looked.seen)}
     return Answer(json.dumps({**told, "lines": write_lines(lines), "times": list(part.times)}).encode())
-
-
-def tell_state(seen: Look) -> dict[str, Any]:
-    """How the attempt and the job are, in each answer."""
-    return {"over": seen.is_over, "live": seen.is_live, "newest": seen.newest}
 
 
 def _read_numbers(page: PageContext, most: int) -> list[int] | None:

@@ -259,6 +259,7 @@ _WORDS: Mapping[str, Phrase] = {
     "untimed": phrase("when these lines were printed was not noted"),
     "selected": phrase("it goes on when nothing is selected"),
     "lost": phrase("the console does not answer; it is asked again"),
+    "silent": phrase("the cluster's API does not answer: newer lines come when it does"),
     "out": phrase("you are signed out"),
     "forbidden": phrase("you may not read this log any more, or it is gone: load this page again"),
 }

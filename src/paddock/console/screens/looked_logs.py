@@ -136,3 +136,9 @@ def link(page: PageContext, changes: Mapping[str, Any]) -> str:
     kept = {name: text for name, text in page.query.items() if name in _KEPT}
     query = {name: text for name, text in {**kept, **changes}.items() if text not in ("", None)}
     return address_of_logs(page) + (f"?{urlencode(query, safe=',')}" if query else "")
+
+
+def tell_state(page: PageContext, seen: Look) -> dict[str, Any]:
+    """How the attempt and the job are, in each answer; and `silent`, where the API of a cluster does not answer."""
+    silent = {"silent": True} if page.silent_since is not None else {}
+    return {"over": seen.is_over, "live": seen.is_live, "newest": seen.newest, **silent}

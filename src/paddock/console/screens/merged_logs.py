@@ -16,7 +16,7 @@ from paddock.console.logs.lines import ShownLine, show_line, show_lines, write_l
 from paddock.console.logs.look import Hits, Look, Search, find, use_files
 from paddock.console.logs.merged import MOST, MergedPart, order_hits, place_lines, read_merged, read_merged_some
 from paddock.console.page_context import Answer, PageContext
-from paddock.console.screens.looked_logs import Looked, address_of_logs, read_number, read_ranks
+from paddock.console.screens.looked_logs import Looked, address_of_logs, read_number, read_ranks, tell_state
 from paddock.history.log_index import LONGEST, Line
 from paddock.kube.times import Moment
 from paddock.words.phrases import counted, phrase
@@ -96,10 +96,8 @@ async def answer_merged(
     lines = await asyncio.to_thread(show_asked, page, only)
     behind = [[lane.rank, line.number + 1, colours[lane.rank], time] for lane, line, time in part.lines]
     written = [[*line, *more] for line, more in zip(write_lines(lines), behind, strict=True)]
-    seen = looked.seen
     told = {"from": part.begin + 1, "count": part.count, "lost": False, "lines": written}
-    state = {"over": seen.is_over, "live": seen.is_live, "newest": seen.newest}
-    return Answer(json.dumps({**told, **state}).encode())
+    return Answer(json.dumps({**told, **tell_state(page, looked.seen)}).encode())
 
 
 def show_asked(page: PageContext, lines: Sequence[Line]) -> list[ShownLine]:

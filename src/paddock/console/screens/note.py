@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from paddock.console.addresses import JOB, address_of_job
+from paddock.console.api_errors import say_error
 from paddock.console.backend import Runs
 from paddock.console.heads import build_head, find_job, list_job_topics, tell_missing
 from paddock.console.page_context import Missing, PageContext, Redirect, Screen
@@ -70,7 +71,7 @@ async def receive(page: PageContext, posted: Mapping[str, str]) -> Mapping[str, 
     try:
         run, _ = await _find(page)
     except (Missing, ApiError) as error:  # what was typed stays
-        said = error.said if isinstance(error, Missing) else _explain_api(error)
+        said = error.said if isinstance(error, Missing) else say_error(error)
         return await _show(page, None, typed, Refused(other=said))
     refused = Refused(explain_text(note.text), explain_tags(note.tags))
     if refused == Refused():
@@ -125,12 +126,8 @@ async def _save(page: PageContext, run: RunView | None, note: Note, seen: str) -
     except OSError as error:
         return Refused(other=phrase("the note was not written: {why}", why=Foreign(error.strerror or str(error))))
     except ApiError as error:
-        return Refused(other=_explain_api(error))
+        return Refused(other=say_error(error))
     return Refused()
-
-
-def _explain_api(error: ApiError) -> Phrase:
-    return phrase("the cluster's API answered: {why}", why=Foreign(error.message))
 
 
 async def _keep(runs: Runs, run: RunView | None, note: Note, seen: str) -> None:

@@ -546,7 +546,9 @@ class Pane {
     this.polling = true;
     try {
       const told = await this.fetch("lines", { n: 0 });
-      if ([this.words.lost, this.words.out, this.words.forbidden].includes(this.said.textContent)) this.say("");
+      const { lost, out, forbidden, silent } = this.words;
+      if (told.silent) this.say(silent);
+      else if ([lost, out, forbidden, silent].includes(this.said.textContent)) this.say("");
       this.page.isRefused = false;
       dispatchEvent(new CustomEvent("console:answered"));
       this.grow(told);
