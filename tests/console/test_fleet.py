@@ -216,6 +216,12 @@ async def test_what_one_cluster_refuses_hides_nothing_of_another(error: ApiError
         assert said in text and " b " in text
 
 
+async def test_a_namespace_that_one_may_not_look_into_is_named_and_not_asked_for_again() -> None:
+    async with serve_fleet(prod=Forbidden("no"), laptop=[build_written_job("b")]) as served:
+        text = text_of(await served.read("/?namespace=team"))
+        assert "prod: you may not look into its namespace team" in text and "name one in the filter" not in text
+
+
 async def test_of_a_silent_cluster_nobody_says_that_it_has_no_job_that_fits() -> None:
     async with serve_fleet(prod=[], laptop=[build_written_job("b")]) as served:
         assert "No job fits" in text_of(await served.read("/?cluster=prod"))

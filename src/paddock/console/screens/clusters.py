@@ -138,14 +138,21 @@ def _tell(page: PageContext, context: str, silent: Moment | None) -> list[Phrase
         len(caches),
         None if silent is None else page.now - silent,
         is_known=any(cache.synced.is_set() for cache in caches.values()),
+        namespace=page.query.get("namespace", ""),
     )
 
 
 def tell_cluster(
-    context: str, errors: Mapping[str, ApiError], kinds: int, silent: float | None, *, is_known: bool
+    context: str,
+    errors: Mapping[str, ApiError],
+    kinds: int,
+    silent: float | None,
+    *,
+    is_known: bool,
+    namespace: str = "",
 ) -> list[Phrase]:
     """Pure. `errors`: by the kind that is not shown, of `kinds`; one that is not served has none to show. `silent`:
-    seconds for which the cluster has not answered. `is_known`: it has answered before."""
+    seconds for which the cluster has not answered. `is_known`: it has answered before. `namespace`: that was named."""
     if silent is not None:
         age = format_duration(silent)
         if is_known:
@@ -162,6 +169,10 @@ def tell_cluster(
     if not is_known:
         return [phrase("{cluster} has not answered yet: its jobs come when it does", cluster=context)]
     hidden = tuple(kind for kind, error in errors.items() if isinstance(error, Forbidden))
+    if hidden and len(hidden) == kinds and namespace:
+        return [
+            phrase("{cluster}: you may not look into its namespace {namespace}", cluster=context, namespace=namespace)
+        ]
     if hidden and len(hidden) == kinds:
         return [
             phrase("{cluster}: you may not look into all of its namespaces: name one in the filter", cluster=context)
