@@ -146,9 +146,9 @@ class Console:
             answer = await self._explain(request, error)
         self.last_request = time.time()
         if not answer.prepared:
-            answer.headers.update(
-                security.choose_headers(answer.content_type, is_static=request.path.startswith(STATIC))
-            )
+            ours = security.choose_headers(answer.content_type, is_static=request.path.startswith(STATIC))
+            for name, value in ours.items():
+                answer.headers.setdefault(name, value)  # what others wrote has a stricter policy of its own
             answer.headers.setdefault("Cache-Control", "no-store")
             keep_preferences(request, answer)
             pack(request, answer)

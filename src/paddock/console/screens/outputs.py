@@ -340,9 +340,13 @@ async def answer_file(page: PageContext) -> Answer:
 async def answer_picture(page: PageContext) -> Answer:
     """The file as a picture. Raises `Missing` for what is none, by its first bytes."""
     _, file = await _open_file(page)
-    media_type = find_picture(await asyncio.to_thread(os.pread, file, 16, 0))
+    media_type = ""
+    try:
+        media_type = find_picture(await asyncio.to_thread(os.pread, file, 16, 0))
+    finally:
+        if not media_type:
+            os.close(file)
     if not media_type:
-        os.close(file)
         raise Missing(phrase("this file is no picture that can be shown"))
     return Answer(OpenFile(file), media_type, policy=SANDBOX)
 
