@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 import time
 from collections.abc import AsyncIterator, Mapping, Sequence
@@ -15,6 +16,7 @@ from aiohttp import ClientSession, web
 from browser.places import list_addresses
 from console.test_html import check
 from console.test_pages import text_of
+from console.test_queue_page import build_tenants
 from paddock.console.addresses import address_of_cluster, put_page_below
 from paddock.console.backend import Backend
 from paddock.console.fleet import build_fleet
@@ -214,6 +216,29 @@ async def test_what_one_cluster_refuses_hides_nothing_of_another(error: ApiError
     async with serve_fleet(prod=error, laptop=[build_written_job("b", phase="Running")]) as served:
         text = text_of(await served.read("/"))
         assert said in text and " b " in text
+
+
+class Slow(Remembered):
+    """Its nodes and pods do not come."""
+
+    async def send(self, call: Call[T]) -> T:
+        await asyncio.Event().wait()
+        return await super().send(call)
+
+
+@pytest.mark.parametrize(
+    ("api", "said"),
+    [(Remembered, "needs 6 CPUs; 2 are free; secret (other) holds 6"), (Slow, "no node has enough CPUs free")],
+)
+async def test_who_holds_the_room_is_said_as_in_the_list_of_the_cluster_and_a_slow_one_holds_nobody_up(
+    monkeypatch: pytest.MonkeyPatch, api: type[Remembered], said: str
+) -> None:
+    monkeypatch.setattr("paddock.console.screens.clusters.ROOM_SECONDS", 0.1 if api is Slow else 60.0)
+    prod = api(build_tenants())
+    async with serve_backends({"prod": Backend("prod", False, lambda _: prod)}) as served:
+        page = text_of(await served.read("/"))
+        assert said in page
+        assert api is Slow or said in text_of(await served.read("/c/prod/"))
 
 
 async def test_a_namespace_that_one_may_not_look_into_is_named_and_not_asked_for_again() -> None:

@@ -16,6 +16,7 @@ from paddock.console.page_context import SILENT_SECONDS, PageContext, Screen
 from paddock.console.screens.jobs import (
     MOST_NAMESPACES,
     ON_A_PAGE,
+    add_rooms,
     build_choices,
     build_rows,
     mark_title,
@@ -39,6 +40,9 @@ from paddock.words.phrases import Foreign, Names, Phrase, phrase
 
 SECONDS = 5.0
 """Until the list looks again which clusters answer, and what running jobs have printed."""
+
+ROOM_SECONDS = 1.5
+"""That the list waits for what nodes and pods of one cluster show."""
 
 
 def list_topics(clusters: Iterable[str], query: Mapping[str, str]) -> list[Topic]:
@@ -107,12 +111,24 @@ async def _build_rows(
     for name in page.backend.clusters:
         own = [each for each in shown_part if owners[id(each[1])] == name]
         caches = {topic: cache for topic, cache in page.caches.items() if topic.cluster == name}
-        rows, _ = await build_rows(replace(page, backend=page.backend.clusters[name], caches=caches), own, columns)
+        backend = page.backend.clusters[name]
+        here = replace(page, backend=backend, api=backend.connect(page.identity), caches=caches)
+        told_rows = own if name in silent else await _add_rooms(here, list_topics([name], page.query), own)
+        rows, _ = await build_rows(here, told_rows, columns)
         root, told = address_of_cluster(name), {"cluster": name, "label": labels[name], "is_old": name in silent}
         for (_, job), row in zip(own, rows, strict=True):
             advice = [replace(each, address=put_below(root, each.address)) for each in row["advice"]]
             made[id(job)] = {**row, **told, "root": root, "address": put_below(root, row["address"]), "advice": advice}
     return [made[id(row)] for _, row in shown_part]
+
+
+async def _add_rooms(page: PageContext, topics: Sequence[Topic], own: Sequence[Listed]) -> Sequence[Listed]:
+    """As the cluster's own list says it. One that falls silent meanwhile keeps the other clusters waiting no longer."""
+    try:
+        async with asyncio.timeout(ROOM_SECONDS):
+            return (await add_rooms(page, topics, own))[0]
+    except TimeoutError:
+        return own
 
 
 def label_clusters(contexts: Collection[str]) -> Mapping[str, str]:

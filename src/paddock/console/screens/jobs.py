@@ -95,7 +95,7 @@ async def build(page: PageContext) -> Mapping[str, Any]:
     counts, mark = count_phases(fitting), mark_title(fitting, page.now)
     await asyncio.sleep(0)
     part = choose_part(query.get("page", ""), len(shown), ON_A_PAGE)
-    told, unseen = await _add_rooms(page, topics, cut_part(shown, part))
+    told, unseen = await add_rooms(page, topics, cut_part(shown, part))
     rows, again = await build_rows(page, told, columns, losses)
     return {
         "rows": rows,
@@ -160,7 +160,7 @@ def _look_at_losses(page: PageContext, fitting: Sequence[Listed]) -> Mapping[str
     return page.backend.sparks(page.identity).look(_list_printing(newest)[:MOST_LOSSES])
 
 
-async def _add_rooms(
+async def add_rooms(
     page: PageContext, topics: Sequence[Topic], shown: Sequence[Listed]
 ) -> tuple[list[Listed], list[str]]:
     """The jobs with what nodes and pods show of those that wait for room; and what the reader may not see of it."""
