@@ -109,6 +109,16 @@ async def test_no_page_is_wider_than_a_phone(tmp_path: Path, page: Page) -> None
             assert await page.evaluate("document.documentElement.scrollWidth") == 360, address
 
 
+async def test_on_a_phone_the_settings_are_at_the_right_on_the_page_without_a_button_beside_them(
+    tmp_path: Path, page: Page
+) -> None:
+    await page.set_viewport_size({"width": 360, "height": 700})
+    async with serve_console(tmp_path, build_objects()) as served:
+        await page.goto(f"{await enter(page, served)}/new")
+        box = await page.get_by_label("Settings").bounding_box()
+        assert box is not None and box["x"] + box["width"] > 320, box
+
+
 async def until_kept(page: Page, cookie: str) -> None:
     """Chromium keeps the cookie of a script in another process, which a request at once can overtake."""
     async with asyncio.timeout(60):
