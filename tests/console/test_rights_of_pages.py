@@ -74,6 +74,13 @@ async def test_who_may_run_no_command_in_a_pod_is_told_so_and_not_that_there_is_
     assert "No pod of the job runs now" not in page and "paddock shell" not in page
 
 
+async def test_who_may_not_list_nodes_is_told_the_right_and_who_gives_it(tmp_path: Path) -> None:
+    async with serve_place({}, tmp_path, local=False, allowed=[]) as place:
+        page = text_of(await place.read("/nodes"))
+    assert "you lack the right `list nodes`, which an administrator of the cluster grants" in page
+    assert "cannot list" not in page
+
+
 async def test_a_note_that_was_typed_stays_when_the_reader_may_not_see_the_job_any_more(tmp_path: Path) -> None:
     async with serve_place(build_objects(), tmp_path, local=False, allowed=[], denied=VIEWER) as place:
         async with place.session.post(f"{JOB}/runs/note", data={"text": "typed for long", "seen": ""}) as answer:

@@ -10,15 +10,16 @@ from typing import Any
 from paddock.console.addresses import address_of_job
 from paddock.console.feed import Cache, Topic
 from paddock.console.page_context import PageContext, Screen
-from paddock.kube.errors import ApiError
+from paddock.kube.errors import ApiError, Forbidden
 from paddock.kube.meta import NODES, PODS, name_of
 from paddock.kube.quantities import format_bytes, format_quantity
 from paddock.kube.times import Moment
 from paddock.kube.usage import NODE_METRICS, read_usage
 from paddock.views.listing import choose_part, cut_part
 from paddock.views.nodes import NodeRow, read_node_rows
+from paddock.views.queue_rows import explain_capacity
 from paddock.words.amounts import say_amount, sort_resources
-from paddock.words.phrases import Foreign, phrase
+from paddock.words.phrases import Foreign, Phrase, phrase
 
 ON_A_PAGE = 100
 SHOWN_JOBS = 4
@@ -67,7 +68,7 @@ async def build(page: PageContext) -> Mapping[str, Any]:
     used = await read_used(page, cache) if rows else None
     devices = [each for each in list_resources(rows) if each not in ("cpu", "memory")]
     return {
-        "error": page.say(phrase("{said}", said=Foreign(error.message))) if error else "",
+        "error": page.say(_explain(error)) if error else "",
         "rows": [_build_row(page, row, devices, used) for row in cut_part(shown, part)],
         "headings": [name_resource(each) for each in devices],
         "used": used is not None,
@@ -75,6 +76,11 @@ async def build(page: PageContext) -> Mapping[str, Any]:
         "counts": {state: sum(row.state == state for row in rows) for state in ("NotReady", "Cordoned", "Ready")},
         "total": len(shown), "chosen": part.page, "pages": part.pages, "wanted": wanted,
     }  # fmt: skip
+
+
+def _explain(error: ApiError) -> Phrase | str:
+    """As the queue says it, to who may not list nodes."""
+    return explain_capacity(None) if isinstance(error, Forbidden) else phrase("{said}", said=Foreign(error.message))
 
 
 def list_resources(rows: Sequence[NodeRow]) -> list[str]:
