@@ -94,6 +94,7 @@ async def test_a_tab_of_a_day_with_fifty_restarts_has_one_stream_and_does_not_gr
     for name, tab in tabs.items():
         nodes, heap = await tab.measure()
         assert len(tab.open) <= 1, (name, [each.url for each in tab.open])
-        assert nodes < warm[name][0] * 1.2 + 200, (name, warm[name], nodes)
+        # A chart has a flag for each restart.
+        assert nodes < warm[name][0] * 1.2 + 20 * (RESTARTS - WARM), (name, warm[name], nodes)
         assert heap < warm[name][1] * 1.3 + 2_000_000, (name, warm[name], heap)
     await asyncio.to_thread(cluster.delete, f"{STORED}/restless")

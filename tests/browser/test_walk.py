@@ -130,13 +130,12 @@ async def test_a_job_of_the_documents_is_created_in_the_form_and_runs_to_its_end
     await page.goto(await asyncio.to_thread(link, cluster))
     await page.goto(f"{page.url}?lang={said['language']}")
     await page.get_by_role("link", name=re.compile(said["new"])).first.click()
-    await page.get_by_role("link", name=said[walk.type], exact=True).click()
+    await page.locator(".types a", has=page.get_by_text(said[walk.type], exact=True)).click()
     typed = {"name": job, "description": f"the walk: {name}", **walk.typed}
     if "directory" in typed:  # a copy, as the launcher writes its logs there
         typed["directory"] = str(shutil.copytree(EXAMPLES / typed["directory"], copies / typed["directory"]))
-        await page.locator("summary").first.click()
     for label, value in typed.items():
-        await page.get_by_label(said[label], exact=True).last.fill(value)
+        await page.get_by_label(said[label], exact=True).and_(page.locator(":visible")).last.fill(value)
     assert await page.get_by_label(said["environment"], exact=True).input_value() == ""
     total = page.locator("#replicas", has_text=re.compile(f"^{walk.total}$"))
     await total.wait_for()
