@@ -610,7 +610,7 @@ def test_what_a_program_said_stays_in_its_own_words(error: str) -> None:
          "add the package opencv-python to environment mine, and run the job again",
          "paddock env update mine --add opencv-python"),
         (replace(ALONE, environment="host"), Machine(is_shared=True),
-         "write opencv-python into a requirements.txt, and run the job with it: `paddock run -r requirements.txt …`",
+         "write opencv-python into a requirements.txt, and run the job with it (-r requirements.txt)",
          ""),
         (ALONE, Machine(), "add the package opencv-python to its image, and run the job again", ""),
     ],

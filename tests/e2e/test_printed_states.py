@@ -3,7 +3,10 @@ state that printed it: it does what its sentence says, and is no command that is
 
 from __future__ import annotations
 
+import html
+import re
 import time
+import urllib.request
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -441,7 +444,19 @@ def _not_ready(cluster: Cluster) -> Ended:
     return cluster.paddock("explain", name)
 
 
+def _in_the_console(cluster: Cluster) -> Ended:
+    """The commands of the page of a job's runs, a line each."""
+    submit(cluster, "st-paged", "echo last words", "Completed")
+    reader = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())
+    with reader.open(cluster.link()) as entered:
+        place = f"{entered.url}jobs/default/paddlejobs.batch.paddlepaddle.org/st-paged/runs"
+    with reader.open(place) as answer:
+        page = answer.read().decode()
+    return Ended(0, "\n".join(html.unescape(each) for each in re.findall('data-copy="([^"]*)"', page)), "")
+
+
 STATES: Mapping[str, tuple[Make, list[Command]]] = {
+    "the runs of a job in the console": (_in_the_console, [Command("paddock logs * --run **", "last words")]),
     "a job that failed is explained": (
         _failed,
         [Command("paddock logs {word}{where} --role {role} --rank {index}", "last words")],

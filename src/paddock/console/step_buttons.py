@@ -39,8 +39,9 @@ class Button:
 
 def find_button(step: Step, job: Of) -> Button | None:
     """None for what only a command can do, as a debugger does."""
+    text = step.text.removeprefix("paddock ")
     for words, build in _BUILDERS.items():
-        if step.text.startswith(words):
+        if text.startswith(words):
             return build(step, job)
     return None
 
@@ -112,23 +113,23 @@ def _of_all(title: Phrase, address: str) -> Callable[[Step, Of], Button]:
 
 _EVENTS, _NODES, _QUEUE = phrase("Open the events"), phrase("Open the nodes"), phrase("See who has the room")
 _BUILDERS: Mapping[str, Callable[[Step, Of], Button | None]] = {
-    "paddock logs": _open_log,
-    "paddock clone": _run_without,
-    "paddock resume": _of_job(phrase("Resume"), "resume", posts=True),
-    "paddock describe": _of_job(_EVENTS, "events"),
-    "paddock delete": _of_job(phrase("Delete"), "delete"),  # a page that asks
-    "paddock queue": _of_all(_QUEUE, "/queue"),
-    "paddock get environments": _of_all(phrase("Open the environments"), "/environments"),
-    "paddock get": _of_all(phrase("See all jobs"), "/"),
-    "paddock env build": _open_environment,
-    "paddock env create": _make_environment,
-    "paddock dataset create": _make_dataset,
-    "paddock dataset describe": _open_dataset,
-    "paddock dataset list": _of_all(phrase("Open the datasets"), "/datasets"),
+    "logs": _open_log,
+    "clone": _run_without,
+    "resume": _of_job(phrase("Resume"), "resume", posts=True),
+    "describe": _of_job(_EVENTS, "events"),
+    "delete": _of_job(phrase("Delete"), "delete"),  # a page that asks
+    "queue": _of_all(_QUEUE, "/queue"),
+    "get environments": _of_all(phrase("Open the environments"), "/environments"),
+    "get": _of_all(phrase("See all jobs"), "/"),
+    "env build": _open_environment,
+    "env create": _make_environment,
+    "dataset create": _make_dataset,
+    "dataset describe": _open_dataset,
+    "dataset list": _of_all(phrase("Open the datasets"), "/datasets"),
     "{kubectl} edit": _of_job(phrase("Edit the job"), "edit"),
     "{kubectl}{on} describe pods": _of_job(_EVENTS, "events"),
     "{kubectl} describe node": _of_all(_NODES, "/nodes"),
     "{kubectl} get nodes": _of_all(_NODES, "/nodes"),
     "{kubectl} get workloads": _of_all(phrase("Open the queue"), "/queue"),
 }
-"""By the words with which the command of a step begins; the first that fits."""
+"""By the words with which the command of a step begins, behind `paddock`; the first that fits."""

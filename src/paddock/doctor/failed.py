@@ -315,8 +315,8 @@ def _check_module(case: Case, failed: _Failed) -> Finding | None:
         mend = phrase("add the package {package} to environment {environment}, and run the job again",
                       package=package, environment=asked.environment)  # fmt: skip
     elif case.machine.is_shared:
-        mend = phrase("write {package} into a requirements.txt, and run the job with it: `paddock run -r "
-                      "requirements.txt …`", package=package)  # fmt: skip
+        mend = phrase("write {package} into a requirements.txt, and run the job with it "
+                      "(-r requirements.txt)", package=package)  # fmt: skip
     return Finding(
         "module-is-missing",
         Severity.WRONG,

@@ -53,8 +53,8 @@ async def prepare_for_cluster(_api: Api, checked: Sequence[Checked], _creates: b
     scripts = [each for one in checked if one.job for each in read_scripts(one.job, build_defaults(), local=False)]
     told = [
         phrase(
-            "{script} is not in the image {image} as it was published, and a console sends no files: `paddock run FILE "
-            "--workdir DIR` sends the directory where it lies",
+            "{script} is not in the image {image} as it was published, and a console sends no files: the command line "
+            "does, with --workdir and the directory where it lies",
             script=each.path, image=each.image,
         )
         if each.brought is False
