@@ -33,7 +33,8 @@ def test_any_lines_of_a_log_that_grows_are_those_of_the_whole_file(pieces: list[
             whole += piece
             assert index.update(file.fileno()) == len(_lines(whole))
         read = index.read(file.fileno(), begin, count)
-        assert [line.data for line in read] == _lines(whole)[begin : begin + count]
+        # zeros at its begin are what the node has left out of a log that was too large
+        assert [line.data for line in read] == [each.lstrip(b"\0") for each in _lines(whole)[begin : begin + count]]
         assert [line.number for line in read] == list(range(begin, begin + len(read)))
 
 
