@@ -206,6 +206,7 @@ class Routes:
     async def _open(self, request: web.Request, screen: Screen) -> AsyncIterator[Caches]:
         """The screen's caches. Raises `Unauthorized` where the API does not know the reader, and `Unavailable` where it
         does not answer and never has: then nothing is known."""
+        await self._signed_in.look(request[SESSION].identity)
         async with self._feed(request).open(screen.topics(request.match_info, _read_query(request))) as caches:
             for topic, cache in caches.items():
                 if isinstance(cache.error, Unauthorized) and not topic.cluster:

@@ -17,6 +17,8 @@ from paddock.kube.times import Moment
 
 LOOK_SECONDS = 45.0
 """How often an open page asks whether its session goes on, and the API whether it still takes its reader's token."""
+ANSWER_SECONDS = 2.0
+"""For that answer: a page waits for it."""
 PRUNE_SECONDS = 30.0
 COOKIE = "paddock-session"
 
@@ -103,18 +105,28 @@ class SignedIn:
             await self._part(before)
 
     async def wait_for_end(self, request: web.Request) -> None:
-        """Returns when the session of an open page has ended. An API that does not answer ends none."""
+        """Returns when the session of an open page has ended."""
         while (session := self.find(request)) is not None:
-            if self._token_login and self._clock() - self._looked.get(session.identity, 0.0) >= LOOK_SECONDS:
-                self._looked[session.identity] = self._clock()
-                try:
-                    await self._token_login.look(session.identity)
-                except Unauthorized:
-                    await self.expel(session.identity)
-                    return
-                except ApiError:
-                    pass
+            try:
+                await self.look(session.identity)
+            except Unauthorized:
+                await self.expel(session.identity)
+                return
             await asyncio.sleep(LOOK_SECONDS)
+
+    async def look(self, identity: Identity) -> None:
+        """Asks the API, once in `LOOK_SECONDS`, whether it still takes this reader's token: what is cached would be
+        shown on. Raises `Unauthorized`; an API that does not answer soon ends no session."""
+        if self._token_login is None or self._clock() - self._looked.get(identity, 0.0) < LOOK_SECONDS:
+            return
+        self._looked[identity] = self._clock()
+        try:
+            async with asyncio.timeout(ANSWER_SECONDS):
+                await self._token_login.look(identity)
+        except Unauthorized:
+            raise
+        except (ApiError, TimeoutError):
+            pass
 
     def _name(self, request: web.Request) -> str:
         """`__Secure-`: a browser takes it over HTTPS alone. `__Host-` would make its path `/`."""
