@@ -46,7 +46,7 @@ def test_only_what_has_changed_is_read_again() -> None:
 
 @pytest.mark.parametrize(
     "build",
-    [jobs.build, queue.build, lambda page: run_rows.find_runs(page, [Topic(RESOURCE)])],
+    [jobs.build, queue.build, lambda page: run_rows.list_runs(page, [Topic(RESOURCE)])],
     ids=["jobs", "queue", "runs"],
 )
 def test_others_have_their_turn_while_the_jobs_of_a_cluster_are_read(

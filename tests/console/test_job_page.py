@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from console.test_pages import FAILED, JOB, read_page, text_of
+from paddock.console.addresses import read_whole
 from paddock.console.backend import Backend, Identity
 from paddock.console.feed import Cache
 from paddock.console.heads import find_job, list_job_topics
@@ -17,7 +18,7 @@ from paddock.console.logs.errors import ErrorLine
 from paddock.console.logs.lanes import Lane, Lanes
 from paddock.console.page_context import PageContext
 from paddock.console.rank_table import arrange_rows
-from paddock.console.screens.job_rows import draw_bar, read_attempt, show_role
+from paddock.console.screens.job_rows import draw_bar, show_role
 from paddock.history.records import Attempt, Cause
 from paddock.kube.errors import Forbidden, NotFound
 from paddock.kube.meta import Manifest, key_of
@@ -239,7 +240,7 @@ def test_a_command_is_one_line_and_its_scripts_are_apart(command: tuple[str, ...
     ("text", "attempt"), [("2", 2), ("", None), ("-1", None), ("9" * 30, None), ("٣", None), ("<b>", None)]
 )
 def test_an_attempt_of_an_address_is_a_number_or_nothing(text: str, attempt: int | None) -> None:
-    assert read_attempt(text) == attempt
+    assert read_whole(text) == attempt
 
 
 @pytest.mark.parametrize(

@@ -445,18 +445,27 @@ def _not_ready(cluster: Cluster) -> Ended:
 
 
 def _in_the_console(cluster: Cluster) -> Ended:
-    """The commands of the page of a job's runs, a line each."""
+    """The commands of some pages, a line each."""
     submit(cluster, "st-paged", "echo last words", "Completed")
-    reader = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())
+    job = "jobs/default/paddlejobs.batch.paddlepaddle.org/st-paged"
+    reader, found = urllib.request.build_opener(urllib.request.HTTPCookieProcessor()), list[str]()
     with reader.open(cluster.link()) as entered:
-        place = f"{entered.url}jobs/default/paddlejobs.batch.paddlepaddle.org/st-paged/runs"
-    with reader.open(place) as answer:
-        page = answer.read().decode()
-    return Ended(0, "\n".join(html.unescape(each) for each in re.findall('data-copy="([^"]*)"', page)), "")
+        home = entered.url
+    for place in (job, f"{job}/runs", "queue"):
+        with reader.open(home + place) as answer:
+            found += map(html.unescape, re.findall('data-copy="([^"]*)"', answer.read().decode()))
+    return Ended(0, "\n".join(found), "")
 
 
 STATES: Mapping[str, tuple[Make, list[Command]]] = {
-    "the runs of a job in the console": (_in_the_console, [Command("paddock logs * --run **", "last words")]),
+    "pages of the console": (
+        _in_the_console,
+        [
+            Command("paddock logs * --run **", "last words"),
+            Command("paddock clone ***", "created", then=on("Completed", "st-paged-2")),
+            Command("paddock queue**"),
+        ],
+    ),
     "a job that failed is explained": (
         _failed,
         [Command("paddock logs {word}{where} --role {role} --rank {index}", "last words")],

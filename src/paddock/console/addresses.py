@@ -116,6 +116,11 @@ def find_kind(name: str) -> Resource | None:
     return next((each for each in KINDS if name in (name_kind(each), each.qualified)), None)
 
 
+def read_whole(text: str, digits: int = 9) -> int | None:
+    """A number from 0 on, of at most so many digits, as an address names it; None for any other text."""
+    return int(text) if text.isascii() and text.isdecimal() and len(text) <= digits else None
+
+
 def read_next(text: str) -> str:
     """Where a sign-in goes on: a path of this console, else its first page. A link that others made may name any place,
     and browsers take `//site`, `/\\site` and what has a line end or a tab in it for another site. The place of the

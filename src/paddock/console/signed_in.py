@@ -71,6 +71,7 @@ class SignedIn:
         self._sessions.prune(now)
         try:
             session = self._sessions.begin(identity, now)
+            self._looked[identity] = now  # the API has just taken the token
         finally:
             await self._part(before)
         answer = go_on(put_below(session.root, following))

@@ -29,7 +29,6 @@ LARGEST = 8 * 2**20
 _DIRECTORY = "paddock.dev/working-directory"
 """See `jobs.labels`."""
 _PART = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,252}")
-"""A namespace, a name or a UID as the name of a file: no path."""
 
 CANCELLED = "Cancelled"
 """The reason of the cause with which a cancelled job has failed (`jobs.causes.Cancelled`), and what such a run is
@@ -195,6 +194,11 @@ def find_runs(directory: Path, namespace: str, name: str) -> list[RunRecord]:
     return sorted(found, key=lambda record: (record.identity, record.run, record.created))
 
 
+def is_file_name(part: str) -> bool:
+    """Whether a namespace, a name or a UID is the name of a file, and no path."""
+    return _PART.fullmatch(part) is not None
+
+
 def read_records(directory: Path, namespace: str = "", name: str = "") -> Iterator[RunRecord | Damaged]:
     """Every record below `directory`: of all namespaces, of one, or of one name. Never raises for what a file holds."""
     for where in list_directories(directory, namespace, name):
@@ -204,7 +208,7 @@ def read_records(directory: Path, namespace: str = "", name: str = "") -> Iterat
 
 def list_directories(directory: Path, namespace: str, name: str) -> Iterator[Path]:
     """Where the records of all namespaces are, of one, or of one name; each may be absent."""
-    if any(part and not _PART.fullmatch(part) for part in (namespace, name)):
+    if any(part and not is_file_name(part) for part in (namespace, name)):
         return
     for space in [directory / namespace] if namespace else _list(directory):
         yield from [space / name] if name else _list(space)
@@ -247,7 +251,7 @@ def path_of(directory: Path, record: RunRecord) -> Path:
 
 def write_record(directory: Path, record: RunRecord) -> None:
     """Replaces the record's file in one step. Raises OSError; ValueError for a name that is no file's name."""
-    if not all(map(_PART.fullmatch, (record.namespace, record.name, record.uid))):
+    if not all(map(is_file_name, (record.namespace, record.name, record.uid))):
         raise ValueError(f"{record.namespace}/{record.name} ({record.uid}) cannot be the name of a file")
     path = path_of(directory, record)
     for each in (directory, path.parents[1], path.parent):

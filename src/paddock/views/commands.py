@@ -58,8 +58,7 @@ def list_commands(job: StoredJob, kubectl: str = "kubectl", options: str = "") -
         return JobCommand(verb, title, f"paddock {verb} {word}{where}{options}", typed, right, why_not)
 
     why_not = {each: explain_why_not(each, job) for each in ("edit", "suspend", "resume", "cancel")}
-    words = "paddock clone {word}{where}".replace("{word}{where}", f"{word}{where}{options}")
-    again = JobCommand("again", phrase("Run again"), words, "", "create")
+    again = JobCommand("again", phrase("Run again"), f"paddock clone {word}{where}{options}", "", "create")
     return [
         *([again] if job.status.phase.terminal else []),
         JobCommand("edit", phrase("Edit"), "", f"{kubectl} edit {target}", "update", why_not["edit"]),

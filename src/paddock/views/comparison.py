@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+FEWEST, MOST = 2, 8
+"""Jobs, or runs, that stand side by side."""
 _NAMED = "name"
 """What Kubernetes tells the items of containers, variables, ports and volumes apart by."""
 _OWN = ("metadata.name", "metadata.namespace")

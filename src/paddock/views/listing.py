@@ -151,11 +151,6 @@ def read_columns(text: str) -> tuple[str, ...]:
     return tuple(each for each in COLUMNS if each in wanted)
 
 
-def write_columns(columns: Sequence[str]) -> str:
-    """As addresses have them; empty for those of a reader who has not chosen."""
-    return "" if tuple(columns) == _SHOWN else ",".join(("name", *columns))
-
-
 def count_phases(found: Iterable[Listed]) -> list[tuple[str, int]]:
     """(state, number of jobs) for each state that there is, in the order of the list."""
     counts = Counter(row.state for _, row in found)

@@ -20,7 +20,7 @@ from paddock.app.home import Home
 from paddock.app.outputs import RunDirectory, has_outputs, read_runs
 from paddock.console.backend import EntryKind, OutputEntry, OutputList, OutputRun, Unshown
 from paddock.console.outputs.paths import join
-from paddock.history.records import RunRecord, find_runs
+from paddock.history.records import RunRecord, find_runs, is_file_name
 from paddock.jobs.names import METRICS_DIRECTORY
 from paddock.jobs.variables import read_own_directory
 from paddock.kube.meta import Resource
@@ -33,7 +33,6 @@ MOST_NAMES = 100_000
 MOST_SORTED = 20_000
 """Names of a directory that is sorted by what is known of each file, or by the numbers in its names: beyond, by the
 characters of its names, which takes a tenth of a second for a hundred thousand."""
-_PART = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,252}")
 _NUMBERS = re.compile("[0-9]+")
 _listing = threading.Semaphore(2)
 """Large directories that are read at once: the console shares the threads and the processors of the cluster."""
@@ -84,7 +83,7 @@ class LocalOutputs:
         yield bytes(1024)  # the end of an archive
 
     def _find(self, resource: Resource, namespace: str, name: str, uid: str) -> Sequence[OutputRun]:
-        if not (_PART.fullmatch(namespace) and _PART.fullmatch(name)):
+        if not (is_file_name(namespace) and is_file_name(name)):
             return ()
         records = find_runs(self._home.history, namespace, name)
         others = [each for each in records if not _is_of(each, resource)]

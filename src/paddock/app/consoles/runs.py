@@ -18,7 +18,7 @@ from paddock.app.history import History, Survey
 from paddock.console.backend import Extent, KeptRun, RunList
 from paddock.console.charts.collect import collect, list_ranks
 from paddock.console.charts.numbers import LogNumbers
-from paddock.history.note_files import choose_note, read_notes, write_note
+from paddock.history.note_files import choose_note, write_note
 from paddock.history.notes import Note
 from paddock.history.record_shelf import RecordShelf
 from paddock.history.records import Damaged, RunRecord
@@ -61,7 +61,7 @@ class LocalRuns:
 
     def _read(self, namespace: str, name: str) -> RunList:
         records, damaged = self._shelf.read(namespace, name)
-        notes = read_notes(self._history.home.history, namespace, name)
+        notes = self._history.read_notes(namespace, name)
         broken = [each for each in notes.values() if isinstance(each, Damaged)]
         runs = tuple((each, choose_note(each, notes.get(each.uid))) for each in records)
         return RunList(runs, (*damaged, *broken))

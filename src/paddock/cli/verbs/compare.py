@@ -26,7 +26,7 @@ from paddock.history.records import RunRecord
 from paddock.history.settings import read_spec
 from paddock.history.surroundings import ReadPackages, read_nothing
 from paddock.kube.times import format_duration, format_time
-from paddock.views.comparison import Comparison
+from paddock.views.comparison import FEWEST, MOST, Comparison
 from paddock.views.comparison import compare as compare_manifests
 from paddock.views.run_comparison import (
     list_code,
@@ -37,7 +37,6 @@ from paddock.views.run_comparison import (
 )
 from paddock.words.phrases import NOTHING, Phrase, counted, phrase, render
 
-FEWEST, MOST = 2, 8
 _LONGEST_NUMBER = 9
 _NOTHING = "–"
 

@@ -1,7 +1,7 @@
 """What becomes of the jobs that a reader has ticked in the list: done at once, or asked for first where it cannot be
 taken back; then which were done, and why the others were not.
 
-POST /chosen/VERB with `job:NAMESPACE/KIND/NAME=UID` for each. `actions.bulk` does it.
+POST /chosen/VERB with `job:NAMESPACE/KIND/NAME=MARK` for each. `actions.bulk` does it.
 """
 
 from __future__ import annotations
@@ -17,12 +17,13 @@ from paddock.console.heads import explain_right
 from paddock.console.page_context import Missing, PageContext, Redirect, Screen
 from paddock.kube.times import read_time
 from paddock.views.commands import explain_why_not
+from paddock.views.comparison import FEWEST
+from paddock.views.comparison import MOST as MOST_COMPARED
 from paddock.views.phases import show_phase
 from paddock.views.stored import StoredJob
 from paddock.words.phrases import Phrase, counted, phrase
 
 PATH = "/chosen/{verb}"
-MOST_COMPARED = 8
 _ASKED = ("cancel", "delete")
 """What cannot be taken back."""
 _VERBS = ("suspend", "resume", *_ASKED)
@@ -58,10 +59,12 @@ async def receive(page: PageContext, posted: Mapping[str, str]) -> Mapping[str, 
 
 
 def _compare(page: PageContext, chosen: Sequence[Chosen]) -> Mapping[str, Any] | Redirect:
-    if not 2 <= len(chosen) <= MOST_COMPARED:
+    if not FEWEST <= len(chosen) <= MOST_COMPARED:
         return _show(
             page,
-            refused=phrase("choose {fewest} to {most} jobs in the list to compare them", fewest=2, most=MOST_COMPARED),
+            refused=phrase(
+                "choose {fewest} to {most} jobs in the list to compare them", fewest=FEWEST, most=MOST_COMPARED
+            ),
         )
     return Redirect("/compare?" + urlencode([("job", each.field.removeprefix(FIELD)) for each in chosen]))
 

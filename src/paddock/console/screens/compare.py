@@ -34,13 +34,12 @@ from paddock.history.records import RunRecord
 from paddock.history.surroundings import read_nothing
 from paddock.kube.meta import Manifest
 from paddock.kube.times import Moment, format_duration
-from paddock.views.comparison import find_differences
+from paddock.views.comparison import FEWEST, MOST, find_differences
 from paddock.views.run_comparison import PackageTable, compare_packages, list_differing
 from paddock.views.short_sentences import explain_briefly
 from paddock.views.stored import read_stored
 from paddock.words.phrases import Phrase, phrase
 
-FEWEST, MOST = 2, 8
 POINTS = 12_000
 """Of all curves of one chart."""
 SECONDS, SOON = 5.0, 0.5

@@ -7,7 +7,7 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from paddock.console.addresses import find_kind
+from paddock.console.addresses import find_kind, read_whole
 from paddock.console.backend import KeptRun, Logs
 from paddock.console.charts.collect import Collected, collect, list_ranks
 from paddock.console.charts.curves import RankAttempt
@@ -25,7 +25,6 @@ from paddock.views.runs import RunView, view_job
 from paddock.views.stored import StoredJob, read_stored
 from paddock.words.phrases import phrase
 
-_LONGEST_NUMBER = 9
 _OURS = "paddock.dev/"
 _SHOWN_ELSEWHERE = (
     CODE_ANNOTATION,
@@ -78,10 +77,8 @@ def _read_one(text: str, *, with_number: bool) -> Wanted | None:
     parts = text.split("/")
     if len(parts) != 3 + with_number or not all(parts) or (resource := find_kind(parts[1])) is None:
         return None
-    number = parts[3] if with_number else "0"
-    if not (number.isascii() and number.isdecimal() and len(number) <= _LONGEST_NUMBER):
-        return None
-    return Wanted(resource, parts[0], parts[2], int(number))
+    number = read_whole(parts[3]) if with_number else 0
+    return None if number is None else Wanted(resource, parts[0], parts[2], number)
 
 
 def name_jobs(wanted: Sequence[Wanted]) -> list[str]:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 from urllib.parse import quote
 
-from paddock.console.addresses import ENVIRONMENT, JOB, address_of_dataset
+from paddock.console.addresses import ENVIRONMENT, JOB, address_of_dataset, read_whole
 from paddock.console.backend import KeptRun
 from paddock.console.feed import Cache, Topic
 from paddock.console.heads import build_head, explain_right, find_job, list_job_topics, list_pod_topics, tell_missing
@@ -15,7 +15,7 @@ from paddock.console.page_context import Answer, PageContext, Screen
 from paddock.console.rank_table import RankTable, build_gone_table, build_rank_table
 from paddock.console.rooms import SECONDS as ROOM_SECONDS
 from paddock.console.rooms import waits_for_room
-from paddock.console.screens.job_rows import point_at_error, read_attempt, show_attempts, show_rank, show_role
+from paddock.console.screens.job_rows import point_at_error, show_attempts, show_rank, show_role
 from paddock.console.screens.listed import link_to
 from paddock.console.screens.share import read_printed, write_share
 from paddock.console.step_buttons import Of, build_again, build_clone
@@ -73,7 +73,7 @@ async def build(page: PageContext) -> Mapping[str, Any]:
     pods = [pod for topic in list_pod_topics(page.path) for pod in page.read(topic, read_job_pod)]
     created = read_time(metadata(manifest).get("creationTimestamp"))
     run = run or KeptRun()
-    table = await build_rank_table(page, stored, pods, run, read_attempt(page.query.get("at", "")))
+    table = await build_rank_table(page, stored, pods, run, read_whole(page.query.get("at", "")))
     attempts = build_timeline(stored.status, created, run.begun, run.causes, pods, stored.uid, page.now, run.steps)
     past = merge_sizes(run.sizes)
     may_enter = await page.may("create", PODS, stored.key.namespace, "exec")
@@ -97,7 +97,7 @@ async def build(page: PageContext) -> Mapping[str, Any]:
 
 async def _build_gone(page: PageContext, resource: Resource, run: KeptRun) -> Mapping[str, Any]:
     """Of a job that was deleted: what is kept of its ranks."""
-    table = await build_gone_table(page, run, read_attempt(page.query.get("at", "")))
+    table = await build_gone_table(page, run, read_whole(page.query.get("at", "")))
     job = Of(resource, page.path["namespace"], page.path["name"])
     ranks = _show_ranks(page, job, table, max(table.attempts, default=0))
     return {"head": await build_head(page, resource, None), "gone": True, "job": None, **ranks}

@@ -20,16 +20,10 @@ from paddock.views.short_sentences import explain_start
 from paddock.views.timeline import AttemptRow
 from paddock.words.phrases import phrase
 
-_LONGEST_NUMBER = 9
 _BAR = 100.0
 """Units of the longest attempt in the drawing of attempts."""
 _LEAST = 1.0
 """Units of a part that took any time, so that it is seen."""
-
-
-def read_attempt(text: str) -> int | None:
-    """The attempt of an address (`?at=2`); None where it names none."""
-    return int(text) if text.isascii() and text.isdigit() and len(text) <= _LONGEST_NUMBER else None
 
 
 def point_at_error(page: PageContext, head: Head, table: RankTable) -> Sequence[Advice]:

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import urlencode
 
-from paddock.console.addresses import address_of_job, find_kind
+from paddock.console.addresses import address_of_job, find_kind, read_whole
 from paddock.console.backend import KeptRun, Logs
 from paddock.console.feed import Topic
 from paddock.console.logs.attempts import find_culprits
@@ -107,8 +107,8 @@ def read_open_ranks(page: PageContext) -> list[str]:
 
 def read_number(text: str) -> int | None:
     """None for what is no number, or none that a log has."""
-    digits = text.removeprefix("-")
-    return int(text) if digits.isascii() and digits.isdigit() and len(digits) < 16 else None
+    number = read_whole(text.removeprefix("-"), 15)
+    return -number if number is not None and text.startswith("-") else number
 
 
 def read_wanted(page: PageContext) -> Wanted:

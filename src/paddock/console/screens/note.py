@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from paddock.console.addresses import JOB, address_of_job
+from paddock.console.addresses import JOB, address_of_job, read_whole
 from paddock.console.api_errors import say_error
 from paddock.console.backend import Runs
 from paddock.console.heads import build_head, find_job, list_job_topics, tell_missing
@@ -34,7 +34,6 @@ from paddock.words.phrases import Foreign, Phrase, phrase
 
 _MOST_TYPED = 10 * MOST_CHARACTERS
 """Characters of a field that come back to who typed too many."""
-_LONGEST_NUMBER = 9
 _MOST_TRIES = 5
 """Of a save that a status, which is no note, came in between."""
 
@@ -91,8 +90,7 @@ async def _find(page: PageContext) -> tuple[RunView | None, Note]:
         return None, await _fetch_note(page, resource)
     listed = await page.backend.runs(page.identity).read(page.path["namespace"], page.path["name"])
     asked = page.query.get("run", "")
-    is_number = asked.isascii() and asked.isdecimal() and len(asked) <= _LONGEST_NUMBER
-    number = int(asked) if is_number else 0
+    number = read_whole(asked) or 0
     found = find_view(listed, resource, number) if number or not asked else None
     if found is None:
         raise _tell_no_run(page, asked) if asked and listed.runs else tell_missing(page)

@@ -18,7 +18,7 @@ from pathlib import PurePosixPath
 from typing import Any
 from urllib.parse import urlencode
 
-from paddock.console.addresses import JOB, address_of_job
+from paddock.console.addresses import JOB, address_of_job, read_whole
 from paddock.console.backend import BoardPhase, EntryKind, OutputEntry, OutputList, OutputRun, Outputs, Unshown
 from paddock.console.heads import build_head, find_job, list_job_topics, tell_missing
 from paddock.console.outputs.paths import join, list_steps, read_path, show_name, write_path
@@ -185,8 +185,7 @@ def _list(place: Place, run: OutputRun, page: PageContext) -> OutputList | None:
 
 
 def _read_page(page: PageContext) -> int:
-    text = page.query.get("page", "")
-    return max(1, int(text)) if text.isascii() and text.isdecimal() and len(text) < 7 else 1
+    return max(1, read_whole(page.query.get("page", ""), 6) or 1)
 
 
 def _read_order(page: PageContext) -> str:

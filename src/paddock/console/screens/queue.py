@@ -88,14 +88,9 @@ async def build(page: PageContext) -> Mapping[str, Any]:
         "groups": [_build_group(page, group) for group in _list_groups(page)][:ON_A_PAGE],
         "workloads": [_build_workload(page, each) for each in page.objects(_topic(page, WORKLOADS))][:ON_A_PAGE],
         "namespace": namespace,
-        "command": _write_command(page, namespace),
+        "command": f"paddock queue{f' -n {shlex.quote(namespace)}' if namespace else ' -A'}{page.backend.options}",
         "hidden": all(_is_forbidden(page, _topic(page, each)) for each in KINDS),
     }
-
-
-def _write_command(page: PageContext, namespace: str) -> str:
-    where = f" -n {shlex.quote(namespace)}" if namespace else " -A"
-    return "paddock queue{where}".replace("{where}", where + page.backend.options)
 
 
 def _topic(page: PageContext, resource: Resource) -> Topic:

@@ -97,7 +97,7 @@ class Chosen:
     choices: Choices
 
 
-async def find_runs(page: PageContext, topics: Sequence[Topic], namespace: str = "", name: str = "") -> Found:
+async def list_runs(page: PageContext, topics: Sequence[Topic], namespace: str = "", name: str = "") -> Found:
     """The runs that are kept; on a cluster, of which none are, the jobs that there are."""
     if page.backend.runs is None:
         for topic in topics:

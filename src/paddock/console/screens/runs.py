@@ -15,7 +15,7 @@ from paddock.console.addresses import JOB
 from paddock.console.feed import Cache, Topic
 from paddock.console.heads import build_head, find_job, list_job_topics, tell_missing
 from paddock.console.page_context import PageContext, Screen
-from paddock.console.screens.run_rows import build_table, choose, find_resource, find_runs
+from paddock.console.screens.run_rows import build_table, choose, find_resource, list_runs
 from paddock.jobs.apis.registry import KINDS
 from paddock.kube.errors import ApiError, Forbidden
 from paddock.views.runs import RunFilter
@@ -25,7 +25,7 @@ from paddock.words.phrases import phrase
 async def build(page: PageContext) -> Mapping[str, Any]:
     resource, job = find_job(page)
     namespace, name = page.path["namespace"], page.path["name"]
-    found = await find_runs(page, list_job_topics(page.path, page.query), namespace, name)
+    found = await list_runs(page, list_job_topics(page.path, page.query), namespace, name)
     found = replace(found, runs=[run for run in found.runs if find_resource(run) == resource])
     if job is None and not found.runs:
         raise tell_missing(page)
@@ -45,7 +45,7 @@ async def build_all(page: PageContext) -> Mapping[str, Any]:
         query.get("end", ""),
     )  # fmt: skip
     topics = list_all_topics(page.path, query)
-    found = await find_runs(page, topics, wanted.namespace)
+    found = await list_runs(page, topics, wanted.namespace)
     chosen = await choose(page, found, wanted)
     errors = [page.caches.get(topic, Cache()).error for topic in topics]
     return {

@@ -15,7 +15,6 @@ from __future__ import annotations
 import hashlib
 import logging
 import os
-import re
 import threading
 import time
 from bisect import bisect_right
@@ -31,7 +30,7 @@ from paddock.app.consoles.spool.timed_lines import TimedLines
 from paddock.app.history import History
 from paddock.app.home import Home, Lock
 from paddock.console.backend import LeftOut
-from paddock.history.records import RunRecord, find_runs, next_run, write_record
+from paddock.history.records import RunRecord, find_runs, is_file_name, next_run, write_record
 from paddock.kube.log_marks import MARK_BYTES, SUFFIX, Marks, read_marks, write_mark
 from paddock.kube.meta import Manifest
 from paddock.kube.pod_logs import (
@@ -48,8 +47,6 @@ from paddock.node.runtime.pod_files import open_for_writing, open_regular, remov
 
 _SAVE_SECONDS = 1.0
 _MOST_GAPS = 20
-_PART = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,252}")
-"""What is a name in Kubernetes is the name of a file."""
 
 _log = logging.getLogger(__name__)
 
@@ -310,7 +307,7 @@ class ClusterSpool:
         """Raises ValueError for names that lead elsewhere: a server that gives such is no Kubernetes."""
         directory, container = find_directory(pod), name_main_container(pod)
         parts = (directory.namespace, directory.pod, directory.uid, container)
-        if not all(map(_PART.fullmatch, parts)):
+        if not all(map(is_file_name, parts)):
             raise ValueError(f"{'/'.join(parts)} cannot be the name of a file")
         return self.home.pod_logs / directory.log(container)
 
