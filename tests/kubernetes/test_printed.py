@@ -109,6 +109,8 @@ class Command:
     words: Mapping[str, str] = field(default_factory=dict)
     more: str = ""
     """What the test adds at its end, where it would change the cluster of other tests."""
+    behind: str = ""
+    """The text behind which it is looked for, as the operator's own sentence has the command too, for no cluster."""
 
 
 IMAGE = {"IMAGE": "example.org/paddock:1"}
@@ -132,7 +134,13 @@ STATES: Mapping[str, tuple[Command, ...]] = {
         Command("kubectl --context prod create namespace printed", "created", more=TRIED),
     ),
     "paddock doctor data --context prod": (
-        Command("paddock manifests --datasets --image IMAGE", "created (dry run)", words=IMAGE, more=TRIED),
+        Command(
+            "paddock manifests --datasets --image IMAGE",
+            "created (dry run)",
+            words=IMAGE,
+            more=TRIED,
+            behind="the rights of the operator, by",
+        ),
     ),
     "paddock dataset list --context prod": (
         Command("paddock manifests --datasets --image IMAGE", "created (dry run)", words=IMAGE, more=TRIED),
@@ -158,7 +166,9 @@ async def test_what_a_cluster_prints_is_typed_by_its_administrator(shell: Shell)
         for asked, expected in STATES.items():
             ended = await shell.type(asked)
             for each in expected:
-                command = take_printed(f"{ended.out}\n{ended.err}", each.template)
+                said = f"{ended.out}\n{ended.err}"
+                assert each.behind in said, f"{asked}: {said}"
+                command = take_printed(said[said.index(each.behind) :], each.template)
                 assert "--context prod" in command, f"{command} is about another cluster"
                 typed = await shell.type(f"{command}{each.more}", each.words)
                 assert typed.code == 0 and each.says in typed.out, f"{asked}: {command}: {typed}"
