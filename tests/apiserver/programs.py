@@ -34,6 +34,9 @@ class Program:
         self.began = False
         """Something was written."""
         self.read_bytes = 0
+        self.made_at = asyncio.get_running_loop().time()
+        self.asked_at: float | None = None
+        """When somebody first asked for its outputs."""
         self.failed: Ended | None = None
 
     async def _pump(self, channel: int, stream: asyncio.StreamReader | None) -> None:
@@ -45,6 +48,8 @@ class Program:
             await self._outputs.put(None)
 
     async def read(self) -> tuple[int, bytes] | None:
+        if self.asked_at is None:
+            self.asked_at = asyncio.get_running_loop().time()
         output = await self._outputs.get()
         self.read_bytes += len(output[1]) if output else 0
         return output

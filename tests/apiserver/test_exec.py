@@ -22,6 +22,7 @@ from apiserver.spdy_client import EXEC_PROTOCOLS, connect_spdy
 from paddock.apiserver.http.server import Server
 from paddock.apiserver.objects.in_process import LocalApi
 from paddock.apiserver.streaming import wires
+from paddock.apiserver.streaming.server import CLIENT_SECONDS
 from paddock.apiserver.streaming.sessions import read_sizes
 from paddock.apiserver.streaming.spdy import Data
 from paddock.kube.meta import PODS
@@ -90,6 +91,14 @@ async def test_a_program_runs_and_its_outputs_and_its_end_are_told(http: Http, p
     assert await client.finish() == Ended(7)
     assert (client.got[STDOUT], client.got[STDERR]) == (b"out\n", b"err\n")
     assert client.socket.close_code == 1000
+
+
+async def test_a_client_of_version_5_has_time_to_make_its_streams(http: Http, programs: Programs) -> None:
+    """kubectl 1.30 to 1.33 loses what is sent before."""
+    client = await connect(http, f"{PATH}/exec", "echo", "out")
+    assert await client.finish() == Ended()
+    (session,) = programs.sessions
+    assert session.asked_at is not None and session.asked_at - session.made_at >= CLIENT_SECONDS
 
 
 async def test_a_program_that_could_not_be_started_is_told_with_its_code(http: Http) -> None:

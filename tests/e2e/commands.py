@@ -139,6 +139,9 @@ def call(*command: str, environment: Mapping[str, str], seconds: float = 180.0, 
     return Ended(ended.returncode, ended.stdout, ended.stderr)
 
 
+_LOST = "discarding message"
+
+
 class Cluster:
     """One home, its commands, and the processes and files that belong to it. TMPDIR is its own as well.
 
@@ -168,7 +171,11 @@ class Cluster:
         return self._end(sys.executable, str(path), seconds=seconds)
 
     def kubectl(self, *words: str, seconds: float = 90.0) -> Ended:
-        return self._end(need("kubectl"), *words, seconds=seconds)
+        """Again, where kubectl 1.30 to 1.33 says that it has thrown away what came before it was ready
+        (kubernetes/kubernetes#131189), as it may on a machine that is busy."""
+        while _LOST in (ended := self._end(need("kubectl"), *words, seconds=seconds)).err:
+            pass
+        return ended
 
     def start(self, *words: str) -> Running:
         """`paddock run …` in the background."""

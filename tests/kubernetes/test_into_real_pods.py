@@ -6,10 +6,12 @@ import hashlib
 import os
 import pty
 import re
+import select
 import signal
 import subprocess
 import sys
 import termios
+import time
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -33,6 +35,8 @@ httpd -p 8080 -h /www
 [ $PADDLE_TRAINER_ID = 0 ] || exit 0
 exec sleep 10000
 """
+_TYPED_SECONDS = 120.0
+"""For what is typed to be answered."""
 _INPUT = os.urandom(1_000_000)
 
 
@@ -134,12 +138,15 @@ class Typed:
         self._process.send_signal(signal.SIGWINCH)  # it has this terminal, and does not control it
 
     def until(self, pattern: str) -> None:
+        deadline = time.monotonic() + _TYPED_SECONDS
         while not re.search(pattern, self.shown):
+            left = deadline - time.monotonic()
+            assert left > 0 and select.select([self._mine], [], [], left)[0], f"{pattern} never came: {self.shown!r}"
             try:
                 data = os.read(self._mine, 1 << 16)
             except OSError:  # nobody has the other side
                 data = b""
-            assert data, f"{pattern} never came: {self.shown}"
+            assert data, f"{pattern} never came: {self.shown!r}"
             self.shown += data.decode()
 
     def end(self) -> int:
@@ -169,8 +176,9 @@ def test_a_shell_has_a_terminal_its_size_and_ctrl_c(cluster: Cluster, tmp_path: 
         shell.resize(41, 77)
         shell.type("until [ \"$(stty size)\" = '41 77' ]; do sleep 0.1; done; echo is $((40 + 2))\r")
         shell.until(r"is 42")
-        shell.type("echo begins $((40 + 3)); sleep 10000; echo is over $?\r")
-        shell.until(r"begins 43\r")  # so that the shell has given the terminal to the program
+        # The program itself says that it has begun: before, the terminal may still be the shell's, which waits on.
+        shell.type("sh -c 'echo begins $((40 + 3)); exec sleep 10000'; echo is over $?\r")
+        shell.until(r"begins 43\r")
         shell.type("\x03")
         shell.until(r"/ # ")
         assert not re.search(r"over \d", shell.shown)

@@ -145,15 +145,21 @@ async def _is_taken(world: World, manifest: Manifest) -> bool:
     return not await refusal(world, PODS, manifest)
 
 
+async def _is_refused(world: World, manifest: Manifest, said: str) -> bool:
+    return (await refusal(world, PODS, manifest)).startswith(said)
+
+
 async def test_a_quota_refuses_by_the_same_words(world: World) -> None:
     hard = {"pods": "2", "requests.memory": "2048Mi"}
     await world.api.create(RESOURCE_QUOTAS, build(world, "team", spec={"hard": hard}))
     if world.real:  # the control plane of these tests counts nothing
         status = {"hard": {"pods": "2", "requests.memory": "2Gi"}, "used": {"pods": "0", "requests.memory": "0"}}
         await world.api.patch(RESOURCE_QUOTAS, world.namespace, "team", {"status": status}, subresource="status")
-    fits = trainer(world, {"memory": "1Gi"})
-    await until(lambda: _is_taken(world, fits))
-    made = await world.api.create(PODS, fits)
+    much = trainer(world, {"memory": "3Gi"})
+    # What an API server has not seen yet of a quota refuses nothing, and what is made then is not counted.
+    said = 'pods "p" is forbidden: exceeded quota: team, requested: requests.memory=3Gi'
+    await until(lambda: _is_refused(world, much, said))
+    made = await world.api.create(PODS, trainer(world, {"memory": "1Gi"}))
     other = trainer(world, {"memory": "1025Mi"})
     other["metadata"]["name"] = "other"
     assert await refusal(world, PODS, other) == (

@@ -32,6 +32,10 @@ from paddock.kube.meta import Manifest
 from paddock.kube.pod_streams import PodStreams, Session, StreamRequest
 
 _PROTOCOL_HEADER = "X-Stream-Protocol-Version"
+CLIENT_SECONDS = 0.05
+"""From the upgrade to the first message of a client of version 5, which is Go's: kubectl 1.30 to 1.33 throws away what
+comes before it has made its streams (kubernetes/kubernetes#131189), and exits with 0. A kubelet begins the program
+after the upgrade, and so is later; here it runs before, so that what hinders it is still an answer of HTTP."""
 _log = logging.getLogger(__name__)
 
 
@@ -124,6 +128,8 @@ async def _run_by_messages(
     async with closing(session):
         wire, response = await open_websocket(request, protocol)
         async with beating(wire.ping):
+            if protocol == V5:
+                await asyncio.sleep(CLIENT_SECONDS)
             await run_session(session, WebSocketChannels(wire, protocol), asked, attached=attached)
     return response
 
