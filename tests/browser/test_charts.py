@@ -140,16 +140,16 @@ async def test_one_chart_fills_the_screen_until_escape(tmp_path: Path, page: Pag
         before = await page.locator("#chart-loss canvas").bounding_box()
         assert before
         await page.get_by_role("button", name="Full screen: Loss").click()
-        await page.wait_for_function("document.fullscreenElement?.id === 'chart-loss'")
-        await page.wait_for_function(f"{HEIGHT} > {before['height']}")
+        await page.wait_for_function("() => document.fullscreenElement?.id === 'chart-loss'")
+        await page.wait_for_function(f"() => {HEIGHT} > {before['height']}")
         with log.open("a") as file:
             file.write("step 101 loss 7.5\n")
         await page.get_by_text("worker-0 7.5").wait_for()
         assert await page.evaluate("document.fullscreenElement?.id") == "chart-loss", "an update does not end it"
         await page.keyboard.press("Escape")
-        await page.wait_for_function("!document.fullscreenElement")
+        await page.wait_for_function("() => !document.fullscreenElement")
         await page.wait_for_function(
-            f"document.querySelector('#chart-loss canvas').offsetHeight === {before['height']}"
+            f"() => document.querySelector('#chart-loss canvas').offsetHeight === {before['height']}"
         )
 
 
