@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from paddock.places import kubernetes
+from paddock.places import kubernetes, slurm
 from paddock.places.bare import place as bare
 from paddock.places.clouds import aihc, bml, modelarts, pai
 from paddock.places.docker import compose
@@ -12,7 +12,8 @@ from paddock.places.docker import place as docker
 from paddock.places.rendering import Platform
 
 _ALL: tuple[Platform, ...] = (
-    bare.PLACE, docker.PLACE, compose.PLACE, modelarts.PLACE, bml.PLACE, pai.PLACE, aihc.PLACE, kubernetes.PLACE,
+    bare.PLACE, docker.PLACE, compose.PLACE, modelarts.PLACE, bml.PLACE, pai.PLACE, aihc.PLACE, slurm.PLACE,
+    kubernetes.PLACE,
 )  # fmt: skip
 
 PLACES: Mapping[str, Platform] = {place.name: place for place in _ALL}
