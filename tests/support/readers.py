@@ -76,7 +76,7 @@ class Reader:
 
     def ask(self, method: str, address: str | URL, **options: Any) -> Any:
         """Of sign-in and files, which lie outside, as of all else."""
-        outside = str(address).startswith(("/sign-in", "/static/", "/healthz"))
+        outside = str(address).startswith(("/sign-in", "/static/", "/healthz", "/kept/"))
         root = "" if outside else self.root
         return self.client.request(method, URL(f"{root}{address}", encoded=isinstance(address, URL)), **options)
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from urllib.parse import quote
 
+from paddock.history.answers import PREFIX
 from paddock.jobs.apis.registry import KINDS
 from paddock.kube.meta import Resource
 
@@ -61,11 +62,13 @@ def _write_bytes(found: re.Match[str]) -> str:
 
 
 SIGN_IN, SIGN_OUT, STATIC = "/sign-in", "/sign-out", "/static/"
+KEPT = PREFIX
+"""Of answers for programs, each of whose requests has a token."""
 
 
 def is_public(path: str) -> bool:
     """Whether it needs no session."""
-    return path == SIGN_IN or path.startswith((SIGN_IN + "/", STATIC))
+    return path == SIGN_IN or path.startswith((SIGN_IN + "/", STATIC, KEPT))
 
 
 SESSIONS = "/s/"

@@ -6,7 +6,7 @@ import gzip
 import mimetypes
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ from paddock.console.bounds import MOST_FIELDS, Full
 from paddock.console.page_context import Answer, OpenFile
 from paddock.console.pages import STATIC
 from paddock.console.sent_files import send_file
-from paddock.words.phrases import phrase
+from paddock.words.phrases import Phrase, phrase
 
 _WORTH_PACKING = 1024
 """Bytes of a body."""
@@ -118,8 +118,9 @@ def with_retry_after(answer: web.Response, seconds: int) -> web.Response:
     return answer
 
 
-async def say_healthy(_: web.Request) -> web.StreamResponse:
-    return web.Response(text="ok\n")
+def say_healthy(troubles: Sequence[Phrase] = ()) -> web.StreamResponse:
+    """`troubles`: why something is not kept; none of them is mended by a restart, so the process is well."""
+    return web.Response(text="\n".join(["ok", *map(str, troubles)]) + "\n")
 
 
 def pack(request: web.Request, answer: web.StreamResponse) -> None:

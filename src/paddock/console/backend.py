@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Protocol
 
+from paddock.history.answers import KeptFile
 from paddock.history.log_shelf import OpenLog
 from paddock.history.notes import Note
 from paddock.history.records import Damaged, RunRecord
@@ -55,6 +56,9 @@ class LeftOut:
     """The times between which lines were lost."""
     removed: bool = False
     """All of the copy gave way, and it is not copied again."""
+    missed: tuple[Moment, Moment] | None = None
+    """The pod was gone before its log was read to its end: when it had printed the last line that is here (0 where
+    there is none), and when that was noticed. Whether it printed anything in between is not known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -322,6 +326,37 @@ class Runs(Protocol):
         ...
 
 
+class KeptReader(Protocol):
+    """What is kept of a cluster, for one token: nothing of which the API does not say now that its owner may see it.
+    Raises `Forbidden`, `Unauthorized`, `ApiError`."""
+
+    async def list_runs(self, namespace: str, name: str, most: int) -> tuple[Sequence[RunRecord], int]:
+        """The newest runs of a namespace, or of one name, oldest first, and how many older ones are left out. What
+        stands in logs (metrics) is theirs alone who may read logs."""
+        ...
+
+    async def list_logs(self, namespace: str, name: str, uid: str, most: int) -> tuple[Sequence[KeptFile], int]:
+        """The logs of the runs of a name, or of one of them, and how many are left out."""
+        ...
+
+    async def open(self, namespace: str, directory: str, file: str) -> int | None:
+        """A descriptor of a log, or of the marks beside it, by the names of `list_logs`, which the caller closes; None
+        where it is not kept."""
+        ...
+
+
+class KeptForPrograms(Protocol):
+    """How programs reach what is kept: `console.kept_answers` serves it."""
+
+    def find(self, token: str) -> KeptReader | None:
+        """The reader of a token that the API took a moment ago."""
+        ...
+
+    async def enter(self, token: str) -> KeptReader:
+        """Raises `Unauthorized` if the API does not take this token; `ApiError`."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Drawing:
     """A program that draws what a run has written for it."""
@@ -475,7 +510,12 @@ class Backend:
     sparks: Callable[[Identity], Sparks] | None = None
     """The loss of many of these jobs at once."""
     runs: Callable[[Identity], Runs] | None = None
-    """The history of these jobs. None on a cluster, of which no runs are kept."""
+    """The history of these jobs. None on a cluster of which no runs are kept."""
+    kept: KeptForPrograms | None = None
+    """The same for programs, by the token of each request; None where no runs are kept, and on a laptop, where they
+    read the files."""
+    list_troubles: Callable[[], Sequence[Phrase]] | None = None
+    """Why something is not kept that should be, for who looks at what is; None where nothing is kept."""
     why_not: WhyNot | None = None
     prepare: Prepare | None = None
     """What `paddock run FILE` does with a file; None where it sends what is written."""

@@ -26,6 +26,7 @@ from paddock.console.answers import list_typed, pack, read_form, serve_static
 from paddock.console.backend import Backend, Identity
 from paddock.console.bounds import OpenPages
 from paddock.console.feed import Feed
+from paddock.console.kept_answers import KeptAnswers
 from paddock.console.link_sign_in import LinkSignIn, UsedTickets
 from paddock.console.page_context import Action, Screen
 from paddock.console.preferences import keep_preferences
@@ -80,6 +81,9 @@ class Console:
         self.application = web.Application(middlewares=[self._guard], client_max_size=2 * 2**20)
         self._sign_in.add_routes(self.application.router)
         self.application.router.add_get(STATIC + "{digest}/{name}", serve_static)
+        if backend.token_login is not None:
+            answers = KeptAnswers(backend, behind_tls=behind_tls)
+            answers.add_routes(self.application.router)
         self.application.router.add_post(_WITHIN + SIGN_OUT, self._sign_out)
         add_routes(self.application.router, _WITHIN, self._routes, lambda _: self._routes)
 
@@ -88,7 +92,8 @@ class Console:
         if login := self.backend.token_login:
             provider = self.backend.provider
             host = provider.host if provider else ""
-            by_token = TokenSignIn(login, limit, self._signed_in, self._routes, behind_tls=behind_tls, provider=host)
+            by_token = TokenSignIn(login, limit, self._signed_in, self._routes, behind_tls=behind_tls, provider=host,
+                                   list_troubles=self.backend.list_troubles)  # fmt: skip
             if provider is None:
                 return by_token
             from paddock.console.oidc_sign_in import OidcSignIn  # few consoles have a provider

@@ -6,6 +6,7 @@ plain HTTP a token is taken only from this machine, as through `kubectl port-for
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from urllib.parse import quote
 
 from aiohttp import web
@@ -42,7 +43,8 @@ def say_ended(provider: str) -> Phrase:
 
 class TokenSignIn:
     """A `sign_in.SignIn` of many readers. `behind_tls`: a proxy that ends TLS stands before the console and says so
-    (X-Forwarded-Proto). `provider`: the host of an OpenID Connect provider that its page offers too, or empty."""
+    (X-Forwarded-Proto). `provider`: the host of an OpenID Connect provider that its page offers too, or empty.
+    `list_troubles`: as in `backend.Backend`."""
 
     probes = frozenset({HEALTH})
 
@@ -55,7 +57,9 @@ class TokenSignIn:
         *,
         behind_tls: bool = False,
         provider: str = "",
+        list_troubles: Callable[[], Sequence[Phrase]] | None = None,
     ) -> None:
+        self._list_troubles = list_troubles or tuple
         self._token_login, self._limit, self._behind_tls = token_login, limit, behind_tls
         self._provider, self._ended = provider, say_ended(provider)
         self._signed_in, self._pages = signed_in, pages
@@ -63,7 +67,10 @@ class TokenSignIn:
     def add_routes(self, router: web.UrlDispatcher) -> None:
         router.add_get(SIGN_IN, self._show)
         router.add_post(SIGN_IN, self._enter)
-        router.add_get(HEALTH, say_healthy)
+        router.add_get(HEALTH, self._say_healthy)
+
+    async def _say_healthy(self, _: web.Request) -> web.StreamResponse:
+        return say_healthy(self._list_troubles())
 
     def refuse(self, request: web.Request) -> web.Response:
         return self.ask(request, 401, self._ended if self._signed_in.had(request) else None)
@@ -124,14 +131,22 @@ class TokenSignIn:
         return identity
 
     def is_private(self, request: web.Request) -> bool:
-        """Whether nobody between the browser and this process can read a token."""
-        host, peer = request.headers.get("Host", ""), request.remote or ""
-        return is_https(request, behind_tls=self._behind_tls) or security.is_on_this_machine(host, peer)
+        return is_private(request, behind_tls=self._behind_tls)
 
     def name_peer(self, request: web.Request) -> str:
-        """Whose tries to sign in this one counts to."""
-        forwarded = request.headers.getall("X-Forwarded-For", [""])[-1] if self._behind_tls else ""
-        return name_peer(request.remote or "", forwarded)
+        return find_peer(request, behind_tls=self._behind_tls)
+
+
+def is_private(request: web.Request, *, behind_tls: bool) -> bool:
+    """Whether nobody between who asks and this process can read a token."""
+    host, peer = request.headers.get("Host", ""), request.remote or ""
+    return is_https(request, behind_tls=behind_tls) or security.is_on_this_machine(host, peer)
+
+
+def find_peer(request: web.Request, *, behind_tls: bool) -> str:
+    """Whose tries to sign in this one counts to."""
+    forwarded = request.headers.getall("X-Forwarded-For", [""])[-1] if behind_tls else ""
+    return name_peer(request.remote or "", forwarded)
 
 
 NOT_PRIVATE = phrase(

@@ -108,6 +108,7 @@ class Keeper:
         self._states: dict[str, JobState] = {}
         """Of the jobs that are there, by UID: as they were seen last."""
         self._unwritten: set[str] = set()
+        self._why_unwritten: Exception | None = None
         self._damaged: set[Path] = set()
         self._settling: dict[str, list[Moment]] = {}
         self._told: dict[str, list[Surroundings]] = {}
@@ -140,6 +141,11 @@ class Keeper:
             else:
                 _log.warning("%s is not the record of a run and is left alone: %s", each.path, each.why)
                 self._damaged.add(each.path)
+
+    @property
+    def unwritten(self) -> Exception | None:
+        """Why a record was not written last; None where all are. They are tried again each minute."""
+        return self._why_unwritten if self._unwritten else None
 
     def note(self, uid: str, told: Surroundings) -> None:
         """What a run began with, told when its programs start; a part that is known already stays as it is."""
@@ -216,6 +222,7 @@ class Keeper:
         except (OSError, ValueError) as error:
             # A full disk: tried again at the next change, and each minute.
             self._unwritten.add(record.uid)
+            self._why_unwritten = error
             _log.warning("the record of %s/%s was not written: %s", record.namespace, record.name, error)
 
     def _set_aside(self, path: Path) -> None:

@@ -78,7 +78,7 @@ class LogFile:
 def find_pod_logs(directory: Path, read_place: ReadLocation) -> Iterator[PodLogs]:
     """The directories of all pods that had a controller."""
     for path in _list(directory):
-        if (logs := _read_pod(path, read_place)) is not None:
+        if (logs := read_pod_logs(path, read_place)) is not None:
             yield logs
 
 
@@ -127,7 +127,7 @@ class PodDirectories:
     def _look_into(self, path: Path) -> None:
         if path not in self._read:
             self._read.add(path)
-            if (logs := _read_pod(path, self._read_place)) is not None:
+            if (logs := read_pod_logs(path, self._read_place)) is not None:
                 self._found.setdefault(logs.owner.uid, []).append(logs)
 
 
@@ -146,8 +146,8 @@ def _sort_by_time(paths: Iterable[Path]) -> list[tuple[Moment, Path]]:
     return sorted(found)
 
 
-def _read_pod(path: Path, read_place: ReadLocation) -> PodLogs | None:
-    """None for what has no owner that can be read."""
+def read_pod_logs(path: Path, read_place: ReadLocation) -> PodLogs | None:
+    """The directory of one pod's logs; None for what has no owner that can be read."""
     try:
         content, written = _read_small(path / OWNER_FILE)
         owner = msgspec.json.decode(content, type=LogOwner)
@@ -181,7 +181,7 @@ def find_log_files(pods: Iterable[PodLogs], uid: str) -> list[LogFile]:
 
 def find_pod_log(directory: Path, read_place: ReadLocation) -> LogFile | None:
     """The log of the one pod whose directory this is; None if it has none, or is the pod of no rank."""
-    pod = _read_pod(directory, read_place)
+    pod = read_pod_logs(directory, read_place)
     return _find_file(pod, pod.place) if pod is not None and pod.place is not None else None
 
 

@@ -176,6 +176,18 @@ OF_LOGS = (
 installs the operator decides on it. Whether the operator has the right, it asks by a SelfSubjectAccessReview, which
 Kubernetes allows every account (`system:basic-user`)."""
 
+
+def build_keeper_rights(kinds: Iterable[Resource]) -> tuple[Right, ...]:
+    """The rights of a console that keeps runs and logs of these kinds of job (`paddock manifests console --keep`): an
+    account of its own, not the operator's. Its readers have none by it: each is shown what the API lets their own
+    token see."""
+    return (
+        *(Right(kind, _MIRROR, "the record of each run: how it stands, and that it is deleted") for kind in kinds),
+        Right(PODS, _MIRROR, "which pods of jobs run, end or are about to go"),
+        Right(PODS, ("get",), "what the ranks have printed", "log"),
+    )
+
+
 _OF_THE_CLUSTER = (
     Right(
         NODES,

@@ -13,7 +13,7 @@ import ssl
 import time
 from collections.abc import AsyncIterator, Callable, Collection
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 from urllib.parse import urlsplit
@@ -44,6 +44,8 @@ from paddock.version import __version__
 from paddock.words.phrases import phrase
 
 if TYPE_CHECKING:
+    from paddock.app.consoles.keeping.keeper import Keeping
+    from paddock.app.consoles.keeping.kept_here import KeptHere
     from paddock.app.consoles.oidc import OidcProvider
 
 log = logging.getLogger("paddock.console")
@@ -84,6 +86,7 @@ class Options:
     key: Path | None = None  # a file (PEM), for HTTPS
     behind_tls: bool = False  # a proxy before it ends TLS, and its X-Forwarded-Proto is believed
     oidc: Oidc | None = None
+    keeping: Keeping | None = None  # what is kept of all jobs, with an account of its own
 
 
 def name_cluster(config: Config) -> str:
@@ -181,12 +184,27 @@ async def run_readers(
     started: Callable[[Address], None] = lambda _: None,
 ) -> None:
     """Until `stop` is set. `started` is told where it listens. Raises `CannotServe`."""
-    async with _copying(home, server) as spool:
-        readers = Readers(server, spool)
+    async with _open_kept(home, server, options.keeping) as (spool, kept):
+        readers = Readers(server, spool, is_kept=kept is not None)
         try:
-            await _run_readers(server, shown, options, readers, stop, started)
+            await _run_readers(server, shown, options, readers, kept, stop, started)
         finally:
             await readers.close()
+
+
+@asynccontextmanager
+async def _open_kept(
+    home: Home, server: Config, keeping: Keeping | None
+) -> AsyncIterator[tuple[ClusterSpool, KeptHere | None]]:
+    """Where logs are copied to, and what is kept there of all jobs, if anything is. Raises `CannotServe`."""
+    if keeping is None:
+        async with _copying(home, server) as spool:
+            yield spool, None
+        return
+    from paddock.app.consoles.keeping.kept_here import open_kept  # few consoles keep anything
+
+    async with open_kept(keeping, server, home.cache) as (spool, kept):
+        yield spool, kept
 
 
 async def _run_readers(
@@ -194,6 +212,7 @@ async def _run_readers(
     shown: Shown,
     options: Options,
     readers: Readers,
+    kept: KeptHere | None,
     stop: asyncio.Event,
     started: Callable[[Address], None],
 ) -> None:
@@ -206,6 +225,13 @@ async def _run_readers(
         rights=readers.rights, token_login=readers, provider=provider, silent_since=readers.silent_since,
         namespace=server.namespace, logs=readers.logs, metrics=metrics,
     )  # fmt: skip
+    if kept is not None:
+        backend = replace(
+            backend,
+            runs=lambda identity: kept.find_runs(readers.rights(identity)),
+            kept=kept.programs,
+            list_troubles=kept.health.list,
+        )
     hosts = frozenset({*options.hosts, FORWARDED_HOST})
     console = Console(backend, secrets.token_bytes(32), hosts, behind_tls=options.behind_tls)
     try:

@@ -83,10 +83,11 @@ _NO_LOGS = _NoLogs()
 
 class Readers:
     """A `console.backend.TokenLogin`. `server`: without a credential. `spool`: where the logs of pods are copied to,
-    once for all readers; each look at a copy asks for the reader's right to the log."""
+    once for all readers; each look at a copy asks for the reader's right to the log. `is_kept`: the logs of all jobs
+    are (`app.consoles.keeping`)."""
 
-    def __init__(self, server: Config, spool: ClusterSpool) -> None:
-        self._server, self._spool = server, spool
+    def __init__(self, server: Config, spool: ClusterSpool, *, is_kept: bool = False) -> None:
+        self._server, self._spool, self._is_kept = server, spool, is_kept
         self._readers: dict[str, _Reader] = {}
 
     def connect(self, identity: Identity) -> Api:
@@ -121,7 +122,7 @@ class Readers:
             await _close(client, credentials)
         else:
             rights = ReviewedRights(client)
-            logs = read_logs(self._spool, client, rights, name or identity.id)
+            logs = read_logs(self._spool, client, rights, name or identity.id, is_kept=self._is_kept)
             asking = asyncio.create_task(keep_asking(client))
             self._readers[identity.id] = reader = _Reader(client, rights, logs, asking, credentials)
             await reader.logs.start()
@@ -139,10 +140,20 @@ class Readers:
             await self.leave(Identity(identity))
 
 
-def read_logs(spool: ClusterSpool, client: Client, rights: ReviewedRights, reader: str) -> ClusterLogs:
-    """The logs for a reader with these rights. A copy may be another reader's, so the API has to allow it. `reader`:
-    the user: many tokens of one have one share of the room."""
-    return ClusterLogs(spool, client, lambda namespace: rights.is_allowed("get", PODS, namespace, "log"), reader=reader)
+def read_logs(
+    spool: ClusterSpool, client: Client, rights: ReviewedRights, reader: str, *, is_kept: bool = False
+) -> ClusterLogs:
+    """The logs for a reader with these rights. A copy may be another reader's, or the keeper's, so the API has to allow
+    it; of a job that is gone nothing else is asked of the API, so the right to get jobs is proven too. `reader`: the
+    user: many tokens of one have one share of the room."""
+    return ClusterLogs(
+        spool,
+        client,
+        lambda namespace: rights.is_allowed("get", PODS, namespace, "log"),
+        reader=reader,
+        may_job=lambda resource, namespace: rights.is_allowed("get", resource, namespace),
+        is_kept=is_kept,
+    )
 
 
 async def fetch_user(api: Api) -> str:

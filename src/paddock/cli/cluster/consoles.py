@@ -16,6 +16,7 @@ from click.core import ParameterSource
 from paddock.app.home import read_home
 from paddock.cli.cluster.addresses import build_bind_address, read_bind_address
 from paddock.cli.cluster.errors import Failed, UserError, build_phrase
+from paddock.cli.cluster.limits import LimitsType
 from paddock.cli.output.language import localized
 from paddock.cli.output.streams import print_line
 from paddock.cli.verb import DescribedDefault
@@ -25,6 +26,7 @@ from paddock.words.phrases import phrase
 
 if TYPE_CHECKING:
     from paddock.app.consoles.cluster import Oidc
+    from paddock.app.consoles.keeping.keeper import Keeping
     from paddock.app.consoles.links import Link
     from paddock.cli.cluster.places import Cluster
 
@@ -47,10 +49,14 @@ class Serving:
     oidc_client_secret_file: str | None = None
     oidc_scope: tuple[str, ...] = ()
     oidc_ca: str | None = None
+    keep: str | None = None
+    keep_logs: Any = None
+    """A `paddock.history.retention.Limits`."""
 
 
 _OF_OIDC = ("--oidc-issuer", "--oidc-client-id", "--oidc-client-secret-file", "--oidc-scope", "--oidc-ca")
-_OF_SERVE = ("--bind-address", "--host", "--cluster-name", "--tls-cert", "--tls-key", "--behind-tls", *_OF_OIDC)
+_OF_SERVE = ("--bind-address", "--host", "--cluster-name", "--tls-cert", "--tls-key", "--behind-tls", "--keep",
+             "--keep-logs", *_OF_OIDC)  # fmt: skip
 
 
 def list_typed(context: click.Context) -> list[str]:
@@ -128,6 +134,7 @@ def serve_readers(kubeconfig: str | None, context: str | None, serving: Serving)
         Path(serving.key) if serving.key else None,
         serving.behind_tls,
         read_oidc(serving),
+        _read_keeping(kubeconfig, context, serving),
     )
     try:
         return run(consoles.serve_readers(config, shown, options, read_home(os.environ)))
@@ -135,7 +142,22 @@ def serve_readers(kubeconfig: str | None, context: str | None, serving: Serving)
         raise Failed(*error.args) from None
 
 
+def _read_keeping(kubeconfig: str | None, context: str | None, serving: Serving) -> Keeping | None:
+    """With the credential of the kubeconfig's user, or of the pod's account, which no reader's request carries. Raises
+    `ConfigError` where there is none."""
+    if serving.keep is None:
+        return None
+    from paddock.app.consoles.keeping.keeper import LIMITS, Keeping
+    from paddock.client.kubeconfig import read_config
+
+    config = read_config(kubeconfig, context)
+    return Keeping(Path(serving.keep).absolute(), config, serving.keep_logs or LIMITS)
+
+
 def _check(serving: Serving) -> None:
+    if serving.keep_logs is not None and serving.keep is None:
+        raise click.UsageError(localized(phrase("{option} goes with {needed}: add it, or leave {option} out",
+                                                option="--keep-logs", needed="--keep")))  # fmt: skip
     if serving.address is None:
         raise click.UsageError(localized(phrase("--bind-address=0 is off, and a console has to listen")))
     if (serving.certificate is None) != (serving.key is None):
@@ -226,6 +248,17 @@ _OPTIONS = (
         "--behind-tls",
         is_flag=True,
         help="With --serve: a proxy ends TLS before it, and its X-Forwarded-Proto is believed.",
+    ),
+    click.option(
+        "--keep",
+        metavar="DIRECTORY",
+        help="With --serve: keep logs and history of all jobs here, with the account of this process, as in a claim.",
+    ),
+    click.option(
+        "--keep-logs",
+        type=LimitsType(),
+        metavar="TIME,SIZE",
+        help="With --keep: how long and up to which size, of runs that are over (default: 30d,20GiB).",
     ),
     click.option(
         "--oidc-issuer",

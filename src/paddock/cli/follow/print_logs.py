@@ -153,12 +153,15 @@ def print_kept(
     current: str = "",
     flags: Flags = LOCAL,
     now: Moment | None = None,
+    *,
+    numbered: bool = False,
 ) -> int | None:
     """Prints the logs that the history has of the job, or of the pod, that `word` names, and returns the exit code.
 
     `current`: the UID of the job that the cluster has now, empty if it has none or is down. None if the API must be
     asked: the history has no such job, or not this one yet; it goes on and is to be followed, or it has printed nothing
-    yet. `flags`: of the cluster whose history it is. `now`: of the machine if None. Raises `UserError`.
+    yet. `flags`: of the cluster whose history it is. `now`: of the machine if None. `numbered`: runs of a cluster are
+    counted too, as a console keeps them. Raises `UserError`.
     """
     runs, which = find_kept(history, namespace, word), request.which
     if not runs and (pod := split_pod(word)):
@@ -177,11 +180,11 @@ def print_kept(
         return None
     begins = find_begins(run, files, now - which.since) if which.since is not None else {}
     printer = _print_files(run, files, request, note, begins)
-    number = f" --run {run.run}" if flags.local else ""
+    number = f" --run {run.run}" if flags.local or numbered else ""
     where = flags.of(namespace) + request.in_container
     printer.explain_folded(f"paddock logs {word}{number}{where} --raw")
     if not printer.printed and not printer.failed:
-        printer.screen.notify(explain_nothing(word, run, request))
+        printer.screen.notify(explain_nothing(word, run, request, flags))
         if request.wanted.first_error and run.outcome == Phase.FAILED and not request.follow:
             printer.screen.notify(explain_end(run, readers_language()))
     if request.follow and run.over:
@@ -191,8 +194,10 @@ def print_kept(
     return read_exit_code(run.outcome, read_cause(run.cause)) if request.follow and run.over else 0
 
 
-def explain_nothing(word: str, run: RunRecord, request: Request) -> Phrase:
+def explain_nothing(word: str, run: RunRecord, request: Request, flags: Flags = LOCAL) -> Phrase:
     """Why nothing was printed of a run that is kept. Pure."""
+    if run.logs_pruned and not flags.local:
+        return phrase("the logs of run {run} of {job} are no longer kept", run=run.run, job=word)
     if run.logs_pruned:
         return phrase(
             "the logs of run {run} of {job} are no longer kept (`{command}` sets for how long)",

@@ -10,9 +10,10 @@ import click
 
 from paddock.app.history import History
 from paddock.cli.cluster.complete import complete_jobs
+from paddock.cli.cluster.console_option import console_option
 from paddock.cli.cluster.errors import UserError
 from paddock.cli.cluster.options import namespace_option
-from paddock.cli.cluster.session import choose_place
+from paddock.cli.cluster.session import choose_place, run
 from paddock.cli.follow.kept_runs import choose_run, find_kept
 from paddock.cli.output.language import readers_language
 from paddock.cli.output.local_paths import format_path
@@ -56,6 +57,7 @@ class Compared:
 @click.command(name="compare", cls=Verb)
 @click.argument("words", metavar="JOB[:RUN]...", nargs=-1, required=True, shell_complete=complete_jobs)
 @click.option("-o", "--output", type=click.Choice(["table", "json"]), default="table", help="json: all of it.")
+@console_option
 @namespace_option
 def command(words: tuple[str, ...], output: str, namespace: str) -> None:
     """Runs side by side: how they ended, their last numbers, and the fields in which their manifests differ.
@@ -65,14 +67,20 @@ def command(words: tuple[str, ...], output: str, namespace: str) -> None:
     paddock compare train 3 5         two runs of one job
     paddock compare train:3 resnet    a run of each of two jobs; without a number the last one
 
-    Works also while the local cluster is down, and does not start it. The console compares curves.
+    Works also while the local cluster is down, and does not start it. With --context: the runs that the cluster's
+    console keeps. The console compares curves.
     """
     place = choose_place()
-    if place.home is None:
-        raise UserError(
-            phrase("the history is kept on this machine, of what its local cluster ran: leave --context out")
-        )
-    history = History(place.home)
+    if place.home is not None:
+        _show(History(place.home), words, output, namespace)
+        return
+    from paddock.cli.follow.fetched_runs import fetch_history, temporary_home  # late: few clusters keep runs
+
+    with temporary_home() as home:
+        _show(run(fetch_history(place, home, namespace)).history, words, output, namespace)
+
+
+def _show(history: History, words: Sequence[str], output: str, namespace: str) -> None:
     runs = choose_runs(history, namespace, words)
     survey = history.survey()
     compared = [Compared(run, survey.read_metrics(run)) for run in runs]

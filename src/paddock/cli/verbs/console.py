@@ -20,6 +20,7 @@ from paddock.words.phrases import phrase
 
 if TYPE_CHECKING:
     from paddock.app.health import Address
+    from paddock.history.retention import Limits
 
 
 @click.command(name="console", cls=Verb)
@@ -39,6 +40,8 @@ def command(
     tls_cert: str | None,
     tls_key: str | None,
     behind_tls: bool,
+    keep: str | None,
+    keep_logs: Limits | None,
     **oidc: Any,
 ) -> int:
     """Open the console in the browser: see, create and understand jobs. With JOB, its page.
@@ -64,7 +67,9 @@ def command(
     typed = list_typed(context)
     refuse_misplaced(typed, serve=serve, cluster=bool(chosen))
     if serve:
-        serving = Serving(address, hosts, cluster_name, tls_cert, tls_key, behind_tls, **oidc)
+        serving = Serving(
+            address, hosts, cluster_name, tls_cert, tls_key, behind_tls, keep=keep, keep_logs=keep_logs, **oidc
+        )
         return serve_readers(chosen.get("kubeconfig"), chosen.get("context"), serving)
     from paddock.cli.follow.consoles import open_console, open_fleet
 

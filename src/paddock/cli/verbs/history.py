@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import click
 
 from paddock.app.history import History, Survey
 from paddock.app.home import may_answer
 from paddock.cli.cluster.complete import complete_jobs
+from paddock.cli.cluster.console_option import console_option
 from paddock.cli.cluster.errors import UserError
-from paddock.cli.cluster.lookup import explain_near
+from paddock.cli.cluster.lookup import explain_near, read_job_word
 from paddock.cli.cluster.options import namespace_option
-from paddock.cli.cluster.session import choose_place
+from paddock.cli.cluster.session import choose_place, run
 from paddock.cli.follow.kept_runs import find_kept
 from paddock.cli.output import run_rows
 from paddock.cli.output.language import readers_language
@@ -38,11 +40,13 @@ from paddock.words.phrases import NOTHING, Phrase, phrase, render
 @click.option("--limit", type=click.IntRange(1), metavar="N", help="Only the last N runs.")
 @click.option("--tag", metavar="TAG", help="Only runs with this tag.")
 @click.option("-o", "--output", type=click.Choice(["table", "json"]), default="table", help="json: a list of runs.")
+@console_option
 @namespace_option
 def command(
     job: str | None, all_namespaces: bool, limit: int | None, tag: str | None, output: str, namespace: str
 ) -> None:
-    """What ran on this machine: one line a run, with how it ended, its last numbers, and what changed in its manifest.
+    """What ran on this machine, or on a cluster: one line a run, with how it ended, its last numbers, and what changed
+    in its manifest.
 
     \b
     paddock history
@@ -53,17 +57,46 @@ def command(
     A name's runs are counted from 1. They are kept for 7 days or up to 1 GiB of logs (`paddock up --keep-logs
     30d,20GiB` sets both), and the record of each name's last run for 90 days. Works also while the local cluster is
     down, and does not start it.
+
+    With --context it asks the cluster's console, if one keeps the history there (`paddock manifests console --keep`),
+    and you see the runs of the jobs that you may get.
     """
     place = choose_place()
-    if place.home is None:
+    if place.home is not None:
+        _show(Kept(History(place.home), may_answer(place.home)), job, namespace, output, limit, tag,
+              all_namespaces=all_namespaces)  # fmt: skip
+        return
+    if all_namespaces:
         raise UserError(
-            phrase(
-                "the history is kept on this machine, of what its local cluster ran: leave --context out, or see what "
-                "the cluster has by `{command}`",
-                command=f"paddock get{place.flags.options}",
-            )
-        )
-    history, up = History(place.home), may_answer(place.home)
+            phrase("the console of a cluster tells the history of one namespace: leave {option} out, or name one by -n",
+                   option="-A")
+        )  # fmt: skip
+    from paddock.cli.follow.fetched_runs import fetch_history, temporary_home  # late: few clusters keep runs
+
+    with temporary_home() as home:
+        ranks = job is not None or output == "json"
+        fetched = run(fetch_history(place, home, namespace, read_job_word(job)[1] if job else "", ranks=ranks))
+        for said in fetched.tell():
+            _notify(said)
+        _show(Kept(fetched.history, True, fetched=True), job, namespace, output, limit, tag, all_namespaces=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """Where the runs are read from."""
+
+    history: History
+    up: bool
+    """A cluster in which an unfinished run goes on."""
+    fetched: bool = False
+    """From a console: the bytes of the logs are not here."""
+
+
+def _show(
+    kept: Kept, job: str | None, namespace: str, output: str, limit: int | None, tag: str | None, *,
+    all_namespaces: bool,
+) -> None:  # fmt: skip
+    history, up = kept.history, kept.up
     everything, damaged = history.read("" if all_namespaces else namespace)
     for each in damaged:
         _notify(phrase("{path} is not the record of a run and is left out: {why}", path=str(each.path), why=each.why))
@@ -88,7 +121,7 @@ def command(
     elif not rows:
         _notify(phrase("nothing has run here yet") if all_namespaces else explain_nothing(namespace))
     else:
-        _print(survey, rows, spaces=all_namespaces, whole=bool(job))
+        _print(survey, rows, spaces=all_namespaces, whole=bool(job), fetched=kept.fetched)
 
 
 def _explain_since(history: History, run: RunRecord, completed: Mapping[str, RunRecord]) -> Phrase | None:
@@ -122,7 +155,7 @@ def _choose(history: History, namespace: str, job: str, everything: Sequence[Run
     return runs
 
 
-def _print(survey: Survey, rows: Sequence[RunRow], *, spaces: bool, whole: bool) -> None:
+def _print(survey: Survey, rows: Sequence[RunRow], *, spaces: bool, whole: bool, fetched: bool) -> None:
     now, language = time.time(), readers_language()
     cells = [run_rows.build_cells(row, now, language) for row in rows]
     header = list(run_rows.HEADER)
@@ -139,9 +172,9 @@ def _print(survey: Survey, rows: Sequence[RunRow], *, spaces: bool, whole: bool)
         attempts_with_ranks = find_attempts(survey, row.run)
         attempts = run_rows.build_attempt_rows(row.run, attempts_with_ranks, language)
         print_table(stdout(), run_rows.ATTEMPT_HEADER, attempts, cut=is_narrow(stdout()))
-        if unread := survey.find_unread(row.run):
+        if not fetched and (unread := survey.find_unread(row.run)):
             stdout().print(render(explain_metric_file(*unread), language), highlight=False)
-        if not row.metrics and any(attempts_with_ranks.values()) and row.run.phase != "Failed":
+        if not fetched and not row.metrics and any(attempts_with_ranks.values()) and row.run.phase != "Failed":
             stdout().print(render(explain_nearest(survey.find_nearest(row.run)), language), highlight=False)
         if sizes := run_rows.explain_run_sizes(row.run):
             stdout().print(render(sizes, language))
@@ -153,5 +186,5 @@ def _print(survey: Survey, rows: Sequence[RunRow], *, spaces: bool, whole: bool)
             stdout().print(line)
 
 
-def _notify(said: Phrase) -> None:
-    stderr().print(render(said, readers_language()))
+def _notify(said: Phrase | str) -> None:
+    stderr().print(said if isinstance(said, str) else render(said, readers_language()), markup=False)

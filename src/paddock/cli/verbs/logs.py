@@ -13,6 +13,7 @@ import click
 from paddock.app.history import History
 from paddock.app.home import is_up
 from paddock.cli.cluster.complete import complete_jobs
+from paddock.cli.cluster.console_option import console_option
 from paddock.cli.cluster.errors import Failed, UserError
 from paddock.cli.cluster.lookup import fetch_pods
 from paddock.cli.cluster.options import namespace_option
@@ -42,7 +43,7 @@ from paddock.kube.times import read_time
 from paddock.views.manager import explain_manager
 from paddock.views.pods import rank_name
 from paddock.views.stored import StoredJob
-from paddock.words.phrases import Phrase, phrase
+from paddock.words.phrases import NOTHING, Phrase, phrase
 
 if TYPE_CHECKING:
     from paddock.client.client import Client
@@ -69,6 +70,7 @@ if TYPE_CHECKING:
 @click.option("--exclude", type=PatternType(), multiple=True, metavar="RE", help="No lines that match.")
 @click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text", help="json: an object a line.")
 @click.option("--raw", is_flag=True, help="Print all lines, those of launchers and libraries too.")
+@console_option
 @namespace_option
 def command(
     job: str,
@@ -102,19 +104,21 @@ def command(
 
     The local cluster keeps what each run and each attempt printed, also when the job is gone or run again: for 7
     days or up to 1 GiB (`paddock up --keep-logs 30d,20GiB` sets both). A Kubernetes keeps the log of a pod as long
-    as the pod; after that, what `paddock console` has copied of it on this machine is printed.
+    as the pod; after that, what `paddock console` has copied of it on this machine is printed, or what the cluster's
+    console keeps, if it was started with --keep.
     """
     which = Which(role, ranks, run, attempt, previous, since, container)
     request = Request(which, Wanted(include, exclude, tail, first_error), follow, output == "json", raw)
     refuse_combinations(request)
     place = choose_place()
     if place.home is None and run is not None:
-        raise UserError(
-            phrase(
-                "runs are counted on the local cluster alone: a Kubernetes keeps logs as long as their pods; leave "
-                "--run out"
-            )
-        )
+        from paddock.cli.follow.fetched_runs import print_fetched_runs  # late: few clusters keep runs
+
+        code = run_to_end(print_fetched_runs(place, namespace, job, request))
+        if code is None:
+            raise UserError(phrase("no run of {job} is kept in namespace {namespace}{hint}",
+                                   job=repr(job), namespace=namespace, hint=NOTHING))  # fmt: skip
+        return code
     if place.home is not None:
         current = _find_current(place, namespace, job) if is_up(place.home) else ""
         code = print_kept(History(place.home), namespace, job, request, current)
@@ -161,7 +165,7 @@ async def _print_of_cluster(client: Client, place: ClusterChoice, namespace: str
     try:
         stored, which = await _fetch_job(client, place, namespace, word, request.which)
     except UserError:
-        if place.home is None and (code := print_copied(place, namespace, word, request)) is not None:
+        if place.home is None and (code := await _print_kept_elsewhere(place, namespace, word, request)) is not None:
             return code
         raise
     read, pods = stored.job, await fetch_pods(client, stored)
@@ -178,7 +182,7 @@ async def _print_of_cluster(client: Client, place: ClusterChoice, namespace: str
     chosen = choose_ranks(word, ranks, which.role, which.ranks, request.wanted.tail, numbering)
     of_pods = {rank_name(pod) for pod in pods}
     if place.home is None and not any(str(rank) in of_pods for rank in chosen.ranks):
-        code = print_copied(place, namespace, word, request, stored.uid)
+        code = await _print_kept_elsewhere(place, namespace, word, request, stored.uid)
         if code is not None:
             return code
     if which.container:
@@ -200,6 +204,25 @@ async def _print_of_cluster(client: Client, place: ClusterChoice, namespace: str
         console = name_console(place) if ended and place.home is None else ""
         printer.screen.notify(explain_silence(stored.key.name, chosen.ranks, of_pods, console=console, keeps=keeps))
     return read_exit_code(stored.status.phase, stored.status.cause) if request.follow and ended else 0
+
+
+async def _print_kept_elsewhere(
+    place: ClusterChoice, namespace: str, word: str, request: Request, current: str = ""
+) -> int | None:
+    """What is kept of pods that are gone: copied on this machine, or by the cluster's console. None where neither is,
+    or where it cannot be read."""
+    code = print_copied(place, namespace, word, request, current)
+    if code is not None:
+        return code
+    from paddock.cli.follow.fetched_runs import print_fetched_runs  # late: few clusters keep runs
+    from paddock.cli.follow.keepers import NoToken
+
+    try:
+        return await print_fetched_runs(place, namespace, word, request, current)
+    except (Failed, NoToken, ApiError):
+        if current and request.is_of_the_past:
+            raise  # the job is there, and who asks for its past is told where it would be
+        return None
 
 
 async def _fetch_job(

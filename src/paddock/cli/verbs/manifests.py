@@ -17,7 +17,7 @@ from paddock.cli.output.streams import print_line, write_json
 from paddock.cli.verb import DescribedDefault, Verb
 from paddock.datasets.crd import build_crd as build_dataset_crd
 from paddock.install.console import NAMESPACE as CONSOLE_NAMESPACE
-from paddock.install.console import build_console
+from paddock.install.console import Keep, build_console
 from paddock.install.crd import build_crd, build_old_crd
 from paddock.install.deployment import KINDS as DEFAULT_KINDS
 from paddock.install.deployment import NAMESPACE, Installation, Scope, build_log_rights, build_operator
@@ -58,6 +58,13 @@ def _check_namespaces(context: click.Context, parameter: click.Parameter, values
 def _check_secret(_context: click.Context, parameter: click.Parameter, value: str) -> str:
     if value and not DNS_SUBDOMAIN.allows(value):
         said = phrase("{found} is not a valid name for a Secret", found=repr(value))
+        raise click.BadParameter(localized(said), param=parameter)
+    return value
+
+
+def _check_claim(_context: click.Context, parameter: click.Parameter, value: str) -> str:
+    if value and not DNS_SUBDOMAIN.allows(value):
+        said = phrase("{found} is not a valid name for a claim", found=repr(value))
         raise click.BadParameter(localized(said), param=parameter)
     return value
 
@@ -140,6 +147,13 @@ def _check_secret(_context: click.Context, parameter: click.Parameter, value: st
     show_default=True,
     help="v1beta1 is for Kubernetes 1.15 and older.",
 )
+@click.option(
+    "--keep",
+    default="",
+    metavar="CLAIM",
+    callback=_check_claim,
+    help="The console keeps logs and history of all jobs in this claim of its namespace, which is there already.",
+)
 @click.option("-o", "output", type=click.Choice(["yaml", "json"]), default="yaml", help="How to print it.")
 def command(
     what: str,
@@ -155,6 +169,7 @@ def command(
     replicas: int,
     shards: int,
     version: str,
+    keep: str,
     output: str,
 ) -> None:
     """Print what a cluster needs: the definitions of jobs, and the operator. The webhook and the console are optional,
@@ -170,6 +185,7 @@ def command(
     paddock manifests logs --jobs-in team-a
     paddock manifests webhook --image IMAGE
     paddock manifests console --image IMAGE
+    paddock manifests console --image IMAGE --keep CLAIM
 
     The files in deploy/ are what it prints for the image registry.example/paddock, which stands for yours.
     """
@@ -190,6 +206,9 @@ def command(
         if notices:
             said = phrase("{option} is of the operator: {what} has none", option="--notices", what=what)
             raise click.UsageError(localized(said))
+    if keep and what != "console":
+        said = phrase("--keep is of the console: {what} keeps nothing", what=what)
+        raise click.UsageError(localized(said))
     if shards > 1 and not everywhere and len(watched) <= 1:
         said = phrase("--shards shares several namespaces out, and here is one: add -A, or name them by --jobs-in")
         raise click.UsageError(localized(said))
@@ -198,7 +217,8 @@ def command(
         raise click.UsageError(localized(explain_no_image(what)))
     if what == "console":
         is_own = click.get_current_context().get_parameter_source("namespace") is ParameterSource.DEFAULT
-        _print(build_console(CONSOLE_NAMESPACE if is_own else namespace, image), output)
+        where, kept = CONSOLE_NAMESPACE if is_own else namespace, Keep(keep) if keep else None
+        _print(build_console(where, image, keep=kept), output)
         return
     own = () if is_webhook else (namespace,)  # it checks jobs of all namespaces unless some are named
     installation = Installation(

@@ -3,37 +3,20 @@
 from __future__ import annotations
 
 import shlex
-from typing import Any
 
 import click
 
 from paddock.app import launch
 from paddock.app.history import write_kept_limits
 from paddock.app.home import Home
+from paddock.cli.cluster.limits import LimitsType
 from paddock.cli.cluster.places import explain_started
 from paddock.cli.cluster.session import home
 from paddock.cli.output.language import localized
 from paddock.cli.output.terminal import stderr
 from paddock.cli.verb import Verb
-from paddock.history.retention import Limits, WrongLimit, read_limits, write_limits
+from paddock.history.retention import Limits, write_limits
 from paddock.words.phrases import Phrase, phrase
-
-
-class LimitsType(click.ParamType[Limits]):
-    """The value of --keep-logs."""
-
-    name = "limits"
-
-    def convert(self, value: Any, parameter: click.Parameter | None, context: click.Context | None) -> Limits:
-        if isinstance(value, Limits):
-            return value
-        try:
-            return read_limits(str(value))
-        except WrongLimit as wrong:
-            said = phrase(
-                "{part} is neither one time (m, h, d, w) nor one size (MiB, GiB, TiB): 7d,1GiB", part=repr(wrong.part)
-            )
-            self.fail(localized(said), parameter, context)
 
 
 @click.command(name="up", cls=Verb)

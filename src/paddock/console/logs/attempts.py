@@ -34,7 +34,11 @@ def find_attempt(cause: CauseRecord, attempt: int) -> int:
 
 def list_printed(logs: Iterable[KeptLog]) -> frozenset[int]:
     """The attempts of which a rank has printed something; also where nothing of it is kept."""
-    return frozenset(log.attempt for log in logs if log.size or (log.left_out is not None and log.left_out.removed))
+    return frozenset(log.attempt for log in logs if log.size or _is_lost(log))
+
+
+def _is_lost(log: KeptLog) -> bool:
+    return log.left_out is not None and (log.left_out.removed or log.left_out.missed is not None)
 
 
 def choose_attempt(last: int, printed: Collection[int], is_over: bool) -> int:

@@ -35,6 +35,11 @@ class Lane:
         """It has printed something of which nothing is kept."""
         return self.log is not None and self.log.left_out is not None and self.log.left_out.removed
 
+    @property
+    def is_missed(self) -> bool:
+        """Its pod was gone before its log was read to its end, so it may have printed more."""
+        return self.log is not None and self.log.left_out is not None and self.log.left_out.missed is not None
+
 
 @dataclass(frozen=True, slots=True)
 class Lanes:

@@ -35,7 +35,8 @@ from paddock.console.screens.looked_logs import (
     read_wanted,
 )
 from paddock.console.screens.merged_logs import ABOVE, ON_A_PAGE, build_merged
-from paddock.kube.times import Moment, format_time, read_time
+from paddock.history.holes import explain_holes
+from paddock.kube.times import Moment, read_time
 from paddock.views.commands import printed_name
 from paddock.views.short_sentences import explain_start
 from paddock.words.phrases import Phrase, counted, phrase
@@ -150,12 +151,7 @@ def _tell_lacks(page: PageContext, rank: str, lacks: LeftOut) -> Iterator[Phrase
             "when there is room. The whole log, as long as its pod is there: {command}",
             rank=rank, size=_write_size(lacks.stopped), command=command,
         )  # fmt: skip
-    for since, until in lacks.gaps:
-        yield phrase(
-            "{rank}: lines between {since} and {until} are missing: there was no room to copy them, and the cluster "
-            "did not have them any more when there was",
-            rank=rank, since=format_time(since), until=format_time(until),
-        )  # fmt: skip
+    yield from explain_holes(rank, lacks.gaps, lacks.missed)
 
 
 def _explain_empty(page: PageContext, seen: Look, lane: Lane, part: Part) -> str:
@@ -163,6 +159,9 @@ def _explain_empty(page: PageContext, seen: Look, lane: Lane, part: Part) -> str
         return page.say(phrase("the log of {rank} cannot be read any more: it was removed", rank=lane.rank))
     if part.count:
         return ""
+    if lane.is_missed:
+        return page.say(phrase("nothing is kept of what {rank} printed in attempt {attempt}",
+                               rank=lane.rank, attempt=seen.attempt))  # fmt: skip
     over = phrase("{rank} printed nothing in attempt {attempt}", rank=lane.rank, attempt=seen.attempt)
     return page.say(over if seen.is_over else phrase("{rank} has printed nothing yet", rank=lane.rank))
 

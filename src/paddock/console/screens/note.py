@@ -83,11 +83,17 @@ async def receive(page: PageContext, posted: Mapping[str, str]) -> Mapping[str, 
     return await _show(page, run, typed, refused)
 
 
+def _keeps_notes(page: PageContext) -> bool:
+    """On a cluster, whose runs may be kept too, many readers have rights of their own, which the API knows of jobs."""
+    return page.backend.local and page.backend.runs is not None
+
+
 async def _find(page: PageContext) -> tuple[RunView | None, Note]:
     """The run that the address names, and its note; no run of a job of a cluster. Raises `Missing`, `ApiError`."""
     resource, _ = find_job(page)
-    if page.backend.runs is None:
+    if not _keeps_notes(page):
         return None, await _fetch_note(page, resource)
+    assert page.backend.runs is not None
     listed = await page.backend.runs(page.identity).read(page.path["namespace"], page.path["name"])
     asked = page.query.get("run", "")
     number = read_whole(asked) or 0
@@ -112,7 +118,7 @@ async def _fetch_note(page: PageContext, resource: Resource) -> Note:
 async def _save(page: PageContext, run: RunView | None, note: Note, seen: str) -> Refused:
     """Why it is not saved; empty if it is."""
     try:
-        if page.backend.runs is not None:
+        if page.backend.runs is not None and _keeps_notes(page):
             await _keep(page.backend.runs(page.identity), run, note, seen)
         else:
             await _annotate(page, note, seen)
@@ -176,8 +182,8 @@ async def _show(page: PageContext, run: RunView | None, typed: Typed, refused: R
         "wrong_tags": page.say(refused.tags) if refused.tags else "",
         "refused": page.say(refused.other) if refused.other else "",
         "theirs": refused.now,
-        "kept": page.backend.runs is not None,
-        "may": page.backend.runs is not None or await page.may("patch", resource, page.path["namespace"]),
+        "kept": _keeps_notes(page),
+        "may": _keeps_notes(page) or await page.may("patch", resource, page.path["namespace"]),
         "back": f"{address_of_job(resource, page.path['namespace'], page.path['name'])}/runs",
     }
 

@@ -173,6 +173,7 @@ def build_table(page: PageContext, found: Found, chosen: Chosen, *, names: bool)
         "total": chosen.total,
         "link": link,
         "choices": chosen.choices,
+        "troubles": [page.say(each) for each in (page.backend.list_troubles or tuple)()],
         "damaged": [{"path": str(each.path), "why": each.why} for each in found.damaged[:_MOST_DAMAGED]],
         "more_damaged": max(0, len(found.damaged) - _MOST_DAMAGED),
     }
@@ -257,7 +258,7 @@ def _build_row(
         "number": run.number,
         "compared": name_run(resource, run.namespace, run.name, run.number) if resource else "",
         "address": address,
-        "note_address": f"{address}/note?run={run.number}" if run.number else f"{address}/note",
+        "note_address": _address_note(page, run, address),
         "end": run.end,
         "bad": run.has_failed_rank,
         "why": explain_briefly(run.cause, language) if run.cause else "",
@@ -277,6 +278,13 @@ def _build_row(
         "owner": run.owner,
         **_build_details(page, run, printed_name(resource, run.name) if resource else run.name),
     }
+
+
+def _address_note(page: PageContext, run: RunView, address: str) -> str:
+    """Where its note is written; empty where it cannot be: on a cluster a note stands on the job, which may be gone."""
+    if not address or (not page.backend.local and run.record is not None and run.record.deleted is not None):
+        return ""
+    return f"{address}/note?run={run.number}" if run.number and page.backend.local else f"{address}/note"
 
 
 def _tell_duration(run: RunView, now: float) -> str:
@@ -317,6 +325,7 @@ def _build_details(page: PageContext, run: RunView, word: str) -> Mapping[str, A
     ]
     surroundings = record.surroundings
     space = "" if run.namespace == "default" else f" -n {shlex.quote(run.namespace)}"
+    where = space + page.backend.options
     return {
         "commands": list_commands(record.spec),
         "starts": starts if len(record.attempts) > 1 else [],
@@ -324,7 +333,7 @@ def _build_details(page: PageContext, run: RunView, word: str) -> Mapping[str, A
         "directory": record.directory,
         "machine": tell_machine(surroundings.machine) if surroundings.machine else "",
         "datasets": [f"{name} {tell_dataset(state)}" for name, state in (surroundings.datasets or {}).items()],
-        "logs_command": "" if record.logs_pruned else f"paddock logs {shlex.quote(word)} --run {run.number}{space}",
+        "logs_command": "" if record.logs_pruned else f"paddock logs {shlex.quote(word)} --run {run.number}{where}",
     }
 
 

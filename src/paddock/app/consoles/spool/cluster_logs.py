@@ -46,6 +46,8 @@ from paddock.kube.times import Moment
 
 May = Callable[[str], Awaitable[bool]]
 """A namespace -> whether the reader may read the logs of its pods."""
+MayJob = Callable[[Resource, str], Awaitable[bool]]
+"""A kind and a namespace -> whether the reader may get jobs of this kind there."""
 LIMITS = Limits()
 _FIRST_LOOK_SECONDS, _FIRST_LINES_SECONDS = 3.0, 0.7
 """That the first look at a job waits for its pods and their first lines; a rank may have printed nothing."""
@@ -60,6 +62,10 @@ _Key = tuple[Resource, str, str]
 
 
 async def allow(_namespace: str) -> bool:
+    return True
+
+
+async def allow_job(_resource: Resource, _namespace: str) -> bool:
     return True
 
 
@@ -87,7 +93,8 @@ class _Namespace:
 
 class ClusterLogs:
     """Those that one reader may see. `client` has the reader's rights; `start` and `stop` it in the same loop.
-    `reader`: the user, whose logs have a share of the room (`room`)."""
+    `reader`: the user, whose logs have a share of the room (`room`). `is_kept`: a keeper of this process records and
+    prunes the runs (`app.consoles.keeping`), so readers do not."""
 
     def __init__(
         self,
@@ -98,8 +105,11 @@ class ClusterLogs:
         reader: str = "own",
         limits: Limits = LIMITS,
         clock: Callable[[], Moment] = time.time,
+        may_job: MayJob = allow_job,
+        is_kept: bool = False,
     ) -> None:
-        self._spool, self._client, self._may = spool, client, may
+        self._spool, self._client, self._may, self._may_job = spool, client, may, may_job
+        self._is_kept = is_kept
         self._limits, self._clock = limits, clock
         self._kept = LocalLogs(spool.history, read_left_out=read_left_out)
         self._copier = Copier(client, spool, reader=reader)
@@ -133,6 +143,8 @@ class ClusterLogs:
         """As `console.backend.Logs`. Raises `Forbidden`."""
         if not await self._may(namespace):
             raise Forbidden(f"you may not read the logs of pods in {namespace} (get pods/log)")
+        if not await self._may_job(resource, namespace):
+            raise Forbidden(f"you may not see the jobs of {namespace} (get {resource.plural}.{resource.group})")
         if self._may_copy():
             await self._attend((resource, namespace, name))
         return await self._kept.find(resource, namespace, name, uid)
@@ -188,7 +200,11 @@ class ClusterLogs:
     async def _take_job(self, attended: _Attended, resource: Resource, event: Event) -> None:
         job = event.object
         attended.uid = uid_of(job)
-        attended.over = await asyncio.to_thread(self._note, resource, job, gone=event.type == "DELETED")
+        gone = event.type == "DELETED"
+        if self._is_kept:
+            attended.over = gone or KEPT.read_state[resource](job).final
+        else:
+            attended.over = await asyncio.to_thread(self._note, resource, job, gone=gone)
         for pod in list(self._hold(namespace_of(job)).pods.values()):
             self._see(pod)
 
@@ -287,7 +303,7 @@ class ClusterLogs:
             now = asyncio.get_running_loop().time()
             self.let_go(now)
             self.see_again()
-            if now - tidied > _TIDY_SECONDS and self._may_copy():
+            if not self._is_kept and now - tidied > _TIDY_SECONDS and self._may_copy():
                 tidied = now
                 try:
                     await tidy(self._spool, self._client, {each.uid for each in self._attended.values()}, self._limits)

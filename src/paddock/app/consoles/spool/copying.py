@@ -15,7 +15,7 @@ from paddock.kube.meta import Manifest, name_of, namespace_of, uid_of
 from paddock.kube.pod_logs import name_main_container
 
 MOST = 200
-"""Logs that are followed at once: each is a connection of its own."""
+"""By default. Logs that are followed at once: each is a connection of its own."""
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 10.0
 
 _log = logging.getLogger(__name__)
@@ -31,7 +31,9 @@ class LogSource(Protocol):
 
 
 class Copier:
-    """Of one reader, by a name that no other one has. `see` gets every change of the pods whose logs are wanted."""
+    """Of one reader, by a name that no other one has. `see` gets every change of the pods whose logs are wanted.
+    `most`: logs that are followed at once. `on_write`: told of each log that was written, with None, or why it was not.
+    """
 
     def __init__(
         self,
@@ -40,25 +42,25 @@ class Copier:
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         *,
         reader: str = "own",
+        most: int = MOST,
+        on_write: Callable[[Exception | None], None] = lambda _: None,
     ) -> None:
         self._source, self._spool, self._sleep, self._reader = source, spool, sleep, reader
+        self._on_write = on_write
         spool.room.enter(reader)
         self._pods: dict[str, Manifest] = {}
         self._gone: set[str] = set()
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._begun: dict[str, asyncio.Event] = {}
-        self._room = asyncio.Semaphore(MOST)
+        self._room = asyncio.Semaphore(most)
 
     def see(self, pod: Manifest) -> None:
         """Its log is copied from now on, if it has one yet, and is not copied already."""
         uid = uid_of(pod)
-        self._pods[uid] = pod
-        if (
-            uid not in self._tasks
-            and read_container(pod, name_main_container(pod)).started
-            and not self._is_copied(pod)
-        ):
-            self._begun[uid] = asyncio.Event()
+        if uid in self._tasks:
+            self._pods[uid] = pod
+        elif read_container(pod, name_main_container(pod)).started and not self._is_copied(pod):
+            self._pods[uid], self._begun[uid] = pod, asyncio.Event()
             task = self._tasks[uid] = asyncio.create_task(self._copy(uid), name=f"log of {name_of(pod)}")
             task.add_done_callback(lambda _: self._forget(uid))
 
@@ -66,6 +68,49 @@ class Copier:
         """The pod is gone: what is not copied of its log cannot be."""
         if uid_of(pod) in self._tasks:
             self._gone.add(uid_of(pod))
+
+    async def read(self, pod: Manifest) -> bool:
+        """What its program has printed since the last time, and no more; whether there was anything. A log that
+        somebody else copies now is left to them. Raises `ApiError`, OSError."""
+        uid = uid_of(pod)
+        if uid in self._tasks or self._is_copied(pod):
+            return False
+        self._pods[uid], self._begun[uid] = pod, asyncio.Event()
+        log = self._spool.begin(pod, self._reader)
+        before = log.at.size
+        try:
+            await self._read(log, uid)
+            log.save()
+        finally:
+            self._spool.finish(log)
+            if uid not in self._tasks:
+                self._forget(uid)
+        return log.at.size > before
+
+    async def _read(self, log: CopiedLog, uid: str) -> None:
+        seen = self._look(uid)
+        if seen.restarts > log.at.restarts and not log.at.plain:
+            await self._copy_previous(log, uid)
+        else:
+            log.doubt()
+        log.at.restarts = seen.restarts
+        try:
+            await self._stream(log, uid, follow=False)
+        except BadRequest as error:
+            if "timestamps" not in error.message or log.at.plain:
+                raise
+            log.at.plain = True
+            await self._stream(log, uid, follow=False)
+
+    async def miss(self, pod: Manifest) -> None:
+        """The pod is gone, and its log was not read to its end: that is noted beside it. Raises OSError."""
+        if uid_of(pod) in self._tasks or self._is_copied(pod):
+            return
+        log = self._spool.begin(pod, self._reader)
+        try:
+            log.miss()
+        finally:
+            self._spool.finish(log)
 
     @property
     def namespaces(self) -> set[str]:
@@ -107,22 +152,27 @@ class Copier:
             try:
                 log = self._spool.begin(pod, self._reader)
             except OSError as error:
-                _log.warning("the log of %s/%s is not copied: %s", namespace_of(pod), name_of(pod), error)
+                self._tell(pod, error)
                 return
             try:
                 await self._copy_into(log, uid)
                 log.save()
+                self._on_write(None)
             except asyncio.CancelledError:
                 log.save()
                 raise
             except OSError as error:
-                _log.warning("the log of %s/%s is not copied: %s", namespace_of(pod), name_of(pod), error)
+                self._tell(pod, error)
             finally:
                 self._spool.finish(log)
 
+    def _tell(self, pod: Manifest, error: OSError) -> None:
+        _log.warning("the log of %s/%s is not copied: %s", namespace_of(pod), name_of(pod), error)
+        self._on_write(error)
+
     async def _copy_into(self, log: CopiedLog, uid: str) -> None:
         """Returns when nothing more will come, or may be read."""
-        pause = _FIRST_PAUSE
+        pause, is_whole = _FIRST_PAUSE, False
         while True:
             before, seen = log.at.size, self._look(uid)
             try:
@@ -131,14 +181,17 @@ class Copier:
                     await self._copy_previous(log, uid)
                 log.at.restarts = seen.restarts
                 await self._stream(log, uid, follow=True)
+                is_whole = True
                 if log.at.full:  # its end is not here, although it may have one
                     return None
                 # Asked before the stream: one that ended before the container did is asked for again.
                 if seen.ended or uid in self._gone:
                     return log.end()
             except NotFound:
-                return log.end()
+                # A stream that ends by itself has brought all that the container printed.
+                return log.end() if is_whole or log.at.ended else log.miss()
             except Forbidden as error:
+                self._on_write(error)
                 _log.warning("the log of %s is not copied: %s", name_of(self._pods[uid]), error.message)
                 return None
             except BadRequest as error:
@@ -148,6 +201,7 @@ class Copier:
                 if seen.ended or uid in self._gone:
                     return log.end()
             except ApiError as error:
+                is_whole = False
                 _log.info("the log of %s broke off: %s", name_of(self._pods[uid]), error.message)
             log.save()
             pause = _FIRST_PAUSE if log.at.size > before else min(2 * pause, _LONGEST_PAUSE)

@@ -18,7 +18,7 @@ import os
 import threading
 import time
 from bisect import bisect_right
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -85,8 +85,11 @@ class Progress(msgspec.Struct):
     points: list[Point] = []
     """Where it may be cut."""
     gaps: list[tuple[Moment, Moment]] = []
-    """Between which times lines were lost, as the cluster did not have them any more when there was room again; the
-    last ones, in seconds since the epoch."""
+    """Between which times lines were lost, as the cluster did not have them any more when they were read; the last
+    ones, in seconds since the epoch."""
+    missed: tuple[Moment, Moment] | None = None
+    """The pod was gone before its log was read to its end: the time of the last line that is here (0 where there is
+    none), and when that was noticed. Whether it printed anything in between is not known."""
 
 
 class CopiedLog:
@@ -152,6 +155,17 @@ class CopiedLog:
         self._lines.whole = self._lines.size
         self.save()
 
+    def miss(self) -> None:
+        """The same of a pod that is gone before its log was read to its end: what it printed last is not known."""
+        last = self.at.last / 1e9 or (os.fstat(self._log).st_mtime if self.at.size else 0.0)
+        self.at.missed = (last, self._clock())
+        self.end()
+
+    def doubt(self) -> None:
+        """The next stream may not begin with the last line that is here, as a kubelet keeps the end of a log alone:
+        then lines are missing between the two."""
+        self._stood = bool(self.at.last)
+
     @property
     def size(self) -> int:
         """Bytes written."""
@@ -214,11 +228,23 @@ class CopiedLog:
         if marks:
             self._marks += os.write(self._times, b"".join(write_mark(*mark) for mark in marks))
 
+    def _read_last_mark(self, size: int) -> int:
+        """The place of the last mark of a file of `size` bytes: it grows with them, so all others are before it."""
+        if not size:
+            return 0
+        with os.fdopen(open_regular(self.path.with_suffix(SUFFIX)), "rb") as file:
+            file.seek(size - MARK_BYTES)
+            return read_marks(file.read(MARK_BYTES)).offsets[-1]
+
     def _read_marks(self) -> Marks:
         with os.fdopen(open_regular(self.path.with_suffix(SUFFIX)), "rb") as file:
             return read_marks(file.read())
 
     def _cut_marks(self) -> None:
+        size = os.fstat(self._times).st_size
+        if size % MARK_BYTES == 0 and self._read_last_mark(size) <= self.at.size:
+            self._marks = size
+            return
         marks = self._read_marks()
         kept = [pair for pair in zip(marks.offsets, marks.times, strict=True) if pair[0] <= self.at.size]
         os.ftruncate(self._times, 0)
@@ -238,11 +264,11 @@ def read_progress(path: Path) -> Progress:
 def read_left_out(path: Path) -> LeftOut | None:
     """What a copy lacks, for who reads it; None if it lacks nothing. `path`: of the log."""
     at = read_progress(path)
-    if not (at.full or at.gaps):
+    if not (at.full or at.gaps or at.missed):
         return None
     pod = read_directory(path.parents[1].name).pod
     removed = at.ended and at.full and not at.size
-    return LeftOut(pod, path.parent.name, at.size if at.full else None, tuple(at.gaps), removed)
+    return LeftOut(pod, path.parent.name, at.size if at.full else None, tuple(at.gaps), removed, at.missed)
 
 
 def _owner_of(path: Path) -> Path:
@@ -324,6 +350,20 @@ class ClusterSpool:
             self._ended.add(path)
         return at.ended or (at.full and not self.room.may_go_on(at.size))
 
+    def is_held(self, path: Path) -> bool:
+        """Whether this log is being copied now."""
+        return path in self._copied
+
+    def miss(self, path: Path) -> None:
+        """`CopiedLog.miss` of a log that is not being copied. Raises OSError."""
+        log = CopiedLog(path)
+        try:
+            log.miss()
+            self.room.hold(path, "", log.taken, _measure(_owner_of(path)))
+            self.room.stop(path, log.taken, ended=True)
+        finally:
+            log.close()
+
     def begin(self, pod: Manifest, reader: str = "") -> CopiedLog:
         """The copy of a pod's log for this reader, from where it was left. Raises OSError."""
         path = self.path_of(pod)
@@ -353,7 +393,17 @@ class ClusterSpool:
         """What `prune.tidy` has removed takes no room."""
         for path in self.room.logs:
             if path not in self._copied and not path.exists():
-                self.room.drop(path)
+                self._forget(path)
+
+    def forget(self, pods: Collection[Path]) -> None:
+        """The same of the directories of these pods alone, of which it is known that they were removed."""
+        for path in self.room.logs:
+            if path.parents[1] in pods and path not in self._copied:
+                self._forget(path)
+
+    def _forget(self, path: Path) -> None:
+        self.room.drop(path)
+        self._ended.discard(path)
 
     def _cut(self, path: Path, most: int) -> None:
         """Cuts a log that nobody copies. What cannot be cut takes no room any more, as else nothing could be copied."""
