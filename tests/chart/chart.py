@@ -19,6 +19,7 @@ from paddock.install.rights import (
     USERS,
     Right,
     Where,
+    build_keeper_rights,
     build_rights,
     build_rules,
 )
@@ -69,6 +70,7 @@ def build_rights_file() -> str:
             "sharing": build_rules(right for right in build_rights(KINDS, sharing=True) if right.where is Where.OWN),
             "cluster": build_rules(right for right in every if right.where is Where.CLUSTER),
             "users": {user: {"aggregated": AGGREGATED[user], "verbs": list(verbs)} for user, verbs in USERS.items()},
+            "keeper": build_rules(build_keeper_rights(KINDS)),
             "webhook": [_without_name(rule) for rule in build_rules(build_webhook_rights("x"))],
         }
     )

@@ -11,7 +11,7 @@ import yaml
 
 from chart.chart import ROOT
 from paddock.cli.verbs.manifests import build_manifests
-from paddock.install.console import Oidc, build_console
+from paddock.install.console import Keep, Oidc, build_console
 from paddock.install.deployment import EXAMPLE_IMAGE, Installation, Scope
 from paddock.jobs.apis.registry import KINDS, PADDLEPADDLE
 from paddock.kube.meta import Manifest, Resource, name_of
@@ -187,6 +187,19 @@ CASES: dict[str, tuple[str, str, Callable[[], list[Manifest]], Edit | None]] = {
                 ),
             },
         ),
+        None,
+    ),
+    "a console that keeps": (
+        "paddle-system",
+        "console.enabled=true console.keep.claim=kept operator.enabled=false crds=false",
+        lambda: installed("console", exposed={"keep": Keep("kept")}),
+        None,
+    ),
+    "a console that keeps for longer, in the release's namespace": (
+        "ops",
+        "console.enabled=true console.namespace= console.keep.claim=kept console.keep.logs=90d operator.enabled=false "
+        "crds=false",
+        lambda: installed("console", console="ops", exposed={"keep": Keep("kept", "90d")}),
         None,
     ),
     "a console with a public client": (

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from aiohttp import web
+from aiohttp.test_utils import TestServer
 from click.testing import CliRunner
 from yarl import URL
 
@@ -124,6 +126,22 @@ async def test_a_token_is_sent_to_no_address_where_others_could_read_it(
 ) -> None:
     asked = await type_(write_kubeconfig(cluster, "token", tmp_path / "ann"), "history", "--console", console)
     assert asked.exit_code == 2 and said in asked.output, asked.output
+
+
+async def test_a_token_follows_no_redirect(cluster: Kept, tmp_path: Path) -> None:
+    seen = list[str]()
+
+    async def take(request: web.Request) -> web.Response:
+        seen.append(request.path)
+        raise web.HTTPFound("/elsewhere")
+
+    application = web.Application()
+    application.router.add_get("/{path:.*}", take)
+    async with TestServer(application) as server:
+        mine = write_kubeconfig(cluster, "token", tmp_path / "ann")
+        asked = await type_(mine, "history", "--console", str(server.make_url("/")))
+    assert asked.exit_code == 1 and "HTTP 302" in asked.output, asked.output
+    assert seen == ["/kept/v1/namespaces/default/runs"]
 
 
 async def test_where_no_console_keeps_it_is_said_what_an_administrator_installs_and_that_can_be_typed(

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from paddock.console.token_sign_in import HEALTH
-from paddock.install.console import build_console
+from paddock.install.console import Keep, build_console
 from paddock.install.deployment import EXAMPLE_IMAGE, Installation, Scope, build_operator
 from paddock.install.rights import LEASE, Where, allows, build_rights, build_rules
 from paddock.install.webhook import PORT, build_webhook
@@ -123,6 +123,36 @@ def test_the_console_has_no_rights_and_no_token() -> None:
     assert "secret" not in str(CONSOLE).lower().replace("/var/run/secrets/", "")
     assert spec["securityContext"] == pod_of()["spec"]["securityContext"]
     assert spec["containers"][0]["securityContext"] == pod_of()["spec"]["containers"][0]["securityContext"]
+
+
+KEEPING = build_console(keep=Keep("kept", "90d,50GiB"))
+
+
+def test_a_console_that_keeps_may_read_jobs_pods_and_logs_and_nothing_else() -> None:
+    account = find("ServiceAccount", KEEPING)
+    (bound,) = find("ClusterRoleBinding", KEEPING)["subjects"]
+    assert (bound["name"], bound["namespace"]) == (name_of(account), "paddle-console")
+    rules = find("ClusterRole", KEEPING)["rules"]
+    granted = {(plural, verb) for rule in rules for plural in rule["resources"] for verb in rule["verbs"]}
+    jobs = {kind.plural for kind in KINDS}
+    assert granted == {
+        *((plural, verb) for plural in (*jobs, "pods") for verb in ("list", "watch")),
+        ("pods/log", "get"),
+    }
+    pod = pod_of(KEEPING)["spec"]
+    assert (pod["serviceAccountName"], pod["automountServiceAccountToken"]) == (name_of(account), True)
+    assert pod["securityContext"].items() >= pod_of()["spec"]["securityContext"].items()
+    assert pod["containers"][0]["args"][-2:] == ["--keep=/var/lib/paddock", "--keep-logs=90d,50GiB"]
+    claims = [each["persistentVolumeClaim"]["claimName"] for each in pod["volumes"] if "persistentVolumeClaim" in each]
+    assert claims == ["kept"]
+    assert find("Deployment", KEEPING)["spec"]["strategy"] == {"type": "Recreate"}
+
+
+def test_everybody_may_reach_a_console_that_keeps_where_nothing_else_runs() -> None:
+    """In a namespace with other pods, a port could be forwarded to those too."""
+    assert find("RoleBinding", KEEPING)["subjects"][0]["name"] == "system:authenticated"
+    elsewhere = [each["kind"] for each in build_console("team-a", keep=Keep("kept"))]
+    assert "RoleBinding" not in elsewhere and "Role" not in elsewhere and "ClusterRoleBinding" in elsewhere
 
 
 @pytest.mark.parametrize("namespace", ["paddle-console", "team-a"])

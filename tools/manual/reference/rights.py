@@ -1,5 +1,5 @@
-"""docs/rights.md: every right of the operator and of the webhook, with the request that needs it, from the tables that
-their Roles are made of. Pure."""
+"""docs/rights.md: every right of the operator, the console and the webhook, with the request that needs it, from the
+tables that their Roles are made of. Pure."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from manual.reference.markdown import join, prose, table
 from manual.reference.reader import Reader
 from paddock.install.deployment import Installation
-from paddock.install.rights import OF_DATASETS, OF_LOGS, OF_SHARING, Right, Where, build_rights
+from paddock.install.rights import OF_DATASETS, OF_LOGS, OF_SHARING, Right, Where, build_keeper_rights, build_rights
 from paddock.install.webhook import NAME, build_webhook_rights
 from paddock.jobs.apis.registry import SCALED
 from paddock.kube.meta import AUTOSCALERS
@@ -47,6 +47,13 @@ LOGS = (
 CONSOLE = (
     "The [console](operations/console.md) has no right and no token: its readers' tokens go along with each request."
 )
+KEEPER = (
+    "A console that [keeps logs and history](operations/console.md#keep-logs-and-history) (`paddock manifests console "
+    "--keep`) has an account of its own, not the operator's, with a ClusterRole of these rights in all namespaces. Its "
+    "readers get nothing by it: for what one of them is shown, the API is asked by their own token. Where it has the "
+    "namespace `paddle-console` to itself, a Role there lets every user of the cluster list its pods and forward a "
+    "port to them."
+)
 WEBHOOK = (
     "The [webhook](operations/webhook.md), where it is installed, has an account and a ClusterRole of its own, and "
     "this right alone (`src/paddock/install/webhook.py`)."
@@ -68,6 +75,7 @@ def _build_sections(reader: Reader) -> Iterator[str]:
     yield from _build_section(SHARING, OF_SHARING, reader)
     yield from _build_section(LOGS, OF_LOGS, reader)
     yield reader.say(CONSOLE)
+    yield from _build_section(KEEPER, build_keeper_rights(Installation().kinds), reader)
     yield from _build_section(WEBHOOK, build_webhook_rights(NAME), reader)
 
 

@@ -84,6 +84,9 @@ app.kubernetes.io/component: {{ . }}
 {{- fail "webhook.enabled=true: a webhook is the cluster's own, which scope=namespace leaves out" -}}
 {{- end -}}
 {{- end -}}
+{{- if and .Values.console.keep.claim (eq .Values.scope "namespace") -}}
+{{- fail "console.keep reads the jobs of all namespaces, which scope=namespace gives nobody the right to: leave console.keep.claim empty" -}}
+{{- end -}}
 {{- if ne (empty .Values.console.oidc.issuer) (empty .Values.console.oidc.clientId) -}}
 {{- fail "console.oidc.issuer and console.oidc.clientId belong together: set both, or none" -}}
 {{- end -}}
