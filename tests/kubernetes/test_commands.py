@@ -317,7 +317,6 @@ async def test_a_job_that_is_refused_leaves_no_directory_behind(user: User) -> N
 @pytest.mark.parametrize(
     ("content", "words", "said"),
     [
-        (b"\0" * 1_000_000, (), ". is too large to travel as a ConfigMap: 3 files, 977 KiB, and at most 900 KiB"),
         (b"", ("--sandbox", "none"), "--sandbox is for the local cluster"),
     ],
 )

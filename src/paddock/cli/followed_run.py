@@ -88,7 +88,8 @@ class Run:
         async with connect(self._place) as client, self._listen(self._interrupts):
             submission = Submission(
                 client, self._place, checked, self._screen.notify, self._workdir, without,
-                documents.needed, documents.data, runs=True, typed=self._typed,
+                documents.needed, documents.data, packages=documents.packages, storage=documents.storage, runs=True,
+                typed=self._typed, show=self._screen.status,
             )  # fmt: skip
             interrupt = asyncio.create_task(self._interrupts.get())
             submitting = asyncio.create_task(submit(submission, self._note_creating))

@@ -82,7 +82,7 @@ VERBS: dict[str, Listed] = {
     "cancel": Listed("End a job for good and keep it listed", Where.ANYWHERE),
     "clone": Listed("Make a new job like one that is there", Where.ANYWHERE),
     "delete": Listed("End a job and remove it", Where.ANYWHERE),
-    "env": Listed("Environments: which Python and packages an image stands for", Where.LOCAL),
+    "env": Listed("Environments: which Python and packages an image stands for", Where.ANYWHERE),
     "dataset": Listed("Datasets: data that is fetched once and mounted by jobs", Where.ANYWHERE),
     "up": Listed("Start the local cluster and keep it up", Where.LOCAL),
     "down": Listed("Stop the local cluster and everything it runs", Where.LOCAL),

@@ -262,7 +262,7 @@ current-context: prod
     ("options", "said"),
     [
         ([], "a cluster pulls images: name one with --image"),
-        (["-r", "requirements.txt"], "-r is for the local cluster: on a cluster the packages are those of the image"),
+        (["-r", "requirements.txt"], "a cluster pulls images: name one with --image"),
     ],
 )
 def test_a_cluster_needs_an_image(
@@ -277,6 +277,31 @@ def test_a_cluster_needs_an_image(
     job = yaml.safe_load(capfd.readouterr().out)
     annotations = {"paddock.dev/success": "AllRanks"}  # and no directory of this machine
     assert job["metadata"] == {"name": "train", "namespace": "team", "annotations": annotations}
+    words = ("--image", "me/x:1", "-r", "requirements.txt", "--storage", "20Gi", "--print")
+    assert call("run", "--context", "prod", *words, "--", "python", "train.py") == 0
+    printed = capfd.readouterr()
+    assert yaml.safe_load(printed.out)["metadata"]["annotations"] == annotations, "no environment of this machine"
+    assert "the packages of requirements.txt go into a claim when the job is sent" in printed.err
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--storage", "much", "-r", "requirements.txt"], "--storage: 'much' is no size: write 20Gi"),
+        (["--storage", "-1Gi", "-r", "requirements.txt"], "--storage: '-1Gi' is no size"),
+        (["--storage", "20Gi", "-r", "requirements.txt"], "--storage and --storage-class are for the claims of a clus"),
+        (["--storage-class", "fast"], "--storage and --storage-class are for the claims of a cluster"),
+        (["--context", "prod", "--image", "i", "--storage", "20Gi"], "the claim for the packages of -r, and there is"),
+    ],
+)
+def test_storage_is_asked_of_a_cluster_for_packages(
+    words: list[str], said: str, work: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (work / "requirements.txt").write_text("numpy\n")
+    (work / "config").write_text(KUBECONFIG)
+    monkeypatch.setenv("KUBECONFIG", str(work / "config"))
+    assert call("run", *words, "--", "python", "train.py") == 2
+    assert said in capfd.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -115,8 +115,19 @@ def explain_forbidden(error: ApiError) -> Phrase | str:
     )  # fmt: skip
 
 
+_FILLING: Mapping[tuple[str, str], tuple[str, ...]] = {
+    ("", "persistentvolumeclaims"): ("get", "list", "create", "patch", "delete"),
+    ("", "pods"): ("get", "list", "watch", "create", "delete"),
+    ("", "pods/exec"): ("get", "create"),
+}
+"""Added where claims are refused, which `paddock run -r` fills by a pod of the user's (`cli.submit.filled_claims`). Who
+may create pods can read every Secret of the namespace, so nobody is told to grant it who has not asked."""
+
+
 def _list_rights(refused: tuple[str, str], verb: str) -> Mapping[tuple[str, str], tuple[str, ...]]:
     rights = dict(_NEEDED)
+    if refused == ("", "persistentvolumeclaims"):
+        rights |= _FILLING
     if refused in _STREAMS:
         rights |= dict.fromkeys(_STREAMS, ("get", "create"))
     if refused in ((each.group, each.plural) for each in KINDS):

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 from paddock.jobs.frameworks.registry import order_columns
 from paddock.kube.meta import Manifest, namespace_of
 from paddock.kube.quantities import format_bytes
-from paddock.kube.times import Moment, format_duration
+from paddock.kube.times import Moment, format_duration, read_time
 from paddock.views.jobs import JobRow, build_why, tell_ready
 from paddock.words.phrases import Foreign, phrase, render
 
 if TYPE_CHECKING:
+    from paddock.app.filled_claims.manifests import Held
     from paddock.views.environments import EnvironmentRow
     from paddock.views.pods import PodRow
 
@@ -22,6 +23,7 @@ GPU = "GPU"
 """The column before the last one, where a pod is told which GPUs are its."""
 ENVIRONMENT_HEADER = ("NAME", "STATUS", "PROGRESS", "AGE", "WHAT")
 ENVIRONMENT_LIST_HEADER = ("NAME", "STATUS", "PROGRESS", "PYTHON", "SIZE", "IMAGES", "WHAT")
+CLAIM_LIST_HEADER = ("NAME", "STATUS", "SIZE", "ACCESS", "USED", "JOBS", "WHAT")
 _NO_REQUIREMENTS = phrase("programs of this machine")
 
 
@@ -115,6 +117,15 @@ def build_environment_list_cells(row: EnvironmentRow, language: str = "en") -> l
     if len(row.images) > 1:
         images = render(phrase("{names} and {count} more", names=images, count=len(row.images) - 1), language)
     return [row.name, row.phase, _percent(row, language), row.python, size, images, said or _made_of(row, language)]
+
+
+def build_claim_cells(held: Held, users: Sequence[str], now: Moment) -> list[str]:
+    """A line of `paddock env list` on a cluster. USED: how long ago a job was last sent that mounts it; WHAT: what is
+    in it."""
+    used = read_time(held.used)
+    age = format_age(used, now) if used is not None else ""
+    status = "Ready" if held.report is not None else "Building"
+    return [held.name, status, held.size, ",".join(held.modes), age, ", ".join(users), held.about]
 
 
 def _said(row: EnvironmentRow | PodRow, language: str) -> str:

@@ -25,7 +25,7 @@ from paddock.cli.submit.job_datasets import check_datasets, fetch_kept
 from paddock.cli.submit.replacing import fetch_named
 from paddock.cli.submit.resumed import explain_unresumed
 from paddock.cli.submit.script.requests import fetch_foreign_secrets, find_needed
-from paddock.cli.submit.sent_directories import add_directory_maps
+from paddock.cli.submit.storage import USUAL, Storage
 from paddock.cli.submit.submission import drop_devices
 from paddock.environments.needed import Needed
 from paddock.kube.errors import AlreadyExists, ApiError, Forbidden, NotFound
@@ -42,6 +42,7 @@ from paddock.words.phrases import Phrase, phrase, render
 from paddock.words.unhonoured import explain_unhonoured
 
 if TYPE_CHECKING:
+    from paddock.cli.submit.claim_directories import Fill
     from paddock.kube.api import Api
 
 Notify = Callable[[Phrase], None]
@@ -76,6 +77,10 @@ class Submission:
     """The environments of requirements files, which are made first."""
     data: tuple[str, ...] = ()
     """The values of --data, which the manifests have too."""
+    packages: Path | None = None
+    """On a cluster: the requirements file of -r, whose packages go into a claim."""
+    storage: Storage = USUAL
+    """What claims are asked of a cluster's storage."""
     runs: bool = False
     """As `paddock run` does: what exists is brought to the file's state, and on the local cluster a device that no node
     has is left out."""
@@ -85,6 +90,10 @@ class Submission:
     """The job was made of a typed command, where --name is at hand."""
     there: list[tuple[Checked, StoredJob]] = field(default_factory=list)
     """The documents whose names jobs have, with those jobs, which are replaced if nothing refuses. Of `NAME`."""
+    fills: list[Fill] = field(default_factory=list)
+    """The claims of a cluster that must be filled before the jobs are created. Of `DIRECTORIES`."""
+    show: Callable[[str], None] = lambda _: None
+    """The live line, while something is waited for; it goes with an empty text."""
     left_out: list[Phrase] = field(default_factory=list)
     """What is told of documents that the place does not run, which are not sent."""
 
@@ -185,11 +194,16 @@ async def _find_directories(submission: Submission) -> list[Refusal]:
         placed = await fetch_working_directories(submission.api, submission.checked, directory, named=is_named)
         submission.checked = [with_path(each, os.environ.get("PATH", "")) for each, _ in placed]
         return [Refusal(each, why, explain_unfound(each, why)) for each, why in placed if why is not None]
+    from paddock.cli.submit.claim_directories import add_claims  # late: of a cluster alone
+
     found: list[Refusal] = []
     sent: list[Checked] = []
+    asked = (submission.workdir, submission.packages, submission.storage, submission.notify)
     for each in submission.checked:
         try:
-            sent += add_directory_maps([each], submission.workdir, submission.notify)
+            documents, fills = add_claims([each], *asked)
+            sent += documents
+            submission.fills += fills
         except UserError as error:
             sent.append(each)
             found += [Refusal(each, said, said) for said in error.said]
@@ -318,6 +332,16 @@ async def _find_missing_secrets(submission: Submission) -> list[Refusal]:
     return found
 
 
+async def _find_claims(submission: Submission) -> list[Refusal]:
+    """A claim that cannot be had, or that not all ranks could mount."""
+    if not submission.fills:
+        return []
+    from paddock.cli.submit.filled_claims import find_refusals as find_unfilled
+
+    found = await find_unfilled(submission.api, submission.fills, submission.flags, submission.notify)
+    return [Refusal(fill.each, why, phrase("{file}: {why}", file=fill.each.file, why=why)) for fill, why in found]
+
+
 async def _find_data(submission: Submission) -> list[Refusal]:
     """A Dataset of --data that does not exist. Any other that the jobs name is told, as they wait for it."""
     try:
@@ -343,6 +367,7 @@ CLASSES = Check(_tell_classes)
 UNHONOURED = Check(_tell_unhonoured)
 SECRETS = Check(_find_missing_secrets, _NOTHING)
 DATA = Check(_find_data)
+CLAIMS = Check(_find_claims, _NOTHING)
 CHECKS = (
     PLACE,
     REQUIREMENTS,
@@ -354,6 +379,7 @@ CHECKS = (
     NAMES,
     RESUMED,
     FOREIGN_SECRETS,
+    CLAIMS,
     SERVER,
     SECRETS,
     DATA,

@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from paddock.app.filled_claims.mounts import change_templates
 from paddock.cli.submit.directory_files import HIDDEN, IGNORED, File, Found
 from paddock.jobs.frameworks.registry import FRAMEWORKS, main_container
 from paddock.jobs.model import Job
@@ -98,11 +99,11 @@ def explain_sending(found: Found, directory: str) -> Phrase:
     return counted(
         "sending {count} file, {size}, of {directory} as a ConfigMap{left}\n  {names}",
         "sending {count} files, {size}, of {directory} as a ConfigMap{left}\n  {names}",
-        count=count, size=size, directory=directory, left=left_out(found), names=_name_files(found),
+        count=count, size=size, directory=directory, left=left_out(found), names=name_files(found),
     )  # fmt: skip
 
 
-def _name_files(found: Found) -> Phrase | str:
+def name_files(found: Found) -> Phrase | str:
     """All names if there are few, else those of the largest files."""
     if len(found.files) <= _NAMED:
         return ", ".join(file.path for file in found.files)
@@ -167,42 +168,34 @@ def mount_directory_map(manifest: Mapping[str, Any], job: Job, name: str, entrie
         {"key": entry.key, "path": entry.path} | ({} if entry.mode is None else {"mode": entry.mode})
         for entry in entries
     ]
-    volume = {"name": WORKING_DIRECTORY_VOLUME, "configMap": {"name": name, "items": items}}
-    result: Manifest = _mount(manifest, job, volume)
+    return mount_directory(manifest, job, {"configMap": {"name": name, "items": items}})
+
+
+def mount_directory(
+    manifest: Mapping[str, Any], job: Job, volume: Mapping[str, Any], more: Mapping[str, Any] | None = None
+) -> Manifest:
+    """The manifest with a volume of each role, mounted read-only where its containers start. `volume`: what it is of;
+    `more`: further fields of its mount, such as subPath."""
+    named = {"name": WORKING_DIRECTORY_VOLUME, **volume}
+    mount = {"name": WORKING_DIRECTORY_VOLUME, "mountPath": MOUNT, "readOnly": True, **(more or {})}
+    result: Manifest = change_templates(manifest, lambda template: _mount_in(template, job, named, mount))
     return result
 
 
-def _mount(value: Any, job: Job, volume: Manifest) -> Any:
-    """Finds the pod templates by their shape, as their place depends on the API group."""
-    if not isinstance(value, Mapping):
-        return value
-    if _is_template(value):
-        return _mount_in(value, job, volume)
-    return {key: _mount(item, job, volume) for key, item in value.items()}
-
-
-def _is_template(value: Mapping[str, Any]) -> bool:
-    spec = value.get("spec")
-    return isinstance(spec, Mapping) and isinstance(spec.get("containers"), list)
-
-
-def _mount_in(template: Mapping[str, Any], job: Job, volume: Manifest) -> Manifest:
+def _mount_in(template: Mapping[str, Any], job: Job, volume: Mapping[str, Any], mount: Mapping[str, Any]) -> Manifest:
     spec = template["spec"]
     containers = list(spec["containers"])
     main = main_container(job, containers)
-    containers[main] = _start_here(containers[main], job)
+    containers[main] = _start_here(containers[main], job, mount)
     return {
         **template,
         "spec": {**spec, "containers": containers, "volumes": [*(spec.get("volumes") or ()), volume]},
     }
 
 
-def _start_here(container: Mapping[str, Any], job: Job) -> Manifest:
+def _start_here(container: Mapping[str, Any], job: Job, mount: Mapping[str, Any]) -> Manifest:
     env = list(container.get("env") or ())
     said = {entry["name"] for entry in env}
     env += [entry for entry in FRAMEWORKS[job.framework].build_log_environment(LOGS) if entry["name"] not in said]
-    mounts = [
-        *(container.get("volumeMounts") or ()),
-        {"name": WORKING_DIRECTORY_VOLUME, "mountPath": MOUNT, "readOnly": True},
-    ]
+    mounts = [*(container.get("volumeMounts") or ()), mount]
     return {**container, "workingDir": MOUNT, "env": env, "volumeMounts": mounts}

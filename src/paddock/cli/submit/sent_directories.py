@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from paddock.app.submitted.directories import look_in, plan_scripts, read_scripts
 from paddock.cli.cluster.errors import UserError
-from paddock.cli.submit.directory_files import find_files
+from paddock.cli.submit.directory_files import Found, find_files
 from paddock.cli.submit.directory_map import (
     MOUNT,
     build_directory_map,
@@ -58,12 +58,13 @@ def add_directory_maps(checked: Sequence[Checked], named: str | None, notify: No
     `UserError`; sends nothing."""
     result: list[Checked] = []
     for each in checked:
-        directory = _choose(each, named, notify) if each.is_job else None
-        result += _pack(each, directory, notify) if directory else [each]
+        directory = choose_directory(each, named, notify) if each.is_job else None
+        result += send_directory(each, directory, find_files(directory.path), notify) if directory else [each]
     return result
 
 
-def _choose(each: Checked, named: str | None, notify: Notify) -> Directory | None:
+def choose_directory(each: Checked, named: str | None, notify: Notify) -> Directory | None:
+    """The directory that goes with a job; None if none does. Raises `UserError`."""
     assert each.job is not None
     job = replace(each.job, annotations={})
     if named is not None:
@@ -108,9 +109,8 @@ def is_too_wide(directory: Path, home: Path) -> bool:
     return home.is_relative_to(directory)
 
 
-def _pack(each: Checked, directory: Directory, notify: Notify) -> list[Checked]:
-    """The documents of the ConfigMap and of the job that mounts it."""
-    found = find_files(directory.path)
+def send_directory(each: Checked, directory: Directory, found: Found, notify: Notify) -> list[Checked]:
+    """The documents of the ConfigMap and of the job that mounts it. Raises `UserError`."""
     entries, refusal = plan_entries(found, directory.shown)
     if refusal is not None:
         raise UserError(refusal)

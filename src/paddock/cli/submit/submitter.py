@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -15,7 +16,7 @@ from paddock.cli.submit.resumed import notify_resumed
 from paddock.cli.submit.sent_directories import create_with_maps
 from paddock.kube.meta import Manifest
 from paddock.submission.documents import Checked
-from paddock.words.phrases import Phrase, phrase
+from paddock.words.phrases import Names, Phrase, phrase
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,13 +42,38 @@ async def submit(
     api, place, notify = submission.api, submission.place, submission.notify
     needed, workdir = submission.needed, submission.workdir
     checked = await write_environments(api, place, needed, submission.checked, workdir, notify)
+    checked = await _fill_claims(submission, checked)
     programs = await _fetch_programs(submission, checked)
     await delete_replaced(api, submission.there, notify, place.flags)
     notify_resumed(checked, place, notify)
     creating()
     update = submission.runs and not submission.creates_only
     created = await create_with_maps(api, checked, notify, update=update, created=made)
+    await _remove_stale_claims(submission)
     return Submitted(list(zip(checked, created, strict=True)), programs)
+
+
+async def _fill_claims(submission: Submission, checked: list[Checked]) -> list[Checked]:
+    """Before a job of the same name is replaced: what cannot be installed costs nobody a job."""
+    if not submission.fills:
+        return checked
+    from paddock.cli.submit.filled_claims import fill_claims  # late: of a cluster alone
+
+    return await fill_claims(
+        submission.api, submission.fills, checked, submission.flags, submission.notify, submission.show
+    )
+
+
+async def _remove_stale_claims(submission: Submission) -> None:
+    """Each edit of a directory that goes by a claim makes another."""
+    if not any(fill.directory for fill in submission.fills):
+        return
+    from paddock.cli.cluster.filled_claims import remove_stale  # late: of a cluster alone
+
+    for namespace in {fill.namespace for fill in submission.fills}:
+        if removed := await remove_stale(submission.api, namespace, time.time()):
+            names = Names(tuple(removed))
+            submission.notify(phrase("removed claims of code that no job mounts any more: {names}", names=names))
 
 
 async def _fetch_programs(submission: Submission, checked: list[Checked]) -> list[Phrase]:

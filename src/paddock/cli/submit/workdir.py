@@ -32,8 +32,8 @@ workdir_option = click.option(
     type=click.Path(exists=True, file_okay=False),
     default=None,
     metavar="DIR",
-    help="Start the programs in this directory. To a cluster it is sent: at most 900 KiB, without hidden files and "
-    "what .gitignore names.",
+    help="Start the programs in this directory. To a cluster it is sent: without hidden files and what .gitignore "
+    "names, more than 900 KiB by a claim.",
 )
 
 

@@ -20,12 +20,19 @@ import click
 
 from paddock.app.home import Home
 from paddock.cli.cluster.complete import complete_environments
+from paddock.cli.cluster.context_flags import is_chosen
 from paddock.cli.cluster.errors import Failed, UserError
 from paddock.cli.cluster.lookup import explain_near, fetch_all
+from paddock.cli.cluster.options import namespace_option
 from paddock.cli.cluster.places import ClusterChoice
 from paddock.cli.cluster.session import home, run_with_client
 from paddock.cli.output.language import localized, readers_language
-from paddock.cli.output.rows import ENVIRONMENT_LIST_HEADER, build_environment_list_cells
+from paddock.cli.output.rows import (
+    CLAIM_LIST_HEADER,
+    ENVIRONMENT_LIST_HEADER,
+    build_claim_cells,
+    build_environment_list_cells,
+)
 from paddock.cli.output.streams import print_line, write_json
 from paddock.cli.output.terminal import print_table, stderr, stdout
 from paddock.cli.submit.file_environments import read_files_of, refresh_environments, replace_environment
@@ -49,7 +56,7 @@ from paddock.environments.sources import Source, read_source
 from paddock.jobs.apis.registry import KINDS
 from paddock.kube.environments import ENVIRONMENT_ANNOTATION
 from paddock.kube.errors import AlreadyExists, NotFound
-from paddock.kube.meta import ENVIRONMENTS, PODS, Manifest, annotations_of, name_of
+from paddock.kube.meta import ENVIRONMENTS, PODS, Key, Manifest, annotations_of, name_of
 from paddock.kube.nearness import nearest
 from paddock.kube.quantities import format_bytes
 from paddock.kube.times import format_time
@@ -63,7 +70,8 @@ if TYPE_CHECKING:
 
 
 @click.group(name="env", cls=VerbGroup)
-def command() -> None:
+@click.pass_context
+def command(context: click.Context) -> None:
     """Environments: which Python and which packages an image stands for on this machine.
 
     \b
@@ -73,13 +81,35 @@ def command() -> None:
     paddock env build mine
 
     A job runs in the one whose image pattern matches, or in the one that its annotation paddock.dev/environment names.
+
+    With --context, list and rm are about the claims of a cluster in which packages of -r and directories are kept.
     """
+    if is_chosen(context) and context.invoked_subcommand not in ("list", "rm"):
+        context.fail(
+            localized(
+                phrase(
+                    "`{verb}` is about the local cluster: on a cluster the image itself is run, and packages of -r "
+                    "are kept beside it; leave --context out",
+                    verb=f"env {context.invoked_subcommand}",
+                )
+            )
+        )
 
 
 @command.command(name="list")
 @click.option("-o", "output", type=click.Choice(["table", "json"]), default="table", help="How to print it.")
-def list_(output: str) -> None:
-    """List the environments: what is built, how large it is, which images it stands for."""
+@namespace_option
+@click.pass_context
+def list_(context: click.Context, output: str, namespace: str) -> None:
+    """List the environments: what is built, how large it is, which images it stands for.
+
+    \b
+    paddock env list
+    paddock env list --context prod    the claims with packages and code, and which jobs mount them
+    """
+    if is_chosen(context):
+        _list_claims(output, namespace)
+        return
 
     async def work(client: Client, place: ClusterChoice) -> list[Manifest]:
         return sorted((await client.list(ENVIRONMENTS)).items, key=name_of)
@@ -94,6 +124,30 @@ def list_(output: str) -> None:
         rows = [replace(read_environment_row(each), changed=name_of(each) in changed) for each in found]
         cells = [build_environment_list_cells(each, language) for each in rows]
         print_table(stdout(), ENVIRONMENT_LIST_HEADER, cells, cut=True)
+
+
+def _list_claims(output: str, namespace: str) -> None:
+    from paddock.cli.cluster.filled_claims import Claim, fetch_claims
+
+    async def work(client: Client, place: ClusterChoice) -> list[Claim]:
+        return await fetch_claims(client, namespace)
+
+    found = run_with_client(work)
+    if output == "json":
+        items = [each.manifest for each in found]
+        print_line(
+            write_json({"apiVersion": "v1", "kind": "List", "metadata": {"resourceVersion": ""}, "items": items})
+        )
+        return
+    if not found:
+        stderr().print(
+            localized(phrase("there is no claim with packages or code in namespace {namespace}", namespace=namespace))
+        )
+        return
+    now = time.time()
+    print_table(
+        stdout(), CLAIM_LIST_HEADER, [build_claim_cells(each.held, each.users, now) for each in found], cut=True
+    )
 
 
 def _has_changed(environment: Manifest) -> bool:
@@ -362,13 +416,19 @@ async def fetch_environment(api: Api, name: str) -> Manifest:
 @command.command(name="rm")
 @click.argument("name", metavar="NAME", shell_complete=complete_environments)
 @click.option("--files", is_flag=True, help="What was built from it as well.")
-def rm(name: str, files: bool) -> None:
+@namespace_option
+@click.pass_context
+def rm(context: click.Context, name: str, files: bool, namespace: str) -> None:
     """Remove an environment that no unfinished job needs. What was built is kept for the next one of equal content.
 
     \b
     paddock env rm mine
     paddock env rm mine --files
+    paddock env rm env-3f2a9c01de77 --context prod    a claim that no job mounts
     """
+    if is_chosen(context):
+        _remove_claim(name, namespace)
+        return
 
     async def work(client: Client, place: ClusterChoice) -> list[Phrase]:
         environment = await fetch_environment(client, name)
@@ -392,6 +452,16 @@ def rm(name: str, files: bool) -> None:
     stdout().print(localized(phrase("{object} deleted", object=f"environment/{name}")))
     for line in said:
         stderr().print(localized(line))
+
+
+def _remove_claim(name: str, namespace: str) -> None:
+    from paddock.cli.cluster.filled_claims import remove_claim
+
+    async def work(client: Client, place: ClusterChoice) -> None:
+        await remove_claim(client, Key(namespace, name))
+
+    run_with_client(work)
+    stdout().print(localized(phrase("{object} deleted", object=f"persistentvolumeclaim/{name}")))
 
 
 def _remove_files(place: Home, environment: Manifest, others: Sequence[Manifest], files: bool) -> list[Phrase]:

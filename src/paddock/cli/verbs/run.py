@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -27,6 +27,7 @@ from paddock.cli.submit.script.options import ScriptOptions, read_options, scrip
 from paddock.cli.submit.script.typed_command import CommandVerb, read_typed
 from paddock.cli.submit.script.written_manifest import write_manifests
 from paddock.cli.submit.shared_gpus import refuse_without
+from paddock.cli.submit.storage import Storage, read_size
 from paddock.cli.submit.submission import drop_devices
 from paddock.cli.submit.watched_files import find_watched, refuse_watching
 from paddock.cli.submit.workdir import refuse_impossible, workdir_option
@@ -67,6 +68,13 @@ if TYPE_CHECKING:
     metavar="COMMAND|URL",
     help="Start this command, or POST to this address, when the job has ended.",
 )
+@click.option(
+    "--storage",
+    callback=read_size,
+    metavar="SIZE",
+    help="On a cluster: the size of the claim for the packages of -r (default: 10Gi).",
+)
+@click.option("--storage-class", default=None, metavar="NAME", help="On a cluster: of which StorageClass claims are.")
 @workdir_option
 @namespace_option
 def command(
@@ -80,6 +88,8 @@ def command(
     index: Ranges | None,
     raw: bool,
     sandbox: str,
+    storage: str,
+    storage_class: str | None,
     workdir: str | None,
     on_end: str | None,
     namespace: str,
@@ -105,7 +115,10 @@ def command(
 
     On the local cluster a script that is named by a relative path is taken from the directory that this is called in,
     or --workdir names. With --context the job goes to that Kubernetes, and a directory goes with it only where
-    --workdir names one (--workdir . for this one): at most 900 KiB, and no file that looks like a secret.
+    --workdir names one (--workdir . for this one), and no file of it that looks like a secret. Packages of -r are
+    installed there over those of the image, once, into a claim (PersistentVolumeClaim) of the namespace, which the next
+    run of the same requirements finds; so is a directory of more than 900 KiB. The job is created when both are there,
+    with --detach too. `paddock env list --context` lists such claims.
     What else the file holds (a ConfigMap, a PodGroup) is created, or brought to the file's state. A job of the same
     name is replaced if it has finished or --timeout suspended it; else nothing is submitted. A manifest's job without
     runPolicy.backoffLimit is given up after three failures alike.
@@ -129,7 +142,9 @@ def command(
     refuse_without(options.shares, without)
     refuse_contradictions(file, timeout, on_end, options.resume, detach=detach, watches=watches)
     called = read_on_end(on_end) if on_end is not None else None
-    call = Call(file, options, choose_place(), without, timeout, role, index, sandbox, called, shown, detach, raw)
+    place, asked = choose_place(), Storage(storage, storage_class)
+    refuse_storage(asked, options.requirements, is_local=place.home is not None)
+    call = Call(file, options, place, without, timeout, role, index, sandbox, called, shown, detach, raw, asked)
     if not watches or shown:
         return call.once(queue_interrupts)
     between = Screen(language=readers_language())
@@ -158,6 +173,16 @@ def refuse_contradictions(
         raise UserError(phrase("--on-end is called from here, and --detach does not wait for the end: leave one out"))
 
 
+def refuse_storage(storage: Storage, requirements: str | None, *, is_local: bool) -> None:
+    """Raises `UserError` where the options would do nothing. Pure."""
+    if is_local and storage.is_asked:
+        raise UserError(phrase("--storage and --storage-class are for the claims of a cluster: name one by --context, "
+                               "or leave them out"))  # fmt: skip
+    if storage.size and requirements is None:
+        raise UserError(phrase("--storage is the size of the claim for the packages of -r, and there is no -r: leave "
+                               "it out"))  # fmt: skip
+
+
 @dataclass(frozen=True, slots=True)
 class Call:
     """What was typed, as the options of `command`."""
@@ -180,15 +205,22 @@ class Call:
     """--print."""
     detach: bool
     raw: bool
+    storage: Storage
+    """Of --storage and --storage-class."""
 
     def once(self, listen: Listen, is_changed: Callable[[], bool] = lambda: False) -> int:
         """Runs it to the end of the job, and returns the exit code. `listen` tells it to end early, and `is_changed`
         whether that is for a change: --watch runs it again then, with the files read again, and nobody is called."""
         with Screen(language=readers_language()) as screen:
             documents = read_documents(self.file, read_typed(), self.options, self.place, screen.notify)
+            documents = replace(documents, storage=self.storage)
         checked, job = documents.checked, documents.job
         if self.shown:
             print_line(write_manifests([each.manifest for each in drop_devices(checked, self.without)]), end="")
+            if documents.packages is not None:
+                file = str(documents.packages)
+                screen.notify(phrase("the packages of {file} go into a claim when the job is sent, which is not shown "
+                                     "here", file=file))  # fmt: skip
             return 0
         which = choose_ranks(job.key.name, job.ranks(), self.role, self.index, None, number_ranks(job))
         if self.place.home is None and self.sandbox != "auto":

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from paddock.cli.cluster.errors import UserError
 from paddock.cli.cluster.places import ClusterChoice
@@ -21,6 +22,7 @@ from paddock.cli.submit.script.requests import (
 )
 from paddock.cli.submit.script.variables import explain_open_secrets
 from paddock.cli.submit.shared_gpus import notify_shared, with_shares
+from paddock.cli.submit.storage import USUAL, Storage
 from paddock.environments.needed import Needed
 from paddock.jobs.model import Job
 from paddock.script.manifest import find_name
@@ -40,6 +42,10 @@ class Documents:
     """The environment of a requirements file, which is to be made."""
     data: tuple[str, ...] = ()
     """The values of --data, which the manifest has too."""
+    packages: Path | None = None
+    """On a cluster: the requirements file of -r, whose packages go into a claim."""
+    storage: Storage = USUAL
+    """What claims are asked of a cluster's storage."""
 
     @property
     def job(self) -> Job:
@@ -59,6 +65,8 @@ def read_documents(
         if options.shares:
             notify_shared(checked[-1], notify)
         requirements = options.requirements_path
+        if place.home is None:
+            return Documents(checked, data=options.data, packages=requirements)
         needed = find_needed(checked[-1], requirements) if requirements else None
         return Documents(checked, (needed,) if needed else (), options.data)
     refuse_with_file(options, file)
@@ -79,8 +87,10 @@ def read_documents(
     checked = change_job(checked, words or (), options, os.environ)
     checked = with_shares(checked, options.shares, notify)
     (job,) = (each for each in checked if each.is_job)
+    if place.home is None:
+        return Documents(checked, data=options.data, packages=options.requirements_path)
     needed = find_needed(job, options.requirements_path)
-    if place.home is None or needed is None:
+    if needed is None:
         return Documents(checked, data=options.data)
     named = [with_environment(each, needed) if each.is_job else each for each in checked]
     return Documents(named, (needed,), options.data)

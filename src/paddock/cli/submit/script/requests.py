@@ -106,7 +106,8 @@ def read_request(
             phrase("--share-gpu: a rank that shares a GPU asks for one, and --gpus {count} for several: leave one out",
                    count=options.gpus or 1)
         )  # fmt: skip
-    needed = Needed(requirements, framework, bool(options.servers)) if requirements else None
+    # on a cluster they go into a claim, over the packages of the image (`cli.submit.claim_directories`)
+    needed = Needed(requirements, framework, bool(options.servers)) if requirements and local else None
     request = ScriptRequest(
         words=tuple(words),
         framework=framework,
@@ -170,13 +171,6 @@ def _check_word(word: str) -> None:
 
 
 def _refuse_local_options(options: ScriptOptions) -> None:
-    if options.requirements is not None:
-        raise UserError(
-            phrase(
-                "-r is for the local cluster: on a cluster the packages are those of the image; name one that has them "
-                "with --image"
-            )
-        )
     if options.image is None:
         raise UserError(phrase("a cluster pulls images: name one with --image"))
 
