@@ -76,14 +76,15 @@ REQUIREMENTS_DIGEST_ANNOTATION = "paddock.dev/requirements-digest"
 when its content changes."""
 
 FILL_LABEL = "paddock.dev/fill"
-"""On claims of a cluster that a command has made, and on the pods that fill them: `packages` or `code`
-(`app.filled_claims`)."""
+"""On claims of a cluster that `paddock run` has made, and on the pods that fill them: `packages` of -r, or the `code` of
+a directory (`app.filled_claims`)."""
 CONTENT_ANNOTATION = "paddock.dev/content"
-"""On such a claim: JSON, the digest of what is to be in it, and in a few words what that is."""
+"""On claims that `paddock run` has made: JSON, the digest of what is to be in it, and in a few words what that is."""
 FILLED_ANNOTATION = "paddock.dev/filled"
-"""On such a claim, once all is in it: JSON, what its pod has told. A job mounts no claim without it."""
+"""On claims that `paddock run` has made, once all is in it: JSON, what its pod has told. A claim without it is filled
+before a job mounts it."""
 USED_ANNOTATION = "paddock.dev/used"
-"""On such a claim: when a job was last sent that mounts it."""
+"""On claims that `paddock run` has made: when a job was last sent that mounts it."""
 
 SHARDS_LABEL = "paddock.dev/shards"
 """Of the Leases of operators that share the namespaces out: into how many shards (`operator.shares`)."""
