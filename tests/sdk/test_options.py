@@ -11,8 +11,11 @@ from paddock.cli.cluster.errors import UserError
 from paddock.sdk.options import (
     choose_python,
     read_count,
+    read_cpus,
     read_data,
     read_framework,
+    read_memory,
+    read_name,
     read_names,
     read_path,
     read_resume,
@@ -29,6 +32,16 @@ from paddock.sdk.options import (
         (lambda: read_count("workers", 0, 1), "workers: found 0; a whole number from 1 is wanted"),
         (lambda: read_count("workers", "2", 1), "workers: found '2'; a whole number from 1 is wanted"),
         (lambda: read_count("gpus", True, 1), "gpus: found True; a whole number from 1 is wanted"),
+        (lambda: read_cpus("2c"),
+         "cpus: '2c' is no number of CPUs; did you mean 2? A number is wanted, such as 2, 0.5 or 500m"),
+        (lambda: read_cpus(0), "cpus: '0' is no number of CPUs: a number above 0 is wanted, such as 2, 0.5 or 500m"),
+        (lambda: read_cpus(float("nan")), "cpus: 'nan' is no number of CPUs: a number above 0 is wanted, such as 2, 0.5 or 500m"),
+        (lambda: read_cpus([2]), 'cpus: found [2]; a text is wanted, as in "4Gi" or "500m"'),  # type: ignore[arg-type]
+        (lambda: read_memory("4GB"), "memory: '4GB' is no amount of memory; did you mean 4G? A number with Mi, Gi, M or G "
+         "is wanted, such as 4Gi or 512Mi"),
+        (lambda: read_memory(4), 'memory: found 4; a text is wanted, as in "4Gi" or "500m"'),  # type: ignore[arg-type]
+        (lambda: read_name("queue", "Team A"), "queue: 'Team A' is no name of an object: small letters, digits, '-' and '.', at most 253"),
+        (lambda: read_name("priority", ""), "priority: '' is no name of an object: small letters, digits, '-' and '.', at most 253"),
         (lambda: read_resume(0), "resume: found 0; a whole number from 1 is wanted"),
         (lambda: read_resume("3"), "resume: found '3'; a whole number from 1 is wanted"),  # type: ignore[arg-type]
         (lambda: read_framework("torch"), "framework: found 'torch'; paddle, pytorch, jax or none is wanted"),

@@ -89,7 +89,7 @@ class Run:
             submission = Submission(
                 client, self._place, checked, self._screen.notify, self._workdir, without,
                 documents.needed, documents.data, packages=documents.packages, storage=documents.storage, runs=True,
-                typed=self._typed, show=self._screen.status,
+                typed=self._typed, show=self._screen.status, queue=documents.queue, priority=documents.priority,
             )  # fmt: skip
             interrupt = asyncio.create_task(self._interrupts.get())
             submitting = asyncio.create_task(submit(submission, self._note_creating))

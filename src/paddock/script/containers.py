@@ -37,9 +37,18 @@ def _build_container(
     built: dict[str, Any] = {"name": container, "image": request.image or image, "command": command}
     if entries := build_variables(request.variables, build_secret_name(job), [key for key, _ in request.secrets]):
         built["env"] = entries
-    if gpus:
-        built["resources"] = {"limits": {GPU: gpus}}
+    if resources := _build_resources(request, gpus):
+        built["resources"] = resources
     return built
+
+
+def _build_resources(request: ScriptRequest, gpus: int) -> Manifest:
+    """A limit of memory is what is asked for: what a rank has beyond it may be taken away at any time, by ending it. A
+    limit of CPUs would only slow a rank down beside idle ones, so none is written."""
+    memory = {"memory": request.memory} if request.memory else {}
+    requests = ({"cpu": request.cpus} if request.cpus else {}) | memory
+    limits = memory | ({GPU: gpus} if gpus else {})
+    return {name: amounts for name, amounts in (("requests", requests), ("limits", limits)) if amounts}
 
 
 def with_defaults(request: ScriptRequest, *defaults: tuple[str, str]) -> ScriptRequest:

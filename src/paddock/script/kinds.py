@@ -11,6 +11,7 @@ import posixpath
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from paddock.jobs.labels import QUEUE_LABEL
 from paddock.kube.datasets import MOUNTS_ANNOTATION
 from paddock.kube.meta import Manifest
 from paddock.launches.launch import Launch
@@ -48,6 +49,7 @@ _OPTIONS = {
     "metadata.name": "--name",
     "spec.runPolicy.backoffLimit": "--restarts",
     f"metadata.annotations[{MOUNTS_ANNOTATION}]": "--data",
+    f"metadata.labels[{QUEUE_LABEL}]": "--queue",
 }
 PADDLE = ScriptKind(
     framework="paddle",

@@ -25,18 +25,20 @@ from paddock.kube.meta import Manifest
 from paddock.script.escapes import write_word
 from paddock.script.kinds import find_kind
 from paddock.script.names import build_name
+from paddock.script.queues import with_priority, with_queue
 from paddock.script.request import ScriptRequest
 
 
 def build_manifest(request: ScriptRequest) -> Manifest:
     """The job. `request` has been checked (`cli.submit.script.requests`): there is a word, and all are UTF-8."""
     name, kind = find_name(request), find_kind(request)
-    return {
+    manifest = {
         "apiVersion": kind.api_version,
         "kind": kind.kind,
         "metadata": _build_metadata(request, name),
         "spec": kind.build_spec(request, name),
     }
+    return with_priority(with_queue(manifest, request.queue), request.priority)
 
 
 def find_name(request: ScriptRequest) -> str:

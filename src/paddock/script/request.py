@@ -32,6 +32,14 @@ class ScriptRequest:
     """Parameter servers; 0 is Collective training."""
     gpus: int = 0
     """GPUs of each worker."""
+    cpus: str = ""
+    """Of each rank, as a quantity: asked for, and no limit; empty for none."""
+    memory: str = ""
+    """Of each rank, as a quantity: asked for, and its limit; empty for none."""
+    queue: str = ""
+    """The queue that the job waits in; empty for none."""
+    priority: str = ""
+    """The PriorityClass of its ranks; empty for none."""
     shares: int = 0
     """How many ranks may share the GPU of a worker; 0 for none."""
     restarts: int = 0

@@ -20,8 +20,11 @@ from paddock.sdk.options import (
     File,
     choose_python,
     read_count,
+    read_cpus,
     read_data,
     read_framework,
+    read_memory,
+    read_name,
     read_names,
     read_path,
     read_resume,
@@ -45,6 +48,10 @@ def run(
     workers: int | None = None,
     servers: int | None = None,
     gpus: int | None = None,
+    cpus: str | float | None = None,
+    memory: str | None = None,
+    queue: str | None = None,
+    priority: str | None = None,
     restarts: int | None = None,
     requirements: File | None = None,
     env: Mapping[str, str] | None = None,
@@ -67,11 +74,12 @@ def run(
         result = paddock.run("train.py", workers=2, args=["--lr", "0.1"])
 
     `script`: a Python file, a shell script `.sh`, a manifest `.yaml`, or a whole command as a list of words. `servers`:
-    parameter servers. `secrets`: names of environment variables of this process whose values go by a Secret. `data`:
-    datasets, and where each is mounted: `{"imagenet": "/data"}`. `requirements`, `restarts`, `image`, `framework`,
-    `workdir`: as the options of `paddock run`, and so is `resume`, True or the number of a run. `timeout`: seconds
-    after which the job is suspended. `context`: of a kubeconfig, for a Kubernetes; else the local cluster, which is
-    started. `detach`: come back as soon as the job is submitted. `check`: raise `JobFailed` if it does not complete.
+    parameter servers. `cpus` (2, "500m") and `memory` ("4Gi"): of each rank. `secrets`: names of environment variables
+    of this process whose values go by a Secret. `data`: datasets, and where each is mounted: `{"imagenet": "/data"}`.
+    `requirements`, `restarts`, `queue`, `priority`, `image`, `framework`, `workdir`: as the options of `paddock run`,
+    and so is `resume`, True or the number of a run. `timeout`: seconds after which the job is suspended. `context`: of
+    a kubeconfig, for a Kubernetes; else the local cluster, which is started. `detach`: come back as soon as the job is
+    submitted. `check`: raise `JobFailed` if it does not complete.
 
     Raises `JobFailed`, `PaddockError`. KeyboardInterrupt asks the job to end, a second one kills it.
     """
@@ -79,7 +87,9 @@ def run(
         place, default = choose_place(context, kubeconfig)
         options = ScriptOptions(
             name=name, workers=read_count("workers", workers, 1), servers=read_count("servers", servers, 1),
-            gpus=read_count("gpus", gpus, 1), restarts=read_count("restarts", restarts, 0),
+            gpus=read_count("gpus", gpus, 1), cpus=read_cpus(cpus), memory=read_memory(memory),
+            queue=read_name("queue", queue), priority=read_name("priority", priority),
+            restarts=read_count("restarts", restarts, 0),
             requirements=read_path("requirements", requirements, directory=False), env=read_variables(env),
             env_files=read_names("env_files", env_files), secrets=read_names("secrets", secrets),
             data=read_data(data), resume=read_resume(resume), image=image, framework=read_framework(framework),
@@ -100,6 +110,10 @@ def train(
     workers: int | None = None,
     servers: int | None = None,
     gpus: int | None = None,
+    cpus: str | float | None = None,
+    memory: str | None = None,
+    queue: str | None = None,
+    priority: str | None = None,
     restarts: int | None = None,
     requirements: File | None = None,
     env: Mapping[str, str] | None = None,
@@ -146,7 +160,8 @@ def train(
         options = ScriptOptions(
             name=name or build_name(written.name), workers=read_count("workers", workers, 1),
             servers=read_count("servers", servers, 1), gpus=read_count("gpus", gpus, 1),
-            restarts=read_count("restarts", restarts, 0),
+            cpus=read_cpus(cpus), memory=read_memory(memory), queue=read_name("queue", queue),
+            priority=read_name("priority", priority), restarts=read_count("restarts", restarts, 0),
             requirements=read_path("requirements", requirements, directory=False), env=read_variables(env),
             env_files=read_names("env_files", env_files), secrets=read_names("secrets", secrets),
             data=read_data(data), resume=read_resume(resume), image=image, framework=read_framework(framework),

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TypeAlias
 
 from paddock.cli.cluster.errors import UserError
 from paddock.cli.submit.script.options import FRAMEWORKS, write_resume
-from paddock.words.phrases import phrase
+from paddock.kube.validation.names import DNS_SUBDOMAIN
+from paddock.script.amounts import explain_wrong_cpus, explain_wrong_memory
+from paddock.words.phrases import Phrase, phrase
 
 File: TypeAlias = str | os.PathLike[str]
 _MANIFESTS = (".yaml", ".yml", ".json")
@@ -23,6 +25,41 @@ def read_count(option: str, value: int | None, low: int) -> int | None:
     raise UserError(
         phrase("{option}: found {found}; a whole number from {low} is wanted", option=option,
                found=repr(value), low=low)
+    )  # fmt: skip
+
+
+def read_cpus(value: str | float | None) -> str | None:
+    """As --cpus takes them; a number as well."""
+    text = f"{value:g}" if type(value) in (int, float) else value
+    return _read_amount("cpus", value, text, explain_wrong_cpus)
+
+
+def read_memory(value: str | None) -> str | None:
+    """As --memory takes it."""
+    return _read_amount("memory", value, value, explain_wrong_memory)
+
+
+def _read_amount(option: str, value: object, text: object, explain: Callable[[str], Phrase | None]) -> str | None:
+    if value is None:
+        return None
+    if not isinstance(text, str):
+        raise UserError(
+            phrase('{option}: found {found}; a text is wanted, as in "4Gi" or "500m"', option=option, found=repr(value))
+        )
+    if (wrong := explain(text)) is not None:
+        raise UserError(phrase("{option}: {problem}", option=option, problem=wrong))
+    return text
+
+
+def read_name(option: str, value: str | None) -> str | None:
+    """The name of an object, as --queue takes it."""
+    if value is None or (isinstance(value, str) and DNS_SUBDOMAIN.allows(value)):
+        return value
+    raise UserError(
+        phrase(
+            "{option}: {name} is no name of an object: small letters, digits, '-' and '.', at most {most}",
+            option=option, name=repr(value), most=DNS_SUBDOMAIN.longest,
+        )
     )  # fmt: skip
 
 

@@ -30,11 +30,13 @@ from paddock.cli.submit.submission import drop_devices
 from paddock.environments.needed import Needed
 from paddock.kube.errors import AlreadyExists, ApiError, Forbidden, NotFound
 from paddock.kube.meta import NAMESPACES, PRIORITY_CLASSES
+from paddock.script.queues import without_queue
 from paddock.submission.documents import Checked
 from paddock.submission.dry_run import explain_left_out, explain_refused, fetch_refusal, is_awaited
 from paddock.submission.local_only import find_place_reasons, find_unhonoured_fields
 from paddock.submission.missing_classes import explain_missing_class, find_missing_classes, read_classes
 from paddock.submission.missing_secrets import explain_missing, find_missing_secrets, read_brought
+from paddock.submission.queues import explain_no_queue, explain_queue_left_out, fetch_queues, place_in_queue
 from paddock.submission.same_name import explain_taken, find_other_directory
 from paddock.views.flags import Flags
 from paddock.views.stored import StoredJob
@@ -43,7 +45,7 @@ from paddock.words.unhonoured import explain_unhonoured
 
 if TYPE_CHECKING:
     from paddock.cli.submit.claim_directories import Fill
-    from paddock.kube.api import Api
+    from paddock.kube.api import PodApi
 
 Notify = Callable[[Phrase], None]
 _NOTHING = phrase("nothing was submitted")
@@ -64,7 +66,7 @@ class Refusal:
 class Submission:
     """What is to be submitted. The checks replace `checked` by what is sent."""
 
-    api: Api
+    api: PodApi
     place: ClusterChoice
     checked: list[Checked]
     notify: Notify
@@ -86,6 +88,10 @@ class Submission:
     has is left out."""
     creates_only: bool = False
     """With `runs`: what exists beside the job is another's, and refused."""
+    queue: str = ""
+    """The value of --queue, which the manifests have too."""
+    priority: str = ""
+    """The value of --priority, which the manifests have too."""
     typed: bool = False
     """The job was made of a typed command, where --name is at hand."""
     there: list[tuple[Checked, StoredJob]] = field(default_factory=list)
@@ -164,6 +170,28 @@ async def _find_namespaces(submission: Submission) -> list[Refusal]:
         submission.notify(said)
     submission.checked = [*new, *others]
     return []
+
+
+async def _find_queues(submission: Submission) -> list[Refusal]:
+    """A queue that the cluster does not have. The jobs are written as it reads --queue and --priority."""
+    queue, priority = submission.queue, submission.priority
+    if not queue and not (priority and not submission.is_local):
+        return []
+    if submission.is_local:
+        submission.notify(explain_queue_left_out(queue))
+        submission.checked = [
+            each.with_manifest(without_queue(each.manifest)) if each.is_job else each for each in submission.checked
+        ]
+        return []
+    found: list[Refusal] = []
+    for number, each in enumerate(submission.checked):
+        if not each.is_job:
+            continue
+        queues = await fetch_queues(submission.api, each.manifest, each.resource, queue, priority)
+        if queue and (why := explain_no_queue(queues, queue, each.key.namespace)) is not None:
+            found.append(Refusal(each, why, why))
+        submission.checked[number] = each.with_manifest(place_in_queue(each.manifest, queues, queue, priority))
+    return found
 
 
 async def _find_datasets(submission: Submission) -> list[Refusal]:
@@ -355,6 +383,7 @@ async def _find_data(submission: Submission) -> list[Refusal]:
 PLACE = Check(_find_place, _NOTHING)
 REQUIREMENTS = Check(_find_requirements)
 SPACES = Check(_find_namespaces)
+QUEUES = Check(_find_queues, _NOTHING)
 DATASETS = Check(_find_datasets, _NOTHING)
 DEVICES = Check(_leave_out_devices)
 DIRECTORIES = Check(_find_directories)
@@ -372,6 +401,7 @@ CHECKS = (
     PLACE,
     REQUIREMENTS,
     SPACES,
+    QUEUES,
     DATASETS,
     DEVICES,
     DIRECTORIES,

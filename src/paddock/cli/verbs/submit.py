@@ -16,8 +16,8 @@ from paddock.cli.submit.checks import Submission
 from paddock.cli.submit.job_datasets import with_data
 from paddock.cli.submit.manifest_files import fetch_checked
 from paddock.cli.submit.next_steps import explain_following
-from paddock.cli.submit.script.options import SHARE_HELP
-from paddock.cli.submit.script.requests import find_needed, with_environment, with_hold
+from paddock.cli.submit.script.options import SHARE_HELP, priority_option, queue_option
+from paddock.cli.submit.script.requests import find_needed, with_environment, with_hold, with_place
 from paddock.cli.submit.shared_gpus import with_shares
 from paddock.cli.submit.submission import drop_devices
 from paddock.cli.submit.submitter import Submitted
@@ -48,6 +48,8 @@ if TYPE_CHECKING:
     metavar="TIME",
     help="Keep a rank that failed for so long, for paddock shell: 30m, 2h. On the local cluster.",
 )
+@queue_option
+@priority_option
 @workdir_option
 @namespace_option
 def command(
@@ -56,6 +58,8 @@ def command(
     data: tuple[str, ...],
     shares: int | None,
     hold: int | None,
+    queue: str | None,
+    priority: str | None,
     workdir: str | None,
     namespace: str,
 ) -> None:
@@ -72,6 +76,7 @@ def command(
     """
     checked = with_data(drop_devices(fetch_checked(files, namespace), without), data)
     checked = with_hold(with_shares(checked, shares, _notify), hold)
+    checked = with_place(checked, queue or "", priority or "")
 
     place = choose_place()
     refuse_impossible(place, checked, _notify)
@@ -82,7 +87,10 @@ def command(
     made = [which for _, which in needed if which]
 
     async def work(client: Client, place: ClusterChoice) -> Submitted:
-        return await send(Submission(client, place, checked, _notify, workdir, needed=made, data=data))
+        submission = Submission(
+            client, place, checked, _notify, workdir, needed=made, data=data, queue=queue or "", priority=priority or ""
+        )
+        return await send(submission)
 
     submitted = run_with_client(work)
     for each, manifest in submitted.documents:

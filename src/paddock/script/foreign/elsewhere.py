@@ -5,7 +5,7 @@ from __future__ import annotations
 from paddock.words.phrases import Phrase, phrase
 
 NO_OPTION = phrase("{option} is left out: no option of `paddock run` says it")
-REQUESTS = phrase("{option} is left out: resources.requests of the manifest's container says it")
+REQUESTS = phrase("{option} is left out: --cpus N and --memory SIZE say what each rank asks for")
 SHARED_MEMORY = phrase(
     "{option} is left out: a job with GPUs has the node's memory at /dev/shm; sizeLimit of its emptyDir bounds it"
 )

@@ -46,6 +46,10 @@ class Documents:
     """On a cluster: the requirements file of -r, whose packages go into a claim."""
     storage: Storage = USUAL
     """What claims are asked of a cluster's storage."""
+    queue: str = ""
+    """The value of --queue, which the manifest has too."""
+    priority: str = ""
+    """The value of --priority, which the manifest has too."""
 
     @property
     def job(self) -> Job:
@@ -56,6 +60,7 @@ def read_documents(
     file: str | None, words: Sequence[str] | None, options: ScriptOptions, place: ClusterChoice, notify: Notify
 ) -> Documents:
     """The documents of a file, or of the `words` behind `--` (None without it). Raises `UserError`."""
+    queue, priority = options.queue or "", options.priority or ""
     if file is None:
         if words is None:
             raise UserError(
@@ -66,9 +71,9 @@ def read_documents(
             notify_shared(checked[-1], notify)
         requirements = options.requirements_path
         if place.home is None:
-            return Documents(checked, data=options.data, packages=requirements)
+            return Documents(checked, data=options.data, packages=requirements, queue=queue, priority=priority)
         needed = find_needed(checked[-1], requirements) if requirements else None
-        return Documents(checked, (needed,) if needed else (), options.data)
+        return Documents(checked, (needed,) if needed else (), options.data, queue=queue, priority=priority)
     refuse_with_file(options, file)
     checked = fetch_checked([file], options.namespace)
     jobs = [each.job for each in checked if each.job]
@@ -88,12 +93,12 @@ def read_documents(
     checked = with_shares(checked, options.shares, notify)
     (job,) = (each for each in checked if each.is_job)
     if place.home is None:
-        return Documents(checked, data=options.data, packages=options.requirements_path)
+        return Documents(checked, data=options.data, packages=options.requirements_path, queue=queue, priority=priority)
     needed = find_needed(job, options.requirements_path)
     if needed is None:
-        return Documents(checked, data=options.data)
+        return Documents(checked, (), options.data, queue=queue, priority=priority)
     named = [with_environment(each, needed) if each.is_job else each for each in checked]
-    return Documents(named, (needed,), options.data)
+    return Documents(named, (needed,), options.data, queue=queue, priority=priority)
 
 
 def _name(request: ScriptRequest, place: ClusterChoice, notify: Notify) -> ScriptRequest:

@@ -11,9 +11,12 @@ from typing import Any, TypeVar
 import click
 
 from paddock.cli.cluster.errors import UserError
+from paddock.cli.output.language import localized
 from paddock.cli.output.periods import read_hold, read_seconds, write_seconds
 from paddock.kube.gpu_shares import FEWEST_SHARES, MOST_SHARES
-from paddock.words.phrases import phrase
+from paddock.kube.validation.names import DNS_SUBDOMAIN
+from paddock.script.amounts import explain_wrong_cpus, explain_wrong_memory
+from paddock.words.phrases import Phrase, phrase
 
 SHARE_HELP = "Up to N ranks may share the one GPU that each asks for; on the local cluster."
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -30,6 +33,47 @@ class ResumedRun(click.Option):
         return f"'{RESUME}'"
 
 
+def read_cpus(text: str) -> str:
+    """`--cpus`, as it is typed."""
+    return _read_amount(text, explain_wrong_cpus)
+
+
+def read_memory(text: str) -> str:
+    """`--memory`, as it is typed."""
+    return _read_amount(text, explain_wrong_memory)
+
+
+def _read_amount(text: str, explain: Callable[[str], Phrase | None]) -> str:
+    if (wrong := explain(text)) is not None:
+        raise click.BadParameter(localized(wrong))
+    return text
+
+
+def read_name(text: str) -> str:
+    """`--queue` and `--priority`: the name of an object."""
+    if not DNS_SUBDOMAIN.allows(text):
+        said = phrase(
+            "{name} is no name of an object: small letters, digits, '-' and '.', at most {most}",
+            name=repr(text), most=DNS_SUBDOMAIN.longest,
+        )  # fmt: skip
+        raise click.BadParameter(localized(said))
+    return text
+
+
+queue_option: Callable[[Command], Command] = click.option(
+    "--queue",
+    type=read_name,
+    default=None,
+    metavar="NAME",
+    help="Wait in this queue of the cluster: Kueue's, or Volcano's.",
+)
+priority_option: Callable[[Command], Command] = click.option(
+    "--priority",
+    type=read_name,
+    default=None,
+    metavar="NAME",
+    help="The PriorityClass of the ranks, and of the job in its queue.",
+)
 _OPTIONS = (
     click.option("--name", default=None, metavar="NAME", help="What the job is called (default: as the script)."),
     click.option(
@@ -44,6 +88,16 @@ _OPTIONS = (
     click.option(
         "--gpus", type=click.IntRange(1), default=None, metavar="N", help="GPUs of each worker (default: none)."
     ),
+    click.option(
+        "--cpus", type=read_cpus, default=None, metavar="N",
+        help="CPUs that each rank asks for: 2, 500m. It may have more where nobody else needs them.",
+    ),
+    click.option(
+        "--memory", type=read_memory, default=None, metavar="SIZE",
+        help="Memory that each rank asks for, and its limit: 4Gi, 512Mi.",
+    ),
+    queue_option,
+    priority_option,
     click.option(
         "--share-gpu", "shares", type=click.IntRange(FEWEST_SHARES, MOST_SHARES), default=None, metavar="N",
         help=SHARE_HELP,
@@ -102,6 +156,10 @@ class ScriptOptions:
     servers: int | None = None
     """--ps."""
     gpus: int | None = None
+    cpus: str | None = None
+    memory: str | None = None
+    queue: str | None = None
+    priority: str | None = None
     shares: int | None = None
     """--share-gpu."""
     requirements: str | None = None
@@ -151,6 +209,7 @@ def refuse_with_file(options: ScriptOptions, file: str) -> None:
     """Raises `UserError` for an option that makes a manifest, where there is one."""
     made = {
         "--name": options.name, "--workers": options.workers, "--ps": options.servers, "--gpus": options.gpus,
+        "--cpus": options.cpus, "--memory": options.memory,
         "--restarts": options.restarts, "--image": options.image,
         "--framework": options.framework,
     }  # fmt: skip

@@ -46,6 +46,7 @@ from paddock.script.kinds import choose_framework, explain_other_launcher, find_
 from paddock.script.manifest import build_command, build_manifest, find_name
 from paddock.script.names import build_secret_name
 from paddock.script.pytorch_job import needs_variables
+from paddock.script.queues import with_priority, with_queue
 from paddock.script.request import ScriptRequest
 from paddock.script.shell_variables import explain_left
 from paddock.script.told_launchers import explain_inside, explain_unset
@@ -119,6 +120,10 @@ def read_request(
         workers=options.workers or 1,
         servers=options.servers or 0,
         gpus=options.gpus or (1 if options.shares else 0),
+        cpus=options.cpus or "",
+        memory=options.memory or "",
+        queue=options.queue or "",
+        priority=options.priority or "",
         shares=options.shares or 0,
         restarts=options.restarts or 0,
         end_wait=ceil(options.end_wait) if options.end_wait is not None else None,
@@ -223,8 +228,8 @@ def _build_secret(job: Checked, secrets: Sequence[tuple[str, str]]) -> list[Chec
 def change_job(
     checked: Sequence[Checked], words: Sequence[str], options: ScriptOptions, environ: Mapping[str, str]
 ) -> list[Checked]:
-    """The documents of a file, with arguments, variables, --data, --resume and --hold for its one
-    job. Raises `UserError`."""
+    """The documents of a file, with what follows `--`, variables, --queue, --priority, --data, --resume
+    and --hold for its one job. Raises `UserError`."""
     for word in words:
         _check_word(word)
     plain, hidden = read_plain(options.env, environ), read_hidden(options.env_files, options.secrets, environ)
@@ -236,7 +241,8 @@ def change_job(
         raise UserError(
             phrase("{file}: --env-file and --secret need a job with a name, not with generateName", file=job.file)
         )
-    manifest = with_arguments(job.manifest, job.job, words)
+    manifest = with_priority(with_queue(job.manifest, options.queue or ""), options.priority or "")
+    manifest = with_arguments(manifest, job.job, words)
     entries = build_variables(plain, build_secret_name(job.key.name), [key for key, _ in hidden])
     manifest = with_variables(manifest, job.job, entries)
     if options.data:
@@ -261,6 +267,17 @@ def with_hold(checked: Sequence[Checked], seconds: int | None) -> list[Checked]:
     if not any(each.is_job for each in checked):
         raise UserError(phrase("--hold is for jobs, and there is none here: leave it out"))
     return [_with_hold(each, write_hold(seconds)) if each.is_job else each for each in checked]
+
+
+def with_place(checked: Sequence[Checked], queue: str, priority: str) -> list[Checked]:
+    """The documents, with --queue and --priority for each job among them. Raises `UserError`."""
+    named = [option for option, name in (("--queue", queue), ("--priority", priority)) if name]
+    if named and not any(each.is_job for each in checked):
+        raise UserError(phrase("{option} is for jobs, and there is none here: leave it out", option=named[0]))
+    return [
+        each.with_manifest(with_priority(with_queue(each.manifest, queue), priority)) if each.is_job and named else each
+        for each in checked
+    ]
 
 
 def _with_hold(each: Checked, value: str) -> Checked:

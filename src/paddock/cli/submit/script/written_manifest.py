@@ -42,6 +42,10 @@ def write_manifest(manifest: Mapping[str, Any]) -> str:
 
 
 _COMMENTS: Mapping[str, Phrase] = {
+    "kueue.x-k8s.io/queue-name:": phrase("the queue of Kueue on a cluster; a laptop has none"),
+    "paddock.dev/kueue:": phrase("Kueue takes the job by its pods"),
+    "priorityClassName:": phrase("the PriorityClass, which an administrator makes"),
+    "resources:": phrase("of each rank: more memory than its limit ends it, more CPUs are given where they are free"),
     "paddock.dev/requirements:": phrase("the environment on a laptop; on a cluster the image has the packages"),
     "paddock.dev/working-directory:": phrase("where the program starts; on a laptop alone"),
     "paddock.dev/success:": phrase("each rank must end well; AllRanks:600 ends those that run on after 600 s"),
