@@ -7,15 +7,15 @@ from typing import Any
 import pytest
 
 from apiserver.embedded import pod
-from paddock.apiserver.admission.limit_ranges import (
+from paddock.apiserver.objects.in_process import LocalApi
+from paddock.kube.errors import Forbidden, Invalid, TooLarge
+from paddock.kube.limit_ranges import (
     ANNOTATION,
     check_limits,
     count_steps,
     fill_limits,
     read_limit_range,
 )
-from paddock.apiserver.objects.in_process import LocalApi
-from paddock.kube.errors import Forbidden, Invalid, TooLarge
 from paddock.kube.meta import CLAIMS, LIMIT_RANGES, PODS, Manifest
 
 

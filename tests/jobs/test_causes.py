@@ -95,8 +95,8 @@ SENTENCES = [
     (
         causes.ObjectsRefused(("Pod demo-worker-0",), "failed quota: team: must specify limits.cpu for: pytorch"),
         "waiting: the API server refuses Pod demo-worker-0: failed quota: team: must specify limits.cpu for: pytorch; "
-        "write resources.limits.cpu at the container, or make a LimitRange with defaults; it is asked again within a "
-        "minute",
+        "write resources.limits.cpu at the container, which --cpus N and --memory SIZE do for a typed command, or make "
+        "a LimitRange with defaults; it is asked again within a minute",
     ),
     (
         causes.ObjectsRefused(
@@ -105,7 +105,8 @@ SENTENCES = [
         ),
         'waiting: the API server refuses Pod demo-worker-0: pods "demo-worker-0" is forbidden: failed quota: team: '
         "must specify limits.cpu for: a,b; memory for: b; write resources.limits.cpu and resources.requests.memory at "
-        "the containers, or make a LimitRange with defaults; it is asked again within a minute",
+        "the containers, which --cpus N and --memory SIZE do for a typed command, or make a LimitRange with defaults; "
+        "it is asked again within a minute",
     ),
     (
         causes.QuotaExceeded(
@@ -118,13 +119,13 @@ SENTENCES = [
             ("1", "4"),
             ("2", "10"),
         ),
-        "waiting: the quota team has no room for 2 pods together (used/allowed + asked for: pods 1/2 + 2, "
-        "requests.cpu 4/10 + 8); 1 of them would fit; the job starts once others of the namespace have ended or the "
+        "waiting: the quota team has no room for 2 pods together: 2 pods (1 of 2 left) and 8 CPUs (6 of "
+        "10 left); 1 of them would fit; the job starts once others of the namespace have ended or the "
         "quota is raised: it is asked again within a minute",
     ),
     (
         causes.QuotaExceeded(("Pod demo-worker-0",), "team", 1, 0, ("pods",), ("1",), ("0",), ("0",), never=True),
-        "waiting: the quota team has no room for Pod demo-worker-0 (used/allowed + asked for: pods 0/0 + 1); "
+        "waiting: the quota team has no room for Pod demo-worker-0: 1 pod (0 of 0 left); "
         "it allows too little for this job alone: raise it, or ask for less",
     ),
     (

@@ -25,6 +25,10 @@ from paddock.sdk.options import (
     read_words,
 )
 
+CPUS = "a number above 0 is wanted, such as 2, 0.5 or 500m"
+MEMORY = "A number with Mi, Gi, M or G is wanted, such as 4Gi or 512Mi"
+NAME = "small letters, digits, '-' and '.', at most 253"
+
 
 @pytest.mark.parametrize(
     ("call", "told"),
@@ -34,14 +38,13 @@ from paddock.sdk.options import (
         (lambda: read_count("gpus", True, 1), "gpus: found True; a whole number from 1 is wanted"),
         (lambda: read_cpus("2c"),
          "cpus: '2c' is no number of CPUs; did you mean 2? A number is wanted, such as 2, 0.5 or 500m"),
-        (lambda: read_cpus(0), "cpus: '0' is no number of CPUs: a number above 0 is wanted, such as 2, 0.5 or 500m"),
-        (lambda: read_cpus(float("nan")), "cpus: 'nan' is no number of CPUs: a number above 0 is wanted, such as 2, 0.5 or 500m"),
+        (lambda: read_cpus(0), "cpus: '0' is no number of CPUs: " + CPUS),
+        (lambda: read_cpus(float("nan")), "cpus: 'nan' is no number of CPUs: " + CPUS),
         (lambda: read_cpus([2]), 'cpus: found [2]; a text is wanted, as in "4Gi" or "500m"'),  # type: ignore[arg-type]
-        (lambda: read_memory("4GB"), "memory: '4GB' is no amount of memory; did you mean 4G? A number with Mi, Gi, M or G "
-         "is wanted, such as 4Gi or 512Mi"),
+        (lambda: read_memory("4GB"), "memory: '4GB' is no amount of memory; did you mean 4G? " + MEMORY),
         (lambda: read_memory(4), 'memory: found 4; a text is wanted, as in "4Gi" or "500m"'),  # type: ignore[arg-type]
-        (lambda: read_name("queue", "Team A"), "queue: 'Team A' is no name of an object: small letters, digits, '-' and '.', at most 253"),
-        (lambda: read_name("priority", ""), "priority: '' is no name of an object: small letters, digits, '-' and '.', at most 253"),
+        (lambda: read_name("queue", "Team A"), "queue: 'Team A' is no name of an object: " + NAME),
+        (lambda: read_name("priority", ""), "priority: '' is no name of an object: " + NAME),
         (lambda: read_resume(0), "resume: found 0; a whole number from 1 is wanted"),
         (lambda: read_resume("3"), "resume: found '3'; a whole number from 1 is wanted"),  # type: ignore[arg-type]
         (lambda: read_framework("torch"), "framework: found 'torch'; paddle, pytorch, jax or none is wanted"),

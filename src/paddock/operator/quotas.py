@@ -24,7 +24,7 @@ from paddock.operator.job_state import JobRef
 
 _OF_QUOTAS = ("exceeded quota: ", "failed quota: ")
 _OF_LIMITS = (" usage per ", " limit to request ratio per ")
-"""What a LimitRange refuses (`apiserver.admission.limit_ranges`)."""
+"""What a LimitRange refuses (`kube.limit_ranges`)."""
 _MOST_WOKEN = 8
 """Jobs that one change of a quota or a LimitRange queues, those that have waited longest first. The others try again by
 themselves."""

@@ -1,4 +1,4 @@
-"""What a pod asks of a node, in words."""
+"""What a pod asks of a node, or counts towards a quota, in words."""
 
 from __future__ import annotations
 
@@ -47,3 +47,32 @@ def sort_resources(amounts: Mapping[str, Any]) -> list[str]:
     """cpu, memory, then the others by name."""
     first = ("cpu", "memory")
     return sorted(amounts, key=lambda name: (first.index(name) if name in first else len(first), name))
+
+
+def split_quota_name(name: str) -> tuple[str, str]:
+    """The section of a container's resources, and the resource, that a quota's name is about: `requests.cpu`, and `cpu`
+    for short. `pods` has no section."""
+    for section in ("requests", "limits"):
+        if name.startswith(f"{section}."):
+            return section, name.removeprefix(f"{section}.")
+    return ("", "pods") if name in ("pods", "count/pods") else ("requests", name)
+
+
+def say_of_quota(name: str, asked: Phrase | str, left: Fraction, hard: Fraction) -> Phrase:
+    """`8 CPUs (3 of 10 left)`. `asked`: the amount, in words."""
+    section, resource = split_quota_name(name)
+    room = {"left": say_bare_amount(resource, left), "hard": say_bare_amount(resource, hard)}
+    if section == "limits":
+        return phrase("limits of {asked} ({left} of {hard} left)", asked=asked, **room)
+    return phrase("{asked} ({left} of {hard} left)", asked=asked, **room)
+
+
+def round_down(resource: str, amount: Fraction) -> str:
+    """The largest round quantity that is not more than this, as it is typed; empty if there is none."""
+    if resource == "memory":
+        unit = 2**30 if amount >= 4 * 2**30 or amount in (2**30, 2 * 2**30) else 2**20
+        return f"{amount // unit}{'Gi' if unit == 2**30 else 'Mi'}" if amount >= unit else ""
+    if resource != "cpu" or amount >= 1:
+        return str(int(amount)) if amount >= 1 else ""
+    thousandths = int(amount * 1000)
+    return f"{thousandths // 100 * 100 or thousandths}m" if thousandths else ""

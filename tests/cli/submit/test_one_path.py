@@ -30,6 +30,7 @@ from paddock.cli.submit.checks import (
     NAMES,
     PLACE,
     REQUIREMENTS,
+    ROOM,
     SECRETS,
     SERVER,
     Check,
@@ -135,6 +136,12 @@ PLACES: dict[str, tuple[Check, str, str, bool]] = {
     ),
     "a name": (NAMES, TAKEN, "exists already", True),
     "a namespace": (SERVER, with_metadata("namespace: nowhere"), "nowhere", True),
+    "a limit": (
+        ROOM,
+        with_metadata("namespace: small").replace("image: ", "resources: {limits: {memory: 2Gi}}\n            image: "),
+        "resources.limits.memory is 2.0 GiB: the LimitRange bounds of small allows 1.0 GiB at most",
+        True,
+    ),
     "a secret": (SECRETS, with_container("envFrom: [{secretRef: {name: keys}}]"), "there is no Secret keys", True),
 }  # fmt: skip
 """A fault of a place -> its check, a manifest with it, what is said, and whether the console can see it."""
@@ -144,6 +151,16 @@ OF_OPTIONS = {
     "CLASSES": "refuses nothing", "CLAIMS": "-r on a cluster, and --workdir", "QUEUES": "--queue",
 }  # fmt: skip
 """Checks of what no manifest says."""
+SMALL = """
+apiVersion: v1
+kind: Namespace
+metadata: {name: small}
+---
+apiVersion: v1
+kind: LimitRange
+metadata: {name: bounds, namespace: small}
+spec: {limits: [{type: Container, max: {memory: 1Gi}}]}
+"""
 
 
 @pytest.fixture
@@ -152,6 +169,8 @@ async def api(tmp_path: Path) -> AsyncIterator[LocalApi]:
     await apply_crds(opened, build_crds())
     (taken,) = read("", TAKEN)
     await opened.create(taken.resource, taken.manifest)
+    for made in read("", SMALL):
+        await opened.create(made.resource, made.manifest)
     for each in build_defaults():
         await opened.create(ENVIRONMENTS, each)
     await opened.create(DATASETS, dataset("https://example.com/other.txt"))

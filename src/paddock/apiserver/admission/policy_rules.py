@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from paddock.apiserver.admission.limit_ranges import CLAIM, POD, TYPES
 from paddock.apiserver.schema import field_errors
 from paddock.kube.errors import FieldCause
+from paddock.kube.limit_ranges import CLAIM, POD, TYPES
 from paddock.kube.priority_classes import HIGHEST, POLICIES, SYSTEM_CLASSES, SYSTEM_PREFIX
 from paddock.kube.quantities import Quantity
 from paddock.kube.quotas import SCOPES, is_extended

@@ -1,6 +1,6 @@
 """What LimitRanges and PriorityClasses do to new objects: an index of both, which follows each commit.
 
-So a new pod costs no read of the store. The rules are in `admission.limit_ranges` and `admission.priorities`; what
+So a new pod costs no read of the store. The rules are in `kube.limit_ranges` and `admission.priorities`; what
 counts towards a quota is looked at in the write itself (`objects.quotas`).
 """
 
@@ -9,7 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
-from paddock.apiserver.admission.limit_ranges import (
+from paddock.apiserver.admission.priorities import check_default, explain_unknown, set_priority
+from paddock.apiserver.admission.validation import Admission
+from paddock.apiserver.storage.records import Change, Stored, storage_key
+from paddock.apiserver.storage.store import Store
+from paddock.kube.budget import Budget
+from paddock.kube.limit_ranges import (
     LimitRange,
     check_growth,
     check_limits,
@@ -17,11 +22,6 @@ from paddock.apiserver.admission.limit_ranges import (
     fill_limits,
     read_limit_range,
 )
-from paddock.apiserver.admission.priorities import check_default, explain_unknown, set_priority
-from paddock.apiserver.admission.validation import Admission
-from paddock.apiserver.storage.records import Change, Stored, storage_key
-from paddock.apiserver.storage.store import Store
-from paddock.kube.budget import Budget
 from paddock.kube.meta import CLAIMS, LIMIT_RANGES, PODS, PRIORITY_CLASSES, Manifest, Resource
 from paddock.kube.priority_classes import PriorityClass, read_class
 

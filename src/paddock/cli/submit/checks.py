@@ -28,8 +28,9 @@ from paddock.cli.submit.script.requests import fetch_foreign_secrets, find_neede
 from paddock.cli.submit.storage import USUAL, Storage
 from paddock.cli.submit.submission import drop_devices
 from paddock.environments.needed import Needed
+from paddock.jobs.model import Job
 from paddock.kube.errors import AlreadyExists, ApiError, Forbidden, NotFound
-from paddock.kube.meta import NAMESPACES, PRIORITY_CLASSES
+from paddock.kube.meta import NAMESPACES, NODES, PRIORITY_CLASSES
 from paddock.script.queues import without_queue
 from paddock.submission.documents import Checked
 from paddock.submission.dry_run import explain_left_out, explain_refused, fetch_refusal, is_awaited
@@ -37,6 +38,14 @@ from paddock.submission.local_only import find_place_reasons, find_unhonoured_fi
 from paddock.submission.missing_classes import explain_missing_class, find_missing_classes, read_classes
 from paddock.submission.missing_secrets import explain_missing, find_missing_secrets, read_brought
 from paddock.submission.queues import explain_no_queue, explain_queue_left_out, fetch_queues, place_in_queue
+from paddock.submission.room import (
+    explain_cpu_limits,
+    explain_too_large,
+    fetch_judgements,
+    fetch_room,
+    judge,
+    with_cpu_limits,
+)
 from paddock.submission.same_name import explain_taken, find_other_directory
 from paddock.views.flags import Flags
 from paddock.views.stored import StoredJob
@@ -247,6 +256,43 @@ async def _tell_unhonoured(submission: Submission) -> list[Refusal]:
     return []
 
 
+async def _find_room(submission: Submission) -> list[Refusal]:
+    """A job whose pods the namespace refuses, or a typed one that this machine is too small for. What only has to wait
+    is told."""
+    if submission.typed:
+        return await _find_typed_room(submission)
+    found: list[Refusal] = []
+    for each, judged in await fetch_judgements(submission.api, submission.checked):
+        found += [Refusal(each, why, phrase("{file}: {why}", file=each.file, why=why)) for why in judged.refused]
+        for said in judged.told:
+            submission.notify(phrase("{object}: {problem}", object=each.label, problem=said))
+    return found
+
+
+async def _find_typed_room(submission: Submission) -> list[Refusal]:
+    """Its ranks get a limit of CPUs where the namespace wants one, as no option says it."""
+    ((place, each, job),) = ((place, each, each.job) for place, each in enumerate(submission.checked) if each.job)
+    room = await fetch_room(submission.api, each.key.namespace)
+    judged = judge(job, room, typed=True)
+    if judged.wants_cpu_limit:
+        submission.checked[place] = each = each.with_manifest(with_cpu_limits(each.manifest, job))
+        submission.notify(explain_cpu_limits(room.namespace))
+        judged = judge(each.job or job, room, typed=True)
+    too_large = await _find_too_large(submission, job)
+    for said in (*judged.told, *(() if submission.is_local else too_large)):
+        submission.notify(said)
+    return [Refusal(each, why, why) for why in (*judged.refused, *(too_large if submission.is_local else ()))]
+
+
+async def _find_too_large(submission: Submission, job: Job) -> list[Phrase]:
+    """Nothing for who may not list nodes."""
+    try:
+        nodes = (await submission.api.list(NODES)).items
+    except Forbidden:
+        return []
+    return list(explain_too_large(job, nodes, is_local=submission.is_local))
+
+
 async def _tell_classes(submission: Submission) -> list[Refusal]:
     """Refuses nothing. A PriorityClass that is not there may be made later."""
     jobs = {id(each.job): each for each in submission.checked if each.job and any(read_classes(each.job))}
@@ -392,6 +438,7 @@ NAMES = Check(_find_names)
 RESUMED = Check(_find_resumed, _NOTHING)
 FOREIGN_SECRETS = Check(_find_foreign_secrets)
 SERVER = Check(_ask_server, _NOTHING)
+ROOM = Check(_find_room, _NOTHING)
 CLASSES = Check(_tell_classes)
 UNHONOURED = Check(_tell_unhonoured)
 SECRETS = Check(_find_missing_secrets, _NOTHING)
@@ -411,6 +458,7 @@ CHECKS = (
     FOREIGN_SECRETS,
     CLAIMS,
     SERVER,
+    ROOM,
     SECRETS,
     DATA,
     CLASSES,

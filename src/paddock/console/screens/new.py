@@ -43,6 +43,7 @@ from paddock.submission.local_only import find_place_reasons, find_unhonoured_fi
 from paddock.submission.missing_classes import explain_missing_class, find_missing_classes
 from paddock.submission.missing_secrets import explain_missing, find_missing_secrets, read_brought
 from paddock.submission.prepared import Prepared
+from paddock.submission.room import Judgement, fetch_judgements
 from paddock.views.clones import build_clone, leave_out_resources, name_clone
 from paddock.views.flags import Flags
 from paddock.views.stored import read_stored
@@ -148,6 +149,7 @@ async def _ask(page: PageContext, draft: Draft) -> list[Note]:
     notes = [*told, *asked.left_out, Note(page.say(phrase("the server takes it (dry run)")), good=True)]
     notes += _tell_unhonoured(page, asked.taken)
     notes += await _tell_classes(page, asked.taken)
+    notes += [Note(page.say(said)) for _, judged in await _judge_room(page, asked.taken) for said in judged.told]
     return notes + [note for each in asked.taken for note in await _foresee(page, each)]
 
 
@@ -221,9 +223,19 @@ async def _refuse_ahead(page: PageContext, prepared: Prepared) -> list[Note]:
     for missing in secrets:
         label = f"{missing.job.resource.kind} {missing.job.key}"
         found.append((label, explain_missing(missing, Flags(page.backend.options, kubectl=page.backend.kubectl))))
+    for each, judged in await _judge_room(page, objects):
+        found += [(each.label, why) for why in judged.refused]
     said = (phrase("{job} would be refused: {why}", job=label, why=why) for label, why in found)
     unplaced: list[Note] = [Note(page.say(each.why), refuses=True, field="directory") for each in prepared.refused]
     return [*unplaced, *(Note(page.say(each), refuses=True) for each in said)]
+
+
+async def _judge_room(page: PageContext, objects: Sequence[Checked]) -> list[tuple[Checked, Judgement]]:
+    """What the quotas and LimitRanges of its namespace do to each job."""
+    try:
+        return await fetch_judgements(page.api, objects)
+    except ApiError:  # an API that does not answer: the dry run tells that
+        return []
 
 
 async def _foresee(page: PageContext, each: Checked) -> list[Note]:

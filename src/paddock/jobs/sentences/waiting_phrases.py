@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
 
 from paddock.jobs.sentences.cause_args import (
     Args,
@@ -17,8 +19,10 @@ from paddock.jobs.sentences.cause_args import (
     words_of,
 )
 from paddock.kube.datasets import format_size
+from paddock.kube.quantities import read_quantity
 from paddock.kube.quotas import read_unspecified
 from paddock.kube.times import format_time
+from paddock.words.amounts import round_down, say_amount, say_of_quota, split_quota_name
 from paddock.words.awaited import find_awaited
 from paddock.words.phrases import Foreign, Names, Phrase, counted, phrase
 from paddock.words.room import explain_gang, explain_room, explain_turn, read_shortage
@@ -199,8 +203,10 @@ def explain_refused(args: Args) -> Phrase:
     said = with_message(args, phrase("waiting: the API server refuses {objects}", objects=names_of(args, "objects")))
     if missing := read_unspecified(message_of(args)):
         said = counted(
-            "{said}; write {fields} at the container, or make a LimitRange with defaults",
-            "{said}; write {fields} at the containers, or make a LimitRange with defaults",
+            "{said}; write {fields} at the container, which --cpus N and --memory SIZE do for a typed command, or "
+            "make a LimitRange with defaults",
+            "{said}; write {fields} at the containers, which --cpus N and --memory SIZE do for a typed command, or "
+            "make a LimitRange with defaults",
             said=said, fields=Names(tuple(f"resources.{each}" for each in missing)),
             count=len({each for containers in missing.values() for each in containers}) or 1,
         )  # fmt: skip
@@ -208,22 +214,66 @@ def explain_refused(args: Args) -> Phrase:
 
 
 def explain_quota(args: Args) -> Phrase:
-    """What is asked for, used and allowed, of each resource that is exceeded; what would fit."""
+    """What is asked for and left, of each resource that is exceeded; what would fit."""
     columns = (items_of(args, column) for column in ("names", "used", "hard", "asked"))
-    amounts = ", ".join(f"{name} {used}/{hard} + {asked}" for name, used, hard, asked in zip(*columns, strict=False))
+    lacking = [_read_quota(*row) for row in zip(*columns, strict=False)]
     said = phrase(
-        "waiting: the quota {quota} has no room for {pods} (used/allowed + asked for: {amounts})",
-        quota=value_of(args, "quota"), pods=_name_crowded(args), amounts=amounts,
+        "waiting: the quota {quota} has no room for {pods}: {amounts}",
+        quota=value_of(args, "quota"), pods=_name_crowded(args),
+        amounts=Names(tuple(map(_say_lacking, lacking)), most=0) if lacking else "?",
     )  # fmt: skip
     if args.get("never"):
         return phrase("{said}; it allows too little for this job alone: raise it, or ask for less", said=said)
     if isinstance(fits := args.get("fits"), int) and fits > 0:
         said = counted("{said}; {count} of them would fit", "{said}; {count} of them would fit", said=said, count=fits)
+    if amounts := _fit_together(args, lacking):
+        said = phrase("{said}; with {amounts} each all of them would fit", said=said, amounts=amounts)
     return phrase(
         "{said}; the job starts once others of the namespace have ended or the quota is raised: it is asked again "
         "within a minute",
         said=said,
     )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class _Lacking:
+    """A resource that a quota has too little of. A status is anybody's: its amounts may be none."""
+
+    name: str
+    asked: str
+    left: Fraction | None
+    hard: Fraction
+
+
+def _read_quota(name: str, used: str, hard: str, asked: str) -> _Lacking:
+    try:
+        allowed = read_quantity(hard)
+        read_quantity(asked)
+        return _Lacking(name, asked, max(allowed - read_quantity(used), Fraction(0)), allowed)
+    except ValueError:
+        return _Lacking(name, asked, None, Fraction(0))
+
+
+def _say_lacking(lacking: _Lacking) -> Phrase | str:
+    if lacking.left is None:
+        return f"{lacking.asked} {lacking.name}"
+    asked = say_amount(split_quota_name(lacking.name)[1], read_quantity(lacking.asked))
+    return say_of_quota(lacking.name, asked, lacking.left, lacking.hard)
+
+
+def _fit_together(args: Args, lacking: Sequence[_Lacking]) -> Names | None:
+    """What each pod of a gang may ask for so that all of them have room; None where less of another kind is left."""
+    count = args.get("pods")
+    if not isinstance(count, int) or count < 2:
+        return None
+    fitting = []
+    for each in lacking:
+        section, resource = split_quota_name(each.name)
+        amount = round_down(resource, (each.left or Fraction(0)) / count)
+        if section != "requests" or resource not in ("cpu", "memory") or not amount:
+            return None
+        fitting.append(say_amount(resource, read_quantity(amount)))
+    return Names(tuple(fitting))
 
 
 def _name_crowded(args: Args) -> Phrase | Names:

@@ -1,5 +1,7 @@
 """What the LimitRanges of a namespace do to a new pod or claim: defaults of its containers, and bounds. Pure.
 
+The embedded API does it to what it stores, and who submits a job asks what would be done (`submission.room`).
+
 Source: Kubernetes, plugin/pkg/admission/limitranger; the order of names in a message is that of the alphabet, where
 Kubernetes' changes from one try to the next.
 """
@@ -7,11 +9,11 @@ Kubernetes' changes from one try to the next.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from enum import Enum
 from itertools import islice
 from typing import Any
 
-from paddock.apiserver.schema.field_errors import MOST_CAUSES
 from paddock.kube.errors import Forbidden
 from paddock.kube.meta import CLAIMS, PODS, Manifest, Resource, name_of
 from paddock.kube.pod_amounts import combine
@@ -22,6 +24,8 @@ ANNOTATION = "kubernetes.io/limit-ranger"
 
 _AMOUNT = 10
 """Steps of an amount of a container: it may be written into it, and be wrong."""
+_MOST_NAMED = 100
+"""Bounds that are broken which one answer names. Kubernetes names all, which are as many as a user has written."""
 _Amounts = Mapping[str, Quantity]
 
 
@@ -105,10 +109,10 @@ def _fill(resources: Manifest, section: str, defaults: Mapping[str, str]) -> lis
 
 def check_limits(resource: Resource, manifest: Manifest, ranges: Iterable[LimitRange]) -> None:
     """Raises `Forbidden` of the first LimitRange whose bounds a new pod or claim breaks."""
-    find = {PODS: _find_in_pod, CLAIMS: _find_in_claim}.get(resource)
+    find = {PODS: find_broken, CLAIMS: _find_in_claim}.get(resource)
     for each in ranges if find else ():
-        broken = list(islice(find(manifest.get("spec") or {}, each.limits), MOST_CAUSES)) if find else []
-        if broken:
+        found = islice(find(manifest.get("spec") or {}, each.limits), _MOST_NAMED) if find else ()
+        if broken := list(map(str, found)):
             name, said = name_of(manifest), broken[0] if len(broken) == 1 else f"[{', '.join(dict.fromkeys(broken))}]"
             raise Forbidden(f'{resource.plural} "{name}" is forbidden: {said}', kind=resource.plural, name=name)
 
@@ -120,12 +124,49 @@ def check_growth(claim: Manifest, before: Manifest, ranges: Iterable[LimitRange]
         check_limits(CLAIMS, claim, ranges)
 
 
-def _find_in_pod(spec: Mapping[str, Any], limits: Sequence[Limit]) -> Iterator[str]:
+class Bound(Enum):
+    """What a LimitRange bounds an amount by."""
+
+    LEAST = "minimum"
+    MOST = "maximum"
+    RATIO = "ratio"
+    """Of a limit to its request."""
+
+
+@dataclass(frozen=True, slots=True)
+class Broken:
+    """A bound that an amount breaks. `str` gives Kubernetes' sentence."""
+
+    bound: Bound
+    type: str
+    """As of `Limit`."""
+    resource: str
+    allowed: Quantity
+    section: str
+    """`request` or `limit`: what breaks it."""
+    found: Quantity | None = None
+    """The amount; None where none is specified."""
+    ratio: str = ""
+    """What the ratio is, or why it is none."""
+    container: str = ""
+
+    def __str__(self) -> str:
+        if self.bound is Bound.RATIO:
+            return f"{self.resource} max limit to request ratio per {self.type} is {self.allowed}, but {self.ratio}"
+        said = f"{self.bound.value} {self.resource} usage per {self.type} is {self.allowed}"
+        if self.found is None:
+            return f"{said}.  No {self.section} is specified"
+        return f"{said}, but {self.section} is {self.found}"
+
+
+def find_broken(spec: Mapping[str, Any], limits: Sequence[Limit]) -> Iterator[Broken]:
+    """The bounds that a pod of this spec breaks."""
     containers = [*(spec.get("containers") or ()), *(spec.get("initContainers") or ())]
     for limit in limits:
         if limit.type == CONTAINER:
             for container in containers:
-                yield from _find_broken(limit, _read(container, "requests"), _read(container, "limits"))
+                for each in _find_broken(limit, _read(container, "requests"), _read(container, "limits")):
+                    yield replace(each, container=str(container.get("name") or ""))
         elif limit.type == POD:
             requests = combine(spec, lambda each, _: _read(each, "requests"))
             yield from _find_broken(limit, requests, combine(spec, lambda each, _: _read(each, "limits")))
@@ -136,45 +177,41 @@ def _read(holder: Mapping[str, Any], section: str) -> _Amounts:
     return {name: Quantity.read(text) for name, text in amounts.items()}
 
 
-def _find_in_claim(spec: Mapping[str, Any], limits: Sequence[Limit]) -> Iterator[str]:
+def _find_in_claim(spec: Mapping[str, Any], limits: Sequence[Limit]) -> Iterator[Broken]:
     asked = _read(spec, "requests")
     for limit in limits:
         if limit.type == CLAIM:
             yield from _find_small(limit, asked, {})
             for name, most in sorted(limit.most.items()):
-                said = f"maximum {name} usage per {limit.type} is {most}"
-                if name not in asked:
-                    yield f"{said}.  No request is specified"
-                elif most < asked[name]:
-                    yield f"{said}, but request is {asked[name]}"
+                if name not in asked or most < asked[name]:
+                    yield Broken(Bound.MOST, limit.type, name, most, "request", asked.get(name))
 
 
-def _find_broken(limit: Limit, requests: _Amounts, limits: _Amounts) -> Iterator[str]:
+def _find_broken(limit: Limit, requests: _Amounts, limits: _Amounts) -> Iterator[Broken]:
     yield from _find_small(limit, requests, limits)
     for name, most in sorted(limit.most.items()):
-        said = f"maximum {name} usage per {limit.type} is {most}"
-        if name not in limits:
-            yield f"{said}.  No limit is specified"
-        elif most < limits[name]:
-            yield f"{said}, but limit is {limits[name]}"
+        if name not in limits or most < limits[name]:
+            yield Broken(Bound.MOST, limit.type, name, most, "limit", limits.get(name))
         elif name in requests and most < requests[name]:
-            yield f"{said}, but request is {requests[name]}"
+            yield Broken(Bound.MOST, limit.type, name, most, "request", requests[name])
     for name, ratio in sorted(limit.ratios.items()):
-        said = f"{name} max limit to request ratio per {limit.type} is {ratio}"
-        if not requests.get(name):
-            yield f"{said}, but no request is specified or request is 0"
-        elif not limits.get(name):
-            yield f"{said}, but no limit is specified or limit is 0"
-        elif (found := limits[name].amount / requests[name].amount) > ratio.amount:
-            yield f"{said}, but provided ratio is {float(found):.6f}"
+        if said := _explain_ratio(requests.get(name), limits.get(name), ratio):
+            yield Broken(Bound.RATIO, limit.type, name, ratio, "limit", limits.get(name), said)
 
 
-def _find_small(limit: Limit, requests: _Amounts, limits: _Amounts) -> Iterator[str]:
+def _explain_ratio(request: Quantity | None, limit: Quantity | None, most: Quantity) -> str:
+    """What is wrong with the ratio of a limit to its request; empty for a right one."""
+    if not request:
+        return "no request is specified or request is 0"
+    if not limit:
+        return "no limit is specified or limit is 0"
+    found = limit.amount / request.amount
+    return f"provided ratio is {float(found):.6f}" if found > most.amount else ""
+
+
+def _find_small(limit: Limit, requests: _Amounts, limits: _Amounts) -> Iterator[Broken]:
     for name, least in sorted(limit.least.items()):
-        said = f"minimum {name} usage per {limit.type} is {least}"
-        if name not in requests:
-            yield f"{said}.  No request is specified"
-        elif requests[name] < least:
-            yield f"{said}, but request is {requests[name]}"
+        if name not in requests or requests[name] < least:
+            yield Broken(Bound.LEAST, limit.type, name, least, "request", requests.get(name))
         elif name in limits and limits[name] < least:
-            yield f"{said}, but limit is {limits[name]}"
+            yield Broken(Bound.LEAST, limit.type, name, least, "limit", limits[name])
