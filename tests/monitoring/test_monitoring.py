@@ -6,6 +6,7 @@ import json
 import re
 import subprocess
 from collections.abc import Callable, Iterator
+from fractions import Fraction
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -215,6 +216,8 @@ def test_names_and_help_of_the_metrics_follow_the_conventions_of_prometheus() ->
     measures.count_job(jobs, key, Phase.RUNNING)
     for transition in (Ran(3.0), Restarted("Resumed", False), Finished(Phase.COMPLETED, "Completed", 3.0)):
         measures.passed(jobs, key, transition)
+    measures.set_terms(lambda _: "leads")
+    measures.held(jobs, key, {"cpu": Fraction(1)})
     measures.reconciled(jobs, "ok", 0.1)
     measures.waited(0.1)
     measures.requested("get", PODS, 200, 0.1)

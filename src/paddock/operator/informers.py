@@ -41,6 +41,7 @@ from paddock.kube.meta import (
     uid_of,
 )
 from paddock.kube.times import exponential_backoff
+from paddock.operator.resource_time import trim_amounts
 
 _OWNER, _PLACE, _PORT = "owner", "place", "port"
 _FIRST_DELAY, _LONGEST_DELAY = 1.0, 5.0
@@ -355,10 +356,13 @@ def _keep(manifest: Manifest, fields: Iterable[str]) -> Manifest:
 
 
 def _keep_rank(pod: Manifest) -> Manifest:
-    """Metadata, status and what `jobs.objects.observed.read_pod` reads of the spec."""
+    """Metadata, status and what `jobs.objects.observed.read_pod` reads of the spec; and what the pod holds of its node,
+    all containers together (`operator.resource_time`)."""
     spec = pod.get("spec") or {}
     kept = {name: spec[name] for name in ("nodeName", "restartPolicy", "schedulerName") if name in spec}
     kept["containers"] = [{"name": each.get("name")} for each in spec.get("containers") or ()]
+    if amounts := trim_amounts(spec):
+        kept["resources"] = {"requests": amounts}
     child = _keep_child(pod)
     if finalizers := read_finalizers(pod):
         child["metadata"]["finalizers"] = list(finalizers)

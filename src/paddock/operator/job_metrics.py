@@ -1,4 +1,5 @@
-"""Metrics of what jobs go through, by namespace and kind: starts, restarts and ends. They outlive the jobs.
+"""Metrics of what jobs go through, by namespace and kind: starts, restarts, ends, and what their pods have held. They
+outlive the jobs.
 
 The counters of a namespace are there, at 0, from its first job on: Prometheus does not see the first increment of a
 series that begins with it. All its series go an hour after its last job, so their number is bounded by the namespaces
@@ -20,6 +21,11 @@ if TYPE_CHECKING:
 
 KEPT_SECONDS = 3600.0
 """How long the series of a namespace without jobs are kept: many scrapes, so that none of its counts is missed."""
+
+MOST_NAMESPACES = 5_000
+"""Of which what pods hold is counted one by one; what those of others hold is counted as of `OTHERS`."""
+OTHERS = "_others"
+"""No namespace has this name (RFC 1123)."""
 
 _MINUTE, _HOUR, _DAY = 60.0, 3600.0, 86_400.0
 _TO_RUNNING = (1.0, 2.5, 5.0, 10.0, 30.0, _MINUTE, 2 * _MINUTE, 5 * _MINUTE, 10 * _MINUTE, 30 * _MINUTE, _HOUR)
@@ -84,6 +90,12 @@ class JobMetrics:
             buckets=_DURATION,
             registry=registry,
         )
+        self._held = prometheus.Counter(
+            "paddock_resource_seconds_total",
+            "What pods of jobs have held of their nodes, by their requests, times seconds: cores, bytes, accelerators.",
+            [*by_job, "resource"],
+            registry=registry,
+        )
 
     def enter(self, kind: str, namespace: str) -> None:
         """The namespace has one more job."""
@@ -117,6 +129,13 @@ class JobMetrics:
                 self._labels(self._finished, namespace, kind, outcome, reason).inc()
                 if seconds is not None:
                     self._labels(self._duration, namespace, kind, outcome).observe(seconds)
+
+    def hold(self, namespace: str, kind: str, resource: str, held: float) -> None:
+        """Pods of this kind of job have held so much of a resource, times seconds."""
+        shown = namespace if namespace in self._series or len(self._series) < MOST_NAMESPACES else OTHERS
+        if shown == namespace and namespace not in self._jobs:
+            self._empty_since.setdefault(namespace, self._clock())
+        self._labels(self._held, shown, kind, resource).inc(held)
 
     def expire(self) -> None:
         """Remove the series of namespaces that have had no job for long."""

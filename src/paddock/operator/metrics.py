@@ -20,7 +20,9 @@ from paddock.kube.calls import Call, Create, T
 from paddock.kube.errors import ApiError
 from paddock.kube.guard import NotBegun
 from paddock.kube.meta import Key, Resource
+from paddock.kube.pod_amounts import Amounts
 from paddock.operator.job_metrics import JobMetrics
+from paddock.operator.resource_time import ResourceTime
 from paddock.operator.transitions import Transition
 
 if TYPE_CHECKING:
@@ -69,6 +71,12 @@ class Measures:
 
     def passed(self, resource: Resource, key: Key, transition: Transition) -> None:
         """A transition of this job was recorded."""
+
+    def set_terms(self, term: Callable[[str], object | None]) -> None:
+        """Set the function that tells in which term this process leads a namespace; None where it does not."""
+
+    def held(self, resource: Resource, pod: Key, amounts: Amounts | None) -> None:
+        """What a pod of a job of this kind holds of its node from now on; None: nothing."""
 
     def renewed(self, result: Renewal) -> None:
         """An attempt to take or renew the Lease has ended."""
@@ -182,6 +190,8 @@ class Prometheus(Measures):
             registry=registry,
         )
         self._job_metrics = JobMetrics(registry, clock)
+        self._resource_time = ResourceTime(clock, lambda _: None, self._job_metrics.hold)
+        self._clock = clock
         self._sources: list[tuple[prometheus.Gauge, Callable[[], float]]] = []
         self._halts: dict[Resource, Callable[[], float]] = {}
 
@@ -227,6 +237,12 @@ class Prometheus(Measures):
     def passed(self, resource: Resource, key: Key, transition: Transition) -> None:
         self._job_metrics.count(resource.qualified, key.namespace, transition)
 
+    def set_terms(self, term: Callable[[str], object | None]) -> None:
+        self._resource_time = ResourceTime(self._clock, term, self._job_metrics.hold)
+
+    def held(self, resource: Resource, pod: Key, amounts: Amounts | None) -> None:
+        self._resource_time.note(pod, resource.qualified, amounts)
+
     def renewed(self, result: Renewal) -> None:
         self._renewals.labels(result).inc()
 
@@ -263,6 +279,7 @@ class Prometheus(Measures):
 
     def _read_sources(self) -> None:
         """In the thread of the operator's event loop, whose values these are."""
+        self._resource_time.advance()
         self._job_metrics.expire()
         for gauge, read in self._sources:
             gauge.set(read())

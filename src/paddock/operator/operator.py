@@ -26,7 +26,7 @@ from paddock.jobs.model import Settings
 from paddock.jobs.objects.observation import owner_in
 from paddock.kube.api import Api
 from paddock.kube.errors import ApiError, Conflict
-from paddock.kube.meta import DATASETS, Key, Manifest, Resource, key_of, namespace_of
+from paddock.kube.meta import DATASETS, PODS, Key, Manifest, Resource, key_of, namespace_of
 from paddock.operator.controller import ActionsFailed, Controller
 from paddock.operator.datasets import WatchedDatasets
 from paddock.operator.election import WITHOUT_ELECTION, Leadership
@@ -37,6 +37,7 @@ from paddock.operator.notices import Notices
 from paddock.operator.passes import Passes, begin_pass
 from paddock.operator.quotas import GangRoom
 from paddock.operator.readings import Readings
+from paddock.operator.resource_time import read_held
 from paddock.operator.shares import shard_of
 
 COMPONENT = "paddock-operator"
@@ -104,6 +105,7 @@ class Operator:
         self._measures.set_sources(
             self._queue.depth, lambda: len(self._leadership.terms), self._queue_age, self._leadership.shards
         )
+        self._measures.set_terms(self._read_term)
         self._room = GangRoom(api, self._queue.add) if settings.quotas else None
         self._controller = Controller(
             acting,
@@ -235,12 +237,23 @@ class Operator:
             self._measures.count_job(resource, key, self._kinds[resource].read_status(own).phase if own else None)
             self._controller.on_job_event(JobRef(resource, key), manifest)
         elif owner := owner_in(manifest, self._owners):
+            if resource == PODS:
+                self._measure_held(key, owner[0])
             self._queue.add(JobRef(*owner))
         elif resource in self._informers.optional:
             # A PodGroup that the user created may have no owner reference: the job of its name uses it.
             for kind in self._kinds:
                 if self._informers.get(kind, key) is not None:
                     self._queue.add(JobRef(kind, key))
+
+    def _measure_held(self, pod: Key, job: Resource) -> None:
+        """Also of another manager's job: the job is not read for it, which may be large."""
+        found = self._informers.get(PODS, pod)
+        self._measures.held(job, pod, None if found is None else read_held(found))
+
+    def _read_term(self, namespace: str) -> tuple[int, object] | None:
+        shard, terms = self._shard_of(namespace), self._leadership.terms
+        return (shard, terms[shard]) if shard in terms else None
 
     def _on_dataset(self, key: Key) -> None:
         """Queue the jobs that wait for this Dataset."""
