@@ -61,6 +61,7 @@ ROWS: dict[str, list[tuple[str, str]]] = {
     "wait": [("wait demo --for completed", SHOWN)],
     "console": [("console EVIL --url", SHOWN)],
     "history": [("history kept", SHOWN), ("history -o json", IN_JSON)],
+    "usage": [("usage --since EVIL", SHOWN), ("usage --prometheus EVIL", SHOWN)],
     "outputs": [("outputs kept -l", SHOWN), ("outputs kept -o json", IN_JSON)],
     "board": [("board EVIL", SHOWN)],
     "suspend": [("suspend EVIL", SHOWN)],

@@ -168,13 +168,13 @@ def build_pod(phase: str = "Running", node: str = "node-1", **requests: str) -> 
 @pytest.mark.parametrize(
     ("pod", "held"),
     [
-        (build_pod(memory="1Gi"), {"cpu": 64, "memory": 2**30, GPU: 8}),
-        (build_pod(**{"example.com/anything": "3"}), {"cpu": 64, GPU: 8}),
+        (build_pod(memory="1Gi"), {"cpu": 64, "memory": 2**30, GPU: 8, "pods": 1}),
+        (build_pod(**{"example.com/anything": "3"}), {"cpu": 64, GPU: 8, "pods": 1}),
         (build_pod(cpu="what"), {}),
         (build_pod(node=""), None),
         (build_pod("Succeeded"), None),
         (build_pod("Failed"), None),
-        (build_pod("Pending"), {"cpu": 64, GPU: 8}),  # it pulls its image
+        (build_pod("Pending"), {"cpu": 64, GPU: 8, "pods": 1}),  # it pulls its image
     ],
 )
 def test_a_pod_holds_what_the_scheduler_counts_of_what_is_counted_here(pod: Manifest, held: object) -> None:
@@ -223,7 +223,7 @@ async def test_an_operator_counts_what_the_pods_of_its_jobs_hold(cluster: LocalA
         for pod in pods:
             node = {"apiVersion": "v1", "kind": "Binding", "metadata": {"name": pod}, "target": {"name": "n"}}
             await cluster.create(PODS, node, namespace="default", name=pod, subresource="binding")
-        await until(lambda: _has_series(measures, "cpu", GPU))
+        await until(lambda: _has_series(measures, "cpu", "pods", GPU))
         now[0] += 10
         workers = len([pod for pod in pods if "worker" in pod])
         assert read(measures, resource="cpu", namespace="default") == 10 * 0.5 * len(pods)

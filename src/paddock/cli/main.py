@@ -68,6 +68,7 @@ VERBS: dict[str, Listed] = {
     "logs": Listed("What the ranks of a job print", Where.ANYWHERE),
     "stacks": Listed("Where the ranks of a job are, when they print nothing more", Where.ANYWHERE),
     "top": Listed("What the ranks that run use: processors, memory, GPUs", Where.ANYWHERE),
+    "usage": Listed("Hours of GPUs and cores that jobs have held, by namespace, kind, name", Where.ANYWHERE),
     "exec": Listed("Run a command in a pod of a job", Where.ANYWHERE),
     "shell": Listed("Open a shell in a pod of a job", Where.ANYWHERE),
     "forward": Listed("Reach a port of a pod from this machine", Where.ANYWHERE),

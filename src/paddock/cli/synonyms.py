@@ -56,8 +56,12 @@ _ROWS: tuple[tuple[tuple[str, ...], Phrase], ...] = (
         phrase("`paddock stacks {job}` shows where each of its ranks is"),
     ),
     (
-        ("stats", "htop", "nvidia-smi", "usage", "sstat"),
+        ("stats", "htop", "nvidia-smi", "sstat"),
         phrase("`paddock top {job}` shows what each rank uses: processors, memory, GPUs"),
+    ),
+    (
+        ("sreport", "sacct", "accounting", "cost", "costs", "report", "gpu-hours"),
+        phrase("`paddock usage` adds up the hours of GPUs and cores that jobs have held, `paddock history` lists runs"),
     ),
     (("show", "inspect"), phrase("`paddock describe {job}` shows everything about one job")),
     (("why", "debug", "events"), phrase("`paddock explain {job}` says why a job waits, restarts or failed")),

@@ -19,7 +19,15 @@ _NAMES = re.compile(
     re.ASCII,
 )
 
+PLAIN = frozenset({"cpu", "memory", "pods"})
+"""What is counted of every pod beside its accelerators: cores, bytes, and itself as one."""
+
 
 def is_accelerator(resource: str) -> bool:
     """Whether `resource` (`nvidia.com/gpu`) counts whole devices, or slices of one that are devices to a program."""
     return _NAMES.fullmatch(resource) is not None
+
+
+def is_counted(resource: str) -> bool:
+    """Whether what pods hold of it is added up."""
+    return resource in PLAIN or is_accelerator(resource)

@@ -92,7 +92,7 @@ class JobMetrics:
         )
         self._held = prometheus.Counter(
             "paddock_resource_seconds_total",
-            "What pods of jobs have held of their nodes, by their requests, times seconds: cores, bytes, accelerators.",
+            "What pods of jobs held of their nodes, by their requests, times seconds: cores, bytes, devices, pods.",
             [*by_job, "resource"],
             registry=registry,
         )

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
-from paddock.kube.accelerators import is_accelerator
+from paddock.kube.accelerators import is_counted
 from paddock.kube.meta import Key
 from paddock.kube.pod_amounts import Amounts, read_pod_amounts
 
@@ -29,15 +29,13 @@ Count = Callable[[str, str, str, float], None]
 
 
 def trim_amounts(spec: Mapping[str, Any]) -> dict[str, float]:
-    """What is counted of a pod's spec: cpu (cores), memory (bytes) and accelerators. Empty for one that asks for
-    nothing, or whose amounts cannot be read."""
+    """What is counted of a pod's spec: cpu (cores), memory (bytes), accelerators, and the pod as one of `pods`. Empty
+    for one whose amounts cannot be read."""
     try:
         amounts = read_pod_amounts(spec)
     except ValueError:
         return {}
-    return {
-        name: float(amount) for name, amount in amounts.items() if name in ("cpu", "memory") or is_accelerator(name)
-    }
+    return {name: float(amount) for name, amount in amounts.items() if is_counted(name)}
 
 
 def read_held(pod: Mapping[str, Any]) -> Amounts | None:

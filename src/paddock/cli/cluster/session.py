@@ -47,7 +47,8 @@ def typed_command() -> str:
 
 def mask_words(words: Sequence[str]) -> list[str]:
     """The words of a command with *** for what may be a secret: values of --env, addresses of --on-end (those of chat
-    programs have their password in the path). The advised command is printed into logs of CI. Pure."""
+    programs have their password in the path) and those of --prometheus that have one. The advised command is printed
+    into logs of CI. Pure."""
     end = words.index("--") if "--" in words else len(words)
     masked = list(words)
     for place, word in enumerate(words[:end]):
@@ -70,6 +71,7 @@ _MASK = "***"
 _MASKED: dict[str, Callable[[str], str]] = {
     "--env": _mask_variable,
     "--on-end": lambda text: _MASK if "://" in text else text,
+    "--prometheus": lambda text: _MASK if "@" in text else text,
 }
 
 

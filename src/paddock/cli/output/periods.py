@@ -21,6 +21,24 @@ def read_seconds(text: str) -> float:
     return seconds
 
 
+_UNITS = {"m": 60, "h": 3600, "d": 86_400, "w": 7 * 86_400}
+_LONGEST = 3650 * 86_400
+
+
+def read_window(text: str) -> int:
+    """`--since` of what is added up over days, in seconds: `90m`, `24h`, `30d`, `4w`. No more than ten years."""
+    match = re.fullmatch(r"([1-9]\d{0,6})([mhdw])", text.strip())
+    seconds = int(match[1]) * _UNITS[match[2]] if match else 0
+    if not 0 < seconds <= _LONGEST:
+        said = phrase(
+            "{text} is no time to look back: a whole number with m, h, d or w is wanted, such as 24h or 30d, and no "
+            "more than ten years",
+            text=repr(text),
+        )
+        raise click.BadParameter(localized(said))
+    return seconds
+
+
 def write_seconds(seconds: float) -> str:
     """As `read_seconds` takes it, in the largest unit of which it is a whole number: `10s`, `10m`."""
     letter, unit = next((each for each in (("h", 3600), ("m", 60)) if seconds % each[1] == 0), ("s", 1))
