@@ -265,6 +265,12 @@ CASES: dict[str, tuple[str, str, Callable[[], list[Manifest]], Edit | None]] = {
         lambda: installed(notices="paddock-notices"),
         None,
     ),
+    "what GPUs do by a Prometheus": (
+        "paddle-system",
+        "operator.prometheus=http://prometheus.monitoring:9090",
+        lambda: installed(prometheus="http://prometheus.monitoring:9090"),
+        None,
+    ),
     "datasets": (
         "ops",
         "datasets.enabled=true namespaces={team-a,team-b} registryMirror=m.daocloud.io",

@@ -268,6 +268,10 @@ SENTENCES = [
         causes.WaitingForScheduler(1, 4, "0/1 nodes are available: 1 Insufficient cpu.", placed=3),
         "waiting for room for 1 of 4 pods, while 3 others hold room: no node has enough CPUs free",
     ),
+    (
+        causes.SuspendedIdle(3600),
+        "suspended by paddock.dev/idle, as its GPUs did nothing for 60m; holds no pods, and goes on when resumed",
+    ),
     (causes.WaitingForQueue("team"), "waits for Kueue's queue team to admit it, and holds no devices"),
     (causes.Completed(1), "completed: 1 rank succeeded"),
     (

@@ -28,8 +28,10 @@ import paddock.app.resident  # noqa: F401  an upgrade beneath this process must 
 from paddock.app.cluster_datasets import ClusterDatasets, build_log_reader, read_nothing
 from paddock.app.cluster_reports import ClusterReports, ReadLines, build_line_reader, read_no_lines
 from paddock.app.health import Address, CannotServe, Endpoints, Handlers
+from paddock.app.idle_jobs import IdleJobs, ask_prometheus
 from paddock.app.notices import Poster, build_notices
 from paddock.app.own_accounts import find_account
+from paddock.app.prometheus import Address as PrometheusAddress
 from paddock.client.client import Client
 from paddock.client.credentials import open_credentials
 from paddock.client.errors import ConfigError, PluginError
@@ -114,6 +116,8 @@ class Options:
     """The address to listen on; None to turn them off."""
     notices: Path | None = None
     """The file of routes of notices; None to send none."""
+    prometheus: PrometheusAddress | None = None
+    """Where a Prometheus tells what GPUs do; None to ask none."""
     account: Key | None = None
     """The service account under which this process runs; None where it is not known."""
 
@@ -202,10 +206,18 @@ class ClusterOperator:
             passes.guard(MeasuredApi(api, measures)), read_lines, options.lease_namespace, may_look=passes.may_act
         )
         self._poster = Poster()
+        self.idle = IdleJobs(
+            passes.guard(MeasuredApi(api, measures)),
+            ask_prometheus(options.prometheus) if options.prometheus else None,
+            lambda *event: self.operator.publish(*event),
+            why_not="this operator is told no Prometheus that knows what GPUs do (--prometheus; with Helm "
+            "operator.prometheus)",
+            may_act=passes.may_act,
+        )
         self.operator = Operator(
             MeasuredApi(api, measures),
             build_settings(options),
-            readings=Readings(clock.now, clock.disagreement, programs=self.reports),
+            readings=Readings(clock.now, clock.disagreement, programs=self.reports, gpus=self.idle),
             kinds={kind: KINDS[kind] for kind in options.kinds},
             namespaces=options.namespaces or ("",),
             leadership=self._leadership,
@@ -253,14 +265,16 @@ class ClusterOperator:
         electing = asyncio.create_task(self._elect(self.election)) if self.election else None
         fetching = asyncio.create_task(self.datasets.run()) if self.datasets else None
         looking = asyncio.create_task(self.reports.run())
+        watching = asyncio.create_task(self.idle.run())
         stopping = asyncio.create_task(stop.wait())
-        parts = [stopping, operating, looking, *(each for each in (electing, fetching) if each)]
+        parts = [stopping, operating, looking, watching, *(each for each in (electing, fetching) if each)]
         try:
             await asyncio.wait(parts, return_when=asyncio.FIRST_COMPLETED)
             self._ending = True
             # Drain before cancel: the next leader must find no half-done work.
             await asyncio.gather(self.operator.drain(DRAIN_SECONDS), self._leave())
             looking.cancel()
+            watching.cancel()
             if fetching is not None:
                 fetching.cancel()
             operating.cancel()

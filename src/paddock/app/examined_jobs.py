@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from paddock.app.history import Kept, read_cause, read_ends, read_job
 from paddock.client.pod_stacks import NoStacks, fetch_stacks
 from paddock.doctor.findings import Finding
+from paddock.doctor.idle_gpus import measure_rest
 from paddock.doctor.job_case import Printed, Surroundings, examine_job
 from paddock.doctor.launch_block import LaunchLog
 from paddock.doctor.log_bytes import LogBytes
@@ -32,6 +33,7 @@ from paddock.kube.times import Moment
 from paddock.kube.usage import POD_METRICS, read_usage
 from paddock.logs.nearest_line import Nearest
 from paddock.logs.stacks import Folded, fold
+from paddock.node.usage.records import read_usage_file, usage_file
 
 _CHUNK = 1 << 20
 _AT_ONCE = 8
@@ -93,6 +95,7 @@ async def look_at_job(
     around = Surroundings(
         cores=await _fetch_cores(client, job.key.namespace, pods),
         nodes=await _list(client, NODES),
+        idle=await asyncio.to_thread(read_rests, kept, status.attempt, now) if local else {},
         local=local,
     )
     if local:
@@ -262,6 +265,16 @@ async def _fetch_last(client: PodApi, pod: Manifest, most: int) -> list[bytes]:
 def _stamp(line: bytes) -> bytes:
     """Its time. Those of one server have one form, so they are compared as text."""
     return line.partition(b" ")[0]
+
+
+def read_rests(logs: Sequence[LogFile], attempt: int, now: Moment) -> Mapping[str, float]:
+    """For how long the GPUs of each rank have done nothing, by what the node has recorded beside its log."""
+    found = {}
+    for log in logs:
+        if log.place.attempt == attempt:
+            samples = read_usage_file(usage_file(log.path))
+            found[log.rank] = measure_rest([(each.at, each.gpu) for each in samples], now)
+    return {rank: rest for rank, rest in found.items() if rest is not None}
 
 
 async def _fetch_cores(client: PodApi, namespace: str, pods: Sequence[Manifest]) -> Mapping[str, float]:

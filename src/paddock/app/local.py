@@ -29,6 +29,7 @@ from paddock.app.consoles.listening import LocalConsole
 from paddock.app.datasets import build_supplier
 from paddock.app.history import KEPT, build_keeper
 from paddock.app.idle import is_idle
+from paddock.app.idle_jobs import IdleJobs, read_recorded
 from paddock.app.images import EnvironmentImages
 from paddock.app.job_progress import TOLD_SECONDS, JobProgresses
 from paddock.app.job_reports import JobReports
@@ -191,6 +192,7 @@ class LocalCluster:
         logs = RunningLogs(self.api, self.home.node, self.kubelet.list_running)
         reports = JobReports(logs, stacks)
         progresses = JobProgresses(logs, self.home, self.posted)
+        idle = IdleJobs(self.api, read_recorded(logs), lambda *event: self.operator.publish(*event))
         self.operator = Operator(
             self.api,
             settings,
@@ -199,6 +201,7 @@ class LocalCluster:
                 clock.disagreement,
                 taken_ports=ListeningPorts(),
                 programs=NodePrograms(reports, progresses),
+                gpus=idle,
             ),
         )
         self._spawn("scheduler", Scheduler(self.api).run)
@@ -210,6 +213,7 @@ class LocalCluster:
         self._spawn("usage", self.meter.run)
         self._spawn("reports", reports.run)
         self._spawn("progress", progresses.run)
+        self._spawn("idle jobs", idle.run)
         self._spawn("log times", LogTimes(self.home.node, self.kubelet.list_running).run)
         self._spawn("history", keeper.run)
         self._spawn("surroundings", surroundings.run)

@@ -86,6 +86,8 @@ class RankSeen:
     quiet: float | None = None  # seconds since it printed last; None where that is not known
     begun: float | None = None  # seconds since its program began; None where that is not known
     cores: float | None = None  # that it uses now
+    gpus: float = 0.0  # that it holds
+    idle: float | None = None  # seconds in which these have done nothing; None where that is not known
     waits: Phrase | None = None  # why it does not run yet
     unready: str = ""  # the container that runs and is not ready, though its probe has had its time
     names: frozenset[str] = frozenset()  # by which others reach it: its pod's name, host name and addresses

@@ -14,6 +14,7 @@ from paddock.doctor.elastic import check_elastic
 from paddock.doctor.ended import check_ended
 from paddock.doctor.failed import check_failed
 from paddock.doctor.findings import Finding, Severity
+from paddock.doctor.idle_gpus import check_idle_gpus
 from paddock.doctor.launch_block import LaunchLog
 from paddock.doctor.needs import check_needs
 from paddock.doctor.network import check_network
@@ -37,6 +38,7 @@ CHECKS: tuple[Callable[[Case], Iterator[Finding]], ...] = (
     check_failed,
     check_waiting,
     check_silence,
+    check_idle_gpus,
 )
 """Causes before effects."""
 

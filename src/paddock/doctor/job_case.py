@@ -18,11 +18,13 @@ from paddock.jobs.frameworks.registry import main_container
 from paddock.jobs.model import Job, Phase, Pod, PodPhase, Status
 from paddock.jobs.objects.observed import read_pod
 from paddock.jobs.sentences.waiting_ranks import list_names
+from paddock.kube.accelerators import is_accelerator
 from paddock.kube.meta import Manifest
 from paddock.kube.quantities import read_amounts
 from paddock.kube.readiness import is_overdue
 from paddock.kube.times import Moment
 from paddock.logs.stacks import Folded
+from paddock.views.gpus import weigh_pod
 from paddock.words.phrases import Foreign, phrase
 
 _GPU_WHEEL = re.compile(r"paddlepaddle-gpu\b|paddlepaddle_gpu\b|\+cu\d+|nvidia-cu(?:da|dnn)")
@@ -47,6 +49,8 @@ class Surroundings:
     nodes: Sequence[Manifest] = ()  # of the cluster, as far as they may be read
     environment: str = ""  # that the ranks run in; empty on a cluster, where the image says it
     requirements: Sequence[str] = ()  # of that Environment; empty on a cluster
+    idle: Mapping[str, float] = field(default_factory=dict)
+    """For how many seconds the GPUs of ranks have done nothing, of those of which that is known."""
     local: bool = True
     stacks: Folded = field(default_factory=Folded)  # where its ranks are, where somebody has looked
 
@@ -81,7 +85,8 @@ def examine_job(
         seen = see_rank(pod, printed.get(rank), around.cores.get(rank), now)
         if pod is not None:
             unready = seen.unready if is_overdue(manifest, now) else ""
-            seen = replace(seen, names=list_names(manifest), unready=unready)
+            seen = replace(seen, names=list_names(manifest), unready=unready, gpus=count_held(manifest))
+            seen = replace(seen, idle=around.idle.get(rank))
         ranks[rank] = seen
     logs = {rank: each.log for rank, each in printed.items()}
     machine, failed = Machine(count_gpus(around.nodes), around.local), status.phase is Phase.FAILED
@@ -104,6 +109,14 @@ def see_rank(pod: Pod | None, printed: Printed | None, cores: float | None, now:
         waits=phrase("{said}", said=Foreign(pod.waiting[1] or pod.waiting[0])) if pod.waiting else None,
         unready=pod.unready,
     )
+
+
+def count_held(pod: Manifest) -> float:
+    """The accelerators that a pod holds; a share of one counts as that part."""
+    try:
+        return float(sum(amount for name, amount in weigh_pod(pod).items() if is_accelerator(name)))
+    except ValueError:
+        return 0.0
 
 
 def read_wheel(requirements: Iterable[str]) -> str:

@@ -88,6 +88,8 @@ class Installation:
     notices: str = ""
     """The Secret of its namespace with the routes of notices, under the key routes.yaml; empty: it sends none. It need
     not be there yet."""
+    prometheus: str = ""
+    """The address of a Prometheus that knows what GPUs do; empty: it asks none."""
 
     @property
     def arguments(self) -> list[str]:
@@ -102,6 +104,7 @@ class Installation:
             *(["--datasets"] if self.datasets else []),
             *([f"--datasets-image={self.datasets_image}"] if self.datasets_image else []),
             *([f"--notices={NOTICES_DIRECTORY}/{NOTICES_KEY}"] if self.notices else []),
+            *([f"--prometheus={self.prometheus}"] if self.prometheus else []),
             f"--metrics-bind-address=:{METRICS_PORT}",
             f"--health-probe-bind-address=:{HEALTH_PORT}",
         ]

@@ -525,6 +525,12 @@ class Suspended(Cause):
     """`suspend` is set."""
 
 
+class SuspendedIdle(Cause):
+    """Paddock has set `suspend`, as the GPUs of all ranks did nothing for `seconds` (annotation `paddock.dev/idle`)."""
+
+    seconds: int
+
+
 class WaitingForQueue(Cause):
     """Kueue's LocalQueue `queue` has not admitted the job: it is suspended, or its pods have scheduling gates."""
 

@@ -46,6 +46,10 @@ SUCCESS_ANNOTATION = "paddock.dev/success"
 SILENT_ANNOTATION = "paddock.dev/silent"
 """What becomes of a job whose ranks print nothing for so long (`apis.silent`): `30m=Tell`, `30m=Restart`
 or `30m=Fail`."""
+IDLE_ANNOTATION = "paddock.dev/idle"
+"""What becomes of a job whose GPUs do nothing for so long (`apis.idle`): `1h=Tell` or `1h=Suspend`."""
+IDLE_SUSPENDED_ANNOTATION = "paddock.dev/idle-suspended"
+"""Written by Paddock with the suspension of such a job: `{"attempt": 2, "seconds": 3600}` (`policies.idle_gpus`)."""
 ELASTIC_ANNOTATION = "paddock.dev/elastic"
 """`1-4`: the sizes at which the workers may train (`jobs.apis.elastic`)."""
 KUEUE_ANNOTATION = "paddock.dev/kueue"
@@ -78,8 +82,8 @@ REQUIREMENTS_DIGEST_ANNOTATION = "paddock.dev/requirements-digest"
 when its content changes."""
 
 FILL_LABEL = "paddock.dev/fill"
-"""On claims of a cluster that `paddock run` has made, and on the pods that fill them: `packages` of -r, or the `code` of
-a directory (`app.filled_claims`)."""
+"""On claims of a cluster that `paddock run` has made, and on the pods that fill them: `packages` of -r, or the `code`
+of a directory (`app.filled_claims`)."""
 CONTENT_ANNOTATION = "paddock.dev/content"
 """On claims that `paddock run` has made: JSON, the digest of what is to be in it, and in a few words what that is."""
 FILLED_ANNOTATION = "paddock.dev/filled"

@@ -210,6 +210,23 @@ class SilenceLimit:
     does: OnSilence = OnSilence.TELL
 
 
+class OnIdle(StrEnum):
+    """What is done about a job whose GPUs do nothing for too long."""
+
+    TELL = "Tell"
+    """An event says it."""
+    SUSPEND = "Suspend"
+    """It is suspended, which counts as no failure; who resumes it begins a new attempt."""
+
+
+@dataclass(frozen=True, slots=True)
+class IdleLimit:
+    """For how long a job's GPUs may do nothing, all of them (annotation `paddock.dev/idle`)."""
+
+    seconds: int
+    does: OnIdle = OnIdle.TELL
+
+
 @dataclass(frozen=True, slots=True)
 class Job:
     """What the user asked for, defaulted."""
@@ -229,6 +246,7 @@ class Job:
     mounts: tuple[Mount, ...] = ()
     success: Success = Success()
     silence: SilenceLimit | None = None
+    idle: IdleLimit | None = None
     hold: int | None = None
     """Seconds that a failed rank is held for a shell, on a laptop (annotation `paddock.dev/hold`)."""
     one_decides: bool = False  # one deciding rank is enough: those of an elastic PyTorchJob end together (Kubeflow)

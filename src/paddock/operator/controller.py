@@ -169,6 +169,7 @@ class Controller:
         """The job is gone, or another operator's."""
         self._states.pop(ref, None)
         self._tally.forget(ref)
+        self._readings.gpus.forget(*ref)
         if self._room is not None:
             self._room.note(ref, None)
 

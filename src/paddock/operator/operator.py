@@ -16,6 +16,7 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import Container, Mapping, Sequence
+from typing import Any
 
 from paddock.controllers.events import EventRecorder
 from paddock.controllers.queue import WorkQueue
@@ -145,6 +146,10 @@ class Operator:
                 sending.cancel()
                 with contextlib.suppress(asyncio.CancelledError):
                     await sending
+
+    def publish(self, about: Mapping[str, Any], reason: str, message: str, type: str = "Normal") -> None:
+        """An event of a job, for who looks at jobs beside the reconciles."""
+        self._events.publish(about, reason, message, type)
 
     async def drain(self, seconds: float) -> None:
         """Start no more reconciles and wait for the running ones, at most this long. `run` goes on until cancelled."""

@@ -12,7 +12,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from paddock.jobs.model import Job, JobProgress, Pod, Report
+from paddock.jobs.model import Job, JobProgress, Pod, Report, Status
+from paddock.kube.meta import Key, Resource
 from paddock.kube.times import Moment
 
 
@@ -46,6 +47,28 @@ class UnseenPrograms:
         return None
 
 
+class GpuWatch(Protocol):
+    """Who looks whether the GPUs of jobs work (`app.idle_jobs`). Any thread may tell it."""
+
+    def note(self, job: Job, status: Status, pods: Sequence[Pod]) -> None:
+        """A job with the annotation `paddock.dev/idle`, as it is now. Returns at once."""
+        ...
+
+    def forget(self, resource: Resource, key: Key) -> None:
+        """The job is gone, or another operator's."""
+        ...
+
+
+class NoGpuWatch:
+    """Nobody looks."""
+
+    def note(self, job: Job, status: Status, pods: Sequence[Pod]) -> None:
+        return None
+
+    def forget(self, resource: Resource, key: Key) -> None:
+        return None
+
+
 @dataclass(frozen=True, slots=True)
 class Readings:
     """One value for all parts of an operator."""
@@ -59,3 +82,4 @@ class Readings:
     taken_ports: Callable[[], frozenset[int]] = frozenset
     """Ports that this machine listens on; asked only where pods share its network."""
     programs: Programs = field(default_factory=UnseenPrograms)
+    gpus: GpuWatch = field(default_factory=NoGpuWatch)

@@ -104,6 +104,7 @@ READERS: tuple[Reader, ...] = (
             labels.RESTART_SCOPE_ANNOTATION,
             labels.SUCCESS_ANNOTATION,
             labels.SILENT_ANNOTATION,
+            labels.IDLE_ANNOTATION,
             HOLD_ANNOTATION,
             labels.ELASTIC_ANNOTATION,
             labels.KUEUE_ANNOTATION,

@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import Any
 
 from paddock.datasets.manifests import find_unreachable
-from paddock.jobs.labels import RESUME_ANNOTATION, SILENT_ANNOTATION, WORKING_DIRECTORY_ANNOTATION
+from paddock.jobs.labels import IDLE_ANNOTATION, RESUME_ANNOTATION, SILENT_ANNOTATION, WORKING_DIRECTORY_ANNOTATION
 from paddock.jobs.model import Job
 from paddock.kube.environments import ENVIRONMENT_ANNOTATION
 from paddock.kube.gpu_shares import GPU, SHARE_ANNOTATION
@@ -119,6 +119,12 @@ def _notices(job: Job) -> Iterator[Phrase]:
             "(SilenceUnseen)",
             name=SILENT_ANNOTATION,
             command="paddock manifests logs",
+        )
+    if job.idle is not None:
+        yield phrase(
+            "the annotation {name} does nothing on a cluster unless its operator is told a Prometheus that knows what "
+            "GPUs do (--prometheus, by NVIDIA's dcgm-exporter); without one an event of the job says so (IdleUnknown)",
+            name=IDLE_ANNOTATION,
         )
     if shares_gpus(job):
         yield phrase(

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from paddock.jobs.given_up import GIVEN_UP
-from paddock.jobs.labels import CANCEL_ANNOTATION
+from paddock.jobs.labels import CANCEL_ANNOTATION, IDLE_SUSPENDED_ANNOTATION
 from paddock.kube.meta import Manifest, Resource, annotations_of
 from paddock.words.phrases import Phrase, phrase
 
@@ -18,7 +18,7 @@ def build_change(verb: str, uid: str, who: str = "") -> Manifest:
     if verb == "cancel":
         return {"metadata": {"uid": uid, "annotations": {CANCEL_ANNOTATION: who or "true"}}}
     # a resumed job is not one any more that `paddock run` has given up
-    annotations = {"annotations": {GIVEN_UP: None}} if verb == "resume" else {}
+    annotations = {"annotations": {GIVEN_UP: None, IDLE_SUSPENDED_ANNOTATION: None}} if verb == "resume" else {}
     return {"metadata": {"uid": uid, **annotations}, "spec": {"runPolicy": {"suspend": verb == "suspend"}}}
 
 

@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from paddock.jobs.given_up import GIVEN_UP
-from paddock.jobs.labels import CANCEL_ANNOTATION, HALTED_ANNOTATION, RESUME_ANNOTATION
+from paddock.jobs.labels import CANCEL_ANNOTATION, HALTED_ANNOTATION, IDLE_SUSPENDED_ANNOTATION, RESUME_ANNOTATION
 from paddock.jobs.substitutions import without as leave_out
 from paddock.kube.code_annotation import CODE_ANNOTATION
 from paddock.kube.meta import Manifest, annotations_of
@@ -17,7 +17,7 @@ from paddock.views.stored import StoredJob
 from paddock.words.phrases import Phrase, phrase
 
 _WRITTEN_BY_KUBECTL = "kubectl.kubernetes.io/last-applied-configuration"
-_OF_ONE_RUN = frozenset({CANCEL_ANNOTATION, CODE_ANNOTATION, GIVEN_UP, HALTED_ANNOTATION})
+_OF_ONE_RUN = frozenset({CANCEL_ANNOTATION, CODE_ANNOTATION, GIVEN_UP, HALTED_ANNOTATION, IDLE_SUSPENDED_ANNOTATION})
 """Annotations that say what became of the job, and with which code it began."""
 
 

@@ -334,6 +334,13 @@ ENDS: Mapping[str, Cure] = {
         " its name and its status, has no pods, and waits until it is resumed.",
         ("paddock resume JOB", "paddock logs JOB --first-error"),
     ),
+    "SuspendedIdle": Cure(
+        Move.YOU,
+        "The GPUs of all ranks did nothing for as long as the annotation `paddock.dev/idle` allows, so the job gave"
+        " them back. It keeps its name and its status, and goes on from its checkpoint when it is resumed. Look at the"
+        " end of its logs for what it waited for. A phase that needs no GPU for long wants a longer time, or `Tell`.",
+        ("paddock resume JOB", "paddock logs JOB --first-error"),
+    ),
     "Deleting": Cure(
         Move.WATCH,
         "The job is being deleted, and its pods end within their grace period. If it stays for minutes, a finalizer"

@@ -58,6 +58,7 @@ EXAMPLES: tuple[Cause, ...] = (
     causes.WaitingForScheduler(4, 4, "0/2 nodes are available: 2 Insufficient nvidia.com/gpu."),
     causes.SchedulerSilent("volcano", 4, 4, 60),
     causes.WaitingForQueue("team-a"),
+    causes.SuspendedIdle(3600),
     causes.WaitingForPodGroup(4, 4, "resnet", "Pending", "2/4 tasks in gang unschedulable"),
     causes.BuildingEnvironment(2, 2, "environment paddle: installing"),
     causes.EnvironmentFailed(

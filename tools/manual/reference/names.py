@@ -36,6 +36,12 @@ YOURS: Mapping[str, Row] = {
         " many seconds after the first has ended well are ended. Absent: the kind decides, of a PyTorchJob the Master."
         " `paddock run` and `paddock init` write it into the job of a typed command.",
     ),
+    "paddock.dev/idle": Row(
+        "jobs",
+        ("1h=Tell", "1h=Suspend"),
+        "What becomes of a job whose GPUs all do nothing for so long: an event says so, or it is suspended as well. It"
+        " acts where that is known: on a laptop, and on a cluster whose operator has `--prometheus`.",
+    ),
     "paddock.dev/elastic": Row(
         "jobs",
         (),
@@ -151,6 +157,9 @@ OURS: Mapping[str, Row] = {
     "paddock.dev/addresses": Row("ConfigMaps", (), "A hash of the addresses in its endpoints."),
     "paddock.dev/autoscaler": Row("HorizontalPodAutoscalers", (), "A hash of the spec that was asked for."),
     "paddock.dev/pod-group": Row("PodGroups", (), "A hash of the spec that was asked for."),
+    "paddock.dev/idle-suspended": Row(
+        "jobs", (), "Which attempt was suspended as its GPUs did nothing, and for how many seconds, JSON."
+    ),
     "paddock.dev/halted": Row(
         "jobs",
         (),

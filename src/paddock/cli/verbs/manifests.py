@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 import click
 from click.core import ParameterSource
 
+from paddock.app.prometheus import PrometheusError, read_address
 from paddock.cli.cluster.kinds import KindsOfJob
 from paddock.cli.output.language import localized
 from paddock.cli.output.streams import print_line, write_json
@@ -53,6 +54,22 @@ def _check_namespace(context: click.Context, parameter: click.Parameter, value: 
 def _check_namespaces(context: click.Context, parameter: click.Parameter, values: Sequence[str]) -> tuple[str, ...]:
     names = [name.strip() for value in values for name in value.split(",")]
     return tuple(dict.fromkeys(_check_namespace(context, parameter, name) for name in names))
+
+
+def _check_prometheus(_context: click.Context, parameter: click.Parameter, value: str) -> str:
+    if not value:
+        return ""
+    try:
+        address = read_address(value)
+    except PrometheusError as error:
+        raise click.BadParameter(localized(error.said), param=parameter) from None
+    if address.user or address.password:
+        said = phrase(
+            "a name and a password would stand in the Deployment, which many may read: leave them out, and set "
+            "PADDOCK_PROMETHEUS of its container from a Secret"
+        )
+        raise click.BadParameter(localized(said), param=parameter)
+    return value
 
 
 def _check_secret(_context: click.Context, parameter: click.Parameter, value: str) -> str:
@@ -124,6 +141,13 @@ def _check_claim(_context: click.Context, parameter: click.Parameter, value: str
     help="The operator tells others of jobs that end, by the routes in this Secret (routes.yaml).",
 )
 @click.option(
+    "--prometheus",
+    default="",
+    metavar="URL",
+    callback=_check_prometheus,
+    help="The operator asks this Prometheus what GPUs do, which the annotation paddock.dev/idle needs.",
+)
+@click.option(
     "--replicas",
     type=click.IntRange(1, MOST_SHARDS),
     default=1,
@@ -166,6 +190,7 @@ def command(
     datasets: bool,
     datasets_image: str,
     notices: str,
+    prometheus: str,
     replicas: int,
     shards: int,
     version: str,
@@ -203,9 +228,10 @@ def command(
         raise click.UsageError(localized(phrase("the webhook needs Kubernetes 1.20 or later")))
     if what not in ("operator", "all"):
         _refuse_operators(what, {"--replicas": replicas, "--shards": shards})
-        if notices:
-            said = phrase("{option} is of the operator: {what} has none", option="--notices", what=what)
-            raise click.UsageError(localized(said))
+        for option, value in {"--notices": notices, "--prometheus": prometheus}.items():
+            if value:
+                said = phrase("{option} is of the operator: {what} has none", option=option, what=what)
+                raise click.UsageError(localized(said))
     if keep and what != "console":
         said = phrase("--keep is of the console: {what} keeps nothing", what=what)
         raise click.UsageError(localized(said))
@@ -233,6 +259,7 @@ def command(
         shards=shards,
         replicas=replicas,
         notices=notices,
+        prometheus=prometheus,
     )
     _print(build_manifests(what, installation), output)
 

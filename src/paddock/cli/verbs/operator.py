@@ -17,8 +17,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from paddock.app.prometheus import Address as PrometheusAddress
+from paddock.app.prometheus import PrometheusError, read_address
 from paddock.cli.cluster.addresses import build_bind_address, read_bind_address
-from paddock.cli.cluster.errors import Failed
+from paddock.cli.cluster.errors import Failed, UserError
 from paddock.cli.cluster.kinds import KindsOfJob
 from paddock.cli.output.language import localized
 from paddock.cli.verb import DescribedDefault, Verb
@@ -214,6 +216,13 @@ def _ignored(command: Callable[..., Any]) -> Callable[..., Any]:
     metavar="FILE",
     help="Tell others of jobs that end, by the routes in this file, as of a mounted Secret.",
 )
+@click.option(
+    "--prometheus",
+    default="",
+    metavar="URL",
+    envvar="PADDOCK_PROMETHEUS",
+    help="This Prometheus knows what GPUs do, which the annotation paddock.dev/idle needs (or PADDOCK_PROMETHEUS).",
+)
 @click.option("--kinds", type=KindsOfJob(), default=KINDS, metavar="KIND[,KIND]", help="Kinds of job to serve.")
 @click.option(
     "--metrics-bind-address",
@@ -259,6 +268,7 @@ def command(
     datasets: bool,
     datasets_image: str,
     notices: str,
+    prometheus: str,
     kinds: tuple[Resource, ...],
     metrics: Address | None,
     probes: Address | None,
@@ -305,6 +315,7 @@ def command(
         elastic_settle=elastic_settle,
         datasets=build_fetch_pod(datasets_image, os.environ) if datasets else None,
         notices=Path(notices) if notices else None,
+        prometheus=_read_prometheus(prometheus),
         leader_elect=leader_elect,
         shards=shards,
         metrics=metrics,
@@ -323,6 +334,15 @@ def command(
         return run(cluster.serve(config, options))
     except CannotServe as error:
         raise Failed(*error.args) from None
+
+
+def _read_prometheus(text: str) -> PrometheusAddress | None:
+    if not text:
+        return None
+    try:
+        return read_address(text)
+    except PrometheusError as error:
+        raise UserError(error.said) from None
 
 
 def explain_no_image() -> Phrase:

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 from paddock.jobs import causes
 from paddock.jobs.model import Job, Phase, Pod, Status
+from paddock.jobs.policies.idle_gpus import read_suspension
 from paddock.jobs.policies.verdict import Verdict, plan_new_gang
 from paddock.jobs.queued import find_pod_queue, find_queue
 
@@ -17,7 +18,7 @@ from paddock.jobs.queued import find_pod_queue, find_queue
 def plan_suspension(job: Job, status: Status) -> Verdict | None:
     suspended = status.phase is Phase.SUSPENDED
     if job.policies.suspend and not suspended:
-        return Verdict(Phase.SUSPENDED, explain_suspension(job))
+        return Verdict(Phase.SUSPENDED, explain_suspension(job, status.attempt))
     # A resumed job is a new attempt, as its pods have new addresses.
     if suspended and not job.policies.suspend:
         return plan_new_gang(causes.Resumed(), status.attempt, size=0)
@@ -27,10 +28,13 @@ def plan_suspension(job: Job, status: Status) -> Verdict | None:
 _GATED = "SchedulingGated"
 
 
-def explain_suspension(job: Job) -> causes.Cause:
-    """Why a suspended job has no pods. Whether Kueue or a person has suspended it, the job does not tell."""
-    queue = find_queue(job)
-    return causes.WaitingForQueue(queue) if queue else causes.Suspended()
+def explain_suspension(job: Job, attempt: int = 0) -> causes.Cause:
+    """Why a suspended job has no pods. Whether Kueue or a person has suspended it, the job does not tell; that its GPUs
+    did nothing in this attempt, it does (`policies.idle_gpus`)."""
+    if queue := find_queue(job):
+        return causes.WaitingForQueue(queue)
+    seconds = read_suspension(job.annotations, attempt)
+    return causes.Suspended() if seconds is None else causes.SuspendedIdle(seconds)
 
 
 def explain_gates(job: Job, gang: Sequence[Pod], cause: causes.Cause | None) -> causes.Cause | None:

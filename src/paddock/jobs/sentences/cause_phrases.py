@@ -239,6 +239,10 @@ CAUSE_ROWS: Mapping[str, Row] = {
     "Suspended": Row(LINE, lambda _: phrase(
         "suspended, holds no pods; set runPolicy.suspend to false to go on"
     ), "paddock resume {word}{where}"),
+    "SuspendedIdle": Row(LINE, lambda args: phrase(
+        "suspended by paddock.dev/idle, as its GPUs did nothing for {time}; holds no pods, and goes on when resumed",
+        time=time_of(args, "seconds"),
+    ), "paddock resume {word}{where}"),
     "Deleting": Row(LIVE, lambda _: phrase("being deleted, together with its pods")),
     "Completed": Row(LIVE, _all_completed),
     "CompletedServersKept": Row(LIVE, _servers_kept, "paddock delete {word}{where}"),
