@@ -23,11 +23,11 @@ from paddock.app.outputs import (
     measure,
     prune_outputs,
     read_jobs,
-    read_resume,
     read_runs,
     tidy_outputs,
 )
 from paddock.history.records import RunRecord, remove_record, write_record
+from paddock.jobs.resuming import read_resume
 from paddock.node.runtime.container_env import ContainerWaiting
 
 UIDS = [f"{number:08x}-0000-0000-0000-000000000000" for number in range(1, 9)]

@@ -14,7 +14,12 @@ from paddock.environments.definition import read_definition
 from paddock.environments.images import choose_definition
 from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.frameworks.registry import FRAMEWORKS
-from paddock.jobs.labels import RESUME_ANNOTATION, SUCCESS_ANNOTATION, WORKING_DIRECTORY_ANNOTATION
+from paddock.jobs.labels import (
+    OUTPUTS_ANNOTATION,
+    RESUME_ANNOTATION,
+    SUCCESS_ANNOTATION,
+    WORKING_DIRECTORY_ANNOTATION,
+)
 from paddock.jobs.model import Job
 from paddock.kube.downward import expand
 from paddock.kube.environments import ENVIRONMENT_ANNOTATION
@@ -147,6 +152,7 @@ def test_a_job_with_gpus_has_the_memory_that_validate_asks_for(framework: str) -
 def test_options_stand_where_they_belong() -> None:
     request = ScriptRequest(
         TRAIN, name="mine", namespace="team", restarts=3, resume="true", image="me/train:1", environment="own",
+        outputs="results",
         directory="/home/me/a b", end_wait=600,
     )  # fmt: skip
     manifest = build_manifest(request)
@@ -154,7 +160,8 @@ def test_options_stand_where_they_belong() -> None:
         "name": "mine",
         "namespace": "team",
         "annotations": {
-            ENVIRONMENT_ANNOTATION: "own", RESUME_ANNOTATION: "true", WORKING_DIRECTORY_ANNOTATION: "/home/me/a b",
+            ENVIRONMENT_ANNOTATION: "own", RESUME_ANNOTATION: "true", OUTPUTS_ANNOTATION: "results",
+            WORKING_DIRECTORY_ANNOTATION: "/home/me/a b",
             SUCCESS_ANNOTATION: "AllRanks:600",
         },
     }  # fmt: skip

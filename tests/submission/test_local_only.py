@@ -13,6 +13,7 @@ from paddock.kube.meta import DATASETS, ENVIRONMENTS, Resource
 from paddock.preflight import Document
 from paddock.submission.documents import Checked, build_checked
 from paddock.submission.local_only import find_local_reasons, find_notices, find_reasons
+from paddock.views.flags import LOCAL
 from paddock.words.phrases import Phrase, phrase, render
 
 
@@ -74,8 +75,13 @@ def test_an_environment_is_refused() -> None:
     ("manifest", "said"),
     [
         (job_with(), []),
-        *((job_with({"paddock.dev/resume": asked}), ["only the local cluster keeps"]) for asked in ("true", "3")),
+        *(
+            (job_with({"paddock.dev/resume": asked}), ["nothing keeps the checkpoints of a job's earlier"])
+            for asked in ("true", "3")
+        ),
         (job_with({"paddock.dev/resume": "false"}), []),
+        (job_with({"paddock.dev/resume": "true", "paddock.dev/outputs": "results"}), []),
+        (job_with({"paddock.dev/outputs": "results"}, command=["sh", "-c", "cp x $PADDOCK_OUTPUT_DIR"]), []),
         (job_with({"paddock.dev/share-gpu": "4"}), ["the annotation paddock.dev/share-gpu does nothing on a cluster"]),
         (job_with({"paddock.dev/environment": "paddle-ps"}), ["worker: the environment paddle-ps is one of the local"]),
         (job_with(command=["sh", "-c", "cp x $PADDOCK_OUTPUT_DIR"]), ["PADDOCK_OUTPUT_DIR and PADDOCK_CHECKPOINT_DIR"]),
@@ -104,7 +110,7 @@ def test_outputs_are_in_the_volumes_that_last(volume: dict[str, Any], read_only:
     mount = {"name": "mine", "mountPath": "/mnt", "readOnly": read_only}
     manifest = job_with(volumeMounts=[mount])
     manifest["spec"]["worker"]["template"]["spec"]["volumes"] = [{"name": "mine", **volume}]
-    assert str(explain_outputs(KINDS[RESOURCE].read_job(manifest))).startswith(said)
+    assert str(explain_outputs(KINDS[RESOURCE].read_job(manifest), LOCAL)).startswith(said)
 
 
 def test_it_is_said_in_chinese() -> None:

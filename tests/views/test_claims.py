@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -121,3 +122,10 @@ def test_what_is_unclear_is_refused_with_what_there_is(job: Job, asked: tuple[st
 def test_directories_are_those_of_programs() -> None:
     job = build_job(OUT, command="python train.py --log_dir=/a --lr 1 --vdl-dir /b --log_dir", env=[NAMED])
     assert list_named(job) == ["/out/run", "/a", "/b"]
+
+
+def test_the_claim_for_outputs_is_shown_at_the_directory_of_the_run() -> None:
+    job = replace(build_job(), outputs="results")
+    assert choose_shown(job, "", "", "", TYPED) == Shown(
+        ClaimMount("results", "/paddock/output", "train/u"), "/paddock/output"
+    )

@@ -27,8 +27,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from paddock.app.home import Home
-from paddock.jobs.labels import RESUME_ANNOTATION, WORKING_DIRECTORY_ANNOTATION
+from paddock.jobs.labels import WORKING_DIRECTORY_ANNOTATION
 from paddock.jobs.names import METRICS_DIRECTORY, OUTPUT_VOLUME, output_name
+from paddock.jobs.resuming import read_resume
 from paddock.kube.meta import Manifest, annotations_of, controller_of
 from paddock.kube.times import Moment
 from paddock.node.runtime.pod_files import remove_tree
@@ -47,11 +48,8 @@ MOST_FILES = 100_000
 _HALF_REMOVED = re.compile(r"\..+-[0-9a-f]{8}")
 """See `_remove`."""
 _RANK = re.compile(r"[a-z]+-\d+")
-_NUMBER = re.compile(r"[1-9][0-9]{0,8}", re.ASCII)
 _MOST_NAMED = 8
 """Runs that a sentence names: the last ones."""
-NEWEST = 0
-"""See `read_resume`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,12 +87,6 @@ def choose_resumed(runs: Iterable[RunDirectory], uid: str, directory: str) -> Ru
     """The run whose checkpoints the run `uid` takes over; None if there are none. `uid`: empty for a run that is not
     created yet."""
     return next((run for run in find_resumable(runs, uid, directory) if any(_walk(run.checkpoints))), None)
-
-
-def read_resume(annotations: Mapping[str, str]) -> int | None:
-    """The number of the run whose checkpoints are asked for, `NEWEST` for the newest; None where none are. Pure."""
-    asked = annotations.get(RESUME_ANNOTATION, "")
-    return NEWEST if asked == "true" else int(asked) if _NUMBER.fullmatch(asked) else None
 
 
 def find_numbered(

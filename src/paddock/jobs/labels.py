@@ -65,8 +65,11 @@ HALTED_ANNOTATION = "paddock.dev/halted"
 WORKING_DIRECTORY_ANNOTATION = "paddock.dev/working-directory"
 """On a laptop: the absolute path of the directory in which the job's programs start (`jobs.objects.pods`)."""
 RESUME_ANNOTATION = "paddock.dev/resume"
-"""`"true"`: on a laptop the job begins with the checkpoints of the last run of its name; `"3"`: of run 3
-(`app.outputs`)."""
+"""`"true"`: the job begins with the checkpoints of the last run of its name; `"3"`: of run 3 (`jobs.resuming`). On a
+cluster that is of the runs in the claim of `OUTPUTS_ANNOTATION`."""
+OUTPUTS_ANNOTATION = "paddock.dev/outputs"
+"""On a cluster: the claim (PersistentVolumeClaim) in which each run of the job has a directory of its own, the value of
+PADDOCK_OUTPUT_DIR (`jobs.objects.outputs`). On a laptop each run has one anyway (`app.outputs`)."""
 REQUIREMENTS_ANNOTATION = "paddock.dev/requirements"
 """On a laptop: the requirements file of the job's environment, relative to the manifest's directory. `paddock run` and
 `paddock submit` make the Environment and name it (`kube.environments`); on a cluster it means nothing."""

@@ -249,6 +249,8 @@ class Job:
     idle: IdleLimit | None = None
     hold: int | None = None
     """Seconds that a failed rank is held for a shell, on a laptop (annotation `paddock.dev/hold`)."""
+    outputs: str = ""
+    """The claim for what its runs write, on a cluster (annotation `paddock.dev/outputs`); empty for none."""
     one_decides: bool = False  # one deciding rank is enough: those of an elastic PyTorchJob end together (Kubeflow)
     elasticity: Elasticity | None = None
     warnings: tuple[Problem, ...] = ()

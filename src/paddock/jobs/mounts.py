@@ -43,7 +43,7 @@ def read_mounts(metadata: Fields, spec: Mapping[str, Any]) -> tuple[Mount, ...]:
     text = annotations.value.get(MOUNTS_ANNOTATION)
     if not isinstance(text, str):  # another type is reported with all annotations
         return ()
-    where, taken = annotations.path_of(MOUNTS_ANNOTATION), _find_mounted(spec)
+    where, taken = annotations.path_of(MOUNTS_ANNOTATION), find_mounted(spec)
     mounts = list[Mount]()
     for entry in islice(_split(text), MOST_MOUNTS + 1):  # the one that is too many is told, and no other
         try:
@@ -61,7 +61,7 @@ def read_mounts(metadata: Fields, spec: Mapping[str, Any]) -> tuple[Mount, ...]:
 
 def keep_readable(text: str, spec: Mapping[str, Any]) -> str:
     """The annotation without the entries that have a problem: what is followed of an edit that is not valid."""
-    mounts, taken = list[Mount](), _find_mounted(spec)
+    mounts, taken = list[Mount](), find_mounted(spec)
     for entry in _split(text):
         try:
             mount = read_mount(entry)
@@ -76,7 +76,7 @@ def extend_mounts(manifest: Mapping[str, Any], entries: Sequence[str]) -> str:
     """The annotation of a job with further entries, as --data types them; one that it has already is not added again.
     `manifest`: checked. Raises `BadMount`."""
     said = annotations_of(manifest).get(MOUNTS_ANNOTATION) or ""
-    mounts, taken = [read_mount(entry) for entry in _split(said)], _find_mounted(manifest.get("spec") or {})
+    mounts, taken = [read_mount(entry) for entry in _split(said)], find_mounted(manifest.get("spec") or {})
     for entry in entries:
         mount = read_mount(entry)
         if mount not in mounts:
@@ -170,7 +170,7 @@ def _split(text: str) -> Iterator[str]:
     yield from (entry.strip() for entry in text.split(",") if entry.strip())
 
 
-def _find_mounted(spec: Mapping[str, Any]) -> dict[str, str]:
+def find_mounted(spec: Mapping[str, Any]) -> dict[str, str]:
     """The paths at which containers of any role mount something, with the field that says so. The spec is of any kind
     of job, and unchecked: whatever is called volumeMounts counts."""
     found: dict[str, str] = {}

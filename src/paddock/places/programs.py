@@ -158,7 +158,8 @@ def _build(plan: _Plan, rank: Rank, number: int) -> RankProgram:
     job = plan.job
     role = job.role(rank.role)
     assert role is not None
-    pod = build_pod(job, rank, 0, plan.port, Settings())
+    # no claim is mounted by an operator there
+    pod = build_pod(replace(job, outputs=""), rank, 0, plan.port, Settings())
     pod["status"] = {"podIP": plan.address(rank), "hostIP": plan.address(rank)}
     pod["spec"]["nodeName"] = plan.placed[rank].name
     containers = pod["spec"]["containers"]

@@ -111,6 +111,7 @@ READERS: tuple[Reader, ...] = (
             labels.CANCEL_ANNOTATION,
             labels.WORKING_DIRECTORY_ANNOTATION,
             labels.RESUME_ANNOTATION,
+            labels.OUTPUTS_ANNOTATION,
             labels.REQUIREMENTS_ANNOTATION,
         ),
         Owner.JOB,

@@ -11,6 +11,7 @@ from typing import Any
 from paddock.jobs.apis.success import write_success
 from paddock.jobs.labels import (
     FRAMEWORK_ANNOTATION,
+    OUTPUTS_ANNOTATION,
     RANK_VARIABLES_ANNOTATION,
     REQUIREMENTS_ANNOTATION,
     RESUME_ANNOTATION,
@@ -59,6 +60,7 @@ def _build_metadata(request: ScriptRequest, name: str) -> Manifest:
         RANK_VARIABLES_ANNOTATION: "" if request.rank_variables else "false",
         MOUNTS_ANNOTATION: request.mounts,
         RESUME_ANNOTATION: request.resume,
+        OUTPUTS_ANNOTATION: request.outputs,
         SHARE_ANNOTATION: str(request.shares or ""),
         HOLD_ANNOTATION: write_hold(request.hold) if request.hold is not None else "",
         WORKING_DIRECTORY_ANNOTATION: request.directory,

@@ -52,6 +52,8 @@ class ScriptRequest:
     """The annotation that names its datasets."""
     resume: str = ""
     """The value of the annotation that asks for checkpoints of an earlier run; empty for none."""
+    outputs: str = ""
+    """The claim for what its runs write, on a cluster; empty for none."""
     image: str = ""
     """Empty for the default."""
     environment: str = ""

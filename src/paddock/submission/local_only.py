@@ -13,7 +13,13 @@ from dataclasses import replace
 from typing import Any
 
 from paddock.datasets.manifests import find_unreachable
-from paddock.jobs.labels import IDLE_ANNOTATION, RESUME_ANNOTATION, SILENT_ANNOTATION, WORKING_DIRECTORY_ANNOTATION
+from paddock.jobs.labels import (
+    IDLE_ANNOTATION,
+    OUTPUTS_ANNOTATION,
+    RESUME_ANNOTATION,
+    SILENT_ANNOTATION,
+    WORKING_DIRECTORY_ANNOTATION,
+)
 from paddock.jobs.model import Job
 from paddock.kube.environments import ENVIRONMENT_ANNOTATION
 from paddock.kube.gpu_shares import GPU, SHARE_ANNOTATION
@@ -107,11 +113,12 @@ def find_notices(checked: Sequence[Checked]) -> list[Phrase]:
 
 def _notices(job: Job) -> Iterator[Phrase]:
     resume = job.annotations.get(RESUME_ANNOTATION, "")
-    if resume == "true" or resume.isdecimal():
+    if (resume == "true" or resume.isdecimal()) and not job.outputs:
         yield phrase(
-            "only the local cluster keeps the checkpoints of a job's earlier runs: on a cluster a job resumes from "
-            "what its program finds in a volume, for example a persistentVolumeClaim"
-        )
+            "nothing keeps the checkpoints of a job's earlier runs on a cluster unless it names a claim for them: "
+            "{option}, or the annotation {name}",
+            option="--outputs CLAIM", name=OUTPUTS_ANNOTATION,
+        )  # fmt: skip
     if job.silence is not None:
         yield phrase(
             "the annotation {name} does nothing on a cluster unless its operator may read logs: nobody else there sees "
@@ -148,11 +155,13 @@ def _notices(job: Job) -> Iterator[Phrase]:
                 "which must have the same packages",
                 role=role.name, name=named, image=str(trained_container(job, role).get("image")),
             )  # fmt: skip
-    if any(_OUTPUT_VARIABLES.search(text) for role in job.roles for text in _texts(trained_container(job, role))):
+    trained = [trained_container(job, role) for role in job.roles if not job.outputs]
+    if any(_OUTPUT_VARIABLES.search(text) for each in trained for text in _texts(each)):
         yield phrase(
-            "PADDOCK_OUTPUT_DIR and PADDOCK_CHECKPOINT_DIR are not set on a cluster: mount a volume, for example a "
-            "persistentVolumeClaim, and write there"
-        )
+            "PADDOCK_OUTPUT_DIR and PADDOCK_CHECKPOINT_DIR are not set on a cluster unless the job names a claim for "
+            "what it writes: {option}, or the annotation {name}",
+            option="--outputs CLAIM", name=OUTPUTS_ANNOTATION,
+        )  # fmt: skip
 
 
 def _texts(container: Mapping[str, Any]) -> Iterator[str]:

@@ -12,7 +12,9 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
+from paddock.jobs.apis.outputs import OUTPUT_PATH
 from paddock.jobs.model import Job, Role
+from paddock.jobs.objects.outputs import run_path
 from paddock.jobs.variables import read_own_directory
 from paddock.launches.containers import read_kept
 from paddock.views.outputs import find_places, trained_container
@@ -64,6 +66,8 @@ def list_mounts(job: Job) -> list[ClaimMount]:
 
 
 def _read_mounts(job: Job, role: Role) -> Iterator[ClaimMount]:
+    if job.outputs:  # the operator mounts it (`jobs.objects.outputs`)
+        yield ClaimMount(job.outputs, OUTPUT_PATH, run_path(job), role=role.name)
     volumes = {str(each.get("name")): each for each in role.template["spec"].get("volumes") or ()}
     for mount in trained_container(job, role).get("volumeMounts") or ():
         source = volumes.get(str(mount.get("name")), {}).get("persistentVolumeClaim") or {}
@@ -83,7 +87,8 @@ def list_named(job: Job) -> list[str]:
     found = list[str]()
     for role in job.roles:
         container = trained_container(job, role)
-        found += filter(None, [read_own_directory(container.get("env"))])
+        own = read_own_directory(container.get("env")) or (OUTPUT_PATH if job.outputs else "")
+        found += filter(None, [own])
         found += _read_options(container)
     return list(dict.fromkeys(found))
 

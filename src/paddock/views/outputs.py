@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from paddock.jobs.apis.outputs import OUTPUT_PATH
 from paddock.jobs.frameworks.registry import main_container
 from paddock.jobs.model import Job, Role
 
@@ -14,7 +15,8 @@ _EPHEMERAL = frozenset({"configMap", "secret", "downwardAPI", "projected", "empt
 
 def find_places(job: Job) -> tuple[str, ...]:
     """`/mnt (persistentVolumeClaim data)` for each mount of a persistent volume."""
-    return tuple(dict.fromkeys(said for role in job.roles for said in _lasting(job, role)))
+    claimed = [f"{OUTPUT_PATH} (persistentVolumeClaim {job.outputs})"] if job.outputs else []
+    return tuple(dict.fromkeys([*claimed, *(said for role in job.roles for said in _lasting(job, role))]))
 
 
 def _lasting(job: Job, role: Role) -> Iterator[str]:

@@ -88,7 +88,14 @@ YOURS: Mapping[str, Row] = {
     "paddock.dev/resume": Row(
         "jobs",
         ("true", "3"),
-        "On a laptop: the job begins with the checkpoints of the last run of its name, or of run 3.",
+        "The job begins with the checkpoints of the last run of its name, or of run 3: on a laptop, and on a cluster of"
+        " the runs in the claim of `paddock.dev/outputs`.",
+    ),
+    "paddock.dev/outputs": Row(
+        "jobs",
+        ("results",),
+        "On a cluster: the claim (PersistentVolumeClaim) in which each run has a directory of its own, the value of"
+        " `PADDOCK_OUTPUT_DIR`, with its checkpoints. On a laptop each run has one anyway. `--outputs` writes it.",
     ),
     "paddock.dev/note": Row(
         "jobs",

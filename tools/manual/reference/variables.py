@@ -28,9 +28,10 @@ READ: Mapping[str, str] = {
 
 PROGRAM: Mapping[str, str] = {
     "PADDOCK_OUTPUT_DIR": (
-        "On a laptop: where the program writes its results. Each run has its own; `paddock outputs JOB` prints it."
+        "On a laptop, and on a cluster where the job names a claim (`--outputs`): where the program writes its results."
+        " Each run has its own; `paddock outputs JOB` has them."
     ),
-    "PADDOCK_CHECKPOINT_DIR": "On a laptop: where the program writes what a later run may go on from (`--resume`).",
+    "PADDOCK_CHECKPOINT_DIR": "Likewise, for what a later run may go on from (`--resume`).",
     "PADDOCK_METRICS": (
         'On a laptop: the rank\'s own file for its numbers, a JSON object in each line: `{"step": 3, "loss": 0.1}`.'
     ),

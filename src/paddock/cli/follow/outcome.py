@@ -26,7 +26,7 @@ from paddock.jobs.exit_codes import read_exit_code
 from paddock.jobs.model import CauseRecord, CleanPods, Job
 from paddock.jobs.policies.fates import Situation, read_situation
 from paddock.kube.errors import Unavailable
-from paddock.views.flags import build_next
+from paddock.views.flags import Flags, build_next
 from paddock.views.followed import FollowedJob
 from paddock.views.given_up import write_given_up
 from paddock.views.outputs import find_places
@@ -241,7 +241,7 @@ def explain_locations(place: ClusterChoice, job: StoredJob, view: FollowedJob, l
         said = said[1:]
     if place.home is None:
         gone = phrase("logs: gone with the pods (cleanPodPolicy {policy})", policy=view.job.policies.clean_up)
-        said = [gone if _is_cleaned_up(view) else logs, explain_outputs(view.job)]
+        said = [gone if _is_cleaned_up(view) else logs, explain_outputs(view.job, place.flags)]
     return "      ".join(render(each, language) for each in said)
 
 
@@ -252,8 +252,10 @@ def _was_not_started(view: FollowedJob) -> bool:
     return failed and view.status.attempt == 0 and len(view.job.ranks()) == 1
 
 
-def explain_outputs(job: Job) -> Phrase:
-    """The mount paths of volumes that outlive the pods."""
+def explain_outputs(job: Job, flags: Flags) -> Phrase:
+    """The command that has them from the claim of the job; else the mount paths of volumes that outlive the pods."""
+    if job.outputs:
+        return phrase("outputs: {command}", command=f"paddock outputs {job.key.name}{flags.of(job.key.namespace)}")
     if not (places := find_places(job)):
         return phrase("outputs: the job has no volume that outlives its pods, so what they wrote goes with them")
     return phrase("outputs: {path}", path=", ".join(places))

@@ -22,6 +22,7 @@ from paddock.cli.cluster.places import ClusterChoice
 from paddock.cli.output.language import readers_language
 from paddock.cli.output.local_paths import format_path
 from paddock.cli.submit.job_datasets import check_datasets, fetch_kept
+from paddock.cli.submit.output_claims import fetch_notes, fetch_refused, find_named
 from paddock.cli.submit.replacing import fetch_named
 from paddock.cli.submit.resumed import explain_unresumed
 from paddock.cli.submit.script.requests import fetch_foreign_secrets, find_needed
@@ -426,6 +427,21 @@ async def _find_data(submission: Submission) -> list[Refusal]:
     return []
 
 
+async def _find_claims(submission: Submission) -> list[Refusal]:
+    """A claim for outputs that is not there, or into which pods could never write; of one that may keep them waiting it
+    is told. On a laptop a run has its outputs anyway."""
+    if submission.is_local:
+        for each, job in find_named(submission.checked):
+            told = phrase("the claim {claim} is of a cluster: here Paddock itself keeps what each run writes",
+                          claim=job.outputs)  # fmt: skip
+            submission.notify(phrase("{object}: {problem}", object=each.label, problem=told))
+        return []
+    for said in await fetch_notes(submission.api, submission.checked):
+        submission.notify(said)
+    found = await fetch_refused(submission.api, submission.checked, submission.flags)
+    return [Refusal(each, said, phrase("{file}: {why}", file=each.file, why=said)) for each, said in found]
+
+
 PLACE = Check(_find_place, _NOTHING)
 REQUIREMENTS = Check(_find_requirements)
 SPACES = Check(_find_namespaces)
@@ -437,6 +453,7 @@ CODE = Check(_record_code)
 NAMES = Check(_find_names)
 RESUMED = Check(_find_resumed, _NOTHING)
 FOREIGN_SECRETS = Check(_find_foreign_secrets)
+OUTPUTS = Check(_find_claims, _NOTHING)
 SERVER = Check(_ask_server, _NOTHING)
 ROOM = Check(_find_room, _NOTHING)
 CLASSES = Check(_tell_classes)
@@ -456,6 +473,7 @@ CHECKS = (
     NAMES,
     RESUMED,
     FOREIGN_SECRETS,
+    OUTPUTS,
     CLAIMS,
     SERVER,
     ROOM,

@@ -15,13 +15,13 @@ from paddock.app.outputs import (
     find_numbered,
     list_numbers,
     measure,
-    read_resume,
     read_runs,
 )
 from paddock.cli.cluster.places import ClusterChoice
 from paddock.cli.output.local_times import format_local_time
 from paddock.jobs.labels import WORKING_DIRECTORY_ANNOTATION
 from paddock.jobs.model import Job
+from paddock.jobs.resuming import read_resume
 from paddock.kube.quantities import format_bytes
 from paddock.submission.documents import Checked
 from paddock.words.phrases import Phrase, counted, phrase

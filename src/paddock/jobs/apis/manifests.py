@@ -10,6 +10,7 @@ from paddock.jobs.apis.elastic import read_elasticity
 from paddock.jobs.apis.endpoints import check_endpoints
 from paddock.jobs.apis.hold import read_hold
 from paddock.jobs.apis.idle import read_idle
+from paddock.jobs.apis.outputs import read_outputs
 from paddock.jobs.apis.run_policy import read_limit_notices
 from paddock.jobs.apis.silent import read_silence
 from paddock.jobs.apis.success import choose_deciding, read_success
@@ -78,6 +79,7 @@ def build_job(
         silence=read_silence(metadata),
         idle=read_idle(metadata),
         hold=read_hold(metadata),
+        outputs=read_outputs(metadata, spec.value),
         one_decides=one_decides,
         elasticity=read_elasticity(metadata, spec, roles, api.framework, launch),
         labels=metadata.texts("labels"),

@@ -55,6 +55,7 @@ from paddock.jobs.objects.children import (
 )
 from paddock.jobs.objects.mounted import mount_datasets
 from paddock.jobs.objects.observed import read_pod
+from paddock.jobs.objects.outputs import build_variables, find_claim, mount_outputs
 from paddock.jobs.objects.pod_groups import build_pod_group, find_priority_class
 from paddock.jobs.objects.schedulers import find_pod_groups, find_scheduler, is_of_volcano
 from paddock.jobs.queued import mark_pod
@@ -263,14 +264,15 @@ def _spec(
         container = _with_variables(container, FRAMEWORKS[job.framework].build_substituting(job))
     if settings.shares_network(job):
         container = _with_variables(container, FRAMEWORKS[job.framework].build_free_ports())
-    containers[main] = _trained(job, rank, attempt, port, directory, container, config_map)
+    claim = find_claim(job, settings)
+    containers[main] = _trained(job, rank, attempt, port, directory, container, config_map, claim)
     if directory is not None:
         _add_volume(spec, OUTPUT_VOLUME, directory, "DirectoryOrCreate")
     if directory is not None and work is not None and not container.get("workingDir"):
         _add_volume(spec, WORKING_DIRECTORY_VOLUME, work, "Directory")
         containers[main] = _started_in(work, job, f"{directory}/log/{rank}", containers[main])
     spec["containers"] = containers
-    return spec
+    return mount_outputs(job, spec, main, claim)
 
 
 def _add_volume(spec: Manifest, name: str, path: str, kind: str) -> None:
@@ -302,6 +304,7 @@ def _trained(
     directory: str | None,
     container: Mapping[str, Any],
     config_map: str,
+    claim: str,
 ) -> Manifest:
     """The container that trains, with its rank's environment."""
     framework = FRAMEWORKS[job.framework]
@@ -323,6 +326,8 @@ def _trained(
         ours += [{"name": name, "value": place} for name, place in places.items() if name not in said]
         mount = {"name": OUTPUT_VOLUME, "mountPath": directory}
         result["volumeMounts"] = [*(result.get("volumeMounts") or ()), mount]
+    if claim:
+        ours += build_variables(said)
     result["env"] = merge_variables(job, rank, result.get("env") or (), ours)
     if needs_config_map(job):
         source = {"configMapRef": {"name": config_map}}

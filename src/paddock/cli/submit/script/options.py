@@ -139,6 +139,10 @@ _OPTIONS = (
         help="Begin with the checkpoints of the last run of this name; --resume=3: with those of run 3.",
     ),
     click.option("resumed_run", RUN_TO_RESUME, type=click.IntRange(1), default=None, hidden=True, cls=ResumedRun),
+    click.option(
+        "--outputs", default=None, metavar="CLAIM",
+        help="On a cluster: keep what each run writes in this claim (PersistentVolumeClaim).",
+    ),
     click.option("--image", default=None, metavar="IMAGE", help="The image (default: the framework's)."),
     click.option(
         "--framework", type=click.Choice(list(FRAMEWORKS)), default=None,
@@ -176,6 +180,8 @@ class ScriptOptions:
     data: tuple[str, ...] = ()
     resume: str = ""
     """The value of the annotation (`jobs.labels.RESUME_ANNOTATION`); empty for none."""
+    outputs: str | None = None
+    """The claim of --outputs."""
     image: str | None = None
     framework: str | None = None
     workdir: str | None = None

@@ -25,7 +25,7 @@ from paddock.cli.submit.script.own_environments import explain_two, explain_unus
 from paddock.cli.submit.script.sources import Sources
 from paddock.cli.submit.script.variables import explain_open_secrets, read_hidden, read_plain
 from paddock.environments.needed import Needed
-from paddock.jobs.labels import FRAMEWORK_ANNOTATION, REQUIREMENTS_ANNOTATION, RESUME_ANNOTATION
+from paddock.jobs.labels import FRAMEWORK_ANNOTATION, OUTPUTS_ANNOTATION, REQUIREMENTS_ANNOTATION, RESUME_ANNOTATION
 from paddock.jobs.model import Job
 from paddock.kube.datasets import MOUNTS_ANNOTATION
 from paddock.kube.environments import ENVIRONMENT_ANNOTATION
@@ -130,6 +130,7 @@ def read_request(
         hold=options.hold,
         mounts=read_data({}, options.data),
         resume=options.resume,
+        outputs=options.outputs or "",
         image=options.image or (plain_job.IMAGE if manager and not needed else ""),
         environment=needed.name if needed else "",
         directory=str(directory) if local and directory != Path("/") else "",
@@ -228,8 +229,8 @@ def _build_secret(job: Checked, secrets: Sequence[tuple[str, str]]) -> list[Chec
 def change_job(
     checked: Sequence[Checked], words: Sequence[str], options: ScriptOptions, environ: Mapping[str, str]
 ) -> list[Checked]:
-    """The documents of a file, with what follows `--`, variables, --queue, --priority, --data, --resume
-    and --hold for its one job. Raises `UserError`."""
+    """The documents of a file, with what follows `--`, variables, --queue, --priority, --data, --resume, --outputs and
+    --hold for its one job. Raises `UserError`."""
     for word in words:
         _check_word(word)
     plain, hidden = read_plain(options.env, environ), read_hidden(options.env_files, options.secrets, environ)
@@ -249,6 +250,8 @@ def change_job(
         manifest = _annotate(manifest, MOUNTS_ANNOTATION, read_data(manifest, options.data))
     if options.resume:
         manifest = _annotate(manifest, RESUME_ANNOTATION, options.resume)
+    if options.outputs:
+        manifest = _annotate(manifest, OUTPUTS_ANNOTATION, options.outputs)
     if options.hold is not None:
         manifest = _annotate(manifest, HOLD_ANNOTATION, write_hold(options.hold))
     changed = job.with_manifest(manifest) if manifest != job.manifest else job

@@ -50,6 +50,7 @@ _COMMENTS: Mapping[str, Phrase] = {
     "paddock.dev/working-directory:": phrase("where the program starts; on a laptop alone"),
     "paddock.dev/success:": phrase("each rank must end well; AllRanks:600 ends those that run on after 600 s"),
     "paddock.dev/resume:": phrase("begin with the checkpoints of this run of the name; true: of its last run"),
+    "paddock.dev/outputs:": phrase("on a cluster: the claim in which each run has a directory for what it writes"),
     "paddock.dev/framework:": phrase("no framework is added to the packages; the kind runs any program"),
     "paddock.dev/rank-variables:": phrase(
         "the program has no RANK, as in a shell: it asks for it, or joins no group; with more pods, leave the line out"
