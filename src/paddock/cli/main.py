@@ -76,7 +76,7 @@ VERBS: dict[str, Listed] = {
     "console": Listed("Open the console in the browser", Where.ANYWHERE),
     "history": Listed("What ran here: every run, how it ended, what changed", Where.ANYWHERE),
     "compare": Listed("Runs side by side: how they ended, their last numbers, in what they differ", Where.LOCAL),
-    "outputs": Listed("The directory with what a job has written", Where.LOCAL),
+    "outputs": Listed("What a job has written: where it is, its files, a copy of them", Where.ANYWHERE),
     "board": Listed("TensorBoard or VisualDL over what jobs have written", Where.ANYWHERE),
     "suspend": Listed("End the pods of a job and keep it, to be resumed later", Where.ANYWHERE),
     "resume": Listed("Let a suspended job go on, in a new attempt", Where.ANYWHERE),

@@ -8,19 +8,8 @@ from typing import Any
 
 import pytest
 
-from paddock.app.boards.pod import (
-    ANNOTATION,
-    PROGRAM,
-    Asked,
-    Pin,
-    build_pod,
-    choose_image,
-    find_pin,
-    list_users,
-    name_board,
-    read_board,
-    read_modes,
-)
+from paddock.app.boards.pod import ANNOTATION, PROGRAM, Asked, build_pod, choose_image, name_board, read_board
+from paddock.app.pods_beside import Pin, find_pin, list_users, read_modes
 from paddock.jobs.apis.registry import KINDS, KUBEFLOW_PYTORCH, PADDLEPADDLE
 from paddock.jobs.model import Job
 from paddock.jobs.objects.observed import read_pod

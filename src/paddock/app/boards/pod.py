@@ -9,12 +9,20 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
-from paddock.jobs.frameworks.registry import main_container
+from paddock.app.pods_beside import (
+    IDENTITY,
+    OF_NODES,
+    SCRATCH,
+    Pin,
+    build_affinity,
+    build_pod_security,
+    build_variables,
+    copy_fields,
+    find_container,
+)
 from paddock.jobs.model import Job, Role
 from paddock.jobs.names import LONGEST_NAME, job_label
 from paddock.kube.environments import ENVIRONMENT_ANNOTATION
@@ -33,11 +41,7 @@ NAME_LABEL = "app.kubernetes.io/name"
 NAME = "paddock-board"
 _CONTAINER = "board"
 _VOLUME = "files"
-_SCRATCH = "/tmp"  # noqa: S108 - a volume of the pod's
 _PLACE = re.compile(r"[A-Za-z0-9_-]{16,64}")
-_IDENTITY = ("runAsUser", "runAsGroup", "runAsNonRoot", "seLinuxOptions")
-_OF_NODES = ("nodeSelector", "tolerations", "imagePullSecrets", "runtimeClassName")
-"""What of a job's pods decides where they may run, and how their image is had."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,15 +59,6 @@ class Asked:
     """`tensorboard`, `visualdl` or `ANY`."""
 
 
-@dataclass(frozen=True, slots=True)
-class Pin:
-    """Where a claim is mounted that one node at a time may have."""
-
-    node: str
-    surely: bool
-    """Whether it is known to be of that sort."""
-
-
 def read_program() -> str:
     return PROGRAM.read_text(encoding="utf-8")
 
@@ -76,13 +71,6 @@ def find_role(job: Job, path: str) -> Role:
         if any(each.get("mountPath") == path for each in find_container(job, role).get("volumeMounts") or ())
     )
     return next(having, job.roles[0])
-
-
-def find_container(job: Job, role: Role) -> Mapping[str, Any]:
-    """The one that trains."""
-    containers = role.template["spec"]["containers"]
-    found: Mapping[str, Any] = containers[main_container(job, containers)]
-    return found
 
 
 def name_board(job: str) -> str:
@@ -118,7 +106,7 @@ def build_pod(job: Job, asked: Asked, *, place: str, language: str, idle: int, p
             },
             "annotations": {
                 ANNOTATION: json.dumps({**asdict(asked), "place": place}, sort_keys=True),
-                **_copy(annotations_of(role.template), (ENVIRONMENT_ANNOTATION,)),
+                **copy_fields(annotations_of(role.template), (ENVIRONMENT_ANNOTATION,)),
             },
             # not the controller: no operator is to take it for a rank
             "ownerReferences": [
@@ -126,28 +114,28 @@ def build_pod(job: Job, asked: Asked, *, place: str, language: str, idle: int, p
             ],
         },
         "spec": {
-            **{key: template[key] for key in _OF_NODES if template.get(key)},
-            **({"affinity": _build_affinity(pin)} if pin else {}),
+            **{key: template[key] for key in OF_NODES if template.get(key)},
+            **({"affinity": build_affinity(pin)} if pin else {}),
             "restartPolicy": "Never",
             "activeDeadlineSeconds": LONGEST_SECONDS,
             "terminationGracePeriodSeconds": 5,
             "automountServiceAccountToken": False,
             "enableServiceLinks": False,
-            "securityContext": _build_pod_security(template.get("securityContext") or {}),
+            "securityContext": build_pod_security(template.get("securityContext") or {}),
             "containers": [
                 {
                     "name": _CONTAINER,
                     **({"image": asked.image} if asked.image else {}),
-                    **_copy(container, ("imagePullPolicy",)),
+                    **copy_fields(container, ("imagePullPolicy",)),
                     "command": ["python3", "-c", read_program(), *words],
                     "workingDir": "/",
-                    "env": _build_variables(),
+                    "env": build_variables(),
                     "resources": {
                         "requests": {"cpu": "100m", "memory": "256Mi"},
                         "limits": {"cpu": "1", "memory": "2Gi"},
                     },
                     "securityContext": {
-                        **_copy(container.get("securityContext") or {}, _IDENTITY),
+                        **copy_fields(container.get("securityContext") or {}, IDENTITY),
                         "allowPrivilegeEscalation": False,
                         "readOnlyRootFilesystem": True,
                         "capabilities": {"drop": ["ALL"]},
@@ -159,7 +147,7 @@ def build_pod(job: Job, asked: Asked, *, place: str, language: str, idle: int, p
                             "readOnly": True,
                             **({"subPath": asked.below} if asked.below else {}),
                         },
-                        {"name": "scratch", "mountPath": _SCRATCH},
+                        {"name": "scratch", "mountPath": SCRATCH},
                     ],
                 }
             ],
@@ -175,63 +163,6 @@ def build_pod(job: Job, asked: Asked, *, place: str, language: str, idle: int, p
 def build_prefix(place: str) -> str:
     """The path of all pages of a board, as `proxy.Access.root` has it."""
     return f"/s/{place}"
-
-
-def _copy(source: Mapping[str, Any], keys: Iterable[str]) -> dict[str, Any]:
-    return {key: source[key] for key in keys if source.get(key) is not None}
-
-
-def _build_pod_security(context: Mapping[str, Any]) -> dict[str, Any]:
-    """The identity of the job's pods. Their fsGroup is a group like others here: as fsGroup, a kubelet would give it
-    all files of the volume again."""
-    groups = [*(context.get("supplementalGroups") or ()), *([context["fsGroup"]] if context.get("fsGroup") else ())]
-    return {
-        **_copy(context, _IDENTITY),
-        **({"supplementalGroups": list(dict.fromkeys(groups))} if groups else {}),
-        "seccompProfile": {"type": "RuntimeDefault"},
-    }
-
-
-def _build_variables() -> list[dict[str, str]]:
-    """Where NVIDIA's runtime is the default, an image of CUDA has all GPUs of its node unless it says otherwise."""
-    values = {"HOME": _SCRATCH, "NVIDIA_VISIBLE_DEVICES": "void", "CUDA_VISIBLE_DEVICES": "", "PYTHONUNBUFFERED": "1"}
-    return [{"name": name, "value": value} for name, value in values.items()]
-
-
-def _build_affinity(pin: Pin) -> Manifest:
-    term = {"matchFields": [{"key": "metadata.name", "operator": "In", "values": [pin.node]}]}
-    if pin.surely:
-        return {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [term]}}}
-    preferred = [{"weight": 100, "preference": term}]
-    return {"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": preferred}}
-
-
-def find_pin(claim: Manifest | None, name: str, pods: Iterable[Manifest]) -> Pin | None:
-    """Where the board has to run to have the claim `name` too. `claim`: None where it may not be read. `pods`: those of
-    its namespace. None: anywhere, or nobody has it mounted."""
-    modes = read_modes(claim)
-    if {"ReadWriteMany", "ReadOnlyMany"} & set(modes):
-        return None
-    nodes = [str(each["spec"]["nodeName"]) for each in list_users(name, pods)]
-    return Pin(nodes[0], surely=bool(modes)) if nodes else None
-
-
-def read_modes(claim: Manifest | None) -> list[str]:
-    """How a claim may be mounted; empty where it is not known."""
-    claim = claim or {}
-    return list((claim.get("status") or {}).get("accessModes") or (claim.get("spec") or {}).get("accessModes") or ())
-
-
-def list_users(claim: str, pods: Iterable[Manifest]) -> list[Manifest]:
-    """The pods on nodes that have the claim mounted, or are about to."""
-    return [
-        pod
-        for pod in pods
-        if pod["spec"].get("nodeName")
-        and (pod.get("status") or {}).get("phase") not in ("Succeeded", "Failed")
-        and any((each.get("persistentVolumeClaim") or {}).get("claimName") == claim
-                for each in pod["spec"].get("volumes") or ())
-    ]  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

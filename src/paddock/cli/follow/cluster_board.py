@@ -12,20 +12,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from paddock.app.boards.pod import (
-    ANY,
-    Asked,
-    Pin,
-    build_pod,
-    choose_image,
-    find_pin,
-    list_users,
-    name_board,
-    read_board,
-    read_modes,
-)
+from paddock.app.boards.pod import ANY, Asked, build_pod, choose_image, name_board, read_board
 from paddock.app.boards.process import make_scratch
 from paddock.app.boards.tools import TOOLS
+from paddock.app.pods_beside import Pin, find_pin, list_users, read_modes
 from paddock.cli.cluster.errors import Failed, UserError
 from paddock.cli.cluster.lookup import fetch_job
 from paddock.cli.output.language import localized, readers_language

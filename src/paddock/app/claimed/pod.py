@@ -1,0 +1,160 @@
+"""The pod that reads what runs have written into a claim. Pure.
+
+It has the claim read-only, an image with python3, and the user and groups of the job's pods, whose files it reads; no
+token, no capability, no variable of the job's. It ends by itself when nothing was run in it for a while.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from paddock.app.pods_beside import (
+    IDENTITY,
+    OF_NODES,
+    SCRATCH,
+    Pin,
+    build_affinity,
+    build_pod_security,
+    build_variables,
+    copy_fields,
+    find_container,
+)
+from paddock.jobs.apis.outputs import OUTPUT_PATH
+from paddock.jobs.model import Job
+from paddock.jobs.names import LONGEST_NAME, job_label
+from paddock.jobs.objects.outputs import run_path
+from paddock.kube.meta import Manifest, is_deleting, name_of, uid_of
+
+PROGRAM = Path(__file__).with_name("paddock_pod_files.py")
+CLAIM_PATH = "/paddock/claim"
+CONTAINER = "files"
+NAME = "paddock-outputs"
+LONGEST_SECONDS = 8 * 3600
+IDLE_SECONDS = 60
+_SUFFIX = "-outputs-"
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Of which job a pod takes image, user and nodes."""
+
+    job: Job
+    image: str
+
+
+def read_program() -> str:
+    return PROGRAM.read_text(encoding="utf-8")
+
+
+def build_command(root: str) -> tuple[str, ...]:
+    """The words of exec that answer requests about the files below `root`."""
+    return ("python3", "-c", read_program(), "serve", root)
+
+
+def name_pod(job: str, mark: str) -> str:
+    """`mark`: a random part, as two commands may read one job's files at once."""
+    return job[: LONGEST_NAME - len(_SUFFIX) - len(mark)].rstrip("-.") + _SUFFIX + mark
+
+
+def build_pod(
+    namespace: str, job: str, claim: str, source: Source, mark: str, owner: Job | None = None, pin: Pin | None = None
+) -> Manifest:
+    """`owner`: the job, with which it goes; None for one that is deleted. `pin`: where the claim has to be read."""
+    template, container = source.job.roles[0].template["spec"], find_container(source.job, source.job.roles[0])
+    references = []
+    if owner is not None:
+        of_job = owner.owner()
+        # not the controller: no operator is to take it for a rank
+        references = [{**copy_fields(of_job, ("apiVersion", "kind")), "name": name_of(of_job), "uid": uid_of(of_job)}]
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {
+            "name": name_pod(job, mark),
+            "namespace": namespace,
+            "labels": {
+                "app.kubernetes.io/name": NAME,
+                "app.kubernetes.io/instance": job_label(job),
+                "app.kubernetes.io/managed-by": "paddock",
+                # a proxy beside it would live on when it has ended
+                "sidecar.istio.io/inject": "false",
+            },
+            **({"ownerReferences": references} if references else {}),
+        },
+        "spec": {
+            **copy_fields(template, OF_NODES),
+            **({"affinity": build_affinity(pin)} if pin else {}),
+            "restartPolicy": "Never",
+            "activeDeadlineSeconds": LONGEST_SECONDS,
+            "terminationGracePeriodSeconds": 5,
+            "automountServiceAccountToken": False,
+            "enableServiceLinks": False,
+            "securityContext": build_pod_security(template.get("securityContext") or {}),
+            "containers": [
+                {
+                    "name": CONTAINER,
+                    "image": source.image,
+                    **copy_fields(container, ("imagePullPolicy",)),
+                    "command": ["python3", "-c", read_program(), "wait", str(IDLE_SECONDS)],
+                    "workingDir": "/",
+                    "env": build_variables(),
+                    "resources": {
+                        "requests": {"cpu": "100m", "memory": "128Mi"},
+                        "limits": {"cpu": "1", "memory": "512Mi"},
+                    },
+                    "securityContext": {
+                        **copy_fields(container.get("securityContext") or {}, IDENTITY),
+                        "allowPrivilegeEscalation": False,
+                        "readOnlyRootFilesystem": True,
+                        "capabilities": {"drop": ["ALL"]},
+                    },
+                    "volumeMounts": [
+                        {"name": "claim", "mountPath": CLAIM_PATH, "readOnly": True},
+                        {"name": "scratch", "mountPath": SCRATCH},
+                    ],
+                }
+            ],
+            "volumes": [
+                {"name": "claim", "persistentVolumeClaim": {"claimName": claim}},
+                {"name": "scratch", "emptyDir": {"sizeLimit": "16Mi"}},
+            ],
+        },
+    }
+
+
+def read_image(job: Job) -> str:
+    """That of the pods of its first role; empty where it names none, as on a laptop."""
+    return str(find_container(job, job.roles[0]).get("image") or "")
+
+
+def choose_source(job: Job | None, others: Iterable[Job], claim: str, image: str) -> Source | None:
+    """Of whose image and user the pod is: the job's; where it is deleted, those of the newest job of the namespace that
+    writes into the same claim, else of the newest one. None where there is no job, as then only `image` is known, and
+    where none has an image."""
+    ranked = sorted(others, key=lambda each: (each.outputs == claim, each.created or 0.0), reverse=True)
+    found = next((each for each in ([job] if job else ranked) if image or read_image(each)), None)
+    return Source(found, image or read_image(found)) if found is not None else None
+
+
+def find_running(job: Job, pods: Iterable[Manifest]) -> tuple[str, str] | None:
+    """A pod of the job that runs and has the directory of its run, and the container that has it: the files are read
+    in it then. None where there is none."""
+    for pod in sorted(pods, key=name_of):
+        if is_deleting(pod) or (pod.get("status") or {}).get("phase") != "Running":
+            continue
+        statuses = (pod.get("status") or {}).get("containerStatuses") or ()
+        running = {each.get("name") for each in statuses if "running" in (each.get("state") or {})}
+        for container in pod["spec"]["containers"]:
+            if container.get("name") in running and _has_run(job, container):
+                return name_of(pod), str(container["name"])
+    return None
+
+
+def _has_run(job: Job, container: Mapping[str, object]) -> bool:
+    mounts = container.get("volumeMounts")
+    return any(
+        each.get("mountPath") == OUTPUT_PATH and each.get("subPath") == run_path(job)
+        for each in (mounts if isinstance(mounts, list) else ())
+    )
