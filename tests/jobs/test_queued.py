@@ -2,23 +2,52 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from jobs.gangs import NOW, build_job, build_pods, build_status, build_torch_job, observe, reason
+from jobs.gangs import NOW, build_job, build_pods, build_status, build_torch_job, failed, gone, observe, reason
 from jobs.samples import read_any, read_manifest, read_sample
 from paddock.jobs import causes
+from paddock.jobs.actions import Create, Plan
 from paddock.jobs.labels import KUEUE_ANNOTATION, QUEUE_LABEL
-from paddock.jobs.model import Elasticity, Job, Phase, PodPhase, Rank, RestartScope, Settings, Status
+from paddock.jobs.model import (
+    Displaced,
+    Elasticity,
+    Job,
+    Network,
+    Phase,
+    Pod,
+    PodPhase,
+    Rank,
+    Refusal,
+    RestartScope,
+    Settings,
+    Status,
+)
 from paddock.jobs.names import LONGEST_LABEL, queue_group_name
 from paddock.jobs.objects import pods
 from paddock.jobs.plan import plan
 from paddock.jobs.policies.fitting import fit
 from paddock.jobs.policies.spares import build_spare
-from paddock.jobs.queued import COUNT_ANNOTATION, GROUP_LABEL, RETRIABLE_ANNOTATION
-from paddock.kube.meta import Key, Manifest
+from paddock.jobs.queued import (
+    COUNT_ANNOTATION,
+    GATE,
+    GROUP_LABEL,
+    MANAGED,
+    NOT_HELD,
+    POD_SET_LABEL,
+    RETRIABLE_ANNOTATION,
+    find_pod_queue,
+    is_held,
+    misses_queue,
+    read_displaced,
+)
+from paddock.jobs.sentences.queue_phrases import explain_evicted, explain_queue
+from paddock.jobs.waiting import read_recorded_refusal
+from paddock.kube.meta import PODS, Key, Manifest
 from paddock.views.steps import build_steps
 from paddock.views.workloads import explain_workload, find_workload
 from paddock.words.phrases import render
@@ -79,11 +108,12 @@ def test_of_an_elastic_job_the_ranks_of_the_attempt_are_counted_and_spare_pods_a
     ("metadata", "said"),
     [
         ({"annotations": {KUEUE_ANNOTATION: "Pods"}}, "has no effect without the label kueue.x-k8s.io/queue-name"),
-        ({**QUEUED, "annotations": {KUEUE_ANNOTATION: "job"}}, "the one value that Paddock knows is Pods"),
+        ({**QUEUED, "annotations": {KUEUE_ANNOTATION: "job"}}, "the values that Paddock knows are Pods and Suspend"),
         (
             {**QUEUED, "annotations": {KUEUE_ANNOTATION: "Pods", "paddock.dev/restart-scope": "Pod"}},
             "has no effect where a rank may start again alone",
         ),
+        ({**QUEUED, "annotations": {KUEUE_ANNOTATION: "Suspend", "paddock.dev/restart-scope": "Pod"}}, ""),
         (QUEUED, ""),
         ({}, ""),
     ],
@@ -96,6 +126,200 @@ def test_an_annotation_that_does_nothing_is_warned_of(metadata: dict[str, Any], 
     assert [said in each for each in told] == [True] * bool(said)
 
 
+BATCH = build_job(workers=3, labels={QUEUE_LABEL: "team"})
+SUSPENDING = replace(BATCH, annotations={KUEUE_ANNOTATION: "Suspend"})
+ADMITTED = replace(BATCH, roles=tuple(
+    replace(role, template={**role.template, "metadata": {"labels": {POD_SET_LABEL: "worker"}}}) for role in BATCH.roles
+))  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("job", "settings", "queue"),
+    [
+        (BATCH, Settings(), "team"),
+        (replace(BATCH, labels={}), Settings(), ""),
+        (SUSPENDING, Settings(), ""),
+        (ADMITTED, Settings(), ""),
+        (replace(ADMITTED, annotations={KUEUE_ANNOTATION: "Pods"}), Settings(), "team"),
+        (replace(BATCH, scope=RestartScope.POD, network=Network(rendezvous=True)), Settings(), ""),
+        (BATCH, Settings(output_root="/tmp"), ""),
+        (build_torch_job(labels={QUEUE_LABEL: "team"}), Settings(), ""),
+        (build_torch_job(**QUEUED), Settings(), "team"),
+    ],
+    ids=["a batch PaddleJob", "without the label", "by suspend", "that a controller has admitted", "by its own word",
+         "whose pods start again alone", "on a laptop", "a kind that Kueue integrates", "the same by its own word"],
+)  # fmt: skip
+def test_the_label_alone_leads_a_batch_paddlejob_into_the_queue_by_its_pods(
+    job: Job, settings: Settings, queue: str
+) -> None:
+    assert find_pod_queue(job, settings) == queue
+
+
+def test_a_batch_paddlejob_that_no_way_leads_into_its_queue_is_warned_of() -> None:
+    manifest = read_manifest("resnet")
+    manifest["metadata"] |= {"labels": {QUEUE_LABEL: "team"}, "annotations": {"paddock.dev/restart-scope": "Pod"}}
+    job = read_any(manifest)
+    said = [str(each.message) for each in job.warnings if QUEUE_LABEL in each.path]
+    assert not misses_queue(job) and not said, "its ranks are told each other's addresses: all start again together"
+    container = manifest["spec"]["worker"]["template"]["spec"]["containers"][0]
+    container["args"] = ["-m", "paddle.distributed.launch", "--master", "etcd://etcd:2379", "train_fleet.py"]
+    job = read_any(manifest)
+    (said,) = [str(each.message) for each in job.warnings if QUEUE_LABEL in each.path]
+    assert misses_queue(job) and "the job runs outside of the queue" in said
+
+
+def test_the_rest_of_a_gang_that_was_begun_without_marks_gets_none() -> None:
+    """An operator before them made half of it: a group of the other half would never be complete."""
+    half = build_pods(BATCH, phase=PodPhase.PENDING)[:1]
+    observed, status = observe(BATCH, half, config_maps=()), build_status(BATCH, Phase.PENDING)
+    made = [each.manifest for each in plan(BATCH, status, observed, NOW).actions if isinstance(each, Create)]
+    assert len(made) == 2 and not any(map(marks_of, made))
+    marked = replace(observed, pods=tuple(replace(pod, queued=True) for pod in half))
+    made = [each.manifest for each in plan(BATCH, status, marked, NOW).actions if isinstance(each, Create)]
+    assert len(made) == 2 and all(GROUP_LABEL in marks_of(each) for each in made)
+
+
+HELD: list[tuple[Manifest, bool]] = [
+    ({"spec": {"schedulingGates": [{"name": GATE}]}}, True),
+    ({"metadata": {"labels": {MANAGED: "true"}}}, True),  # admitted before anybody looked
+    ({"metadata": {"finalizers": [MANAGED]}}, True),
+    ({"spec": {"schedulingGates": [{"name": "team/other"}]}}, False),
+    ({"metadata": {}, "spec": {}}, False),
+    ({"spec": {"schedulingGates": "x"}}, False),
+    ({"spec": 3}, False),
+]
+
+
+@pytest.mark.parametrize(("pod", "held"), HELD)
+def test_kueue_holds_a_pod_by_its_gate_or_had_done_so(pod: Manifest, held: bool) -> None:
+    assert is_held(pod) is held
+
+
+def refuse(job: Job, status: Status, message: str = NOT_HELD) -> Plan:
+    refused = Refusal(("Pod demo-worker-0",), message)
+    return plan(job, status, observe(job, (), config_maps=(), refused=refused), NOW)
+
+
+def test_a_job_whose_pods_kueue_would_not_hold_waits_until_it_does_or_the_label_is_off() -> None:
+    found = refuse(BATCH, build_status(BATCH, Phase.PENDING))
+    assert reason(found) == "QueueNotInForce" and found.status.cause is not None
+    again = read_recorded_refusal(found.status.cause)
+    assert again is not None and again.message == NOT_HELD, "an operator that has just started knows it too"
+    assert [each for each in found.actions if isinstance(each, Create)], "it is tried again"
+    assert reason(refuse(BATCH, build_status(BATCH, Phase.PENDING), "no")) == "ObjectsRefused"
+    without = replace(BATCH, labels={})
+    assert reason(refuse(without, found.status)) == "WaitingForPods"
+
+
+BY = "Preempted to accommodate a workload (UID: w-1, JobUID: j-1) due to {due}; preemptor path: /a; preemptee path: /b"
+URGENT, CLAIMED = BY.format(due="prioritization in the ClusterQueue"), BY.format(due="reclamation within the cohort")
+
+
+@pytest.mark.parametrize(
+    ("message", "found"),
+    [
+        (URGENT, Displaced(("w-1", "j-1"))),
+        (CLAIMED, Displaced(("w-1", "j-1"), "reclamation within the cohort")),
+        (URGENT.replace("j-1", "UNKNOWN"), Displaced(("w-1",))),
+        ("Preempted to accommodate a workload (UID: w-1, JobUID: j-1)", Displaced(("w-1", "j-1"))),
+        ("The ClusterQueue is stopped", Displaced()),
+        ("", Displaced()),
+    ],
+)
+def test_whom_a_gang_was_stopped_for_is_read_of_kueues_message(message: str, found: Displaced) -> None:
+    assert read_displaced(message) == found
+
+
+def stopped(why: str = "WorkloadEvictedDueToPreempted", **changes: Any) -> Callable[[Pod], Pod]:
+    told = {"disrupted": why, "displaced": read_displaced(URGENT), "deleting": True, "queued": True}
+    return lambda pod: replace(pod, **(told | changes))
+
+
+def ended_by_kueue(pod: Pod) -> Pod:
+    return failed(143, reason="WorkloadEvictedDueToPreempted", message=URGENT)(stopped(deleting=False)(pod))
+
+
+EVICTIONS: list[tuple[str, tuple[Callable[[Pod], Pod | None], ...], str]] = [
+    ("all are stopped", (stopped(),) * 3, "Preempted"),
+    ("some of them are gone already", (gone, gone, stopped()), "Preempted"),
+    ("one alone was seen", (lambda pod: pod, stopped(), lambda pod: pod), "Preempted"),
+    ("their programs have ended by SIGTERM", (ended_by_kueue,) * 3, "Preempted"),
+    ("a peer has failed after them", (failed(1, ago=1), stopped(), stopped()), "Preempted"),
+    ("a node was lost as well", (failed(-1, reason="NodeLost"), stopped(), stopped()), "Preempted"),
+    ("pods that were not ready in time", (stopped("WorkloadEvictedDueToPodsReadyTimeout"),) * 3, "PodsReadyTimeout"),
+    ("somebody has deleted the Workload", (stopped("WorkloadDeleted"),) * 3, "WorkloadDeleted"),
+]
+
+
+@pytest.mark.parametrize(("changes", "why"), [row[1:] for row in EVICTIONS], ids=[row[0] for row in EVICTIONS])
+@pytest.mark.parametrize("losses", [0, 100])
+def test_what_kueue_stops_is_nobodys_fault_and_counts_as_nothing(
+    changes: tuple[Callable[[Pod], Pod | None], ...], why: str, losses: int
+) -> None:
+    changed = (change(pod) for change, pod in zip(changes, build_pods(BATCH, queued=True), strict=True))
+    there = tuple(pod for pod in changed if pod is not None)
+    found = plan(BATCH, build_status(BATCH, losses=losses), observe(BATCH, there), NOW)
+    status, cause = found.status, found.status.cause
+    assert (status.phase, status.attempt, status.restarts, status.losses) == (Phase.RESTARTING, 1, 0, losses)
+    assert cause is not None and (cause.reason, cause.args["why"]) == ("EvictedByQueue", why)
+    assert cause.args.get("delay") == (None if why == "Preempted" else 60), "its next group begins anew for Kueue"
+    assert not found.actions
+
+
+def test_the_reason_that_kueue_stopped_a_gang_for_stays_until_the_next_one_is_admitted() -> None:
+    there = tuple(map(stopped(), build_pods(BATCH, queued=True)))
+    status = plan(BATCH, build_status(BATCH), observe(BATCH, there), NOW).status
+    told = ("Preempted", ["w-1", "j-1"])
+    clearing = plan(BATCH, status, observe(BATCH, there, config_maps=()), NOW)
+    assert reason(clearing) == "EvictedByQueue"
+    made = plan(BATCH, clearing.status, observe(BATCH, (), 1, config_maps=()), NOW)
+    assert len([each for each in made.actions if isinstance(each, Create) and each.resource == PODS]) == 3
+    assert made.status.cause is not None and made.status.cause.reason == "WaitingForQueue"
+    assert (made.status.cause.args["evicted"], made.status.cause.args["by"]) == told
+    gated = tuple(
+        replace(pod, node="", address="")
+        for pod in build_pods(BATCH, 1, PodPhase.PENDING, waiting=("SchedulingGated", ""), queued=True)
+    )
+    waits = plan(BATCH, made.status, observe(BATCH, gated, 1, config_maps=()), NOW + 60).status.cause
+    assert waits == made.status.cause, "and nothing is written meanwhile"
+    assert render(explain_queue(waits.args), "en") == (
+        "Kueue gave its room to a more urgent job; waits for Kueue's queue team to admit it again, and holds no devices"
+    )
+    runs = plan(BATCH, made.status, observe(BATCH, build_pods(BATCH, 1, queued=True), 1), NOW + 99)
+    assert (runs.status.phase, runs.status.cause, runs.status.losses) == (Phase.RUNNING, None, 0)
+
+
+def test_a_pod_tells_that_kueue_ends_it_and_for_whom() -> None:
+    manifest = build(BATCH)
+    target = {
+        "type": "TerminationTarget",
+        "status": "True",
+        "reason": "WorkloadEvictedDueToPreempted",
+        "message": CLAIMED,
+    }
+    other = {"type": "DisruptionTarget", "status": "True", "reason": "PreemptionByScheduler", "message": "x"}
+    manifest["status"] = {"phase": "Failed", "conditions": [other, target]}
+    pod = pods.read_pod(manifest)
+    assert pod is not None and pod.queued and pod.exit is not None
+    assert (pod.disrupted, pod.exit.reason) == ("WorkloadEvictedDueToPreempted",) * 2
+    assert pod.displaced == Displaced(("w-1", "j-1"), "reclamation within the cohort")
+    manifest["status"]["conditions"] = [other, {**target, "status": "False"}]
+    assert (pod := pods.read_pod(manifest)) is not None and pod.disrupted == "PreemptionByScheduler"
+
+
+@pytest.mark.parametrize(
+    ("args", "said"),
+    [
+        ({"queue": "team", "why": "Preempted"}, "Kueue gave its room to a more urgent job: all ranks start again once"),
+        ({"queue": "team", "why": "Preempted", "due": "reclamation within the cohort"},
+         "Kueue gave its room to another job (reclamation within the cohort): all ranks"),
+        ({"queue": "team", "why": "PodsReadyTimeout"}, "Kueue stopped it (PodsReadyTimeout): all ranks start again"),
+    ],
+)  # fmt: skip
+def test_an_eviction_says_what_kueue_did(args: dict[str, Any], said: str) -> None:
+    assert render(explain_evicted(args), "en").startswith(said)
+
+
 def test_a_suspended_job_with_a_queue_waits_for_it_and_one_without_is_suspended() -> None:
     queued, plain = build_job(suspend=True, labels={QUEUE_LABEL: "team"}), build_job(suspend=True)
     for job, cause in ((queued, "WaitingForQueue"), (plain, "Suspended")):
@@ -106,7 +330,7 @@ def test_a_suspended_job_with_a_queue_waits_for_it_and_one_without_is_suspended(
 
 def test_pods_that_are_gated_wait_for_the_queue_and_others_for_what_they_say() -> None:
     job = build_torch_job(masters=0, workers=2, **QUEUED)
-    gated = build_pods(job, phase=PodPhase.PENDING, waiting=("SchedulingGated", "gated"))
+    gated = build_pods(job, phase=PodPhase.PENDING, waiting=("SchedulingGated", "gated"), queued=True)
     waiting = tuple(replace(pod, node="", address="") for pod in gated)
     status = build_status(job, Phase.PENDING)
     assert reason(plan(job, status, observe(job, waiting), NOW)) == "WaitingForQueue"

@@ -17,6 +17,7 @@ from paddock.views.workloads import explain_workload, find_workload
 from paddock.words.phrases import render
 from support.kubeflow_jobs import FIELDS, build_job, kind_of, say
 from support.kueue import JOB, QUEUE, WORKLOAD, Flavor, Kueue, playing
+from support.kueue_pods import Webhook
 from support.operator_seam import Seam, running, settled
 from support.waiting import until
 from support.worlds import World
@@ -233,7 +234,7 @@ async def test_the_pods_of_each_attempt_are_a_group_that_needs_no_integration_of
                             continue
             await asyncio.sleep(0.02)
 
-    async with running(seam, Settings(status_wait=0.2), namespaces=(world.namespace,)):
+    async with running(Webhook(seam), Settings(status_wait=0.2), namespaces=(world.namespace,)):
         task = asyncio.create_task(keep())
         try:
             await world.api.create(kind_of(KIND), job)

@@ -457,6 +457,16 @@ class PodsLost(Loss):
         return self.ranks, self.why
 
 
+class EvictedByQueue(NewAttempt):
+    """Kueue has stopped the pods of a gang: nobody's fault. Its LocalQueue `queue` admits the next one."""
+
+    queue: str
+    why: str  # Kueue's reason of the eviction (Preempted, PodsReadyTimeout, ClusterQueueStopped)
+    by: tuple[str, ...] | None = None  # of a preemption, the UIDs of the other Workload and of its job
+    due: str | None = None  # Kueue's words where priority is not why it was preempted
+    delay: int | None = field(default=None, kw_only=True)
+
+
 class Resized(NewAttempt):
     """The replicas were edited: every rank needs the new number."""
 
@@ -535,6 +545,17 @@ class WaitingForQueue(Cause):
     """Kueue's LocalQueue `queue` has not admitted the job: it is suspended, or its pods have scheduling gates."""
 
     queue: str
+    evicted: str | None = None  # as `why` of the `EvictedByQueue` before it, with its `by` and `due`
+    by: tuple[str, ...] | None = None
+    due: str | None = None
+
+
+class QueueNotInForce(Cause):
+    """The job is to go by its pods into Kueue's LocalQueue `queue`, and Kueue would not hold them. None was made."""
+
+    queue: str
+    message: str | None = None  # what the operator keeps of it for its next try
+    objects: tuple[str, ...] = ()
 
 
 class Deleting(Cause):

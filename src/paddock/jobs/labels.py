@@ -53,7 +53,9 @@ IDLE_SUSPENDED_ANNOTATION = "paddock.dev/idle-suspended"
 ELASTIC_ANNOTATION = "paddock.dev/elastic"
 """`1-4`: the sizes at which the workers may train (`jobs.apis.elastic`)."""
 KUEUE_ANNOTATION = "paddock.dev/kueue"
-"""`Pods`: Kueue admits the pods of each attempt as a group of plain pods (`jobs.queued`)."""
+"""By which way Kueue admits the job (`jobs.queued`). `Pods`: the pods of each attempt as a group of plain pods, which
+is the way of a batch PaddleJob without the annotation too. `Suspend`: Kueue, or a controller like it, suspends the
+job."""
 QUEUE_LABEL = "kueue.x-k8s.io/queue-name"
 """Kueue's label, on jobs and pods: their LocalQueue."""
 PRIORITY_LABEL = "kueue.x-k8s.io/priority-class"

@@ -434,6 +434,17 @@ class Exit:
 
 
 @dataclass(frozen=True, slots=True)
+class Displaced:
+    """For whom Kueue took the room of a job (`jobs.queued`)."""
+
+    by: tuple[str, ...] = ()  # the UIDs of the other Workload and of its job, as far as they are told
+    due: str = ""  # Kueue's words where priority is not why: `reclamation within the cohort`
+
+
+NOBODY = Displaced()
+
+
+@dataclass(frozen=True, slots=True)
 class Pod:
     """One pod of the job as it is now."""
 
@@ -451,7 +462,9 @@ class Pod:
     started: Moment | None = None
     gone_by: Moment | None = None  # when a deleted one should be gone, with its grace period (deletionTimestamp)
     forced: bool = False  # it is being deleted without grace
-    disrupted: str = ""  # why the cluster evicts it (condition DisruptionTarget)
+    disrupted: str = ""  # why the cluster or Kueue evicts it (conditions DisruptionTarget, TerminationTarget)
+    displaced: Displaced = NOBODY  # for whom, of one that Kueue evicts
+    queued: bool = False  # it belongs to a group of Kueue's (`jobs.queued`)
     woken: bool = False  # it has the annotation that makes its kubelet look for the ConfigMap again (`policies.wake`)
     scheduler: str = ""  # the name of the one that is to place it
     created: Moment | None = None

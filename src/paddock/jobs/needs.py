@@ -19,6 +19,7 @@ from paddock.jobs.objects import pods
 from paddock.jobs.objects.schedulers import find_pod_groups
 from paddock.jobs.policies import children, ports
 from paddock.jobs.policies.fates import FATES, Age, Fate, State, read_situation
+from paddock.jobs.queued import is_left_alone
 from paddock.kube.meta import CONFIG_MAPS, PODS, SERVICES
 from paddock.kube.service_accounts import find_use
 
@@ -125,7 +126,8 @@ def _missing_objects(facts: Facts, port: int | None) -> Iterator[Action]:
     yield from children.plan_services(job, observed)
     ranks, claims = find_free_ranks(facts) if creates else (), find_claims(observed.datasets)
     config_map = pods.find_config_map(job, status.attempt, observed.pods)
-    yield from children.plan_pods(job, status, ranks, port, facts.settings, claims, config_map)
+    queued = not is_left_alone(facts.gang)
+    yield from children.plan_pods(job, status, ranks, port, facts.settings, claims, config_map, queued=queued)
     yield from children.plan_config_map(job, status, observed)
 
 

@@ -390,11 +390,11 @@ def _waiting_cause(facts: Facts, needs: Needs, silent: causes.Cause | None) -> c
     if facts.missing and group is not None and group.deleting:  # pods are created once it is gone (`jobs.needs`)
         return causes.WaitingForOldPods(0, finalizers=group.finalizers, group=group.name)
     cause = plan_waiting_cause(facts.gang, facts.job.size, needed, has_config_map=exists, pod_group=group, nodes=nodes)
-    return suspend.explain_gates(facts.job, facts.gang, cause)
+    return suspend.explain_gates(facts.job, facts.gang, cause, facts.status.cause, facts.settings)
 
 
 def _refused(facts: Facts, actions: Sequence[Action]) -> causes.Cause | None:
     """Objects that the API server refused and that are still needed. This cause comes before why other pods wait."""
     creates = [action for action in actions if isinstance(action, Create)]
     needed = {f"{create.resource.kind} {create.key.name}" for create in creates}
-    return plan_refused_cause(facts.observed.refused, needed)
+    return suspend.explain_ungated(facts.job, plan_refused_cause(facts.observed.refused, needed), facts.settings)

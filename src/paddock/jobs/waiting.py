@@ -31,7 +31,10 @@ TRIES = (6, 10, 20, 50, 100, 1000)
 """Failed tries that become a cause. The first six take three seconds, ten a minute, then one a minute: a server that is
 away for a moment is no cause, and a number that grew at each try would be a write each."""
 
-_REFUSED = tuple(each.__name__ for each in (causes.ObjectsRefused, causes.QuotaExceeded, causes.ObjectsNotCreated))
+_REFUSED = tuple(
+    each.__name__
+    for each in (causes.ObjectsRefused, causes.QuotaExceeded, causes.ObjectsNotCreated, causes.QueueNotInForce)
+)
 _DIGITS = re.compile(r"\d+")
 
 

@@ -37,6 +37,7 @@ from paddock.kube.errors import (
 )
 from paddock.kube.meta import POD_GROUPS, PODS, SERVICES, Key, Manifest, Resource, controller_of, is_controlled_by
 from paddock.kube.times import Moment, format_time
+from paddock.operator.queue_gates import find_ungated
 from paddock.operator.quotas import GangRoom
 
 MAX_CONCURRENT_WRITES = 64
@@ -167,8 +168,11 @@ class Executor:
     async def _create_pods(
         self, job: Job, creates: Sequence[Create], still_wanted: Callable[[], bool]
     ) -> Outcome:  # fmt: skip
-        """None of a gang for which a quota has no room, where that is looked at."""
+        """None of a gang for which a quota has no room, where that is looked at, or which would run beside its
+        queue."""
         needed = [create for create in creates if not create.optional]
+        if (error := await find_ungated(self._api, job, needed)) is not None:
+            return Outcome(failures=(Failure(needed[0], error),))
         if self._room is None or not needed:
             return await self._create_all(job, creates, still_wanted)
         async with self._room.hold(job, needed) as why:

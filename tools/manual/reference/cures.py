@@ -274,6 +274,12 @@ AGAIN: Mapping[str, Cure] = {
         " job a higher priority.",
         ("kubectl get nodes", "paddock queue"),
     ),
+    "EvictedByQueue": Cure(
+        Move.WATCH,
+        "Kueue took the room of the job, mostly for a more urgent one. It is nobody's fault: no restart and no loss is"
+        " counted, and the job begins again, from the checkpoint if the program loads one, once its queue admits it.",
+        ("paddock explain JOB", "kubectl get workloads.kueue.x-k8s.io"),
+    ),
     "Resized": Cure(
         Move.NOBODY,
         "Somebody changed the number of replicas. Every rank has to know the new number, so all start again from the "
@@ -327,6 +333,15 @@ ENDS: Mapping[str, Cure] = {
         " Kueue resumes the job by itself; if it is not installed, or the queue is not there, take the label"
         " `kueue.x-k8s.io/queue-name` off the job and resume it.",
         ("paddock explain JOB", "kubectl get workloads.kueue.x-k8s.io"),
+    ),
+    "QueueNotInForce": Cure(
+        Move.YOU,
+        "The job has the label `kueue.x-k8s.io/queue-name` and is to go into the queue by its pods, but Kueue's webhook"
+        " leaves pods of this namespace alone. An administrator switches on `pod` in `integrations.frameworks` of"
+        " Kueue's configuration and looks at its namespace selector; or you take the label off, and the job starts"
+        " without a queue. If a controller of yours admits the job by `suspend`, give it the annotation"
+        " `paddock.dev/kueue: Suspend`. The operator looks again within a minute, so nothing has to be sent again.",
+        ("paddock explain JOB", "paddock describe JOB"),
     ),
     "Suspended": Cure(
         Move.YOU,

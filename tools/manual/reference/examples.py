@@ -59,6 +59,7 @@ EXAMPLES: tuple[Cause, ...] = (
     causes.SchedulerSilent("volcano", 4, 4, 60),
     causes.WaitingForQueue("team-a"),
     causes.SuspendedIdle(3600),
+    causes.QueueNotInForce("team-a"),
     causes.WaitingForPodGroup(4, 4, "resnet", "Pending", "2/4 tasks in gang unschedulable"),
     causes.BuildingEnvironment(2, 2, "environment paddle: installing"),
     causes.EnvironmentFailed(
@@ -82,6 +83,7 @@ EXAMPLES: tuple[Cause, ...] = (
     causes.SilentRestarted(1800, who=_AT, places=_PLACES, restart=1, limit=3, delay=10),
     causes.PodsDeleted(_RANK),
     causes.PodsLost(_RANK, "PreemptionByScheduler"),
+    causes.EvictedByQueue("team-a", "Preempted"),
     causes.Resized(8),
     causes.GangShrunk("worker", 2, 3, 1, 3, 30),
     causes.GangGrown("worker", 3, 3, 1, 3),

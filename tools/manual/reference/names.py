@@ -49,8 +49,9 @@ YOURS: Mapping[str, Row] = {
     ),
     "paddock.dev/kueue": Row(
         "jobs",
-        ("Pods",),
-        "Kueue admits the pods of each attempt as a group of plain pods, where the job names a queue.",
+        ("Pods", "Suspend"),
+        "How Kueue admits a job that names a queue: the pods of each attempt as a group of plain pods, or the job by"
+        " `suspend`. Absent: a batch PaddleJob by its pods, other kinds by `suspend`.",
     ),
     "paddock.dev/cancel": Row(
         "jobs", (), "Ends the job for good; the text says who asked for it. `paddock cancel` writes it."

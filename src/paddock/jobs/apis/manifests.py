@@ -26,7 +26,7 @@ from paddock.jobs.labels import (
 from paddock.jobs.launch import NO_LAUNCH, Launch
 from paddock.jobs.model import Job, Network, OnSilence, Policies, RestartScope, Role, Scheduling
 from paddock.jobs.mounts import read_mounts
-from paddock.jobs.queued import starts_alone
+from paddock.jobs.queued import PODS, SUSPEND, misses_queue, starts_alone
 from paddock.jobs.substitutions import read_notices
 from paddock.jobs.variables import read_variable_notices
 from paddock.kube.meta import Key
@@ -109,7 +109,7 @@ def accept(job: Job, root: Fields, path_of: Callable[[Role], str], restart_polic
     if job.silence is not None and job.silence.does is OnSilence.RESTART and job.policies.backoff_limit == 0:
         said = phrase("fails the job where it would restart it: runPolicy.backoffLimit is 0")
         root.child("metadata").child("annotations").warn(SILENT_ANNOTATION, said)
-    _check_queue(job, root.child("metadata").child("annotations"))
+    _check_queue(job, root.child("metadata").child("labels"), root.child("metadata").child("annotations"))
     _check_rank_variables(job, root.child("metadata").child("annotations"))
     if not any(problem.severity == "error" for problem in root.problems.values()):
         check_endpoints(job, root, path_of)
@@ -129,17 +129,23 @@ def _check_rank_variables(job: Job, annotations: Fields) -> None:
     annotations.warn(RANK_VARIABLES_ANNOTATION, said)
 
 
-def _check_queue(job: Job, annotations: Fields) -> None:
-    """Warns of an annotation for Kueue that does nothing (`jobs.queued`)."""
+def _check_queue(job: Job, labels: Fields, annotations: Fields) -> None:
+    """Warns of an annotation for Kueue that does nothing, and of a label that does nothing (`jobs.queued`)."""
     found = job.annotations.get(KUEUE_ANNOTATION)
     if found is None:
+        if misses_queue(job):
+            said = phrase(
+                "has no effect where a rank may start again alone (restart-scope: Pod), as Kueue keeps a pod until "
+                "another one replaces it: the job runs outside of the queue"
+            )
+            labels.warn(QUEUE_LABEL, said)
         return
-    if found != "Pods":
-        annotations.warn(KUEUE_ANNOTATION, phrase("has no effect: the one value that Paddock knows is Pods"))
+    if found not in (PODS, SUSPEND):
+        annotations.warn(KUEUE_ANNOTATION, phrase("has no effect: the values that Paddock knows are Pods and Suspend"))
     elif not job.labels.get(QUEUE_LABEL):
         said = phrase("has no effect without the label {label}, which names the queue", label=QUEUE_LABEL)
         annotations.warn(KUEUE_ANNOTATION, said)
-    elif starts_alone(job):
+    elif found == PODS and starts_alone(job):
         said = phrase(
             "has no effect where a rank may start again alone (restart-scope: Pod, or an elasticPolicy of torchrun), "
             "as Kueue keeps a pod until another one replaces it"

@@ -25,7 +25,8 @@ from paddock.jobs.labels import (
     SPARE_LABEL,
     WOKEN_ANNOTATION,
 )
-from paddock.jobs.model import Exit, Pod, PodPhase, Rank
+from paddock.jobs.model import NOBODY, Displaced, Exit, Pod, PodPhase, Rank
+from paddock.jobs.queued import GROUP_LABEL, TERMINATION_TARGET, is_stopped, read_displaced
 from paddock.kube.held_pods import HOLD_ANNOTATION, read_held
 from paddock.kube.meta import annotations_of, controller_of, is_deleting, labels_of, metadata, name_of, uid_of
 from paddock.kube.side_cars import list_side_cars
@@ -39,7 +40,7 @@ _CONTAINERS = {
 }
 """The name of the container that trains, by the apiVersion and kind of a pod's owner."""
 
-RANK_LABELS = frozenset({ROLE_LABEL, INDEX_LABEL, ATTEMPT_LABEL, RENEWAL_LABEL, SPARE_LABEL}).union(
+RANK_LABELS = frozenset({ROLE_LABEL, INDEX_LABEL, ATTEMPT_LABEL, RENEWAL_LABEL, SPARE_LABEL, GROUP_LABEL}).union(
     *(api.rank_labels for api in KINDS.values())
 )
 RANK_ANNOTATIONS = frozenset(
@@ -75,6 +76,8 @@ def read_pod(manifest: Mapping[str, Any]) -> Pod | None:
         gone_by=read_time(metadata(manifest).get("deletionTimestamp")),
         forced=is_deleting(manifest) and metadata(manifest).get("deletionGracePeriodSeconds") == 0,
         disrupted=_disruption(status)[0],
+        displaced=_displaced(status),
+        queued=GROUP_LABEL in labels,
         woken=WOKEN_ANNOTATION in annotations_of(manifest),
         scheduler=str(spec.get("schedulerName") or ""),
         created=read_time(metadata(manifest).get("creationTimestamp")),
@@ -179,18 +182,26 @@ def _failed_init(spec: Mapping[str, Any], status: Mapping[str, Any]) -> Mapping[
 
 
 def _reason_of_pod(status: Mapping[str, Any]) -> tuple[str, str]:
-    """Why the whole pod was ended: `status.reason`, or the condition DisruptionTarget (Kubernetes 1.26)."""
+    """Why the whole pod was ended: `status.reason`, or a condition that tells it."""
     if status.get("reason"):
         return str(status["reason"]), str(status.get("message") or "")
     return _disruption(status)
 
 
 def _disruption(status: Mapping[str, Any]) -> tuple[str, str]:
-    """Why the cluster ends a pod: preempted, evicted, its node tainted."""
-    for condition in _items(status, "conditions"):
-        if condition.get("type") == "DisruptionTarget" and condition.get("status") == "True":
-            return str(condition.get("reason") or ""), str(condition.get("message") or "")
-    return "", ""
+    """Why a pod is ended by the cluster: preempted, evicted, its node tainted (DisruptionTarget, Kubernetes 1.26); or
+    by Kueue, whose word is about the whole gang."""
+    told = {
+        str(each.get("type")): (str(each.get("reason") or ""), str(each.get("message") or ""))
+        for each in _items(status, "conditions")
+        if each.get("type") in (TERMINATION_TARGET, "DisruptionTarget") and each.get("status") == "True"
+    }
+    return told.get(TERMINATION_TARGET) or told.get("DisruptionTarget") or ("", "")
+
+
+def _displaced(status: Mapping[str, Any]) -> Displaced:
+    reason, message = _disruption(status)
+    return read_displaced(message) if is_stopped(reason) else NOBODY
 
 
 def _unheard(status: Mapping[str, Any]) -> Moment | None:

@@ -104,14 +104,19 @@ def build_pod(
     renewal: int = 0,
     claims: Mapping[str, str] = MappingProxyType({}),
     config_map: str = "",
+    *,
+    queued: bool = True,
 ) -> Manifest:
     """The pod of `rank` in `attempt`. `port`: the first port of the job's block, None for the default. `renewal`: which
     pod of the rank in this attempt it is (`Status.renewals`). `claims`: as in `mount_datasets`. `config_map`: the name
-    of the attempt's ConfigMap (`find_config_map`), empty for that of a new attempt."""
+    of the attempt's ConfigMap (`find_config_map`), empty for that of a new attempt. `queued`: not of an attempt whose
+    other pods were made without the marks of Kueue's group (`jobs.queued.is_left_alone`)."""
     config_map = config_map or config_map_name(job, attempt)
     role = job.role(rank.role)
     assert role is not None, f"{rank} is no rank of {job.key}"
     metadata = _metadata(job, role, rank, attempt, port, settings)
+    if queued:
+        mark_pod(job, attempt, settings, metadata["labels"], metadata["annotations"])
     if renewal:
         metadata["labels"][RENEWAL_LABEL] = str(renewal)
     if needs_config_map(job):
@@ -136,6 +141,7 @@ class RankPod:
     renewal: int = 0
     claims: Mapping[str, str] = field(default_factory=dict)
     config_map: str = ""
+    queued: bool = True
 
     @property
     def key(self) -> Key:
@@ -151,6 +157,7 @@ class RankPod:
             self.renewal,
             self.claims,
             self.config_map,
+            queued=self.queued,
         )
 
 
@@ -223,7 +230,6 @@ def _metadata(job: Job, role: Role, rank: Rank, attempt: int, port: int | None, 
         labels[POD_GROUP_LABEL] = pod_group_name(job, POD_GROUPS)
     elif is_of_volcano(job, settings):
         annotations |= _volcano_annotations(job, role)
-    mark_pod(job, attempt, labels, annotations)
     return {
         "name": name,
         "namespace": job.key.namespace,

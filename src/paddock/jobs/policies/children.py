@@ -26,11 +26,14 @@ def plan_pods(
     settings: Settings,
     claims: Mapping[str, str],
     config_map: str,
+    *,
+    queued: bool,
 ) -> tuple[Create, ...]:
-    """`claims`: by Dataset what the pods mount of it. `config_map`: the name of the attempt's."""
+    """`claims`: by Dataset what the pods mount of it. `config_map`: the name of the attempt's. `queued`: as in
+    `build_pod`."""
+    made = (status.attempt, port, settings)
     return tuple(
-        Create(PODS, pods.RankPod(job, rank, status.attempt, port, settings, status.renewal(rank), claims, config_map))
-        for rank in ranks
+        Create(PODS, pods.RankPod(job, rank, *made, status.renewal(rank), claims, config_map, queued)) for rank in ranks
     )
 
 

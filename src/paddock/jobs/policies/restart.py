@@ -7,6 +7,7 @@ A verdict only; the fate table deletes the pods of the old attempt at the next r
   is not asked. What ends one gang may end the next one too, so losses in a row have a bound (`Settings.loss_limit`) and
   a back-off of their own. A gang that ran for ten minutes begins the count anew, as a container's back-off does
   (kubelet, MaxContainerBackOff).
+- What Kueue ended (`jobs.queued`) is no loss either: its queue decides when the next gang begins, and how often.
 - Else the restartPolicy of the role that failed first decides (`policies.root_cause`): Never fails the job,
   OnFailure and Always restart the gang, ExitCode restarts it for codes of 128 and above (Kubeflow).
 - `runPolicy.backoffLimit` is compared with `status.restarts`, and with nothing else. No limit never gives up.
@@ -23,6 +24,7 @@ from paddock.jobs.model import Job, RestartPolicy, Settings, Status
 from paddock.jobs.policies.backoff import LONGEST_DELAY, restart_delay
 from paddock.jobs.policies.root_cause import DELETED, Death, Kind, find_root_cause, tell_end
 from paddock.jobs.policies.verdict import Verdict, plan_failure, plan_new_gang
+from paddock.jobs.queued import PREEMPTED, find_queue, is_stopped, read_stop
 from paddock.kube.times import Moment
 
 _RETRYABLE = 128
@@ -37,6 +39,8 @@ def plan_restart(job: Job, status: Status, deaths: Collection[Death], losses: Lo
     # Of ranks lost in the same second, one may have been deleted and another evicted: a cause tells of one reason.
     ranks = tuple(str(death.rank) for death in first if death.why == root.why)
     # A lost or deleted pod is not the program's fault, so neither policy nor limit is asked.
+    if root.kind is Kind.LOST and (stopped := next((each for each in deaths if is_stopped(each.why)), None)):
+        return _plan_eviction(job, stopped, status)
     if root.kind is Kind.LOST:
         return _plan_loss(root, ranks, status, losses)
     how = tell_end(root)
@@ -57,6 +61,21 @@ def _plan_loss(root: Death, ranks: tuple[str, ...], status: Status, losses: Loss
         return plan_loss(causes.PodsDeleted(ranks), status.attempt, losses, at_once=True)
     # A node that is drained or lost takes the next pods as well, so such a loss waits before the new attempt.
     return plan_loss(causes.PodsLost(ranks, root.why), status.attempt, losses, at_once=False)
+
+
+REQUEUE = 60
+"""Seconds before the next group of a gang that Kueue has stopped for another reason than a preemption, such as pods
+that were not ready in time: each group is new to Kueue, whose own delay (`requeuingStrategy.backoffBaseSeconds`, 60 s)
+begins anew with it."""
+
+
+def _plan_eviction(job: Job, stopped: Death, status: Status) -> Verdict:
+    why = read_stop(stopped.why)
+    cause = causes.EvictedByQueue(
+        find_queue(job), why, stopped.displaced.by or None, stopped.displaced.due or None,
+        delay=None if why == PREEMPTED else REQUEUE,
+    )  # fmt: skip
+    return plan_new_gang(cause, status.attempt)
 
 
 def _retries(job: Job, root: Death) -> bool:

@@ -23,7 +23,8 @@ from typing import Any
 
 from paddock.jobs.frameworks import ExitCodes
 from paddock.jobs.frameworks.registry import FRAMEWORKS
-from paddock.jobs.model import Exit, Job, Pod, Rank
+from paddock.jobs.model import NOBODY, Displaced, Exit, Job, Pod, Rank
+from paddock.jobs.queued import is_stopped
 from paddock.kube.container_ends import read_memory_end, read_processes_end, read_why
 from paddock.kube.times import Moment
 from paddock.logs.endings import Ending, may_tell_lost_peer, read_ending
@@ -58,7 +59,8 @@ FREE = {
     "TopologyAffinityError": "kubelet's admission: no CPUs and devices of one NUMA node are free together",
 }
 """Every reason for which a gang starts again without a restart being counted, and who gives it. A deletion without a
-reason (`DELETED`) and the kubelet's `OutOf...` (`_OUT_OF`) are free too. All else is the program's fault. Source:
+reason (`DELETED`), the kubelet's `OutOf...` (`_OUT_OF`) and what Kueue ends (`jobs.queued`) are free too. All else is
+the program's fault. Source:
 Kubernetes' pod disruption conditions, `pkg/kubelet/{eviction,nodeshutdown,preemption,lifecycle}`."""
 
 _OUT_OF = "OutOf"
@@ -100,7 +102,9 @@ class Death:
     log: str = ""  # the end of the log, of a program that chose its end
     kubelet: str = ""  # why the kubelet has ended it, a probe or a hook
     memory: tuple[str, str] | None = None  # what it had used of which limit, where its node tells it
-    processes: tuple[int, int] | None = None  # how many it had, and how many its node allows, where it was ended for it
+    processes: tuple[int, int] | None = None
+    """How many it had, and how many its node allows, where it was ended for it."""
+    displaced: Displaced = NOBODY  # for whom, of one that Kueue has ended
 
     @property
     def ending(self) -> Ending:
@@ -144,9 +148,11 @@ def read_deaths(
     for pod in pods:
         failed = pod.ended and (pod.phase.value == "Failed" or pod.name in names)
         ended_before = failed and (_is_evicted(pod) or str(pod.rank) in seen.ranks)
-        # Before the gang was complete, a live pod that is being deleted is simply created again.
-        if pod.deleting and not ended_before and (failed or (whole and not pod.ended)):
-            deaths.append(Death(pod.rank, Kind.LOST, why=pod.disrupted or DELETED))
+        # Before the gang was complete, a live pod that is being deleted is simply created again, but not into a group
+        # that Kueue has stopped.
+        judged = whole or is_stopped(pod.disrupted)
+        if pod.deleting and not ended_before and (failed or (judged and not pod.ended)):
+            deaths.append(Death(pod.rank, Kind.LOST, why=pod.disrupted or DELETED, displaced=pod.displaced))
         elif failed:
             deaths.append(_death(pod, codes, server=pod.name in names))
     return _with_echoes(deaths, codes)
@@ -217,7 +223,10 @@ def _death(pod: Pod, codes: ExitCodes, *, server: bool) -> Death:
     log = end.message if chosen else ""
     memory = read_memory_end(end.message) if kind is Kind.MEMORY else None
     processes = read_processes_end(end.message) if end.reason == _TOO_MANY_PROCESSES else None
-    return Death(pod.rank, kind, end.code, finished, why, server, message, end.reason, log, kubelet, memory, processes)
+    return Death(
+        pod.rank, kind, end.code, finished, why, server, message, end.reason, log, kubelet, memory, processes,
+        pod.displaced,
+    )  # fmt: skip
 
 
 def _is_evicted(pod: Pod) -> bool:
@@ -233,7 +242,7 @@ def _read_message(end: Exit) -> str | None:
 
 
 def _kind(end: Exit, codes: ExitCodes) -> Kind:
-    if end.reason in FREE or end.reason.startswith(_OUT_OF):
+    if end.reason in FREE or end.reason.startswith(_OUT_OF) or is_stopped(end.reason):
         return Kind.LOST
     if end.reason == EVICTED:
         return Kind.EVICTED

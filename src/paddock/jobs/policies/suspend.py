@@ -7,12 +7,13 @@ it (Kubernetes' Job, Kubeflow).
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from paddock.jobs import causes
-from paddock.jobs.model import Job, Phase, Pod, Status
+from paddock.jobs.model import CauseRecord, Job, Phase, Pod, Settings, Status
 from paddock.jobs.policies.idle_gpus import read_suspension
 from paddock.jobs.policies.verdict import Verdict, plan_new_gang
-from paddock.jobs.queued import find_pod_queue, find_queue
+from paddock.jobs.queued import NOT_HELD, find_pod_queue, find_queue, is_left_alone
 
 
 def plan_suspension(job: Job, status: Status) -> Verdict | None:
@@ -37,9 +38,38 @@ def explain_suspension(job: Job, attempt: int = 0) -> causes.Cause:
     return causes.Suspended() if seconds is None else causes.SuspendedIdle(seconds)
 
 
-def explain_gates(job: Job, gang: Sequence[Pod], cause: causes.Cause | None) -> causes.Cause | None:
-    """`cause`, or the queue where the pods wait for it alone."""
-    queue = find_pod_queue(job)
+def explain_gates(
+    job: Job, gang: Sequence[Pod], cause: causes.Cause | None, recorded: CauseRecord | None, settings: Settings
+) -> causes.Cause | None:
+    """`cause`, or the queue where the pods wait for it alone. `recorded`: of a gang that Kueue has stopped before, it
+    tells why."""
+    queue = find_pod_queue(job, settings)
     waiting = [pod for pod in gang if not pod.node and not pod.ended]
     gated = bool(waiting) and all(pod.waiting is not None and pod.waiting[0] == _GATED for pod in waiting)
-    return causes.WaitingForQueue(queue) if queue and gated else cause
+    stopped = _read_stop(recorded)
+    # The pods of the next gang are being made; the reason that the gang before was stopped for must not get lost.
+    made = isinstance(cause, causes.WaitingForPods) and bool(stopped) and gated == bool(waiting)
+    if not queue or is_left_alone(gang) or not (gated or made):
+        return cause
+    return causes.WaitingForQueue(queue, **stopped)
+
+
+def _read_stop(recorded: CauseRecord | None) -> dict[str, Any]:
+    """What is kept of an eviction until the next gang is admitted: fields of `WaitingForQueue`."""
+    if recorded is None or recorded.reason not in (causes.EvictedByQueue.__name__, causes.WaitingForQueue.__name__):
+        return {}
+    args = recorded.args
+    why, by, due = args.get("evicted") or args.get("why"), args.get("by"), args.get("due")
+    if not isinstance(why, str):
+        return {}
+    uids = tuple(map(str, by)) if isinstance(by, list | tuple) else None
+    return {"evicted": why, "by": uids, "due": due if isinstance(due, str) else None}
+
+
+def explain_ungated(job: Job, cause: causes.Cause | None, settings: Settings) -> causes.Cause | None:
+    """The cause of pods that were refused, or the queue, where the operator did not make them as Kueue would not hold
+    them."""
+    if not isinstance(cause, causes.ObjectsRefused) or cause.message != NOT_HELD:
+        return cause
+    queue = find_pod_queue(job, settings)
+    return causes.QueueNotInForce(queue, cause.message, cause.objects) if queue else None

@@ -34,6 +34,7 @@ from paddock.jobs.sentences.failure_phrases import (
     explain_restart,
     explain_server_ended,
 )
+from paddock.jobs.sentences.queue_phrases import explain_evicted, explain_not_in_force, explain_queue
 from paddock.jobs.sentences.silent_phrases import explain_silence, explain_silent_end, explain_silent_restart
 from paddock.jobs.sentences.waiting_phrases import (
     explain_awaited_ends,
@@ -219,6 +220,7 @@ CAUSE_ROWS: Mapping[str, Row] = {
     "GangShrunk": Row(LINE, explain_shrunk, event="Shrunk"),
     "GangGrown": Row(LINE, explain_grown, event="Grown"),
     "RunsSmaller": Row(LIVE, explain_smaller),
+    "EvictedByQueue": Row(LINE, explain_evicted, event="Evicted"),
     "Resized": Row(LINE, lambda args: counted(
         "starting all ranks again: the job was resized to {count} pod",
         "starting all ranks again: the job was resized to {count} pods",
@@ -233,9 +235,8 @@ CAUSE_ROWS: Mapping[str, Row] = {
     "PodsAdopted": Row(LIVE, lambda args: phrase(
         "taken over with its pods, of attempt {attempt}", attempt=value_of(args, "attempt")
     ), event="Adopted"),
-    "WaitingForQueue": Row(LINE, lambda args: phrase(
-        "waits for Kueue's queue {queue} to admit it, and holds no devices", queue=value_of(args, "queue")
-    )),
+    "WaitingForQueue": Row(LINE, explain_queue),
+    "QueueNotInForce": Row(LINE, explain_not_in_force),
     "Suspended": Row(LINE, lambda _: phrase(
         "suspended, holds no pods; set runPolicy.suspend to false to go on"
     ), "paddock resume {word}{where}"),
