@@ -6,13 +6,17 @@ import time
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from cli.views import RESOURCE, build_manifest
 from console.test_nodes import build_node, build_pod
-from paddock.console.screens.queue import WORKLOADS
+from paddock.console.addresses import address_of_job
+from paddock.kube.kueue import WORKLOADS
 from paddock.kube.meta import NODES, POD_GROUPS, PODS, Manifest, Resource, name_of
 from paddock.node.scheduler.queue import Queue
 from paddock.views.queue_rows import build_queue_rows, read_unfinished
 from support.places import serve_place
+from views.test_workloads import build_workload
 
 
 def build_job(name: str, **status: Any) -> Manifest:
@@ -132,7 +136,10 @@ async def test_without_a_job_nothing_waits(tmp_path: Path) -> None:
     assert "Nothing waits." in page and "<table" not in page
 
 
-async def test_groups_and_workloads_are_shown_where_they_are(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("version", "shown"), [(*WORKLOADS[:1], True), (*WORKLOADS[1:], True), (None, False)])
+async def test_groups_and_workloads_are_shown_where_they_are_in_the_version_that_is_served(
+    tmp_path: Path, version: Resource | None, shown: bool
+) -> None:
     group = {
         "apiVersion": "scheduling.x-k8s.io/v1alpha1", "kind": "PodGroup",
         "metadata": {"name": "demo", "namespace": "default"},
@@ -143,6 +150,20 @@ async def test_groups_and_workloads_are_shown_where_they_are(tmp_path: Path) -> 
         "spec": {"queueName": "team", "priority": 7},
         "status": {"conditions": [{"type": "QuotaReserved", "status": "False", "message": "insufficient <quota>"}]},
     }
-    async with serve_place({POD_GROUPS: [group], WORKLOADS: [workload]}, tmp_path) as place:
+    served: dict[Resource, list[Manifest]] = {POD_GROUPS: [group], **({version: [workload]} if version else {})}
+    unserved = frozenset(WORKLOADS) - {version}
+    async with serve_place(served, tmp_path, unserved=unserved) as place:
         page = await place.read("/queue")
-    assert "3 CPUs" in page and "insufficient &lt;quota&gt;" in page and ">team<" in page
+    assert "3 CPUs" in page and ("insufficient &lt;quota&gt;" in page and ">team<" in page) is shown
+
+
+@pytest.mark.parametrize("address", ["/", "/queue", address_of_job(RESOURCE, "default", "queued")])
+async def test_each_page_says_first_why_kueue_does_not_admit_a_job(tmp_path: Path, address: str) -> None:
+    cause = {"reason": "WaitingForQueue", "args": {"queue": "team-zz"}}
+    job = build_job("queued", phase="Suspended", attempt=0, cause=cause)
+    said = {"QuotaReserved": ("False", "Misconfigured", "LocalQueue team-zz doesn't exist")}
+    workload = build_workload("job-queued", "queued", "team-zz", **said)
+    objects = {RESOURCE: [job], WORKLOADS[1]: [workload]}
+    async with serve_place(objects, tmp_path, local=False, unserved=frozenset(WORKLOADS[:1])) as place:
+        page = await place.read(address)
+    assert "Kueue cannot admit it to queue team-zz: LocalQueue team-zz doesn&#39;t exist" in page

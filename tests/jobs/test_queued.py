@@ -349,7 +349,8 @@ def workload(name: str = "job-demo", uid: str = "job-uid", **conditions: tuple[s
         {"type": type_, "status": status, "reason": why, "message": said}
         for type_, (status, why, said) in conditions.items()
     ]
-    return {"metadata": {"name": name, "ownerReferences": [{"uid": uid}]}, "status": {"conditions": listed}}
+    metadata = {"name": name, "namespace": "team", "ownerReferences": [{"uid": uid}]}
+    return {"metadata": metadata, "status": {"conditions": listed}}
 
 
 SAID: list[tuple[Manifest | None, str]] = [

@@ -15,8 +15,8 @@ from typing import Any
 
 from paddock.kube.api import Api
 from paddock.kube.errors import AlreadyExists, Conflict, NotFound
+from paddock.kube.kueue import WORKLOADS
 from paddock.kube.meta import CRDS, PODS, Manifest, Resource, labels_of, name_of, uid_of
-from paddock.views.workloads import WORKLOADS
 from support.kubeflow_jobs import FIELDS, kind_of
 
 WORKLOAD = WORKLOADS[0]

@@ -28,11 +28,14 @@ class Remembered(Written):
     is remembered."""
 
     def __init__(
-        self, objects: Mapping[Resource, Sequence[Manifest]], allowed: Collection[tuple[Resource, str]] | None = None
+        self,
+        objects: Mapping[Resource, Sequence[Manifest]],
+        allowed: Collection[tuple[Resource, str]] | None = None,
+        unserved: Collection[Resource] = (),
     ) -> None:
-        """`allowed`: what may be followed, and where; None for all."""
+        """`allowed`: what may be followed, and where; None for all. `unserved`: kinds that nobody can follow."""
         super().__init__(objects)
-        self.listed, self._allowed = 0, allowed
+        self.listed, self._allowed, self._unserved = 0, allowed, unserved
         self.calls: list[Call[object]] = []
 
     async def send(self, call: Call[T]) -> T:
@@ -53,6 +56,8 @@ class Remembered(Written):
     ) -> AsyncIterator[Event]:
         if self._allowed is not None and (resource, namespace) not in self._allowed:
             raise Forbidden(f"cannot list {resource.plural}")
+        if resource in self._unserved:
+            raise NotFound("not served")
         async for event in super().follow(resource, namespace, labels, fields):
             yield event
 
@@ -86,10 +91,11 @@ async def serve_place(
     local: bool = True,
     allowed: Collection[tuple[Resource, str]] | None = None,
     denied: Collection[str] = (),
+    unserved: Collection[Resource] = (),
 ) -> AsyncIterator[Place]:
     """`directory`: where environments are built, and leave their logs. `allowed`: see `Remembered`. `denied`: verbs
     that the reader may not use, `create exec` of a subresource."""
-    api = Remembered(objects, allowed)
+    api = Remembered(objects, allowed, unserved)
     read_log = partial(read_build_log, directory) if local else None
     backend = Backend("test", local, lambda _: api, read_build_log=read_log, rights=lambda _: Denied(denied))
     console = Console(backend, b"k" * 32)

@@ -11,11 +11,12 @@ import asyncio
 import math
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias, TypeVar
 
 from paddock.kube.api import Api
 from paddock.kube.errors import ApiError, Forbidden, NotFound
+from paddock.kube.kueue import find_others
 from paddock.kube.meta import Key, Manifest, Resource, key_of
 from paddock.kube.validation.names import DNS_LABEL
 
@@ -193,12 +194,16 @@ class Feed:
             cache.synced.set()
             return
         seen, refused = False, 0
+        resource, others = topic.resource, find_others(topic.resource)
         while True:
             try:
-                async for _ in self._take(topic, cache):
+                async for _ in self._take(replace(topic, resource=resource), topic, cache):
                     seen, refused = True, 0
                 return
             except ApiError as error:
+                if isinstance(error, NotFound) and not seen and others:
+                    resource, others = others[0], others[1:]
+                    continue
                 was_allowed = seen and isinstance(error, Forbidden)
                 refused += 1
                 if refused > 1 or not was_allowed:
@@ -208,10 +213,11 @@ class Feed:
                     return
             await asyncio.sleep(DOUBT_SECONDS if refused == 1 else AGAIN_SECONDS)
 
-    async def _take(self, topic: Topic, cache: Cache) -> AsyncIterator[None]:
-        """Keeps the cache up to date; something for each time that all objects are known. Raises `ApiError`."""
-        followed = self._apis[topic.cluster].follow(
-            topic.resource, topic.namespace, labels=topic.labels, fields=topic.fields
+    async def _take(self, asked: Topic, topic: Topic, cache: Cache) -> AsyncIterator[None]:
+        """Keeps the cache up to date; something for each time that all objects are known. `asked`: the topic in the
+        version that the cluster serves. Raises `ApiError`."""
+        followed = self._apis[asked.cluster].follow(
+            asked.resource, asked.namespace, labels=asked.labels, fields=asked.fields
         )
         before = set(cache.objects)
         async for kind, manifest in followed:

@@ -153,7 +153,7 @@ async def _look(
     if job is None or cause is None:
         return cause, []
     topic = next(iter(list_job_topics(page.path, page.query)), Topic(resource))
-    rooms = await look_for_room(page, topic, [cause])
+    rooms = await look_for_room(page, topic, [(cause, resource, job)])
     (cause,) = await add_room(rooms, [(cause, resource, job)])
     return cause, [page.say(rooms.unseen)] if rooms.unseen is not None else []
 

@@ -337,6 +337,11 @@ class CauseRecord:
         """Whether pods wait for a scheduler to give them nodes."""
         return self.reason in ("WaitingForScheduler", "WaitingForPodGroup")
 
+    @property
+    def is_told_by_others(self) -> bool:
+        """Whether nodes, pods or Kueue may tell a reader more of it than the operator has recorded."""
+        return self.is_about_room or self.reason == "WaitingForQueue"
+
 
 @dataclass(frozen=True, slots=True)
 class JobProgress:

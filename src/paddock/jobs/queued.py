@@ -38,6 +38,8 @@ GATE = "kueue.x-k8s.io/admission"
 """The scheduling gate of pods that Kueue has not admitted."""
 MANAGED = "kueue.x-k8s.io/managed"
 """Label and finalizer of pods that Kueue's webhook has seen."""
+_PRIORITY_CLASS = "kueue.x-k8s.io/priority-class"
+"""Kueue's label of a WorkloadPriorityClass: of a group it reads that of the pods."""
 POD_SET_LABEL = "kueue.x-k8s.io/podset"
 """On the templates of a job that Kueue has admitted by `suspend`, until it stops the job again."""
 _OF_PODS = "batch.paddlepaddle.org"
@@ -97,6 +99,8 @@ def mark_pod(job: Job, attempt: int, settings: Settings, labels: dict[str, str],
     """Adds the marks of a group to the metadata of a pod."""
     if queue := find_pod_queue(job, settings):
         labels |= {QUEUE_LABEL: queue, GROUP_LABEL: queue_group_name(job, attempt)}
+        if urgency := job.labels.get(_PRIORITY_CLASS):
+            labels[_PRIORITY_CLASS] = urgency
         annotations |= {COUNT_ANNOTATION: str(job.size), RETRIABLE_ANNOTATION: "false"}
 
 

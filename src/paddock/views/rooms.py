@@ -17,6 +17,7 @@ from paddock.kube.meta import Manifest, Resource, uid_of
 from paddock.node.scheduler.pod_request import Request, read_request
 from paddock.node.scheduler.shortage import Stock, find_shortage, read_stock
 from paddock.views.stored import read_stored
+from paddock.views.workloads import NO_ADMISSIONS, Admissions, waits_for_queue
 from paddock.words.phrases import Foreign, Phrase, phrase, render
 from paddock.words.room import explain_room, find_named
 from paddock.words.shortage import Holder, Shortage, list_holders, list_said_holders, name_holder
@@ -34,6 +35,8 @@ class Rooms:
     """What is not known for want of a right, and who gives it; None where nothing is missing."""
     known: Shortage | None = None
     """What somebody else has computed of the one job that there is (a bundle)."""
+    admissions: Admissions = NO_ADMISSIONS
+    """What Kueue says of jobs that wait for its queues, whose quota stands before all room."""
 
     def begin(self) -> Rooms:
         """For another page: the work of one is bounded (`shortage.MOST_LOOKS`)."""
@@ -42,6 +45,8 @@ class Rooms:
     def add(self, cause: CauseRecord | None, resource: Resource, manifest: Manifest) -> CauseRecord | None:
         """The cause of a job with what its pods lack, where that is known. Who has many jobs asks about the oldest
         first: not all may have numbers."""
+        if cause is not None and waits_for_queue(cause):
+            return self.admissions.add(cause, resource, manifest)
         if cause is not None and self.known is not None:
             return with_shortage(cause, self.known)
         if self.stock is None or cause is None or not cause.is_about_room:

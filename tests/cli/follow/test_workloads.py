@@ -12,9 +12,9 @@ from jobs.samples import read_manifest
 from paddock.cli.follow.workloads import fetch_said
 from paddock.jobs.apis.registry import KUBEFLOW_PYTORCH
 from paddock.kube.errors import ApiError, Forbidden, InternalError, NotFound
+from paddock.kube.kueue import WORKLOADS
 from paddock.kube.meta import Manifest, Resource
 from paddock.views.stored import StoredJob, read_stored
-from paddock.views.workloads import WORKLOADS
 from paddock.words.phrases import render
 
 NEWER, OLDER = WORKLOADS

@@ -4,7 +4,8 @@ command, and none where no job waits for room or the local scheduler has said it
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from paddock.kube.errors import ApiError, Forbidden
@@ -12,15 +13,16 @@ from paddock.kube.meta import NODES, PODS, Manifest, Resource
 
 if TYPE_CHECKING:
     from paddock.cli.cluster.places import ClusterChoice
-    from paddock.jobs.model import CauseRecord
     from paddock.kube.api import Api
+    from paddock.submission.admissions import Waiting
     from paddock.views.rooms import Rooms
+    from paddock.views.workloads import Admissions
 
 
 async def fetch_rooms(
     api: Api,
     place: ClusterChoice,
-    causes: Iterable[CauseRecord | None],
+    waiting: Iterable[Waiting],
     namespace: str = "",
     pods: Iterable[Manifest] = (),
 ) -> Rooms | None:
@@ -29,20 +31,30 @@ async def fetch_rooms(
     fails for it."""
     if place.kept is not None:  # a laptop, or its bundle
         return None
-    if (told := place.find_room()) is not None:
-        return told
     from paddock.views.pods import find_unplaced
     from paddock.views.rooms import NO_ROOMS, speaks_of_room  # late: most commands need none of it
+    from paddock.views.workloads import waits_for_queue
     from paddock.words.room import find_named
 
-    if not any(map(speaks_of_room, causes)) and not any(
+    waiting = list(waiting)
+    queued = [each for each in waiting if waits_for_queue(each[0])]
+    if (told := place.find_room()) is not None:
+        return replace(told, admissions=await _fetch_admissions(api, queued)) if queued else told
+    if not any(speaks_of_room(cause) for cause, _ in waiting) and not any(
         find_named(said) for each in pods if (said := find_unplaced(each))
     ):
-        return None
+        return replace(NO_ROOMS, admissions=await _fetch_admissions(api, queued)) if queued else None
     try:
-        return await _fetch(api, namespace)
+        rooms = await _fetch(api, namespace)
     except ApiError:
-        return NO_ROOMS
+        rooms = NO_ROOMS
+    return replace(rooms, admissions=await _fetch_admissions(api, queued)) if queued else rooms
+
+
+async def _fetch_admissions(api: Api, queued: Sequence[Waiting]) -> Admissions:
+    from paddock.submission.admissions import fetch_admissions
+
+    return await fetch_admissions(api, queued)
 
 
 async def _fetch(api: Api, namespace: str) -> Rooms:

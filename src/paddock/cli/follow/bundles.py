@@ -33,11 +33,12 @@ from paddock.cli.cluster.rooms import fetch_rooms
 from paddock.cli.follow.kept_runs import find_kept
 from paddock.jobs.model import Phase
 from paddock.jobs.sentences.waiting_phrases import SHORTAGE
+from paddock.kube.kueue import WORKLOADS
 from paddock.kube.meta import Manifest, Resource
 from paddock.kube.times import format_time
 from paddock.version import __version__
 from paddock.views.rooms import UNSEEN_RIGHTS, explain_unseen
-from paddock.views.workloads import WORKLOADS, find_workload
+from paddock.views.workloads import find_workload, waits_for_queue
 from paddock.words.shortage import Shortage
 
 if TYPE_CHECKING:
@@ -101,7 +102,7 @@ async def make_bundle(client: PodApi, place: ClusterChoice, where: Place, namesp
 async def _look_at_room(client: PodApi, place: ClusterChoice, stored: StoredJob) -> Room | None:
     """As `explain` does. None on a laptop, and of a job that does not wait for room."""
     cause = stored.shown_status.cause
-    rooms = await fetch_rooms(client, place, [cause], stored.key.namespace)
+    rooms = await fetch_rooms(client, place, [(cause, stored.manifest)], stored.key.namespace)
     if rooms is None:
         return None
     found = rooms.add(cause, stored.resource, stored.manifest)
@@ -123,7 +124,7 @@ async def _collect(client: PodApi, place: ClusterChoice, stored: StoredJob) -> C
 def _list_workloads(stored: StoredJob) -> list[tuple[Resource, Callable[[Manifest], bool]]]:
     """Kueue's, of a job that waits for its queue."""
     job, cause = stored.job, stored.status.cause
-    if job is None or cause is None or cause.reason != "WaitingForQueue":
+    if job is None or not waits_for_queue(cause):
         return []
     return [(each, lambda item: find_workload(job, stored.status, [item]) is not None) for each in WORKLOADS]
 

@@ -9,6 +9,7 @@ from typing import Any
 from paddock.cli.output.rows import format_age
 from paddock.jobs.model import CauseRecord, Phase
 from paddock.jobs.sentences.explain import explain
+from paddock.jobs.sentences.queue_phrases import SAID
 from paddock.jobs.sentences.waiting_phrases import SHORTAGE
 from paddock.kube.quantities import format_quantity
 from paddock.kube.times import Moment
@@ -86,7 +87,7 @@ def _build_job(row: QueueRow, now: Moment) -> dict[str, Any]:
 
 def _list_args(cause: CauseRecord) -> dict[str, Any]:
     """As the operator recorded them."""
-    return {name: each for name, each in cause.args.items() if name != SHORTAGE}
+    return {name: each for name, each in cause.args.items() if name not in (SHORTAGE, SAID)}
 
 
 def _list_lacking(cause: CauseRecord | None) -> list[dict[str, Any]] | None:

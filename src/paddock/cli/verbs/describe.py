@@ -66,7 +66,7 @@ def command(job: str, namespace: str) -> None:
         if events is not None:
             events += await _fetch_of_probes(client, pods)
         language = readers_language()
-        rooms = await fetch_rooms(client, place, [stored.shown_status.cause], namespace) or NO_ROOMS
+        rooms = await fetch_rooms(client, place, [(stored.shown_status.cause, stored.manifest)], namespace) or NO_ROOMS
         for line in build_description(stored, place, language, rooms):
             stdout().print(line)
         if rooms.unseen is not None:

@@ -153,7 +153,7 @@ async def _add_room(client: PodApi, place: ClusterChoice, job: StoredJob) -> tup
     from paddock.cli.cluster.rooms import fetch_rooms
 
     status = job.shown_status
-    rooms = await fetch_rooms(client, place, [status.cause], job.key.namespace)
+    rooms = await fetch_rooms(client, place, [(status.cause, job.manifest)], job.key.namespace)
     if rooms is None:
         return status, []
     from paddock.views.rooms import explain_own_words

@@ -138,16 +138,17 @@ async def _explain_missing(client: Client, place: ClusterChoice, asked: Asked) -
 async def _fetch_rooms(
     client: Client, place: ClusterChoice, found: Sequence[tuple[Resource, Manifest]], namespace: str
 ) -> Rooms | None:
-    """What nodes and pods of a cluster show, where a job or a pod of these waits for room."""
+    """What nodes and pods of a cluster show, where a job or a pod of these waits for room; and what Kueue says of one
+    that waits for its queue."""
     if place.home is not None:
         return None
-    causes = [KINDS[resource].read_status(each).cause for resource, each in found if resource in KINDS]
+    waiting = [(KINDS[resource].read_status(each).cause, each) for resource, each in found if resource in KINDS]
     pods = [each for resource, each in found if resource == PODS]
-    if not pods and not any(cause is not None and cause.is_about_room for cause in causes):
+    if not pods and not any(cause is not None and cause.is_told_by_others for cause, _ in waiting):
         return None
     from paddock.cli.cluster.rooms import fetch_rooms
 
-    return await fetch_rooms(client, place, causes, namespace, pods)
+    return await fetch_rooms(client, place, waiting, namespace, pods)
 
 
 def _tell_unseen(rooms: Rooms | None) -> None:

@@ -34,6 +34,7 @@ from paddock.kube.meta import (
 )
 from paddock.node.scheduler.pod_request import read_request
 from paddock.node.scheduler.queue import Queue, read_queue
+from paddock.submission.admissions import fetch_admissions
 from paddock.views.commands import printed_name
 from paddock.views.queue_rows import QueueRow, add_room, explain_capacity, read_queue_rows, read_unfinished
 from paddock.views.rooms import read_rooms
@@ -113,7 +114,8 @@ async def _fetch(client: Client, namespace: str, *, is_local: bool) -> _Found:
     if not is_local:
         requests = [read_request(pod) for pod in pods]
         rooms = read_rooms(nodes, requests if all_pods else None, requests)
-        rows = [add_room(row, rooms) for row in rows]
+        admissions = await fetch_admissions(client, [(row.job.cause, row.manifest) for row in rows])
+        rows = [add_room(row, replace(rooms, admissions=admissions)) for row in rows]
     return _Found(queue, rows, all_pods, is_local)
 
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from paddock.console.feed import Cache, Topic
 from paddock.console.forms.rows import Labelled
 from paddock.console.page_context import PageContext
+from paddock.kube import kueue
 from paddock.kube.calls import List
 from paddock.kube.errors import ApiError, Forbidden
 from paddock.kube.meta import (
@@ -29,10 +30,8 @@ from paddock.kube.meta import (
 )
 from paddock.kube.validation.names import DNS_LABEL
 
-LOCAL_QUEUES = Resource("kueue.x-k8s.io", "v1beta1", "LocalQueue", "localqueues")
-WORKLOAD_PRIORITIES = Resource(
-    "kueue.x-k8s.io", "v1beta1", "WorkloadPriorityClass", "workloadpriorityclasses", namespaced=False
-)
+LOCAL_QUEUES, WORKLOAD_PRIORITIES = kueue.LOCAL_QUEUES[0], kueue.WORKLOAD_PRIORITIES[0]
+"""In the newest version; the feed asks for the older one where it is not served."""
 VOLCANO_QUEUES = Resource("scheduling.volcano.sh", "v1beta1", "Queue", "queues", namespaced=False)
 TOPICS = tuple(
     map(
@@ -115,7 +114,10 @@ async def _list_of(page: PageContext, resource: Resource, namespace: str) -> Ite
     """Those of all namespaces, or of this one for who may see no more."""
     if not isinstance(page.caches.get(Topic(resource), Cache()).error, Forbidden):
         return page.objects(Topic(resource))
-    return await _list_within(page, List(resource, namespace))
+    found: Sequence[Manifest] = ()
+    for version in (resource, *kueue.find_others(resource)):
+        found = found or await _list_within(page, List(version, namespace))
+    return found
 
 
 async def _list_within(page: PageContext, call: List) -> Sequence[Manifest]:

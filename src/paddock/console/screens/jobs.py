@@ -167,9 +167,9 @@ async def add_rooms(
     waiting = [(resource, row) for resource, row in shown if waits_for_room(page, row.cause)]
     if not waiting:
         return [*shown], []
-    rooms = await look_for_room(page, topics[0], [row.cause for _, row in waiting])
     manifests = {uid_of(each): each for topic in topics for each in page.objects(topic)}
-    told = await add_room(rooms, [(row.cause, resource, manifests.get(row.uid, {})) for resource, row in waiting])
+    asked = [(row.cause, resource, manifests.get(row.uid, {})) for resource, row in waiting]
+    told = await add_room(rooms := await look_for_room(page, topics[0], asked), asked)
     causes = {row.uid: cause for (_, row), cause in zip(waiting, told, strict=True)}
     found = [(each, replace(row, cause=causes.get(row.uid, row.cause))) for each, row in shown]
     return found, [page.say(rooms.unseen)] if rooms.unseen is not None else []

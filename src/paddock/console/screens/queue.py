@@ -13,9 +13,11 @@ from typing import Any
 from paddock.console.addresses import address_of_job
 from paddock.console.feed import Topic
 from paddock.console.page_context import PageContext, Screen
+from paddock.console.rooms import look_for_room
 from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.model import Phase
 from paddock.kube.errors import Forbidden
+from paddock.kube.kueue import WORKLOADS
 from paddock.kube.meta import (
     NODES,
     POD_GROUPS,
@@ -40,10 +42,11 @@ from paddock.views.queue_rows import (
 )
 from paddock.views.rooms import link_holders, read_rooms, read_waiting, speaks_of_room
 from paddock.views.short_sentences import explain_briefly
+from paddock.views.workloads import waits_for_queue
 from paddock.words.amounts import say_amount, sort_resources
 from paddock.words.phrases import Foreign, Phrase, phrase
 
-WORKLOADS = Resource("kueue.x-k8s.io", "v1beta1", "Workload", "workloads")
+_WORKLOADS = WORKLOADS[0]
 ON_A_PAGE = 100
 SUSPENDED_ON_A_PAGE = 20
 """The list of jobs has all of them."""
@@ -53,7 +56,7 @@ _STATES = ("Finished", "Evicted", "Admitted", "QuotaReserved")
 """Conditions of a Workload, the last word first."""
 _OF_CLUSTER = (PODS, NODES, PRIORITY_CLASSES)
 """All pods count: those of other namespaces hold room, and are before one in the queue."""
-_OF_NAMESPACE = (*KINDS, POD_GROUPS, VOLCANO_POD_GROUPS, WORKLOADS)
+_OF_NAMESPACE = (*KINDS, POD_GROUPS, VOLCANO_POD_GROUPS, _WORKLOADS)
 
 
 def list_topics(_path: Mapping[str, str], query: Mapping[str, str]) -> Sequence[Topic]:
@@ -86,7 +89,7 @@ async def build(page: PageContext) -> Mapping[str, Any]:
         "notes": [page.say(each) for each in _list_notes(page, waiting, all_pods)],
         "prioritized": any(row.priority for row in waiting),
         "groups": [_build_group(page, group) for group in _list_groups(page)][:ON_A_PAGE],
-        "workloads": [_build_workload(page, each) for each in page.objects(_topic(page, WORKLOADS))][:ON_A_PAGE],
+        "workloads": [_build_workload(page, each) for each in page.objects(_topic(page, _WORKLOADS))][:ON_A_PAGE],
         "namespace": namespace,
         "command": f"paddock queue{f' -n {shlex.quote(namespace)}' if namespace else ' -A'}{page.backend.options}",
         "hidden": all(_is_forbidden(page, _topic(page, each)) for each in KINDS),
@@ -135,6 +138,7 @@ def _read_queue(page: PageContext, pods: Sequence[Manifest]) -> tuple[Queue, boo
 
 async def _add_rooms(page: PageContext, rows: Sequence[QueueRow], *, all_pods: bool) -> Sequence[QueueRow]:
     """The rows with what nodes and pods show of jobs that wait for room. On a laptop the scheduler has said it."""
+    rows = await _add_admissions(page, rows)
     if (
         page.backend.local
         or _is_forbidden(page, Topic(NODES))
@@ -148,6 +152,13 @@ async def _add_rooms(page: PageContext, rows: Sequence[QueueRow], *, all_pods: b
         return [add_room(row, rooms) for row in rows]
 
     return await asyncio.to_thread(add)
+
+
+async def _add_admissions(page: PageContext, rows: Sequence[QueueRow]) -> Sequence[QueueRow]:
+    """The rows with what Kueue says of those that wait for its queues."""
+    queued = [(row.job.cause, row.resource, row.manifest) for row in rows if waits_for_queue(row.job.cause)]
+    rooms = await look_for_room(page, _topic(page, _WORKLOADS), queued)
+    return [add_room(row, rooms) if waits_for_queue(row.job.cause) else row for row in rows]
 
 
 def _is_forbidden(page: PageContext, topic: Topic) -> bool:
@@ -234,7 +245,7 @@ def _say_asked(page: PageContext, name: str, text: Any) -> str:
 
 
 def _build_workload(page: PageContext, workload: Manifest) -> Mapping[str, Any]:
-    """What is shown of a Workload of Kueue (v1beta1): which queue has admitted it, or why none has."""
+    """What is shown of a Workload of Kueue, in any version: which queue has admitted it, or why none has."""
     spec, status = workload.get("spec") or {}, workload.get("status") or {}
     conditions = {str(each.get("type")): each for each in status.get("conditions") or ()}
     state = next((name for name in _STATES if _holds(conditions.get(name))), "Pending")

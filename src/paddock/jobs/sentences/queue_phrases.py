@@ -51,7 +51,7 @@ def explain_queue(args: Args) -> Phrase:
     """A job that waits for its queue."""
     said = args.get(SAID)
     known = said if isinstance(said, Said) else Said()
-    waits = _with_position(_explain_wait(args, known), known)
+    waits = _explain_wait(args, known)
     if not (evicted := text_of(args, "evicted")):
         return waits
     return phrase("{evicted}; {waits}", evicted=_explain_eviction(evicted, args, known.preemptor), waits=waits)
@@ -62,25 +62,30 @@ def _explain_wait(args: Args, said: Said) -> Phrase:
     if said.hopeless:
         return phrase("Kueue cannot admit it to queue {queue}: {message}", queue=queue, message=Foreign(said.message))
     if said.lacks:
-        return _explain_quota(queue, said)
+        return _explain_quota(_name_place(queue, said), said)
     if said.message:
-        return phrase("waits for Kueue's queue {queue}: {message}", queue=queue, message=Foreign(said.message))
+        return phrase("{place}: {message}", place=_name_place(queue, said), message=Foreign(said.message))
+    if said.position is not None:
+        return phrase("{place}, and holds no devices", place=_name_place(queue, said))
     if text_of(args, "evicted"):
         return phrase("waits for Kueue's queue {queue} to admit it again, and holds no devices", queue=queue)
     return phrase("waits for Kueue's queue {queue} to admit it, and holds no devices", queue=queue)
 
 
-def _explain_quota(queue: str | int, said: Said) -> Phrase:
+def _name_place(queue: str | int, said: Said) -> Phrase:
+    if said.position is None:
+        return phrase("waits for Kueue's queue {queue}", queue=queue)
+    return phrase("number {position} in Kueue's queue {queue}", position=said.position, queue=queue)
+
+
+def _explain_quota(place: Phrase, said: Said) -> Phrase:
     """What it asks for, what is missing, and who holds it."""
     asks = Names(tuple(say_amount(name, said.asks[name]) for name in sort_resources(said.asks)))
     lacks = Names(tuple(map(_say_more, said.lacks)))
     if not said.asks:
-        waits = phrase("waits for quota of Kueue's queue {queue}: {lacks} are missing", queue=queue, lacks=lacks)
+        waits = phrase("{place}: the quota lacks {lacks}", place=place, lacks=lacks)
     else:
-        waits = phrase(
-            "waits for quota of Kueue's queue {queue}: it asks for {asks}, and {lacks} are missing",
-            queue=queue, asks=asks, lacks=lacks,
-        )  # fmt: skip
+        waits = phrase("{place}: it asks for {asks}, and the quota lacks {lacks}", place=place, asks=asks, lacks=lacks)
     if not said.holders:
         return waits
     return counted(
@@ -92,12 +97,6 @@ def _explain_quota(queue: str | int, said: Said) -> Phrase:
 def _say_more(more: More) -> Phrase | str:
     amount = say_amount(more.name, more.amount)
     return phrase("{amount} in flavor {flavor}", amount=amount, flavor=more.flavor) if more.flavor else amount
-
-
-def _with_position(waits: Phrase, said: Said) -> Phrase:
-    if said.position is None or said.hopeless:
-        return waits
-    return phrase("{waits}; number {position} in the queue", waits=waits, position=said.position)
 
 
 def explain_evicted(args: Args) -> Phrase:
