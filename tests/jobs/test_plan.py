@@ -85,8 +85,11 @@ STILL_LISTED = (
     [
         ((), STILL_LISTED),
         (("foregroundDeletion",), STILL_LISTED),
-        (("scheduling.k8s.io/podgroup-protection",), "waiting for PodGroup demo of an earlier attempt, which its "
-         "finalizer scheduling.k8s.io/podgroup-protection keeps: whoever set it is to remove it"),
+        (("scheduling.k8s.io/podgroup-protection",), "waiting for PodGroup demo of an earlier attempt, which "
+         "kube-controller-manager keeps (finalizer scheduling.k8s.io/podgroup-protection) until its pods are gone: its "
+         "feature gate GenericWorkload must be on there too, or somebody takes the finalizer off"),
+        (("team/keep",), "waiting for PodGroup demo of an earlier attempt, which its finalizer team/keep keeps: "
+         "whoever set it is to remove it"),
         (("a/b", "c/d"), "waiting for PodGroup demo of an earlier attempt, which its finalizers a/b and c/d keep: "
          "whoever set them is to remove them"),
     ],

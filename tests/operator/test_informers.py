@@ -204,7 +204,11 @@ OWNERS: dict[str, Callable[[Manifest], Manifest]] = {
     "something else": lambda child: with_owner(child, apiVersion="apps/v1", kind="ReplicaSet", uid="u-web"),
     "nobody": lambda child: {**child, "metadata": child["metadata"] | {"ownerReferences": []}},
 }
-GOING = {"deletionTimestamp": "2026-01-01T00:00:30Z", "deletionGracePeriodSeconds": 30}
+GOING = {
+    "deletionTimestamp": "2026-01-01T00:00:30Z",
+    "deletionGracePeriodSeconds": 30,
+    "finalizers": ["scheduling.k8s.io/podgroup-protection"],
+}
 
 
 def with_owner(child: Manifest, **changes: str) -> Manifest:

@@ -36,6 +36,7 @@ from paddock.kube.meta import (
     Resource,
     annotations_of,
     controller_of,
+    is_deleting,
     labels_of,
     namespace_of,
     uid_of,
@@ -376,8 +377,11 @@ def _keep_group(group: Manifest) -> Manifest:
     phase, message = read_group_status(group)
     resources = [name for name in spec.get("minResources") or () if len(name) <= _LONGEST][:_MOST_RESOURCES]
     why = {"type": "Unschedulable", "status": "True", "message": message[:_LONGEST_MESSAGE]}
+    child = _keep_child(group)
+    if is_deleting(group) and (finalizers := read_finalizers(group)):  # what holds it is told by name
+        child["metadata"]["finalizers"] = list(finalizers)
     return {
-        **_keep_child(group),
+        **child,
         "spec": {"minMember": read_members(spec), "minResources": dict.fromkeys(resources)},
         "status": {"phase": phase[:_LONGEST], "conditions": [why] if message else []},
     }

@@ -20,6 +20,7 @@ from paddock.cli.cluster.places import ClusterChoice
 from paddock.cli.follow.building import Builds
 from paddock.cli.follow.datasets import DatasetWaits
 from paddock.cli.follow.printed import Printed
+from paddock.cli.follow.queue_waits import QueueWaits
 from paddock.cli.follow.rank_log import find_kept_logs, follow_lines, read_kept_lines
 from paddock.cli.output.display import build_live_line
 from paddock.cli.output.screen import Screen
@@ -115,6 +116,7 @@ class Follower:
         self._environments: set[str] = set()
         self._builds = Builds(screen)
         self._datasets = DatasetWaits(screen)
+        self._queue = QueueWaits(client, job.resource, screen)
         self._said = ""
         self._bars: dict[str, str] = {}
         self._lines_read = 0
@@ -124,8 +126,7 @@ class Follower:
     async def run(self) -> FollowedJob:
         """Returns when the job has ended. Raises `JobDeleted`, `ApiError`; OSError where lines cannot be printed."""
         parts = [self._follow_job(), self._follow_pods(), self._follow_environments(), self._paint()]
-        if self._place.home is not None:
-            parts.append(self._follow_written())
+        parts.append(self._queue.follow() if self._place.home is None else self._follow_written())
         tasks = [asyncio.create_task(part) for part in parts]
         ended = asyncio.create_task(self._ended.wait())
         try:
@@ -251,6 +252,7 @@ class Follower:
             self.view = with_status(self.view, self._api.read_status(event.object), time.time())
             self._report_edit()
             self._report_cause()
+            self._queue.note(event.object, self.view.status.cause)
             if self.view.status.attempt:
                 self._find_lost_logs()
             self._on_view(self.view)

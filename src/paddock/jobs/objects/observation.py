@@ -21,6 +21,7 @@ from paddock.jobs.datasets import find_named
 from paddock.jobs.labels import ADDRESSES_ANNOTATION, AUTOSCALER_ANNOTATION, POD_GROUP_ANNOTATION, PORT_ANNOTATION
 from paddock.jobs.model import Child, Datasets, Job, NodeCondition, NodeState, Observed, Pod, Status
 from paddock.jobs.objects import pods
+from paddock.jobs.objects.observed import read_finalizers
 from paddock.jobs.objects.pod_groups import read_members
 from paddock.kube.datasets import DatasetStatus
 from paddock.kube.meta import (
@@ -205,13 +206,8 @@ def _read_child(resource: Resource, manifest: Mapping[str, Any], job: Job) -> Ch
         asked=str(notes.get(AUTOSCALER_ANNOTATION) or notes.get(POD_GROUP_ANNOTATION) or ""),
         phase=phase,
         message=message,
-        finalizers=_read_finalizers(manifest) if resource.plural == POD_GROUPS.plural else (),
+        finalizers=read_finalizers(manifest) if resource.plural == POD_GROUPS.plural and is_deleting(manifest) else (),
     )
-
-
-def _read_finalizers(manifest: Mapping[str, Any]) -> tuple[str, ...]:
-    found = metadata(manifest).get("finalizers") if is_deleting(manifest) else None
-    return tuple(map(str, found)) if isinstance(found, list) else ()
 
 
 def read_group_status(manifest: Mapping[str, Any]) -> tuple[str, str]:

@@ -60,10 +60,20 @@ def explain_old_pods(args: Args) -> Phrase:
 
 _OF_COLLECTOR = ("foregroundDeletion", "orphan")
 """Finalizers that the cluster's garbage collector sets and removes."""
+_OF_PROTECTION = "scheduling.k8s.io/podgroup-protection"
+"""Kubernetes 1.37 sets it where its gate GenericWorkload is on in kube-apiserver, and kube-controller-manager takes it
+off where the gate is on there too."""
 
 
 def _explain_old_group(args: Args, group: str) -> Phrase:
     others = tuple(each for each in items_of(args, "finalizers") if each not in _OF_COLLECTOR)
+    if others == (_OF_PROTECTION,):
+        return phrase(
+            "waiting for PodGroup {group} of an earlier attempt, which kube-controller-manager keeps (finalizer "
+            "{finalizer}) until its pods are gone: its feature gate {gate} must be on there too, or somebody takes the "
+            "finalizer off",
+            group=group, finalizer=_OF_PROTECTION, gate="GenericWorkload",
+        )  # fmt: skip
     if others:
         return counted(
             "waiting for PodGroup {group} of an earlier attempt, which its finalizer {finalizers} keeps: whoever set "
