@@ -8,7 +8,13 @@ import pytest
 
 from paddock.jobs.apis.registry import PADDLEPADDLE
 from paddock.jobs.given_up import GIVEN_UP
-from paddock.jobs.labels import CANCEL_ANNOTATION, HALTED_ANNOTATION
+from paddock.jobs.labels import (
+    CANCEL_ANNOTATION,
+    CHANGED_BY_ANNOTATION,
+    CREATED_BY_ANNOTATION,
+    HALTED_ANNOTATION,
+)
+from paddock.jobs.people import Change, read_change
 from paddock.kube.patches import merge_patch
 from paddock.views.changes import build_change, explain_done, explain_pruned, is_asked
 from paddock.views.clones import build_clone, explain_taken, name_clone, take_editable
@@ -80,13 +86,18 @@ def test_another_manager_and_a_job_that_never_began_are_not_cancelled() -> None:
 
 @pytest.mark.parametrize("verb", VERBS)
 def test_each_patch_is_of_one_job_alone_and_asks_for_what_the_verb_says(verb: str) -> None:
-    before = build_stored(suspend=verb == "resume", annotations={GIVEN_UP: "", "mine": "kept"})
-    patch = build_change(verb, before.uid, "ada")
+    before = build_stored(suspend=verb == "resume", annotations={GIVEN_UP: "", "mine": "kept"}, generation=7)
+    patch = build_change(verb, before.manifest, "ada")
     assert patch["metadata"]["uid"] == "one"
     after = merge_patch(before.manifest, patch)
     assert not is_asked(verb, before.manifest) and is_asked(verb, after)
     assert after["metadata"]["annotations"].get("mine") == "kept"
     assert (GIVEN_UP in after["metadata"]["annotations"]) == (verb != "resume")
+    change = read_change(after["metadata"]["annotations"])
+    done = {"suspend": ("suspended", 8), "resume": ("resumed", 8), "cancel": ("cancelled", 7)}[verb]
+    assert change == Change("ada", *done), "an annotation alone makes no new generation"
+    unknown = build_change(verb, before.manifest)["metadata"].get("annotations", {})
+    assert CHANGED_BY_ANNOTATION not in unknown and unknown.get(CANCEL_ANNOTATION, "true") == "true"
     assert explain_pruned(verb, JOB, after) is None
     if verb == "suspend":
         assert "`paddock manifests crd` prints ours" in str(explain_pruned(verb, JOB, before.manifest))
@@ -127,6 +138,7 @@ def test_a_clone_whose_name_is_taken_is_told_one_that_is_free() -> None:
 
 def test_a_clone_starts_and_keeps_nothing_that_became_of_the_other() -> None:
     annotations = {GIVEN_UP: "", CANCEL_ANNOTATION: "ada", HALTED_ANNOTATION: "x", "paddock.dev/environment": "mine",
+                   CREATED_BY_ANNOTATION: "bob", CHANGED_BY_ANNOTATION: "{}",
                    "kubectl.kubernetes.io/last-applied-configuration": "{}"}  # fmt: skip
     job = build_stored(suspend=True, annotations=annotations, finalizers=["f"], ownerReferences=[{}], labels={"a": "b"},
                        resourceVersion="5")  # fmt: skip

@@ -8,31 +8,35 @@ import pytest
 
 from jobs.gangs import NOW, build_job, build_pods, build_status, build_torch_job, cause, deleted, observe, succeeded
 from paddock.jobs.apis.registry import KUBEFLOW_PYTORCH
-from paddock.jobs.cancelling import plan_cancellation, read_who
-from paddock.jobs.labels import CANCEL_ANNOTATION
+from paddock.jobs.cancelling import plan_cancellation
+from paddock.jobs.labels import CANCEL_ANNOTATION, CHANGED_BY_ANNOTATION
 from paddock.jobs.model import CleanPods, Observed, Phase
+from paddock.jobs.people import Change, write_change
 from paddock.jobs.plan import plan
 from paddock.jobs.sentences.explain import explain
 
-BY_ADA = {CANCEL_ANNOTATION: "ada"}
+BY_ADA = {CANCEL_ANNOTATION: "ada", CHANGED_BY_ANNOTATION: write_change(Change("ada", "cancelled", 1))}
+BY_BOB = {**BY_ADA, CANCEL_ANNOTATION: "bob"}
 
 
 @pytest.mark.parametrize(
-    ("annotations", "who"),
-    [({}, None), ({CANCEL_ANNOTATION: "false"}, None), (BY_ADA, "ada"), ({CANCEL_ANNOTATION: "true"}, ""),
-     ({CANCEL_ANNOTATION: ""}, "")],
-)  # fmt: skip
-def test_the_annotation_says_that_and_by_whom(annotations: dict[str, str], who: str | None) -> None:
-    verdict = plan_cancellation(build_job(annotations=annotations))
-    expected = None if who is None else (Phase.FAILED, {"who": who})
-    assert (verdict and (verdict.phase, verdict.cause.args())) == expected
-
-
-@pytest.mark.parametrize(
-    ("text", "who"), [(" ada\n\x1b[31m lovelace ", "ada [31m lovelace"), ("a" * 500, "a" * 100), ("true", "")]
+    ("annotations", "args"),
+    [
+        ({}, None),
+        ({CANCEL_ANNOTATION: "false"}, None),
+        (BY_ADA, {"who": "ada"}),
+        ({CANCEL_ANNOTATION: "true"}, {"who": ""}),
+        ({CANCEL_ANNOTATION: ""}, {"who": ""}),
+        ({CANCEL_ANNOTATION: "ada"}, {"who": "", "claimed": "ada"}),
+        (BY_BOB, {"who": "", "claimed": "bob"}),
+        ({CANCEL_ANNOTATION: " a\n\x1b[31mb "}, {"who": "", "claimed": "a [31mb"}),
+        ({CANCEL_ANNOTATION: "a" * 500}, {"who": "", "claimed": "a" * 100}),
+    ],
 )
-def test_who_is_one_short_line_whatever_was_written(text: str, who: str) -> None:
-    assert read_who(text) == who
+def test_the_annotation_says_that_and_by_whom(annotations: dict[str, str], args: dict[str, str] | None) -> None:
+    verdict = plan_cancellation(build_job(annotations=annotations))
+    expected = None if args is None else (Phase.FAILED, args)
+    assert (verdict and (verdict.phase, verdict.cause.args())) == expected
 
 
 @pytest.mark.parametrize("phase", [each for each in Phase if not each.terminal])
@@ -78,3 +82,7 @@ def test_kubeflows_own_clients_see_a_failed_job_that_says_why() -> None:
 def test_the_sentence_names_who_asked() -> None:
     assert explain(cause("Cancelled", who="ada")) == "cancelled by ada"
     assert explain(cause("Cancelled")) == "cancelled"
+    assert explain(cause("Cancelled", who="", claimed="ada")) == "cancelled by somebody (the annotation says ada)"
+    account = cause("Cancelled", who="system:serviceaccount:ci:bot")
+    assert explain(account) == "cancelled by service account bot of ci"
+    assert explain(cause("Cancelled", who="login ada of lab-7")) == "cancelled by ada (a login on lab-7)"

@@ -6,13 +6,14 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 import pytest
 
 from paddock.jobs.model import Settings
 from paddock.kube.errors import Conflict, Invalid, NotFound
-from paddock.kube.meta import CONFIG_MAPS, PODS, SERVICES, Manifest, labels_of, name_of, uid_of
+from paddock.kube.meta import CONFIG_MAPS, EVENTS, PODS, SERVICES, Manifest, labels_of, name_of, uid_of
 from paddock.operator.readings import Readings
 from paddock.views.changes import build_change
 from support.operator_seam import JOBS, build_job, pods_of, running, status_of
@@ -315,12 +316,37 @@ async def test_a_cancelled_job_ends_for_good_and_stays_with_who_asked(world: Wor
         await submit(world, cleanPodPolicy="Always")
         await run(world, await gang(world, 0), 0)
         with pytest.raises((Conflict, Invalid)):  # the embedded server's word, and a real one's
-            await world.api.patch(JOBS, world.namespace, "demo", build_change("cancel", "of-another-job", "ada"))
-        uid = uid_of(await world.api.get(JOBS, world.namespace, "demo"))
-        await world.api.patch(JOBS, world.namespace, "demo", build_change("cancel", uid, "ada"))
+            another = {"metadata": {"uid": "of-another-job"}}
+            await world.api.patch(JOBS, world.namespace, "demo", build_change("cancel", another, "ada"))
+        job = await world.api.get(JOBS, world.namespace, "demo")
+        await world.api.patch(JOBS, world.namespace, "demo", build_change("cancel", job, "ada"))
         status = await until(lambda: _ended(world, "Failed"), WAIT)
         assert (status["cause"]["reason"], status["cause"]["args"]) == ("Cancelled", {"who": "ada"})
         await until(lambda: _has_no_pods(world), WAIT)
+
+
+async def test_who_suspends_and_resumes_a_job_is_in_its_status_and_in_its_events(world: World) -> None:
+    """A server gives the job the generation that the signed patch says, in both worlds."""
+    async with running(world.api, Settings()):
+        await submit(world)
+        await run(world, await gang(world, 0), 0)
+        for verb, reason in (("suspend", "Suspended"), ("resume", "Resumed")):
+            job = await world.api.get(JOBS, world.namespace, "demo")
+            await world.api.patch(JOBS, world.namespace, "demo", build_change(verb, job, "ada"))
+            status = await until(partial(_has_cause, world, reason), WAIT)
+            assert status["cause"]["args"] == {"who": "ada"}
+        said = await until(lambda: _find_event(world, "Resumed"), WAIT)
+        assert said == "resumed by ada: starting all ranks again"
+
+
+async def _has_cause(world: World, reason: str) -> Manifest | None:
+    status = (await world.api.get(JOBS, world.namespace, "demo")).get("status") or {}
+    return status if (status.get("cause") or {}).get("reason") == reason else None
+
+
+async def _find_event(world: World, reason: str) -> str:
+    events = (await world.api.list(EVENTS, world.namespace)).items
+    return next((str(each["message"]) for each in events if each["reason"] == reason), "")
 
 
 async def _has_no_pods(world: World) -> bool:

@@ -12,7 +12,7 @@ import pytest
 from aiohttp import web
 
 from paddock.app.consoles.cluster import Oidc, Options, Shown, run_readers
-from paddock.app.consoles.readers import fetch_user
+from paddock.app.consoles.readers import check_user
 from paddock.app.health import Address
 from paddock.app.home import Home
 from paddock.client.client import Client
@@ -56,7 +56,7 @@ class Place:
         """Whether the API server takes an ID token: it asks for the provider's keys some time after its start."""
         async with Client(replace(read_server(str(self.plane.kubeconfig)), token=token)) as api:
             try:
-                await fetch_user(api)
+                await check_user(api)
             except Unauthorized:
                 return False
         return True

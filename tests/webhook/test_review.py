@@ -54,8 +54,10 @@ from webhook.jobs import (
 OWN = build_own_accounts("paddle-system", None)
 
 
-def ask(new: Manifest, old: Manifest | None = None, operation: str = "", namespace: str = "") -> Manifest:
-    request = Request("uid-1", operation or ("UPDATE" if old else "CREATE"), new, old, namespace)
+def ask(
+    new: Manifest, old: Manifest | None = None, operation: str = "", namespace: str = "", user: str = ""
+) -> Manifest:
+    request = Request("uid-1", operation or ("UPDATE" if old else "CREATE"), new, old, namespace, user)
     answer = review(request, OWN)
     assert (answer["apiVersion"], answer["kind"]) == ("admission.k8s.io/v1", "AdmissionReview")
     assert answer["response"]["uid"] == "uid-1"

@@ -12,7 +12,7 @@ from dataclasses import replace
 from paddock.app.programs import explain_images
 from paddock.jobs.causes import Cause, ImageUnavailable, WaitingForScheduler
 from paddock.jobs.datasets import find_named, plan_gate
-from paddock.jobs.model import CauseRecord, Datasets, Job, Role, Settings
+from paddock.jobs.model import CauseRecord, Datasets, Job, Role, Settings, Status
 from paddock.jobs.objects.pods import build_pod, build_pod_group
 from paddock.jobs.policies.suspend import explain_suspension
 from paddock.kube.api import Api
@@ -51,7 +51,7 @@ def plan_images(job: Job, environments: Sequence[Manifest], now: Moment) -> list
 def plan_hold(job: Job, now: Moment) -> list[CauseRecord]:
     """The cause of a job whose manifest suspends it, as one for Kueue does: it has no pods until that is taken back.
     Pure."""
-    return [explain_suspension(job).record(now)] if job.policies.suspend else []
+    return [explain_suspension(job, Status()).record(now)] if job.policies.suspend else []
 
 
 def without_claims(job: Job, claims: Collection[Key] | None) -> Job:

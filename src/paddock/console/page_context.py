@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequenc
 from dataclasses import dataclass, field
 from typing import Any
 
+from paddock.client.own_name import fetch_own_name
 from paddock.console.addresses import CLUSTERS
 from paddock.console.backend import Backend, Identity
 from paddock.console.feed import Cache, Caches, Reader, T, Topic
@@ -49,6 +50,10 @@ class PageContext:
     def translate(self, said: str) -> str:
         """A text of another program, in the reader's language as far as its form is known."""
         return self.say(phrase("{said}", said=Foreign(said)))
+
+    async def fetch_who(self) -> str:
+        """Who acts on this page, as the API names them; empty where that is not known."""
+        return self.identity.name or await fetch_own_name(self.api, local=self.backend.local)
 
     async def may(self, verb: str, resource: Resource, namespace: str, subresource: str = "") -> bool:
         """Whether the reader may do this; see `backend.Rights`."""

@@ -521,6 +521,8 @@ class AddressesChanged(Loss):
 class Resumed(NewAttempt):
     """`suspend` was set back to false."""
 
+    who: str | None = field(default=None, kw_only=True)  # by whom, where that is known (`jobs.people`)
+
 
 class PodsAdopted(Cause):
     """The status was lost; the attempt is taken from the labels of the pods."""
@@ -533,6 +535,8 @@ class PodsAdopted(Cause):
 
 class Suspended(Cause):
     """`suspend` is set."""
+
+    who: str | None = field(default=None, kw_only=True)  # by whom, where that is known (`jobs.people`)
 
 
 class SuspendedIdle(Cause):
@@ -658,7 +662,8 @@ class DeadlineExceeded(Cause):
 class Cancelled(Cause):
     """Somebody has cancelled the job."""
 
-    who: str = ""  # as that program says it; empty where it says nothing
+    who: str = ""  # the user's name, as Paddock has written it; empty where another program has cancelled the job
+    claimed: str | None = field(default=None, kw_only=True)  # what that program has written in the annotation, if more
 
 
 class LostTooOften(Cause):

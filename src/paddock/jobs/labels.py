@@ -5,6 +5,8 @@ Labels of an API group (`paddle-res-name`, `training.kubeflow.org/…`) are in t
 
 from __future__ import annotations
 
+from paddock.kube.described import CREATED_BY_ANNOTATION as CREATED_BY_ANNOTATION
+
 # On pods; selectors and other tools may rely on them.
 JOB_LABEL = "paddock.dev/job"
 ROLE_LABEL = "paddock.dev/role"
@@ -62,6 +64,9 @@ PRIORITY_LABEL = "kueue.x-k8s.io/priority-class"
 """Kueue's label, on jobs: the WorkloadPriorityClass that orders its queue."""
 CANCEL_ANNOTATION = "paddock.dev/cancel"
 """Ends the job for good (`jobs.cancelling`); its text says who asked for that."""
+CHANGED_BY_ANNOTATION = "paddock.dev/changed-by"
+"""JSON, who changed the job last, and what they did: `{"who": "ada", "what": "suspended", "generation": 3}`
+(`jobs.people.Change`). Paddock writes it; a change by another program leaves it as it was."""
 HALTED_ANNOTATION = "paddock.dev/halted"
 """Written by the operator: why it does not reconcile this job, if the API server prunes the status."""
 WORKING_DIRECTORY_ANNOTATION = "paddock.dev/working-directory"

@@ -227,7 +227,7 @@ def _plan_suspended(facts: Facts) -> Plan:
         mode=facts.job.mode,
         observed_generation=facts.job.generation,
         **build_gang_counts(facts, counted_pods(facts, facts.status)),
-        cause=suspend.explain_suspension(facts.job, facts.status.attempt).record(facts.now, facts.status.cause),
+        cause=suspend.explain_suspension(facts.job, facts.status).record(facts.now, facts.status.cause),
     )
     return Plan(status, (*_pod_deletes(facts), *_removal(facts, services=True)))
 

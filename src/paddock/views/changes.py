@@ -7,19 +7,44 @@ from collections.abc import Mapping
 from typing import Any
 
 from paddock.jobs.given_up import GIVEN_UP
-from paddock.jobs.labels import CANCEL_ANNOTATION, IDLE_SUSPENDED_ANNOTATION
-from paddock.kube.meta import Manifest, Resource, annotations_of
+from paddock.jobs.labels import CANCEL_ANNOTATION, CHANGED_BY_ANNOTATION, IDLE_SUSPENDED_ANNOTATION
+from paddock.kube.meta import Manifest, Resource, annotations_of, metadata, uid_of
 from paddock.words.phrases import Phrase, phrase
 
 
-def build_change(verb: str, uid: str, who: str = "") -> Manifest:
-    """The merge patch of `suspend`, `resume` or `cancel`. The UID is a precondition (409, or 422 on a real
-    API server): the name may belong to another job by now. `who`: who cancels, as others read it."""
+def build_change(verb: str, manifest: Mapping[str, Any], who: str = "") -> Manifest:
+    """The merge patch of `suspend`, `resume` or `cancel` for the job that was read. Its UID is a precondition (409, or
+    422 on a real API server): the name may belong to another job by now. `who`: who does it, as the API names them;
+    empty where that is not known."""
+    uid = uid_of(manifest)
+    annotations: dict[str, str | None] = dict(sign_change(manifest, _DONE[verb], who, changes_spec=verb != "cancel"))
     if verb == "cancel":
-        return {"metadata": {"uid": uid, "annotations": {CANCEL_ANNOTATION: who or "true"}}}
-    # a resumed job is not one any more that `paddock run` has given up
-    annotations = {"annotations": {GIVEN_UP: None, IDLE_SUSPENDED_ANNOTATION: None}} if verb == "resume" else {}
-    return {"metadata": {"uid": uid, **annotations}, "spec": {"runPolicy": {"suspend": verb == "suspend"}}}
+        return {"metadata": {"uid": uid, "annotations": {CANCEL_ANNOTATION: who or "true", **annotations}}}
+    if verb == "resume":  # it is not a job any more that `paddock run` has given up
+        annotations |= {GIVEN_UP: None, IDLE_SUSPENDED_ANNOTATION: None}
+    noted = {"annotations": annotations} if annotations else {}
+    return {"metadata": {"uid": uid, **noted}, "spec": {"runPolicy": {"suspend": verb == "suspend"}}}
+
+
+_DONE = {"suspend": "suspended", "resume": "resumed", "cancel": "cancelled"}
+"""By verb, the word of `jobs.people`."""
+
+
+def sign_change(manifest: Mapping[str, Any], what: str, who: str, *, changes_spec: bool = True) -> dict[str, str]:
+    """The annotation that says who has changed the job that was read. `changes_spec`: then the API gives the job the
+    next generation, and any other one tells that somebody has changed it as well."""
+    if not who:
+        return {}
+    from paddock.jobs.people import Change, write_change  # late: a listing changes nothing
+
+    generation = read_generation(manifest) + int(changes_spec)
+    return {CHANGED_BY_ANNOTATION: write_change(Change(who, what, generation))}
+
+
+def read_generation(manifest: Mapping[str, Any]) -> int:
+    """`metadata.generation`; 0 of a job without one."""
+    found = metadata(manifest).get("generation")
+    return found if isinstance(found, int) else 0
 
 
 def is_asked(verb: str, manifest: Mapping[str, Any]) -> bool:

@@ -7,7 +7,14 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from paddock.jobs.given_up import GIVEN_UP
-from paddock.jobs.labels import CANCEL_ANNOTATION, HALTED_ANNOTATION, IDLE_SUSPENDED_ANNOTATION, RESUME_ANNOTATION
+from paddock.jobs.labels import (
+    CANCEL_ANNOTATION,
+    CHANGED_BY_ANNOTATION,
+    CREATED_BY_ANNOTATION,
+    HALTED_ANNOTATION,
+    IDLE_SUSPENDED_ANNOTATION,
+    RESUME_ANNOTATION,
+)
 from paddock.jobs.substitutions import without as leave_out
 from paddock.kube.code_annotation import CODE_ANNOTATION
 from paddock.kube.meta import Manifest, annotations_of
@@ -17,13 +24,20 @@ from paddock.views.stored import StoredJob
 from paddock.words.phrases import Phrase, phrase
 
 _WRITTEN_BY_KUBECTL = "kubectl.kubernetes.io/last-applied-configuration"
-_OF_ONE_RUN = frozenset({CANCEL_ANNOTATION, CODE_ANNOTATION, GIVEN_UP, HALTED_ANNOTATION, IDLE_SUSPENDED_ANNOTATION})
-"""Annotations that say what became of the job, and with which code it began."""
+_SIGNED = frozenset({CREATED_BY_ANNOTATION, CHANGED_BY_ANNOTATION})
+"""Annotations that Paddock writes for whoever acts, and nobody edits."""
+_OF_ONE_RUN = _SIGNED | {
+    CANCEL_ANNOTATION, CODE_ANNOTATION, GIVEN_UP, HALTED_ANNOTATION, IDLE_SUSPENDED_ANNOTATION,
+}  # fmt: skip
+"""Annotations that say what became of the job, by whom, and with which code it began."""
+NOT_EDITED = _SIGNED | {_WRITTEN_BY_KUBECTL}
+"""Annotations that an edit does not show, and keeps."""
 
 
 def take_editable(manifest: Mapping[str, Any]) -> Manifest:
-    """What a reader may edit: without fields of the server, and without kubectl's copy of the whole."""
-    return _take(manifest, frozenset({_WRITTEN_BY_KUBECTL}))
+    """What a reader may edit: without fields of the server, without kubectl's copy of the whole, and without who has
+    done what."""
+    return _take(manifest, NOT_EDITED)
 
 
 def build_clone(manifest: Mapping[str, Any], name: str) -> Manifest:

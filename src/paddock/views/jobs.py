@@ -9,7 +9,7 @@ from typing import Any
 from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.frameworks.registry import FRAMEWORKS
 from paddock.jobs.model import CauseRecord, Counts, JobProgress, Phase, Status
-from paddock.kube.described import DESCRIPTION_ANNOTATION, read_owner
+from paddock.kube.described import DESCRIPTION_ANNOTATION, read_creator, read_owner
 from paddock.kube.meta import Resource, annotations_of, labels_of, metadata, name_of, namespace_of, uid_of
 from paddock.kube.times import Moment, read_time
 from paddock.views.given_up import show_status
@@ -53,8 +53,10 @@ class JobRow:
     """What its author wrote about it (annotation `kubernetes.io/description`), at most `LONGEST_DESCRIPTION`."""
     owner: str = ""
     """Whose it is, as the API or its author told it (annotation `paddock.dev/owner`)."""
+    creator: str = ""
+    """Who submitted it, as the API names them (`jobs.people`); empty where nobody said."""
     searched: str = ""
-    """What a list is searched in: namespace, name, description, labels and owner, in small letters."""
+    """What a list is searched in: namespace, name, description, labels, owner and creator, in small letters."""
 
     @property
     def state(self) -> str:
@@ -69,7 +71,7 @@ def read_job_row(resource: Resource, job: Mapping[str, Any]) -> JobRow:
     status = show_status(status, job) if status.phase else read_stored(resource, dict(job)).shown_status
     columns = FRAMEWORKS[KINDS[resource].framework].columns
     annotations = annotations_of(job)
-    description, owner = _read_description(annotations), read_owner(annotations)
+    description, owner, creator = _read_description(annotations), read_owner(annotations), read_creator(annotations)
     return JobRow(
         namespace=namespace_of(job),
         name=name_of(job),
@@ -89,7 +91,8 @@ def read_job_row(resource: Resource, job: Mapping[str, Any]) -> JobRow:
         finished=status.finished,
         description=description,
         owner=owner,
-        searched=_join_searched(job, description, owner),
+        creator=creator,
+        searched=_join_searched(job, description, owner, creator),
     )
 
 

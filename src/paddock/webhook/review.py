@@ -3,7 +3,8 @@
 `preflight.check` decides, as in `paddock validate`, and the sentences are the same. An edit is refused only for
 what it makes worse: the object that is stored may have errors already, from before the webhook was there, and its
 labels, finalizers and end must not hang on them. Other managers' jobs and kinds that Paddock does not run pass, but
-that the manager of a job of kubeflow.org is never changed (`webhook.immutable`).
+that the manager of a job of kubeflow.org is never changed (`webhook.immutable`), and that nobody signs with another's
+name (`webhook.own_names`).
 All sentences are in English: a cluster does not know who reads them.
 """
 
@@ -23,6 +24,7 @@ from paddock.kube.meta import Key, Manifest, metadata, name_of
 from paddock.kube.validation.field_errors import Code
 from paddock.preflight import Document, check, explain_problem, find_api, without_server_fields
 from paddock.webhook.immutable import find_changed
+from paddock.webhook.own_names import find_other_names
 from paddock.words.phrases import render
 from paddock.words.problems import Problem
 
@@ -52,6 +54,8 @@ class Request:
     """None for a CREATE."""
     namespace: str = ""
     """That of the request, which the manifest of a job that is created may lack; empty: that of the manifest."""
+    user: str = ""
+    """Who asks, as the API server vouches for them; empty where it does not say."""
 
 
 def read_review(body: bytes) -> Request:
@@ -68,13 +72,18 @@ def read_review(body: bytes) -> Request:
     new, old = request.get("object"), request.get("oldObject")
     if not isinstance(new, dict) or not isinstance(old, dict | None):
         raise BadReview("the request's object or oldObject is not an object")
-    return Request(request["uid"], str(request.get("operation")), new, old, str(request.get("namespace") or ""))
+    info = request.get("userInfo")
+    user = str(info.get("username") or "") if isinstance(info, dict) else ""
+    return Request(request["uid"], str(request.get("operation")), new, old, str(request.get("namespace") or ""), user)
 
 
 def review(request: Request, own: Collection[Key] = ()) -> Manifest:
     """The AdmissionReview that answers. `own`: the service accounts of Paddock (`kube.service_accounts`). Whatever it
     raises is a bug, for which `let_through` is the answer."""
     new, old = request.new, request.old
+    # An annotation changes no spec, and of a job that has ended nobody asks for more.
+    if others := list(find_other_names(new, old, request.user)):
+        return build_answer(request, others)
     if not _is_asked(request):
         return build_answer(request)
     # Also a job of another manager, as it may have been Paddock's until now.

@@ -54,7 +54,10 @@ YOURS: Mapping[str, Row] = {
         " `suspend`. Absent: a batch PaddleJob by its pods, other kinds by `suspend`.",
     ),
     "paddock.dev/cancel": Row(
-        "jobs", (), "Ends the job for good; the text says who asked for it. `paddock cancel` writes it."
+        "jobs",
+        (),
+        "Ends the job for good; the text says who asked for it, and `true` names nobody. `paddock cancel` writes the"
+        " name that the API has for its user.",
     ),
     "paddock.dev/substitute": Row(
         "jobs",
@@ -167,6 +170,17 @@ OURS: Mapping[str, Row] = {
     "paddock.dev/pod-group": Row("PodGroups", (), "A hash of the spec that was asked for."),
     "paddock.dev/idle-suspended": Row(
         "jobs", (), "Which attempt was suspended as its GPUs did nothing, and for how many seconds, JSON."
+    ),
+    "paddock.dev/created-by": Row(
+        "jobs",
+        (),
+        "Who submitted the job: the user as the API names it; on a laptop the login. It gives nobody a right.",
+    ),
+    "paddock.dev/changed-by": Row(
+        "jobs",
+        (),
+        "Who changed the job last by `paddock` or the console, what they did (`suspended`, `resumed`, `edited`,"
+        " `cancelled`) and the generation that the job has since, JSON.",
     ),
     "paddock.dev/halted": Row(
         "jobs",

@@ -19,16 +19,15 @@ from paddock.client.client import Client
 from paddock.client.credentials import Credentials
 from paddock.client.identity import is_token
 from paddock.client.kubeconfig import Config
+from paddock.client.own_name import fetch_user
 from paddock.console.backend import Identity, KeptLog, KeptRun, Logs
 from paddock.history.log_shelf import OpenLog
 from paddock.kube.api import Api, Event
 from paddock.kube.calls import Call, T
-from paddock.kube.errors import Forbidden, NotFound, Unauthorized
+from paddock.kube.errors import Unauthorized
 from paddock.kube.meta import PODS, Resource
 from paddock.kube.times import Moment
 
-_VERSIONS = ("v1", "v1beta1", "v1alpha1")
-"""SelfSubjectReview: 1.28 and later, 1.27, 1.26."""
 _ANONYMOUS = "system:anonymous"
 
 
@@ -113,7 +112,7 @@ class Readers:
         client = build_client(replace(self._server, token=token), credentials)
         await client.__aenter__()
         try:
-            name = await fetch_user(client)
+            name = await check_user(client)
         except BaseException:
             await _close(client, credentials)
             raise
@@ -129,7 +128,7 @@ class Readers:
         return identity
 
     async def look(self, identity: Identity) -> None:
-        await fetch_user(self.connect(identity))
+        await check_user(self.connect(identity))
 
     async def leave(self, identity: Identity) -> None:
         if reader := self._readers.pop(identity.id, None):
@@ -156,19 +155,12 @@ def read_logs(
     )
 
 
-async def fetch_user(api: Api) -> str:
+async def check_user(api: Api) -> str:
     """The user that the API takes this client for; empty for a server before Kubernetes 1.26, which says it to nobody.
     Raises `Unauthorized` for a token that is none of its own, also where nobody in particular may ask; `ApiError`."""
-    for version in _VERSIONS:
-        review = Resource("authentication.k8s.io", version, "SelfSubjectReview", "selfsubjectreviews", namespaced=False)
-        try:
-            answer = await api.create(review, {"apiVersion": review.api_version, "kind": review.kind})
-        except (NotFound, Forbidden):  # an old server has no right that would let anybody ask
-            continue
-        user = (answer.get("status") or {}).get("userInfo") or {}
-        if user.get("username") == _ANONYMOUS:
-            raise Unauthorized("the API takes this for nobody's token")
-        return str(user.get("username") or "")
-    # An old server: any question that every user may ask.
-    await fetch_rules(api, "default")
-    return ""
+    name = await fetch_user(api)
+    if name == _ANONYMOUS:
+        raise Unauthorized("the API takes this for nobody's token")
+    if not name:  # an old server: any question that every user may ask
+        await fetch_rules(api, "default")
+    return name

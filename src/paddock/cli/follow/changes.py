@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import getpass
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -16,6 +15,7 @@ from paddock.cli.cluster.session import run_with_client
 from paddock.cli.follow.gone_jobs import fetch_present
 from paddock.cli.output.language import localized
 from paddock.cli.output.terminal import stderr, stdout
+from paddock.client.own_name import fetch_own_name
 from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.manager import find_other_manager
 from paddock.jobs.model import Phase
@@ -43,6 +43,8 @@ class Change:
     place: ClusterChoice
     verb: str
     """`suspend`, `resume` or `cancel`."""
+    who: str
+    """Who asks for it, as the API names them; empty where that is not known."""
     wait: bool
     """Until no rank of it runs."""
     now: bool = False
@@ -55,7 +57,7 @@ class Change:
         if is_asked(self.verb, job.manifest):
             stdout().print(localized(explain_why_not(self.verb, job) or explain_done(self.verb, name)))
         else:
-            answer = await self.client.patch(job.resource, *job.key, build_change(self.verb, job.uid, _find_who()))
+            answer = await self.client.patch(job.resource, *job.key, build_change(self.verb, job.manifest, self.who))
             if why := explain_pruned(self.verb, job.resource, answer):
                 raise Failed(why)
         manager = find_other_manager(job.manifest) if self.place.home is not None else ""
@@ -130,7 +132,8 @@ def change_jobs(verb: str, names: Sequence[str], namespace: str, *, wait: bool, 
         for job in found:
             if said := explain_refusal(verb, job):
                 raise UserError(said)
-        change = Change(client, place, verb, wait, now)
+        who = await fetch_own_name(client, local=place.home is not None)
+        change = Change(client, place, verb, who, wait, now)
         for job in found:
             await change.apply(job)
 
@@ -139,14 +142,6 @@ def change_jobs(verb: str, names: Sequence[str], namespace: str, *, wait: bool, 
 
 def _has_ended(pod: Manifest) -> bool:
     return (pod.get("status") or {}).get("phase") in ("Succeeded", "Failed")
-
-
-def _find_who() -> str:
-    """The login name, as others read it; empty for a user without one (in a container)."""
-    try:
-        return getpass.getuser()
-    except (OSError, KeyError, ImportError):
-        return ""
 
 
 def _notify(said: Phrase | str) -> None:

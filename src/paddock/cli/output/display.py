@@ -6,6 +6,7 @@ from paddock.jobs.labels import SUBSTITUTE_ANNOTATION
 from paddock.jobs.model import CauseRecord, Job, Phase, Role, Status
 from paddock.jobs.sentences.explain import explain
 from paddock.jobs.sentences.failure_phrases import explain_failed_rank
+from paddock.jobs.sentences.people_phrases import name_canceller
 from paddock.kube.times import Moment, format_duration
 from paddock.logs.complaints import Complaint
 from paddock.logs.progress import Progress
@@ -112,7 +113,7 @@ def strip_failed(why: str) -> str:
 
 def tell_cancelled(time: str, cause: CauseRecord) -> Phrase:
     """`Cancelled after 31 s by ada`; without a name where nobody said one."""
-    if who := str(cause.args.get("who") or ""):
+    if who := name_canceller(cause.args):
         return phrase("Cancelled after {time} by {who}", time=time, who=who)
     return phrase("Cancelled after {time}", time=time)
 

@@ -14,8 +14,10 @@ from paddock.cli.submit.programs import fetch_programs, read_warnings
 from paddock.cli.submit.replacing import delete_replaced
 from paddock.cli.submit.resumed import notify_resumed
 from paddock.cli.submit.sent_directories import create_with_maps
+from paddock.client.own_name import fetch_own_name
 from paddock.kube.meta import Manifest
 from paddock.submission.documents import Checked
+from paddock.submission.signed import sign
 from paddock.words.phrases import Names, Phrase, phrase
 
 
@@ -47,6 +49,7 @@ async def submit(
     await delete_replaced(api, submission.there, notify, place.flags)
     notify_resumed(checked, place, notify)
     creating()
+    checked = sign(checked, await fetch_own_name(api, local=home is not None))
     update = submission.runs and not submission.creates_only
     created = await create_with_maps(api, checked, notify, update=update, created=made)
     await _remove_stale_claims(submission)

@@ -22,8 +22,8 @@ def command(names: tuple[str, ...], now: bool, wait: bool, namespace: str) -> No
     paddock cancel resnet
     paddock cancel resnet mnist --no-wait
 
-    The job is Cancelled then, by your login name, and never trains again: `paddock clone` makes another one of it, and
-    `paddock delete` removes it. In the API its phase is Failed, as other tools know no other. What becomes of its pods
-    is for cleanPodPolicy to say.
+    The job is Cancelled then, under the name that the API has for you, and never trains again: `paddock clone` makes
+    another one of it, and `paddock delete` removes it. In the API its phase is Failed, as other tools know no other.
+    What becomes of its pods is for cleanPodPolicy to say.
     """
     change_jobs("cancel", names, namespace, wait=wait, now=now)

@@ -20,11 +20,13 @@ from paddock.cli.output.terminal import stderr, stdout
 from paddock.cli.submit.next_steps import explain_console, explain_following
 from paddock.cli.submit.script.written_manifest import write_manifest
 from paddock.cli.verb import Verb
+from paddock.client.own_name import fetch_own_name
 from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.model import Job
 from paddock.kube.errors import AlreadyExists
 from paddock.kube.meta import Manifest, Resource, name_of
 from paddock.submission.devices import read_asked, refuse_unasked
+from paddock.submission.signed import sign_manifest
 from paddock.views.clones import build_clone, explain_taken, leave_out_resources, name_clone
 from paddock.views.commands import printed_name
 from paddock.views.stored import read_stored
@@ -83,7 +85,8 @@ async def _find_free(client: Client, namespace: str, name: str) -> str:
 
 
 async def _create(client: Client, place: ClusterChoice, resource: Resource, clone: Manifest) -> None:
-    created = await client.create(resource, clone, strict=True)
+    who = await fetch_own_name(client, local=place.home is not None)
+    created = await client.create(resource, sign_manifest(clone, who), strict=True)
     stdout().print(localized(phrase("{object} created", object=printed_name(resource, name_of(created)))))
     if console := explain_console(place, read_stored(resource, created)):
         stderr().print(localized(console))

@@ -24,12 +24,15 @@ from paddock.cli.output.terminal import print_table, stdout
 from paddock.cli.verb import Verb
 from paddock.jobs.manager import find_other_manager
 from paddock.jobs.model import Job, Status
+from paddock.jobs.people import explain_change, show_person
 from paddock.jobs.sentences.explain import explain, explain_edit
+from paddock.kube.described import read_creator
 from paddock.kube.environments import read_notice
 from paddock.kube.errors import Forbidden
 from paddock.kube.meta import EVENTS, Manifest, Resource, annotations_of, metadata, namespace_of, uid_of
 from paddock.kube.readiness import find_unready
 from paddock.kube.times import format_duration, read_time
+from paddock.views.changes import read_generation
 from paddock.views.job_progress import tell_metrics, tell_progress
 from paddock.views.manager import explain_manager
 from paddock.views.outputs import find_places
@@ -139,6 +142,7 @@ def build_facts_of_invalid(stored: StoredJob, language: str = "en") -> list[str]
         phrase("Why"): explain(status.cause, language) if status.cause else "",
         phrase("Edit"): explain_edit(status) or "",
         phrase("Created"): _moment(read_time(metadata(stored.manifest).get("creationTimestamp"))),
+        **_tell_people(stored),
         phrase("Started"): _moment(status.started),
         phrase("Finished"): _moment(status.finished),
     }
@@ -164,6 +168,7 @@ def build_facts(
         phrase("Why"): explain(cause, language) if cause else explain_manager(stored.manifest) or "",
         phrase("Edit"): explain_edit(status) or "",
         phrase("Created"): _moment(job.created),
+        **_tell_people(stored),
         phrase("Started"): _moment(status.started),
         phrase("Finished"): _moment(status.finished),
         phrase("Attempt"): attempt,
@@ -178,6 +183,14 @@ def build_facts(
     }
     roles = [_label(phrase("Role"), language) + render(each, language) for each in _roles(job, status)]
     return _lines(facts, language) + roles
+
+
+def _tell_people(stored: StoredJob) -> Mapping[Phrase, Phrase | str]:
+    annotations = annotations_of(stored.manifest)
+    return {
+        phrase("By"): show_person(read_creator(annotations)),
+        phrase("Change"): explain_change(annotations, read_generation(stored.manifest)) or "",
+    }
 
 
 def _lines(facts: Mapping[Phrase, Phrase | str], language: str) -> list[str]:

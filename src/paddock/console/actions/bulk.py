@@ -9,7 +9,6 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from paddock.console.actions.jobs import find_who
 from paddock.console.addresses import find_kind
 from paddock.console.api_errors import say_error
 from paddock.console.page_context import PageContext
@@ -80,10 +79,11 @@ async def fetch(page: PageContext, chosen: Sequence[Chosen]) -> list[StoredJob |
 async def perform(page: PageContext, verb: str, chosen: Sequence[Chosen]) -> list[Outcome]:
     """`suspend`, `resume`, `cancel` or `delete`. What is so already is done. Raises `Unauthorized`."""
     gate = asyncio.Semaphore(AT_ONCE)
+    who = "" if verb == "delete" else await page.fetch_who()
 
     async def perform_one(each: Chosen) -> Outcome:
         async with gate:
-            return Outcome(each, await (_delete(page, each) if verb == "delete" else _change(page, verb, each)))
+            return Outcome(each, await (_delete(page, each) if verb == "delete" else _change(page, verb, each, who)))
 
     return await asyncio.gather(*map(perform_one, chosen))
 
@@ -100,7 +100,7 @@ async def _fetch(page: PageContext, each: Chosen) -> StoredJob | Phrase:
     return job if job.uid.startswith(each.mark) else ANOTHER
 
 
-async def _change(page: PageContext, verb: str, each: Chosen) -> Phrase | None:
+async def _change(page: PageContext, verb: str, each: Chosen, who: str) -> Phrase | None:
     job = await _fetch(page, each)
     if isinstance(job, Phrase):
         return job
@@ -109,7 +109,7 @@ async def _change(page: PageContext, verb: str, each: Chosen) -> Phrase | None:
     if is_asked(verb, job.manifest):
         return None
     try:
-        answer = await page.api.patch(job.resource, *job.key, build_change(verb, job.uid, find_who(page)))
+        answer = await page.api.patch(job.resource, *job.key, build_change(verb, job.manifest, who))
     except ApiError as error:
         return _explain(error)
     return explain_pruned(verb, job.resource, answer)

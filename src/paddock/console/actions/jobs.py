@@ -3,9 +3,7 @@ refused, for the command line too. Cancel and delete have pages of their own, as
 
 from __future__ import annotations
 
-import getpass
 from collections.abc import Mapping
-from contextlib import suppress
 
 from paddock.console.addresses import JOB, address_of_job, find_kind
 from paddock.console.heads import tell_missing
@@ -34,19 +32,10 @@ async def change(page: PageContext, verb: str) -> Redirect | Phrase:
     if refusal := explain_refusal(verb, job):
         return refusal
     if not is_asked(verb, job.manifest):
-        answer = await page.api.patch(job.resource, *job.key, build_change(verb, job.uid, find_who(page)))
+        answer = await page.api.patch(job.resource, *job.key, build_change(verb, job.manifest, await page.fetch_who()))
         if why := explain_pruned(verb, job.resource, answer):
             return why
     return Redirect(address_of_job(job.resource, *job.key))
-
-
-def find_who(page: PageContext) -> str:
-    """The reader's name, for others to read: of a laptop the login name."""
-    if page.identity.name or not page.backend.local:
-        return page.identity.name
-    with suppress(OSError, KeyError, ImportError):  # a user without a name, as in a container
-        return getpass.getuser()
-    return ""
 
 
 async def suspend(page: PageContext, _posted: Mapping[str, str]) -> Redirect | Phrase:

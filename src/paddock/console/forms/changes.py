@@ -9,12 +9,14 @@ from itertools import takewhile
 from typing import Any
 
 from paddock.jobs.model import Job, Phase, Status
+from paddock.jobs.people import EDITED, RESUMED, SUSPENDED
 from paddock.kube.meta import Manifest
 from paddock.manifests.edits import write_document
+from paddock.views.changes import is_suspended, sign_change
+from paddock.views.clones import NOT_EDITED
 from paddock.views.clones import take_editable as take_editable
 from paddock.words.phrases import Phrase, phrase
 
-_WRITTEN_BY_KUBECTL = "kubectl.kubernetes.io/last-applied-configuration"
 _AROUND = 2
 """Unchanged lines that are shown around a change."""
 _MOST_PAIRS = 1_000_000
@@ -29,19 +31,27 @@ class Line:
     text: str
 
 
-def merge_edit(stored: Mapping[str, Any], edited: Mapping[str, Any]) -> Manifest:
+def merge_edit(stored: Mapping[str, Any], edited: Mapping[str, Any], who: str = "") -> Manifest:
     """What is sent: the stored object with the edited fields; finalizers, owner and status stay, and its
-    resourceVersion is the lock."""
+    resourceVersion is the lock. `who`: who edits, as the API names them; empty where that is not known."""
     metadata, theirs = dict(stored.get("metadata") or {}), dict(edited.get("metadata") or {})
-    kept = {key: each for key, each in (metadata.get("annotations") or {}).items() if key == _WRITTEN_BY_KUBECTL}
+    kept = {key: each for key, each in (metadata.get("annotations") or {}).items() if key in NOT_EDITED}
+    kept |= sign_change(stored, _name_edit(stored, edited), who, changes_spec=stored.get("spec") != edited.get("spec"))
     for key in ("labels", "annotations"):
         metadata.pop(key, None)
         if theirs.get(key):
             metadata[key] = theirs[key]
     if kept:
-        metadata["annotations"] = {**kept, **metadata.get("annotations", {})}
+        metadata["annotations"] = {**metadata.get("annotations", {}), **kept}
     status = {"status": stored["status"]} if "status" in stored else {}
     return {**{key: each for key, each in edited.items() if key != "status"}, "metadata": metadata, **status}
+
+
+def _name_edit(stored: Mapping[str, Any], edited: Mapping[str, Any]) -> str:
+    before, after = is_suspended(stored), is_suspended(edited)
+    if before == after:
+        return EDITED
+    return SUSPENDED if after else RESUMED
 
 
 def diff(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[Line]:

@@ -96,10 +96,10 @@ async def _fetch(page: PageContext) -> tuple[Resource, Manifest]:
 
 async def _save(page: PageContext, resource: Resource, stored: Manifest, edited: Manifest) -> Manifest | None:
     """None if it is saved; else the job as somebody changed it meanwhile."""
-    seen = take_editable(stored)
+    seen, who = take_editable(stored), await page.fetch_who()
     for attempt in range(_MOST_TRIES):
         try:
-            await page.api.replace(resource, merge_edit(stored, edited), strict=True)
+            await page.api.replace(resource, merge_edit(stored, edited, who), strict=True)
             return None
         except Conflict:
             if attempt == _MOST_TRIES - 1:

@@ -20,7 +20,9 @@ from paddock.console.screens.listed import link_to
 from paddock.console.screens.share import read_printed, write_share
 from paddock.console.step_buttons import Of, build_again, build_clone
 from paddock.jobs.model import Job
+from paddock.jobs.people import explain_change, show_person
 from paddock.jobs.substitutions import SUBSTITUTED_ANNOTATION, WITHOUT_ANNOTATION, read_original
+from paddock.kube.described import read_creator
 from paddock.kube.environments import ENVIRONMENT_ANNOTATION, read_notice
 from paddock.kube.errors import ApiError, Forbidden
 from paddock.kube.meta import (
@@ -37,6 +39,7 @@ from paddock.kube.meta import (
 )
 from paddock.kube.times import read_time
 from paddock.preflight import explain_problem
+from paddock.views.changes import read_generation
 from paddock.views.commands import JobCommand, list_commands
 from paddock.views.datasets import read_dataset_row, read_use, say_amount
 from paddock.views.job_progress import tell_metrics, tell_progress
@@ -177,6 +180,7 @@ def _show_job(page: PageContext, stored: StoredJob, manifest: Manifest) -> Mappi
         "progress": page.say(tell_progress(status.progress) or ""),
         "metrics": tell_metrics(status.progress),
         "created": read_time(metadata(manifest).get("creationTimestamp")),
+        **_show_people(page, manifest),
         "without": annotations_of(manifest).get(WITHOUT_ANNOTATION, ""),
         "ports": ports[:_MOST_PORTS],
         "more_ports": len(ports) - _MOST_PORTS,
@@ -195,6 +199,18 @@ def _show_job(page: PageContext, stored: StoredJob, manifest: Manifest) -> Mappi
         "restarts": page.say(explain_restarts(job, status) or ""),
         "sizes": page.say(explain_sizes(job) or ""),
         "places": _list_places(page, job),
+    }
+
+
+def _show_people(page: PageContext, manifest: Manifest) -> Mapping[str, str]:
+    """Who has submitted the job and changed it last; a laptop has one person."""
+    if page.backend.local:
+        return {"creator": "", "changed": ""}
+    annotations = annotations_of(manifest)
+    changed = explain_change(annotations, read_generation(manifest))
+    return {
+        "creator": page.say(show_person(read_creator(annotations))),
+        "changed": page.say(changed) if changed else "",
     }
 
 

@@ -24,6 +24,7 @@ from paddock.console.screens.listed import link_to
 from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.exit_codes import has_failed_rank
 from paddock.jobs.model import Phase
+from paddock.jobs.people import show_person
 from paddock.kube.errors import ApiError, Forbidden, NotFound
 from paddock.kube.meta import Manifest, Resource, uid_of
 from paddock.kube.times import Moment, format_duration
@@ -310,8 +311,8 @@ def _build_row(
         "created": row.created,
         "duration": measure(row, page.now),
         "began": row.started if row.started and not row.phase.terminal else None,
-        "owner": row.owner,
-        "description": row.description,
+        "owner": row.owner or ("" if page.backend.local else page.say(show_person(row.creator))),
+        "description": _build_title(page, row),
         "mark": row.uid[:MARK],
         "ended": row.phase.terminal,
         "why": build_why(row, page.language, most=_LONGEST_WHY),
@@ -321,6 +322,14 @@ def _build_row(
         "far": page.say((spark and tell_far(spark)) or ""),
         "spark": _build_spark(spark),
     }
+
+
+def _build_title(page: PageContext, row: JobRow) -> str:
+    """What is read when the pointer rests on the name. A laptop has one person."""
+    if page.backend.local or not row.creator:
+        return row.description
+    by = page.say(phrase("submitted by {who}", who=show_person(row.creator)))
+    return f"{row.description} · {by}" if row.description else by
 
 
 SCREEN = Screen("jobs", "/", phrase("Jobs"), list_topics, build, in_menu=True)

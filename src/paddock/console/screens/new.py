@@ -44,6 +44,7 @@ from paddock.submission.missing_classes import explain_missing_class, find_missi
 from paddock.submission.missing_secrets import explain_missing, find_missing_secrets, read_brought
 from paddock.submission.prepared import Prepared
 from paddock.submission.room import Judgement, fetch_judgements
+from paddock.submission.signed import sign
 from paddock.views.clones import build_clone, leave_out_resources, name_clone
 from paddock.views.flags import Flags
 from paddock.views.stored import read_stored
@@ -272,7 +273,7 @@ async def _create(page: PageContext, objects: Sequence[Checked]) -> list[Note] |
         return [*asked.refused, *asked.left_out]
     made: list[str] = []
     address = "/"
-    for each in asked.taken:
+    for each in sign(asked.taken, await page.fetch_who()):
         try:
             stored = await page.api.create(each.resource, each.manifest, strict=True)
         except ApiError as error:

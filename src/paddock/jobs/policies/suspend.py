@@ -9,33 +9,42 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from paddock.jobs import causes
+from paddock.jobs import causes, people
 from paddock.jobs.model import CauseRecord, Job, Phase, Pod, Settings, Status
+from paddock.jobs.people import find_changer
 from paddock.jobs.policies.idle_gpus import read_suspension
 from paddock.jobs.policies.verdict import Verdict, plan_new_gang
 from paddock.jobs.queued import NOT_HELD, find_pod_queue, find_queue, is_left_alone
+from paddock.jobs.sentences.cause_args import text_of
 
 
 def plan_suspension(job: Job, status: Status) -> Verdict | None:
     suspended = status.phase is Phase.SUSPENDED
     if job.policies.suspend and not suspended:
-        return Verdict(Phase.SUSPENDED, explain_suspension(job, status.attempt))
+        return Verdict(Phase.SUSPENDED, explain_suspension(job, status))
     # A resumed job is a new attempt, as its pods have new addresses.
     if suspended and not job.policies.suspend:
-        return plan_new_gang(causes.Resumed(), status.attempt, size=0)
+        who = find_changer(job.annotations, people.RESUMED, job.generation)
+        return plan_new_gang(causes.Resumed(who=who or None), status.attempt, size=0)
     return None
 
 
 _GATED = "SchedulingGated"
 
 
-def explain_suspension(job: Job, attempt: int = 0) -> causes.Cause:
+def explain_suspension(job: Job, status: Status) -> causes.Cause:
     """Why a suspended job has no pods. Whether Kueue or a person has suspended it, the job does not tell; that its GPUs
-    did nothing in this attempt, it does (`policies.idle_gpus`)."""
+    did nothing in this attempt, it does (`policies.idle_gpus`). Who has: the name that was recorded with the suspension
+    stays, as edits while it lasts are others' changes."""
     if queue := find_queue(job):
         return causes.WaitingForQueue(queue)
-    seconds = read_suspension(job.annotations, attempt)
-    return causes.Suspended() if seconds is None else causes.SuspendedIdle(seconds)
+    seconds = read_suspension(job.annotations, status.attempt)
+    if seconds is not None:
+        return causes.SuspendedIdle(seconds)
+    recorded = status.cause
+    if status.phase is Phase.SUSPENDED and recorded is not None and recorded.reason == causes.Suspended.__name__:
+        return causes.Suspended(who=text_of(recorded.args, "who") or None)
+    return causes.Suspended(who=find_changer(job.annotations, people.SUSPENDED, job.generation) or None)
 
 
 def explain_gates(

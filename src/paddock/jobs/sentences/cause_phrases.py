@@ -34,6 +34,7 @@ from paddock.jobs.sentences.failure_phrases import (
     explain_restart,
     explain_server_ended,
 )
+from paddock.jobs.sentences.people_phrases import explain_cancelled, explain_resumed, explain_suspended
 from paddock.jobs.sentences.queue_phrases import explain_evicted, explain_not_in_force, explain_queue
 from paddock.jobs.sentences.silent_phrases import explain_silence, explain_silent_end, explain_silent_restart
 from paddock.jobs.sentences.waiting_phrases import (
@@ -231,15 +232,13 @@ CAUSE_ROWS: Mapping[str, Row] = {
         ports=names_of(args, "ports"),
     )),
     "AddressesChanged": Row(LIVE, lambda args: explain_loss("AddressesChanged", args)),
-    "Resumed": Row(LINE, lambda _: phrase("resumed: starting all ranks again"), event="Resumed"),
+    "Resumed": Row(LINE, explain_resumed, event="Resumed"),
     "PodsAdopted": Row(LIVE, lambda args: phrase(
         "taken over with its pods, of attempt {attempt}", attempt=value_of(args, "attempt")
     ), event="Adopted"),
     "WaitingForQueue": Row(LINE, explain_queue),
     "QueueNotInForce": Row(LINE, explain_not_in_force),
-    "Suspended": Row(LINE, lambda _: phrase(
-        "suspended, holds no pods; set runPolicy.suspend to false to go on"
-    ), "paddock resume {word}{where}"),
+    "Suspended": Row(LINE, explain_suspended, "paddock resume {word}{where}"),
     "SuspendedIdle": Row(LINE, lambda args: phrase(
         "suspended by paddock.dev/idle, as its GPUs did nothing for {time}; holds no pods, and goes on when resumed",
         time=time_of(args, "seconds"),
@@ -271,9 +270,7 @@ CAUSE_ROWS: Mapping[str, Row] = {
         "failed: still active {seconds} s after it began; raise runPolicy.activeDeadlineSeconds or train less",
         seconds=value_of(args, "seconds"),
     )),
-    "Cancelled": Row(LIVE, lambda args: (
-        phrase("cancelled by {who}", who=value_of(args, "who")) if args.get("who") else phrase("cancelled")
-    ), event="Cancelled"),
+    "Cancelled": Row(LIVE, explain_cancelled, event="Cancelled"),
     "LostTooOften": Row(LIVE, lambda args: phrase(
         "failed: the pods were lost {limit} times in a row, through no fault of the program; the last time {loss}; "
         "look at the nodes, then create the job again",
