@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from typing import Any
@@ -12,7 +12,8 @@ import pytest
 
 from paddock.console import feed as feeds
 from paddock.console.feed import Cache, Feed, Topic
-from paddock.kube.api import Api, Event
+from paddock.jobs.apis.registry import PADDLEPADDLE
+from paddock.kube.api import Api, Event, PodApi
 from paddock.kube.calls import Call, T
 from paddock.kube.errors import ApiError, Forbidden, NotFound, Unauthorized
 from paddock.kube.meta import PODS, Resource
@@ -68,6 +69,37 @@ async def test_an_api_that_does_not_answer_delays_the_first_page_alone_and_hides
         second = asyncio.create_task(pages.enter_async_context(feed.open([TOPIC, here])))
         await clock.advance(0)
         assert len(second.result()[here].objects) == 1
+    feed.close()
+
+
+class Discovered(PodApi, Watched):
+    """Also a server with these kinds of one group; None: without the group."""
+
+    def __init__(self, kinds: Sequence[str] | None, *errors: ApiError) -> None:
+        Watched.__init__(self, *errors)
+        self._kinds = kinds
+
+    async def fetch(self, path: str, query: Mapping[str, str] = {}, *, accept: str = "") -> Any:
+        assert path == f"/apis/{PADDLEPADDLE.resource.api_version}"
+        if self._kinds is None:
+            raise NotFound("the server could not find the requested resource")
+        return {"resources": [{"name": each} for each in self._kinds]}
+
+    def stream_log(self, *_: Any, **__: Any) -> Any:
+        raise AssertionError("a feed reads no logs")
+
+
+@pytest.mark.parametrize(
+    ("kinds", "told"), [(["paddlejobs"], Forbidden), (["others"], NotFound), ([], NotFound), (None, NotFound)]
+)
+async def test_who_may_not_list_a_kind_that_is_not_there_is_told_that_it_is_not_there(
+    kinds: Sequence[str] | None, told: type[ApiError]
+) -> None:
+    """An API asks for rights first: it answers 403 for what it does not serve."""
+    topic = Topic(PADDLEPADDLE.resource, "team-a")
+    feed = Feed(Discovered(kinds, Forbidden("no")))
+    async with feed.open([topic]) as caches:
+        assert type(caches[topic].error) is told
     feed.close()
 
 

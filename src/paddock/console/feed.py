@@ -14,7 +14,7 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias, TypeVar
 
-from paddock.kube.api import Api
+from paddock.kube.api import Api, PodApi
 from paddock.kube.errors import ApiError, Forbidden, NotFound
 from paddock.kube.kueue import find_others
 from paddock.kube.meta import Key, Manifest, Resource, key_of
@@ -207,11 +207,26 @@ class Feed:
                 was_allowed = seen and isinstance(error, Forbidden)
                 refused += 1
                 if refused > 1 or not was_allowed:
-                    cache.refuse(error)
+                    cache.refuse(await self._doubt(topic, error))
                     self._wake(topic)
                 if not was_allowed:
                     return
             await asyncio.sleep(DOUBT_SECONDS if refused == 1 else AGAIN_SECONDS)
+
+    async def _doubt(self, topic: Topic, error: ApiError) -> ApiError:
+        """An API asks for rights before it looks whether a kind is served. What it serves every user may read
+        (system:discovery), so of a kind that is not there nobody is told that he lacks a right."""
+        api, kind = self._apis[topic.cluster], topic.resource
+        if not isinstance(error, Forbidden) or not isinstance(api, PodApi) or not kind.group:
+            return error
+        try:
+            served = await api.fetch(f"/apis/{kind.api_version}")
+        except NotFound as missing:
+            return missing
+        except ApiError:
+            return error
+        there = {each.get("name") for each in served.get("resources") or ()}
+        return error if kind.plural in there else NotFound(f"{kind.qualified} is not served")
 
     async def _take(self, asked: Topic, topic: Topic, cache: Cache) -> AsyncIterator[None]:
         """Keeps the cache up to date; something for each time that all objects are known. `asked`: the topic in the
@@ -239,6 +254,15 @@ class Feed:
         for topics, changed in self._pages:
             if topic in topics:
                 changed.set()
+
+
+def may_see_none(errors: Iterable[ApiError | None]) -> bool:
+    """Whether the reader may not list any of several kinds that the server has. `errors`: of each kind, None for one
+    that is listed."""
+    found = list(errors)
+    return any(isinstance(each, Forbidden) for each in found) and all(
+        isinstance(each, Forbidden | NotFound) for each in found
+    )
 
 
 def _begin(before: Cache) -> Cache:

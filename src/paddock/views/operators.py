@@ -106,16 +106,40 @@ def _texts(value: object) -> tuple[str, ...]:
     return tuple(str(each) for each in value if each) if isinstance(value, list) else ()
 
 
+@dataclass(frozen=True, slots=True)
+class Installed:
+    """The Deployment of an operator."""
+
+    namespace: str
+    ready: int
+    """Of its pods."""
+    wanted: int
+
+
+def read_installed(deployment: Mapping[str, Any]) -> Installed:
+    spec, status = deployment.get("spec") or {}, deployment.get("status") or {}
+    wanted = spec.get("replicas")
+    return Installed(namespace_of(deployment), int(status.get("readyReplicas") or 0), 1 if wanted is None else wanted)
+
+
 def explain_no_operator(
-    leaders: Sequence[Leader] | None, resource: Resource, namespace: str, kubectl: str, now: Moment
+    leaders: Sequence[Leader] | None,
+    resource: Resource,
+    namespace: str,
+    kubectl: str,
+    now: Moment,
+    installed: Installed | None = None,
 ) -> Phrase:
-    """Why no operator has reconciled a job, by the Leases, and what to do. `leaders`: None if unreadable. Pure."""
+    """Why no operator has reconciled a job, by the Leases, and what to do. `leaders`: None if unreadable; `installed`:
+    None if there is no Deployment, or it cannot be read. Pure."""
     if leaders is None:
         return phrase(
             "you may not read Leases, so whether one runs is not known here. Ask who administers the cluster, or look "
             "whether it watches namespace {namespace}",
             namespace=namespace,
         )
+    if not leaders and installed is not None:
+        return _explain_installed(installed, kubectl)
     if not leaders:
         return phrase(
             "none seems to run, as nobody holds the Lease {lease}. `paddock manifests operator --image IMAGE | "
@@ -147,6 +171,21 @@ def explain_no_operator(
         "{operator} leads in namespace {where} and has not acted on it; its log says why: `{kubectl} -n {where} logs "
         "deploy/{deployment}`",
         operator=build_name(first), where=first.namespace, kubectl=kubectl, deployment=DEPLOYMENT,
+    )  # fmt: skip
+
+
+def _explain_installed(installed: Installed, kubectl: str) -> Phrase:
+    where, look = installed.namespace, f"{kubectl} -n {installed.namespace} get pods"
+    if not installed.wanted:
+        return phrase(
+            "the Deployment {deployment} in namespace {where} is there, and has 0 replicas: `{command}` starts it",
+            deployment=DEPLOYMENT, where=where,
+            command=f"{kubectl} -n {where} scale deployment {DEPLOYMENT} --replicas=1",
+        )  # fmt: skip
+    return phrase(
+        "the Deployment {deployment} in namespace {where} is there, its pods ready: {ready} of {wanted}, and nobody "
+        "holds the Lease yet: `{look}` shows whether they start",
+        deployment=DEPLOYMENT, where=where, ready=installed.ready, wanted=installed.wanted, look=look,
     )  # fmt: skip
 
 

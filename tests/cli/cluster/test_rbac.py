@@ -41,6 +41,8 @@ def test_a_missing_right_is_named_with_what_gives_it() -> None:
         '- {apiGroups: [""], resources: [pods/log], verbs: [get]}',
         '- {apiGroups: [""], resources: [configmaps], verbs: [create, patch, delete]}',
         '- {apiGroups: [""], resources: [events], verbs: [list]}',
+        '- {apiGroups: [""], resources: [resourcequotas], verbs: [list]}',
+        '- {apiGroups: [""], resources: [limitranges], verbs: [list]}',
         "---",
         "apiVersion: rbac.authorization.k8s.io/v1",
         "kind: RoleBinding",
@@ -96,6 +98,15 @@ def name_roles(
     return set(re.findall(r'metadata: {name: ("[^"]*")', str(explain_forbidden(Forbidden(message)))))
 
 
+@pytest.mark.parametrize("verb", ["get", "create", "patch", "delete"])
+def test_what_a_feature_needs_is_asked_for_at_once(verb: str) -> None:
+    """Else an administrator is asked again for each verb."""
+    message = f'x: User "alice" cannot {verb} resource "secrets" in API group "" in the namespace "team"'
+    said = str(explain_forbidden(Forbidden(message)))
+    assert '- {apiGroups: [""], resources: [secrets], verbs: [get, create, update, patch, delete]}' in said
+    assert name_roles("alice", verb, "secrets") == {'"paddock-alice-secrets"'}
+
+
 def test_no_command_takes_away_what_another_has_given() -> None:
     """The objects of two commands are the same where all that they say is the same, and only there."""
     usual = name_roles("alice", "list", "pods")
@@ -104,11 +115,13 @@ def test_no_command_takes_away_what_another_has_given() -> None:
         name_roles("bob", "list", "pods"),
         name_roles("alice", "update", "pods"),
         name_roles("alice", "list", "datasets", "paddock.dev"),
-        name_roles("alice", "create", "datasets", "paddock.dev"),
         name_roles("alice", "list", "pods", place=""),
         name_roles("bob", "list", "pods", place=""),
         name_roles("alice", "list", "nodes", place=""),
     ]
+    assert name_roles("alice", "create", "datasets", "paddock.dev") == name_roles(
+        "alice", "list", "datasets", "paddock.dev"
+    )
     assert all(len(each) == 1 for each in [usual, *others])
     assert len(set.union(usual, *others)) == 1 + len(others)
     assert name_roles("https://id.example/#alice", "list", "pods") == {'"paddock-https:--id.example-#alice"'}

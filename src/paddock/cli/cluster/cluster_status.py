@@ -12,7 +12,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from paddock.cli.cluster.lookup import fetch_all
-from paddock.cli.cluster.operators import fetch_leaders
+from paddock.cli.cluster.operators import fetch_installed, fetch_leaders
 from paddock.cli.cluster.others import fetch_others
 from paddock.cli.cluster.places import Cluster
 from paddock.cli.cluster.served import fetch_served
@@ -27,7 +27,7 @@ from paddock.kube.meta import NODES, Manifest, Resource
 from paddock.kube.quantities import format_quantity, read_amounts
 from paddock.kube.times import Moment
 from paddock.version import __version__
-from paddock.views.operators import Leader, explain_no_operator
+from paddock.views.operators import Installed, Leader, explain_no_operator
 from paddock.views.phases import show_phase
 from paddock.words.formats import format_of
 from paddock.words.phrases import Phrase, phrase, render
@@ -39,9 +39,9 @@ if TYPE_CHECKING:
 _UNREAD = phrase("you may not read them")
 
 
-def print_cluster(place: Cluster, output: str) -> int:
+def print_cluster(place: Cluster, output: str, namespace: str) -> int:
     """The exit code: 1 if no operator leads, as far as Leases can be read."""
-    facts = run(_fetch_facts(place))
+    facts = run(_fetch_facts(place, namespace))
     if output == "json":
         print_line(write_json(facts, indent=2, default=str))  # a `why` is a phrase
         return 0 if facts["operators"] != [] else 1
@@ -50,22 +50,23 @@ def print_cluster(place: Cluster, output: str) -> int:
     return 0 if facts["operators"] != [] else 1
 
 
-async def _fetch_facts(place: Cluster) -> dict[str, Any]:
+async def _fetch_facts(place: Cluster, namespace: str) -> dict[str, Any]:
     async with connect(place) as client:
         version = await client.fetch("/version")
         served = await fetch_served(client)
-        leaders = await fetch_leaders(client, place.config.namespace)
+        leaders = await fetch_leaders(client, namespace)
+        installed = await fetch_installed(client, namespace) if leaders == [] else None
         nodes = await _fetch_nodes(client)
-        jobs = await _fetch_jobs(client, served, place.config.namespace)
+        jobs = await _fetch_jobs(client, served, namespace)
         others = await fetch_others(client, place.flags.kubectl)
     return {
         "server": place.config.server,
         "context": place.config.context,
-        "namespace": place.config.namespace,
+        "namespace": namespace,
         "kubernetes": str(version.get("gitVersion")),
         "paddock": __version__,
         "kinds": [each.qualified for each in served],
-        **build_operators(leaders, place, time.time()),
+        **build_operators(leaders, namespace, place.flags.kubectl, time.time(), installed),
         **others,
         "nodes": None if nodes is None else build_nodes(nodes),
         "jobs": jobs,
@@ -87,7 +88,9 @@ async def _fetch_jobs(client: Client, served: Sequence[Resource], namespace: str
     return dict(Counter(show_phase(KINDS[resource].read_status(each)) or "Pending" for resource, each in found))
 
 
-def build_operators(leaders: Sequence[Leader] | None, place: Cluster, now: Moment) -> dict[str, Any]:
+def build_operators(
+    leaders: Sequence[Leader] | None, namespace: str, kubectl: str, now: Moment, installed: Installed | None = None
+) -> dict[str, Any]:
     """`operators`: those with a valid Lease, None if Leases cannot be read; `why`: the reason if there is none."""
     alive = [each for each in leaders or () if not each.is_gone(now)]
     facts = [
@@ -100,7 +103,7 @@ def build_operators(leaders: Sequence[Leader] | None, place: Cluster, now: Momen
         }
         for each in alive
     ]
-    why = explain_no_operator(leaders, next(iter(KINDS)), place.config.namespace, place.flags.kubectl, now)
+    why = explain_no_operator(leaders, next(iter(KINDS)), namespace, kubectl, now, installed)
     return {"operators": None if leaders is None else facts, "why": None if alive else why}
 
 

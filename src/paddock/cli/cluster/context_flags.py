@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 _CONTEXTS = "paddock.cli.contexts"
+_TYPED = "paddock.cli.typed"
 _CHOSEN = "paddock.cli.place"
 """The key in click's context, which a group shares with its commands."""
 
@@ -22,6 +23,15 @@ def keep_chosen(context: click.Context) -> dict[str, Any]:
 
 def keep_contexts(context: click.Context, names: tuple[str, ...]) -> None:
     context.meta[_CONTEXTS] = names
+
+
+def keep_typed(context: click.Context) -> None:
+    context.meta[_TYPED] = True
+
+
+def is_typed(context: click.Context) -> bool:
+    """Whether the command line names a cluster, and not the environment alone."""
+    return bool(context.meta.get(_TYPED))
 
 
 def read_contexts(context: click.Context) -> tuple[str, ...]:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from paddock.install.deployment import DEPLOYMENT
 from paddock.install.rights import LEASE
 from paddock.kube.errors import ApiError, Forbidden, NotFound
-from paddock.kube.meta import LEASES, Manifest, Resource
+from paddock.kube.meta import DEPLOYMENTS, LEASES, Manifest, Resource
 from paddock.kube.times import Moment
 from paddock.version import __version__
 from paddock.views.flags import Flags
-from paddock.views.operators import Leader, build_name, explain_no_operator, read_leader
+from paddock.views.operators import Installed, Leader, build_name, explain_no_operator, read_installed, read_leader
 from paddock.words.phrases import Phrase, phrase
 
 if TYPE_CHECKING:
@@ -42,15 +44,30 @@ async def _fetch_lease(api: Api, namespace: str) -> Manifest | None:
         return {}
 
 
+async def fetch_installed(api: Api, *namespaces: str) -> Installed | None:
+    """The Deployment of the operator, of all namespaces; without that right, of `namespaces` and `paddle-system`. None
+    if there is none, or it cannot be read."""
+    try:
+        found = (await api.list(DEPLOYMENTS, fields=f"metadata.name={DEPLOYMENT}")).items
+        return read_installed(found[0]) if found else None
+    except ApiError:
+        pass
+    for namespace in dict.fromkeys((*namespaces, USUAL_NAMESPACE)):
+        with suppress(ApiError):
+            return read_installed(await api.get(DEPLOYMENTS, namespace, DEPLOYMENT))
+    return None
+
+
 async def explain_no_status(api: Api, resource: Resource, namespace: str, flags: Flags, now: Moment) -> Phrase:
     """Why a job of `namespace` has no status yet."""
     try:
         leaders = await fetch_leaders(api, namespace)
     except ApiError:
         leaders = None
+    installed = await fetch_installed(api, namespace) if leaders == [] else None
     return phrase(
         "no operator has taken the job yet: {why}",
-        why=explain_no_operator(leaders, resource, namespace, flags.kubectl, now),
+        why=explain_no_operator(leaders, resource, namespace, flags.kubectl, now, installed),
     )
 
 

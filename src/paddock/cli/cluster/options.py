@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import click
 from click.core import ParameterSource
 
-from paddock.cli.cluster.context_flags import is_chosen, keep_chosen, keep_contexts, read_contexts
+from paddock.cli.cluster.context_flags import is_chosen, keep_chosen, keep_contexts, keep_typed, read_contexts
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -31,6 +31,7 @@ def _keep(context: click.Context, parameter: click.Parameter, value: str | tuple
         chosen.setdefault(parameter.name, values[0])
     else:
         chosen[parameter.name] = values[0]
+        keep_typed(context)
         if parameter.name == "context":
             keep_contexts(context, values)
 

@@ -16,6 +16,7 @@ from paddock.cli.cluster.places import Cluster
 from paddock.cli.output.local_times import format_local_time
 from paddock.jobs.apis.registry import KINDS, PADDLEPADDLE
 from paddock.kube.errors import ApiError, Forbidden, Unauthorized
+from paddock.kube.meta import DATASETS
 from paddock.kube.times import Moment
 from paddock.words.phrases import Phrase, phrase
 
@@ -33,6 +34,8 @@ _NEEDED: Mapping[tuple[str, str], tuple[str, ...]] = {
     ("", "pods/log"): ("get",),
     ("", "configmaps"): ("create", "patch", "delete"),
     ("", "events"): ("list",),
+    ("", "resourcequotas"): ("list",),
+    ("", "limitranges"): ("list",),
 }
 """All rights that the verbs need, by (API group, resource), so that the next command is not refused as well. No right
 to create pods: with it a user can read every Secret of the namespace."""
@@ -40,6 +43,14 @@ _STREAMS = tuple(("", f"pods/{name}") for name in ("exec", "portforward"))
 """Added where one of them is refused. A WebSocket is opened by GET, so Kubernetes asks for `get`, and from 1.35 on for
 `create` too (AuthorizePodWebsocketUpgradeCreatePermission). Who has them can do what the job can, so nobody is told to
 grant them who has not asked."""
+
+_TOGETHER: Mapping[tuple[str, str], tuple[str, ...]] = {
+    ("", "secrets"): ("get", "create", "update", "patch", "delete"),
+    (DATASETS.group, DATASETS.plural): ("get", "list", "watch", "create", "update", "patch", "delete"),
+}
+"""What one feature needs, added where one of its rights is refused: --secret and --env-file make a Secret, which goes
+with its job; `paddock dataset` makes, follows and deletes Datasets. Else an administrator would be asked again for each
+verb."""
 
 
 @contextmanager
@@ -108,7 +119,8 @@ def explain_forbidden(error: ApiError) -> Phrase | str:
             "{verb} {resource} in namespace {namespace}", verb=verb, resource=resource, namespace=namespace
         )
         rights = _list_rights(refused, verb)
-    name = _name_role(user, "" if namespace and rights == _NEEDED else f"-{verb}-{resource}")
+    more = f"-{resource}" if refused in _TOGETHER else f"-{verb}-{resource}"
+    name = _name_role(user, "" if namespace and rights == _NEEDED else more)
     return phrase(
         "{user} may not {right}. Who administers the cluster can allow what paddock needs there:\n\n{command}",
         user=user, right=missing, command=_write_grant(name, namespace or "", user, rights),
@@ -132,7 +144,7 @@ def _list_rights(refused: tuple[str, str], verb: str) -> Mapping[tuple[str, str]
         rights |= dict.fromkeys(_STREAMS, ("get", "create"))
     if refused in ((each.group, each.plural) for each in KINDS):
         rights.setdefault(refused, _OF_JOBS)
-    rights[refused] = tuple(dict.fromkeys((*rights.get(refused, ()), verb)))
+    rights[refused] = tuple(dict.fromkeys((*rights.get(refused, _TOGETHER.get(refused, ())), verb)))
     return rights
 
 

@@ -35,7 +35,7 @@ def open_console(job: str | None, namespace: str, asked: str, port: int, *, alon
     place.start()
     path = run(_find_page(place, namespace, job)) if job else address_of_list(asked)
     if isinstance(place, Cluster):
-        return serve_user(place, path, port, lambda link: _show(link, path, alone=alone))
+        return serve_user(place, path, port, lambda link: _show(link, path, alone=alone, serves=True))
     assert place.home is not None
     _open_local(place.home, path, alone=alone)
     return 0
@@ -45,7 +45,9 @@ def open_fleet(contexts: Sequence[str], asked: str, port: int, *, alone: bool) -
     """Opens a console of several clusters, until Ctrl-C. `asked`: see `open_console`."""
     kubeconfig = read_chosen(click.get_current_context()).get("kubeconfig")
     path = address_of_list(asked)
-    return serve_fleet(contexts, kubeconfig, home(), port, path, lambda link: _show(link, path, alone=alone))
+    return serve_fleet(
+        contexts, kubeconfig, home(), port, path, lambda link: _show(link, path, alone=alone, serves=True)
+    )
 
 
 async def _find_page(place: ClusterChoice, namespace: str, job: str) -> str:
@@ -62,8 +64,8 @@ def _open_local(home: Home, path: str, *, alone: bool) -> None:
     _show(make_link(home, running.console, time.time(), path), path, alone=alone)
 
 
-def _show(link: Link, path: str, *, alone: bool) -> None:
-    """Opens the link, or prints it."""
+def _show(link: Link, path: str, *, alone: bool, serves: bool = False) -> None:
+    """Opens the link, or prints it. `serves`: this process is the console, so it goes on."""
     if alone:
         print_line(link.address, flush=True)
     elif sys.stdout.isatty() and has_display(os.environ, sys.platform) and webbrowser.open(link.address):
@@ -73,6 +75,8 @@ def _show(link: Link, path: str, *, alone: bool) -> None:
         stdout().print(link.address)
         for said in explain_link(link, far="SSH_CONNECTION" in os.environ):
             stderr().print(localized(said))
+    if serves:
+        stderr().print(localized(phrase("the console is served by this command: it goes on until Ctrl-C")))
 
 
 def explain_link(link: Link, *, far: bool) -> list[Phrase]:

@@ -110,6 +110,8 @@ class Submission:
     """The claims of a cluster that must be filled before the jobs are created. Of `DIRECTORIES`."""
     show: Callable[[str], None] = lambda _: None
     """The live line, while something is waited for; it goes with an empty text."""
+    announced: list[Phrase] = field(default_factory=list)
+    """What is told of what will be sent, once nothing refuses it."""
     left_out: list[Phrase] = field(default_factory=list)
     """What is told of documents that the place does not run, which are not sent."""
 
@@ -236,7 +238,7 @@ async def _find_directories(submission: Submission) -> list[Refusal]:
 
     found: list[Refusal] = []
     sent: list[Checked] = []
-    asked = (submission.workdir, submission.packages, submission.storage, submission.notify)
+    asked = (submission.workdir, submission.packages, submission.storage, submission.announced.append)
     for each in submission.checked:
         try:
             documents, fills = add_claims([each], *asked)
@@ -496,3 +498,5 @@ async def refuse(submission: Submission, checks: Sequence[Check] = CHECKS) -> No
     for check in checks:
         if found := await check.find(submission):
             raise UserError(*(each.shown for each in found), *([check.closing] if check.closing else []))
+    for said in submission.announced:
+        submission.notify(said)

@@ -25,7 +25,12 @@ if TYPE_CHECKING:
 
 @click.command(name="console", cls=Verb)
 @click.argument("job", required=False, metavar="[JOB]", shell_complete=complete_jobs)
-@click.option("--url", "alone", is_flag=True, help="Print the link alone, for scripts, and open nothing.")
+@click.option(
+    "--url",
+    "alone",
+    is_flag=True,
+    help="Print the link alone, for scripts, and open nothing. With --context the command goes on.",
+)
 @serve_options
 @partial(namespace_option, several=True)
 def command(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from paddock.app.home import UNSANDBOXED, Home, explain_full_disk, find_running
-from paddock.cli.cluster.options import context_options
+from paddock.cli.cluster.options import namespace_option
 from paddock.cli.cluster.places import Cluster, Local
 from paddock.cli.cluster.session import choose_place, connect, home, run
 from paddock.cli.help import columns
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
 @click.command(name="status", cls=Verb)
 @click.option("-o", "output", type=click.Choice(["text", "json"]), default="text", help="How to print it.")
-@context_options
-def command(output: str) -> int:
+@namespace_option
+def command(output: str, namespace: str) -> int:
     """Whether the local cluster is up, and what it runs on; of a context, who acts on its jobs. Exit code 1 when it is
     not up, or nobody acts.
 
@@ -38,12 +38,13 @@ def command(output: str) -> int:
     paddock status
     paddock status -o json
     paddock status --context prod
+    paddock status --context prod -n team-a
     """
     chosen = choose_place()
     if isinstance(chosen, Cluster):
         from paddock.cli.cluster.cluster_status import print_cluster
 
-        return print_cluster(chosen, output)
+        return print_cluster(chosen, output, namespace)
     place = home()
     running = find_running(place)
     facts = run(_facts(place, running)) if running else {"up": False}

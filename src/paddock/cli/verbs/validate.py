@@ -7,20 +7,23 @@ what only a cluster knows is in `paddock explain --why-not`. Without --context w
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Sequence
 
 import click
 
-from paddock.cli.cluster.context_flags import is_chosen
+from paddock.cli.cluster.context_flags import is_chosen, is_typed
+from paddock.cli.cluster.errors import Failed, explain_error
 from paddock.cli.cluster.options import namespace_option
-from paddock.cli.output.language import readers_language
-from paddock.cli.output.streams import print_answer, write_json
+from paddock.cli.output.language import localized, readers_language
+from paddock.cli.output.streams import print_answer, print_line, write_json
 from paddock.cli.submit.manifest_files import fetch_reading
 from paddock.cli.submit.report import build_lines
 from paddock.cli.verb import Verb
+from paddock.kube.errors import ApiError
 from paddock.submission.local_only import with_local_warnings
 from paddock.submission.reading import Reading
-from paddock.words.phrases import render
+from paddock.words.phrases import phrase, render
 
 
 @click.command(name="validate", cls=Verb)
@@ -38,21 +41,37 @@ def command(files: tuple[str, ...], output: str, namespace: str) -> int:
     paddock validate run.sh
     helm template chart | paddock validate -
 
-    Exit code: 0 nothing is wrong (warnings are allowed), 1 something is.
+    Exit code: 0 nothing is wrong (warnings are allowed), 1 something is, or the cluster of --context cannot be asked.
     """
     language = readers_language()
     readings = [fetch_reading(file, namespace) for file in files]
-    if is_chosen(click.get_current_context()):
-        from paddock.cli.submit.dry_run import check_readings
-
-        readings = check_readings(readings)
+    context = click.get_current_context()
+    unasked: ApiError | Failed | None = None
+    if is_chosen(context):
+        readings, unasked = ask_cluster(readings)
     else:
         readings = [with_local_warnings(reading, os.getuid()) for reading in readings]
     if output == "json":
         print_answer(write_json(build_json(readings, language), indent=2))
     elif lines := list(build_lines(readings, language)):
         print_answer("\n".join(lines))
+    if unasked is not None and is_typed(context):
+        raise unasked
+    if unasked is not None and (explained := explain_error(unasked)) is not None:
+        said = phrase("the cluster that PADDOCK_CONTEXT names was not asked: {why}", why=explained.message)
+        print_line(localized(said), to=sys.stderr)
     return int(any(reading.wrong for reading in readings))
+
+
+def ask_cluster(readings: list[Reading]) -> tuple[list[Reading], ApiError | Failed | None]:
+    """The readings with what the cluster finds, and why it could not be asked: what is wrong with the files is told all
+    the same."""
+    from paddock.cli.submit.dry_run import check_readings
+
+    try:
+        return check_readings(readings), None
+    except (ApiError, Failed) as error:
+        return readings, error
 
 
 def build_json(readings: Sequence[Reading], language: str) -> dict[str, object]:

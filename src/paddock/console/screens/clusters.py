@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from paddock.console.addresses import address_of_cluster, put_below
-from paddock.console.feed import Cache, Topic
+from paddock.console.feed import Cache, Topic, may_see_none
 from paddock.console.page_context import SILENT_SECONDS, PageContext, Screen
 from paddock.console.screens.jobs import (
     MOST_NAMESPACES,
@@ -185,11 +185,12 @@ def tell_cluster(
     if not is_known:
         return [phrase("{cluster} has not answered yet: its jobs come when it does", cluster=context)]
     hidden = tuple(kind for kind, error in errors.items() if isinstance(error, Forbidden))
-    if hidden and len(hidden) == kinds and namespace:
+    sees_none = len(errors) == kinds and may_see_none(errors.values())
+    if sees_none and namespace:
         return [
             phrase("{cluster}: you may not look into its namespace {namespace}", cluster=context, namespace=namespace)
         ]
-    if hidden and len(hidden) == kinds:
+    if sees_none:
         return [
             phrase("{cluster}: you may not look into all of its namespaces: name one in the filter", cluster=context)
         ]

@@ -14,7 +14,7 @@ from paddock.console.actions.bulk import MARK, MOST
 from paddock.console.addresses import address_of_job, name_kind
 from paddock.console.backend import Printing, Spark, Sparks
 from paddock.console.charts.sparks import draw_spark
-from paddock.console.feed import Cache, Topic
+from paddock.console.feed import Cache, Topic, may_see_none
 from paddock.console.heads import give_advice
 from paddock.console.page_context import PageContext, Screen
 from paddock.console.rooms import SECONDS as ROOM_SECONDS
@@ -114,7 +114,7 @@ async def build(page: PageContext) -> Mapping[str, Any]:
         "link": link_to(query),
         "errors": _tell_errors(page, topics),
         "unseen": unseen,
-        "hidden": all(isinstance(_error_of(page, each), Forbidden) for each in topics),
+        "hidden": may_see_none(_error_of(page, each) for each in topics),
         "most_chosen": MOST,
         "may": {verb for verb in ("patch", "delete") if await _may_with_any(page, verb, told)},
         **build_choices(page, order, columns),
@@ -239,8 +239,7 @@ def _tell_errors(page: PageContext, topics: Sequence[Topic]) -> list[str]:
             for topic, error in errors.items()
             if not isinstance(error, NotFound | Forbidden)
         ]
-    # An API asks for rights before it looks whether a kind is served, so a line for each would say little.
-    if hidden and len(hidden) < len(topics):
+    if hidden and not may_see_none(_error_of(page, each) for each in topics):
         said.append(phrase("{kinds} are not shown: your rights do not allow it", kinds=Names(hidden)))
     return [page.say(each) for each in said]
 

@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 from paddock.console.addresses import JOB
-from paddock.console.feed import Cache, Topic
+from paddock.console.feed import Cache, Topic, may_see_none
 from paddock.console.heads import build_head, find_job, list_job_topics, tell_missing
 from paddock.console.page_context import PageContext, Screen
 from paddock.console.screens.run_rows import build_table, choose, find_resource, list_runs
@@ -51,7 +51,7 @@ async def build_all(page: PageContext) -> Mapping[str, Any]:
     return {
         "wanted": wanted,
         "filtered": wanted != RunFilter(),
-        "hidden": page.backend.runs is None and all(isinstance(each, Forbidden) for each in errors),
+        "hidden": page.backend.runs is None and may_see_none(errors),
         "errors": _tell_errors(page, errors) if page.backend.runs is None else [],
         **build_table(page, found, chosen, names=True),
     }
