@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from paddock.jobs.apis.registry import KINDS
+from paddock.jobs.model import Settings
 from paddock.jobs.queued import find_pod_queue, find_queue
 from paddock.kube.meta import Manifest
 from paddock.preflight import Document, check
@@ -42,9 +43,9 @@ def test_a_job_without_them_is_as_it_was(framework: str) -> None:
 
 
 def test_a_paddle_job_is_queued_by_its_pods_and_a_pytorch_job_by_suspend() -> None:
-    assert find_pod_queue(read(build("paddle", queue="team-a"))) == "team-a"
-    assert find_pod_queue(read(build("pytorch", queue="team-a"))) == ""
-    assert find_pod_queue(read(by_suspend(build("paddle", queue="team-a")))) == ""
+    assert find_pod_queue(read(build("paddle", queue="team-a")), Settings()) == "team-a"
+    assert find_pod_queue(read(build("pytorch", queue="team-a")), Settings()) == ""
+    assert find_pod_queue(read(by_suspend(build("paddle", queue="team-a"))), Settings()) == ""
 
 
 @pytest.mark.parametrize("framework", FRAMEWORKS)

@@ -200,14 +200,15 @@ class Feed:
                 async for _ in self._take(replace(topic, resource=resource), topic, cache):
                     seen, refused = True, 0
                 return
-            except ApiError as error:
+            except ApiError as raised:
+                error = await self._doubt(replace(topic, resource=resource), raised)
                 if isinstance(error, NotFound) and not seen and others:
                     resource, others = others[0], others[1:]
                     continue
                 was_allowed = seen and isinstance(error, Forbidden)
                 refused += 1
                 if refused > 1 or not was_allowed:
-                    cache.refuse(await self._doubt(topic, error))
+                    cache.refuse(error)
                     self._wake(topic)
                 if not was_allowed:
                     return

@@ -429,7 +429,7 @@ async def _find_data(submission: Submission) -> list[Refusal]:
     return []
 
 
-async def _find_claims(submission: Submission) -> list[Refusal]:
+async def _find_output_claims(submission: Submission) -> list[Refusal]:
     """A claim for outputs that is not there, or into which pods could never write; of one that may keep them waiting it
     is told. On a laptop a run has its outputs anyway."""
     if submission.is_local:
@@ -455,7 +455,7 @@ CODE = Check(_record_code)
 NAMES = Check(_find_names)
 RESUMED = Check(_find_resumed, _NOTHING)
 FOREIGN_SECRETS = Check(_find_foreign_secrets)
-OUTPUTS = Check(_find_claims, _NOTHING)
+OUTPUTS = Check(_find_output_claims, _NOTHING)
 SERVER = Check(_ask_server, _NOTHING)
 ROOM = Check(_find_room, _NOTHING)
 CLASSES = Check(_tell_classes)

@@ -14,13 +14,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from paddock.app.consoles.keeping.rights import Sight, find_kind
-from paddock.app.consoles.readers import fetch_user
 from paddock.app.consoles.rights import ReviewedRights, build_client
 from paddock.app.consoles.spool.files import read_left_out
 from paddock.app.history import History, read_place
 from paddock.client.client import Client
 from paddock.client.identity import is_token
 from paddock.client.kubeconfig import Config
+from paddock.client.own_name import fetch_user
 from paddock.history.answers import KeptFile
 from paddock.history.logs import PodDirectories, PodLogs, find_log_files, read_pod_logs
 from paddock.history.record_shelf import RecordShelf
