@@ -15,7 +15,7 @@ def test_a_job_waits_for_a_quota_with_numbers_and_runs_as_it_is_raised(cluster: 
     assert submitted.code == 0, str(submitted)
     until("it says why", lambda: "quota team" in cluster.paddock("explain", "demo").out)
     explained = cluster.paddock("explain", "demo").out
-    assert "has no room for 2 pods together: 2 pods (1 of 1 left)" in explained, explained
+    assert "has no room for 2 pods together: 2 pods, with 1 of 1 left" in explained, explained
     assert "raise it, or ask for less" in explained and "kubectl describe quota" in explained, explained
     queued = cluster.paddock("queue", "-o", "json").out
     assert '"QuotaExceeded"' in queued, queued

@@ -119,13 +119,13 @@ SENTENCES = [
             ("1", "4"),
             ("2", "10"),
         ),
-        "waiting: the quota team has no room for 2 pods together: 2 pods (1 of 2 left) and 8 CPUs (6 of "
-        "10 left); 1 of them would fit; the job starts once others of the namespace have ended or the "
+        "waiting: the quota team has no room for 2 pods together: 2 pods, with 1 of 2 left; 8 CPUs, with 6 of "
+        "10 left; 1 of them would fit; the job starts once others of the namespace have ended or the "
         "quota is raised: it is asked again within a minute",
     ),
     (
         causes.QuotaExceeded(("Pod demo-worker-0",), "team", 1, 0, ("pods",), ("1",), ("0",), ("0",), never=True),
-        "waiting: the quota team has no room for Pod demo-worker-0: 1 pod (0 of 0 left); "
+        "waiting: the quota team has no room for Pod demo-worker-0: 1 pod, with 0 of 0 left; "
         "it allows too little for this job alone: raise it, or ask for less",
     ),
     (

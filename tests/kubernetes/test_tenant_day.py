@@ -16,7 +16,18 @@ from paddock.install.deployment import DEPLOYMENT
 from paddock.jobs.labels import KUEUE_ANNOTATION, PRIORITY_LABEL, QUEUE_LABEL
 from paddock.jobs.model import Settings
 from paddock.kube.errors import NotFound
-from paddock.kube.meta import CONFIG_MAPS, CRDS, PODS, SECRETS, Manifest, Resource, annotations_of, labels_of, name_of
+from paddock.kube.meta import (
+    CONFIG_MAPS,
+    CRDS,
+    PODS,
+    RESOURCE_QUOTAS,
+    SECRETS,
+    Manifest,
+    Resource,
+    annotations_of,
+    labels_of,
+    name_of,
+)
 from support.operator_seam import JOBS, build_job, running
 from support.printed import take_printed
 from support.tenants import Shell
@@ -78,6 +89,11 @@ async def test_a_user_without_rights_trains_with_one_grant_in_the_quota_of_the_d
         assert "sending" not in refused.err, "nothing is announced before it is allowed"
         await grant(shell, refused.err)
 
+        async def counted() -> bool:
+            quota = await find(shell, RESOURCE_QUOTAS, "training") or {}
+            return len((quota.get("status") or {}).get("used") or {}) == len(quota["spec"]["hard"])
+
+        await until(counted)  # until its controller has counted, the API server refuses all that it counts
         lacks = await run(shell)
         assert lacks.code == 2 and not await find(shell, JOBS, "train"), str(lacks)
         advised = re.search(r"--cpus \S+ --memory \S+(?= fits)", lacks.err)
@@ -92,14 +108,16 @@ async def test_a_user_without_rights_trains_with_one_grant_in_the_quota_of_the_d
 
         many = await run(shell, "--name many --workers 2 --cpus 40 --memory 1Gi --framework none")
         assert many.code == 2, str(many)
-        assert "it can never start: it asks for 80 CPUs, 40 each (63 of 64 left); --cpus 31 fits" in many.err, many.err
+        assert "it can never start: it asks for 80 CPUs, 40 each, with 63 of 64 left; --cpus 31 fits" in many.err, (
+            many.err
+        )
         waits = await run(shell, "--name waits --cpus 64 --memory 1Gi")
         assert waits.code == 0 and "it waits until others have ended" in waits.err, str(waits)
-        assert "64 CPUs (63 of 64 left); --cpus 63 fits" in waits.err, waits.err
+        assert "64 CPUs, with 63 of 64 left; --cpus 63 fits" in waits.err, waits.err
 
         async def told() -> bool:
             said = (await shell.type("paddock --context alice get")).out
-            return "the quota training has no room for Pod waits-worker-0: 64 CPUs (63 of 64 left)" in said
+            return "the quota training has no room for Pod waits-worker-0: 64 CPUs, with 63 of 64 left" in said
 
         await until(told)
 

@@ -51,27 +51,27 @@ def test_in_a_namespace_without_bounds_nothing_is_said() -> None:
     [
         (
             {"requests.cpu": "10"}, {"requests.cpu": "7"}, {"cpus": "4"},
-            "by the quota training of team-a it waits until others have ended: it asks for 8 CPUs, 4 each (3 of 10 "
-            "left); --cpus 1 fits",
+            "by the quota training of team-a it waits until others have ended: it asks for "
+            "8 CPUs, 4 each, with 3 of 10 left; --cpus 1 fits",
         ),
         (
             {"requests.cpu": "10"}, {"requests.cpu": "10"}, {"cpus": "4"},
-            "by the quota training of team-a it waits until others have ended: it asks for 8 CPUs, 4 each (0 of 10 "
-            "left)",
+            "by the quota training of team-a it waits until others have ended: it asks for "
+            "8 CPUs, 4 each, with 0 of 10 left",
         ),
         (
             {"requests.memory": "8Gi", "cpu": "4"}, {}, {"cpus": "1", "memory": "5Gi"},
-            "by the quota training of team-a it can never start: it asks for 10 GiB, 5.0 GiB each (8.0 GiB of 8.0 GiB "
-            "left); --memory 4Gi fits",
+            "by the quota training of team-a it can never start: it asks for "
+            "10 GiB, 5.0 GiB each, with 8.0 GiB of 8.0 GiB left; --memory 4Gi fits",
         ),
         (
             {"requests.nvidia.com/gpu": "8"}, {"requests.nvidia.com/gpu": "2"}, {"gpus": 4},
-            "by the quota training of team-a it waits until others have ended: it asks for 8 GPUs, 4 each (6 of 8 "
-            "left); --gpus 3 fits",
+            "by the quota training of team-a it waits until others have ended: it asks for 8 GPUs, 4 each, with 6 of 8 "
+            "left; --gpus 3 fits",
         ),
         (
             {"pods": "1"}, {}, {},
-            "by the quota training of team-a it can never start: it asks for 2 pods (1 of 1 left)",
+            "by the quota training of team-a it can never start: it asks for 2 pods, with 1 of 1 left",
         ),
     ],
 )  # fmt: skip
@@ -151,7 +151,7 @@ def test_what_a_limit_range_fills_in_is_told_and_counts() -> None:
     room = build_room({"requests.cpu": "4"}, default={"cpu": "3"}, defaultRequest={"cpu": "3"})
     (refused, told) = say(judge(read(type_job()), room, typed=True))
     assert told == "by the LimitRange bounds of team-a each rank asks for 3 CPUs, and may have 3 CPUs at most"
-    assert "it asks for 6 CPUs, 3 each (4 of 4 left); --cpus 2 fits" in refused
+    assert "it asks for 6 CPUs, 3 each, with 4 of 4 left; --cpus 2 fits" in refused
 
 
 @pytest.mark.parametrize("room", [build_room({"limits.cpu": "8"}), build_room(default={"cpu": "1"})])

@@ -357,7 +357,7 @@ def _order(names: Iterable[str]) -> list[str]:
 
 
 def _explain_asked(exceeded: Exceeded, name: str, pods: Sequence[_Pod]) -> Phrase:
-    """`8 CPUs, 4 each (3 of 10 left)`"""
+    """`8 CPUs, 4 each, with 3 of 10 left`"""
     _, resource = split_quota_name(name)
     asked, hard = read_quantity(exceeded.asked[name]), read_quantity(exceeded.hard[name])
     left = max(hard - read_quantity(exceeded.used.get(name, "0")), Fraction(0))

@@ -59,12 +59,12 @@ def split_quota_name(name: str) -> tuple[str, str]:
 
 
 def say_of_quota(name: str, asked: Phrase | str, left: Fraction, hard: Fraction) -> Phrase:
-    """`8 CPUs (3 of 10 left)`. `asked`: the amount, in words."""
+    """`8 CPUs, with 3 of 10 left`. `asked`: the amount, in words."""
     section, resource = split_quota_name(name)
     room = {"left": say_bare_amount(resource, left), "hard": say_bare_amount(resource, hard)}
     if section == "limits":
-        return phrase("limits of {asked} ({left} of {hard} left)", asked=asked, **room)
-    return phrase("{asked} ({left} of {hard} left)", asked=asked, **room)
+        return phrase("limits of {amount}, with {left} of {hard} left", amount=asked, **room)
+    return phrase("{amount}, with {left} of {hard} left", amount=asked, **room)
 
 
 def round_down(resource: str, amount: Fraction) -> str:

@@ -127,6 +127,18 @@ def test_no_command_takes_away_what_another_has_given() -> None:
     assert name_roles("https://id.example/#alice", "list", "pods") == {'"paddock-https:--id.example-#alice"'}
 
 
+def test_a_quota_that_takes_no_more_jobs_says_what_counts() -> None:
+    kind = "count/paddlejobs.batch.paddlepaddle.org"
+    message = (
+        f'paddlejobs.batch.paddlepaddle.org "two" is forbidden: exceeded quota: training, requested: {kind}=1, used: '
+        f"{kind}=20, limited: {kind}=20"
+    )
+    assert str(explain_forbidden(Forbidden(message))) == (
+        "the quota training allows 20 of paddlejobs.batch.paddlepaddle.org, and 20 are there; those that have ended "
+        "count too, until they are deleted"
+    )
+
+
 def test_a_403_of_an_admission_plugin_is_unchanged() -> None:
     assert explain_forbidden(Forbidden("pods x is forbidden: exceeded quota: y")) == (
         "pods x is forbidden: exceeded quota: y"

@@ -17,6 +17,7 @@ from paddock.cli.output.local_times import format_local_time
 from paddock.jobs.apis.registry import KINDS, PADDLEPADDLE
 from paddock.kube.errors import ApiError, Forbidden, Unauthorized
 from paddock.kube.meta import DATASETS
+from paddock.kube.quotas import read_exceeded
 from paddock.kube.times import Moment
 from paddock.words.phrases import Phrase, phrase
 
@@ -104,11 +105,11 @@ def read_expiry(certificate: str | None) -> Moment | None:
 
 
 def explain_forbidden(error: ApiError) -> Phrase | str:
-    """The missing right, the user, and a command that grants it; the message of an admission plugin (a quota) is
-    unchanged. An administrator runs the command with another kubeconfig, so it names no context."""
+    """The missing right, the user, and a command that grants it; of a quota of jobs, what counts. Any other message of
+    an admission plugin is unchanged. An administrator runs the command with another kubeconfig, so it names none."""
     found = _FORBIDDEN.search(error.message)
     if found is None:
-        return error.message
+        return _explain_counted(error.message) or error.message
     resource = f"{found['resource']}.{found['group']}" if found["group"] else found["resource"]
     namespace, user, verb = found["namespace"], found["user"], found["verb"]
     refused = (found["group"], found["resource"])
@@ -134,6 +135,20 @@ _FILLING: Mapping[tuple[str, str], tuple[str, ...]] = {
 }
 """Added where claims are refused, which `paddock run -r` fills by a pod of the user's (`cli.submit.filled_claims`). Who
 may create pods can read every Secret of the namespace, so nobody is told to grant it who has not asked."""
+
+
+def _explain_counted(message: str) -> Phrase | None:
+    """That a quota takes no more jobs; None for any other message."""
+    exceeded = read_exceeded(message)
+    jobs = next((each for each in KINDS if exceeded is not None and f"count/{each.qualified}" in exceeded.asked), None)
+    if exceeded is None or jobs is None:
+        return None
+    name = f"count/{jobs.qualified}"
+    return phrase(
+        "the quota {quota} allows {hard} of {kinds}, and {used} are there; those that have ended count too, until they "
+        "are deleted",
+        quota=exceeded.quota, kinds=jobs.qualified, hard=exceeded.hard[name], used=exceeded.used.get(name, "0"),
+    )  # fmt: skip
 
 
 def _list_rights(refused: tuple[str, str], verb: str) -> Mapping[tuple[str, str], tuple[str, ...]]:

@@ -230,7 +230,7 @@ def explain_quota(args: Args) -> Phrase:
     said = phrase(
         "waiting: the quota {quota} has no room for {pods}: {amounts}",
         quota=value_of(args, "quota"), pods=_name_crowded(args),
-        amounts=Names(tuple(map(_say_lacking, lacking)), most=0) if lacking else "?",
+        amounts=_join([_say_lacking(each) for each in lacking]),
     )  # fmt: skip
     if args.get("never"):
         return phrase("{said}; it allows too little for this job alone: raise it, or ask for less", said=said)
@@ -269,6 +269,14 @@ def _say_lacking(lacking: _Lacking) -> Phrase | str:
         return f"{lacking.asked} {lacking.name}"
     asked = say_amount(split_quota_name(lacking.name)[1], read_quantity(lacking.asked))
     return say_of_quota(lacking.name, asked, lacking.left, lacking.hard)
+
+
+def _join(said: Sequence[Phrase | str]) -> Phrase | str:
+    """Clause by clause, as a stored message is rendered (`words.messages`)."""
+    joined = said[0] if said else "?"
+    for each in said[1:]:
+        joined = phrase("{first}; {second}", first=joined, second=each)
+    return joined
 
 
 def _fit_together(args: Args, lacking: Sequence[_Lacking]) -> Names | None:
