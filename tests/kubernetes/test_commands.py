@@ -528,6 +528,35 @@ async def test_the_rights_that_the_refusal_names_are_enough(user: User) -> None:
     assert ended.code == 0, ended
 
 
+async def test_the_rights_for_packages_are_named_together_and_are_enough(user: User) -> None:
+    """Up to the pod that fills the claim, which a kubelet would run."""
+    (user.work / "requirements.txt").write_text("six\n")
+    file = user.write(image=PADDLE, command=["python", "-c", "1"])
+    words = ("run", file, "-r", "requirements.txt", "--context", "alice")
+    for _ in range(2):  # those of jobs, then those of claims
+        refused = await user.paddock(*words)
+        assert refused.code == 1 and "END" in refused.err, refused
+        await grant(user, refused)
+    assert "persistentvolumeclaims" in refused.err and "pods/exec" in refused.err
+    namespace = user.world.namespace
+    assert (await user.world.api.list(CLAIMS, namespace)).items == []
+    run = await user.start(*words)
+    begun = await read_lines(run, "waiting for env-")
+    (claim,) = (await user.world.api.list(CLAIMS, namespace)).items
+    (pod,) = (await user.world.api.list(PODS, namespace)).items
+    run.send_signal(signal.SIGINT)
+    ended = await end(run)
+    listed = await user.paddock("env", "list", "--context", "alice")
+    removed = await user.paddock("env", "rm", name_of(claim), "--context", "alice")
+    assert f"made the claim {name_of(claim)} of 10Gi (ReadWriteOnce) for requirements.txt" in begun
+    (owner,) = pod["metadata"]["ownerReferences"]
+    assert (owner["kind"], owner["uid"]) == ("PersistentVolumeClaim", claim["metadata"]["uid"])
+    assert ended.code == 130 and "goes on filling the claim" in ended.err, ended
+    assert name_of(claim) in listed.out and "Building" in listed.out and "six for " in listed.out, listed
+    assert removed.code == 0, removed
+    assert (await user.world.api.list(JOBS, namespace)).items == []
+
+
 async def test_validate_asks_the_cluster_as_well(user: User) -> None:
     right = await user.paddock("validate", user.write(), "--context", "prod")
     assert (right.code, right.out) == (0, "demo.yaml: 1 PaddleJob, no problems\n"), right
@@ -544,7 +573,7 @@ async def test_what_belongs_to_the_local_cluster_is_not_asked_of_another(user: U
     for words, said in (
         (("get", "environments", "--context", "prod"), "environments belong to the local cluster"),
         (("--context", "prod", "up"), "`paddock up` is about the local cluster"),
-        (("--context", "prod", "env", "list"), "`paddock env` is about the local cluster"),
+        (("--context", "prod", "env", "build", "paddle"), "`env build` is about the local cluster"),
     ):
         ended = await user.paddock(*words)
         assert ended.code == 2 and said in ended.err, ended

@@ -36,6 +36,7 @@ class Image:
         self.python = root / "image" / "bin" / "python3"
         self.packages = next((root / "image" / "lib").glob("python3*/site-packages"))
         self.add("brought", "1.0")
+        self.options = f"--no-index\n--find-links {self.wheels}\n"
         shutil.unpack_archive(self.wheels / "brought-1.0-py3-none-any.whl", self.packages, "zip")
 
     def add(self, name: str, version: str, **more: Any) -> None:
@@ -55,8 +56,8 @@ class Image:
         environment = {
             "PATH": ":".join(path),
             "HOME": str(self.home),
-            "PADDOCK_REQUIREMENTS": f"--no-index\n--find-links {self.wheels}\n{requirements}",
-            "PIP_CONFIG_FILE": "/dev/null",
+            "PADDOCK_SCRATCH": str(self.home),
+            "PADDOCK_REQUIREMENTS": self.options + requirements,
             "UV_NO_CONFIG": "1",
         }
         done = subprocess.run(
@@ -227,6 +228,33 @@ def test_a_claim_that_may_not_be_written_is_told_before_anything_is_sent(image: 
 @pytest.mark.parametrize("words", [(), ("install",), ("remove", "/x")])
 def test_a_wrong_call_does_nothing(image: Image, words: tuple[str, ...]) -> None:
     assert image.fill(*words)[0] == 2
+
+
+@pytest.mark.parametrize("uv", [False, True], ids=["pip", "uv"])
+@pytest.mark.parametrize("where", ["home/.config/pip/pip.conf", "image/pip.conf"])
+def test_where_the_image_s_pip_looks_for_packages_counts(image: Image, where: str, uv: bool) -> None:
+    image.add("mine", "2.0")
+    (image.root / where).parent.mkdir(parents=True, exist_ok=True)
+    (image.root / where).write_text(f"[global]\nfind-links = {image.wheels}\nno-index = true\n")
+    options, image.options = image.options, "--no-index\n" if uv else ""
+    assert options.startswith("--no-index\n--find-links ")
+    assert image.install("mine\n", uv=uv)["packages"] == 1
+
+
+def test_settings_of_pip_are_told_to_uv() -> None:
+    text = (
+        "global.index-url='https://a.example/simple'\nglobal.timeout='60'\ninstall.index-url='https://b.example/simple'\n"
+        "global.extra-index-url='https://c.example https://d.example'\nglobal.find-links='/x\\n/y'\n"
+    )
+    expected = {
+        "UV_DEFAULT_INDEX": "https://b.example/simple",
+        "UV_INDEX": "https://c.example https://d.example",
+        "UV_FIND_LINKS": "/x,/y",
+    }
+    assert program.translate_pip(text) == expected
+    variable = ":env:.index-url='https://e.example'\n"
+    assert program.translate_pip(text + variable) == expected | {"UV_DEFAULT_INDEX": "https://e.example"}
+    assert program.translate_pip("") == {}
 
 
 def test_lines_of_a_dry_run_of_uv_are_requirements() -> None:

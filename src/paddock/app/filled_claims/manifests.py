@@ -179,7 +179,8 @@ def _build_container(content: Content, mount: str) -> Manifest:
 
 def _build_variables(content: Content) -> list[Manifest]:
     # Where NVIDIA's runtime is the default, an image of CUDA has all GPUs of its node unless it says otherwise.
-    values = {"HOME": _SCRATCH, "NVIDIA_VISIBLE_DEVICES": "void", "PYTHONUNBUFFERED": "1"}
+    # HOME is that of the image's user: what pip is told there, counts.
+    values = {"PADDOCK_SCRATCH": _SCRATCH, "NVIDIA_VISIBLE_DEVICES": "void", "PYTHONUNBUFFERED": "1"}
     values[PROGRAM_VARIABLE] = PROGRAM.read_text(encoding="utf-8")
     if content.kind is Kind.PACKAGES:
         values[REQUIREMENTS_VARIABLE] = content.requirements

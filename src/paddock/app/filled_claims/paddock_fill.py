@@ -30,7 +30,7 @@ from typing import IO, Any, Dict, List, Optional, Sequence
 
 MARK = "paddock-fill "
 FILLED = ".paddock-filled"
-SCRATCH = Path(os.environ.get("HOME") or "/tmp")  # noqa: S108 - a volume of the pod's
+SCRATCH = Path(os.environ.get("PADDOCK_SCRATCH") or "/tmp")  # noqa: S108 - a volume of the pod's
 FAILED, NOTHING_CAME = 3, 4
 STEP_SECONDS = 1.0
 FULL = (errno.ENOSPC, errno.EDQUOT)
@@ -108,6 +108,9 @@ def make_environment(place: Path) -> str:
     venv.EnvBuilder(system_site_packages=True, with_pip=False, symlinks=True).create(str(place))
     packages = place / "packages"
     packages.symlink_to("lib/python{}.{}/site-packages".format(*sys.version_info[:2]))
+    settings = Path(sys.prefix) / "pip.conf"
+    if settings.exists():
+        shutil.copy(str(settings), str(place / "pip.conf"))
     (packages / "paddock_image.pth").write_text("".join(each + "\n" for each in site.getsitepackages()))
     return str(place / "bin" / "python")
 
@@ -133,6 +136,7 @@ def install_by_uv(uv: Sequence[str], python: str, requirements: Path) -> None:
     Python lacks."""
     settings = {"UV_INDEX_STRATEGY": "unsafe-best-match", "UV_PYTHON_DOWNLOADS": "never", "NO_COLOR": "1"}
     environment = dict(os.environ, UV_CACHE_DIR=str(SCRATCH / "uv"), UV_LINK_MODE="copy")
+    settings.update(read_pip_indexes(requirements))
     for name, value in settings.items():
         environment.setdefault(name, value)
     tell(step="resolve", tool="uv")
@@ -155,6 +159,37 @@ def install_by_uv(uv: Sequence[str], python: str, requirements: Path) -> None:
     chosen = SCRATCH / "lacking.txt"
     chosen.write_text("".join(each + "\n" for each in [*options, *lacking]))
     run_tool([*uv, "pip", "install", "--no-deps", "--python", python, "-r", str(chosen)], environment, "uv")
+
+
+def read_pip_indexes(requirements: Path) -> Dict[str, str]:
+    """Where pip would look for packages (its files, PIP_INDEX_URL), as variables of uv, which reads none of them: an
+    image of a company names its mirror there. Empty where uv or the requirements name an index themselves."""
+    own = [name for name in os.environ if re.match(r"UV_(DEFAULT_|EXTRA_)?INDEX(_URL)?$", name)]
+    if own or "--index-url" in requirements.read_text() or not has_module(sys.executable, "pip"):
+        return {}
+    words = [sys.executable, "-m", "pip", "config", "list"]
+    done = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    return translate_pip(done.stdout.decode(errors="replace"))
+
+
+def translate_pip(text: str) -> Dict[str, str]:
+    """`global.index-url='https://…'` of `pip config list` as variables of uv. What `install` says stands above
+    `global`, and a variable above both."""
+    found: Dict[str, str] = {}
+    for section in ("global", "install", ":env:"):
+        lines = re.findall(r"^" + section + r"\.([\w-]+)='(.*)'$", text, re.MULTILINE)
+        found.update({name: " ".join(value.replace("\\n", " ").split()) for name, value in lines})
+    names = {
+        "index-url": "UV_DEFAULT_INDEX",
+        "extra-index-url": "UV_INDEX",
+        "find-links": "UV_FIND_LINKS",
+        "trusted-host": "UV_INSECURE_HOST",
+        "cert": "SSL_CERT_FILE",
+    }
+    result = {variable: found[name] for name, variable in names.items() if found.get(name)}
+    if "UV_FIND_LINKS" in result:
+        result["UV_FIND_LINKS"] = ",".join(result["UV_FIND_LINKS"].split())
+    return result
 
 
 def read_lacking(output: str) -> List[str]:

@@ -179,7 +179,6 @@ class Filling:
         self._name, self._namespace = fill.content.name, fill.namespace
         self._begun = self._last_said = self._refused_since = 0.0
         self._said = ""
-        self._sent = False
         self._own = False
         """Whether this command has made the pod."""
 
@@ -335,7 +334,6 @@ class Filling:
 
     async def _follow(self, pod: Manifest, size: str) -> Mapping[str, Any]:
         """What it told at its end. Raises `Failed`, `_Disrupted`."""
-        self._sent = False
         while True:
             now = await self._look(pod)
             if read_phase(now) == "Pending":
@@ -350,10 +348,9 @@ class Filling:
                 raise Failed(*self._explain_failed(told, size))
             if ended:
                 self._explain_end(now)
-            if told.step.get("step") == "ready" and not self._sent:
-                await self._send(now)
-            else:
-                self._say(explain_step(told))
+            if told.step.get("step") == "ready":
+                return await self._send(now)
+            self._say(explain_step(told))
             await asyncio.sleep(LOOK_SECONDS)
 
     async def _look(self, pod: Manifest) -> Manifest:
@@ -447,19 +444,19 @@ class Filling:
 
     # A directory
 
-    async def _send(self, pod: Manifest) -> None:
+    async def _send(self, pod: Manifest) -> Mapping[str, Any]:
+        """What the pod told of it."""
         directory = self._fill.directory
         assert directory is not None, "only a directory is waited for"
-        self._sent = True
         expected = self._fill.content.digest
         opened = open_archive(directory, self._fill.files, expected)
         archive = await asyncio.to_thread(opened.__enter__)
         try:
-            await self._stream(pod, archive)
+            return await self._stream(pod, archive)
         finally:
             opened.__exit__(None, None, None)
 
-    async def _stream(self, pod: Manifest, archive: Archive) -> None:
+    async def _stream(self, pod: Manifest, archive: Archive) -> Mapping[str, Any]:
         from paddock.client.pod_streams import open_exec
 
         command = build_receiving(self._fill.content, archive.size, archive.digest)
@@ -485,6 +482,7 @@ class Filling:
             ended = read_not_started(await session.wait())
             why = Foreign(ended.message or told.output.strip() or f"exit code {ended.code}")
             raise Failed(phrase("{directory} was not sent: {why}", directory=self._fill.file, why=why))
+        return told.filled
 
     async def _feed(self, session: Any, archive: Archive) -> None:
         sent = 0
