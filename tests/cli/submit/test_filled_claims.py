@@ -23,7 +23,7 @@ from paddock.cli.submit.claim_directories import Fill, add_claims
 from paddock.cli.submit.filled_claims import Filling, fill_claims, find_refusals
 from paddock.cli.submit.storage import USUAL, Storage
 from paddock.kube.errors import Forbidden
-from paddock.kube.meta import CLAIMS, NAMESPACES, NODES, PODS, Key, Manifest, name_of
+from paddock.kube.meta import CLAIMS, NAMESPACES, NODES, PODS, VOLUMES, Key, Manifest, name_of
 from paddock.kube.times import read_time
 from paddock.submission.documents import Checked
 from paddock.views.flags import Flags
@@ -184,15 +184,43 @@ async def test_an_image_without_python_is_named(cluster: Cluster, work: Path) ->
 
 async def test_a_full_claim_is_made_anew_with_more(cluster: Cluster, work: Path) -> None:
     filling = begin(cluster, Said())
-    before = (await cluster.pod())["metadata"]["uid"]
-    filling.cancel()
-    await asyncio.gather(filling, return_exceptions=True)
+    await cluster.set_pod("Failed", write(failed={"reason": "full", "where": "claim"}))
+    with pytest.raises(
+        Failed, match="the claim, 10Gi, is full: type the command again with more, as in --storage 20Gi"
+    ):
+        await filling
     again = begin(cluster, Said(), Storage("20Gi"))
-    await until(lambda: _is_replaced(cluster, before))
-    (claim,) = (await cluster.api.list(CLAIMS, "team")).items
-    assert claim["spec"]["resources"]["requests"]["storage"] == "20Gi"
     await cluster.set_pod("Succeeded", write(filled=REPORT))
     await again
+    (claim,) = (await cluster.api.list(CLAIMS, "team")).items
+    assert claim["spec"]["resources"]["requests"]["storage"] == "20Gi"
+    said = Said()
+    await begin(cluster, said, Storage("30Gi"))
+    told = (
+        f"--storage and --storage-class are for a new claim, and {name_of(claim)}, of 20Gi, is there: `paddock env rm"
+    )
+    assert told in said[0], said
+
+
+async def test_storage_on_a_node_s_own_disk_is_told(cluster: Cluster, work: Path) -> None:
+    said = Said()
+    filling = begin(cluster, said)
+    await cluster.set_pod("Succeeded", write(filled=REPORT))
+    await filling
+    (name,) = await cluster.claims()
+    terms = [{"matchExpressions": [{"key": "kubernetes.io/hostname", "operator": "In", "values": ["n1"]}]}]
+    spec = {"capacity": {"storage": "10Gi"}, "accessModes": ["ReadWriteOnce"], "hostPath": {"path": "/x"}}
+    volume = {"apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"name": "v"}}
+    await cluster.api.create(
+        VOLUMES, volume | {"spec": spec | {"nodeAffinity": {"required": {"nodeSelectorTerms": terms}}}}
+    )
+    await cluster.api.patch(CLAIMS, "team", name, {"spec": {"volumeName": "v"}})
+    again = Said()
+    await begin(cluster, again)
+    assert not any("alone" in line for line in again), "ReadWriteMany"
+    await cluster.api.patch(CLAIMS, "team", name, {"status": {"accessModes": ["ReadWriteOnce"]}}, subresource="status")
+    await begin(cluster, again)
+    assert again[-1] == f"the volume of the claim {name} is on the node n1 alone, so the job runs there or waits"
 
 
 async def test_an_interrupt_leaves_the_pod_to_its_work_and_says_so(cluster: Cluster, work: Path) -> None:

@@ -96,6 +96,19 @@ def count_nodes(nodes: Iterable[Mapping[str, Any]]) -> int:
     return sum(not (each.get("spec") or {}).get("unschedulable") for each in nodes)
 
 
+def find_node(volume: Mapping[str, Any]) -> str:
+    """The one node that a volume is on, by its node affinity; empty if it is on several, or says nothing."""
+    required = ((volume.get("spec") or {}).get("nodeAffinity") or {}).get("required") or {}
+    nodes = {
+        str(value)
+        for term in required.get("nodeSelectorTerms") or ()
+        for each in term.get("matchExpressions") or ()
+        if each.get("key") == "kubernetes.io/hostname" and each.get("operator") == "In"
+        for value in each.get("values") or ()
+    }
+    return nodes.pop() if len(nodes) == 1 else ""
+
+
 @dataclass(frozen=True, slots=True)
 class Judged:
     """Whether all ranks of a job can mount a claim."""

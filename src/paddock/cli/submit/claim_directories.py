@@ -47,6 +47,8 @@ class Fill:
     together: bool
     """Whether the manifest puts them on one node."""
     storage_class: str | None
+    is_asked: bool
+    """Whether --storage or --storage-class was typed."""
     file: str
     """The requirements file or the directory, as it is printed."""
     directory: Path | None = None
@@ -113,7 +115,14 @@ def _add_packages(each: Checked, file: Path, storage: Storage) -> tuple[Checked,
 
 def _build_fill(each: Checked, job: Job, content: Content, storage: Storage, file: str) -> Fill:
     return Fill(
-        content, namespace_of(each.manifest), each, count_ranks(job), is_on_one_node(job), storage.storage_class, file
+        content,
+        namespace_of(each.manifest),
+        each,
+        count_ranks(job),
+        is_on_one_node(job),
+        storage.storage_class,
+        storage.is_asked,
+        file,
     )
 
 
@@ -144,7 +153,7 @@ def _add_code(
     mounted = each.with_manifest(mount_directory(each.manifest, each.job, volume, {"subPath": "content"}))
     fill = Fill(
         content, namespace_of(each.manifest), mounted, count_ranks(each.job), is_on_one_node(each.job),
-        storage.storage_class, directory.shown, directory.path, found.files,
+        storage.storage_class, storage.storage_class is not None, directory.shown, directory.path, found.files,
     )  # fmt: skip
     return mounted, fill
 

@@ -31,6 +31,7 @@ from paddock.app.filled_claims.reach import (
     choose_modes,
     count_nodes,
     explain_class,
+    find_node,
     judge_modes,
     read_class,
 )
@@ -49,9 +50,9 @@ from paddock.cli.submit.sent_archives import Archive, open_archive
 from paddock.datasets.claims import explain_lost, explain_pending, is_bound
 from paddock.datasets.fetch_pods import explain_end, explain_waiting, has_ended, read_phase
 from paddock.kube.errors import AlreadyExists, ApiError, Conflict, Forbidden, NotFound
-from paddock.kube.meta import CLAIMS, EVENTS, NODES, PODS, Manifest, Resource, is_deleting, name_of, uid_of
+from paddock.kube.meta import CLAIMS, EVENTS, NODES, PODS, VOLUMES, Manifest, Resource, is_deleting, name_of, uid_of
 from paddock.kube.pod_streams import StreamRequest, read_not_started
-from paddock.kube.quantities import format_bytes, read_quantity
+from paddock.kube.quantities import format_bytes
 from paddock.kube.times import format_duration, format_time
 from paddock.submission.documents import Checked
 from paddock.views.flags import Flags
@@ -190,6 +191,7 @@ class Filling:
         if held.report is not None:
             await self._mark()
             self._notify(self._explain_ready(held.report, held.size, None))
+            await self._tell_node(held.modes)
             return held.report
         self._begun = asyncio.get_running_loop().time()
         report = await self._fill_it(claim, held.size)
@@ -199,7 +201,19 @@ class Filling:
         seconds = asyncio.get_running_loop().time() - self._begun
         self._show("")
         self._notify(self._explain_ready(report, held.size, seconds))
+        await self._tell_node(held.modes)
         return report
+
+    async def _tell_node(self, modes: Sequence[str]) -> None:
+        """Of storage on a node's own disk, as far as it may be read: the job can run there alone."""
+        if {"ReadWriteMany", "ReadOnlyMany"} & set(modes):
+            return
+        with suppress(ApiError):
+            claim = await self._api.get(CLAIMS, self._namespace, self._name)
+            volume = await self._api.get(VOLUMES, "", str(claim["spec"].get("volumeName") or ""))
+            if node := find_node(volume):
+                self._notify(phrase("the volume of the claim {claim} is on the node {node} alone, so the job runs "
+                                    "there or waits", claim=self._name, node=node))  # fmt: skip
 
     def _explain_ready(self, report: Mapping[str, Any], size: str, seconds: float | None) -> Phrase:
         if self._fill.content.kind is Kind.CODE:
@@ -237,9 +251,10 @@ class Filling:
             held = _judge_claim(claim, self._fill)
             if isinstance(held, Phrase):
                 raise Failed(held)
-            if held.report is None and _is_less(held.size, self._fill.content.size):
-                await self._remove(claim)  # with --storage after it was full
-                continue
+            if self._fill.is_asked:
+                self._notify(phrase("--storage and --storage-class are for a new claim, and {claim}, of {size}, is "
+                                    "there: `{command}` removes it", claim=self._name, size=held.size,
+                                    command=tell_removal(self._name, self._namespace, self._flags)))  # fmt: skip
             return claim
 
     async def _make_claim(self) -> Manifest:
@@ -492,13 +507,6 @@ class Filling:
             self._say(phrase("sending {directory}: {sent} of {total}", directory=self._fill.file,
                              sent=format_bytes(sent), total=format_bytes(archive.size)))  # fmt: skip
         session.close_input()
-
-
-def _is_less(size: str, wanted: str) -> bool:
-    try:
-        return read_quantity(size) < read_quantity(wanted)
-    except ValueError:
-        return False
 
 
 def _belongs(pod: Mapping[str, Any], claim: Mapping[str, Any]) -> bool:
