@@ -11,6 +11,7 @@ import pytest
 from apiserver.embedded import Http, pod, widget, widget_crd
 from paddock.apiserver.kinds.built_ins import DEPLOYMENTS
 from paddock.apiserver.objects.in_process import LocalApi
+from paddock.jobs.apis.registry import PADDLEPADDLE
 from paddock.kube.meta import CONFIG_MAPS, CRDS, PODS, Resource
 from paddock.kube.rbac import ROLES
 from paddock.kube.unhonoured import Unhonoured, Why, explain_idle, find_in_templates, find_unhonoured
@@ -43,6 +44,17 @@ def test_fields_of_a_pod_without_effect(case: str) -> None:
     spec, container, paths = CASES[case]
     manifest = {"spec": {**spec, "containers": [{"name": "m", **container}]}}
     assert [found.path for found in find_unhonoured(PODS, manifest, 1000)] == paths
+
+
+def test_a_queue_of_kueue_admits_nobody_here() -> None:
+    label = "kueue.x-k8s.io/queue-name"
+    job = {"metadata": {"labels": {label: "team"}}, "spec": {}}
+    (found,) = find_unhonoured(PADDLEPADDLE.resource, job, 1000)
+    assert found == Unhonoured(f"metadata.labels[{label}]", label, Why.QUEUE)
+    said = explain_unhonoured(found, 1000)
+    assert str(said).endswith("is not honoured on this machine: it has no Kueue, so the job waits for no queue")
+    for shape in ({}, {"metadata": 3}, {"metadata": {"labels": []}}, {"metadata": {"labels": {label: ""}}}):
+        assert find_unhonoured(PADDLEPADDLE.resource, shape, 1000) == ()
 
 
 @pytest.mark.parametrize(

@@ -124,6 +124,8 @@ def test_in_a_pod_it_listens_where_the_kubelet_asks(monkeypatch: pytest.MonkeyPa
             ["--scheduling=kueue"],
             "'kueue' is no gang scheduler that Paddock knows; there are volcano, scheduler-plugins",
         ),
+        (["--gang-scheduler-name=kube-batch"], "kube-batch is not developed any more (its repository is archived)"),
+        (["--gang-scheduler-name", "Kube-Batch"], "install Volcano, which came of it, and give --scheduling=volcano"),
         (["--leader-elect=maybe"], "--leader-elect=maybe: true or false is allowed"),
         (["--shards=6"], "--shards needs --leader-elect: which operator has which part is decided by Leases"),
         (["--leader-elect", "--shards=65"], "65 is not in the range 1<=x<=64"),

@@ -12,6 +12,8 @@ from paddock.jobs.model import CauseRecord
 from paddock.jobs.names import queue_group_name
 from paddock.jobs.sentences.explain import explain
 from paddock.kube.meta import Manifest
+from paddock.node.scheduler.queue import Queue
+from paddock.views.queue_rows import add_room, explain_kueues_order, read_queue_rows
 from paddock.views.rooms import NO_ROOMS, Rooms
 from paddock.views.stored import read_stored
 from paddock.views.workloads import Admissions, list_queues, read_admissions, read_positions
@@ -129,6 +131,18 @@ def test_the_workload_of_a_group_of_pods_is_that_of_the_attempt() -> None:
     own["metadata"]["ownerReferences"][0]["kind"] = "Pod"
     older = build_workload(queue_group_name(stored.job, 7), "a pod", **waiting("Misconfigured", "old"))
     assert tell(read_admissions([older, own])) == "Kueue cannot admit it to queue team-a: no"
+
+
+def test_it_is_said_that_places_in_a_queue_are_not_known_where_kueue_says_why_a_job_waits_and_not_where() -> None:
+    job = {**build_manifest(), "status": {"phase": "Pending", "cause": {"reason": CAUSE.reason, "args": CAUSE.args}}}
+    rows = read_queue_rows([(RESOURCE, job)], (), Queue())
+    own = build_workload(**waiting("WaitingForQuota", QUOTA))
+    for positions, is_told in (({}, True), ({("default", "job-demo"): 1}, False)):
+        told = [add_room(row, Rooms(admissions=read_admissions([own], positions))) for row in rows]
+        assert (explain_kueues_order(told) is not None) is is_told
+    assert explain_kueues_order(rows) is None
+    never = read_admissions([build_workload(**waiting("Misconfigured", "no"))])
+    assert explain_kueues_order([add_room(row, Rooms(admissions=never)) for row in rows]) is None
 
 
 SHAPES: list[Any] = [

@@ -127,6 +127,7 @@ _BUILDERS: Mapping[str, Callable[[Step, Of], Button | None]] = {
     "dataset describe": _open_dataset,
     "dataset list": _of_all(phrase("Open the datasets"), "/datasets"),
     "{kubectl} edit": _of_job(phrase("Edit the job"), "edit"),
+    "{kubectl} label {kind}": _of_job(phrase("Edit the job"), "edit"),
     "{kubectl}{on} describe pods": _of_job(_EVENTS, "events"),
     "{kubectl} describe node": _of_all(_NODES, "/nodes"),
     "{kubectl} get nodes": _of_all(_NODES, "/nodes"),

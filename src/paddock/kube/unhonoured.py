@@ -28,6 +28,8 @@ class Why(StrEnum):
     """Each container has processes of its own, or sees all of the machine."""
     NAMES = "names"
     """Names are looked up as on the machine."""
+    QUEUE = "queue"
+    """Nobody admits jobs here."""
     TERMINAL = "terminal"
     """Programs of containers have a file for their output, and no terminal."""
     UNKNOWN = ""
@@ -60,6 +62,7 @@ _POD_REASONS = {
 }
 """More fields of a pod, with why they do nothing."""
 _USERS = ("runAsUser", "runAsGroup", "runAsNonRoot", "fsGroup", "fsGroupChangePolicy", "supplementalGroups")
+_QUEUE = "kueue.x-k8s.io/queue-name"
 _MOST_LEVELS = 6
 """How deep below `spec` a template of pods is looked for."""
 
@@ -76,10 +79,17 @@ def find_unhonoured(resource: Resource, manifest: Manifest, uid: int) -> tuple[U
     Of a pod with a controller nothing is said: it was said of the controller.
     """
     if (resource.group, resource.plural) != ("", "pods"):
-        return find_in_templates(manifest, uid)
+        return (*_find_queue(manifest), *find_in_templates(manifest, uid))
     if controller_of(manifest) is not None:
         return ()
     return tuple(islice(_find_in_pod(manifest.get("spec") or {}, "spec", uid), _MOST))
+
+
+def _find_queue(manifest: Manifest) -> Iterator[Unhonoured]:
+    """Kueue's label of a job: on a cluster it waits in that queue."""
+    labels = _mapping(_mapping(manifest.get("metadata")).get("labels"))
+    if labels.get(_QUEUE):
+        yield Unhonoured(f"metadata.labels[{_QUEUE}]", _QUEUE, Why.QUEUE)
 
 
 def find_in_templates(manifest: Mapping[str, Any], uid: int) -> tuple[Unhonoured, ...]:

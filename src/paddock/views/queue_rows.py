@@ -12,6 +12,7 @@ from functools import reduce
 from typing import Any
 
 from paddock.jobs.labels import ATTEMPT_LABEL
+from paddock.jobs.sentences.queue_phrases import SAID, Said
 from paddock.kube.meta import Manifest, Resource, controller_of, is_deleting, labels_of, uid_of
 from paddock.kube.pod_amounts import Amounts, read_pod_amounts
 from paddock.kube.quantities import format_bytes
@@ -88,6 +89,18 @@ def add_room(row: QueueRow, rooms: Rooms) -> QueueRow:
     """The row with what nodes and pods show of a job that waits for room."""
     cause = rooms.add(row.job.cause, row.resource, row.manifest)
     return row if cause is row.job.cause else replace(row, job=replace(row.job, cause=cause))
+
+
+def explain_kueues_order(rows: Iterable[QueueRow]) -> Phrase | None:
+    """What is not known of jobs that wait for a queue of Kueue's; None where each has its place in it, or none waits so
+    with what Kueue says."""
+    said = [row.job.cause.args.get(SAID) for row in rows if row.job.cause is not None]
+    if all(each.position is not None or each.hopeless for each in said if isinstance(each, Said)):
+        return None
+    return phrase(
+        "places in Kueue's queues are not known: its visibility API is not served here, or you may not read it "
+        "(localqueues/pendingworkloads of visibility.kueue.x-k8s.io)"
+    )
 
 
 def _order(row: QueueRow, queue: Queue) -> tuple[int, int, Moment, str]:

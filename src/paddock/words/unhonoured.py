@@ -31,6 +31,8 @@ def _explain_why(why: Why, uid: int) -> Phrase:
             return phrase("what a container sees of other processes is the sandbox's choice")
         case Why.NAMES:
             return phrase("names are looked up as on the machine")
+        case Why.QUEUE:
+            return phrase("it has no Kueue, so the job waits for no queue")
         case Why.TERMINAL:
             return phrase("its program has no terminal; one that `kubectl exec -it` starts has")
         case Why.UNKNOWN:

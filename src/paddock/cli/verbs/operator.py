@@ -104,6 +104,22 @@ def _read_scheduler(_context: click.Context, parameter: click.Parameter, value: 
     return SCHEDULERS[value]
 
 
+_KUBE_BATCH = "kube-batch"
+
+
+def _read_scheduler_name(_context: click.Context, parameter: click.Parameter, value: str) -> str:
+    """kube-batch has PodGroups of its own, as which none is made; its repository is archived, and Volcano is what
+    became of it."""
+    if value.lower() == _KUBE_BATCH:
+        said = phrase(
+            "{name} is not developed any more (its repository is archived), and reads no PodGroup that Paddock makes: "
+            "install Volcano, which came of it, and give {way}",
+            name=value, way="--scheduling=volcano",
+        )  # fmt: skip
+        raise click.BadParameter(localized(said), param=parameter)
+    return value
+
+
 def choose_gangs(pod_groups: Resource | None, name: str) -> tuple[Resource | None, str]:
     """The PodGroups and the scheduler that places them. `pod_groups`: of --scheduling; `name`: --gang-scheduler-name,
     empty for the usual one. The name alone chooses as it does in training-operator: any but volcano, in any case, is a
@@ -153,6 +169,7 @@ def _ignored(command: Callable[..., Any]) -> Callable[..., Any]:
     "--gang-scheduler-name",
     "gang_scheduler",
     default="",
+    callback=_read_scheduler_name,
     metavar="NAME",
     help="Which scheduler places them (default: volcano, scheduler-plugins-scheduler, default-scheduler).",
 )

@@ -36,7 +36,14 @@ from paddock.node.scheduler.pod_request import read_request
 from paddock.node.scheduler.queue import Queue, read_queue
 from paddock.submission.admissions import fetch_admissions
 from paddock.views.commands import printed_name
-from paddock.views.queue_rows import QueueRow, add_room, explain_capacity, read_queue_rows, read_unfinished
+from paddock.views.queue_rows import (
+    QueueRow,
+    add_room,
+    explain_capacity,
+    explain_kueues_order,
+    read_queue_rows,
+    read_unfinished,
+)
 from paddock.views.rooms import read_rooms
 from paddock.words.phrases import Phrase, phrase, render
 
@@ -148,6 +155,8 @@ def _print(found: _Found, namespace: str) -> None:
     if any(row.position for row in found.rows):
         for note in explain_order(is_local=found.is_local, all_pods=found.all_pods, namespace=namespace):
             stderr().print(localized(note))
+    if (unknown := explain_kueues_order(found.rows)) is not None:
+        stderr().print(localized(unknown))
 
 
 def explain_empty(namespace: str) -> Phrase:

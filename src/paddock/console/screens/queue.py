@@ -37,6 +37,7 @@ from paddock.views.queue_rows import (
     add_needs,
     add_room,
     explain_capacity,
+    explain_kueues_order,
     order_queue,
     read_unfinished,
 )
@@ -86,7 +87,7 @@ async def build(page: PageContext) -> Mapping[str, Any]:
         "all_waiting": len(waiting),
         "all_suspended": len(suspended),
         "all_running": len(running),
-        "notes": [page.say(each) for each in _list_notes(page, waiting, all_pods)],
+        "notes": [page.say(each) for each in (*_list_notes(page, waiting, all_pods), *_list_kueues(shown))],
         "prioritized": any(row.priority for row in waiting),
         "groups": [_build_group(page, group) for group in _list_groups(page)][:ON_A_PAGE],
         "workloads": [_build_workload(page, each) for each in page.objects(_topic(page, _WORKLOADS))][:ON_A_PAGE],
@@ -180,6 +181,11 @@ def _list_notes(page: PageContext, waiting: Sequence[QueueRow], all_pods: bool) 
     if not page.backend.local:
         notes.append(phrase("positions are by priority, then by age: the cluster's own scheduler decides"))
     return notes
+
+
+def _list_kueues(shown: Sequence[QueueRow]) -> list[Phrase]:
+    note = explain_kueues_order(shown)
+    return [] if note is None else [note]
 
 
 _Addresses = Mapping[tuple[str, str], str]

@@ -221,7 +221,7 @@ CAUSE_ROWS: Mapping[str, Row] = {
     "GangShrunk": Row(LINE, explain_shrunk, event="Shrunk"),
     "GangGrown": Row(LINE, explain_grown, event="Grown"),
     "RunsSmaller": Row(LIVE, explain_smaller),
-    "EvictedByQueue": Row(LINE, explain_evicted, event="Evicted"),
+    "EvictedByQueue": Row(LINE, explain_evicted, "{kubectl} get workloads.kueue.x-k8s.io{on}", event="Evicted"),
     "Resized": Row(LINE, lambda args: counted(
         "starting all ranks again: the job was resized to {count} pod",
         "starting all ranks again: the job was resized to {count} pods",
@@ -237,7 +237,9 @@ CAUSE_ROWS: Mapping[str, Row] = {
         "taken over with its pods, of attempt {attempt}", attempt=value_of(args, "attempt")
     ), event="Adopted"),
     "WaitingForQueue": Row(LINE, explain_queue),
-    "QueueNotInForce": Row(LINE, explain_not_in_force),
+    "QueueNotInForce": Row(
+        LINE, explain_not_in_force, "{kubectl} label {kind} {name}{on} kueue.x-k8s.io/queue-name-"
+    ),
     "Suspended": Row(LINE, explain_suspended, "paddock resume {word}{where}"),
     "SuspendedIdle": Row(LINE, lambda args: phrase(
         "suspended by paddock.dev/idle, as its GPUs did nothing for {time}; holds no pods, and goes on when resumed",
