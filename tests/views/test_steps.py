@@ -16,7 +16,8 @@ NOTHING_TO_TYPE = {
     "SchedulerSilent", "ClockUnsure",
     # It goes on by itself.
     "WaitingForOldPods", "WaitingForPods", "WaitingForAddresses", "WaitingForConfigMap",
-    "Resized", "GangShrunk", "GangGrown", "PortsDiffer", "AddressesChanged", "Resumed", "PodsAdopted",
+    "Resized", "GangShrunk", "GangGrown", "NodesNotAvoided", "PortsDiffer", "AddressesChanged", "Resumed",
+    "PodsAdopted",
     # It is over.
     "Deleting", "DeadlineExceeded", "Cancelled",
     # By the environment or the image that its message names.

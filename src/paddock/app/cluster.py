@@ -141,6 +141,7 @@ def build_settings(options: Options) -> Settings:
         elastic_settle=options.elastic_settle,
         datasets=options.datasets is not None,
         own_accounts=options.own_accounts,
+        avoids_nodes=True,
     )
 
 

@@ -524,6 +524,12 @@ class Resumed(NewAttempt):
     who: str | None = field(default=None, kw_only=True)  # by whom, where that is known (`jobs.people`)
 
 
+class NodesNotAvoided(NewAttempt):
+    """Pods found no other node, or the time is over for which these were avoided."""
+
+    nodes: tuple[str, ...]
+
+
 class PodsAdopted(Cause):
     """The status was lost; the attempt is taken from the labels of the pods."""
 

@@ -67,6 +67,8 @@ CANCEL_ANNOTATION = "paddock.dev/cancel"
 CHANGED_BY_ANNOTATION = "paddock.dev/changed-by"
 """JSON, who changed the job last, and what they did: `{"who": "ada", "what": "suspended", "generation": 3}`
 (`jobs.people.Change`). Paddock writes it; a change by another program leaves it as it was."""
+AVOID_ANNOTATION = "paddock.dev/avoid-nodes"
+"""`"false"`: attempts of the job avoid no node on which earlier ones have failed (`policies.suspects`)."""
 HALTED_ANNOTATION = "paddock.dev/halted"
 """Written by the operator: why it does not reconcile this job, if the API server prunes the status."""
 WORKING_DIRECTORY_ANNOTATION = "paddock.dev/working-directory"

@@ -356,6 +356,18 @@ class JobProgress:
 
 
 @dataclass(frozen=True, slots=True)
+class Suspect:
+    """A node on which the rank that failed first has run, and what speaks against it (`policies.suspects`)."""
+
+    reason: str
+    """One word, of the last failure there: `DeviceInitialization`."""
+    attempts: tuple[int, ...]
+    """In which that was, the last few."""
+    until: Moment | None = None
+    """Before when it is avoided, in whole seconds; None of a node that is only noted."""
+
+
+@dataclass(frozen=True, slots=True)
 class Status:
     """What was recorded of a job. Decisive: attempt, restarts, a terminal phase, suspend, the size of the gang
     (architecture.md, rule 1)."""
@@ -385,6 +397,7 @@ class Status:
     none since the job began or was edited."""
     succeeded: Mapping[str, Successes] = field(default_factory=dict)  # in this attempt, by role (`jobs.successes`)
     progress: JobProgress | None = None  # how far the training is, of the last attempt that told; never decisive
+    suspects: Mapping[str, Suspect] = field(default_factory=dict)  # by the name of the node
     unknown_phase: str = ""  # the phase of a later version, which is NONE here; nothing is decided on such a status
 
     def decisive(self) -> tuple[Any, ...]:
@@ -659,6 +672,8 @@ class Settings:
     environments: bool = False  # images stand for Environments, so pods name their framework's default one (a laptop)
     progress_wait: float = 0.0  # seconds between two looks at how far a training is; 0 where nobody sees programs
     datasets: bool = False  # Datasets are watched, and jobs wait for those that they name (`jobs.datasets`)
+    avoids_nodes: bool = False
+    """Attempts are placed elsewhere than on nodes where earlier ones have failed (a cluster)."""
     quotas: bool = False  # a gang without room in the quotas of its namespace is not begun (a laptop)
     own_accounts: frozenset[Key] = frozenset()  # accounts of Paddock, which no pod has (`kube.service_accounts`)
 

@@ -48,6 +48,7 @@ from paddock.jobs.policies import (
     silent_job,
     spares,
     success,
+    suspects,
     suspend,
     ttl,
     wake,
@@ -75,7 +76,9 @@ from paddock.kube.times import Moment
 def plan(job: Job, status: Status, observed: Observed, now: Moment, settings: Settings | None = None) -> Plan:
     """The whole decision of one reconcile. Pure: the same arguments give the same plan. `status`: the recorded status.
     `observed`: the objects of this job; the caller has confirmed by a live GET that a missing pod does not exist."""
-    facts = read_facts(fit(job, status.gang_size), as_unbegun(status), observed, now, settings or Settings())
+    settings = settings or Settings()
+    job = suspects.keep_away(fit(job, status.gang_size), suspects.list_avoided(job, status, now, settings))
+    facts = read_facts(job, as_unbegun(status), observed, now, settings)
     if job.deleting:
         return _plan_deletion(facts)
     # A finished job never trains again, whatever is edited or deleted: clean-up and time to live are left.
@@ -109,7 +112,10 @@ def _judge_deaths(facts: Facts) -> Verdict | Wait | None:
     deaths = read_deaths(job, facts.gang, early, facts.gone, whole=facts.whole, seen=ending.recall(status, facts.now))
     wait = ending.plan_wait(job, status, facts.gang, deaths, facts.now, facts.settings)
     verdict = restart.plan_restart(job, status, deaths, facts.losses)
-    return wait or one_pod.plan_alone(job, status, verdict, [death.rank for death in deaths], facts.gang)
+    planned = wait or one_pod.plan_alone(job, status, verdict, [death.rank for death in deaths], facts.gang)
+    if not isinstance(planned, Verdict) or planned.phase.terminal:
+        return planned
+    return replace(planned, suspects=suspects.note(job, status, deaths, facts.gang, facts.now, facts.settings))
 
 
 def _vouched(facts: Facts) -> tuple[Pod, ...]:
@@ -139,6 +145,7 @@ def _judge_active(facts: Facts) -> Verdict | Wait | None:
         or _judge_deaths(facts)
         or deadline.plan_deadline(facts.job, facts.status, facts.now, facts.observed.clock_off)
         or silent_job.plan_silent(facts.job, facts.status, facts.observed)
+        or _judge_avoidance(facts)
         # After the deadline: a job that is over its time takes no other size first.
         or _judge_size(facts)
         or ports.plan_one_port(facts.status, facts.gang)
@@ -146,6 +153,14 @@ def _judge_active(facts: Facts) -> Verdict | Wait | None:
         or success.plan_master(facts.job, facts.status, facts.gang, facts.now, facts.settings, facts.observed.clock_off)
         or ending.plan_last(facts.job, facts.status, facts.gang, facts.now, facts.observed.clock_off)
     )
+
+
+def _judge_avoidance(facts: Facts) -> Verdict | None:
+    found = suspects.plan_waiting(facts.job, facts.status, facts.gang, facts.now, facts.settings)
+    if found.verdict is None:
+        return None
+    stuck = [pod.rank for pod in facts.gang if not pod.node]
+    return one_pod.plan_alone(facts.job, facts.status, found.verdict, stuck, facts.gang)
 
 
 def _judge_size(facts: Facts) -> Verdict | None:
@@ -271,6 +286,7 @@ def _plan_gang(facts: Facts) -> Plan:
             quiet.left,
             silent_job.begin_left(job, facts.status, status, observed),
             look_left(status, settings.progress_wait),
+            suspects.plan_waiting(job, facts.status, facts.gang, now, settings).left,
         ),
         wants_stacks=quiet.wants_stacks,
     )

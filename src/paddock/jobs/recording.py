@@ -23,6 +23,7 @@ from paddock.jobs.policies.verdict import Verdict
 from paddock.jobs.progress import end_progress
 from paddock.jobs.sentences.cause_phrases import CAUSE_ROWS
 from paddock.jobs.sentences.explain import explain
+from paddock.jobs.sentences.suspect_phrases import explain_suspect
 from paddock.jobs.successes import forget, read_successes
 from paddock.kube.times import Moment
 
@@ -43,6 +44,7 @@ def plan_record(facts: Facts, verdict: Verdict) -> Plan:
         delays=_delays_after(facts, verdict),
         gang_size=status.gang_size if verdict.size is None else verdict.size,
         gang_loss=remember_loss(facts.job, status, verdict),
+        suspects=status.suspects if verdict.suspects is None else verdict.suspects,
     )
     recorded = replace(
         recorded,
@@ -57,7 +59,14 @@ def plan_record(facts: Facts, verdict: Verdict) -> Plan:
     # A suspension resets the time of the deadline, as in Kubernetes' Job.
     if verdict.phase is Phase.SUSPENDED:
         recorded = replace(recorded, started=None)
-    return Plan(recorded, events=(build_note(verdict.phase, cause),), requeue_after=0.0)
+    notes = (build_note(verdict.phase, cause), *_build_suspect_notes(status, recorded))
+    return Plan(recorded, events=notes, requeue_after=0.0)
+
+
+def _build_suspect_notes(before: Status, recorded: Status) -> tuple[EventNote, ...]:
+    """One for each node that is avoided from now on."""
+    new = {name: each for name, each in recorded.suspects.items() if each.until and before.suspects.get(name) != each}
+    return tuple(EventNote("NodeAvoided", str(explain_suspect(name, each)), "Warning") for name, each in new.items())
 
 
 def counted_pods(facts: Facts, recorded: Status) -> Sequence[Pod]:

@@ -79,11 +79,19 @@ def demand(holds: object, sentence: str) -> None:
         raise Violation(sentence)
 
 
+def read_avoided(manifest: Manifest) -> frozenset[str]:
+    affinity = (manifest["spec"].get("affinity") or {}).get("nodeAffinity") or {}
+    terms = (affinity.get("requiredDuringSchedulingIgnoredDuringExecution") or {}).get("nodeSelectorTerms") or ()
+    return frozenset(each["values"][0] for term in terms for each in term.get("matchFields") or ())
+
+
 class World(RuleBasedStateMachine):
     planner: Planner = staticmethod(plan)
     mounts: tuple[Mount, ...] = ()
     elasticity: Elasticity | None = None
     room = 100
+    avoids_nodes = False
+    nodes: tuple[str, ...] = ("laptop",)
     beside: tuple[str, ...] = ()
     """The containers of a pod that run on when its program ends."""
     doubts_absences = True
@@ -128,6 +136,8 @@ class World(RuleBasedStateMachine):
         self.cleared_away = False
         self.was_suspended = False
         self.cut_short = False
+        self.avoided: dict[str, frozenset[str]] = {}
+        """The nodes that the affinity of a pod leaves out, by UID."""
 
     @initialize(
         ps=st.integers(0, 1),
@@ -159,7 +169,7 @@ class World(RuleBasedStateMachine):
             else build_torch_job(workers=workers, restart=restart, **SHAPES[shape], **policies)
         )
         self.job = replace(self.job, mounts=self.mounts, elasticity=self.elasticity)
-        self.settings = Settings(pod_groups=pod_groups, shared_network=shared)
+        self.settings = Settings(pod_groups=pod_groups, shared_network=shared, avoids_nodes=self.avoids_nodes)
         self.pictures = [self.truth()]
         self.seen = 0
         self.go_on(3, "act, record")
@@ -256,6 +266,8 @@ class World(RuleBasedStateMachine):
             return
         if after.gang_size != before.gang_size and not self.rewritten:
             self.judge_size(before, after)
+        if after.cause is not None and after.cause.reason == "NodesNotAvoided" and after.cause != before.cause:
+            self.judge_avoidance(before, after)
         what = self.what_happened.get(before.attempt)
         if after.attempt > before.attempt:
             self.grown_for_no_reason |= not what
@@ -287,6 +299,13 @@ class World(RuleBasedStateMachine):
                 # The end of a pod that is being deleted may have been asked for.
                 going = {pod.rank for pod in self.pods.values() if pod.deleting}
                 self.counted.setdefault(after.attempt, set()).update(well - going)
+
+    def judge_avoidance(self, before: Status, after: Status) -> None:
+        refused = [pod for pod in self.pods.values() if not pod.node and self.now - (pod.created or 0) >= 120]
+        demand(refused or self.seen < len(self.pictures) - 1, "a suspect is let go for pods that wait for two minutes")
+        demand(set(after.suspects) < set(before.suspects), "what is let go is not avoided any more")
+        for pod in refused:
+            self.note_pod(pod, "avoidance")
 
     def judge_size(self, before: Status, after: Status) -> None:
         bounds, role = self.job.elasticity, self.job.role("worker")
@@ -324,6 +343,7 @@ class World(RuleBasedStateMachine):
         self.trained_again |= self.status().phase.terminal or self.end is not None
         self.trained_twice |= pod.rank in self.counted.get(pod.attempt, ()) and Fault.CLEARED in self.faults
         self.sizes[uid] = read_told_size(manifest)
+        self.avoided[uid] = read_avoided(manifest)
         self.created.add(name)
         self.pods[name] = replace(pod, created=self.now)
 
@@ -368,10 +388,13 @@ class World(RuleBasedStateMachine):
         if pod.phase is PodPhase.PENDING:
             if sum(bool(each.node) and not each.ended for each in self.pods.values()) >= self.room:
                 return
+            node = next((each for each in self.nodes if each not in self.avoided[pod.uid]), None)
+            if node is None:
+                self.change(pod, waiting=("Unschedulable", "1 node(s) didn't match Pod's node affinity/selector"))
+                return
             self.serial += 1
-            self.change(
-                pod, phase=PodPhase.STARTING, address=f"127.0.1.{self.serial % 250}", node="laptop", placed=self.now
-            )
+            address = f"127.0.1.{self.serial % 250}"
+            self.change(pod, phase=PodPhase.STARTING, address=address, node=node, placed=self.now, waiting=None)
         elif pod.phase is PodPhase.STARTING and pod.spare:
             self.change(pod, waiting=("CreateContainerConfigError", f'configmap "{pod.name}-spare" not found'))
         elif pod.phase is PodPhase.STARTING and self.is_told(pod):
@@ -623,6 +646,28 @@ class WorldWithData(World):
         """It is created, fetched, fetched again, failing, or deleted."""
         self.dataset = phase and replace(READY, phase=phase, percent=percent)
         self.picture()
+
+
+class WorldWithBadNodes(World):
+    """Two nodes that may both be lost, and that pods then avoid: `World.lose`, and an end without a word."""
+
+    avoids_nodes = True
+    nodes = ("gpu-1", "gpu-2")
+
+    @rule(index=st.integers(0, 3))
+    def crash(self, index: int) -> None:
+        self.finish(index, 139)
+
+    @rule()
+    def wait_long(self) -> None:
+        """For as long as a suspicion lasts."""
+        self.now += 3600
+
+    @invariant()
+    def no_pod_runs_where_it_is_not_to(self) -> None:
+        demand(
+            not any(pod.node in self.avoided[pod.uid] for pod in self.pods.values()), "no pod runs where it is not to"
+        )
 
 
 class WorldWithSideCars(World):

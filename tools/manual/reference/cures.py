@@ -301,6 +301,12 @@ AGAIN: Mapping[str, Cure] = {
         "The job trains with fewer ranks than its manifest asks for, and grows by itself when there is room.",
         ("paddock explain JOB", "paddock queue"),
     ),
+    "NodesNotAvoided": Cure(
+        Move.WATCH,
+        "The job had avoided nodes on which it had failed, and no other node has taken its pods for two minutes, or the"
+        " hour is over. It trains on them again. If it fails there again, look at the node, or have it drained.",
+        ("paddock describe JOB", "kubectl describe node NODE", "paddock logs JOB --first-error"),
+    ),
     "PortsDiffer": Cure(
         Move.NOBODY,
         "Two operators gave the pods of one attempt different ports, so the pods would never meet. They are made anew."

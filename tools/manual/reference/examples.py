@@ -88,6 +88,7 @@ EXAMPLES: tuple[Cause, ...] = (
     causes.GangShrunk("worker", 2, 3, 1, 3, 30),
     causes.GangGrown("worker", 3, 3, 1, 3),
     causes.RunsSmaller("worker", 2, 1, 3, "DeletionByTaintManager", ("cpu=1",)),
+    causes.NodesNotAvoided(("gpu-7",)),
     causes.PortsDiffer(("20000", "20020")),
     causes.PodsAdopted(0),
     causes.Completed(4, failed=_RANK, code=1, error=_ERROR),

@@ -59,6 +59,11 @@ YOURS: Mapping[str, Row] = {
         "Ends the job for good; the text says who asked for it, and `true` names nobody. `paddock cancel` writes the"
         " name that the API has for its user.",
     ),
+    "paddock.dev/avoid-nodes": Row(
+        "jobs",
+        ("false",),
+        "On a cluster: attempts of the job are placed also on nodes on which earlier ones have failed.",
+    ),
     "paddock.dev/substitute": Row(
         "jobs",
         ("true", "false"),

@@ -26,6 +26,7 @@ from paddock.jobs.manager import find_other_manager
 from paddock.jobs.model import Job, Status
 from paddock.jobs.people import explain_change, show_person
 from paddock.jobs.sentences.explain import explain, explain_edit
+from paddock.jobs.sentences.suspect_phrases import explain_suspects
 from paddock.kube.described import read_creator
 from paddock.kube.environments import read_notice
 from paddock.kube.errors import Forbidden
@@ -76,6 +77,8 @@ def command(job: str, namespace: str) -> None:
             stdout().print(_label(phrase("Room"), language) + render(rooms.unseen, language))
         for doubt in await fetch_doubt(client, place, stored):
             stdout().print(_label(phrase("Doubt"), language) + render(doubt, language))
+        for avoided in explain_suspects(stored.status, place.now()):
+            stdout().print(_label(phrase("Avoids"), language) + localize_times(render(avoided, language)))
         for notice in dict.fromkeys(filter(None, map(read_notice, pods))):  # events are kept for an hour
             stdout().print(_label(phrase("Image"), language) + translate_message(notice, language))
         _print_pods(pods, language, rooms)

@@ -121,6 +121,10 @@ async def _explain(client: PodApi, place: ClusterChoice, namespace: str, name: s
         doctor = Step("paddock doctor {name}{where}", {"name": word}, job.key.namespace)
         lines += [render(each, language) for each in build_next([doctor], place.flags)]
     lines += [render(each, language) for each in await fetch_said(client, job)]
+    if status.suspects and not status.phase.terminal:
+        from paddock.jobs.sentences.suspect_phrases import explain_suspects  # late: few jobs have any
+
+        lines += [render(each, language) for each in explain_suspects(status, now)]
     if place.kept is None and job.status.cause is None and explain_manager(job.manifest) is None:
         lines += [
             render(each, language)

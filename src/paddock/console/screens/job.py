@@ -21,6 +21,7 @@ from paddock.console.screens.share import read_printed, write_share
 from paddock.console.step_buttons import Of, build_again, build_clone
 from paddock.jobs.model import Job
 from paddock.jobs.people import explain_change, show_person
+from paddock.jobs.sentences.suspect_phrases import explain_suspects
 from paddock.jobs.substitutions import SUBSTITUTED_ANNOTATION, WITHOUT_ANNOTATION, read_original
 from paddock.kube.described import read_creator
 from paddock.kube.environments import ENVIRONMENT_ANNOTATION, read_notice
@@ -181,6 +182,7 @@ def _show_job(page: PageContext, stored: StoredJob, manifest: Manifest) -> Mappi
         "metrics": tell_metrics(status.progress),
         "created": read_time(metadata(manifest).get("creationTimestamp")),
         **_show_people(page, manifest),
+        "avoided": [page.say(each) for each in explain_suspects(status, page.now)],
         "without": annotations_of(manifest).get(WITHOUT_ANNOTATION, ""),
         "ports": ports[:_MOST_PORTS],
         "more_ports": len(ports) - _MOST_PORTS,

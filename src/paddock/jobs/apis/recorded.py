@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any, TypeGuard
 
 from paddock.jobs.apis.indexes import read_indexes, write_indexes
-from paddock.jobs.model import CauseRecord, JobProgress, Phase, Status, Successes
+from paddock.jobs.model import CauseRecord, JobProgress, Phase, Status, Successes, Suspect
 from paddock.kube.meta import Manifest
 from paddock.kube.times import Moment, format_time, read_time
 
@@ -39,6 +39,7 @@ def read_ours(raw: Mapping[str, Any]) -> Status:
         gang_loss=text(raw, "gangLoss"),
         succeeded=_read_successes(raw),
         progress=_read_progress(mapping(raw, "progress")),
+        suspects=_read_suspects(mapping(raw, "suspects")),
     )
 
 
@@ -63,6 +64,7 @@ def write_ours(previous: Mapping[str, Any], status: Status) -> Manifest:
         "gangLoss": status.gang_loss or None,
         "succeeded": _write_successes(mapping(previous, "succeeded"), status),
         "progress": _write_progress(mapping(previous, "progress"), status.progress),
+        "suspects": _write_suspects(mapping(previous, "suspects"), status.suspects),
     }
 
 
@@ -165,6 +167,28 @@ def _write_successes(previous: Mapping[str, Any], status: Status) -> Manifest | 
             "lastFinishTime": _time(each.last),
         }
         for role, each in status.succeeded.items()
+    }
+    return _replacing(previous, written) if written else None
+
+
+def _read_suspects(raw: Mapping[str, Any]) -> dict[str, Suspect]:
+    """By node; one without attempts is none."""
+    found = {str(node): each for node, each in raw.items() if isinstance(each, Mapping)}
+    read = {
+        node: Suspect(
+            text(each, "reason"),
+            tuple(filter(_is_count, each["attempts"])) if isinstance(each.get("attempts"), list) else (),
+            read_time(text(each, "until")),
+        )
+        for node, each in found.items()
+    }
+    return {node: each for node, each in read.items() if each.attempts}
+
+
+def _write_suspects(previous: Mapping[str, Any], suspects: Mapping[str, Suspect]) -> Manifest | None:
+    written = {
+        node: {"reason": each.reason, "attempts": list(each.attempts), "until": _time(each.until)}
+        for node, each in suspects.items()
     }
     return _replacing(previous, written) if written else None
 

@@ -97,6 +97,12 @@ def our_status() -> dict[str, Any]:
                 "metrics": {"type": "object", "additionalProperties": {"type": "number"}},
             }
         ),
+        "suspects": {
+            "type": "object",
+            "additionalProperties": build_object(
+                {"reason": TEXT, "attempts": {"type": "array", "items": COUNT}, "until": TIME}
+            ),
+        },
         "lastValidSpec": TEXT,
         "cause": build_object({"reason": TEXT, "since": TIME, "args": ANYTHING}),
     }

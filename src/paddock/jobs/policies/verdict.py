@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from paddock.jobs.causes import Cause
-from paddock.jobs.model import Phase, Status
+from paddock.jobs.model import Phase, Status, Suspect
 from paddock.kube.times import Moment
 
 _AHEAD = 60.0
@@ -31,6 +31,7 @@ class Verdict:
     losses: int | None = None
     renewals: Mapping[str, int] | None = None  # None in a new gang: it has none
     size: int | None = None  # the new `Status.gang_size`
+    suspects: Mapping[str, Suspect] | None = None  # the new `Status.suspects`
 
 
 @dataclass(frozen=True, slots=True)

@@ -232,6 +232,11 @@ CAUSE_ROWS: Mapping[str, Row] = {
         ports=names_of(args, "ports"),
     )),
     "AddressesChanged": Row(LIVE, lambda args: explain_loss("AddressesChanged", args)),
+    "NodesNotAvoided": Row(LINE, lambda args: counted(
+        "node {nodes} is not avoided any more, as the pods wait for room: starting all ranks again",
+        "nodes {nodes} are not avoided any more, as the pods wait for room: starting all ranks again",
+        nodes=names_of(args, "nodes"), count=count_of(args, "nodes"),
+    ), event="NodesNotAvoided"),
     "Resumed": Row(LINE, explain_resumed, event="Resumed"),
     "PodsAdopted": Row(LIVE, lambda args: phrase(
         "taken over with its pods, of attempt {attempt}", attempt=value_of(args, "attempt")
