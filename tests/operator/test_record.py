@@ -58,6 +58,13 @@ def test_a_field_that_was_written_and_is_not_in_the_answer_is_lost(answer: dict[
     assert find_dropped(answer, {"phase": "Pending", "attempt": 0, "cause": None}) == lost
 
 
+def test_a_definition_without_suspects_halts_nothing() -> None:
+    """An upgrade whose definitions come later: no node is avoided until then, and all else goes on."""
+    wanted = {"attempt": 1, "suspects": {"gpu-7": {"reason": "NodeLost", "attempts": [0]}}}
+    assert find_dropped({"status": {"attempt": 1}}, wanted) == ()
+    assert find_dropped({"status": {}}, wanted) == ("attempt",)
+
+
 NEW, OLD = {"worker": {"replicas": 2}}, {"worker": {"replicas": 4}}
 
 

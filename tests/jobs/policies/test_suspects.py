@@ -135,11 +135,11 @@ def test_ranks_of_two_nodes_that_fail_in_one_second_accuse_neither() -> None:
 def test_the_event_says_which_node_is_avoided_until_when_and_why() -> None:
     found = fail(JOB, place(JOB, "gpu-1", "gpu-2"), build_status(JOB), message="CUDA unknown error")
     (note,) = (each for each in found.events if each.reason == "NodeAvoided")
-    assert note.message == "node gpu-2 is avoided until 2023-11-14T23:13:20Z: CUDA could not be initialized (attempt 0)"
+    assert note.message == "node gpu-2 is avoided until 2023-11-14T23:13:20Z (attempt 0: CUDA could not be initialized)"
     assert [str(each) for each in explain_suspects(found.status, NOW)] == [note.message]
     assert explain_suspects(found.status, UNTIL) == []
     assert str(explain_suspects(found.status.with_(suspects={"a": Suspect("New", (0, 4), UNTIL)}), NOW)[0]) == (
-        "node a is avoided until 2023-11-14T23:13:20Z: it failed there (attempts 0 and 4)"
+        "node a is avoided until 2023-11-14T23:13:20Z (attempts 0 and 4: it failed there)"
     )
 
 

@@ -26,10 +26,10 @@ def explain_suspects(status: Status, now: Moment) -> list[Phrase]:
 
 
 def explain_suspect(node: str, suspect: Suspect) -> Phrase:
-    """`node gpu-7 is avoided until …: CUDA could not be initialized (attempts 0 and 1)`"""
+    """`node gpu-7 is avoided until … (attempts 0 and 1: CUDA could not be initialized)`"""
     attempts = Names(tuple(map(str, suspect.attempts)), most=0)
     return phrase(
-        "node {node} is avoided until {time}: {why} ({attempts})",
+        "node {node} is avoided until {time} ({attempts}: {why})",
         node=node, time=format_time(suspect.until or 0.0),
         why=_REASONS.get(suspect.reason, phrase("it failed there")),
         attempts=counted(
