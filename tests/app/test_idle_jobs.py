@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from copy import deepcopy
 from pathlib import Path
 from typing import Any
@@ -23,13 +23,25 @@ from paddock.app.idle_jobs import (
 from paddock.app.prometheus import PrometheusError
 from paddock.app.running_logs import RunningLogs
 from paddock.jobs.labels import IDLE_ANNOTATION
+from paddock.jobs.model import Job, Phase, Pod, Status
 from paddock.kube.gpu_shares import GPU
-from paddock.kube.meta import PODS, Key
+from paddock.kube.meta import PODS, Key, Resource
 from paddock.node.usage.records import UsageRecord, usage_file
 from paddock.node.usage.samples import Sample
 from paddock.operator.readings import Readings
 from paddock.words.phrases import phrase
-from support.operator_seam import JOBS, Seam, build_job, have_pods, open_cluster, running, set_phase, settled, status_of
+from support.operator_seam import (
+    JOBS,
+    Request,
+    Seam,
+    build_job,
+    have_pods,
+    open_cluster,
+    running,
+    set_phase,
+    settled,
+    status_of,
+)
 from support.waiting import until
 
 
@@ -70,17 +82,19 @@ class Scene:
     def hear(self, about: Mapping[str, Any], reason: str, message: str, type: str) -> None:
         self.told.append((reason, message))
 
-    async def begin(self, idle: str, gpus: bool = True) -> None:
+    async def begin(self, idle: str, gpus: bool = True, pods: int = 4) -> None:
         job = build_job()
+        if pods == 1:
+            job["spec"] = {"worker": {**job["spec"]["worker"], "replicas": 1}}
         job["metadata"]["annotations"] = {IDLE_ANNOTATION: idle}
         job["spec"]["worker"] = deepcopy(job["spec"]["worker"])
         if gpus:
             job["spec"]["worker"]["template"]["spec"]["containers"][0]["resources"] = {"limits": {GPU: "1"}}
         await self.cluster.create(JOBS, job)
-        await self.run_pods()
+        await self.run_pods(pods)
 
-    async def run_pods(self) -> None:
-        pods = await until(lambda: have_pods(self.cluster, 4))
+    async def run_pods(self, count: int = 4) -> None:
+        pods = await until(lambda: have_pods(self.cluster, count))
         for number, pod in enumerate(sorted(pods)):
             await set_phase(self.cluster, pod, "Running", address=f"127.0.0.{number + 2}")
         await until(lambda: self.has("phase", "Running"))
@@ -123,6 +137,32 @@ async def test_an_idle_job_is_suspended_with_its_cause_and_resumed_it_is_no_fail
         await cluster.patch(JOBS, "default", "demo", {"spec": {"runPolicy": {"suspend": True}}})
         await until(lambda: scene.has("phase", "Suspended"))
         assert (await status_of(cluster))["cause"]["reason"] == "Suspended", "that was a person"
+
+
+class Noted:
+    """What the operator tells who looks."""
+
+    def __init__(self) -> None:
+        self.phases: list[Phase] = []
+
+    def note(self, job: Job, status: Status, pods: Sequence[Pod]) -> None:
+        self.phases.append(status.phase)
+
+    def forget(self, resource: Resource, key: Key) -> None:
+        pass
+
+
+async def test_a_job_is_told_of_when_it_begins_as_its_record_wakes_nobody(cluster: LocalApi) -> None:
+    scene, noted, before = Scene(cluster), Noted(), list[bool]()
+
+    async def look(request: Request) -> None:
+        if request[1] == "paddlejobs/status" and await scene.has("phase", "Running"):
+            before.append(Phase.RUNNING in noted.phases)
+
+    scene.seam.after = look
+    async with running(scene.seam, readings=Readings(gpus=noted)):
+        await scene.begin("5m=Suspend", pods=1)
+    assert before[0] is True
 
 
 @pytest.mark.parametrize(

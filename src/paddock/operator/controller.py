@@ -348,6 +348,8 @@ class Controller:
             awaited = find_awaited(job, observed.datasets)
             names |= {(DATASETS, Key(job.key.namespace, name)) for name in awaited}
         self._watch_names(ref, names)
+        # By the status that is recorded next: its own record wakes nobody.
+        self._readings.gpus.note(job, decided.status, observed.gang(decided.status))
         if names & meanwhile:
             self._queue.add(ref)
         return Decision(manifest, job, recorded, status, observed, decided, refusal, first_look)

@@ -86,8 +86,6 @@ class Observer:
         )
         if job.silence is not None and (gang := observed.gang(status)):
             observed = replace(observed, report=self._readings.programs.read_report(job, gang))
-        if job.idle is not None:
-            self._readings.gpus.note(job, status, observed.gang(status))
         if not status.phase.terminal and (gang := observed.gang(status)):
             observed = replace(observed, progress=self._readings.programs.read_progress(job, status.attempt, gang))
         if not look.small or not observation.missing_pods(job, status, observed):

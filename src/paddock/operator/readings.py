@@ -51,7 +51,7 @@ class GpuWatch(Protocol):
     """Who looks whether the GPUs of jobs work (`app.idle_jobs`). Any thread may tell it."""
 
     def note(self, job: Job, status: Status, pods: Sequence[Pod]) -> None:
-        """A job with the annotation `paddock.dev/idle`, as it is now. Returns at once."""
+        """A job as it is now, most of which have no annotation `paddock.dev/idle`. Returns at once."""
         ...
 
     def forget(self, resource: Resource, key: Key) -> None:
