@@ -13,7 +13,6 @@ import pytest
 from paddock.apiserver.objects.in_process import LocalApi
 from paddock.app.idle_jobs import (
     FORGET_SECONDS,
-    QUERY,
     UNKNOWN_SECONDS,
     IdleJobs,
     choose_percent,
@@ -336,4 +335,3 @@ PODS_ASKED = {"u-1": Key("team", "demo-worker-0"), "u-2": Key("team", "demo-work
 )  # fmt: skip
 def test_dcgm_s_series_are_those_of_pods(series: list[tuple[dict[str, str], float]], found: dict[str, float]) -> None:
     assert read_percents(series, PODS_ASKED) == found
-    assert "DCGM_FI_DEV_GPU_UTIL" in QUERY

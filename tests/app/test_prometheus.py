@@ -16,7 +16,9 @@ from typing import Any
 import pytest
 from aiohttp import web
 
+from paddock.app.idle_jobs import ask_prometheus
 from paddock.app.prometheus import LARGEST, Address, PrometheusError, query, read_address, read_answer
+from paddock.kube.meta import Key
 from paddock.views.usage import Held, read_series, write_query
 from support.answers import serve_answers
 from support.programs import need
@@ -161,6 +163,10 @@ def write_metrics(path: Path, now: int) -> None:
             for minute in range(61):
                 at = now - 7200 + 60 * (first + minute)
                 lines.append(f"paddock_resource_seconds_total{{{labels}}} {rate * 60 * minute} {at}")
+    lines.append("# TYPE DCGM_FI_DEV_GPU_UTIL gauge")
+    for pod, value in (("idle", 0), ("busy", 97)):
+        labels = f'namespace="gpu-operator",pod="dcgm-1",exported_namespace="team",exported_pod="{pod}",gpu="0"'
+        lines += [f"DCGM_FI_DEV_GPU_UTIL{{{labels}}} {value} {now - 60 * minute}" for minute in (3, 2, 1, 0)]
     path.write_text("\n".join([*lines, "# EOF", ""]))
 
 
@@ -207,5 +213,8 @@ async def test_a_real_prometheus_adds_up_what_two_operators_counted_one_after_an
         assert held.seconds["nvidia.com/gpu"] == pytest.approx(8 * 7200, rel=0.03)
         assert held.seconds["cpu"] == pytest.approx(0.5 * 7200, rel=0.03)
         assert read_series(await query(address, write_query("3h", "other"))) == []
+        read = ask_prometheus(address)
+        asked = {"u-1": Key("team", "idle"), "u-2": Key("team", "busy"), "u-3": Key("team", "unknown")}
+        assert await read(asked) == {"u-1": 0.0, "u-2": 97.0}
         with pytest.raises(PrometheusError, match=r"refuses: .*parse error"):
             await query(address, "sum by ((")

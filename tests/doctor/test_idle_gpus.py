@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from paddock.app.examined_jobs import read_rests
+from paddock.app.examined_jobs import _ask_rests, read_rests
 from paddock.doctor.asked import Asked, RankSeen
 from paddock.doctor.case import Case
-from paddock.doctor.idle_gpus import IDLE, check_idle_gpus, measure_rest
+from paddock.doctor.idle_gpus import IDLE, LONG, check_idle_gpus, measure_rest
 from paddock.doctor.job_case import count_held
 from paddock.history.logs import LogFile, LogLocation
+from paddock.jobs.labels import ATTEMPT_LABEL, INDEX_LABEL, JOB_LABEL, ROLE_LABEL
+from paddock.jobs.model import Phase, Status
 from paddock.kube.gpu_shares import GPU, SHARE_ANNOTATION
+from paddock.kube.meta import Key
+from paddock.kube.times import format_time
 from paddock.node.usage.records import UsageRecord, usage_file
 from paddock.node.usage.samples import Sample
 
@@ -90,3 +96,34 @@ def test_a_share_of_a_gpu_is_held_as_that_part() -> None:
     assert count_held({"spec": spec}) == 1.0
     assert count_held({"metadata": {"annotations": {SHARE_ANNOTATION: "4"}}, "spec": spec}) == 0.25
     assert count_held({"spec": {"containers": [{"resources": {"limits": {GPU: "x"}}}]}}) == 0.0
+
+
+# On a cluster.
+
+UP = Status(phase=Phase.RUNNING)
+
+
+def build_pod(index: int, started: float = 1000.0) -> dict[str, Any]:
+    labels = {JOB_LABEL: "demo", ROLE_LABEL: "worker", INDEX_LABEL: str(index), ATTEMPT_LABEL: "0"}
+    state = {"running": {"startedAt": format_time(started)}}
+    return {
+        "metadata": {"name": f"demo-worker-{index}", "namespace": "team", "uid": f"u-{index}", "labels": labels},
+        "spec": {"nodeName": "n", "containers": [{"name": "main"}]},
+        "status": {"phase": "Running", "startTime": format_time(started),
+                   "containerStatuses": [{"name": "main", "ready": True, "state": state}]},
+    }  # fmt: skip
+
+
+async def test_of_a_cluster_the_pods_that_ran_throughout_are_asked_about() -> None:
+    asked: list[Mapping[str, Key]] = []
+
+    async def ask(pods: Mapping[str, Key]) -> Mapping[str, float]:
+        asked.append(pods)
+        return {"u-0": 0.0, "u-1": 40.0}
+
+    pods = [build_pod(0), build_pod(1), build_pod(2), build_pod(3, started=4500.0)]
+    assert await _ask_rests(ask, pods, UP, 5000.0) == {"worker-0": LONG, "worker-1": 0.0}
+    assert [sorted(each) for each in asked] == [["u-0", "u-1", "u-2"]]
+    assert asked[0]["u-1"] == Key("team", "demo-worker-1")
+    assert await _ask_rests(ask, [build_pod(3, started=4500.0)], UP, 5000.0) == {}
+    assert len(asked) == 1

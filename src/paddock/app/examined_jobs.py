@@ -12,9 +12,10 @@ from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 
 from paddock.app.history import Kept, read_cause, read_ends, read_job
+from paddock.app.idle_jobs import ReadUses
 from paddock.client.pod_stacks import NoStacks, fetch_stacks
 from paddock.doctor.findings import Finding
-from paddock.doctor.idle_gpus import measure_rest
+from paddock.doctor.idle_gpus import LONG, measure_rest
 from paddock.doctor.job_case import Printed, Surroundings, examine_job
 from paddock.doctor.launch_block import LaunchLog
 from paddock.doctor.log_bytes import LogBytes
@@ -24,9 +25,20 @@ from paddock.history.logs import LogFile
 from paddock.history.records import RunRecord
 from paddock.jobs.model import Job, Phase, PodPhase, Status
 from paddock.jobs.objects.observed import read_pod
+from paddock.jobs.policies.idle_gpus import IDLE_PERCENT
 from paddock.kube.api import PodApi
 from paddock.kube.errors import ApiError
-from paddock.kube.meta import ENVIRONMENTS, NODES, PODS, Manifest, Resource, is_controlled_by, name_of, namespace_of
+from paddock.kube.meta import (
+    ENVIRONMENTS,
+    NODES,
+    PODS,
+    Key,
+    Manifest,
+    Resource,
+    is_controlled_by,
+    name_of,
+    namespace_of,
+)
 from paddock.kube.pod_logs import name_main_container
 from paddock.kube.pod_stacks import only_of
 from paddock.kube.times import Moment
@@ -82,11 +94,13 @@ async def look_at_job(
     report: Report = ignore,
     most: int | None = None,
     is_gone: bool = False,
+    ask_uses: ReadUses | None = None,
 ) -> Looked:
     """`options` and `named`: as in `examine_job`. `history`: the files of the local cluster, or what a console has
     copied of a Kubernetes' logs. `most`: bytes of all logs together that are read, the first and the last of each; None
     reads all of the pods of a cluster, and `MOST_OF_FILES`. `now`: when the objects were read, in seconds since the
-    epoch. `is_gone`: the job is deleted before anybody reads what was found. Raises `ApiError`."""
+    epoch. `is_gone`: the job is deleted before anybody reads what was found. `ask_uses`: tells what the GPUs of a
+    cluster do. Raises `ApiError`, and what that raises."""
     pods = [each for each in (await client.list(PODS, job.key.namespace)).items if is_controlled_by(each, uid)]
     kept = history.find_job_logs(*job.key, uid) if history else []
     printed = await _read_files(history, kept, report, most) if history and kept else {}
@@ -98,6 +112,8 @@ async def look_at_job(
         idle=await asyncio.to_thread(read_rests, kept, status.attempt, now) if local else {},
         local=local,
     )
+    if ask_uses is not None and not local:
+        around = replace(around, idle=await _ask_rests(ask_uses, pods, status, now))
     if local:
         around = await _add_environment(client, pods, around)
     findings = examine_job(job, status, pods, printed, now, around, options, named, is_gone=is_gone)
@@ -275,6 +291,16 @@ def read_rests(logs: Sequence[LogFile], attempt: int, now: Moment) -> Mapping[st
             samples = read_usage_file(usage_file(log.path))
             found[log.rank] = measure_rest([(each.at, each.gpu) for each in samples], now)
     return {rank: rest for rank, rest in found.items() if rest is not None}
+
+
+async def _ask_rests(ask_uses: ReadUses, pods: Sequence[Manifest], status: Status, now: Moment) -> Mapping[str, float]:
+    """The same of a cluster, whose answer is the most that GPUs worked in the last `LONG` seconds: of pods that are as
+    old. Raises `PrometheusError`."""
+    read = [each for pod in pods if (each := read_pod(pod)) and status.holds(each)]
+    old = [each for each in read if each.started is not None and now - each.started >= LONG]
+    namespaces = {name_of(pod): namespace_of(pod) for pod in pods}
+    percents = await ask_uses({each.uid: Key(namespaces[each.name], each.name) for each in old}) if old else {}
+    return {str(each.rank): LONG if percents[each.uid] <= IDLE_PERCENT else 0.0 for each in old if each.uid in percents}
 
 
 async def _fetch_cores(client: PodApi, namespace: str, pods: Sequence[Manifest]) -> Mapping[str, float]:

@@ -45,8 +45,7 @@ _RECENT, _OLDEST = 2 * LOOK_SECONDS, 900.0
 """Seconds: of a record, samples that are looked at; and of the last one, as those of a long run are far apart."""
 _SAMPLES = 64
 
-QUERY = "max by (namespace, pod, exported_namespace, exported_pod) (max_over_time(DCGM_FI_DEV_GPU_UTIL[2m]))"
-"""Of all pods at once. Where Prometheus scrapes the exporter without `honorLabels`, `exported_pod` is the pod's."""
+_WINDOW = "2m"
 
 Ref = tuple[Resource, Key]
 Publish = Callable[[Mapping[str, Any], str, str, str], None]
@@ -224,17 +223,23 @@ def choose_percent(samples: Sequence[Sample], now: float) -> float:
     return math.nan if any(map(math.isnan, recent)) else max(recent)
 
 
-def ask_prometheus(address: Address) -> ReadUses:
-    """Of a cluster, by NVIDIA's dcgm-exporter."""
+def ask_prometheus(address: Address, window: str = _WINDOW) -> ReadUses:
+    """Of a cluster, by NVIDIA's dcgm-exporter. `window`: as in `write_use_query`."""
 
     async def read(pods: Mapping[str, Key]) -> Mapping[str, float]:
-        return read_percents(await query(address, QUERY), pods)
+        return read_percents(await query(address, write_use_query(window)), pods)
 
     return read
 
 
+def write_use_query(window: str) -> str:
+    """PromQL: the most that the GPUs of each pod worked in a time (`2m`), in percent; of all pods at once. Where
+    Prometheus scrapes the exporter without `honorLabels`, `exported_pod` is the pod's. Pure."""
+    return f"max by (namespace, pod, exported_namespace, exported_pod) (max_over_time(DCGM_FI_DEV_GPU_UTIL[{window}]))"
+
+
 def read_percents(series: Series, pods: Mapping[str, Key]) -> dict[str, float]:
-    """Of the answer to `QUERY`, by the UID of the pods. Pure."""
+    """Of the answer to `write_use_query`, by the UID of the pods. Pure."""
     by_name: dict[Key, float] = {}
     for labels, value in series:
         namespace = labels.get("exported_namespace") or labels.get("namespace", "")

@@ -18,7 +18,7 @@ from paddock.logs.stacks import natural
 from paddock.words.phrases import counted, phrase
 
 IDLE = "gpus-do-nothing"
-_LEAST = 900.0
+LONG = 900.0
 """Seconds."""
 _FRESH = 900.0
 """Seconds since the newest number: those of a long run are far apart (`node.usage.samples`)."""
@@ -27,7 +27,7 @@ _FRESH = 900.0
 def check_idle_gpus(case: Case) -> Iterator[Finding]:
     held = {name: seen for name, seen in case.ranks.items() if seen.running and seen.gpus}
     idle = [seen.idle for seen in held.values() if seen.idle is not None]
-    if not held or len(idle) < len(held) or min(idle) < _LEAST:
+    if not held or len(idle) < len(held) or min(idle) < LONG:
         return
     names = sorted(held, key=natural)
     yield Finding(

@@ -19,12 +19,13 @@ from paddock.jobs.model import Job, Phase, Pod, PodPhase, Status
 from paddock.jobs.objects.observed import read_pod
 from paddock.jobs.sentences.waiting_ranks import list_names
 from paddock.kube.accelerators import is_accelerator
-from paddock.kube.meta import Manifest
+from paddock.kube.gpu_shares import find_shares, weigh
+from paddock.kube.meta import Manifest, annotations_of
+from paddock.kube.pod_amounts import read_pod_amounts
 from paddock.kube.quantities import read_amounts
 from paddock.kube.readiness import is_overdue
 from paddock.kube.times import Moment
 from paddock.logs.stacks import Folded
-from paddock.views.gpus import weigh_pod
 from paddock.words.phrases import Foreign, phrase
 
 _GPU_WHEEL = re.compile(r"paddlepaddle-gpu\b|paddlepaddle_gpu\b|\+cu\d+|nvidia-cu(?:da|dnn)")
@@ -114,9 +115,11 @@ def see_rank(pod: Pod | None, printed: Printed | None, cores: float | None, now:
 def count_held(pod: Manifest) -> float:
     """The accelerators that a pod holds; a share of one counts as that part."""
     try:
-        return float(sum(amount for name, amount in weigh_pod(pod).items() if is_accelerator(name)))
+        amounts = read_pod_amounts(pod.get("spec") or {})
     except ValueError:
         return 0.0
+    held = weigh(amounts, find_shares(annotations_of(pod), amounts))
+    return float(sum(amount for name, amount in held.items() if is_accelerator(name)))
 
 
 def read_wheel(requirements: Iterable[str]) -> str:

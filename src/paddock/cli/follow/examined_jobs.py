@@ -7,11 +7,15 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from paddock.app.examined_jobs import MOST_OF_FILES, Looked, Report, look_at_job, look_at_run
+from paddock.app.idle_jobs import ReadUses, ask_prometheus
+from paddock.app.prometheus import Address, PrometheusError
 from paddock.cli.cluster.lookup import NoJob, fetch_all, fetch_job
 from paddock.cli.cluster.places import ClusterChoice
 from paddock.cli.follow.kept_runs import find_kept
 from paddock.cli.output.findings import Subject
 from paddock.cli.output.language import localized
+from paddock.cli.output.streams import print_notice
+from paddock.doctor.idle_gpus import LONG
 from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.exit_codes import has_failed_rank
 from paddock.jobs.model import Phase
@@ -35,11 +39,19 @@ MOST_BYTES = 16 << 20
 """Bytes of the logs of each of them that are read: the first and the last of each log."""
 
 
-async def examine_job(client: PodApi, place: ClusterChoice, namespace: str, word: str, report: Report) -> Subject:
-    """The job that `word` names; of one that is gone, what the local cluster has kept. Raises `UserError`."""
+async def examine_job(
+    client: PodApi,
+    place: ClusterChoice,
+    namespace: str,
+    word: str,
+    report: Report,
+    prometheus: Address | None = None,
+) -> Subject:
+    """The job that `word` names; of one that is gone, what the local cluster has kept. `prometheus`: knows what the
+    GPUs of a cluster do. Raises `UserError`."""
     try:
         stored = await fetch_job(client, namespace, word, place.flags)
-        return await _examine(client, place, stored, report, choose_word(stored, word))
+        return await _examine(client, place, stored, report, choose_word(stored, word), prometheus=prometheus)
     except NoJob:
         kept = place.kept
         runs = find_kept(kept, namespace, word) if kept is not None else []
@@ -52,8 +64,10 @@ async def examine_job(client: PodApi, place: ClusterChoice, namespace: str, word
     return Subject(name, looked.findings, said, hint=_tell_nearest(looked))
 
 
-async def examine_jobs(client: PodApi, place: ClusterChoice, namespace: str, report: Report) -> list[Subject]:
-    """All jobs of the namespace that have not ended, or have failed lately, by name."""
+async def examine_jobs(
+    client: PodApi, place: ClusterChoice, namespace: str, report: Report, prometheus: Address | None = None
+) -> list[Subject]:
+    """All jobs of the namespace that have not ended, or have failed lately, by name. The rest as `examine_job`."""
     found = [read_stored(resource, each) for resource, each in await fetch_all(client, KINDS, namespace)]
     now = place.now()
     chosen = sorted((each for each in found if _is_wanted(each, now)), key=lambda each: each.key.name)
@@ -65,7 +79,8 @@ async def examine_jobs(client: PodApi, place: ClusterChoice, namespace: str, rep
         return [Subject(localized(phrase("namespace {name}", name=namespace)), (), looked)]
     known = Counter(each.key for each in found)
     return [
-        await _examine(client, place, each, report, _choose_name(each, known), MOST_BYTES) for each in chosen[:MOST]
+        await _examine(client, place, each, report, _choose_name(each, known), MOST_BYTES, prometheus)
+        for each in chosen[:MOST]
     ]
 
 
@@ -82,7 +97,13 @@ def _is_wanted(job: StoredJob, now: float) -> bool:
 
 
 async def _examine(
-    client: PodApi, place: ClusterChoice, stored: StoredJob, report: Report, named: str, most: int | None = None
+    client: PodApi,
+    place: ClusterChoice,
+    stored: StoredJob,
+    report: Report,
+    named: str,
+    most: int | None = None,
+    prometheus: Address | None = None,
 ) -> Subject:
     """`named`: the job as commands name it."""
     name = f"{stored.resource.kind} {stored.key.namespace}/{stored.key.name}"
@@ -94,7 +115,7 @@ async def _examine(
     looked = await look_at_job(
         client, stored.job, stored.status, stored.uid,
         history=place.kept or place.find_copies(), local=place.kept is not None, now=place.now(), options=options,
-        named=named, report=report, most=most,
+        named=named, report=report, most=most, ask_uses=_build_ask(prometheus),
     )  # fmt: skip
     said = _tell(looked)
     if looked.cut and most is None and place.kept is not None and place.home is not None:
@@ -115,6 +136,22 @@ async def _examine(
     return Subject(
         name, looked.findings, said, cause=cause, hint=_advise(stored, f"paddock explain {named}{options}", looked)
     )
+
+
+def _build_ask(prometheus: Address | None) -> ReadUses | None:
+    """One that does not answer as it should is told, and the rest of the job is looked at all the same."""
+    if prometheus is None:
+        return None
+    ask = ask_prometheus(prometheus, f"{LONG:.0f}s")
+
+    async def ask_or_tell(pods: Mapping[str, Key]) -> Mapping[str, float]:
+        try:
+            return await ask(pods)
+        except PrometheusError as error:
+            print_notice(localized(error.said))
+            return {}
+
+    return ask_or_tell
 
 
 def _tell_cut(said: Phrase, looked: Looked) -> Phrase:

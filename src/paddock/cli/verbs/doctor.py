@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Coroutine, Iterator
     from typing import Any
 
+    from paddock.app.prometheus import Address
     from paddock.cli.cluster.places import ClusterChoice
     from paddock.client.client import Client
     from paddock.kube.api import PodApi
@@ -49,6 +50,8 @@ _LARGE = 32 * 2**20
 @click.option("--peer", "peers", multiple=True, metavar="HOST[:PORT]", help="With --host: reach this machine "
               "too. http://HOST:PORT asks it for its time; @FILE names one machine in each line.")  # fmt: skip
 @click.option("--python", "interpreter", default="", metavar="PATH", help="With --host: the Python that trains.")
+@click.option("--prometheus", envvar="PADDOCK_PROMETHEUS", metavar="URL", help="With --context: this Prometheus knows "
+              "what the GPUs of jobs do (or PADDOCK_PROMETHEUS).")  # fmt: skip
 @click.option("-o", "output", type=click.Choice(["text", "json", "yaml"]), default="text", help="How to print it.")
 @namespace_option
 def command(
@@ -58,6 +61,7 @@ def command(
     host: bool,
     peers: tuple[str, ...],
     interpreter: str,
+    prometheus: str | None,
     output: str,
     namespace: str,
 ) -> int:
@@ -77,7 +81,7 @@ def command(
     """
     refuse_combinations(names, logs, bundle=bundle, host=host, peers=peers, interpreter=interpreter)
     with _progress() as report:
-        subjects = _look(names, logs, bundle, host, peers, interpreter, namespace, report)
+        subjects = _look(names, logs, bundle, host, peers, interpreter, namespace, report, prometheus)
     language = readers_language()
     if output == "text":
         print_text(stdout(), subjects, language)
@@ -111,7 +115,7 @@ def write_document(subjects: Sequence[Subject], output: str, language: str) -> s
 
 def _look(
     names: tuple[str, ...], logs: tuple[str, ...], bundle: str | None, host: bool, peers: tuple[str, ...],
-    interpreter: str, namespace: str, report: Report,
+    interpreter: str, namespace: str, report: Report, prometheus: str | None,
 ) -> list[Subject]:  # fmt: skip
     if logs:
         from paddock.cli.follow.examined_logs import examine_files
@@ -128,8 +132,8 @@ def _look(
     if host:
         return [look_at_machine(peers, interpreter)]
     if names:
-        return [_look_at_job(names[0], namespace, report)]
-    return _look_at_all(namespace, report)
+        return [_look_at_job(names[0], namespace, report, prometheus)]
+    return _look_at_all(namespace, report, prometheus)
 
 
 def look_at_machine(peers: Sequence[str], interpreter: str) -> Subject:
@@ -157,16 +161,28 @@ def show_steps() -> Iterator[Callable[[str], None]]:
         yield lambda said: status.update(styled(translate_message(said, readers_language())))
 
 
-def _look_at_job(word: str, namespace: str, report: Report) -> Subject:
+def read_prometheus(text: str | None, place: ClusterChoice) -> Address | None:
+    """Of a laptop the node knows what GPUs do. Raises `UserError`."""
+    from paddock.app.prometheus import PrometheusError, read_address
+
+    if not text or place.home is not None:
+        return None
+    try:
+        return read_address(text)
+    except PrometheusError as error:
+        raise UserError(error.said) from None
+
+
+def _look_at_job(word: str, namespace: str, report: Report, prometheus: str | None) -> Subject:
     from paddock.cli.follow.examined_jobs import examine_job
 
     async def work(client: Client, place: ClusterChoice) -> Subject:
-        return await examine_job(client, place, namespace, word, report)
+        return await examine_job(client, place, namespace, word, report, read_prometheus(prometheus, place))
 
     return run_with_client(work)
 
 
-def _look_at_all(namespace: str, report: Report) -> list[Subject]:
+def _look_at_all(namespace: str, report: Report, prometheus: str | None) -> list[Subject]:
     """A local cluster that is down has no jobs that run, and is not started for it."""
     from paddock.cli.follow.examined_jobs import examine_jobs
 
@@ -176,7 +192,7 @@ def _look_at_all(namespace: str, report: Report) -> list[Subject]:
         return machine
 
     async def work(client: Client, place: ClusterChoice) -> list[Subject]:
-        return await examine_jobs(client, place, namespace, report)
+        return await examine_jobs(client, place, namespace, report, read_prometheus(prometheus, place))
 
     return [*machine, *run_with_client(work)]
 
