@@ -161,3 +161,27 @@ def test_a_run_without_a_number_is_named_by_its_time() -> None:
     found = RunDirectory(Path("/o/demo-00000009"), "00000009", "", 9.0)
     said = render(describe_resumed(found, Size(2, 5000), []))
     assert said.startswith("resumes from the checkpoints of the run of 19") and said.endswith(" (2 files, 4.9 KiB)")
+
+
+def test_they_are_copied_into_a_directory_and_a_second_time_nothing_is_written(ask: Ask, tmp_path: Path) -> None:
+    there = tmp_path / "there"
+    answer = ask("demo", "--to", str(there))
+    assert answer.exit_code == 0 and answer.stdout == f"{there}\n"
+    assert answer.stderr == "run 2: 2 files, 2.0 KiB\n"
+    assert (there / "model").read_bytes() == b"x" * 2000 and (there / "checkpoint/epoch-1").stat().st_size == 48
+    again = ask("demo", "--to", str(there))
+    assert again.exit_code == 0 and again.stderr == "run 2: 2 files, 2.0 KiB\n2 files were here already\n"
+    other = ask("demo", "--run", "1", "--to", str(there))
+    assert other.exit_code == 1 and "has the files of another run (demo 00000002)" in str(other.exception)
+
+
+def test_a_link_of_the_program_is_not_followed_into_the_copy(ask: Ask, place: Home, tmp_path: Path) -> None:
+    (place.outputs / "default/demo-00000002/passwd").symlink_to("/etc/passwd")
+    answer = ask("demo", "--to", str(tmp_path / "there"))
+    assert answer.exit_code == 0 and answer.stderr.endswith("\n1 link or device is left out\n")
+    assert sorted(each.name for each in (tmp_path / "there").iterdir()) == [".paddock-run.json", "checkpoint", "model"]
+
+
+@pytest.mark.parametrize("option", ["--claim", "--image"])
+def test_options_of_a_cluster_are_refused_here(ask: Ask, option: str) -> None:
+    assert f"{option} is for a cluster: name it by --context" in str(ask("demo", option, "x").exception)

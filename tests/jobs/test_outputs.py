@@ -15,8 +15,9 @@ import pytest
 
 from jobs.gangs import build_job
 from paddock.jobs.apis.outputs import OUTPUT_PATH, read_outputs
+from paddock.jobs.labels import OUTPUTS_CONTAINER
 from paddock.jobs.model import Job, Rank, Settings
-from paddock.jobs.objects.outputs import INIT_CONTAINER, run_path
+from paddock.jobs.objects.outputs import run_path
 from paddock.jobs.objects.pods import build_pod
 from paddock.kube.meta import Manifest
 from paddock.manifests.fields import Fields
@@ -71,7 +72,7 @@ def test_a_variable_of_the_template_wins_and_its_own_volumes_stay() -> None:
     job = with_container(
         build_job(outputs="results"),
         {"env": [{"name": "PADDOCK_OUTPUT_DIR", "value": "/mine"}], "volumeMounts": [mount]},
-        volumes=[own], initContainers=[{"name": INIT_CONTAINER, "image": "own"}],
+        volumes=[own], initContainers=[{"name": OUTPUTS_CONTAINER, "image": "own"}],
     )  # fmt: skip
     spec = build_spec(job)
     env = [each for each in spec["containers"][0]["env"] if each["name"] == "PADDOCK_OUTPUT_DIR"]

@@ -75,9 +75,9 @@ def create_claim(cluster: Cluster, name: str, place: Path) -> None:
         cluster.kubectl("create", "-f", "-", stdin=json.dumps(each))
 
 
-def build_job(claim: str, image: str = PYTHON, program: str = TRAINS, **annotations: str) -> dict[str, Any]:
-    job = build_shell_job("train", ["python3", "-c", program], workers=2)
-    job["metadata"]["annotations"] = {"paddock.dev/outputs": claim, **annotations}
+def build_job(claim: str, image: str = PYTHON, program: str = TRAINS, name: str = "train") -> dict[str, Any]:
+    job = build_shell_job(name, ["python3", "-c", program], workers=2)
+    job["metadata"]["annotations"] = {"paddock.dev/outputs": claim}
     spec = job["spec"]["worker"]["template"]["spec"]
     spec["securityContext"] = {"runAsUser": NOBODY, "runAsGroup": NOBODY, "runAsNonRoot": True}
     spec["containers"][0] |= {
@@ -101,8 +101,9 @@ class Tenant:
         return self.asks("run", str(file), *words)
 
     def deletes(self) -> None:
-        self.cluster.kubectl("-n", NAMESPACE, "delete", "pdj", "train", "--ignore-not-found", "--timeout=60s")
-        self.cluster.until("the end of its pods", lambda: not self.cluster.pods("train"), 60)
+        self.cluster.kubectl("-n", NAMESPACE, "delete", "pdj", "--all", "--timeout=60s")
+        words = ("-n", NAMESPACE, "get", "pods", "-l", "paddock.dev/job", "-o", "name")
+        self.cluster.until("the end of their pods", lambda: not self.cluster.kubectl(*words).strip(), 60)
 
 
 @pytest.fixture
@@ -132,6 +133,7 @@ def test_a_run_is_kept_is_fetched_when_its_job_is_deleted_and_is_resumed_from(te
     second = tenant.runs(build_job("results"), "--resume")
     assert second.returncode == 0, second.stdout + second.stderr
     assert f"user {NOBODY} begins at epoch 1" in second.stdout
+    assert "resumes from the checkpoints of run 1\n" in second.stderr
     listed = tenant.asks("outputs", "train", "-l")
     assert listed.returncode == 0, listed.stdout + listed.stderr
     assert [line.split()[-1] for line in listed.stdout.splitlines()[1:]] == [
@@ -148,15 +150,15 @@ def test_a_run_is_kept_is_fetched_when_its_job_is_deleted_and_is_resumed_from(te
 
 def test_a_run_is_read_in_its_own_pod_while_it_goes_on(tenant: Tenant, tmp_path: Path) -> None:
     program = f"{TRAINS}\nimport time; time.sleep(600)"
-    (tmp_path / "job.json").write_text(json.dumps(build_job("results", program=program)))
+    (tmp_path / "job.json").write_text(json.dumps(build_job("results", program=program, name="reads")))
     assert tenant.asks("submit", str(tmp_path / "job.json")).returncode == 0
     logs = tenant.cluster.kubectl.run
 
     def wrote() -> bool:
-        return "begins" in logs("-n", NAMESPACE, "logs", "train-worker-0").stdout
+        return "begins" in logs("-n", NAMESPACE, "logs", "reads-worker-0").stdout
 
     tenant.cluster.until("worker-0 has written", wrote)
-    found = tenant.asks("outputs", "train", "-l")
+    found = tenant.asks("outputs", "reads", "-l")
     assert found.returncode == 0, found.stdout + found.stderr
     assert "model" in found.stdout and "the pod" not in found.stderr
 
@@ -169,14 +171,14 @@ def test_a_claim_that_its_user_may_not_write_is_told_with_the_cure(tenant: Tenan
 
 
 def test_an_image_without_python_keeps_its_outputs_and_another_reads_them(tenant: Tenant, tmp_path: Path) -> None:
-    job = build_job("results", BUSYBOX)
+    job = build_job("results", BUSYBOX, name="plain")
     job["spec"]["worker"]["template"]["spec"]["containers"][0]["command"] = [
         "sh", "-c", "echo whole > $PADDOCK_OUTPUT_DIR/model"
     ]  # fmt: skip
     ran = tenant.runs(job)
     assert ran.returncode == 0, ran.stdout + ran.stderr
-    without = tenant.asks("outputs", "train")
+    without = tenant.asks("outputs", "plain")
     assert without.returncode == 1 and "no python3 can be started" in without.stderr, without.stderr
-    other = tenant.asks("outputs", "train", "--image", PYTHON, "--to", str(tmp_path / "here"))
+    other = tenant.asks("outputs", "plain", "--image", PYTHON, "--to", str(tmp_path / "here"))
     assert other.returncode == 0, other.stdout + other.stderr
     assert (tmp_path / "here/model").read_text() == "whole\n"

@@ -79,6 +79,8 @@ cluster that is of the runs in the claim of `OUTPUTS_ANNOTATION`."""
 OUTPUTS_ANNOTATION = "paddock.dev/outputs"
 """On a cluster: the claim (PersistentVolumeClaim) in which each run of the job has a directory of its own, the value of
 PADDOCK_OUTPUT_DIR (`jobs.objects.outputs`). On a laptop each run has one anyway (`app.outputs`)."""
+OUTPUTS_CONTAINER = "paddock-outputs"
+"""The container that comes first in a pod of such a job; with a number behind it where the template has that name."""
 REQUIREMENTS_ANNOTATION = "paddock.dev/requirements"
 """On a laptop: the requirements file of the job's environment, relative to the manifest's directory. `paddock run` and
 `paddock submit` make the Environment and name it (`kube.environments`); on a cluster it means nothing."""

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from paddock.jobs.labels import ROLE_LABEL, SPARE_LABEL
+from paddock.jobs.labels import OUTPUTS_CONTAINER, ROLE_LABEL, SPARE_LABEL
 from paddock.jobs.model import Exit
 from paddock.kube.container_ends import ENDED
 from paddock.kube.held_pods import read_held
@@ -160,6 +160,16 @@ def ended_message(pod: Mapping[str, Any]) -> str:
     for each in (pod.get("status") or {}).get("containerStatuses") or ():
         if message := ((each.get("state") or {}).get("terminated") or {}).get("message"):
             return " ".join(str(message).split())
+    return ""
+
+
+def prepared_message(pod: Mapping[str, Any]) -> str:
+    """What the container that comes first says of the checkpoints with which a run begins, on a cluster
+    (`jobs.objects.outputs`); empty where it says nothing, and where it has failed."""
+    for each in (pod.get("status") or {}).get("initContainerStatuses") or ():
+        ended = (each.get("state") or {}).get("terminated") or {}
+        if str(each.get("name")).startswith(OUTPUTS_CONTAINER) and ended.get("exitCode") == 0:
+            return " ".join(str(ended.get("message") or "").split())
     return ""
 
 

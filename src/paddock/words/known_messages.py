@@ -43,6 +43,18 @@ KNOWN = (
     # `environments.distributions`, which is read before Paddock is installed
     _sentence("run `{command}` ({distribution})"),
     _sentence("install the package of {distribution} that has {thing}"),
+    # the container that prepares a claim for outputs (`jobs.objects.outputs_program`)
+    _sentence("resumes from the checkpoints of run {run}"),
+    _sentence("nothing to resume: no earlier run of {job} has checkpoints in the claim {claim}"),
+    _sentence("run {run} of {job} has no checkpoints in the claim {claim}"),
+    _sentence("run {run} of {job} has no checkpoints in the claim {claim}; those that have some: {runs}"),
+    _sentence("the claim {claim} is full ({why})"),
+    _sentence("the claim {claim} can be read only: name one that can be written to"),
+    _sentence(
+        "user {user} may not write into the claim {claim}, whose top directory is of user {owner} and group {group} "
+        "with mode {mode}: set securityContext.fsGroup in the template of the job's pods, or let an administrator open "
+        "the directory"
+    ),
     # the operator
     _sentence("deleting pod {pod} by force: its grace is over, and its node {node} is gone"),
     _sentence("deleting pod {pod} by force: its grace is over, and its node {node} is lost: nothing is heard of it"),

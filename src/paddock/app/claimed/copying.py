@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import stat
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import BinaryIO
@@ -17,10 +18,16 @@ from paddock.words.phrases import phrase
 _BLOCK = 1 << 20
 
 
-def copy_files(root: Path, files: Sequence[str], target: Target, show: Callable[[Fetched], None]) -> Fetched:
-    """`files`: relative to `root`; links are not followed. Raises OSError where the disk takes no more."""
-    fetched = Fetched()
+def copy_files(
+    root: Path, files: Sequence[str], target: Target, show: Callable[[Fetched], None]
+) -> tuple[Fetched, int]:
+    """Also how many of them are links and devices, which are left out. `files`: relative to `root`. Raises OSError
+    where the disk takes no more."""
+    fetched, others = Fetched(), 0
     for path in files:
+        if not _is_file(root / path):
+            others += 1
+            continue
         if why := explain_path(path):
             fetched.fail(why)
             continue
@@ -31,7 +38,15 @@ def copy_files(root: Path, files: Sequence[str], target: Target, show: Callable[
             if error.errno in FULL:
                 raise
             fetched.fail(phrase("{file}: {why}", file=show_path(path), why=explain_unreadable(error)))
-    return fetched
+    return fetched, others
+
+
+def _is_file(path: Path) -> bool:
+    """Whether it is no link; what is gone meanwhile is taken for a file, and told when it is opened."""
+    try:
+        return stat.S_ISREG(path.lstat().st_mode)
+    except OSError:
+        return True
 
 
 def _copy(source: BinaryIO, path: str, target: Target, fetched: Fetched, show: Callable[[Fetched], None]) -> None:

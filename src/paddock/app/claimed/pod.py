@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from paddock.app.pods_beside import (
     IDENTITY,
@@ -40,7 +41,8 @@ _SUFFIX = "-outputs-"
 class Source:
     """Of which job a pod takes image, user and nodes."""
 
-    job: Job
+    job: Job | None
+    """None where the namespace has none, and the image alone is known."""
     image: str
 
 
@@ -62,7 +64,7 @@ def build_pod(
     namespace: str, job: str, claim: str, source: Source, mark: str, owner: Job | None = None, pin: Pin | None = None
 ) -> Manifest:
     """`owner`: the job, with which it goes; None for one that is deleted. `pin`: where the claim has to be read."""
-    template, container = source.job.roles[0].template["spec"], find_container(source.job, source.job.roles[0])
+    template, container = _read_template(source.job)
     references = []
     if owner is not None:
         of_job = owner.owner()
@@ -124,6 +126,11 @@ def build_pod(
     }
 
 
+def _read_template(job: Job | None) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
+    """The spec of the pods of its first role, and their container that trains."""
+    return (job.roles[0].template["spec"], find_container(job, job.roles[0])) if job is not None else ({}, {})
+
+
 def read_image(job: Job) -> str:
     """That of the pods of its first role; empty where it names none, as on a laptop."""
     return str(find_container(job, job.roles[0]).get("image") or "")
@@ -131,11 +138,12 @@ def read_image(job: Job) -> str:
 
 def choose_source(job: Job | None, others: Iterable[Job], claim: str, image: str) -> Source | None:
     """Of whose image and user the pod is: the job's; where it is deleted, those of the newest job of the namespace that
-    writes into the same claim, else of the newest one. None where there is no job, as then only `image` is known, and
-    where none has an image."""
+    writes into the same claim, else of the newest one. `image`: of the command line, empty without. None where nothing
+    says an image."""
     ranked = sorted(others, key=lambda each: (each.outputs == claim, each.created or 0.0), reverse=True)
     found = next((each for each in ([job] if job else ranked) if image or read_image(each)), None)
-    return Source(found, image or read_image(found)) if found is not None else None
+    chosen = image or (read_image(found) if found is not None else "")
+    return Source(found, chosen) if chosen else None
 
 
 def find_running(job: Job, pods: Iterable[Manifest]) -> tuple[str, str] | None:

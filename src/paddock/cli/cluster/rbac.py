@@ -41,9 +41,9 @@ _NEEDED: Mapping[tuple[str, str], tuple[str, ...]] = {
 """All rights that the verbs need, by (API group, resource), so that the next command is not refused as well. No right
 to create pods: with it a user can read every Secret of the namespace."""
 _STREAMS = tuple(("", f"pods/{name}") for name in ("exec", "portforward"))
-"""Added where one of them is refused. A WebSocket is opened by GET, so Kubernetes asks for `get`, and from 1.35 on for
-`create` too (AuthorizePodWebsocketUpgradeCreatePermission). Who has them can do what the job can, so nobody is told to
-grant them who has not asked."""
+"""Added where one of them is refused, or a pod of ours, which one of them leads into. A WebSocket is opened by GET, so
+Kubernetes asks for `get`, and from 1.35 on for `create` too (AuthorizePodWebsocketUpgradeCreatePermission). Who has
+them can do what the job can, so nobody is told to grant them who has not asked."""
 
 _TOGETHER: Mapping[tuple[str, str], tuple[str, ...]] = {
     ("", "secrets"): ("get", "create", "update", "patch", "delete"),
@@ -155,7 +155,7 @@ def _list_rights(refused: tuple[str, str], verb: str) -> Mapping[tuple[str, str]
     rights = dict(_NEEDED)
     if refused == ("", "persistentvolumeclaims"):
         rights |= _FILLING
-    if refused in _STREAMS:
+    if refused in _STREAMS or (refused, verb) == (("", "pods"), "create"):
         rights |= dict.fromkeys(_STREAMS, ("get", "create"))
     if refused in ((each.group, each.plural) for each in KINDS):
         rights.setdefault(refused, _OF_JOBS)

@@ -88,14 +88,15 @@ async def fetch_run(outputs: ClusterOutputs, place: Path) -> tuple[Found, Fetche
     return found, fetch.fetched
 
 
-def copy_run(path: Path, files: Sequence[str], place: Path, job: str, run: str) -> Fetched:
+def copy_run(path: Path, files: Sequence[str], place: Path, job: str, run: str) -> tuple[Fetched, Listing]:
     """The same of a run that the laptop keeps. `files`: relative to `path`."""
     from paddock.app.claimed.copying import copy_files
 
     target = open_target(place, job, run)
     with Screen(language=readers_language()) as screen:
         try:
-            return copy_files(path, files, target, lambda now: _show(screen, now))
+            fetched, others = copy_files(path, files, target, lambda now: _show(screen, now))
+            return fetched, Listing([], others)
         except OSError as error:
             raise Failed(_explain_unwritable(place, error)) from None
 
@@ -117,7 +118,7 @@ def _explain_lost(outputs: ClusterOutputs, place: Path, lost: Unavailable) -> Ph
     )  # fmt: skip
 
 
-def explain_fetched(fetched: Fetched, listing: Listing | None = None) -> list[Phrase]:
+def explain_fetched(fetched: Fetched, listing: Listing) -> list[Phrase]:
     """What is told beside the number of files and their size."""
     said = list[Phrase]()
     if fetched.there:
@@ -130,9 +131,7 @@ def explain_fetched(fetched: Fetched, listing: Listing | None = None) -> list[Ph
                 count=fetched.changed,
             )
         )
-    if listing is not None:
-        said += explain_left_out(listing, MOST_FETCHED)
-    said += fetched.problems
+    said += [*explain_left_out(listing, MOST_FETCHED), *fetched.problems]
     if fetched.failed > len(fetched.problems):
         more = fetched.failed - len(fetched.problems)
         said.append(counted("{count} more file did not come", "{count} more files did not come", count=more))

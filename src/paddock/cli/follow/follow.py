@@ -37,10 +37,11 @@ from paddock.logs.progress import Progress, merge
 from paddock.logs.swallowed import Swallowed
 from paddock.views.flags import Flags, build_next
 from paddock.views.followed import FollowedJob, with_status
-from paddock.views.pods import ended_message, rank_name
+from paddock.views.pods import ended_message, prepared_message, rank_name
 from paddock.views.steps import build_steps
 from paddock.views.stored import StoredJob
 from paddock.words.message_facts import read_environment
+from paddock.words.messages import translate_message
 from paddock.words.phrases import Phrase, render
 
 if TYPE_CHECKING:
@@ -118,6 +119,7 @@ class Follower:
         self._datasets = DatasetWaits(screen)
         self._queue = QueueWaits(client, job.resource, screen)
         self._said = ""
+        self._prepared = ""
         self._bars: dict[str, str] = {}
         self._lines_read = 0
         self._written: dict[Rank, Progress] = {}  # what was written on purpose
@@ -310,6 +312,9 @@ class Follower:
         # of a rank that failed and was started again it is the end of a log, and says nothing about the job's end
         if (pod.get("status") or {}).get("phase") == "Succeeded" and (message := ended_message(pod)):
             self.view = replace(self.view, messages={**self.view.messages, rank: message})
+        if self._place.home is None and not self._prepared and (said := prepared_message(pod)):
+            self._prepared = said  # by the rank that came first
+            self._screen.notify(translate_message(said, self._screen.language))
         if self._place.home is not None:  # Environments exist on the local cluster alone
             self._note_environment(state.get("waiting") or {})
         self._pods[rank] = uid

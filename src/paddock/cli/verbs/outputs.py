@@ -25,6 +25,7 @@ from paddock.words.phrases import Names, Phrase, counted, phrase
 
 if TYPE_CHECKING:
     from paddock.app.claimed.fetching import Fetched
+    from paddock.app.claimed.files import Listing
     from paddock.cli.follow.cluster_outputs import ClusterOutputs, Wanted
     from paddock.cli.follow.fetched_outputs import Found
 
@@ -92,17 +93,17 @@ def _read_local(job: str, number: int | None, namespace: str, lists: bool, outpu
     if own and Path(own).is_dir():
         path = Path(own)
     files = list_files(path)
-    fetched = None
+    fetched, listing = None, None
     if to:
         from paddock.cli.follow.fetched_outputs import copy_run
 
-        fetched = copy_run(path, [file for file, _ in files], Path(to), name, found.mark)
+        fetched, listing = copy_run(path, [file for file, _ in files], Path(to), name, found.mark)
         path = Path(to).absolute()
     if output == "json":
         print_line(write_json(build_answer(namespace, name, run, found, path, files), indent=2))
     else:
         _print_files(str(path), files, run, lists=lists)
-    return _tell_fetched(fetched)
+    return _tell_fetched(fetched, listing)
 
 
 def _print_files(path: str, files: Sequence[tuple[str, int]], run: int | None, *, lists: bool) -> None:
@@ -113,15 +114,15 @@ def _print_files(path: str, files: Sequence[tuple[str, int]], run: int | None, *
     stderr().print(localized(summarize(run, files)))
 
 
-def _tell_fetched(fetched: Fetched | None, found: Found | None = None) -> int:
+def _tell_fetched(fetched: Fetched | None, listing: Listing | None) -> int:
     """The exit code."""
-    if fetched is None:
+    if fetched is None or listing is None:
         return 0
     from paddock.cli.follow.fetched_outputs import explain_fetched
 
-    for said in explain_fetched(fetched, found.listing if found else None):
+    for said in explain_fetched(fetched, listing):
         stderr().print(localized(said))
-    return 1 if fetched.failed or (found is not None and found.listing.more) else 0
+    return 1 if fetched.failed or listing.more else 0
 
 
 def _read_cluster(wanted: Wanted, namespace: str, lists: bool, output: str, to: str) -> int:
@@ -144,7 +145,7 @@ def _read_cluster(wanted: Wanted, namespace: str, lists: bool, output: str, to: 
 
     outputs, found, fetched = run(read())
     _print_cluster(outputs, found, namespace, to, lists=lists, json=output == "json")
-    return _tell_fetched(fetched, found)
+    return _tell_fetched(fetched, found.listing)
 
 
 def _print_cluster(

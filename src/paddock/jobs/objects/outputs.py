@@ -13,7 +13,7 @@ from typing import Any
 
 from paddock.jobs.apis.outputs import OUTPUT_PATH
 from paddock.jobs.frameworks import EnvVar
-from paddock.jobs.labels import RESUME_ANNOTATION
+from paddock.jobs.labels import OUTPUTS_CONTAINER, RESUME_ANNOTATION
 from paddock.jobs.model import Job, Settings
 from paddock.jobs.names import OUTPUT_VOLUME
 from paddock.jobs.objects.outputs_program import PYTHON, SHELL
@@ -23,8 +23,6 @@ from paddock.kube.meta import Manifest
 from paddock.kube.times import format_time
 
 CHECKPOINT_PATH = f"{OUTPUT_PATH}/checkpoint"
-INIT_CONTAINER = "paddock-outputs"
-"""The container that comes first."""
 _CLAIM_PATH = "/paddock/claim"
 _RESOURCES = ("cpu", "memory", "ephemeral-storage")
 """Those that the first container asks for too: a quota wants them of each container, and a pod is given the larger of
@@ -82,10 +80,10 @@ def _build_first(job: Job, claim: str, volume: str, trained: Mapping[str, Any], 
         if section in ("requests", "limits") and (chosen := {key: amounts[key] for key in _RESOURCES if key in amounts})
     }
     return {
-        "name": _free(INIT_CONTAINER, others),
+        "name": _free(OUTPUTS_CONTAINER, others),
         "image": trained.get("image"),
         **({"imagePullPolicy": trained["imagePullPolicy"]} if trained.get("imagePullPolicy") else {}),
-        "command": ["sh", "-c", SHELL, INIT_CONTAINER, PYTHON, *words],
+        "command": ["sh", "-c", SHELL, OUTPUTS_CONTAINER, PYTHON, *words],
         "workingDir": "/",
         **({"resources": resources} if resources else {}),
         **({"securityContext": context} if (context := _lower(trained.get("securityContext") or {})) else {}),
