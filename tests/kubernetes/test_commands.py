@@ -677,3 +677,64 @@ async def test_a_board_names_each_right_that_it_lacks(user: User) -> None:
 async def test_a_board_of_a_cluster_is_of_one_job(user: User, words: tuple[str, ...]) -> None:
     ended = await user.paddock("--context", "prod", "board", *words)
     assert (ended.code, ended.out) == (2, "") and "cluster" in ended.err, ended
+
+
+def write_with_outputs(user: User) -> str:
+    """A job of two pods that names the claim `results` for what it writes."""
+    file = user.write()
+    job = yaml.safe_load((user.work / file).read_text())
+    job["metadata"].setdefault("annotations", {})["paddock.dev/outputs"] = "results"
+    job["spec"]["worker"]["replicas"] = 2
+    (user.work / file).write_text(yaml.safe_dump(job))
+    return file
+
+
+async def find_readers(user: User) -> list[Manifest]:
+    """The pods that read outputs and are not about to go."""
+    found = (
+        await user.world.api.list(PODS, user.world.namespace, labels="app.kubernetes.io/name=paddock-outputs")
+    ).items
+    return [each for each in found if "deletionTimestamp" not in each["metadata"]]
+
+
+async def test_a_claim_for_outputs_is_looked_at_before_the_job_is_sent_and_read_by_a_pod_that_goes(user: User) -> None:
+    refused = await user.paddock("submit", write_with_outputs(user), "--context", "prod")
+    assert (await user.world.api.list(JOBS, user.world.namespace)).items == []
+    await create_claim(user, "ReadWriteOnce")
+    async with operator(user):
+        told = await user.paddock("submit", write_with_outputs(user), "--context", "prod")
+        await until(lambda: have_pods(user.world.api, 2, "demo", user.world.namespace))
+        ranks = (await user.world.api.list(PODS, user.world.namespace)).items
+        reading = await user.start("--context", "prod", "outputs", "demo", "--run", "1", "--to", "here")
+        begun = await read_lines(reading, "the pod demo-outputs-")
+        (pod,) = await find_readers(user)
+        reading.send_signal(signal.SIGINT)
+        ended = await end(reading)
+        assert await find_readers(user) == []
+    assert refused.code == 2 and "there is no claim results in namespace" in refused.err, refused
+    assert told.code == 0 and "one node at a time may have the claim results (ReadWriteOnce)" in told.err, told
+    uid = (await user.world.api.get(JOBS, user.world.namespace, "demo"))["metadata"]["uid"]
+    for each in ranks:
+        assert [first["name"] for first in each["spec"]["initContainers"]] == ["paddock-outputs"]
+        (mount,) = [
+            found for found in each["spec"]["containers"][0]["volumeMounts"] if found["name"] == "paddock-output"
+        ]
+        assert mount["subPath"] == f"demo/{uid}"
+    assert "reads the claim results, with the image example.com/mine:1" in begun[0]
+    assert pod["spec"]["automountServiceAccountToken"] is False and ended.code == 130, ended
+
+
+async def test_outputs_names_the_rights_that_it_lacks_all_at_once(user: User) -> None:
+    await create_claim(user, "ReadWriteMany")
+    assert (await user.paddock("submit", write_with_outputs(user), "--context", "prod")).code == 0
+    asks = ("--context", "alice", "outputs", "demo")
+    await grant(user, await user.paddock(*asks))
+    refused = await user.paddock(*asks)
+    assert refused.code == 1 and "alice may not create pods in namespace" in refused.err, refused
+    assert "resources: [pods/exec], verbs: [get, create]" in refused.err
+    await grant(user, refused)
+    reading = await user.start(*asks)
+    await read_lines(reading, "the pod demo-outputs-")
+    reading.send_signal(signal.SIGINT)
+    await end(reading)
+    assert await find_readers(user) == []

@@ -11,7 +11,7 @@ import posixpath
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from paddock.jobs.labels import QUEUE_LABEL
+from paddock.jobs.labels import OUTPUTS_ANNOTATION, QUEUE_LABEL
 from paddock.kube.datasets import MOUNTS_ANNOTATION
 from paddock.kube.meta import Manifest
 from paddock.launches.launch import Launch
@@ -50,6 +50,7 @@ _OPTIONS = {
     "spec.runPolicy.backoffLimit": "--restarts",
     f"metadata.annotations[{MOUNTS_ANNOTATION}]": "--data",
     f"metadata.labels[{QUEUE_LABEL}]": "--queue",
+    f"metadata.annotations[{OUTPUTS_ANNOTATION}]": "--outputs",
 }
 PADDLE = ScriptKind(
     framework="paddle",

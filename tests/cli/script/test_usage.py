@@ -582,3 +582,8 @@ def test_a_job_asks_for_the_checkpoints_of_the_last_run_or_of_one_by_its_number(
     assert job["metadata"]["annotations"].get("paddock.dev/resume") == asked
     container = job["spec"]["worker"]["template"]["spec"]["containers"][0]
     assert [*container.get("command", ()), *container.get("args", ())][-1] == "--resume=5", "that of the program"
+
+
+def test_a_name_that_no_claim_can_have_is_told_by_its_option(work: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert call("init", "-o", "-", "--outputs", "My_Claim", "--", "python", "train.py") == 2
+    assert capsys.readouterr().err.startswith("--outputs: metadata.annotations[paddock.dev/outputs]: found")

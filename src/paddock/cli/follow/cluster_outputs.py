@@ -206,6 +206,8 @@ class ClusterOutputs:
             try:
                 claim = await self._client.get(CLAIMS, self._namespace, self.claim)
             except NotFound:
+                if self._unknown is not None and not self._wanted.claim:  # it was a guess
+                    raise self._unknown from None
                 raise Failed(phrase("there is no claim {claim} in namespace {namespace}", claim=self.claim,
                                     namespace=self._namespace)) from None  # fmt: skip
         pods = (await self._client.list(PODS, self._namespace)).items

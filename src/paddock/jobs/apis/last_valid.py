@@ -16,7 +16,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from paddock.jobs.apis.elastic import keep_sizes
-from paddock.jobs.labels import ELASTIC_ANNOTATION, RESTART_SCOPE_ANNOTATION
+from paddock.jobs.apis.outputs import is_readable
+from paddock.jobs.labels import ELASTIC_ANNOTATION, OUTPUTS_ANNOTATION, RESTART_SCOPE_ANNOTATION
 from paddock.jobs.model import RestartScope
 from paddock.jobs.mounts import keep_readable
 from paddock.kube.datasets import MOUNTS_ANNOTATION
@@ -72,6 +73,8 @@ def _without_unreadable(manifest: Mapping[str, Any], spec: Mapping[str, Any], ga
         del kept[RESTART_SCOPE_ANNOTATION]
     if isinstance(mounts := kept.get(MOUNTS_ANNOTATION), str):
         kept[MOUNTS_ANNOTATION] = keep_readable(mounts, spec)
+    if OUTPUTS_ANNOTATION in kept and not is_readable(kept[OUTPUTS_ANNOTATION], spec):
+        del kept[OUTPUTS_ANNOTATION]
     if ELASTIC_ANNOTATION in kept:
         sizes = keep_sizes(str(kept.pop(ELASTIC_ANNOTATION)), spec, gang_size)
         kept |= {ELASTIC_ANNOTATION: sizes} if sizes else {}

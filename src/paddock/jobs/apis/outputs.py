@@ -27,6 +27,8 @@ def read_outputs(metadata: Fields, spec: Mapping[str, Any]) -> str:
     found = annotations.value.get(OUTPUTS_ANNOTATION)
     if not isinstance(found, str) or not found:  # another type is reported with all annotations
         return ""
+    if is_readable(found, spec):
+        return found
     where = annotations.path_of(OUTPUTS_ANNOTATION)
     if not DNS_SUBDOMAIN.allows(found):
         said = phrase(
@@ -36,12 +38,15 @@ def read_outputs(metadata: Fields, spec: Mapping[str, Any]) -> str:
         )  # fmt: skip
         annotations.add(told(where, said, found))
         return ""
-    if (field := find_mounted(spec).get(OUTPUT_PATH)) is not None:
-        said = phrase(
-            "{path} is where the claim would be mounted, and the job mounts a volume there already ({field}): give "
-            "that another path, or leave the annotation out",
-            path=OUTPUT_PATH, field=field,
-        )  # fmt: skip
-        annotations.add(told(where, said, found))
-        return ""
-    return found
+    said = phrase(
+        "{path} is where the claim would be mounted, and the job mounts a volume there already ({field}): give that "
+        "another path, or leave the annotation out",
+        path=OUTPUT_PATH, field=find_mounted(spec)[OUTPUT_PATH],
+    )  # fmt: skip
+    annotations.add(told(where, said, found))
+    return ""
+
+
+def is_readable(name: object, spec: Mapping[str, Any]) -> bool:
+    """Whether a claim of this name can be mounted: an edit that says another one is not followed."""
+    return isinstance(name, str) and DNS_SUBDOMAIN.allows(name) and OUTPUT_PATH not in find_mounted(spec)
