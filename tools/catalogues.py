@@ -35,7 +35,7 @@ LOCALE = ROOT / "src/paddock/locale"
 
 ROOMS = (
     "words", "manifests", "logs", "jobs", "install", "preflight", "script", "submission", "views", "doctor",
-    "places", "client", "datasets", "environments", "history", "node", "app", "cli", "console", "sdk",
+    "places", "client", "datasets", "environments", "images", "history", "node", "app", "cli", "console", "sdk",
 )  # fmt: skip
 """Of the package: who speaks to users."""
 

@@ -26,13 +26,14 @@ from paddock.cli.submit.checks import Submission
 from paddock.cli.submit.next_steps import explain_console, explain_following
 from paddock.cli.submit.script.documents import Documents
 from paddock.cli.submit.submitter import submit
+from paddock.cli.submit.ways_of_sending import open_pushes
 from paddock.jobs.ended import End
 from paddock.jobs.model import CauseRecord, Rank
 from paddock.kube.errors import Conflict, NotFound
 from paddock.views.ended import read_end
 from paddock.views.followed import FollowedJob
 from paddock.views.stored import StoredJob, read_stored
-from paddock.words.phrases import phrase
+from paddock.words.phrases import Phrase, phrase, render
 
 if TYPE_CHECKING:
     from paddock.client.client import Client
@@ -90,6 +91,7 @@ class Run:
                 client, self._place, checked, self._screen.notify, self._workdir, without,
                 documents.needed, documents.data, packages=documents.packages, storage=documents.storage, runs=True,
                 typed=self._typed, show=self._screen.status, queue=documents.queue, priority=documents.priority,
+                pushes=open_pushes(documents.push, self._workdir, self._screen.notify, self._show),
             )  # fmt: skip
             interrupt = asyncio.create_task(self._interrupts.get())
             submitting = asyncio.create_task(submit(submission, self._note_creating))
@@ -123,6 +125,9 @@ class Run:
         assert self.view is not None
         limit = self._timeout if self._timed_out else None
         return read_end(self.view, code, time.time(), self._screen.language, limit=limit)
+
+    def _show(self, said: Phrase) -> None:
+        self._screen.status(render(said, self._screen.language))
 
     def _note_creating(self) -> None:
         self._creating = True

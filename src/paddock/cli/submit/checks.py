@@ -28,6 +28,7 @@ from paddock.cli.submit.resumed import explain_unresumed
 from paddock.cli.submit.script.requests import fetch_foreign_secrets, find_needed
 from paddock.cli.submit.storage import USUAL, Storage
 from paddock.cli.submit.submission import drop_devices
+from paddock.cli.submit.ways_of_sending import Sending, add_sent
 from paddock.environments.needed import Needed
 from paddock.jobs.model import Job
 from paddock.kube.errors import AlreadyExists, ApiError, Forbidden, NotFound
@@ -55,6 +56,7 @@ from paddock.words.unhonoured import explain_unhonoured
 
 if TYPE_CHECKING:
     from paddock.cli.submit.claim_directories import Fill
+    from paddock.cli.submit.pushed_images import PushedImages
     from paddock.kube.api import PodApi
 
 Notify = Callable[[Phrase], None]
@@ -104,6 +106,8 @@ class Submission:
     """The value of --priority, which the manifests have too."""
     typed: bool = False
     """The job was made of a typed command, where --name is at hand."""
+    pushes: PushedImages | None = None
+    """The images of --push."""
     there: list[tuple[Checked, StoredJob]] = field(default_factory=list)
     """The documents whose names jobs have, with those jobs, which are replaced if nothing refuses. Of `NAME`."""
     fills: list[Fill] = field(default_factory=list)
@@ -234,14 +238,14 @@ async def _find_directories(submission: Submission) -> list[Refusal]:
         placed = await fetch_working_directories(submission.api, submission.checked, directory, named=is_named)
         submission.checked = [with_path(each, os.environ.get("PATH", "")) for each, _ in placed]
         return [Refusal(each, why, explain_unfound(each, why)) for each, why in placed if why is not None]
-    from paddock.cli.submit.claim_directories import add_claims  # late: of a cluster alone
-
     found: list[Refusal] = []
     sent: list[Checked] = []
-    asked = (submission.workdir, submission.packages, submission.storage, submission.announced.append)
+    sending = Sending(
+        submission.workdir, submission.packages, submission.storage, submission.announced.append, submission.pushes
+    )
     for each in submission.checked:
         try:
-            documents, fills = add_claims([each], *asked)
+            documents, fills = await add_sent(submission.api, each, sending)
             sent += documents
             submission.fills += fills
         except UserError as error:

@@ -83,7 +83,7 @@ def _unique(entries: Sequence[Entry]) -> tuple[Entry, ...]:
 
 
 def _too_large(found: Found, directory: str, size: int) -> Phrase:
-    listed = "".join(f"\n  {format_bytes(file.size):>9}  {file.path}" for file in _largest(found))
+    listed = "".join(f"\n  {format_bytes(file.size):>9}  {file.path}" for file in largest(found))
     return phrase(
         "{directory} is too large to travel as a ConfigMap: {count} files, {size}, and at most {most}. The largest "
         "are:{listed}\nPut data into a volume, programs into an image, or list in .gitignore what the program does "
@@ -107,10 +107,11 @@ def name_files(found: Found) -> Phrase | str:
     """All names if there are few, else those of the largest files."""
     if len(found.files) <= _NAMED:
         return ", ".join(file.path for file in found.files)
-    return phrase("the largest: {names}", names=", ".join(file.path for file in _largest(found)))
+    return phrase("the largest: {names}", names=", ".join(file.path for file in largest(found)))
 
 
-def _largest(found: Found) -> list[File]:
+def largest(found: Found) -> list[File]:
+    """The files that count most in a size."""
     return sorted(found.files, key=lambda file: (-file.size, file.path))[:_SHOWN]
 
 

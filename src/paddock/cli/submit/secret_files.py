@@ -47,11 +47,19 @@ def _is_kubeconfig(content: bytes) -> bool:
     return bool(_CONFIG.search(content) or (_CLUSTERS.search(content) and _CONTEXTS.search(content)))
 
 
-def explain_secrets(paths: Sequence[str], directory: str) -> Phrase:
-    """The error for `paths`, with both remedies: ignore the file, or negate it by name."""
+def explain_secrets(paths: Sequence[str], directory: str, *, in_image: bool = False) -> Phrase:
+    """The error for `paths`, with both remedies: ignore the file, or negate it by name. `in_image`: they would go into
+    an image, not into a ConfigMap."""
     listed = "".join(f"\n  {path}" for path in paths[:_SHOWN])
     if len(paths) > _SHOWN:
         listed += f"\n  … ({len(paths)})"
+    if in_image:
+        return phrase(
+            "{directory} holds what looks like a secret (a private key, a kubeconfig, a token), and who may pull the "
+            "image could read it:{listed}\nNothing was sent. List it in {directory}/.gitignore, or, where it is meant "
+            "to travel, take it back there: !{name}",
+            directory=directory, listed=listed, name=paths[0].rpartition("/")[2],
+        )  # fmt: skip
     return phrase(
         "{directory} holds what looks like a secret (a private key, a kubeconfig, a token), and who may read the "
         "ConfigMap could read it:{listed}\nNothing was sent. List it in {directory}/.gitignore, or, where it is meant "

@@ -64,7 +64,7 @@ def add_directory_maps(checked: Sequence[Checked], named: str | None, notify: No
 
 
 def choose_directory(each: Checked, named: str | None, notify: Notify) -> Directory | None:
-    """The directory that goes with a job; None if none does. Raises `UserError`."""
+    """The directory that goes with a job; None where none does. `named`: the value of --workdir. Raises `UserError`."""
     assert each.job is not None
     job = replace(each.job, annotations={})
     if named is not None:

@@ -36,7 +36,15 @@ async def submit(
 ) -> Submitted:
     """Creates all documents, in the places of jobs that have finished. `creating` is called before the first create
     request: from then on a job may exist. `made` holds what exists, in the order of the documents, also where it
-    raises. Raises `UserError`, `ApiError`, and `Failed` where the local cluster's disk is full."""
+    raises. Raises `UserError`, `ApiError`, and `Failed` where the local cluster's disk is full or a push fails."""
+    try:
+        return await _submit(submission, creating, made)
+    finally:
+        if submission.pushes is not None:
+            submission.pushes.close()
+
+
+async def _submit(submission: Submission, creating: Callable[[], None], made: list[Manifest] | None) -> Submitted:
     home = submission.place.home
     if home is not None and (full := explain_full_disk(home)) is not None:
         raise Failed(full, phrase("nothing was submitted"))
@@ -45,6 +53,8 @@ async def submit(
     needed, workdir = submission.needed, submission.workdir
     checked = await write_environments(api, place, needed, submission.checked, workdir, notify)
     checked = await _fill_claims(submission, checked)
+    if submission.pushes is not None:
+        await submission.pushes.send()
     programs = await _fetch_programs(submission, checked)
     await delete_replaced(api, submission.there, notify, place.flags)
     notify_resumed(checked, place, notify)

@@ -22,6 +22,7 @@ from paddock.cli.output.language import readers_language
 from paddock.cli.output.periods import read_seconds
 from paddock.cli.output.screen import Screen
 from paddock.cli.output.streams import print_line
+from paddock.cli.submit.push_options import push_options
 from paddock.cli.submit.script.documents import Documents, read_documents
 from paddock.cli.submit.script.options import ScriptOptions, read_options, script_options
 from paddock.cli.submit.script.typed_command import CommandVerb, read_typed
@@ -75,6 +76,7 @@ if TYPE_CHECKING:
     help="On a cluster: the size of the claim for the packages of -r (default: 10Gi).",
 )
 @click.option("--storage-class", default=None, metavar="NAME", help="On a cluster: of which StorageClass claims are.")
+@push_options
 @workdir_option
 @namespace_option
 def command(
@@ -108,6 +110,7 @@ def command(
     paddock run job.yaml --data imagenet:/data
     paddock run job.yaml --rank 0 | tee log
     paddock run --context prod --image IMAGE --workdir . -- python train.py
+    paddock run --context prod --image IMAGE --workdir . --push REGISTRY/NAME -- python train.py
 
     What stands behind `--` is run as it is typed, by no shell. It becomes a PaddleJob or, of a program that imports
     torch, a PyTorchJob like any other: --print shows it and `paddock init` writes it to a file. It is not restarted
@@ -118,7 +121,9 @@ def command(
     --workdir names one (--workdir . for this one), and no file of it that looks like a secret. Packages of -r are
     installed there over those of the image, once, into a claim (PersistentVolumeClaim) of the namespace, which the next
     run of the same requirements finds; so is a directory of more than 900 KiB. The job is created when both are there,
-    with --detach too. `paddock env list --context` lists such claims.
+    with --detach too. `paddock env list --context` lists such claims. With --push both go by a registry instead, as
+    layers above the image: no Docker is needed, what the registry has is not sent again, and `docker login` says who
+    may push.
     What else the file holds (a ConfigMap, a PodGroup) is created, or brought to the file's state. A job of the same
     name is replaced if it has finished or --timeout suspended it; else nothing is submitted. A manifest's job without
     runPolicy.backoffLimit is given up after three failures alike.

@@ -16,12 +16,14 @@ from paddock.cli.submit.checks import Submission
 from paddock.cli.submit.job_datasets import with_data
 from paddock.cli.submit.manifest_files import fetch_checked
 from paddock.cli.submit.next_steps import explain_following
+from paddock.cli.submit.push_options import push_options, read_push
 from paddock.cli.submit.script.options import SHARE_HELP, priority_option, queue_option
 from paddock.cli.submit.script.requests import find_needed, with_environment, with_hold, with_place
 from paddock.cli.submit.shared_gpus import with_shares
 from paddock.cli.submit.submission import drop_devices
 from paddock.cli.submit.submitter import Submitted
 from paddock.cli.submit.submitter import submit as send
+from paddock.cli.submit.ways_of_sending import open_pushes
 from paddock.cli.submit.workdir import refuse_impossible, workdir_option
 from paddock.cli.verb import Verb
 from paddock.kube.gpu_shares import FEWEST_SHARES, MOST_SHARES
@@ -50,6 +52,7 @@ if TYPE_CHECKING:
 )
 @queue_option
 @priority_option
+@push_options
 @workdir_option
 @namespace_option
 def command(
@@ -60,6 +63,8 @@ def command(
     hold: int | None,
     queue: str | None,
     priority: str | None,
+    push: str | None,
+    image_python: str | None,
     workdir: str | None,
     namespace: str,
 ) -> None:
@@ -71,6 +76,7 @@ def command(
     paddock submit job.yaml --data imagenet:/data
     cat job.yaml | paddock submit -
     paddock submit job.yaml --context prod --workdir .
+    paddock submit job.yaml --context prod --workdir . --push REGISTRY/NAME
 
     A job of the same name is replaced if it has finished or --timeout suspended it; else nothing is submitted.
     """
@@ -79,6 +85,7 @@ def command(
     checked = with_place(checked, queue or "", priority or "")
 
     place = choose_place()
+    pushed = read_push(push, image_python, place)
     refuse_impossible(place, checked, _notify)
 
     needed = [(each, find_needed(each)) for each in checked] if place.home is not None else []
@@ -88,8 +95,9 @@ def command(
 
     async def work(client: Client, place: ClusterChoice) -> Submitted:
         submission = Submission(
-            client, place, checked, _notify, workdir, needed=made, data=data, queue=queue or "", priority=priority or ""
-        )
+            client, place, checked, _notify, workdir, needed=made, data=data, queue=queue or "",
+            priority=priority or "", pushes=open_pushes(pushed, workdir, _notify),
+        )  # fmt: skip
         return await send(submission)
 
     submitted = run_with_client(work)

@@ -11,6 +11,7 @@ from paddock.cli.cluster.errors import UserError
 from paddock.cli.cluster.places import ClusterChoice
 from paddock.cli.output.local_paths import format_path
 from paddock.cli.submit.manifest_files import fetch_checked
+from paddock.cli.submit.push_options import Push, read_push
 from paddock.cli.submit.script.options import ScriptOptions, refuse_with_file
 from paddock.cli.submit.script.requests import (
     Notify,
@@ -50,6 +51,8 @@ class Documents:
     """The value of --queue, which the manifest has too."""
     priority: str = ""
     """The value of --priority, which the manifest has too."""
+    push: Push | None = None
+    """What --push asks for."""
 
     @property
     def job(self) -> Job:
@@ -61,6 +64,7 @@ def read_documents(
 ) -> Documents:
     """The documents of a file, or of the `words` behind `--` (None without it). Raises `UserError`."""
     queue, priority = options.queue or "", options.priority or ""
+    push = read_push(options.push, options.image_python, place, options.requirements_path)
     if file is None:
         if words is None:
             raise UserError(
@@ -71,7 +75,8 @@ def read_documents(
             notify_shared(checked[-1], notify)
         requirements = options.requirements_path
         if place.home is None:
-            return Documents(checked, data=options.data, packages=requirements, queue=queue, priority=priority)
+            packages = None if push is not None else requirements
+            return Documents(checked, data=options.data, packages=packages, queue=queue, priority=priority, push=push)
         needed = find_needed(checked[-1], requirements) if requirements else None
         return Documents(checked, (needed,) if needed else (), options.data, queue=queue, priority=priority)
     refuse_with_file(options, file)
@@ -93,7 +98,8 @@ def read_documents(
     checked = with_shares(checked, options.shares, notify)
     (job,) = (each for each in checked if each.is_job)
     if place.home is None:
-        return Documents(checked, data=options.data, packages=options.requirements_path, queue=queue, priority=priority)
+        packages = None if push is not None else options.requirements_path
+        return Documents(checked, data=options.data, packages=packages, queue=queue, priority=priority, push=push)
     needed = find_needed(job, options.requirements_path)
     if needed is None:
         return Documents(checked, (), options.data, queue=queue, priority=priority)

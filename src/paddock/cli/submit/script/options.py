@@ -186,6 +186,10 @@ class ScriptOptions:
     framework: str | None = None
     workdir: str | None = None
     """The value of --workdir."""
+    push: str | None = None
+    """The value of --push."""
+    image_python: str | None = None
+    """The value of --image-python."""
     namespace: str = "default"
     """Of the command."""
 

@@ -107,7 +107,7 @@ def read_request(
             phrase("--share-gpu: a rank that shares a GPU asks for one, and --gpus {count} for several: leave one out",
                    count=options.gpus or 1)
         )  # fmt: skip
-    # on a cluster they go into a claim, over the packages of the image (`cli.submit.claim_directories`)
+    # on a cluster they go into a claim or a registry, over the packages of the image (`cli.submit.ways_of_sending`)
     needed = Needed(requirements, framework, bool(options.servers)) if requirements and local else None
     request = ScriptRequest(
         words=tuple(words),
