@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import random
-import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -23,6 +22,7 @@ from paddock.images.references import Reference, read_reference, read_target
 from paddock.images.sending import Sent, send
 from support.faulty_registry import Faults, serve_faulty
 from support.registries import RealRegistry, build_archive
+from support.wheels import build_wheel
 
 PATH = "/usr/local/bin:/bin"
 PLACE = "usr/local/lib/python3.11/site-packages"
@@ -82,23 +82,6 @@ def bench(tmp_path: Path) -> Any:
     yield made
     for each in made.workplaces:
         each.close()
-
-
-def build_wheel(folder: Path, name: str, version: str, requires: str = "", tag: str = "py3-none-any") -> None:
-    """With a module and a program."""
-    folder.mkdir(exist_ok=True)
-    info = f"{name}-{version}.dist-info"
-    files = {
-        f"{name}.py": f"VERSION = '{version}'\ndef main(): print(VERSION)\n",
-        f"{info}/METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n"
-        + (f"Requires-Dist: {requires}\n" if requires else ""),
-        f"{info}/WHEEL": f"Wheel-Version: 1.0\nGenerator: tests\nRoot-Is-Purelib: true\nTag: {tag}\n",
-        f"{info}/entry_points.txt": f"[console_scripts]\n{name}-tool = {name}:main\n",
-    }
-    files[f"{info}/RECORD"] = "".join(f"{path},,\n" for path in [*files, f"{info}/RECORD"])
-    with zipfile.ZipFile(folder / f"{name}-{version}-{tag}.whl", "w") as archive:
-        for path, text in files.items():
-            archive.writestr(path, text)
 
 
 @pytest.fixture

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import socket
 import subprocess
 import tarfile
@@ -122,16 +123,33 @@ def build_archive(
             entry = tarfile.TarInfo(path)
             entry.type, entry.linkname = tarfile.SYMTYPE, target
             archive.addfile(entry)
-    diff_id = f"sha256:{hashlib.sha256(layer.getvalue()).hexdigest()}"
+    return _pack(place, layer.getvalue(), env or {}, architecture, settings or {})
+
+
+def build_folder_archive(place: Path, folder: Path) -> Path:
+    """The same of all of a folder, as root's."""
+
+    def as_root(entry: tarfile.TarInfo) -> tarfile.TarInfo:
+        entry.uid = entry.gid = 0
+        return entry
+
+    layer = BytesIO()
+    with tarfile.open(fileobj=layer, mode="w") as archive:
+        archive.add(folder, ".", filter=as_root)
+    return _pack(place, layer.getvalue(), {}, "arm64" if os.uname().machine == "aarch64" else "amd64", {})
+
+
+def _pack(place: Path, layer: bytes, env: Mapping[str, str], architecture: str, settings: Mapping[str, Any]) -> Path:
+    diff_id = f"sha256:{hashlib.sha256(layer).hexdigest()}"
     config = {
         "architecture": architecture, "os": "linux", "created": "2026-01-01T00:00:00Z",
-        "config": {"Env": [f"{name}={value}" for name, value in (env or {}).items()], **(settings or {})},
+        "config": {"Env": [f"{name}={value}" for name, value in env.items()], **settings},
         "rootfs": {"type": "layers", "diff_ids": [diff_id]},
         "history": [{"created": "2026-01-01T00:00:00Z", "created_by": "test"}],
     }  # fmt: skip
     place.parent.mkdir(parents=True, exist_ok=True)
     with tarfile.open(place, "w") as out:
-        _add(out, "layer.tar", layer.getvalue())
+        _add(out, "layer.tar", layer)
         _add(out, "config.json", json.dumps(config).encode())
         manifest = [{"Config": "config.json", "RepoTags": ["base:1"], "Layers": ["layer.tar"]}]
         _add(out, "manifest.json", json.dumps(manifest).encode())

@@ -1,0 +1,85 @@
+"""Code and packages of a laptop in the pods of a real node: pushed to a real registry, pulled by containerd."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from paddock.install.deployment import DEPLOYMENT
+from support.deployed import Kubectl
+from support.real_node import NAMESPACE, Cluster, need_node, open_node, run_paddock
+from support.registries import RealRegistry, build_folder_archive, serve_registry
+from support.wheels import build_wheel
+
+pytestmark = [pytest.mark.kubernetes, pytest.mark.slow, pytest.mark.timeout(700)]
+
+ROOTFS = Path(__file__).resolve().parents[2] / "tools" / "kubernetes" / "rootfs.py"
+STEP = """
+import descent
+weight = 0.0
+for step in range(1, 4):
+    weight = descent.step(weight)
+    print(f"step {step}: weight {weight:.3f} %s", flush=True)
+"""
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Cluster]:
+    need_node()
+    with open_node() as plane:
+        found = Cluster(Kubectl(plane))
+        found.kubectl("create", "-f", "deploy/v1/crd.yaml", "-f", "deploy/v1/operator.yaml")
+        found.kubectl("-n", NAMESPACE, "rollout", "status", f"deployment/{DEPLOYMENT}", "--timeout=180s")
+        yield found
+
+
+@pytest.fixture(scope="module")
+def registry(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RealRegistry]:
+    """With an image that has this machine's Python, and nothing that trains."""
+    place = tmp_path_factory.mktemp("registry")
+    with serve_registry(place) as served:
+        subprocess.run([sys.executable, ROOTFS, place / "rootfs"], check=True)
+        served.put("base:1", build_folder_archive(place / "base.tar", place / "rootfs"))
+        yield served
+
+
+def test_a_changed_line_of_a_program_is_trained_by_pods_and_sends_that_line(
+    cluster: Cluster, registry: RealRegistry, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    build_wheel(
+        tmp_path / "wheels", "descent", "1.0", module="def step(weight): return weight - 0.1 * 2 * (weight - 3)\n"
+    )
+    for name, value in {"UV_FIND_LINKS": str(tmp_path / "wheels"), "PIP_NO_INDEX": "1"}.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    program = tmp_path / "program"
+    program.mkdir()
+    (program / "requirements.txt").write_text("descent==1.0\n")
+    words = ("--kubeconfig", str(cluster.kubectl.control_plane.kubeconfig), "-n", NAMESPACE)
+    told = []
+    for number in (1, 2):
+        (program / "train.py").write_text(STEP % f"of run {number}")
+        begun = time.monotonic()
+        ended = run_paddock(
+            tmp_path / "home", "run", *words, "--name", f"pushed-{number}", "--image", f"{registry.host}/base:1",
+            "--workdir", str(program), "-r", str(program / "requirements.txt"), "--push", f"{registry.host}/team/x",
+            "--framework", "none", "--", "python3", "train.py",
+        )  # fmt: skip
+        seconds = time.monotonic() - begun
+        said = ended.stdout + ended.stderr
+        assert ended.returncode == 0, said + cluster.story()
+        assert f"step 3: weight 1.464 of run {number}" in said
+        sent = re.search(r"pushed \S+: (.*) sent", said)
+        assert sent, said
+        told.append(f"run {number}: {sent[1]} sent, {seconds:.1f} s from the command to its end")
+        pods = cluster.pods(f"pushed-{number}")
+        (image,) = {each["spec"]["containers"][0]["image"] for each in pods.values()} or {""}
+        assert image.startswith(f"{registry.host}/team/x@sha256:") or not pods
+    print("\n".join(told))
+    assert re.search(r"run 2: [\d.]+ (KiB|B) sent", told[1]), "the layer with the packages was there"
