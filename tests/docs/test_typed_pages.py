@@ -30,7 +30,10 @@ NOT_RUN = {
         "it wants a terminal",
         "it opens a browser",
     ],
-    "your-own-script": ["it takes a Kubernetes with Paddock's operator and an image in a registry"],
+    "your-own-script": [
+        "it takes a Kubernetes with Paddock's operator and an image in a registry",
+        "it takes a Kubernetes with Paddock's operator and a registry",
+    ],
 }
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import random
+import ssl
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from paddock.apiserver.http.certificates import make_certificates
 from paddock.environments.requirement_files import Requirements
 from paddock.environments.uv import Uv, find_uv
 from paddock.images.building import Built, Recipe, Workplace, build
@@ -366,3 +369,38 @@ async def test_an_unknown_host_is_told_as_itself(bench: Bench, registry: RealReg
 async def test_a_registry_without_tls_is_told(bench: Bench, registry: RealRegistry) -> None:
     with pytest.raises(ImageError, match="does not speak TLS: check the address, or write http://"):
         await bench.build(f"{registry.host}/base:1", f"https://{registry.host}/x", code=bench.write(a=""))
+
+
+def make_tls(place: Path) -> tuple[ssl.SSLContext, Path]:
+    """A server's side, and the certificate of who has signed it."""
+    place.mkdir()
+    made = make_certificates(place, time.time())
+    return made.context(), made.authority
+
+
+async def test_a_certificate_is_trusted_where_its_authority_is_named(
+    registry: RealRegistry, bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Behind TLS the registry names itself by http, as one does behind a proxy that it does not know."""
+    put_base(registry, tmp_path)
+    context, authority = make_tls(tmp_path / "tls")
+    async with serve_faulty(registry.host, Faults(), context) as host:
+        with pytest.raises(
+            ImageError, match=rf"the certificate of {host} is not trusted here .*certs\.d/{host}/ca\.crt"
+        ):
+            await bench.build(f"{host}/base:1", f"{host}/tls/x", code=bench.write(a=""))
+        monkeypatch.setenv("SSL_CERT_FILE", str(authority))
+        await bench.push(f"{host}/base:1", f"{host}/tls/x", code=bench.write(a=""))
+
+
+async def test_a_user_is_not_told_over_plain_http_by_a_registry_that_has_tls(
+    registry: RealRegistry, bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    context, authority = make_tls(tmp_path / "tls")
+    monkeypatch.setenv("SSL_CERT_FILE", str(authority))
+    faults = Faults(user="me:hush")
+    async with serve_faulty(registry.host, faults, context) as host:
+        log_in(tmp_path, host, username="me", password="hush")
+        with pytest.raises(ImageError, match="for tokens, which is no https: nobody's user is told there"):
+            await bench.build(f"{host}/base:1", f"{host}/tls/x", code=bench.write(a=""))
+    assert not any("/token" in each for each in faults.asked)

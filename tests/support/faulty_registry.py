@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import re
+import ssl
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -41,7 +42,7 @@ class Faults:
 
 
 @asynccontextmanager
-async def serve_faulty(upstream: str, faults: Faults) -> AsyncIterator[str]:
+async def serve_faulty(upstream: str, faults: Faults, tls: ssl.SSLContext | None = None) -> AsyncIterator[str]:
     """The address, as in `127.0.0.1:40002`. `upstream`: that of the real one."""
     async with aiohttp.ClientSession(auto_decompress=False) as session:
         proxy = _Proxy(upstream, faults, session)
@@ -49,7 +50,7 @@ async def serve_faulty(upstream: str, faults: Faults) -> AsyncIterator[str]:
         app.router.add_route("*", "/{path:.*}", proxy.handle)
         runner = web.AppRunner(app, shutdown_timeout=0.1)
         await runner.setup()
-        site = web.TCPSite(runner, "127.0.0.1", 0)
+        site = web.TCPSite(runner, "127.0.0.1", 0, ssl_context=tls)
         await site.start()
         proxy.host = f"127.0.0.1:{runner.addresses[0][1]}"
         try:
@@ -129,7 +130,7 @@ class _Proxy:
 
     async def _answer(self, request: web.Request, answer: aiohttp.ClientResponse, content: bytes) -> web.StreamResponse:
         faults = self._faults
-        kept = {name: value for name, value in answer.headers.items() if name not in _NOT_BACK}
+        kept = {name: value for name, value in answer.headers.items() if name not in _NOT_BACK}  # and http, behind TLS
         if "Location" in kept:
             kept["Location"] = kept["Location"].replace(self._upstream, self.host)
         if faults.lies and f"/{faults.lies}/" in request.path and request.method == "GET" and content:
