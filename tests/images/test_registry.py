@@ -200,7 +200,7 @@ async def test_what_the_base_image_has_needs_no_layer(
             "requirements.txt: machine 1.0 has no wheel for Python 3.11 on linux/amd64 (glibc 2.36)",
         ),
         ("gone", "requirements.txt: no package index here has gone: check the name"),
-        ("low>9", "requirements.txt: there is no low>9, only low<=2.0: change the version"),
+        ("low>9", "requirements.txt asks for low>9, and there is only low<=2.0: change the version"),
     ],
 )
 async def test_packages_that_cannot_be_had_are_told_in_one_sentence(

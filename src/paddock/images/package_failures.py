@@ -39,13 +39,13 @@ def explain_packages(
     cause = read_cause(output)
     if lacking := read_no_version(cause):
         if lacking.there:
-            return phrase("{file}: there is no {package}, only {others}: change the version",
+            return phrase("{file} asks for {package}, and there is only {others}: change the version",
                           file=file, package=lacking.wanted, others=" or ".join(lacking.there))  # fmt: skip
-        return phrase("{file}: there is no {package} for Python {version}: change the version",
+        return phrase("{file} asks for {package}, and there is none for Python {version}: change the version",
                       file=file, package=lacking.wanted, version=python)  # fmt: skip
     if conflict := read_conflict(cause, packages):
         why = "; ".join(f"{who} depends on {what}" for who, what in conflict.why)
-        return phrase("{file}: {packages} exclude each other{why}: change one of them", file=file,
+        return phrase("{file}: change one of {packages}: they exclude each other{why}", file=file,
                       packages=Names(conflict.wanted), why=f" ({why})" if why else "")  # fmt: skip
     if re.search(r"No solution found|unsatisfiable", text):
         return phrase("{file} cannot be met for Python {version} on {platform}: {why}", file=file, version=python,
