@@ -104,14 +104,17 @@ class Kept:
             assert got.status == 201, await got.text()
             return str((await got.json())["status"]["token"])
 
-    async def have_keeper(self) -> Config:
-        """As `paddock manifests console --keep` prints it: with its account alone."""
+    async def have_keeper(self, without: tuple[str, str] = ("", "")) -> Config:
+        """As `paddock manifests console --keep` prints it: with its account alone. `without`: a verb that it lacks, of
+        a resource (`pods/log`)."""
         await self.api.create(NAMESPACES, {"metadata": {"name": CONSOLE}})
         kinds = {
             "ServiceAccount": SERVICE_ACCOUNTS, "ClusterRole": CLUSTER_ROLES, "Role": ROLES,
             "ClusterRoleBinding": CLUSTER_ROLE_BINDINGS, "RoleBinding": ROLE_BINDINGS,
         }  # fmt: skip
         for manifest in build_keeper(CONSOLE):
+            if manifest["kind"] == "ClusterRole":
+                manifest = {**manifest, "rules": take_away(manifest["rules"], *without)}
             await self.api.create(kinds[manifest["kind"]], manifest)
         return self.as_(await self.make_token(KEEPER, CONSOLE))
 
@@ -162,6 +165,18 @@ class Kept:
             return self.read_logs().get(f"{pod}:{attempt}") == text
 
         await until(is_kept)
+
+
+def take_away(rules: Sequence[Manifest], verb: str, resource: str) -> list[Manifest]:
+    """The rules without this right. `resource`: with its group (`paddlejobs.kubeflow.org`)."""
+    left = []
+    for rule in rules:
+        (group,) = rule["apiGroups"]
+        for plural in rule["resources"]:
+            is_it = resource == (f"{plural}.{group}" if group else plural)
+            verbs = [each for each in rule["verbs"] if not (is_it and each == verb)]
+            left += [write_rule(group, (plural,), verbs)] if verbs else []
+    return left
 
 
 def _bind(name: str, namespace: str, account: str, home: str) -> Manifest:

@@ -33,6 +33,7 @@ from paddock.history.metrics import Metrics, combine
 from paddock.history.package_sets import drop_unused
 from paddock.history.recording import JobState, build_from_owner, build_record, mark_deleted, update_record
 from paddock.history.records import (
+    Damaged,
     RunRecord,
     find_runs,
     next_run,
@@ -120,7 +121,7 @@ class Keeper:
         """Runs until cancelled; the metrics that are still due are read then."""
         self._synced = 0  # `_supervise` calls again after an error: the first lists are to come anew
         self._states.clear()
-        self._load()
+        self._load(await asyncio.to_thread(lambda: list(read_records(self._files.records))))
         try:
             async with asyncio.TaskGroup() as group:
                 for resource in self._kinds.read_state:
@@ -131,8 +132,8 @@ class Keeper:
             deadline = time.monotonic() + _LAST_SECONDS
             self._settle(await asyncio.to_thread(self._read_all_metrics, due, deadline))
 
-    def _load(self) -> None:
-        for each in read_records(self._files.records):
+    def _load(self, found: Iterable[RunRecord | Damaged]) -> None:
+        for each in found:
             if isinstance(each, RunRecord):
                 if each.uid not in self._unwritten:  # else memory has the newer one
                     self._records[each.uid] = each
@@ -167,6 +168,7 @@ class Keeper:
                     self._take(resource, event)
             except Exception:
                 _log.exception("%s of a %s was not recorded; this is a bug", event.type, resource.kind)
+            await asyncio.sleep(0)  # a list of a thousand jobs is a thousand files
 
     def _on_all(self, resource: Resource, seen: set[str]) -> None:
         """A job that is recorded and not in the first list was deleted while no keeper looked."""

@@ -16,6 +16,7 @@ from paddock.kube.errors import Forbidden, Unauthorized
 from paddock.kube.meta import NAMESPACES, SERVICE_ACCOUNTS
 from paddock.kube.rbac import ROLE_BINDINGS
 from support.kept import READS_LOGS, SEES_JOBS, Kept, ask, list_logs, list_runs, open_cluster
+from support.operator_seam import JOBS
 from support.readers import reading
 from support.waiting import until
 
@@ -137,7 +138,9 @@ async def test_pages_show_kept_runs_to_who_may_see_the_jobs_and_numbers_to_who_m
     theirs = await cluster.have_reader("theirs", [SEES_JOBS, READS_LOGS], "theirs")
     async with cluster.console(await cluster.have_keeper()) as url:
         await have_kept(cluster, url, whole)
-        pages = {}
+        await cluster.remove("demo-worker-0")
+        await cluster.api.delete(JOBS, "default", "demo")
+        pages, logs = {}, {}
         for token in (whole, jobs, theirs):
             async with reading(url) as reader:
                 form = {"token": token}
@@ -146,5 +149,9 @@ async def test_pages_show_kept_runs_to_who_may_see_the_jobs_and_numbers_to_who_m
                     reader.begin(answer)
                 async with reader.get("/runs") as answer:
                     pages[token] = await answer.text()
+                async with reader.get(f"/jobs/default/paddlejobs.{JOBS.group}/demo/logs") as answer:
+                    logs[token] = await answer.text()
         assert "demo" in pages[whole] and "demo" in pages[jobs]
         assert "demo" not in pages[theirs] and "Nothing has run yet." in pages[theirs]
+        assert "secret words" in logs[whole]
+        assert not any("secret words" in logs[token] for token in (jobs, theirs))

@@ -58,8 +58,8 @@ def command(
     30d,20GiB` sets both), and the record of each name's last run for 90 days. Works also while the local cluster is
     down, and does not start it.
 
-    With --context it asks the cluster's console, if one keeps the history there (`paddock manifests console --keep`),
-    and you see the runs of the jobs that you may get.
+    With --context it asks the cluster's console, if one keeps the history there, and you see the runs of the jobs that
+    you may get.
     """
     place = choose_place()
     if place.home is not None:

@@ -123,7 +123,7 @@ class ClusterKeeper:
         self._health.note("records", None)
         work = asyncio.ensure_future(keeper.run())
         try:
-            while await fetch_served(client) == served:
+            while await self._are_served(client, served):
                 await asyncio.wait([work], timeout=_WATCH_SECONDS)
                 if work.done():
                     return work.result()
@@ -131,6 +131,13 @@ class ClusterKeeper:
         finally:
             work.cancel()
             await asyncio.gather(work, return_exceptions=True)
+
+    async def _are_served(self, client: Client, served: list[Resource]) -> bool:
+        """Whether the cluster has these kinds still, as far as it says: one that does not answer ends no keeper."""
+        try:
+            return await fetch_served(client) == served
+        except ApiError:
+            return True
 
     async def _watch(self, keeper: Keeper) -> None:
         self._health.note("records", keeper.unwritten)

@@ -26,8 +26,8 @@ class KeptHere:
 
     def __init__(self, spool: ClusterSpool, server: Config) -> None:
         self.health = Health()
-        self.programs = Programs(server, spool.history)
         records = RecordShelf(spool.home.history)
+        self.programs = Programs(server, spool.history, records=records)
         logs = LocalLogs(spool.history, read_left_out=read_left_out, records=records)
         self._runs = LocalRuns(spool.history, logs, records)
         self._of_readers: weakref.WeakKeyDictionary[ReviewedRights, ReadersRuns] = weakref.WeakKeyDictionary()

@@ -118,6 +118,7 @@ class LogKeeper:
                 await self._lose(uid_of(event.object))
             else:
                 self._see(event.object)
+                await asyncio.sleep(0)  # a list of thousands looks at as many files
 
     def _see(self, seen: Manifest) -> None:
         if read_place(labels_of(seen), name_of(seen)) is None or controller_of(seen) is None:

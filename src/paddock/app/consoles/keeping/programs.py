@@ -125,11 +125,18 @@ def describe_files(pods: Iterable[PodLogs], uid: str) -> list[KeptFile]:
 
 
 class Programs:
-    """A `console.backend.KeptForPrograms`. `server`: without a credential; `clock`: seconds that only grow."""
+    """A `console.backend.KeptForPrograms`. `server`: without a credential; `clock`: seconds that only grow.
+    `records`: the shelf of others who read them too."""
 
-    def __init__(self, server: Config, history: History, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        server: Config,
+        history: History,
+        clock: Callable[[], float] = time.monotonic,
+        records: RecordShelf | None = None,
+    ) -> None:
         self._server, self._history, self._clock = server, history, clock
-        self._records = RecordShelf(history.home.history)
+        self._records = records or RecordShelf(history.home.history)
         self._known: dict[str, _Known] = {}
         self._retired: list[tuple[float, Client]] = []
 

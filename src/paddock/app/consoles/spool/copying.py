@@ -157,7 +157,6 @@ class Copier:
             try:
                 await self._copy_into(log, uid)
                 log.save()
-                self._on_write(None)
             except asyncio.CancelledError:
                 log.save()
                 raise
@@ -182,6 +181,7 @@ class Copier:
                 log.at.restarts = seen.restarts
                 await self._stream(log, uid, follow=True)
                 is_whole = True
+                self._on_write(None)
                 if log.at.full:  # its end is not here, although it may have one
                     return None
                 # Asked before the stream: one that ended before the container did is asked for again.
