@@ -224,6 +224,10 @@ MADE: dict[str, tuple[Asked, dict[str, LaunchLog], dict[str, RankSeen], list[str
         JOB, {"worker-0": TRAINS, "worker-1": TRAINS}, {"worker-0": RUNS, "worker-1": RankSeen(code=1)},
         ["program-failed"],
     ),
+    "all ranks print, and no GPU works": (
+        JOB, {"worker-0": TRAINS, "worker-1": TRAINS},
+        {name: replace(RUNS, gpus=4.0, idle=3000.0) for name in ("worker-0", "worker-1")}, ["gpus-do-nothing"],
+    ),
     "all ranks silent": (JOB, {"worker-0": TRAINS, "worker-1": TRAINS}, {"worker-0": QUIET, "worker-1": QUIET},
                          ["silent-for-long"]),
     "all ranks silent, and all compute": (

@@ -12,7 +12,7 @@ import pytest
 from paddock.app.examined_jobs import _ask_rests, read_rests
 from paddock.doctor.asked import Asked, RankSeen
 from paddock.doctor.case import Case
-from paddock.doctor.idle_gpus import IDLE, LONG, check_idle_gpus, measure_rest
+from paddock.doctor.idle_gpus import LONG, check_idle_gpus, measure_rest
 from paddock.doctor.job_case import count_held
 from paddock.history.logs import LogFile, LogLocation
 from paddock.jobs.labels import ATTEMPT_LABEL, INDEX_LABEL, JOB_LABEL, ROLE_LABEL
@@ -45,7 +45,7 @@ def look(*ranks: RankSeen) -> list[str]:
     ],
 )  # fmt: skip
 def test_gpus_that_nobody_uses_are_told(ranks: tuple[RankSeen, ...], said: str) -> None:
-    assert look(*ranks) == [f"{IDLE} {said}"]
+    assert look(*ranks) == [f"gpus-do-nothing {said}"]
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,6 @@ from paddock.kube.times import Moment, format_duration
 from paddock.logs.stacks import natural
 from paddock.words.phrases import counted, phrase
 
-IDLE = "gpus-do-nothing"
 LONG = 900.0
 """Seconds."""
 _FRESH = 900.0
@@ -31,7 +30,7 @@ def check_idle_gpus(case: Case) -> Iterator[Finding]:
         return
     names = sorted(held, key=natural)
     yield Finding(
-        IDLE,
+        "gpus-do-nothing",
         Severity.RISK,
         ", ".join(names[:4]) + (f", +{len(names) - 4}" if len(names) > 4 else ""),
         counted(
