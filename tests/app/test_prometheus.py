@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import math
 import socket
 import subprocess
 import time
@@ -15,6 +16,8 @@ from typing import Any
 
 import pytest
 from aiohttp import web
+from hypothesis import given
+from hypothesis import strategies as st
 
 from paddock.app.idle_jobs import ask_prometheus
 from paddock.app.prometheus import LARGEST, Address, PrometheusError, query, read_address, read_answer
@@ -111,6 +114,29 @@ def test_an_answer_that_is_none_is_a_sentence(code: int, body: bytes, said: str)
         read_answer(AT, code, body)
     assert said in str(caught.value)
     assert len(str(caught.value)) < 600
+
+
+_KEYS = st.sampled_from(["status", "data", "result", "resultType", "metric", "value", "error"]) | st.text(max_size=3)
+_JSON = st.recursive(
+    st.none() | st.booleans() | st.floats() | st.integers() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(_KEYS, inner, max_size=3),
+    max_leaves=12,
+)
+
+
+@given(
+    st.binary(max_size=200)
+    | _JSON.map(lambda value: json.dumps(value).encode())
+    | st.lists(_JSON, max_size=4).map(lambda each: vector(*each))
+)
+def test_whatever_answers_there_is_series_or_a_sentence(body: bytes) -> None:
+    try:
+        series = read_answer(AT, 200, body)
+    except PrometheusError as error:
+        assert str(error)
+        return
+    read_series(series)
+    assert all(isinstance(labels, dict) and math.isfinite(value) for labels, value in series)
 
 
 async def test_the_query_and_the_password_go_where_they_belong() -> None:

@@ -89,7 +89,12 @@ def _of_jobs(kind: Resource) -> tuple[Right, ...]:
     return (
         Right(kind, _MIRROR, "the cache of jobs: their events begin reconciles"),
         Right(kind, ("get",), "each reconcile reads its job"),
-        Right(kind, ("patch",), "paddle-operator's finalizer is taken off; the annotation paddock.dev/halted"),
+        Right(
+            kind,
+            ("patch",),
+            "paddle-operator's finalizer is taken off; the annotation paddock.dev/halted; the suspension that "
+            "paddock.dev/idle asks for",
+        ),
         Right(kind, ("delete",), "a finished job's ttlSecondsAfterFinished has passed"),
         Right(kind, ("patch",), "what is decided is recorded", "status"),
         Right(
