@@ -21,7 +21,8 @@ from paddock.cli.submit.pushed_manifest import (
     has_pull_secrets,
     with_images,
 )
-from paddock.cli.submit.ways_of_sending import Way, add_sent, choose_way
+from paddock.cli.submit.storage import USUAL
+from paddock.cli.submit.ways_of_sending import Sending, add_sent
 from paddock.images.sending import Sent
 from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.model import Job
@@ -191,8 +192,8 @@ async def test_a_job_gets_the_digest_before_anything_is_sent(
     pushes = open_pushes(said, f"{registry.host}/team/x", write(tmp_path / "code", train_py="print(1)\n"))
     checked = build_checked(container={"image": f"{registry.host}/base:1"})
     try:
-        assert choose_way(pushes) is Way.REGISTRY
-        (made,) = await add_sent(api, checked, None, said, pushes)
+        (made,), fills = await add_sent(api, checked, Sending(None, None, USUAL, said, pushes))
+        assert not fills
         image = containers_of(made.manifest, "worker")[1]["image"]
         assert image.startswith(f"{registry.host}/team/x@sha256:")
         await pushes.send()
