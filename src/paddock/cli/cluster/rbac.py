@@ -17,7 +17,6 @@ from paddock.cli.output.local_times import format_local_time
 from paddock.jobs.apis.registry import KINDS, PADDLEPADDLE
 from paddock.kube.errors import ApiError, Forbidden, Unauthorized
 from paddock.kube.meta import DATASETS
-from paddock.kube.quotas import read_exceeded
 from paddock.kube.times import Moment
 from paddock.words.phrases import Phrase, phrase
 
@@ -139,6 +138,8 @@ may create pods can read every Secret of the namespace, so nobody is told to gra
 
 def _explain_counted(message: str) -> Phrase | None:
     """That a quota takes no more jobs; None for any other message."""
+    from paddock.kube.quotas import read_exceeded  # late: of refusals alone
+
     exceeded = read_exceeded(message)
     jobs = next((each for each in KINDS if exceeded is not None and f"count/{each.qualified}" in exceeded.asked), None)
     if exceeded is None or jobs is None:
