@@ -26,7 +26,7 @@ from paddock.images.base import Advance, Spool, fetch_contents, fetch_image
 from paddock.images.contents import Contents, find_packages, find_python
 from paddock.images.credentials import Login, fetch_login
 from paddock.images.errors import ImageError
-from paddock.images.layers import Entry, Stopped, Written, write_layer
+from paddock.images.layers import GZIP_LEVEL, Entry, Stopped, Written, write_layer
 from paddock.images.manifests import (
     Blob,
     Changes,
@@ -52,6 +52,8 @@ DIRECTORY = "paddock/workdir"
 _KEPT = 20 * 2**30
 """Bytes of layers with packages that stay for later; the oldest go first."""
 _CODE_LEVEL = 6
+_TOLD = 4 * 2**20
+"""Bytes between two tellings of what is packed."""
 _LONGEST_WORK = 2 * 86400.0
 """Seconds. A folder of a build in which nothing was made for so long is of a command that was killed."""
 _FORMAT = 1
@@ -169,7 +171,7 @@ async def build(recipe: Recipe, place: Workplace, uv: Uv, notify: Notify, advanc
                 notify(said)
             made += await _build_packages(recipe, base, contents, place, uv, notify, advance)
         if recipe.code:
-            written = await _write(place.folder / "code.tar.gz", recipe.code, _CODE_LEVEL)
+            written = await _write(place.folder / "code.tar.gz", recipe.code, _CODE_LEVEL, advance)
             made.append((_layer(base, written, f"COPY {len(recipe.code)} files /{DIRECTORY}"), written.file))
         return _complete(recipe, base, made, place, needed_user=sink.had_to_say_who)
 
@@ -220,7 +222,11 @@ async def _build_packages(
             advance(progress.explain(), 0, 0)
 
         installed = await install(wanted, folder, uv, report)
-        written = await _write(place.folder / "packages.tar.gz", installed.entries) if installed.entries else None
+        written = (
+            await _write(place.folder / "packages.tar.gz", installed.entries, GZIP_LEVEL, advance)
+            if installed.entries
+            else None
+        )
         found = _keep(kept, written, installed.names, installed.replaced)
         _forget_oldest(kept.parent)
     written, names, replaced = found
@@ -286,17 +292,22 @@ def explain_packages_made(
     return said
 
 
-async def _write(file: Path, entries: Sequence[Entry], level: int | None = None) -> Written:
+async def _write(file: Path, entries: Sequence[Entry], level: int, advance: Advance) -> Written:
     """In a thread, which ends where the caller is cancelled. Raises `ImageError`, OSError."""
-    stopped = threading.Event()
+    stopped, loop = threading.Event(), asyncio.get_running_loop()
+    whole = sum(each.source.stat().st_size for each in entries if each.source is not None)
+    done = told = 0
 
     def count(size: int) -> None:
+        nonlocal done, told
         if stopped.is_set():
             raise Stopped
+        done += size
+        if done - told >= _TOLD:
+            told = done
+            loop.call_soon_threadsafe(advance, "packing", min(done, whole), whole)
 
     try:
-        if level is None:
-            return await asyncio.to_thread(write_layer, file, entries, count=count)
         return await asyncio.to_thread(write_layer, file, entries, level=level, count=count)
     except tarfile.TarError as error:
         raise ImageError(phrase("a file changed while it was read: try again")) from error

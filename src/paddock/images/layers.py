@@ -116,17 +116,16 @@ class Written:
 def write_layer(
     file: Path, entries: Iterable[Entry], *, level: int = GZIP_LEVEL, count: Callable[[int], None] = lambda size: None
 ) -> Written:
-    """Writes the archive. `count` is called with the bytes of each file that is in, and may raise to end it. Raises
-    OSError, and `tarfile.TarError` for a file that became shorter while it was read."""
+    """Writes the archive. `count` is called with the bytes that go in, before they are compressed, and may raise to end
+    it. Raises OSError, and `tarfile.TarError` for a file that became shorter while it was read."""
     with file.open("wb") as raw:
         packed = _Hashed(raw)
         with gzip.GzipFile(filename="", mode="wb", compresslevel=level, fileobj=packed, mtime=0) as compressed:
-            plain = _Hashed(compressed)
+            plain = _Hashed(compressed, count)
             with tarfile.open(fileobj=plain, mode="w|", format=tarfile.PAX_FORMAT) as archive:
                 for each in _with_directories(sorted(entries, key=lambda each: each.path)):
                     _add(archive, each)
                     _forget(archive)
-                    count(each.source.stat().st_size if isinstance(each, Entry) and each.source is not None else 0)
     return Written(file, packed.digest, plain.digest, packed.size)
 
 
@@ -171,9 +170,9 @@ def _size_of(stream: BinaryIO) -> int:
 class _Hashed(io.RawIOBase):
     """A stream that is written to, with the digest of what was."""
 
-    def __init__(self, stream: Any) -> None:
+    def __init__(self, stream: Any, count: Callable[[int], None] = lambda size: None) -> None:
         super().__init__()
-        self._stream, self._hash, self.size = stream, hashlib.sha256(), 0
+        self._stream, self._hash, self._count, self.size = stream, hashlib.sha256(), count, 0
 
     def writable(self) -> bool:
         return True
@@ -181,6 +180,7 @@ class _Hashed(io.RawIOBase):
     def write(self, content: Any) -> int:
         self._hash.update(content)
         self.size += len(content)
+        self._count(len(content))
         self._stream.write(content)
         return len(content)
 

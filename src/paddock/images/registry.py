@@ -432,7 +432,7 @@ async def open_registry(
     host = repository.host
     connector = aiohttp.TCPConnector(ssl=build_tls(host), limit=8)
     async with aiohttp.ClientSession(
-        connector=connector, timeout=_TIMES, trust_env=True, auto_decompress=False,
+        connector=connector, timeout=_TIMES, trust_env=not is_loopback(host), auto_decompress=False,
         headers={"User-Agent": "paddock", "Accept-Encoding": "identity"},
     ) as session:  # fmt: skip
         yield Registry(session, repository, await _find_base(session, repository), login, scopes)

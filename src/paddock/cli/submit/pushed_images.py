@@ -180,6 +180,8 @@ def explain_progress(doing: str, done: int, whole: int) -> Phrase:
     }  # fmt: skip
     if doing == "sending":
         return phrase("sending {done} of {whole} ({percent} %)", **places)
+    if doing == "packing":
+        return phrase("packing {done} of {whole} ({percent} %)", **places)
     return phrase("reading the base image: {done} of {whole} ({percent} %)", **places)
 
 
