@@ -34,8 +34,8 @@ from paddock.words.phrases import Phrase, phrase
 _FORMAT = 1
 """Of what is kept of a layer. Increase it when more is read."""
 Advance = Callable[[str, int, int], None]
-"""Called with what is done (`downloading`, `packing`, `sending`; else uv's own words, without bytes), the bytes so far and
-all of them."""
+"""Called with what is done (`downloading`, `packing`, `sending`; else uv's own words, without bytes), the bytes so far
+and all of them."""
 
 
 async def fetch_image(registry: Registry, reference: Reference, platform: Platform) -> Image:
