@@ -131,6 +131,9 @@ WITHIN = frozenset(
         "PADDOCK_GIT_USERNAME",
         "PADDOCK_IMAGE",
         "PADDOCK_FETCH_TERMINATION",
+        "PADDOCK_FILL",
+        "PADDOCK_REQUIREMENTS",
+        "PADDOCK_SCRATCH",
     }
 )
 """Variables between parts of Paddock, which nobody sets or reads."""
