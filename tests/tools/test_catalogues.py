@@ -98,6 +98,7 @@ NOT_FOR_READERS = {
     "cli/follow/follow.py": "an assertion",
     "cli/follow/forwarding.py": "a node's own words, which are looked for, and an assertion",
     "cli/follow/sessions.py": "a container engine's own words, which are looked for",
+    "cli/submit/filled_claims.py": "assertions, and the words of container runtimes, which are looked for",
     "submission/missing_secrets.py": "a command of kubectl",
     "cli/follow/first_error.py": "the first line of Python's tracebacks, which is looked for",
     "cli/followed_run.py": "an assertion",

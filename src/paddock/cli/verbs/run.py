@@ -121,9 +121,9 @@ def command(
     --workdir names one (--workdir . for this one), and no file of it that looks like a secret. Packages of -r are
     installed there over those of the image, once, into a claim (PersistentVolumeClaim) of the namespace, which the next
     run of the same requirements finds; so is a directory of more than 900 KiB. The job is created when both are there,
-    with --detach too. `paddock env list --context` lists such claims. With --push both go by a registry instead, as
-    layers above the image: no Docker is needed, what the registry has is not sent again, and `docker login` says who
-    may push.
+    with --detach too. `paddock env list` with --context lists such claims. With --push both go by a registry instead,
+    as layers above the image: no Docker is needed, what the registry has is not sent again, and `docker login` says
+    who may push.
     What else the file holds (a ConfigMap, a PodGroup) is created, or brought to the file's state. A job of the same
     name is replaced if it has finished or --timeout suspended it; else nothing is submitted. A manifest's job without
     runPolicy.backoffLimit is given up after three failures alike.
