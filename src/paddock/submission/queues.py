@@ -101,7 +101,8 @@ async def _is_there(api: Api, resource: Resource, name: str) -> bool | None:
 async def _is_suspended(api: Api, manifest: Manifest, resource: Resource) -> bool | None:
     """Whether a job of this manifest would be suspended as it is created; None where the server refuses it."""
     name = name_of(manifest) or str(manifest["metadata"].get("generateName") or "")
-    tried = {**by_suspend(manifest), "metadata": {**by_suspend(manifest)["metadata"], "name": f"{name[:40]}-tried"}}
+    metadata = {**by_suspend(manifest)["metadata"], "name": f"{name[:40].rstrip('-.')}-tried"}
+    tried = {**by_suspend(manifest), "metadata": metadata}
     try:
         made = await api.create(resource, tried, dry_run=True)
     except ApiError:
