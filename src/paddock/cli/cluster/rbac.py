@@ -138,7 +138,7 @@ may create pods can read every Secret of the namespace, so nobody is told to gra
 
 def _explain_counted(message: str) -> Phrase | None:
     """That a quota takes no more jobs; None for any other message."""
-    from paddock.kube.quotas import read_exceeded  # late: of refusals alone
+    from paddock.kube.quotas import read_exceeded  # late: for a sentence alone
 
     exceeded = read_exceeded(message)
     jobs = next((each for each in KINDS if exceeded is not None and f"count/{each.qualified}" in exceeded.asked), None)
