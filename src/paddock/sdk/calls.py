@@ -62,6 +62,7 @@ def run(
     framework: str | None = None,
     workdir: File | None = None,
     resume: bool | int = False,
+    outputs: str | None = None,
     timeout: float | None = None,
     context: str | None = None,
     kubeconfig: File | None = None,
@@ -76,10 +77,10 @@ def run(
     `script`: a Python file, a shell script `.sh`, a manifest `.yaml`, or a whole command as a list of words. `servers`:
     parameter servers. `cpus` (2, "500m") and `memory` ("4Gi"): of each rank. `secrets`: names of environment variables
     of this process whose values go by a Secret. `data`: datasets, and where each is mounted: `{"imagenet": "/data"}`.
-    `requirements`, `restarts`, `queue`, `priority`, `image`, `framework`, `workdir`: as the options of `paddock run`,
-    and so is `resume`, True or the number of a run. `timeout`: seconds after which the job is suspended. `context`: of
-    a kubeconfig, for a Kubernetes; else the local cluster, which is started. `detach`: come back as soon as the job is
-    submitted. `check`: raise `JobFailed` if it does not complete.
+    `requirements`, `restarts`, `queue`, `priority`, `image`, `framework`, `workdir`, `outputs`: as the options of
+    `paddock run`, and so is `resume`, True or the number of a run. `timeout`: seconds after which the job is
+    suspended. `context`: of a kubeconfig, for a Kubernetes; else the local cluster, which is started. `detach`: come
+    back as soon as the job is submitted. `check`: raise `JobFailed` if it does not complete.
 
     Raises `JobFailed`, `PaddockError`. KeyboardInterrupt asks the job to end, a second one kills it.
     """
@@ -92,7 +93,8 @@ def run(
             restarts=read_count("restarts", restarts, 0),
             requirements=read_path("requirements", requirements, directory=False), env=read_variables(env),
             env_files=read_names("env_files", env_files), secrets=read_names("secrets", secrets),
-            data=read_data(data), resume=read_resume(resume), image=image, framework=read_framework(framework),
+            data=read_data(data), resume=read_resume(resume), outputs=outputs, image=image,
+            framework=read_framework(framework),
             workdir=read_path("workdir", workdir, directory=True), namespace=namespace or default,
         )  # fmt: skip
         python = choose_python(local=place.home is not None)
@@ -124,6 +126,7 @@ def train(
     framework: str | None = None,
     workdir: File | None = None,
     resume: bool | int = False,
+    outputs: str | None = None,
     timeout: float | None = None,
     context: str | None = None,
     kubeconfig: File | None = None,
@@ -164,7 +167,8 @@ def train(
             priority=read_name("priority", priority), restarts=read_count("restarts", restarts, 0),
             requirements=read_path("requirements", requirements, directory=False), env=read_variables(env),
             env_files=read_names("env_files", env_files), secrets=read_names("secrets", secrets),
-            data=read_data(data), resume=read_resume(resume), image=image, framework=read_framework(framework),
+            data=read_data(data), resume=read_resume(resume), outputs=outputs, image=image,
+            framework=read_framework(framework),
             workdir=directory, namespace=namespace or default,
         )  # fmt: skip
         words = (choose_python(local=local), str(path) if local else path.name)

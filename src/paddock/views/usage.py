@@ -16,6 +16,7 @@ from typing import Any
 
 from paddock.history.records import RunRecord
 from paddock.jobs.apis.registry import KINDS
+from paddock.jobs.labels import CREATED_BY_ANNOTATION
 from paddock.jobs.model import Job, Role, Status
 from paddock.kube.accelerators import is_accelerator, is_counted
 from paddock.kube.gpu_shares import GPU
@@ -29,7 +30,6 @@ Seconds = Mapping[str, float]
 METRIC = "paddock_resource_seconds_total"
 """Of the operator; a test holds it to `operator.job_metrics`."""
 _OURS = "paddock.dev/"
-PERSON = f"{_OURS}created-by"  # the annotation of jobs with who has submitted it
 _LAG = 600.0
 """Seconds by which what a rank used is recorded late, at most (`node.usage.samples`: samples are merged in long
 runs)."""
@@ -165,7 +165,7 @@ def read_seen(seen: SeenJob, window: Window) -> Held:
         seen.resource.qualified,
         dict(found),
         str(metadata.get("name") or ""),
-        annotations_of(seen.manifest).get(PERSON, ""),
+        annotations_of(seen.manifest).get(CREATED_BY_ANNOTATION, ""),
     )
 
 
@@ -194,7 +194,7 @@ def read_run(
         for begun, ended, ranks in list_times(run, used, window.now, is_up=is_up):
             for role in job.roles:
                 _add(found, _weigh_role(job, role), _count_ranks(job, role, ranks) * window.clip(begun, ended))
-    return Held(run.namespace, _qualify(run), dict(found), run.name, run.annotations.get(PERSON, ""))
+    return Held(run.namespace, _qualify(run), dict(found), run.name, run.annotations.get(CREATED_BY_ANNOTATION, ""))
 
 
 def list_times(
