@@ -117,7 +117,7 @@ def test_a_run_is_kept_is_fetched_when_its_job_is_deleted_and_is_resumed_from(te
     first = tenant.runs(build_job("results"))
     assert first.returncode == 0, first.stdout + first.stderr
     assert f"user {NOBODY} begins at epoch 0" in first.stdout
-    printed = take_printed(first.stderr, "paddock outputs **")
+    printed = take_printed(first.stderr.rpartition("      ")[2], "paddock outputs **")
     typed = run_paddock(tenant.home, *shlex.split(printed)[1:])
     assert typed.returncode == 0 and typed.stdout.startswith("results:train/"), typed.stdout + typed.stderr
     copies = take_printed(typed.stderr, "paddock outputs ** --to DIR")
