@@ -168,8 +168,9 @@ async def test_a_beginning_that_is_not_the_files_is_sent_anew(claim: Path, tmp_p
 
 async def test_what_comes_damaged_twice_is_told_and_not_kept(claim: Path, tmp_path: Path) -> None:
     def damage(data: bytes) -> bytes:
-        return data.replace(b"one", b"0ne")
+        return data.replace(b"the first epoch", b"the last epoch!")
 
+    (claim / UID / "checkpoint/epoch-1").write_bytes(b"the first epoch")
     found = await fetch(claim, tmp_path / "here", damage)
     (said,) = map(str, found.problems)
     assert found.failed == 1 and said.startswith("checkpoint/epoch-1: came damaged twice")
