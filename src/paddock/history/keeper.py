@@ -33,7 +33,6 @@ from paddock.history.metrics import Metrics, combine
 from paddock.history.package_sets import drop_unused
 from paddock.history.recording import JobState, build_from_owner, build_record, mark_deleted, update_record
 from paddock.history.records import (
-    Damaged,
     RunRecord,
     find_runs,
     next_run,
@@ -121,7 +120,7 @@ class Keeper:
         """Runs until cancelled; the metrics that are still due are read then."""
         self._synced = 0  # `_supervise` calls again after an error: the first lists are to come anew
         self._states.clear()
-        self._load(await asyncio.to_thread(lambda: list(read_records(self._files.records))))
+        self._load()
         try:
             async with asyncio.TaskGroup() as group:
                 for resource in self._kinds.read_state:
@@ -132,8 +131,8 @@ class Keeper:
             deadline = time.monotonic() + _LAST_SECONDS
             self._settle(await asyncio.to_thread(self._read_all_metrics, due, deadline))
 
-    def _load(self, found: Iterable[RunRecord | Damaged]) -> None:
-        for each in found:
+    def _load(self) -> None:
+        for each in read_records(self._files.records):
             if isinstance(each, RunRecord):
                 if each.uid not in self._unwritten:  # else memory has the newer one
                     self._records[each.uid] = each
@@ -158,17 +157,19 @@ class Keeper:
     # Jobs
 
     async def _follow(self, resource: Resource) -> None:
-        seen: set[str] = set()
+        seen, is_listed = set[str](), False
         async for event in self._api.follow(resource):
             try:
                 if event.type == "SYNCED":
+                    is_listed = True
                     self._on_all(resource, seen)
                 else:
                     seen.add(uid_of(event.object))
                     self._take(resource, event)
             except Exception:
                 _log.exception("%s of a %s was not recorded; this is a bug", event.type, resource.kind)
-            await asyncio.sleep(0)  # a list of a thousand jobs is a thousand files
+            if not is_listed:
+                await asyncio.sleep(0)  # a list of a thousand jobs is a thousand files
 
     def _on_all(self, resource: Resource, seen: set[str]) -> None:
         """A job that is recorded and not in the first list was deleted while no keeper looked."""
