@@ -29,7 +29,6 @@ Seconds = Mapping[str, float]
 
 METRIC = "paddock_resource_seconds_total"
 """Of the operator; a test holds it to `operator.job_metrics`."""
-_OURS = "paddock.dev/"
 _LAG = 600.0
 """Seconds by which what a rank used is recorded late, at most (`node.usage.samples`: samples are merged in long
 runs)."""

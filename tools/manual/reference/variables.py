@@ -10,6 +10,8 @@ from manual.reference.reader import Reader
 
 READ: Mapping[str, str] = {
     "PADDOCK_HOME": "The directory of the local cluster: jobs, logs, outputs. Default: `~/.local/state/paddock`.",
+    "PADDOCK_CONSOLE": "As `--console` of every command that takes it.",
+    "PADDOCK_CONSOLE_TOKEN": "The token by which the console of a cluster knows you, where your kubeconfig has none.",
     "PADDOCK_CONTEXT": "As `--context` of every command that takes it.",
     "KUBECONFIG": "Where a context is looked up, as kubectl does. Default: `~/.kube/config`.",
     "XDG_STATE_HOME": "In place of `~/.local/state`.",
