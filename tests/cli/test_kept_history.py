@@ -20,6 +20,7 @@ from paddock.kube.rbac import ROLE_BINDINGS
 from support import fork_server
 from support.kept import CONSOLE, READS_LOGS, SEES_JOBS, Kept, Ports, list_runs, open_cluster, write_kubeconfig
 from support.operator_seam import JOBS
+from support.printed import fill_in, take_printed
 from support.waiting import until
 
 
@@ -151,11 +152,9 @@ async def test_where_no_console_keeps_it_is_said_what_an_administrator_installs_
     for words in (["history"], ["history", "demo"], ["logs", "demo", "--run", "1"]):
         asked = await type_(mine, *words)
         assert asked.exit_code == 1 and "no console runs in namespace paddle-console" in asked.output, asked.output
-    command = asked.output.split("`")[1]
-    assert command == "paddock manifests console --image IMAGE --keep CLAIM"
-    printed = CliRunner().invoke(
-        cli, command.replace("IMAGE", "example/paddock:1").replace("CLAIM", "kept").split()[1:]
-    )
+    command = take_printed(asked.output, "paddock manifests console --image IMAGE --keep CLAIM")
+    typed = fill_in(command, {"IMAGE": "example/paddock:1", "CLAIM": "kept"})
+    printed = CliRunner().invoke(cli, typed.split()[1:])
     assert printed.exit_code == 0 and "claimName: kept" in printed.output
 
 
