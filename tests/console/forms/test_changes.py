@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import time
 from collections import Counter
 from typing import Any
@@ -22,7 +23,9 @@ from paddock.console.forms.changes import (
 from paddock.console.forms.fields import write_fields
 from paddock.console.forms.templates import TEMPLATES
 from paddock.jobs.apis.registry import KUBEFLOW_PYTORCH
+from paddock.jobs.labels import CHANGED_BY_ANNOTATION, CREATED_BY_ANNOTATION
 from paddock.jobs.model import Job, Phase, Status
+from paddock.jobs.people import Change, read_change
 from paddock.manifests.documents import read_documents
 
 TEXT = TEMPLATES["pytorch-distributed"].text
@@ -83,6 +86,32 @@ def test_a_saved_edit_keeps_what_is_the_servers() -> None:
     sent = merge_edit(stored, edited)
     assert sent["metadata"] == {**stored["metadata"], "labels": {"a": "c"}}
     assert sent["status"] == {"a": 1}
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "what", "generation"),
+    [
+        (False, False, "edited", 8),
+        (False, True, "suspended", 8),
+        (True, False, "resumed", 8),
+        (None, None, "edited", 7),
+    ],
+)
+def test_a_saved_edit_is_signed_and_keeps_who_submitted_the_job(
+    before: bool | None, after: bool | None, what: str, generation: int
+) -> None:
+    """An edit of labels alone makes no new generation."""
+    stored = manifest()
+    stored["metadata"] |= {"generation": 7, "annotations": {CREATED_BY_ANNOTATION: "bob", CHANGED_BY_ANNOTATION: "{}"}}
+    stored["spec"]["runPolicy"] = {"suspend": bool(before)}
+    edited = copy.deepcopy(take_editable(stored))
+    assert "annotations" not in edited["metadata"], "nobody edits who has done what"
+    edited["metadata"]["annotations"] = {CREATED_BY_ANNOTATION: "ceo", "mine": "new"}
+    edited["spec"]["runPolicy"] = {"suspend": bool(after), **({} if after is None else {"backoffLimit": 3})}
+    sent = merge_edit(stored, edited, "ada")["metadata"]["annotations"]
+    assert read_change(sent) == Change("ada", what, generation)
+    assert (sent[CREATED_BY_ANNOTATION], sent["mine"]) == ("bob", "new")
+    assert merge_edit(stored, edited)["metadata"]["annotations"][CHANGED_BY_ANNOTATION] == "{}", "nobody is known"
 
 
 def test_a_new_status_is_no_change_by_somebody() -> None:
