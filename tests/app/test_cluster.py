@@ -261,10 +261,12 @@ async def _is_listening(cluster: ClusterOperator) -> bool:
 
 def test_on_a_cluster_nothing_is_replaced_and_no_gang_made_unless_asked_for() -> None:
     own = build_own_accounts("ops", None)
-    assert build_settings(Options("ops")) == Settings(own_accounts=own)
-    assert not Settings().substitutes
+    assert build_settings(Options("ops")) == Settings(own_accounts=own, avoids_nodes=True)
+    assert not Settings().substitutes and not Settings().avoids_nodes, "a laptop has one node"
     asked = Options("ops", pod_groups=POD_GROUPS, gang_scheduler="gangs", substitutes=True)
-    wanted = Settings(pod_groups=POD_GROUPS, gang_scheduler="gangs", substitutes=True, own_accounts=own)
+    wanted = Settings(
+        pod_groups=POD_GROUPS, gang_scheduler="gangs", substitutes=True, own_accounts=own, avoids_nodes=True
+    )
     assert build_settings(asked) == wanted
 
 
