@@ -16,6 +16,7 @@ import pytest
 
 from cli.submit.test_sent_directories import Said, build_checked
 from paddock.apiserver.objects.in_process import LocalApi
+from paddock.app.filled_claims.manifests import build_used
 from paddock.cli.cluster.errors import Failed, UserError
 from paddock.cli.cluster.filled_claims import fetch_claims, find_stale, remove_claim, remove_stale
 from paddock.cli.submit import filled_claims
@@ -139,6 +140,19 @@ async def test_two_commands_follow_one_pod(cluster: Cluster, work: Path) -> None
     assert (await first)[0].manifest == (await second)[0].manifest
     assert len([each for each in cluster.asked if each == ("create", "pods")]) == 1, cluster.asked
     assert not any("ended from outside" in line for line in two), "the other command has removed it"
+
+
+async def test_a_pod_that_another_command_has_removed_after_its_work_is_no_disruption(
+    cluster: Cluster, work: Path
+) -> None:
+    said = Said()
+    filling = begin(cluster, said)
+    pod = await cluster.pod()
+    (name,) = await cluster.claims()
+    await cluster.api.patch(CLAIMS, "team", name, build_used("2026-11-30T00:00:00Z", REPORT))
+    await cluster.api.delete(PODS, "team", name_of(pod), grace=0)
+    await filling
+    assert not any("ended from outside" in line for line in said) and not await cluster._has_pod()
 
 
 async def test_what_cannot_be_installed_leaves_no_claim_and_no_pod(cluster: Cluster, work: Path) -> None:
