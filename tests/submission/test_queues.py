@@ -51,7 +51,7 @@ class Server:
         return Listing([{"metadata": {"name": name}} for name in self.queues], "1")
 
     async def create(self, resource: Any, manifest: Manifest, *, dry_run: bool) -> Manifest:
-        assert dry_run and labels_of(manifest)[QUEUE_LABEL] and KUEUE_ANNOTATION not in annotations_of(manifest)
+        assert dry_run and labels_of(manifest)[QUEUE_LABEL] and annotations_of(manifest).get(KUEUE_ANNOTATION) != "Pods"
         spec = manifest["spec"]
         return {**manifest, "spec": {**spec, "runPolicy": {**spec["runPolicy"], "suspend": self.suspends}}}
 
@@ -71,8 +71,17 @@ def priorities(manifest: Manifest) -> bool:
     return "priorityClassName" in str(manifest)
 
 
-@pytest.mark.parametrize(("suspends", "mark"), [(True, None), (False, "Pods")])
-@pytest.mark.parametrize("framework", ["paddle", "pytorch", "jax"])
+@pytest.mark.parametrize(
+    ("framework", "suspends", "mark"),
+    [
+        ("paddle", True, "Suspend"),
+        ("paddle", False, "Pods"),
+        ("pytorch", True, None),
+        ("pytorch", False, "Pods"),
+        ("jax", True, None),
+        ("jax", False, "Pods"),
+    ],
+)
 async def test_kueue_takes_a_job_as_its_webhooks_take_it(framework: str, suspends: bool, mark: str | None) -> None:
     queues, placed = await ask(Server(KUEUE, ("gold",), suspends=suspends), framework)
     assert (queues.system, queues.suspends) == (System.KUEUE, suspends)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from paddock.history.records import Attempt, RunRecord, Size
 from paddock.jobs.apis.registry import KINDS, PADDLEPADDLE
-from paddock.jobs.labels import SUCCESS_ANNOTATION
+from paddock.jobs.labels import CREATED_BY_ANNOTATION, SUCCESS_ANNOTATION
 from paddock.jobs.model import Phase, Status
 from paddock.kube.gpu_shares import GPU, SHARE_ANNOTATION
 from paddock.kube.meta import Manifest
@@ -18,7 +18,6 @@ from paddock.kube.times import format_time
 from paddock.operator.metrics import Prometheus
 from paddock.views.usage import (
     METRIC,
-    PERSON,
     By,
     Held,
     Row,
@@ -87,7 +86,7 @@ def test_an_attempt_held_its_nodes_from_when_it_had_them_until_it_used_nothing_m
 
 
 def test_a_run_holds_what_its_ranks_ask_for() -> None:
-    run = build_run(Attempt(0, 1000, placed=1010), ended=1110, annotations={PERSON: "ann"})
+    run = build_run(Attempt(0, 1000, placed=1010), ended=1110, annotations={CREATED_BY_ANNOTATION: "ann"})
     held = read_run(run, read_job(build_manifest()), {}, WINDOW)
     assert held == Held("team", JOBS.qualified, {GPU: 800.0, "cpu": 100.0, "pods": 200.0}, "demo", "ann")
     assert read_run(run, None, {}, WINDOW).seconds == {}, "of a manifest that nobody can read"
@@ -134,7 +133,7 @@ def test_a_pod_of_a_cluster_holds_its_node_from_its_schedule_to_its_end(pod: Man
 
 
 def test_a_job_that_ended_counts_by_its_own_times_and_another_by_the_pods_that_are_there() -> None:
-    manifest = build_manifest(**{PERSON: "ann"})
+    manifest = build_manifest(**{CREATED_BY_ANNOTATION: "ann"})
     ended = Status(phase=Phase.COMPLETED, started=2000.0, finished=2100.0)
     seen = SeenJob(JOBS, manifest, read_job(manifest), ended, [build_pod()])
     assert read_seen(seen, WINDOW) == Held(

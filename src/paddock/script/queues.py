@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from paddock.jobs.labels import KUEUE_ANNOTATION, PRIORITY_LABEL, QUEUE_LABEL
-from paddock.jobs.queued import PODS
+from paddock.jobs.queued import PODS, SUSPEND
 from paddock.kube.meta import Manifest, annotations_of, labels_of
 
 
@@ -30,15 +30,19 @@ def by_pods(manifest: Mapping[str, Any]) -> Manifest:
 
 
 def by_suspend(manifest: Mapping[str, Any]) -> Manifest:
-    """The job in Kueue's queue as a job that Kueue suspends."""
-    notes = {name: text for name, text in annotations_of(manifest).items() if name != KUEUE_ANNOTATION}
-    return _mark(manifest, "annotations", notes)
+    """The job in Kueue's queue as a job that Kueue suspends, which of paddle-operator's group is not the usual way."""
+    notes = _without_way(manifest)
+    return _mark(manifest, "annotations", notes if is_kubeflow(manifest) else {**notes, KUEUE_ANNOTATION: SUSPEND})
 
 
 def without_queue(manifest: Mapping[str, Any]) -> Manifest:
     """The job in no queue of Kueue."""
     labels = {name: text for name, text in labels_of(manifest).items() if name != QUEUE_LABEL}
-    return by_suspend(_mark(manifest, "labels", labels))
+    return _mark(_mark(manifest, "labels", labels), "annotations", _without_way(manifest))
+
+
+def _without_way(manifest: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: text for name, text in annotations_of(manifest).items() if name != KUEUE_ANNOTATION}
 
 
 def with_volcano(manifest: Mapping[str, Any], queue: str, priority: str) -> Manifest:
