@@ -15,10 +15,10 @@ import pytest
 
 from paddock.app.home import Home
 from paddock.cli.main import run
-from paddock.cli.output.usage_rows import build_table, explain_total, format_hours
 from paddock.history.records import Attempt, RunRecord, write_record
 from paddock.kube.gpu_shares import GPU
 from paddock.views.usage import By, Row
+from paddock.views.usage_rows import build_table, explain_total, format_hours
 from support.printed import take_printed
 
 API, KIND = "batch.paddlepaddle.org/v1", "PaddleJob"

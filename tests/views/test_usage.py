@@ -16,20 +16,21 @@ from paddock.kube.gpu_shares import GPU, SHARE_ANNOTATION
 from paddock.kube.meta import Manifest
 from paddock.kube.times import format_time
 from paddock.operator.metrics import Prometheus
+from paddock.views.stored import StoredJob
 from paddock.views.usage import (
     METRIC,
     By,
     Held,
     Row,
-    SeenJob,
     Window,
     add_up,
+    group_pods,
     list_devices,
     list_times,
     measure_pod,
     read_run,
-    read_seen,
     read_series,
+    read_stored_job,
     sum_rows,
     write_query,
 )
@@ -112,7 +113,9 @@ def build_pod(
         "phase": phase, "startTime": format_time(3000), "containerStatuses": [{"state": ended}, {"state": {}}],
         "conditions": [condition] if scheduled else [],
     }  # fmt: skip
-    return {"metadata": {"name": "demo-worker-0", "namespace": "team"}, "spec": spec, "status": status}
+    owner = {"apiVersion": JOBS.api_version, "kind": JOBS.kind, "name": "demo", "uid": "u", "controller": True}
+    metadata = {"name": "demo-worker-0", "namespace": "team", "ownerReferences": [owner]}
+    return {"metadata": metadata, "spec": spec, "status": status}
 
 
 @pytest.mark.parametrize(
@@ -135,14 +138,15 @@ def test_a_pod_of_a_cluster_holds_its_node_from_its_schedule_to_its_end(pod: Man
 def test_a_job_that_ended_counts_by_its_own_times_and_another_by_the_pods_that_are_there() -> None:
     manifest = build_manifest(**{CREATED_BY_ANNOTATION: "ann"})
     ended = Status(phase=Phase.COMPLETED, started=2000.0, finished=2100.0)
-    seen = SeenJob(JOBS, manifest, read_job(manifest), ended, [build_pod()])
-    assert read_seen(seen, WINDOW) == Held(
+    pods = group_pods([build_pod()])
+    stored = StoredJob(JOBS, manifest, ended, read_job(manifest))
+    assert read_stored_job(stored, pods, WINDOW) == Held(
         "team", JOBS.qualified, {GPU: 800.0, "cpu": 100.0, "pods": 200.0}, "demo", "ann"
     )
     for job in (read_job(manifest), None):
-        runs = read_seen(SeenJob(JOBS, manifest, job, Status(phase=Phase.RUNNING), [build_pod()]), WINDOW)
+        runs = read_stored_job(StoredJob(JOBS, manifest, Status(phase=Phase.RUNNING), job), pods, WINDOW)
         assert runs.seconds == {GPU: 32_000.0, "cpu": 4000.0, "pods": 8000.0}
-    assert read_seen(SeenJob(JOBS, manifest, None, Status()), WINDOW).seconds == {}
+    assert read_stored_job(StoredJob(JOBS, manifest, Status(), None), {}, WINDOW).seconds == {}
 
 
 def test_series_that_are_none_of_ours_are_left_out() -> None:

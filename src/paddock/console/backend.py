@@ -300,6 +300,11 @@ class RunList:
     """Files of records and of notes that cannot be read."""
 
 
+HeldRun = tuple[RunRecord, Job | None, Mapping[int, Moment]]
+"""A run, its job (None where its manifest cannot be read), and when a rank of each attempt was last seen to use
+something (`views.usage.read_run`)."""
+
+
 class Runs(Protocol):
     """What ran, beyond jobs and pods, with the rights of one reader."""
 
@@ -511,6 +516,9 @@ class Backend:
     """The loss of many of these jobs at once."""
     runs: Callable[[Identity], Runs] | None = None
     """The history of these jobs. None on a cluster of which no runs are kept."""
+    held: Callable[[Moment, str], Awaitable[tuple[Sequence[HeldRun], Phrase]]] | None = None
+    """(since, namespace or empty) -> the runs that are kept, and what was looked at. None on a cluster, where the jobs
+    tell what was held that are still there."""
     kept: KeptForPrograms | None = None
     """The same for programs, by the token of each request; None where no runs are kept, and on a laptop, where they
     read the files."""

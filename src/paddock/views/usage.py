@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
 from typing import Any
@@ -17,12 +17,13 @@ from typing import Any
 from paddock.history.records import RunRecord
 from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.labels import CREATED_BY_ANNOTATION
-from paddock.jobs.model import Job, Role, Status
+from paddock.jobs.model import Job, Role
 from paddock.kube.accelerators import is_accelerator, is_counted
 from paddock.kube.gpu_shares import GPU
-from paddock.kube.meta import Manifest, Resource, annotations_of
+from paddock.kube.meta import Manifest, annotations_of, controller_of
 from paddock.kube.times import Moment, read_time
 from paddock.views.gpus import weigh_pod
+from paddock.views.stored import StoredJob
 
 Seconds = Mapping[str, float]
 """By resource: amount × seconds, of cores, bytes and devices."""
@@ -134,38 +135,27 @@ def read_series(series: Iterable[tuple[Mapping[str, str], float]]) -> list[Held]
     return [Held(namespace, kind, seconds) for (namespace, kind), seconds in sums.items()]
 
 
-@dataclass(frozen=True, slots=True)
-class SeenJob:
-    """A job that is still there, as the API has it."""
-
-    resource: Resource
-    manifest: Manifest
-    job: Job | None
-    """None where its manifest is not valid."""
-    status: Status
-    pods: Sequence[Manifest] = field(default_factory=tuple)
-    """Those that are there."""
+def group_pods(pods: Iterable[Manifest]) -> Mapping[str, Sequence[Manifest]]:
+    """By the UID of their controller, which of a rank's pod is its job."""
+    found: dict[str, list[Manifest]] = defaultdict(list)
+    for pod in pods:
+        found[str((controller_of(pod) or {}).get("uid") or "")].append(pod)
+    return found
 
 
-def read_seen(seen: SeenJob, window: Window) -> Held:
+def read_stored_job(stored: StoredJob, pods: Mapping[str, Sequence[Manifest]], window: Window) -> Held:
     """Of a job that has ended, from when all its ranks first ran until its end; of another, of its pods that are there:
-    those of former attempts are gone."""
+    those of former attempts are gone. `pods`: by `group_pods`."""
     found: dict[str, float] = defaultdict(float)
-    begun, ended = seen.status.started, seen.status.finished
-    if seen.job is not None and begun is not None and ended is not None:
-        for role in seen.job.roles:
-            _add(found, _weigh_role(seen.job, role), role.replicas * window.clip(begun, ended))
+    begun, ended = stored.status.started, stored.status.finished
+    if stored.job is not None and begun is not None and ended is not None:
+        for role in stored.job.roles:
+            _add(found, _weigh_role(stored.job, role), role.replicas * window.clip(begun, ended))
     else:
-        for pod in seen.pods:
-            _add(found, _weigh(pod, seen.manifest), measure_pod(pod, window))
-    metadata = seen.manifest.get("metadata") or {}
-    return Held(
-        str(metadata.get("namespace") or ""),
-        seen.resource.qualified,
-        dict(found),
-        str(metadata.get("name") or ""),
-        annotations_of(seen.manifest).get(CREATED_BY_ANNOTATION, ""),
-    )
+        for pod in pods.get(stored.uid, ()):
+            _add(found, _weigh(pod, stored.manifest), measure_pod(pod, window))
+    person = annotations_of(stored.manifest).get(CREATED_BY_ANNOTATION, "")
+    return Held(stored.key.namespace, stored.resource.qualified, dict(found), stored.key.name, person)
 
 
 def measure_pod(pod: Mapping[str, Any], window: Window) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from functools import partial
 
@@ -14,6 +15,7 @@ from paddock.app.consoles.runs import LocalRuns
 from paddock.app.consoles.used.recorded import LocalMetrics
 from paddock.app.consoles.used.sparks import KeptSparks
 from paddock.app.consoles.used_tickets import open_sign_in
+from paddock.app.held_runs import read_held_runs
 from paddock.app.history import History
 from paddock.app.home import Home
 from paddock.app.outputs import has_outputs
@@ -45,6 +47,7 @@ def build_backend(api: Api, home: Home, machine: str, settings: Settings | None 
         metrics=lambda _: metrics,
         sparks=lambda _: sparks,
         runs=lambda _: runs,
+        held=lambda since, namespace: asyncio.to_thread(read_held_runs, home, since, namespace),
         why_not=fetch_waits,
         prepare=prepare,
         find_outputs=lambda job: _find_outputs(home, job),

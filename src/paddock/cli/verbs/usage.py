@@ -17,25 +17,32 @@ from paddock.cli.cluster.errors import Failed, UserError
 from paddock.cli.cluster.lookup import fetch_all
 from paddock.cli.cluster.options import namespace_option
 from paddock.cli.cluster.session import choose_place, connect, run
-from paddock.cli.output import usage_rows
 from paddock.cli.output.language import localized
 from paddock.cli.output.periods import read_window
 from paddock.cli.output.streams import print_line, print_notice, write_json
 from paddock.cli.output.tables import print_fitted
 from paddock.cli.verb import Verb
 from paddock.jobs.apis.registry import KINDS
-from paddock.kube.meta import PODS, Manifest, Resource, controller_of, uid_of
-from paddock.kube.times import Moment
+from paddock.kube.meta import PODS
 from paddock.kube.validation.names import DNS_LABEL
-from paddock.views.usage import By, Held, SeenJob, Window, read_run, read_seen, read_series, sum_rows, write_query
+from paddock.views import usage_rows
+from paddock.views.stored import read_stored
+from paddock.views.usage import (
+    By,
+    Held,
+    Window,
+    group_pods,
+    read_run,
+    read_series,
+    read_stored_job,
+    sum_rows,
+    write_query,
+)
 from paddock.words.phrases import Phrase, counted, phrase
-from paddock.words.problems import InvalidJob
 
 if TYPE_CHECKING:
     from paddock.app.home import Home
     from paddock.cli.cluster.places import ClusterChoice
-    from paddock.history.logs import LogFile
-    from paddock.jobs.model import Job
 
 _COLUMNS: Mapping[str, tuple[By, ...]] = {
     "": (By.NAMESPACE, By.KIND),
@@ -159,53 +166,24 @@ def _ask(address: Address, seconds: int, namespace: str, by: str | None) -> _Fou
 
 
 def _read_history(home: Home, window: Window, namespace: str) -> _Found:
-    from paddock.app.history import History, read_job, read_kept_limits
-    from paddock.history.retention import write_limits
+    from paddock.app.held_runs import read_held_runs
 
-    history, is_up = History(home), may_answer(home)
-    runs = [each for each in history.read(namespace)[0] if each.ended is None or each.ended >= window.since]
-    survey = history.survey()
-    held = [read_run(each, read_job(each), _find_used(survey.find_logs(each)), window, is_up=is_up) for each in runs]
-    said = counted(
-        "of {count} run that the history keeps; it keeps {limits}",
-        "of {count} runs that the history keeps; it keeps {limits}",
-        count=len(runs), limits=write_limits(read_kept_limits(home)),
-    )  # fmt: skip
-    return _Found(held, "runs", len(runs), said)
-
-
-def _find_used(logs: Sequence[LogFile]) -> dict[int, Moment]:
-    """When a rank of each attempt was last seen to use something, by what the node has recorded beside its log."""
-    from paddock.node.usage.records import read_last_samples, usage_file
-
-    found: dict[int, Moment] = {}
-    for log in logs:
-        for sample in read_last_samples(usage_file(log.path), 1):
-            found[log.place.attempt] = max(sample.at, found.get(log.place.attempt, 0.0))
-    return found
+    runs, said = read_held_runs(home, window.since, namespace)
+    is_up = may_answer(home)
+    held = [read_run(run, job, used, window, is_up=is_up) for run, job, used in runs]
+    return _Found(held, "runs", len(held), said)
 
 
 async def _read_jobs(place: ClusterChoice, window: Window, namespace: str) -> _Found:
     async with connect(place) as client:
         jobs, pods = await asyncio.gather(fetch_all(client, KINDS, namespace), client.list(PODS, namespace))
-    by_owner: dict[str, list[Manifest]] = {}
-    for pod in pods.items:
-        by_owner.setdefault(str((controller_of(pod) or {}).get("uid")), []).append(pod)
-    seen = [_see(resource, job, by_owner.get(uid_of(job), ())) for resource, job in jobs]
+    of_jobs = group_pods(pods.items)
+    held = [read_stored_job(read_stored(resource, job), of_jobs, window) for resource, job in jobs]
     said = counted(
         "of {count} job that is still there: neither deleted jobs nor former attempts are counted; --prometheus URL "
         "asks a Prometheus that scrapes the operator",
         "of {count} jobs that are still there: neither deleted jobs nor former attempts are counted; --prometheus URL "
         "asks a Prometheus that scrapes the operator",
-        count=len(seen),
+        count=len(held),
     )
-    return _Found([read_seen(each, window) for each in seen], "jobs", len(seen), said)
-
-
-def _see(resource: Resource, manifest: Manifest, pods: Sequence[Manifest]) -> SeenJob:
-    job: Job | None
-    try:
-        job = KINDS[resource].read_job(manifest)
-    except InvalidJob:
-        job = None
-    return SeenJob(resource, manifest, job, KINDS[resource].read_status(manifest), pods)
+    return _Found(held, "jobs", len(held), said)

@@ -33,6 +33,7 @@ from paddock.console.screens import (
     pods,
     queue,
     runs,
+    usage,
 )
 
 SCREENS: tuple[Screen, ...] = (
@@ -42,6 +43,7 @@ SCREENS: tuple[Screen, ...] = (
     datasets.SCREEN,
     environments.SCREEN,
     queue.SCREEN,
+    usage.SCREEN,
     nodes.SCREEN,
     guide.SCREEN,
     compare.SCREEN,
