@@ -4,12 +4,13 @@ reads and writes goes through a session as of exec."""
 from __future__ import annotations
 
 import asyncio
+import itertools
 import json
 import os
 import subprocess
 import sys
 import tracemalloc
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -259,6 +260,63 @@ async def test_a_program_that_is_not_ours_is_told(tmp_path: Path) -> None:
     async with talk(tmp_path, lambda data: b"hello\n") as conversation:
         with pytest.raises(BadAnswer, match="hello"):
             await conversation.list_runs()
+
+
+class SaidSession:
+    """A pod that says what its tenant likes."""
+
+    def __init__(self, lines: Iterator[bytes]) -> None:
+        self._lines = lines
+
+    async def read(self) -> tuple[int, bytes] | None:
+        line = next(self._lines, None)
+        return None if line is None else (STDOUT, line + b"\n")
+
+    async def write(self, data: bytes) -> None: ...
+
+    def close_input(self) -> None: ...
+
+    def resize(self, size: Size) -> None: ...
+
+    async def wait(self) -> Ended:
+        return Ended(0)
+
+    async def close(self) -> None: ...
+
+
+def say(*lines: str) -> Conversation:
+    return Conversation(SaidSession(each.encode() for each in lines))
+
+
+@pytest.mark.parametrize("time", ["NaN", "Infinity", "-Infinity", "1e300", "1" + "0" * 400, "[]", "null"])
+async def test_a_time_that_no_file_has_is_refused_and_raises_nothing_else(time: str, tmp_path: Path) -> None:
+    with pytest.raises(BadAnswer):
+        await say(f'{{"path": "model", "size": 1, "time": {time}}}').list_files("", 9)
+    with pytest.raises(BadAnswer):
+        await say(f'{{"uid": "{UID}", "written": {time}}}').list_runs()
+    fetch = Fetch([ClaimedFile("model", 1, 0.0)], "", Target(tmp_path), lambda _: None)
+    with pytest.raises(BadAnswer):
+        await fetch.run(say(f'{{"size": 1, "from": 0, "time": {time}}}'))
+
+
+@pytest.mark.parametrize("line", ["[" * 200_000, '{"path": "' + "a/" * 4000 + '", "size": 1, "time": 1}'])
+async def test_an_answer_that_would_take_the_memory_here_is_refused(line: str) -> None:
+    with pytest.raises(BadAnswer):
+        await say(line).list_files("", 9)
+
+
+async def test_a_pod_that_never_ends_its_list_of_runs_is_not_read_for_ever() -> None:
+    runs = (json.dumps({"uid": str(number), "written": 1.0}).encode() for number in itertools.count())
+    with pytest.raises(BadAnswer):
+        await Conversation(SaidSession(runs)).list_runs()
+
+
+async def test_a_file_does_not_begin_behind_what_is_here(tmp_path: Path) -> None:
+    """Else the file here would grow to that length, and be read to its end for its digest."""
+    fetch = Fetch([ClaimedFile("model", 2**50, 0.0)], "", Target(tmp_path), lambda _: None)
+    with pytest.raises(BadAnswer):
+        await fetch.run(say(json.dumps({"size": 2**50, "from": 2**50 - 1, "time": 0.0})))
+    assert not list(tmp_path.iterdir())
 
 
 async def test_a_python_that_fails_is_told_with_its_last_words(claim: Path) -> None:

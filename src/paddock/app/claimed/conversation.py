@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 
 from paddock.app.claimed.files import (
     LONGEST_LINE,
+    MOST_RUNS,
     BadAnswer,
     ClaimedFile,
     ClaimedRun,
@@ -46,6 +47,8 @@ class Conversation:
         found = list[ClaimedRun]()
         while "end" not in (facts := await self.read_line()):
             found.append(read_run(facts))
+            if len(found) > MOST_RUNS:
+                raise BadAnswer(str(MOST_RUNS))
         return sort_runs(found)
 
     async def list_files(self, below: str, most: int) -> Listing:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from paddock.app.claimed.conversation import Conversation
-from paddock.app.claimed.files import BadAnswer, ClaimedFile, explain_path, show_path
+from paddock.app.claimed.files import BadAnswer, ClaimedFile, explain_path, read_time, show_path
 from paddock.app.claimed.target import Target
 from paddock.words.os_errors import explain_unreadable
 from paddock.words.phrases import Foreign, Phrase, phrase
@@ -81,43 +81,41 @@ class Fetch:
     async def run(self, conversation: Conversation) -> None:
         """Until all is here. Raises OSError where the disk takes no more, and what `Conversation` raises."""
         asked = asyncio.Semaphore(_AT_ONCE)
-        sent: asyncio.Queue[ClaimedFile] = asyncio.Queue()
+        sent: asyncio.Queue[tuple[ClaimedFile, int]] = asyncio.Queue()
         asking = asyncio.create_task(self._ask(conversation, list(self._left), sent, asked))
         try:
             for _ in range(len(self._left)):
-                file = await sent.get()
-                await self._receive(conversation, file)
+                await self._receive(conversation, *await sent.get())
                 asked.release()
         finally:
             asking.cancel()
             await asyncio.gather(asking, return_exceptions=True)
 
     async def _ask(
-        self, conversation: Conversation, files: list[ClaimedFile], sent: asyncio.Queue[ClaimedFile],
+        self, conversation: Conversation, files: list[ClaimedFile], sent: asyncio.Queue[tuple[ClaimedFile, int]],
         asked: asyncio.Semaphore,
     ) -> None:  # fmt: skip
         for file in files:
             await asked.acquire()
             begin = 0 if file.path in self._anew else self._target.begun(file)
-            sent.put_nowait(file)
+            sent.put_nowait((file, begin))
             path = f"{self._below}/{file.path}" if self._below else file.path
             await conversation.ask(get=path, **{"from": begin})
 
-    async def _receive(self, conversation: Conversation, file: ClaimedFile) -> None:
+    async def _receive(self, conversation: Conversation, file: ClaimedFile, asked: int) -> None:
+        """`asked`: the bytes of it that are here; what comes begins there, or anew."""
         facts = await conversation.read_line()
         if "end" in facts:
             self._left.popleft()
             why = phrase("{file}: {why}", file=show_path(file.path), why=Foreign(str(facts.get("problem"))))
             self.fetched.fail(why)
             return
-        size, begin, time = facts.get("size"), facts.get("from"), facts.get("time")
-        if not isinstance(size, int) or not isinstance(begin, int) or not isinstance(time, int | float):
-            raise BadAnswer(str(facts)[:200])
-        if not 0 <= begin <= size:
+        size, begin, time = facts.get("size"), facts.get("from"), read_time(facts, "time")
+        if not isinstance(size, int) or not isinstance(begin, int) or begin not in (0, asked) or begin > size:
             raise BadAnswer(str(facts)[:200])
         before = self.fetched.bytes
         try:
-            whole = await self._write(conversation, file, size, begin, float(time))
+            whole = await self._write(conversation, file, size, begin, time)
         except BaseException:
             self.fetched.bytes = before
             raise

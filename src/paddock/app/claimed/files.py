@@ -12,6 +12,8 @@ from paddock.words.phrases import Phrase, phrase
 
 MOST_FILES = 100_000
 """Files of a run that are listed; of more it is said."""
+MOST_RUNS = 10_000
+"""Runs of a job that are listed, as the program in the pod counts them."""
 LONGEST_LINE = 1 << 20
 """Bytes of a line of an answer."""
 MARK = ".paddock-run.json"
@@ -19,6 +21,11 @@ MARK = ".paddock-run.json"
 PART = ".paddock-part"
 """The end of the name of a file that is not whole yet."""
 _LONGEST_PATH = 4096
+"""Linux, PATH_MAX."""
+_LONGEST_WORD = 253
+"""Characters of a UID, of a kind and of a time that are kept."""
+_FURTHEST = 2.0**40
+"""Seconds from 1970: a time that is further away is none that a file here can have."""
 
 
 class BadAnswer(Exception):
@@ -65,36 +72,44 @@ def read_line(line: bytes) -> dict[str, Any]:
     """Raises `BadAnswer`."""
     try:
         found = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         raise BadAnswer(line[:200].decode(errors="replace")) from None
     if not isinstance(found, dict):
         raise BadAnswer(line[:200].decode(errors="replace"))
     return found
 
 
+def read_time(facts: dict[str, Any], name: str) -> float:
+    """Seconds since 1970. Raises `BadAnswer` for what is no time of a file."""
+    found = facts.get(name)
+    if not isinstance(found, int | float) or not -_FURTHEST < found < _FURTHEST:  # nor is NaN
+        raise BadAnswer(str(facts)[:200])
+    return float(found)
+
+
 def read_run(facts: dict[str, Any]) -> ClaimedRun:
     """Raises `BadAnswer`."""
     record = facts.get("record") if isinstance(facts.get("record"), dict) else {}
     assert isinstance(record, dict)
-    uid, written = facts.get("uid"), facts.get("written")
-    if not isinstance(uid, str) or not isinstance(written, int | float):
+    uid, written = facts.get("uid"), read_time(facts, "written")
+    if not isinstance(uid, str) or len(uid) > _LONGEST_WORD:
         raise BadAnswer(str(facts)[:200])
     number, started, kind = record.get("run"), record.get("started"), record.get("kind")
     return ClaimedRun(
         uid,
         number if isinstance(number, int) and number > 0 else 0,
-        started if isinstance(started, str) else "",
-        float(written),
-        kind if isinstance(kind, str) else "",
+        started[:_LONGEST_WORD] if isinstance(started, str) else "",
+        written,
+        kind[:_LONGEST_WORD] if isinstance(kind, str) else "",
     )
 
 
 def read_file(facts: dict[str, Any], below: str) -> ClaimedFile:
     """`below`: the directory of the run, as the answer has it. Raises `BadAnswer`."""
-    path, size, time = facts.get("path"), facts.get("size"), facts.get("time")
-    if not isinstance(path, str) or not isinstance(size, int) or not isinstance(time, int | float) or size < 0:
+    path, size, time = facts.get("path"), facts.get("size"), read_time(facts, "time")
+    if not isinstance(path, str) or len(path) > _LONGEST_PATH or not isinstance(size, int) or size < 0:
         raise BadAnswer(str(facts)[:200])
-    return ClaimedFile(path.removeprefix(f"{below}/") if below else path, size, float(time))
+    return ClaimedFile(path.removeprefix(f"{below}/") if below else path, size, time)
 
 
 def sort_runs(runs: Iterable[ClaimedRun]) -> list[ClaimedRun]:
