@@ -52,6 +52,8 @@ def nobody(_: Manifest) -> None: ...
         (nobody, noted(changed=BY_BOB), False),
         (noted(changed=BY_BOB), noted(changed=BY_BOB), True),
         (noted(changed=BY_BOB), noted(changed=BY_ADA), True),
+        (noted(changed=BY_BOB), noted(changed=write_change(Change("bob", "cancelled", 2))), False),
+        (noted(changed=BY_BOB), noted(changed=write_change(Change("bob", "suspended", 9))), False),
         (nobody, noted(changed="no reader understands this"), True),
     ],
 )

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from paddock.jobs.labels import CANCEL_ANNOTATION, CHANGED_BY_ANNOTATION, CREATED_BY_ANNOTATION
-from paddock.jobs.people import read_change
+from paddock.jobs.people import Change, read_change
 from paddock.kube.meta import annotations_of
 from paddock.kube.user_names import read_login
 from paddock.kube.validation.field_errors import Code
@@ -29,19 +29,21 @@ def find_other_names(new: Mapping[str, Any], old: Mapping[str, Any] | None, user
     asks; none where that is not known. A login of a machine is no name of the API, and is shown as such."""
     if not user:
         return
-    before, after = _read_names(old or {}), _read_names(new)
-    for annotation, name in after.items():
-        if name not in (user, before.get(annotation), *_NO_NAMES) and read_login(name) is None:
+    before, after = _read_signed(old or {}), _read_signed(new)
+    for annotation, signed in after.items():
+        name = signed.who if isinstance(signed, Change) else signed
+        if name not in (user, *_NO_NAMES) and signed != before.get(annotation) and read_login(name) is None:
             yield _refuse(annotation, name, user)
 
 
-def _read_names(manifest: Mapping[str, Any]) -> dict[str, str]:
-    """By annotation, each that is there; of one that no reader understands nothing is ever shown."""
+def _read_signed(manifest: Mapping[str, Any]) -> dict[str, str | Change]:
+    """By annotation, the name or the change that is there: who signs a change signs what was done too. Of what no
+    reader understands nothing is ever shown."""
     found: object = annotations_of(manifest)
     annotations = found if isinstance(found, Mapping) else {}  # the API server refuses any other
     names = {key: str(annotations[key]) for key in (CREATED_BY_ANNOTATION, CANCEL_ANNOTATION) if key in annotations}
     change = read_change(annotations)
-    return {**names, CHANGED_BY_ANNOTATION: change.who} if change is not None else names
+    return {**names, CHANGED_BY_ANNOTATION: change} if change is not None else {**names}
 
 
 def _refuse(annotation: str, found: str, user: str) -> Problem:
