@@ -280,8 +280,7 @@ def receive(directory: str, size: int, digest: str) -> Dict[str, Any]:
         except OSError:
             found = read_mark(directory)  # another command was faster: its content is the same
             if found is None:
-                shutil.rmtree(str(content), ignore_errors=True)
-                part.rename(content)
+                replace_directory(part, content)
             else:
                 report = found
         return report
@@ -289,6 +288,14 @@ def receive(directory: str, size: int, digest: str) -> Dict[str, Any]:
         raise Trouble("cut", why=str(error)) from None
     finally:
         shutil.rmtree(str(part), ignore_errors=True)
+
+
+def replace_directory(new: Path, old: Path) -> None:
+    """What was there goes last: as it is removed the pod may end, for another command has just filled the claim."""
+    aside = Path(str(new) + "-old")
+    old.rename(aside)
+    new.rename(old)
+    shutil.rmtree(str(aside), ignore_errors=True)
 
 
 def unpack(incoming: Incoming, place: Path) -> int:
