@@ -81,6 +81,23 @@ def metadata(name: str, version: str) -> str:
     return f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\nRequires-Dist: x\n\nName: of the text\n"
 
 
+_NAMES = st.lists(st.sampled_from(["a", "b", "bin"]), min_size=1, max_size=4).map("/".join)
+
+
+@given(_NAMES, st.lists(st.tuples(_NAMES, st.sampled_from(["", "/"])).map("".join)))
+def test_a_layer_hides_what_lies_in_what_it_names(path: str, hidden: list[str]) -> None:
+    there = join([Contents(links={path: ""}), Contents(hidden=hidden)]).links
+    gone = any(path == each or path.startswith(f"{each.rstrip('/')}/") for each in hidden)
+    assert (path not in there) == gone
+
+
+def test_layers_of_many_names_and_many_whiteouts_are_joined() -> None:
+    """One by one they would be compared ten thousand million times."""
+    links = {f"opt/{number}/bin/python": "" for number in range(100_000)}
+    hidden = [f"opt/{number}/bin" for number in range(100_000, 199_999)] + ["opt/7"]
+    assert len(join([Contents(links=links), Contents(hidden=hidden)]).links) == 99_999
+
+
 def test_the_packages_are_those_that_this_python_imports() -> None:
     place = "usr/lib/python3.11/site-packages"
     below = lay(

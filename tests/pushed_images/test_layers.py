@@ -112,6 +112,23 @@ def test_a_layer_tells_what_its_names_are(tmp_path: Path, packed: bytes) -> None
     assert contents.hidden == ["usr/bin/old"]
 
 
+def test_reading_ends_in_the_middle_of_an_entry_where_nobody_waits(tmp_path: Path) -> None:
+    (tmp_path / "layer").write_bytes(pack(("data", bytes(2**20)), ("usr/bin/python3.11", b"x")))
+    turns = iter([True] * 20)
+    with pytest.raises(Stopped):
+        read_layer(tmp_path / "layer", lambda: next(turns, False))
+    assert next(turns, False) is False
+
+
+def test_a_layer_of_nothing_but_what_is_kept_is_not_kept_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    place = "usr/lib/python3/site-packages"
+    layer = pack(*((f"{place}/p{number}.dist-info/METADATA", b"x" * 1000) for number in range(20)))
+    (tmp_path / "layer").write_bytes(layer)
+    assert read_layer(tmp_path / "layer") is not None
+    monkeypatch.setattr("paddock.images.layers._MOST_TOLD", 10_000)
+    assert read_layer(tmp_path / "layer") is None
+
+
 def build_huge_header() -> bytes:
     header = tarfile.TarInfo("x")
     header.type, header.size = tarfile.XHDTYPE, 2**40

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -54,8 +54,9 @@ def is_wanted(path: str) -> bool:
     return bool(_METADATA.fullmatch(path) or _RELEASE.fullmatch(path))
 
 
-def add_entry(contents: Contents, path: str, link: str | None, text: str | None) -> None:
-    """One entry of a layer: its path without a slash at its begin, the target of a link, the text if it `is_wanted`."""
+def add_entry(contents: Contents, path: str, link: str | None, text: str | None) -> bool:
+    """One entry of a layer: its path without a slash at its begin, the target of a link, the text if it `is_wanted`.
+    Whether something of it is kept."""
     directory, name = posixpath.split(path)
     if name == _EMPTIED:
         contents.hidden.append(f"{directory}/")
@@ -69,14 +70,18 @@ def add_entry(contents: Contents, path: str, link: str | None, text: str | None)
         contents.releases[path] = text
     elif _LIBC.fullmatch(path):
         contents.libraries.append(name)
+    else:
+        return False
+    return True
 
 
 def join(layers: Iterable[Contents]) -> Contents:
     """What is there when all layers lie on each other, the lowest first."""
     whole = Contents()
     for each in layers:
+        hidden = set(each.hidden)
         for found in (whole.links, whole.packages, whole.releases):
-            for path in [path for path in found if any(_hides(hidden, path) for hidden in each.hidden)]:
+            for path in [path for path in found if _is_hidden(path, hidden)]:
                 del found[path]
         whole.links |= each.links
         whole.packages |= each.packages
@@ -85,8 +90,12 @@ def join(layers: Iterable[Contents]) -> Contents:
     return whole
 
 
-def _hides(hidden: str, path: str) -> bool:
-    return path == hidden or path.startswith(hidden if hidden.endswith("/") else f"{hidden}/")
+def _is_hidden(path: str, hidden: Set[str]) -> bool:
+    """A layer says how many of both there are, so each path asks for its own directories alone."""
+    if path in hidden:
+        return True
+    slashes = (place for place, letter in enumerate(path) if letter == "/")
+    return any(path[:place] in hidden or path[: place + 1] in hidden for place in slashes)
 
 
 def find_python(contents: Contents, variables: Mapping[str, str], program: str = "python") -> str:

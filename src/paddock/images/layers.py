@@ -24,6 +24,8 @@ _LARGEST_HEADER = 2**20
 _MOST_ENTRIES = 2_000_000
 _MOST_BYTES = 256 * 2**30
 """Of a layer when it is unpacked: a small archive may unpack to anything."""
+_MOST_TOLD = 256 * 2**20
+"""Characters of what is kept of a layer: of the largest images it is a few MiB."""
 _EXTENDED = (
     tarfile.XHDTYPE,
     tarfile.XGLTYPE,
@@ -52,24 +54,40 @@ class _BoundedHeader(tarfile.TarInfo):
 
 def read_layer(file: Path, goes_on: Callable[[], bool] = lambda: True) -> Contents | None:
     """What the layer tells; None where it cannot be read (another compression, damaged, too large). `goes_on` is asked
-    at each entry. Raises `Stopped`, OSError of the file itself."""
+    at each piece of the archive, as one entry may unpack to hundreds of GiB. Raises `Stopped`, OSError of the file
+    itself."""
     contents = Contents()
     try:
         with file.open("rb") as stream, tarfile.open(
-            fileobj=stream, mode="r|*", tarinfo=_BoundedHeader, encoding="utf-8", errors="surrogateescape"
+            fileobj=_Watched(stream, goes_on), mode="r|*", tarinfo=_BoundedHeader, encoding="utf-8",
+            errors="surrogateescape",
         ) as archive:  # fmt: skip
-            size = 0
+            size = told = 0
             for number, entry in enumerate(archive):
                 _forget(archive)
                 size += entry.size
-                if number > _MOST_ENTRIES or size > _MOST_BYTES:
+                if number > _MOST_ENTRIES or size > _MOST_BYTES or told > _MOST_TOLD:
                     return None
-                if not goes_on():
-                    raise Stopped
-                _read_entry(archive, entry, contents)
+                told += _read_entry(archive, entry, contents)
     except (tarfile.TarError, EOFError, zlib.error, gzip.BadGzipFile, ValueError):
         return None
     return contents
+
+
+class _Watched(io.RawIOBase):
+    """The archive, for as long as somebody waits for it."""
+
+    def __init__(self, stream: BinaryIO, goes_on: Callable[[], bool]) -> None:
+        super().__init__()
+        self._stream, self._goes_on = stream, goes_on
+
+    def readable(self) -> bool:
+        return True
+
+    def read(self, size: int = -1) -> bytes:
+        if not self._goes_on():
+            raise Stopped
+        return self._stream.read(size)
 
 
 def _forget(archive: tarfile.TarFile) -> None:
@@ -77,7 +95,8 @@ def _forget(archive: tarfile.TarFile) -> None:
     vars(archive)["members"] = []
 
 
-def _read_entry(archive: tarfile.TarFile, entry: tarfile.TarInfo, contents: Contents) -> None:
+def _read_entry(archive: tarfile.TarFile, entry: tarfile.TarInfo, contents: Contents) -> int:
+    """How many characters of it are kept at most."""
     path = entry.name.removeprefix("./").strip("/")
     link = entry.linkname if entry.issym() else f"/{entry.linkname.removeprefix('./')}" if entry.islnk() else None
     text = None
@@ -85,8 +104,8 @@ def _read_entry(archive: tarfile.TarFile, entry: tarfile.TarInfo, contents: Cont
         stream = archive.extractfile(entry)
         text = stream.read(_LARGEST_TEXT).decode(errors="replace") if stream is not None else None
     elif entry.isdir() and link is None and not path.rpartition("/")[2].startswith(".wh."):
-        return
-    add_entry(contents, path, link, text)
+        return 0
+    return len(path) + len(link or "") + len(text or "") if add_entry(contents, path, link, text) else 0
 
 
 @dataclass(frozen=True, slots=True)
