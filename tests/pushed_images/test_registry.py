@@ -354,6 +354,56 @@ async def test_a_user_is_told_for_a_token_of_both_repositories(
     assert {"repository:token/x:pull,push", "repository:base:pull"} <= set(faults.scopes)
 
 
+async def test_a_user_is_told_to_no_storage_elsewhere_nor_is_one_of_netrc(
+    registry: RealRegistry, bench: Bench, wheels: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put_base(registry, tmp_path)
+    (tmp_path / "netrc").write_text("default login other password secret\n")
+    monkeypatch.setenv("NETRC", str(tmp_path / "netrc"))
+    storage, faults = Faults(), Faults(user="me:hush")
+    async with serve_faulty(registry.host, storage) as elsewhere, serve_faulty(registry.host, faults) as host:
+        log_in(tmp_path, host, username="me", password="hush")
+        faults.elsewhere = f"http://{elsewhere}"
+        await bench.build(f"{host}/base:1", f"{host}/moved/x", **need("high"))
+    assert storage.heard == {""} and any("/blobs/sha256" in each for each in storage.asked)
+    assert faults.heard == {"", "Basic", "Bearer"}
+
+
+async def test_redirects_that_never_end_are_an_error(
+    registry: RealRegistry, bench: Bench, wheels: Path, tmp_path: Path
+) -> None:
+    put_base(registry, tmp_path)
+    faults = Faults()
+    async with serve_faulty(registry.host, faults) as host:
+        faults.elsewhere = f"http://{host}"
+        with pytest.raises(ImageError, match="it answered 307"):
+            await bench.build(f"{host}/base:1", f"{host}/round/x", **need("high"))
+
+
+@pytest.mark.parametrize("elsewhere", ["http://[", "ftp://x", "http:"])
+async def test_an_address_that_is_none_is_an_error_of_the_registry(
+    registry: RealRegistry, bench: Bench, wheels: Path, tmp_path: Path, elsewhere: str
+) -> None:
+    put_base(registry, tmp_path)
+    async with serve_faulty(registry.host, Faults(elsewhere=elsewhere)) as host:
+        with pytest.raises(ImageError):
+            await bench.build(f"{host}/base:1", f"{host}/nowhere/x", **need("high"))
+    async with serve_faulty(registry.host, Faults(user="me:hush", realm=elsewhere)) as host:
+        with pytest.raises(ImageError):
+            await bench.build(f"{host}/base:1", f"{host}/nowhere/x", **need("high"))
+
+
+async def test_a_registry_that_takes_nothing_of_an_upload_is_left(
+    registry: RealRegistry, bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put_base(registry, tmp_path)
+    monkeypatch.setattr("paddock.images.registry._STALLED", 0.1)
+    async with serve_faulty(registry.host, Faults(stalls=True)) as host:
+        built = await bench.build(f"{host}/base:1", f"{host}/stalls/x", code=big(bench))
+        with pytest.raises(ImageError, match="does not answer"):
+            await send(built, lambda doing, done, whole: None)
+
+
 async def test_an_identity_token_is_exchanged(registry: RealRegistry, bench: Bench, tmp_path: Path) -> None:
     put_base(registry, tmp_path)
     async with serve_faulty(registry.host, Faults(user="me:hush", identity="lasting")) as host:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import re
 import ssl
@@ -33,8 +34,16 @@ class Faults:
     """`name:password`, which has to be told for a token; empty for nobody."""
     identity: str = ""
     """An identity token that is taken for a token too."""
+    elsewhere: str = ""
+    """An address to which blobs that are read are redirected."""
+    realm: str = ""
+    """What is said of where tokens are, in place of its own."""
+    stalls: bool = False
+    """Nothing of an upload is taken."""
     asked: list[str] = field(default_factory=list)
     """`METHOD path`, each request."""
+    heard: set[str] = field(default_factory=set)
+    """The ways in which somebody said who they are; empty for nobody."""
     sent: int = 0
     """Bytes of uploads that have come."""
     scopes: list[str] = field(default_factory=list)
@@ -67,15 +76,21 @@ class _Proxy:
     async def handle(self, request: web.Request) -> web.StreamResponse:
         faults = self._faults
         faults.asked.append(f"{request.method} {request.path}")
+        faults.heard.add(request.headers.get("Authorization", "").partition(" ")[0])
         if request.path == "/token":
             return await self._give_token(request)
         if faults.user and request.headers.get("Authorization") != f"Bearer {TOKEN}":
-            challenge = f'Bearer realm="http://{self.host}/token",service="here"'
+            realm = faults.realm or f"http://{self.host}/token"
+            challenge = f'Bearer realm="{realm}",service="here"'
             return web.Response(status=401, headers={"WWW-Authenticate": challenge})
         for pattern, status in faults.refuses.items():
             if re.search(pattern, f"{request.method} {request.path}"):
                 body = '{"errors":[{"code":"DENIED","message":"requested access\\u001b[31m is denied"}]}'
                 return web.Response(status=status, text=body)
+        if faults.elsewhere and "/blobs/sha256" in request.path:
+            return web.Response(status=307, headers={"Location": f"{faults.elsewhere}{request.path}"})
+        if faults.stalls and request.method == "PATCH":
+            await asyncio.sleep(3600)
         return await self._pass_on(request)
 
     async def _give_token(self, request: web.Request) -> web.Response:

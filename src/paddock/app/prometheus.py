@@ -76,18 +76,21 @@ async def query(address: Address, expression: str, context: Callable[[], ssl.SSL
     import ssl as tls
 
     import aiohttp
+    from yarl import URL
+
+    from paddock.images.proxies import find_proxy
 
     connector = aiohttp.TCPConnector(ssl=(context or tls.create_default_context)())
     try:
         async with (
             aiohttp.ClientSession(
-                connector=connector, timeout=aiohttp.ClientTimeout(total=SECONDS), trust_env=True,
+                connector=connector, timeout=aiohttp.ClientTimeout(total=SECONDS),
                 cookie_jar=aiohttp.DummyCookieJar(), headers=_build_headers(address),
             ) as session,
             # POST: an expression may be longer than an address can be. Each Prometheus since 2.1 takes it.
             session.post(
                 f"{address.url}/api/v1/query", data={"query": expression, "timeout": f"{SECONDS:.0f}s"},
-                allow_redirects=False,
+                allow_redirects=False, proxy=find_proxy(URL(address.url)),
             ) as answer,
         ):  # fmt: skip
             return read_answer(address, answer.status, await _read(answer.content))

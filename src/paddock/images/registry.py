@@ -27,6 +27,7 @@ from paddock.images.challenges import Challenge, build_scope, read_challenge
 from paddock.images.credentials import Login
 from paddock.images.errors import ImageError
 from paddock.images.manifests import ACCEPTED, LARGEST_MANIFEST, Blob, compute_digest
+from paddock.images.proxies import find_proxy
 from paddock.images.references import DOCKER_HUB, Repository, is_loopback
 from paddock.words.phrases import phrase
 
@@ -40,8 +41,11 @@ _TRIES = 5
 """Without a byte of progress between them."""
 _BACKOFF = (0.5, 1.0, 2.0, 4.0)
 """Seconds after the first try, the second and so on."""
-_LONGEST_PAUSE = 60.0
 _TIMES = aiohttp.ClientTimeout(total=None, connect=30, sock_read=120)
+_STALLED = 240.0
+"""Seconds in which a registry takes no piece of an upload: longer than it may take for its answer."""
+_MOST_REDIRECTS = 10
+_REDIRECTS = (301, 302, 303, 307, 308)
 _CERTIFICATES = Path("/etc/docker/certs.d")
 _CUT = (aiohttp.ClientError, TimeoutError, ConnectionError, ssl.SSLError)
 
@@ -189,8 +193,11 @@ class Registry:
 
     def _locate(self, answer: aiohttp.ClientResponse) -> URL:
         """Where the upload goes on. Behind a proxy that ends TLS a registry may name itself by http."""
-        said = URL(answer.headers.get("Location", ""), encoded=True)
-        place = answer.url.join(said)
+        try:
+            place = answer.url.join(URL(answer.headers.get("Location", ""), encoded=True))
+        except ValueError as error:
+            doing = phrase("pulling") if answer.method in ("GET", "HEAD") else phrase("pushing to")
+            raise explain_status(self.host, self.repository.name, doing, answer.status, "") from error
         if self.base.scheme == "https" and place.scheme == "http" and place.host == self.base.host:
             place = place.with_scheme("https").with_port(self.base.port)
         return place
@@ -218,6 +225,20 @@ class Registry:
         await self._finish(place, blob)
 
     async def _patch(self, place: URL, blob: Blob, file: Path, offset: int, count: Count) -> URL:
+        """aiohttp has no bound on the time in which nothing is taken."""
+        loop = asyncio.get_running_loop()
+
+        def note(size: int) -> None:
+            stalled.reschedule(loop.time() + _STALLED)
+            count(size)
+
+        try:
+            async with asyncio.timeout(_STALLED) as stalled:
+                return await self._send_rest(place, blob, file, offset, note)
+        except TimeoutError as error:
+            raise Cut(self.host, error) from error
+
+    async def _send_rest(self, place: URL, blob: Blob, file: Path, offset: int, count: Count) -> URL:
         headers = {"Content-Type": "application/octet-stream", "Content-Length": str(blob.size - offset)}
         if offset:
             headers["Content-Range"] = f"{offset}-{blob.size - 1}"
@@ -308,19 +329,30 @@ class Registry:
             url = URL(str(self.base / f"v2/{self.repository.name}/{where.rstrip('/')}") + "/")
         url = url.update_query(query) if query else url
         for is_last in (False, True):
-            sent = dict(headers or {})
-            if self._authorization and url.origin() == self.base.origin():
-                sent["Authorization"] = self._authorization
-            body = data() if data is not None else None
             try:
-                async with self.session.request(
-                    method, url, headers=sent, data=body, allow_redirects=method in ("GET", "HEAD")
-                ) as answer:
+                async with self._request(method, url, headers or {}, data) as answer:
                     if answer.status != 401 or is_last or not await self._introduce(answer):
                         yield answer
                         return
             except _CUT as error:
                 raise Cut(self.host, error) from error
+
+    @asynccontextmanager
+    async def _request(
+        self, method: str, url: URL, headers: Mapping[str, str], data: Callable[[], Any] | None
+    ) -> AsyncIterator[aiohttp.ClientResponse]:
+        """What is read may lie elsewhere. Who asks is told to the registry alone."""
+        for redirects in range(_MOST_REDIRECTS + 1):
+            own = bool(self._authorization) and url.origin() == self.base.origin()
+            async with self.session.request(
+                method, url, headers={**headers, **({"Authorization": self._authorization} if own else {})},
+                data=data() if data is not None else None, allow_redirects=False, proxy=find_proxy(url),
+            ) as answer:  # fmt: skip
+                is_elsewhere = method in ("GET", "HEAD") and answer.status in _REDIRECTS
+                if not is_elsewhere or "Location" not in answer.headers or redirects == _MOST_REDIRECTS:
+                    yield answer
+                    return
+                url = self._locate(answer)
 
     async def _introduce(self, answer: aiohttp.ClientResponse) -> bool:
         """Whether there is an authorization now that the last request did not have."""
@@ -338,7 +370,10 @@ class Registry:
         return self._authorization != before
 
     async def _fetch_token(self, challenge: Challenge) -> str:
-        realm = URL(challenge.realm)
+        try:
+            realm = URL(challenge.realm)
+        except ValueError:  # its refusal stands
+            return ""
         if realm.scheme != "https" and self.base.scheme == "https":
             raise ImageError(
                 phrase("{registry} names {address} for tokens, which is no https: nobody's user is told there",
@@ -361,7 +396,7 @@ class Registry:
         try:
             parsed = json.loads(body)
             token = str(parsed.get("token") or parsed.get("access_token") or "")
-        except (ValueError, AttributeError):
+        except (ValueError, AttributeError, RecursionError):
             token = ""
         return f"Bearer {token}" if token and token.isprintable() else ""
 
@@ -372,11 +407,11 @@ class Registry:
                 "grant_type": "refresh_token", "service": service, "client_id": "paddock",
                 "scope": " ".join(self.scopes), "refresh_token": self.login.identity_token,
             }  # fmt: skip
-            return self.session.post(realm, data=form, allow_redirects=False)
+            return self.session.post(realm, data=form, allow_redirects=False, proxy=find_proxy(realm))
         query = [*realm.query.items(), *((("service", service),) if service else ())]
         url = realm.with_query([*query, *(("scope", scope) for scope in self.scopes)])
         headers = {"Authorization": _basic(self.login)} if self.login is not None else {}
-        return self.session.get(url, headers=headers, allow_redirects=False)
+        return self.session.get(url, headers=headers, allow_redirects=False, proxy=find_proxy(url))
 
 
 def _basic(login: Login) -> str:
@@ -432,7 +467,7 @@ async def open_registry(
     host = repository.host
     connector = aiohttp.TCPConnector(ssl=build_tls(host), limit=8)
     async with aiohttp.ClientSession(
-        connector=connector, timeout=_TIMES, trust_env=not is_loopback(host), auto_decompress=False,
+        connector=connector, timeout=_TIMES, auto_decompress=False,
         headers={"User-Agent": "paddock", "Accept-Encoding": "identity"},
     ) as session:  # fmt: skip
         yield Registry(session, repository, await _find_base(session, repository), login, scopes)

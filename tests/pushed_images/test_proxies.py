@@ -1,0 +1,29 @@
+"""Which proxy a request of a registry or a Prometheus goes through."""
+
+from __future__ import annotations
+
+import pytest
+from yarl import URL
+
+from paddock.images.proxies import find_proxy
+
+
+@pytest.mark.parametrize(
+    ("url", "proxy"),
+    [
+        ("https://registry.example.com/v2/", "http://me:hush@proxy.example.com:3128"),
+        ("http://registry.example.com/v2/", "http://plain.example.com:3128"),
+        ("https://registry.inside.example.com/v2/", None),
+        ("https://127.0.0.1:5000/v2/", None),
+        ("http://[::1]:5000/v2/", None),
+        ("http://localhost:5000/v2/", None),
+    ],
+)
+def test_each_address_has_the_proxy_that_the_environment_names(
+    url: str, proxy: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("https_proxy", "http://me:hush@proxy.example.com:3128")
+    monkeypatch.setenv("http_proxy", "plain.example.com:3128")
+    monkeypatch.setenv("no_proxy", "inside.example.com")
+    found = find_proxy(URL(url))
+    assert (str(found) if found is not None else None) == proxy
