@@ -139,7 +139,11 @@ def test_whatever_answers_there_is_series_or_a_sentence(body: bytes) -> None:
     assert all(isinstance(labels, dict) and math.isfinite(value) for labels, value in series)
 
 
-async def test_the_query_and_the_password_go_where_they_belong() -> None:
+async def test_the_query_and_the_password_go_where_they_belong_and_no_other(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "netrc").write_text("default login other password secret\n")
+    monkeypatch.setenv("NETRC", str(tmp_path / "netrc"))
     asked: dict[str, Any] = {}
 
     async def answer(request: web.Request) -> web.Response:
@@ -151,6 +155,9 @@ async def test_the_query_and_the_password_go_where_they_belong() -> None:
     assert len(series) == 2
     assert (asked["query"], asked["path"]) == ("up", "/prometheus/api/v1/query")
     assert b64decode(asked["header"].removeprefix("Basic ")) == "ann:s€cret".encode()
+    async with serve_answers(answer) as url:
+        await query(Address(url), "up")
+    assert asked["header"] is None
 
 
 async def test_a_redirect_is_not_followed_and_an_answer_without_an_end_is_cut() -> None:

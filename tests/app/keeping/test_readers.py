@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -69,6 +70,18 @@ async def test_a_log_is_read_by_who_may_read_logs_and_see_the_job_and_by_nobody_
             assert tuple(each.status for each in asked) == answers
             assert not any(b"secret words" in each.body or b"demo-worker" in each.body for each in asked)
         assert (await list_logs(url, logs, "demo")).logs == ()
+
+
+async def test_who_may_see_no_jobs_learns_no_names_of_jobs(cluster: Kept) -> None:
+    whole = await cluster.have_reader("whole", [SEES_JOBS, READS_LOGS])
+    nothing = await cluster.have_reader("nothing", [])
+    logs = await cluster.have_reader("logs", [READS_LOGS])
+    async with cluster.console(await cluster.have_keeper()) as url:
+        await have_kept(cluster, url, whole)
+        for what, token in itertools.product(("runs", "logs"), (nothing, logs)):
+            there, absent = [await ask(url, f"{KEPT}/default/{what}?name={name}", token) for name in ("demo", "other")]
+            assert (there.status, there.body) == (absent.status, absent.body)
+        assert (await list_runs(url, whole, name="other")).runs == ()
 
 
 async def test_without_a_token_with_a_wrong_one_and_with_the_keepers_own_nothing_is_shown(cluster: Kept) -> None:

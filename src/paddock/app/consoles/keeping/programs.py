@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from paddock.app.consoles.keeping.rights import Sight, find_kind
+from paddock.app.consoles.keeping.rights import Sight
 from paddock.app.consoles.rights import ReviewedRights, build_client
 from paddock.app.consoles.spool.files import read_left_out
 from paddock.app.history import History, read_place
@@ -25,6 +25,7 @@ from paddock.history.answers import KeptFile
 from paddock.history.logs import PodDirectories, PodLogs, find_log_files, read_pod_logs
 from paddock.history.record_shelf import RecordShelf
 from paddock.history.records import RunRecord, is_file_name
+from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.labels import ATTEMPT_LABEL, INDEX_LABEL, ROLE_LABEL
 from paddock.kube.errors import Forbidden, Unauthorized
 from paddock.kube.log_marks import SUFFIX
@@ -55,10 +56,11 @@ class KeptReader:
     async def list_runs(self, namespace: str, name: str, most: int) -> tuple[Sequence[RunRecord], int]:
         found, _ = await asyncio.to_thread(self._records.read, namespace, name)
         shown = await self._sight.choose(found)
-        if found and not shown:
-            kind = find_kind(found[-1])
-            plural = f"{kind.plural}.{kind.group}" if kind else found[-1].kind
-            raise Forbidden(f"you may not see the jobs of {namespace} (get {plural})")
+        if not shown and not await self._sight.may_see_some(
+            namespace
+        ):  # whatever is kept: its names are none of theirs
+            plurals = ", ".join(f"{kind.plural}.{kind.group}" for kind in KINDS)
+            raise Forbidden(f"you may not see the jobs of {namespace} (get one of {plurals})")
         return shown[-most:], max(0, len(shown) - most)
 
     async def list_logs(self, namespace: str, name: str, uid: str, most: int) -> tuple[Sequence[KeptFile], int]:

@@ -37,6 +37,10 @@ class Sight:
         """The jobs of a kind; `namespace` empty: of all namespaces."""
         return kind is not None and await self._rights.is_allowed("get", kind, namespace)
 
+    async def may_see_some(self, namespace: str) -> bool:
+        """The jobs of any kind."""
+        return any([await self.may_see(kind, namespace) for kind in KINDS])
+
     async def may_read_logs(self, namespace: str) -> bool:
         return await self._rights.is_allowed("get", PODS, namespace, "log")
 
