@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import os
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from paddock.images import building
+from paddock.images.base import write_whole
 from paddock.images.building import Recipe, Workplace, build_variables, with_scheme
 from paddock.images.platforms import Platform
 from paddock.images.references import Reference, Repository
@@ -56,3 +58,12 @@ def test_of_layers_with_packages_the_oldest_go(tmp_path: Path, monkeypatch: pyte
         os.utime(tmp_path / f"{name}.json", (1000 - age, 1000 - age))
     building._forget_oldest(tmp_path)
     assert sorted(each.name for each in tmp_path.iterdir()) == ["a.json", "a.tar.gz", "b.json", "b.tar.gz"]
+
+
+def test_a_file_that_several_commands_write_at_once_is_one_of_theirs_whole(tmp_path: Path) -> None:
+    texts = [f"{number}" * 200_000 for number in range(8)]
+    with ThreadPoolExecutor(len(texts)) as threads:
+        for written in [threads.submit(write_whole, tmp_path / "layer.json", text) for text in texts]:
+            written.result()
+    assert (tmp_path / "layer.json").read_text() in texts
+    assert [each.name for each in tmp_path.iterdir()] == ["layer.json"]

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
+import tempfile
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
@@ -128,9 +130,19 @@ def _read_kept(kept: Path, blob: Blob) -> Contents | None:
 def _keep(kept: Path, blob: Blob, contents: Contents) -> None:
     place = _place(kept, blob)
     place.parent.mkdir(parents=True, exist_ok=True)
-    new = place.with_suffix(".new")
-    new.write_text(json.dumps({"format": _FORMAT, "contents": asdict(contents)}))
-    new.replace(place)
+    write_whole(place, json.dumps({"format": _FORMAT, "contents": asdict(contents)}))
+
+
+def write_whole(place: Path, text: str) -> None:
+    """The file, whole or not at all: another command may write the same one at this moment."""
+    descriptor, name = tempfile.mkstemp(dir=place.parent, prefix=f".{place.name}-")
+    try:
+        with os.fdopen(descriptor, "w") as file:
+            file.write(text)
+        Path(name).replace(place)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
 
 
 def _place(kept: Path, blob: Blob) -> Path:

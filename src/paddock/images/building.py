@@ -22,7 +22,7 @@ from pathlib import Path
 from paddock.environments.progress import Progress
 from paddock.environments.requirement_files import Requirements
 from paddock.environments.uv import Uv
-from paddock.images.base import Advance, Spool, fetch_contents, fetch_image
+from paddock.images.base import Advance, Spool, fetch_contents, fetch_image, write_whole
 from paddock.images.contents import Contents, find_packages, find_python
 from paddock.images.credentials import Login, fetch_login
 from paddock.images.errors import ImageError
@@ -339,9 +339,7 @@ def _keep(place: Path, written: Written | None, names: tuple[str, ...], replaced
     if written is not None:
         written = replace(written, file=written.file.replace(place.with_suffix(".tar.gz")))
     layer = {**asdict(written), "file": ""} if written is not None else None
-    new = place.with_suffix(".new")
-    new.write_text(json.dumps({"layer": layer, "names": names, "replaced": replaced}))
-    new.replace(place.with_suffix(".json"))
+    write_whole(place.with_suffix(".json"), json.dumps({"layer": layer, "names": names, "replaced": replaced}))
     return written, names, replaced
 
 
