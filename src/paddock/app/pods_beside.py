@@ -1,7 +1,8 @@
 """What a pod of Paddock's beside a job's pods has of them: where it may run, whose files it may read, where a claim is
 mounted. It has none of their rights: no token, no Secrets, no capability, no GPU. Pure.
 
-`app.boards.pod` is the pod of a board, `app.claimed.pod` the one that reads what runs have written.
+`app.boards.pod` is the pod of a board, `app.claimed.pod` the one that reads what runs have written,
+`app.filled_claims.manifests` the one that fills a claim before there is a job.
 """
 
 from __future__ import annotations

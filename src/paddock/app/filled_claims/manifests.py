@@ -14,6 +14,7 @@ from typing import Any
 
 from paddock.app.filled_claims.contents import Content, Kind, list_variables
 from paddock.app.filled_claims.mounts import MOUNT
+from paddock.app.pods_beside import IDENTITY, OF_NODES, SCRATCH, copy_fields
 from paddock.jobs.labels import CONTENT_ANNOTATION, FILL_LABEL, FILLED_ANNOTATION, USED_ANNOTATION
 from paddock.kube.meta import CLAIMS, Manifest, annotations_of, labels_of, name_of, namespace_of, uid_of
 
@@ -30,10 +31,7 @@ _LONGEST_SECONDS = {Kind.PACKAGES: 4 * 3600, Kind.CODE: HOLD_SECONDS + 300}
 _GROUP = 65532
 """The group that a new volume gets where the job's pods have none: it belongs to root, and the image's user may be
 another."""
-_SCRATCH = "/tmp"  # noqa: S108 - a volume of the pod's
 _VOLUME = "claim"
-_IDENTITY = ("runAsUser", "runAsGroup", "runAsNonRoot", "seLinuxOptions")
-_OF_NODES = ("nodeSelector", "tolerations", "imagePullSecrets", "runtimeClassName")
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +133,7 @@ def build_pod(content: Content, claim: Mapping[str, Any]) -> Manifest:
             ],
         },
         "spec": {
-            **{key: template[key] for key in _OF_NODES if template.get(key)},
+            **copy_fields(template, OF_NODES),
             **_build_affinity(template),
             "restartPolicy": "Never",
             "activeDeadlineSeconds": _LONGEST_SECONDS[content.kind],
@@ -158,7 +156,7 @@ def _build_container(content: Content, mount: str) -> Manifest:
     return {
         "name": CONTAINER,
         "image": content.image,
-        **_copy(container, ("imagePullPolicy",)),
+        **copy_fields(container, ("imagePullPolicy",)),
         "command": [content.python, "-c", _BEGIN, *words],
         "workingDir": "/",
         "env": _build_variables(content),
@@ -168,19 +166,19 @@ def _build_container(content: Content, mount: str) -> Manifest:
         },
         "terminationMessagePolicy": "FallbackToLogsOnError",
         "securityContext": {
-            **_copy(container.get("securityContext") or {}, _IDENTITY),
+            **copy_fields(container.get("securityContext") or {}, IDENTITY),
             "allowPrivilegeEscalation": False,
             "readOnlyRootFilesystem": True,
             "capabilities": {"drop": ["ALL"]},
         },
-        "volumeMounts": [{"name": _VOLUME, "mountPath": mount}, {"name": "scratch", "mountPath": _SCRATCH}],
+        "volumeMounts": [{"name": _VOLUME, "mountPath": mount}, {"name": "scratch", "mountPath": SCRATCH}],
     }
 
 
 def _build_variables(content: Content) -> list[Manifest]:
     # Where NVIDIA's runtime is the default, an image of CUDA has all GPUs of its node unless it says otherwise.
     # HOME is that of the image's user: what pip is told there, counts.
-    values = {"PADDOCK_SCRATCH": _SCRATCH, "NVIDIA_VISIBLE_DEVICES": "void", "PYTHONUNBUFFERED": "1"}
+    values = {"PADDOCK_SCRATCH": SCRATCH, "NVIDIA_VISIBLE_DEVICES": "void", "PYTHONUNBUFFERED": "1"}
     values[PROGRAM_VARIABLE] = PROGRAM.read_text(encoding="utf-8")
     if content.kind is Kind.PACKAGES:
         values[REQUIREMENTS_VARIABLE] = content.requirements
@@ -192,7 +190,7 @@ def _build_variables(content: Content) -> list[Manifest]:
 def _build_pod_security(context: Mapping[str, Any]) -> dict[str, Any]:
     """What is in the volume is not gone through again where its root has the group."""
     return {
-        **_copy(context, (*_IDENTITY, "supplementalGroups")),
+        **copy_fields(context, (*IDENTITY, "supplementalGroups")),
         "fsGroup": context.get("fsGroup") or _GROUP,
         "fsGroupChangePolicy": "OnRootMismatch",
         "seccompProfile": {"type": "RuntimeDefault"},
@@ -203,7 +201,3 @@ def _build_affinity(template: Mapping[str, Any]) -> dict[str, Any]:
     """To nodes alone: what a job says of pods is about its own."""
     wanted = (template.get("affinity") or {}).get("nodeAffinity")
     return {"affinity": {"nodeAffinity": wanted}} if wanted else {}
-
-
-def _copy(source: Mapping[str, Any], keys: Sequence[str]) -> dict[str, Any]:
-    return {key: source[key] for key in keys if source.get(key) is not None}

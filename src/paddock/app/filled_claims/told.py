@@ -233,7 +233,7 @@ def _not_built(failure: Failure) -> Phrase:
         or re.search(r"ERROR: Failed building wheel for (\S+)", output)
         or re.search(r"ERROR: Failed to build '?([A-Za-z0-9._-]+)'?", output)
         or re.search(r"Could not build wheels for ([^\s,]+)", output)
-        or re.search(r"Collecting (\S+)(?![\s\S]*Collecting )", output)
+        or next(reversed([*re.finditer(r"Collecting (\S+)", output)]), None)
     )
     return phrase(
         "{package} has no wheel for Python {python}, and does not build in the image {image}: choose a version that "

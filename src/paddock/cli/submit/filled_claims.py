@@ -71,6 +71,8 @@ _TRIES = 3
 """Pods that may be ended from outside, in a row."""
 _TAIL = 400
 """Lines of a log that are read while it runs."""
+_LARGEST_LOG = 2**20
+"""Bytes of it that are kept, the last ones."""
 _PIECE = 2**18
 _REFUSED = ("ProvisioningFailed", "FailedBinding")
 _WAITED_IN_VAIN = frozenset({"InvalidImageName", "ErrImageNeverPull", "CreateContainerConfigError"})
@@ -435,16 +437,17 @@ class Filling:
     async def _read_log(self, pod: Mapping[str, Any], *, whole: bool) -> str:
         """Empty while its node gives nothing."""
         client: Client = self._api  # type: ignore[assignment]  # who submits has one
-        parts = list[bytes]()
+        found = bytearray()
         try:
             tail = None if whole else _TAIL
             async for chunk in client.stream_log(self._namespace, name_of(pod), container=CONTAINER, tail=tail):
-                parts.append(chunk)
+                found += chunk
+                del found[:-_LARGEST_LOG]
         except Forbidden:
             raise
         except ApiError:
             return ""
-        return b"".join(parts).decode(errors="replace")
+        return found.decode(errors="replace")
 
     def _say(self, said: Phrase) -> None:
         """Where there is a live line it has the sentence; else it is printed when it is new, and not too often."""
@@ -483,7 +486,8 @@ class Filling:
             while (output := await session.read()) is not None:
                 printed += output[1]
                 del printed[: -(64 << 10)]
-                if b'"filled"' in printed or b'"failed"' in printed:
+                told = read_told(printed.decode(errors="replace"))
+                if told.filled is not None or told.failed is not None:
                     break  # its input has no end that every version can tell
         finally:
             feeding.cancel()
