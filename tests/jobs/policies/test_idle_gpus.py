@@ -161,7 +161,7 @@ def test_the_cause_of_the_suspension_is_recorded_and_that_of_a_person_afterwards
     assert verdict is not None and verdict.phase is Phase.SUSPENDED
     assert verdict.cause.record(0.0).reason == "SuspendedIdle"
     assert verdict.cause.record(0.0).args == {"seconds": 3600}
-    assert explain_suspension(job, 3).record(0.0).reason == "Suspended"
+    assert explain_suspension(job, replace(RUNNING, attempt=3)).record(0.0).reason == "Suspended"
 
 
 def test_a_job_of_kueue_is_told_of_and_not_suspended() -> None:
