@@ -399,7 +399,7 @@ PODS: list[Row] = [
         status("Failed", waits("PodInitializing"), initContainerStatuses=[{"state": {"terminated": TERMINATED}}]),
         "node",
         P.FAILED,
-        Exit(7, "Error", "", 60.0),
+        Exit(7, "Error", "", 60.0, initial=True),
         None,
     ),
 ]

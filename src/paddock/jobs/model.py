@@ -445,6 +445,7 @@ class Exit:
     reason: str = ""  # Kubernetes' (OOMKilled)
     message: str = ""
     finished: Moment | None = None
+    initial: bool = False  # of an init container, so the rank's program has not begun
 
     @property
     def signal(self) -> int | None:

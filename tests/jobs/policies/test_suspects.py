@@ -14,6 +14,7 @@ from jobs.gangs import NOW, build_job, build_pods, build_services, build_status,
 from paddock.jobs.actions import Create, Plan
 from paddock.jobs.labels import AVOID_ANNOTATION
 from paddock.jobs.model import (
+    Exit,
     Job,
     Observed,
     Phase,
@@ -125,6 +126,20 @@ def test_two_failures_that_no_program_chose_make_a_suspect_and_on_two_nodes_none
         "gpu-2": Suspect("FailedFirst", (0,)),
         "gpu-3": Suspect("FailedFirst", (1,)),
     }
+
+
+@pytest.mark.parametrize(("how", "noted"), [({"code": 3}, False), ({"code": 139}, True)])
+def test_what_an_init_container_says_is_about_what_it_prepares_and_accuses_no_node(
+    how: Mapping[str, Any], noted: bool
+) -> None:
+    """Such as a claim for outputs that is full: so it is on each node."""
+    said = Exit(finished=NOW - 60, message="the claim results is full (No space left on device)", initial=True, **how)
+    pods = with_pod(
+        place(JOB, "gpu-1", "gpu-2"), "worker-1", lambda pod: replace(pod, phase=PodPhase.FAILED, exit=said)
+    )
+    pods = with_pod(pods, "worker-0", failed(143, ago=50))
+    found = plan(JOB, build_status(JOB), Observed(pods=pods), NOW, CLUSTER).status
+    assert (found.attempt, bool(found.suspects)) == (1, noted)
 
 
 def test_ranks_of_two_nodes_that_fail_in_one_second_accuse_neither() -> None:

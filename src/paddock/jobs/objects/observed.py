@@ -156,7 +156,7 @@ def _lingering(status: Mapping[str, Any], main: Mapping[str, Any]) -> tuple[str,
 
 
 def _exit(spec: Mapping[str, Any], status: Mapping[str, Any], main: Mapping[str, Any], phase: PodPhase) -> Exit | None:
-    ended = _terminated(main)
+    ended, initial = _terminated(main), False
     if phase not in (PodPhase.SUCCEEDED, PodPhase.FAILED):
         return None
     whole = _reason_of_pod(status) if phase is PodPhase.FAILED else ("", "")
@@ -164,12 +164,13 @@ def _exit(spec: Mapping[str, Any], status: Mapping[str, Any], main: Mapping[str,
         failed = _failed_init(spec, status)
         if failed is None:
             return Exit(0 if phase is PodPhase.SUCCEEDED else NO_EXIT_CODE, *whole)
-        ended = failed
+        ended, initial = failed, True
     return Exit(
         code=_code(ended),
         reason=whole[0] or str(ended.get("reason") or ""),
         message=whole[1] or str(ended.get("message") or ""),
         finished=read_time(ended.get("finishedAt")),
+        initial=initial,
     )
 
 

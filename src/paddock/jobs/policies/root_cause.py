@@ -105,6 +105,7 @@ class Death:
     processes: tuple[int, int] | None = None
     """How many it had, and how many its node allows, where it was ended for it."""
     displaced: Displaced = NOBODY  # for whom, of one that Kueue has ended
+    initial: bool = False  # as `Exit.initial`
 
     @property
     def ending(self) -> Ending:
@@ -225,7 +226,7 @@ def _death(pod: Pod, codes: ExitCodes, *, server: bool) -> Death:
     processes = read_processes_end(end.message) if end.reason == _TOO_MANY_PROCESSES else None
     return Death(
         pod.rank, kind, end.code, finished, why, server, message, end.reason, log, kubelet, memory, processes,
-        pod.displaced,
+        pod.displaced, end.initial,
     )  # fmt: skip
 
 

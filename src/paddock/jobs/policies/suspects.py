@@ -6,7 +6,8 @@ A node is noted where the rank that failed first ran on it (`policies.root_cause
   reported a fault (Xid, ECC), CUDA could not be initialized. Once is enough. Words of a program count only where its
   role asks for devices: on a node without a GPU they are the job's own fault.
 - nothing that the program chose: a signal, an eviction, an end without an exception. Twice on one node is enough. What
-  an exception says is the program's, on whatever node, and so is the memory that a program uses.
+  an exception says is the program's, on whatever node, and so is the memory that a program uses. What an init container
+  ends with is about what it prepares, such as the claim for outputs.
 
 Such a node is a suspect for `AVOID_SECONDS`. The pods of the next attempts get a node affinity that leaves it out, in
 addition to what their template asks for. It is a wish of this job alone: nothing is written on the node.
@@ -148,6 +149,8 @@ def _read_signature(job: Job, death: Death) -> tuple[str, bool] | None:
 def _is_unexplained(death: Death) -> bool:
     if death.kind in (Kind.SIGNAL, Kind.EVICTED):
         return True
+    if death.initial:  # a claim that is full or may not be written, a download that fails: so it is on each node
+        return False
     return death.kind is Kind.ERROR and not death.server and not death.kubelet and not death.ending.error
 
 
