@@ -19,7 +19,14 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_sta
 from jobs.simulated.faults import FAULTS, NOT_YET, Fault
 from jobs.simulated.kubelets import Kubelet
 from jobs.simulated.manifests import APIS, CLEAN, Start, read_status
-from jobs.simulated.planned import World, WorldWithBadNodes, WorldWithData, WorldWithRoom, WorldWithSideCars
+from jobs.simulated.planned import (
+    World,
+    WorldWithBadNodes,
+    WorldWithData,
+    WorldWithEverything,
+    WorldWithRoom,
+    WorldWithSideCars,
+)
 from jobs.simulated.sabotaged import ActsAtOnce, BelievesAbsences, DeletesByName
 from jobs.simulated.sentences import Violation
 from jobs.simulated.world import ACTIONS, Run, Sabotage, run_seed
@@ -94,6 +101,8 @@ TestWorldWithBadNodes = WorldWithBadNodes.TestCase
 TestWorldWithBadNodes.settings = QUICK
 TestWorldWithSideCars = WorldWithSideCars.TestCase
 TestWorldWithSideCars.settings = QUICK
+TestWorldWithEverything = WorldWithEverything.TestCase
+TestWorldWithEverything.settings = QUICK
 TestOperator = Machine.TestCase
 TestOperator.settings = QUICK
 

@@ -11,8 +11,9 @@ steps. Versions with a rule taken out are in `sabotaged`.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any
 
 from hypothesis import strategies as st
@@ -25,6 +26,7 @@ from jobs.simulated.sentences import KEEPING, Violation, loses_an_end, read_told
 from paddock.jobs.actions import Create, Delete, Plan
 from paddock.jobs.apis.registry import PADDLEPADDLE
 from paddock.jobs.datasets import plan_gate
+from paddock.jobs.labels import QUEUE_LABEL
 from paddock.jobs.launch import Elastic, Launch
 from paddock.jobs.model import (
     Child,
@@ -32,9 +34,11 @@ from paddock.jobs.model import (
     Datasets,
     Elasticity,
     Exit,
+    IdleLimit,
     Job,
     Mount,
     Observed,
+    OnIdle,
     Phase,
     Pod,
     PodPhase,
@@ -49,6 +53,7 @@ from paddock.jobs.objects.pods import config_map_name, needs_config_map, pod_nam
 from paddock.jobs.plan import plan
 from paddock.jobs.policies.fates import read_situation
 from paddock.jobs.policies.fitting import fit
+from paddock.jobs.policies.idle_gpus import build_suspension, find_watched
 from paddock.jobs.rejoining import all_rejoin
 from paddock.kube.datasets import DatasetStatus
 from paddock.kube.datasets import Phase as DatasetPhase
@@ -74,6 +79,10 @@ SHAPES: dict[str, dict[str, Any]] = {
 """Jobs besides a PaddleJob, as keywords of `build_torch_job`."""
 
 
+GATED = ("SchedulingGated", "")
+"""Why a pod waits that Kueue holds."""
+
+
 def demand(holds: object, sentence: str) -> None:
     if not holds:
         raise Violation(sentence)
@@ -89,6 +98,8 @@ class World(RuleBasedStateMachine):
     planner: Planner = staticmethod(plan)
     mounts: tuple[Mount, ...] = ()
     elasticity: Elasticity | None = None
+    more: Mapping[str, Any] = MappingProxyType({})
+    """Further fields of the job."""
     room = 100
     avoids_nodes = False
     nodes: tuple[str, ...] = ("laptop",)
@@ -168,7 +179,7 @@ class World(RuleBasedStateMachine):
             if shape is None
             else build_torch_job(workers=workers, restart=restart, **SHAPES[shape], **policies)
         )
-        self.job = replace(self.job, mounts=self.mounts, elasticity=self.elasticity)
+        self.job = replace(self.job, mounts=self.mounts, elasticity=self.elasticity, **self.more)
         self.settings = Settings(pod_groups=pod_groups, shared_network=shared, avoids_nodes=self.avoids_nodes)
         self.pictures = [self.truth()]
         self.seen = 0
@@ -711,3 +722,91 @@ class WorldWithRoom(World):
         there = [pod for pod in self.pods.values() if pod.spare]
         demand(not any(pod.phase is PodPhase.RUNNING for pod in there), "a spare pod runs nothing")
         demand(not there or self.job.elasticity, "only an elastic job has spare pods")
+
+
+class WorldWithEverything(WorldWithBadNodes, WorldWithRoom):
+    """An elastic job in a queue of Kueue, with a claim for outputs and a limit for idle GPUs, whose nodes may be bad: a
+    player of Kueue's plain pods holds each group until it is whole and admitted, and stops it again."""
+
+    room = 100
+    more = MappingProxyType(
+        {"labels": {QUEUE_LABEL: "team"}, "outputs": "results", "idle": IdleLimit(3600, OnIdle.SUSPEND)}
+    )
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.is_open = False
+        """Whether Kueue admits each group that is whole by itself."""
+
+    def create(self, resource: Resource, manifest: Manifest) -> None:
+        there = set(self.pods)
+        super().create(resource, manifest)
+        for name in set(self.pods) - there:
+            pod = self.pods[name]
+            gang = [each for each in self.pods.values() if each.name != name and not each.spare and not each.deleting]
+            demand(
+                pod.spare or all(each.queued == pod.queued for each in gang),
+                "the pods of a gang are one group of Kueue's, or none of them is in one",
+            )
+            claims = [each.get("persistentVolumeClaim") for each in manifest["spec"]["volumes"]]
+            demand({"claimName": "results"} in claims, "each pod has the claim for outputs")
+            if pod.queued:
+                self.pods[name] = replace(pod, waiting=GATED)
+
+    @rule(index=st.integers(0, 3))
+    def advance(self, index: int) -> None:
+        if self.is_open:
+            self.admit()
+        pod = self.pick(index)
+        if pod is None or pod.waiting != GATED:
+            super().advance(index)
+
+    @rule()
+    def admit(self) -> None:
+        """Kueue admits a group that is whole, all at once."""
+        group = self.list_group()
+        if len(group) >= fit(self.job, self.status().gang_size).size:
+            for pod in group:
+                if pod.waiting == GATED:
+                    self.change(pod, waiting=None)
+
+    @rule(why=st.sampled_from(["WorkloadEvictedDueToPreempted", "WorkloadEvictedDueToPodsReadyTimeout"]))
+    def stop(self, why: str) -> None:
+        """Kueue deletes the pods of the group and says why."""
+        for pod in self.list_group():
+            if not pod.ended:
+                self.note_pod(pod, "queue")
+                self.change(pod, deleting=True, disrupted=why)
+
+    def list_group(self) -> list[Pod]:
+        return [pod for pod in self.pods.values() if pod.queued and not pod.deleting]
+
+    @rule(there=st.booleans())
+    def label(self, there: bool) -> None:
+        self.job = replace(self.job, labels={QUEUE_LABEL: "team"} if there else {})
+
+    @rule()
+    def be_idle(self) -> None:
+        """Who looks at GPUs (`app.idle_jobs`) finds that those of this job do nothing."""
+        watched = find_watched(self.job, self.status(), list(self.pods.values()))
+        if watched is None or watched.does is not OnIdle.SUSPEND:
+            return
+        demand(not self.job.labels, "a job of a queue is not suspended, as Kueue would begin it again")
+        self.was_suspended = True
+        patch = build_suspension(watched)
+        self.edit(
+            policies=replace(self.job.policies, suspend=True),
+            annotations={**self.job.annotations, **patch["metadata"]["annotations"]},
+        )
+
+    def record(self, before: Status, after: Status) -> None:
+        super().record(before, after)
+        if after.attempt > before.attempt and self.what_happened.get(before.attempt) == {"queue"}:
+            same = (after.restarts, after.losses) == (before.restarts, before.losses)
+            demand(same, "what Kueue stops is no restart and no loss")
+        if after.cause is not None and after.cause.reason == "EvictedByQueue" and after.cause != before.cause:
+            demand("queue" in self.what_happened.get(before.attempt, ()), "Kueue is named where it has stopped pods")
+
+    def teardown(self) -> None:
+        self.is_open = True
+        super().teardown()
