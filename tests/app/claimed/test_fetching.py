@@ -19,7 +19,7 @@ import pytest
 from paddock.app.claimed.conversation import Conversation, ProgramEnded
 from paddock.app.claimed.fetching import Fetch, Fetched
 from paddock.app.claimed.files import BadAnswer, ClaimedFile, Listing, explain_path, show_path
-from paddock.app.claimed.pod import build_command
+from paddock.app.claimed.pod import build_command, read_program
 from paddock.app.claimed.target import NotOurs, Target
 from paddock.kube.errors import Unavailable
 from paddock.kube.pod_streams import STDERR, STDOUT, Ended, Size
@@ -77,6 +77,7 @@ async def talk(root: Path, change: Change = keep) -> AsyncIterator[Conversation]
     process = await asyncio.create_subprocess_exec(sys.executable, *words, stdin=pipe, stdout=pipe, stderr=pipe)
     conversation = Conversation(ProcessSession(process, change))
     try:
+        await conversation.begin(read_program())
         yield conversation
     finally:
         await conversation.close()

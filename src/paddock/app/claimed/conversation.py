@@ -38,6 +38,10 @@ class Conversation:
         self._left = bytearray()
         self._said = bytearray()
 
+    async def begin(self, program: str) -> None:
+        """Sends the program, which comes before the first request."""
+        await self._session.write(program.encode())
+
     async def ask(self, **request: object) -> None:
         await self._session.write(json.dumps(request).encode("ascii") + b"\n")
 

@@ -1,8 +1,9 @@
-"""Runs in a pod on a cluster, by the Python of its image, as old as 3.6, and with nothing of Paddock's beside it: the
-text of this file is the argument of `python3 -c`. It reads what runs have written, and writes nothing.
+"""Runs in a pod on a cluster, by the Python of its image, as old as 3.6, and with nothing of Paddock's beside it. It
+reads what runs have written, and writes nothing.
 
-    python3 -c TEXT serve DIRECTORY     answers requests, a line of JSON each, until its input ends
-    python3 -c TEXT wait SECONDS        keeps a pod until nobody has run anything else in it for so long
+    python3 -c RECEIVE serve DIRECTORY BYTES     answers requests, a line of JSON each, until its input ends; this text,
+                                                 of so many bytes, is the beginning of its input
+    python3 -c TEXT wait SECONDS                 keeps a pod until nobody has run anything else in it for so long
 
     {"runs": ""}                 the records of the runs in DIRECTORY (`jobs.objects.outputs_program`), a line for each
     {"list": "UID", "most": 9}   the files below DIRECTORY/UID, a line for each; links and devices are counted only

@@ -50,9 +50,13 @@ def read_program() -> str:
     return PROGRAM.read_text(encoding="utf-8")
 
 
+_RECEIVE = "import sys; exec(sys.stdin.buffer.read(int(sys.argv[3])))"
+
+
 def build_command(root: str) -> tuple[str, ...]:
-    """The words of exec that answer requests about the files below `root`."""
-    return ("python3", "-c", read_program(), "serve", root)
+    """The words of exec that answer requests about the files below `root`, once they have read `read_program` from
+    their input: words of exec are part of an address, and servers and proxies take one of 8 KiB at most."""
+    return ("python3", "-c", _RECEIVE, "serve", root, str(len(read_program().encode())))
 
 
 def name_pod(job: str, mark: str) -> str:

@@ -19,6 +19,7 @@ from paddock.app.claimed.pod import (
     build_pod,
     choose_source,
     find_running,
+    read_program,
 )
 from paddock.app.pods_beside import find_pin, list_users, read_modes
 from paddock.cli.cluster.errors import Failed, UserError
@@ -160,6 +161,7 @@ class ClusterOutputs:
         session = await open_exec(self._client, self._namespace, place.pod, request)
         conversation = Conversation(session)
         try:
+            await conversation.begin(read_program())
             yield conversation
         except ProgramEnded as ended:
             raise Failed(*self._explain_ended(ended)) from None
