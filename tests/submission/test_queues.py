@@ -29,6 +29,7 @@ class Server:
     queues: tuple[str, ...] = ()
     there: Mapping[str, bool] = field(default_factory=dict)
     suspends: bool = False
+    unserved: tuple[str, ...] = ()
     asked: list[str] = field(default_factory=list)
 
     async def fetch(self, path: str) -> Any:
@@ -46,6 +47,8 @@ class Server:
 
     async def list(self, resource: Any, namespace: str) -> Any:
         self.asked.append(f"{resource.qualified} {resource.version} {namespace}".strip())
+        if resource.plural in self.unserved:
+            raise NotFound("no such kind")
         if not self.queues:
             raise Forbidden("no")
         return Listing([{"metadata": {"name": name}} for name in self.queues], "1")
@@ -132,6 +135,10 @@ async def test_kueue_comes_before_volcano_where_both_are_there() -> None:
 @pytest.mark.parametrize(
     ("server", "said"),
     [
+        (
+            Server(VOLCANO, unserved=("queues",)),
+            "this cluster has neither Kueue nor Volcano, which have queues: leave --queue out",
+        ),
         (Server({}), "this cluster has neither Kueue nor Volcano, which have queues: leave --queue out"),
         (
             Server(KUEUE, ("golds", "tin")),

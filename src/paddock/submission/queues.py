@@ -54,10 +54,20 @@ class Queues:
 async def fetch_queues(api: PodApi, manifest: Manifest, resource: Resource, queue: str, priority: str) -> Queues:
     """What the server has for a job of this manifest. Raises `ApiError` where it does not answer."""
     versions = read_versions(await api.fetch("/apis"))
-    system = next((each for each in System if each in versions), None)
-    if system is None:
-        return Queues(None)
-    group, version = _GROUPS[system], versions[system]
+    for system in System:
+        if system in versions:
+            try:
+                return await _fetch_of(system, versions[system], api, manifest, resource, queue, priority)
+            except NotFound:  # the group without queues: the embedded API has Volcano's PodGroups alone
+                continue
+    return Queues(None)
+
+
+async def _fetch_of(
+    system: System, version: str, api: PodApi, manifest: Manifest, resource: Resource, queue: str, priority: str
+) -> Queues:
+    """Raises `NotFound` where the server has the group of the system, and no queues."""
+    group = _GROUPS[system]
     namespace = str(manifest["metadata"].get("namespace") or "")
     if system is System.VOLCANO:
         listed = Resource(group, version, "Queue", "queues", namespaced=False)
@@ -82,9 +92,10 @@ def read_versions(groups: Mapping[str, Any]) -> dict[System, str]:
 
 
 async def _fetch_names(api: Api, resource: Resource, namespace: str) -> list[str] | None:
+    """None where they may not be listed. Raises `NotFound` where the server has no such kind."""
     try:
         return sorted(name_of(each) for each in (await api.list(resource, namespace)).items)
-    except (Forbidden, NotFound):
+    except Forbidden:
         return None
 
 
