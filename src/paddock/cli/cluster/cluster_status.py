@@ -131,7 +131,7 @@ def build_lines(place: Cluster, facts: dict[str, Any], language: str) -> list[st
         phrase("server:"): f"{facts['server']} (Kubernetes {facts['kubernetes']})",
         phrase("namespace:"): facts["namespace"],
         phrase("kinds:"): ", ".join(facts["kinds"]),
-        phrase("operator:"): _describe_operators(facts["operators"], facts["why"], language),
+        phrase("operator:"): describe_operators(facts["operators"], facts["why"], language),
         phrase("jobs:"): _UNREAD
         if facts["jobs"] is None
         else ", ".join(f"{count} {phase}" for phase, count in sorted(facts["jobs"].items())) or phrase("none"),
@@ -156,7 +156,9 @@ def _describe_nodes(nodes: dict[str, Any] | None, language: str) -> str:
     return format_of(language).comma.join([ready, *devices])
 
 
-def _describe_operators(operators: Sequence[dict[str, Any]] | None, why: Phrase | None, language: str) -> Phrase | str:
+def describe_operators(operators: Sequence[dict[str, Any]] | None, why: Phrase | None, language: str) -> Phrase | str:
+    if operators is None:  # Leases may not be read: whether somebody acts is not known
+        return why or ""
     if not operators:
         return phrase("nobody acts on jobs here: {why}", why=why or "")
     return "; ".join(_describe_operator(each, language) for each in operators)
