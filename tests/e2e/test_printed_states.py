@@ -451,7 +451,7 @@ def _in_the_console(cluster: Cluster) -> Ended:
     reader, found = urllib.request.build_opener(urllib.request.HTTPCookieProcessor()), list[str]()
     with reader.open(cluster.link()) as entered:
         home = entered.url
-    for place in (job, f"{job}/runs", "queue"):
+    for place in (job, f"{job}/runs", "queue", "usage"):
         with reader.open(home + place) as answer:
             found += map(html.unescape, re.findall('data-copy="([^"]*)"', answer.read().decode()))
     return Ended(0, "\n".join(found), "")
@@ -464,6 +464,7 @@ STATES: Mapping[str, tuple[Make, list[Command]]] = {
             Command("paddock logs * --run **", "last words"),
             Command("paddock clone ***", "created", then=on("Completed", "st-paged-2")),
             Command("paddock queue**"),
+            Command("paddock usage --since ****", "POD-HOURS"),
         ],
     ),
     "a job that failed is explained": (

@@ -12,7 +12,7 @@ from paddock.kube.gpu_shares import GPU
 from paddock.kube.times import Moment, format_time
 from paddock.views.commands import kind_with_group
 from paddock.views.usage import By, Row, Window, add_up, list_devices
-from paddock.words.phrases import Phrase, phrase
+from paddock.words.phrases import Phrase, counted, phrase
 
 _HOUR = 3600.0
 _NONE = "-"
@@ -65,6 +65,17 @@ def explain_total(rows: Sequence[Row], period: str) -> Phrase:
         "in the last {period}: {devices} accelerator-hours, {cores} CPU-hours",
         period=period, devices=format_hours(devices), cores=format_hours(total.get("cpu", 0.0)),
     )  # fmt: skip
+
+
+def explain_jobs(count: int) -> Phrase:
+    """What was looked at, where the jobs of a cluster tell what was held."""
+    return counted(
+        "of {count} job that is still there: neither deleted jobs nor former attempts are counted; --prometheus URL of "
+        "paddock usage asks a Prometheus that scrapes the operator",
+        "of {count} jobs that are still there: neither deleted jobs nor former attempts are counted; --prometheus URL "
+        "of paddock usage asks a Prometheus that scrapes the operator",
+        count=count,
+    )
 
 
 def build_document(

@@ -38,7 +38,7 @@ from paddock.views.usage import (
     sum_rows,
     write_query,
 )
-from paddock.words.phrases import Phrase, counted, phrase
+from paddock.words.phrases import Phrase, phrase
 
 if TYPE_CHECKING:
     from paddock.app.home import Home
@@ -179,11 +179,4 @@ async def _read_jobs(place: ClusterChoice, window: Window, namespace: str) -> _F
         jobs, pods = await asyncio.gather(fetch_all(client, KINDS, namespace), client.list(PODS, namespace))
     of_jobs = group_pods(pods.items)
     held = [read_stored_job(read_stored(resource, job), of_jobs, window) for resource, job in jobs]
-    said = counted(
-        "of {count} job that is still there: neither deleted jobs nor former attempts are counted; --prometheus URL "
-        "asks a Prometheus that scrapes the operator",
-        "of {count} jobs that are still there: neither deleted jobs nor former attempts are counted; --prometheus URL "
-        "asks a Prometheus that scrapes the operator",
-        count=len(held),
-    )
-    return _Found(held, "jobs", len(held), said)
+    return _Found(held, "jobs", len(held), usage_rows.explain_jobs(len(held)))

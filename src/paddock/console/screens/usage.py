@@ -24,8 +24,8 @@ from paddock.kube.errors import Forbidden
 from paddock.kube.meta import PODS
 from paddock.views.stored import read_stored
 from paddock.views.usage import By, Held, Window, group_pods, read_run, read_stored_job, sum_rows
-from paddock.views.usage_rows import build_table, explain_total
-from paddock.words.phrases import Phrase, counted, phrase
+from paddock.views.usage_rows import build_table, explain_jobs, explain_total
+from paddock.words.phrases import Phrase, phrase
 
 ON_A_PAGE = 200
 READ_IN_A_STEP = 100
@@ -106,14 +106,7 @@ async def _read_jobs(page: PageContext, window: Window) -> tuple[list[Held], Phr
     for begin in range(0, len(stored), READ_IN_A_STEP):
         held += [read_stored_job(each, pods, window) for each in stored[begin : begin + READ_IN_A_STEP]]
         await asyncio.sleep(0)
-    said = counted(
-        "of {count} job that is still there: neither deleted jobs nor former attempts are counted; `{command}` asks "
-        "a Prometheus that scrapes the operator",
-        "of {count} jobs that are still there: neither deleted jobs nor former attempts are counted; `{command}` asks "
-        "a Prometheus that scrapes the operator",
-        count=len(stored), command=f"paddock usage --prometheus URL{page.backend.options}",
-    )  # fmt: skip
-    return held, said
+    return held, explain_jobs(len(stored))
 
 
 def _topic(page: PageContext, resource: Any) -> Topic:
