@@ -72,9 +72,17 @@ def explain_missing(job: Job, there: Collection[str], flags: Flags) -> Phrase:
     said = phrase("there is no claim {claim} in namespace {namespace}, which the annotation paddock.dev/outputs names",
                   claim=job.outputs, namespace=job.key.namespace)  # fmt: skip
     if near := nearest(job.outputs, there):
-        return phrase("{said}; did you mean {name}?", said=said, name=near)
+        return phrase(
+            "there is no claim {claim} in namespace {namespace}, which the annotation paddock.dev/outputs names; did "
+            "you mean {name}?",
+            claim=job.outputs, namespace=job.key.namespace, name=near,
+        )  # fmt: skip
     if there:
-        return phrase("{said}; there are {names}", said=said, names=Names(tuple(sorted(there)), most=_MOST_NAMED))
+        return phrase(
+            "there is no claim {claim} in namespace {namespace}, which the annotation paddock.dev/outputs names; "
+            "there are {names}",
+            claim=job.outputs, namespace=job.key.namespace, names=Names(tuple(sorted(there)), most=_MOST_NAMED),
+        )  # fmt: skip
     command = f"{flags.kubectl} get storageclass"
     return phrase(
         "{said}, and no other; a PersistentVolumeClaim with accessModes [ReadWriteMany] makes one, of a storage class "
