@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import aiohttp
 import pytest
 from yarl import URL
 
@@ -27,3 +28,11 @@ def test_each_address_has_the_proxy_that_the_environment_names(
     monkeypatch.setenv("no_proxy", "inside.example.com")
     found = find_proxy(URL(url))
     assert (str(found) if found is not None else None) == proxy
+
+
+def test_a_proxy_that_is_no_address_is_an_error_that_does_not_tell_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("https_proxy", "http://me:hush@[")
+    monkeypatch.delenv("no_proxy", raising=False)
+    with pytest.raises(aiohttp.InvalidURL) as raised:
+        find_proxy(URL("https://registry.example.com/v2/"))
+    assert "hush" not in str(raised.value)

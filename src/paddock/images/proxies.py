@@ -7,25 +7,21 @@ no `trust_env`, and each request the proxy of its own address.
 
 from __future__ import annotations
 
-from ipaddress import ip_address
 from urllib.request import getproxies, proxy_bypass
 
+import aiohttp
 from yarl import URL
+
+from paddock.images.references import is_loopback
 
 
 def find_proxy(url: URL) -> URL | None:
-    """None for an address of this machine too. Raises ValueError for a proxy that is no address."""
+    """None for an address of this machine too. Raises `aiohttp.InvalidURL` for a proxy that is no address."""
     host = url.host or ""
     found = getproxies().get(url.scheme)
-    if not found or is_here(host) or proxy_bypass(host):
+    if not found or is_loopback(host) or proxy_bypass(host):
         return None
-    return URL(found if "://" in found else f"http://{found}")
-
-
-def is_here(host: str) -> bool:
-    if host == "localhost":
-        return True
     try:
-        return ip_address(host.strip("[]")).is_loopback
-    except ValueError:
-        return False
+        return URL(found if "://" in found else f"http://{found}")
+    except ValueError as error:
+        raise aiohttp.InvalidURL("(of the environment)", "no address of a proxy") from error

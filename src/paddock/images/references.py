@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from ipaddress import ip_address
 
-from paddock.images.proxies import is_here
 from paddock.words.phrases import Phrase, phrase
 
 DOCKER_HUB = "docker.io"
@@ -120,5 +120,12 @@ def read_target(text: str) -> Reference | Phrase:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether the registry is of this machine, to which plain HTTP is spoken where it has no TLS, as Docker does."""
-    return is_here(host.rpartition(":")[0] if re.search(r":\d+$", host) else host)
+    """Whether the registry is of this machine, to which plain HTTP is spoken where it has no TLS, as Docker does.
+    `host`: with a port, or without."""
+    name = host.rpartition(":")[0] if re.search(r"[^:]:\d+$", host) else host
+    if name == "localhost":
+        return True
+    try:
+        return ip_address(name.strip("[]")).is_loopback
+    except ValueError:
+        return False
