@@ -21,12 +21,17 @@ from paddock.kube.meta import PODS, Key, Manifest
 from paddock.operator.informers import _keep_rank
 from paddock.operator.job_metrics import MOST_NAMESPACES, OTHERS, JobMetrics
 from paddock.operator.metrics import Prometheus
-from paddock.operator.resource_time import MOST_RESOURCES, ResourceTime, read_held
+from paddock.operator.resource_time import AT_ONCE, MOST_RESOURCES, ResourceTime, read_held
 from support.operator_seam import JOBS, Seam, build_job, have_pods, open_cluster, running, set_phase
 from support.waiting import until
 
 KIND, HELD = "PaddleJob", "paddock_resource_seconds_total"
 GPU = "nvidia.com/gpu"
+
+
+def advance(held: ResourceTime) -> None:
+    for _ in held.advance():
+        pass
 
 
 class Counted(dict[tuple[str, str, str], float]):
@@ -51,7 +56,7 @@ def test_a_pod_counts_from_when_it_has_a_node_until_its_end() -> None:
     now[0] += 10
     held.note(pod, KIND, None)
     now[0] += 1000
-    held.advance()
+    advance(held)
     assert counted == {("team", KIND, "cpu"): 10.0, ("team", KIND, GPU): 160.0}
 
 
@@ -69,7 +74,7 @@ def test_time_counts_within_one_term_alone(terms: list[str | None], seconds: flo
     held = ResourceTime(lambda: now[0], lambda _: term[0], counted)
     held.note(Key("team", "a"), KIND, {"cpu": Fraction(1)})
     now[0], term[0] = 10.0, terms[1]
-    held.advance()
+    advance(held)
     assert counted["team", KIND, "cpu"] == seconds
 
 
@@ -129,18 +134,18 @@ def test_two_operators_count_together_no_second_twice_and_all_in_which_one_led_t
                 for resource, amount in held.items():
                     most[pod.namespace, KIND, resource] += float(amount) * which
         elif what == "scrape":
-            operators[which].advance()
+            advance(operators[which])
         else:
             for each in operators if scraped else ():
-                each.advance()
+                advance(each)
             if what == "restart":
                 operators[which] = begin(which)
             else:
                 leads[0], number[0] = which, number[0] + (which != leads[0])
             for each in operators if scraped else ():
-                each.advance()
+                advance(each)
     for each in operators:
-        each.advance()
+        advance(each)
     assert all(held <= most[key] * (1 + 1e-9) for key, held in counted.items())
     if scraped:
         assert {key: held for key, held in counted.items() if held} == pytest.approx(
@@ -256,3 +261,21 @@ async def _is_at_rest(measures: Prometheus, now: list[float]) -> bool:
     before = read(measures)
     now[0] += 1
     return read(measures) == before
+
+
+def test_a_scrape_counts_some_namespaces_at_a_time_and_pods_may_end_meanwhile() -> None:
+    now, counted = 0.0, Counted()
+    held = ResourceTime(lambda: now, lambda _: 1, counted)
+    pods = [Key(f"team-{number}", "pod") for number in range(2 * AT_ONCE + 1)]
+    for pod in pods:
+        held.note(pod, KIND, {"cpu": Fraction(2)})
+    now = 10.0
+    steps = held.advance()
+    next(steps)
+    assert sum(counted.values()) == AT_ONCE * 20
+    held.note(pods[-1], KIND, None)
+    held.note(pods[-2], KIND, None)
+    held.note(pods[-2], KIND, {"cpu": Fraction(2)})
+    for _ in steps:
+        pass
+    assert set(counted.values()) == {20.0}, "each second was counted once, of those that have ended too"

@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from paddock.jobs.model import Phase
@@ -261,7 +261,8 @@ class Prometheus(Measures):
 
     def scrape(self) -> tuple[bytes, str]:
         """The body of `/metrics` (Prometheus' text format) and its content type."""
-        self._read_sources()
+        for _ in self._read_sources():
+            pass
         return self._write()
 
     async def scrape_from(self, loop: asyncio.AbstractEventLoop) -> tuple[bytes, str]:
@@ -270,16 +271,19 @@ class Prometheus(Measures):
         told."""
 
         async def read() -> None:
-            self._read_sources()
+            for _ in self._read_sources():
+                await asyncio.sleep(0)
 
+        reading = asyncio.wrap_future(asyncio.run_coroutine_threadsafe(read(), loop))
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(_SCRAPE_WAIT):
-                await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(read(), loop))
+                await asyncio.shield(reading)  # it goes on to its end: else the last namespaces would never be counted
         return await asyncio.to_thread(self._write)
 
-    def _read_sources(self) -> None:
-        """In the thread of the operator's event loop, whose values these are."""
-        self._resource_time.advance()
+    def _read_sources(self) -> Iterator[None]:
+        """In the thread of the operator's event loop, whose values these are, and which may do other things between two
+        steps."""
+        yield from self._resource_time.advance()
         self._job_metrics.expire()
         for gauge, read in self._sources:
             gauge.set(read())
