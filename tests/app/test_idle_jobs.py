@@ -6,7 +6,7 @@ import math
 from collections.abc import AsyncIterator, Mapping, Sequence
 from copy import deepcopy
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -23,6 +23,7 @@ from paddock.app.prometheus import PrometheusError
 from paddock.app.running_logs import RunningLogs
 from paddock.jobs.labels import IDLE_ANNOTATION
 from paddock.jobs.model import Job, Phase, Pod, Status
+from paddock.kube.calls import Call, Patch, T
 from paddock.kube.gpu_shares import GPU
 from paddock.kube.meta import PODS, Key, Resource
 from paddock.node.usage.records import UsageRecord, usage_file
@@ -192,6 +193,32 @@ async def test_an_idle_job_is_told_of_once_and_again_after_it_has_worked(cluster
         await scene.look(count=5)
         assert [reason for reason, _ in scene.told] == ["GpusIdle"] * 2
         assert await scene.has("phase", "Running")
+
+
+class WithoutSuspend(Seam):
+    """An API whose definition of the kind has no runPolicy.suspend, so it drops the field."""
+
+    suspended = 0
+
+    async def send(self, call: Call[T]) -> T:
+        if isinstance(call, Patch) and isinstance(call.patch, Mapping) and "spec" in call.patch:
+            self.suspended += 1
+            kept = {"metadata": call.patch["metadata"]}
+            dropped = Patch(resource=call.resource, namespace=call.namespace, name=call.name, patch=kept)
+            return cast(T, await super().send(dropped))
+        return await super().send(call)
+
+
+async def test_a_suspension_that_a_definition_drops_is_asked_for_once_and_told_once(cluster: LocalApi) -> None:
+    scene, api = Scene(cluster), WithoutSuspend(cluster)
+    scene.idle = IdleJobs(api, scene.gpus, scene.hear, clock=lambda: scene.now)
+    async with running(scene.seam, readings=Readings(gpus=scene.idle)):
+        await scene.begin("1m=Suspend")
+        for _ in range(4):
+            await scene.look()
+            await settled(scene.seam)
+        assert (api.suspended, [reason for reason, _ in scene.told]) == (1, ["GpusIdle"])
+        assert scene.told[0][1].endswith("it goes on, as its definition knows no runPolicy.suspend")
 
 
 async def test_where_nobody_answers_the_time_goes_on_for_a_while_and_then_begins_anew(cluster: LocalApi) -> None:

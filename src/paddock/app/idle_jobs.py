@@ -151,9 +151,11 @@ class IdleJobs:
         if idle is None or idle < watched.limit.seconds:
             known.told = known.told and idle is not None
             return
+        if known.told:
+            return
         if watched.does is OnIdle.SUSPEND:
-            await self._suspend(watched, idle)
-        elif not known.told:
+            await self._suspend(known, idle)
+        else:
             known.told = True
             self._publish(watched.job.owner(), "GpusIdle", explain_idle(watched, idle), "Warning")
 
@@ -167,9 +169,10 @@ class IdleJobs:
             return f"nobody has told for {UNKNOWN_SECONDS / 60:.0f} minutes what the GPUs of all its pods do"
         return ""
 
-    async def _suspend(self, watched: Watched, idle: float) -> None:
-        """If the job is still what was looked at: read now, with this annotation, in this attempt."""
-        job = watched.job
+    async def _suspend(self, known: _Known, idle: float) -> None:
+        """If the job is still what was looked at: read now, with this annotation, in this attempt. One whose definition
+        drops the suspension is asked once, and not at each look."""
+        watched, job = known.watched, known.watched.job
         try:
             if not _is_same(await self._api.get(job.resource, *job.key), watched):
                 self.forget(job.resource, job.key)
@@ -181,9 +184,12 @@ class IdleJobs:
         except ApiError as error:
             _log.warning("%s, whose GPUs are idle, is not suspended: %s", job.key, error.message)
             return
-        self.forget(job.resource, job.key)
         policy = (answer.get("spec") or {}).get("runPolicy") or {}
-        done = "" if policy.get("suspend") else "; it goes on, as its definition knows no runPolicy.suspend"
+        if policy.get("suspend"):
+            done = ""
+            self.forget(job.resource, job.key)
+        else:
+            done, known.told = "; it goes on, as its definition knows no runPolicy.suspend", True
         self._publish(job.owner(), "GpusIdle", explain_idle(watched, idle) + done, "Warning")
 
 
