@@ -75,7 +75,7 @@ VERBS: dict[str, Listed] = {
     "wait": Listed("Wait until a job has ended, and exit as it", Where.ANYWHERE),
     "console": Listed("Open the console in the browser", Where.ANYWHERE),
     "history": Listed("What ran here: every run, how it ended, what changed", Where.ANYWHERE),
-    "compare": Listed("Runs side by side: how they ended, their last numbers, in what they differ", Where.LOCAL),
+    "compare": Listed("Runs side by side: how they ended, their last numbers, in what they differ", Where.ANYWHERE),
     "outputs": Listed("What a job has written: where it is, its files, a copy of them", Where.ANYWHERE),
     "board": Listed("TensorBoard or VisualDL over what jobs have written", Where.ANYWHERE),
     "suspend": Listed("End the pods of a job and keep it, to be resumed later", Where.ANYWHERE),
