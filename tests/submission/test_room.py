@@ -65,6 +65,16 @@ def test_in_a_namespace_without_bounds_nothing_is_said() -> None:
             "10 GiB, 5.0 GiB each, with 8.0 GiB of 8.0 GiB left; --memory 4Gi fits",
         ),
         (
+            {"requests.memory": "8Gi", "limits.memory": "8Gi"}, {}, {"memory": "5Gi"},
+            "by the quota training of team-a it can never start: it asks for "
+            "10 GiB, 5.0 GiB each, with 8.0 GiB of 8.0 GiB left; --memory 4Gi fits",
+        ),
+        (
+            {"requests.memory": "16Gi", "limits.memory": "8Gi"}, {}, {"memory": "5Gi"},
+            "by the quota training of team-a it can never start: it asks for "
+            "limits of 10 GiB, 5.0 GiB each, with 8.0 GiB of 8.0 GiB left; --memory 4Gi fits",
+        ),
+        (
             {"requests.nvidia.com/gpu": "8"}, {"requests.nvidia.com/gpu": "2"}, {"gpus": 4},
             "by the quota training of team-a it waits until others have ended: it asks for 8 GPUs, 4 each, with 6 of 8 "
             "left; --gpus 3 fits",

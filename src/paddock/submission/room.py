@@ -334,7 +334,7 @@ def _find_exceeded(pods: Sequence[_Pod], room: Room) -> Iterator[Exceeded]:
 
 
 def _explain_exceeded(exceeded: Exceeded, pods: Sequence[_Pod], room: Room, *, typed: bool) -> Phrase:
-    said = Names(tuple(_explain_asked(exceeded, name, pods) for name in _order(exceeded.asked)), most=0)
+    said = Names(tuple(_explain_asked(exceeded, name, pods) for name in _order(_list_told(exceeded))), most=0)
     fitting = {name: _find_fitting(exceeded, name, pods) for name in exceeded.asked}
     by_resource = {split_quota_name(name)[1]: amount for name, amount in fitting.items() if amount}
     options = _write_options(by_resource) if typed and all(fitting.values()) else ""
@@ -346,6 +346,16 @@ def _explain_exceeded(exceeded: Exceeded, pods: Sequence[_Pod], room: Room, *, t
             "by the quota {quota} of {namespace} it waits until others have ended: it asks for {asked}", **args
         )
     return phrase("{said}; {options} fits", said=verdict, options=options) if options else verdict
+
+
+def _list_told(exceeded: Exceeded) -> list[str]:
+    """The names of a quota without a limit whose request has the same figures, as of --memory."""
+    figures = {
+        name: (split_quota_name(name)[1], amount, exceeded.hard[name], exceeded.used.get(name, "0"))
+        for name, amount in exceeded.asked.items()
+    }
+    requests = {each for name, each in figures.items() if split_quota_name(name)[0] == "requests"}
+    return [name for name, each in figures.items() if split_quota_name(name)[0] != "limits" or each not in requests]
 
 
 def _order(names: Iterable[str]) -> list[str]:

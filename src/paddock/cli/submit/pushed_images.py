@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from paddock.kube.api import Api
 
 Show = Callable[[Phrase], None]
+_NOTHING = phrase("nothing was submitted")
 _SECONDS = 10.0
 """Between two lines of progress where there is no live line."""
 
@@ -113,7 +114,7 @@ class PushedImages:
     def _target(self) -> Reference:
         read = read_target(self.push.target)
         if isinstance(read, Phrase):
-            raise UserError(read)
+            raise UserError(read, _NOTHING)
         return read
 
     def _open(self) -> Workplace:
@@ -156,9 +157,9 @@ class PushedImages:
         try:
             yield
         except ImageError as error:
-            raise (UserError if error.is_mistake else Failed)(error.said) from error
+            raise (UserError if error.is_mistake else Failed)(error.said, _NOTHING) from error
         except OSError as error:
-            raise Failed(explain_os_error(error, str(self._open().kept))) from error
+            raise Failed(explain_os_error(error, str(self._open().kept)), _NOTHING) from error
 
 
 async def fetch_architectures(api: Api) -> list[str] | None:
@@ -198,14 +199,14 @@ def explain_sent(image: str, sent: Sent) -> Phrase:
 def _read_base(image: str) -> Reference:
     read = read_reference(image)
     if isinstance(read, Phrase):
-        raise UserError(read)
+        raise UserError(read, _NOTHING)
     return read
 
 
 def _read_requirements(file: Path) -> Requirements:
     read = read_requirements(str(file), lambda path: Path(path).read_text(encoding="utf-8"))
     if read.problems:
-        raise UserError(*read.problems, phrase("nothing was submitted"))
+        raise UserError(*read.problems, _NOTHING)
     return read
 
 
