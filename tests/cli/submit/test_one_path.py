@@ -148,7 +148,8 @@ PLACES: dict[str, tuple[Check, str, str, bool]] = {
 OF_OPTIONS = {
     "DEVICES": "--without", "FOREIGN_SECRETS": "--secret", "DATA": "--data", "SPACES": "a Namespace",
     "CODE": "the files of the directory", "RESUMED": "--resume=N", "UNHONOURED": "refuses nothing",
-    "CLASSES": "refuses nothing", "CLAIMS": "-r on a cluster, and --workdir", "QUEUES": "--queue", "OUTPUTS": "a claim of a cluster",
+    "CLASSES": "refuses nothing", "CLAIMS": "-r on a cluster, and --workdir", "QUEUES": "--queue",
+    "OUTPUTS": "a claim of a cluster",
 }  # fmt: skip
 """Checks of what no manifest says."""
 SMALL = """
