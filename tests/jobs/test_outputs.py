@@ -18,6 +18,7 @@ from paddock.jobs.apis.outputs import OUTPUT_PATH, read_outputs
 from paddock.jobs.labels import OUTPUTS_CONTAINER
 from paddock.jobs.model import Job, Rank, Settings
 from paddock.jobs.objects.outputs import run_path
+from paddock.jobs.objects.outputs_program import PYTHON
 from paddock.jobs.objects.pods import build_pod
 from paddock.kube.meta import Manifest
 from paddock.manifests.fields import Fields
@@ -206,6 +207,19 @@ def test_a_run_resumes_from_the_newest_that_has_checkpoints_which_are_moved(clai
     assert (find_run(claim, UIDS[2]) / "checkpoint/step-1").read_text() == "one"
     assert not (find_run(claim, UIDS[0]) / "checkpoint").exists()
     assert read_facts(claim, UIDS[2])["resumed"] == 1
+
+
+@pytest.mark.parametrize("step", ["os.rename(source, checkpoints)", "os.rename(fresh, path)"])
+@pytest.mark.parametrize("order", ["{other}; {step}", "{step}; {other}"])
+def test_what_is_resumed_is_recorded_whichever_rank_comes_between(claim: Path, step: str, order: str) -> None:
+    """Another rank runs from its begin to its end right before, or right after, a step of the one that moves."""
+    words = prepare(claim, UIDS[2], "true")
+    other = f"__import__('subprocess').run({words!r}, check=True, stdout=-3)"
+    assert step in PYTHON
+    between = [PYTHON.replace(step, order.format(other=other, step=step)) if word == PYTHON else word for word in words]
+    assert run(between)[0] == 0
+    assert read_facts(claim, UIDS[2])["resumed"] == 1
+    assert not [each for each in (claim / name_job()).iterdir() if ".json." in each.name]
 
 
 def test_an_attempt_that_follows_finds_what_is_there_and_resumes_nothing_again(claim: Path) -> None:

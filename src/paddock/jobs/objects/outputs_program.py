@@ -9,8 +9,8 @@ begins, as `app.outputs` does on a laptop:
     <claim>/<job>/<UID>.json          which run it is, of which kind, when its job was created, what it resumed
 
 Each rank runs it, on any node, at each attempt. Each step is one that several may do at once: a directory that is there
-is left alone, a record is renamed into its place, and checkpoints are moved by one rename(2), which never replaces a
-directory with files in it. It reads Python 3.6, as images of users do.
+is left alone, checkpoints are moved by one rename(2), which never replaces a directory with files in it, and the record
+of the rank that has moved them is the one that stays. It reads Python 3.6, as images of users do.
 """
 
 from __future__ import annotations
@@ -124,13 +124,22 @@ def begin(runs):
 
 def record(runs, resumed):
     path = os.path.join(top, uid + ".json")
-    if os.path.lexists(path):
-        return
     facts = {"run": 1 + max([each[1] for each in runs] or [0]), "kind": kind, "started": created, "resumed": resumed}
     fresh = "%s.%s-%d" % (path, os.uname()[1], os.getpid())
     with open(fresh, "w") as file:
         file.write(json.dumps(facts) + "\\n")
-    os.rename(fresh, path)
+    if resumed is None:  # the rank that has moved checkpoints knows better, whenever it comes
+        try:
+            os.link(fresh, path)
+        except FileExistsError:
+            pass
+        except OSError:  # a file system without links
+            if not os.path.lexists(path):
+                os.rename(fresh, path)
+                return
+        os.unlink(fresh)
+    else:
+        os.rename(fresh, path)
 
 def explain(error):
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
