@@ -454,3 +454,21 @@ async def test_a_user_is_not_told_over_plain_http_by_a_registry_that_has_tls(
         with pytest.raises(ImageError, match="for tokens, which is no https: nobody's user is told there"):
             await bench.build(f"{host}/base:1", f"{host}/tls/x", code=bench.write(a=""))
     assert not any("/token" in each for each in faults.asked)
+
+
+async def test_code_is_not_sent_in_clear_text_where_the_registry_has_tls(
+    registry: RealRegistry, bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put_base(registry, tmp_path)
+    context, authority = make_tls(tmp_path / "tls")
+    monkeypatch.setenv("SSL_CERT_FILE", str(authority))
+    storage = Faults()
+    async with (
+        serve_faulty(registry.host, storage) as elsewhere,
+        serve_faulty(
+            registry.host, Faults(uploads_at=f"http://localhost:{elsewhere.rpartition(':')[2]}"), context
+        ) as host,
+    ):
+        with pytest.raises(ImageError, match=rf"{host} would have layers sent to http://localhost.*in clear text"):
+            await bench.push(f"{host}/base:1", f"{host}/plain/x", code=bench.write(a=""))
+    assert storage.asked == []

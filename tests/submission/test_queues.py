@@ -15,7 +15,14 @@ from paddock.kube.meta import Manifest, annotations_of, labels_of
 from paddock.script.manifest import build_manifest
 from paddock.script.request import ScriptRequest
 from paddock.submission.documents import find_resource
-from paddock.submission.queues import Queues, System, explain_no_queue, fetch_queues, place_in_queue
+from paddock.submission.queues import (
+    Queues,
+    System,
+    explain_no_queue,
+    explain_unknown_queue,
+    fetch_queues,
+    place_in_queue,
+)
 
 KUEUE = {"kueue.x-k8s.io": "v1beta2"}
 VOLCANO = {"scheduling.volcano.sh": "v1beta1"}
@@ -47,7 +54,7 @@ class Server:
 
     async def list(self, resource: Any, namespace: str) -> Any:
         self.asked.append(f"{resource.qualified} {resource.version} {namespace}".strip())
-        if resource.plural in self.unserved:
+        if resource.plural in self.unserved or resource.version != self.groups.get(resource.group):
             raise NotFound("no such kind")
         if not self.queues:
             raise Forbidden("no")
@@ -114,10 +121,10 @@ async def test_a_priority_is_kueue_s_class_where_there_is_one_and_the_pods_where
     assert priorities(placed) is named
 
 
-async def test_the_version_that_the_server_prefers_is_asked() -> None:
+async def test_an_older_version_is_asked_for_where_the_newest_is_not_served() -> None:
     server = Server({"kueue.x-k8s.io": "v1beta1"}, ("gold",))
-    await ask(server)
-    assert "localqueues.kueue.x-k8s.io v1beta1 team" in server.asked
+    queues, _ = await ask(server)
+    assert queues.known == ["gold"] and "localqueues.kueue.x-k8s.io v1beta1 team" in server.asked
 
 
 async def test_without_kueue_the_queue_is_volcano_s() -> None:
@@ -153,6 +160,8 @@ async def test_a_queue_that_is_not_there_is_told_with_those_that_are(server: Ser
 
 
 @pytest.mark.parametrize("groups", [KUEUE, VOLCANO])
-async def test_of_queues_that_may_not_be_listed_nothing_is_said(groups: Mapping[str, str]) -> None:
+async def test_of_queues_that_may_not_be_listed_that_is_said(groups: Mapping[str, str]) -> None:
     queues, _ = await ask(Server(groups))
     assert queues.known is None and explain_no_queue(queues, "gold", "team") is None
+    where = "LocalQueues of team" if groups is KUEUE else "Queues of Volcano"
+    assert f"you may not list the {where}, so whether" in str(explain_unknown_queue(queues, "gold", "team"))

@@ -36,6 +36,8 @@ class Faults:
     """An identity token that is taken for a token too."""
     elsewhere: str = ""
     """An address to which blobs that are read are redirected."""
+    uploads_at: str = ""
+    """Where uploads are to be sent, in place of its own address."""
     realm: str = ""
     """What is said of where tokens are, in place of its own."""
     stalls: bool = False
@@ -89,6 +91,8 @@ class _Proxy:
                 return web.Response(status=status, text=body)
         if faults.elsewhere and "/blobs/sha256" in request.path:
             return web.Response(status=307, headers={"Location": f"{faults.elsewhere}{request.path}"})
+        if faults.uploads_at and request.method == "POST" and request.path.endswith("/blobs/uploads/"):
+            return web.Response(status=202, headers={"Location": f"{faults.uploads_at}{request.path}1"})
         if faults.stalls and request.method == "PATCH":
             await asyncio.sleep(3600)
         return await self._pass_on(request)

@@ -64,16 +64,18 @@ def test_a_name_that_a_request_brings_is_its_authors(
     said = ask(make(group, after), old, user="ada")
     assert said["allowed"] == allowed, said
     if not allowed:
-        assert 'and the API knows you as "ada": write that, or leave the annotation out' in said["status"]["message"]
+        assert 'and the API knows you as "ada": write that, or ' in said["status"]["message"]
         assert said["status"]["details"]["causes"][0]["reason"] == "FieldValueForbidden"
 
 
-def test_the_sentence_names_the_annotation_and_what_was_found() -> None:
+def test_the_sentence_names_the_annotation_what_was_found_and_what_does_what_was_meant() -> None:
     said = ask(make(noted(cancel="ceo\x1b[31m")), user="system:serviceaccount:ci:bot")["status"]["message"]
     assert said == (
         'metadata.annotations[paddock.dev/cancel]: found "ceo\\x1b[31m", and the API knows you as '
-        '"system:serviceaccount:ci:bot": write that, or leave the annotation out'
+        '"system:serviceaccount:ci:bot": write that, or "true"'
     )
+    said = ask(make(noted(created="ceo")), user="ada")["status"]["message"]
+    assert said.endswith('found "ceo", and the API knows you as "ada": write that, or leave the annotation out')
 
 
 def test_of_a_job_that_has_ended_nobody_signs_for_another_either() -> None:

@@ -184,7 +184,7 @@ class Registry:
     async def _begin(self) -> URL:
         async with self._ask("POST", "blobs/uploads/", headers={"Content-Length": "0"}) as answer:
             await self._expect(answer, 202)
-            return self._locate(answer)
+            return self._locate_upload(answer)
 
     async def _cancel(self, place: URL) -> None:
         with suppress(ImageError):
@@ -200,6 +200,17 @@ class Registry:
             raise explain_status(self.host, self.repository.name, doing, answer.status, "") from error
         if self.base.scheme == "https" and place.scheme == "http" and place.host == self.base.host:
             place = place.with_scheme("https").with_port(self.base.port)
+        return place
+
+    def _locate_upload(self, answer: aiohttp.ClientResponse) -> URL:
+        """Code is not sent in clear text by whoever was asked by https. What is read is known by its digest."""
+        place = self._locate(answer)
+        if self.base.scheme == "https" and place.scheme != "https":
+            raise ImageError(
+                phrase("{registry} would have layers sent to {place}, in clear text, so none is sent: its "
+                       "administrator can give its own address by https (in distribution, http.host)",
+                       registry=self.host, place=str(place.origin()))
+            )  # fmt: skip
         return place
 
     async def upload(self, blob: Blob, file: Path, count: Count) -> None:
@@ -246,7 +257,7 @@ class Registry:
             if answer.status in (408, 416, 429) or answer.status >= 500:
                 raise Cut(self.host, aiohttp.ClientPayloadError(str(answer.status)))
             await self._expect(answer, 202)
-            return self._locate(answer)
+            return self._locate_upload(answer)
 
     async def _find_offset(self, place: URL) -> tuple[URL, int]:
         """Where an upload that was cut goes on, and how many bytes of it the registry has; a new one where it knows
@@ -261,7 +272,7 @@ class Registry:
             first, _, last = answer.headers.get("Range", "").rpartition("=")[2].partition("-")
             if answer.status == 204 and first == "0" and last.isdecimal():
                 # `0-0` is what a registry says of no byte, and of one
-                place = self._locate(answer) if "Location" in answer.headers else place
+                place = self._locate_upload(answer) if "Location" in answer.headers else place
                 return place, int(last) + 1 if last != "0" else 0
         return None
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
+from paddock.kube import kueue
 from paddock.kube.errors import ApiError, Forbidden, NotFound
 from paddock.kube.meta import PRIORITY_CLASSES, Manifest, Resource, name_of
 from paddock.kube.nearness import nearest
@@ -32,7 +33,7 @@ class System(Enum):
     VOLCANO = "Volcano"
 
 
-_GROUPS = {System.KUEUE: "kueue.x-k8s.io", System.VOLCANO: "scheduling.volcano.sh"}
+_GROUPS = {System.KUEUE: kueue.GROUP, System.VOLCANO: "scheduling.volcano.sh"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,17 +68,15 @@ async def _fetch_of(
     system: System, version: str, api: PodApi, manifest: Manifest, resource: Resource, queue: str, priority: str
 ) -> Queues:
     """Raises `NotFound` where the server has the group of the system, and no queues."""
-    group = _GROUPS[system]
     namespace = str(manifest["metadata"].get("namespace") or "")
     if system is System.VOLCANO:
-        listed = Resource(group, version, "Queue", "queues", namespaced=False)
-        return Queues(system, await _fetch_names(api, listed, "") if queue else None)
-    classes = Resource(group, version, "WorkloadPriorityClass", "workloadpriorityclasses", namespaced=False)
+        listed = Resource(_GROUPS[system], version, "Queue", "queues", namespaced=False)
+        return Queues(system, await _fetch_names(api, (listed,), "") if queue else None)
     return Queues(
         system,
-        await _fetch_names(api, Resource(group, version, "LocalQueue", "localqueues"), namespace) if queue else None,
-        has_workload_class=bool(priority) and await _is_there(api, classes, priority) is True,
-        has_class=not priority or await _is_there(api, PRIORITY_CLASSES, priority) is not False,
+        await _fetch_names(api, kueue.LOCAL_QUEUES, namespace) if queue else None,
+        has_workload_class=bool(priority) and await _is_there(api, kueue.WORKLOAD_PRIORITIES, priority) is True,
+        has_class=not priority or await _is_there(api, (PRIORITY_CLASSES,), priority) is not False,
         suspends=await _is_suspended(api, manifest, resource) if queue else None,
     )
 
@@ -91,22 +90,28 @@ def read_versions(groups: Mapping[str, Any]) -> dict[System, str]:
     return {system: preferred[group] for system, group in _GROUPS.items() if preferred.get(group)}
 
 
-async def _fetch_names(api: Api, resource: Resource, namespace: str) -> list[str] | None:
+async def _fetch_names(api: Api, versions: kueue.Versions, namespace: str) -> list[str] | None:
     """None where they may not be listed. Raises `NotFound` where the server has no such kind."""
     try:
-        return sorted(name_of(each) for each in (await api.list(resource, namespace)).items)
+        found = await kueue.list_served(api, versions, namespace)
     except Forbidden:
         return None
+    if found is None:
+        raise NotFound(f"{versions[0].qualified} is not served")
+    return sorted(map(name_of, found))
 
 
-async def _is_there(api: Api, resource: Resource, name: str) -> bool | None:
-    try:
-        await api.get(resource, "", name)
-    except NotFound:
-        return False
-    except Forbidden:
-        return None
-    return True
+async def _is_there(api: Api, versions: kueue.Versions, name: str) -> bool | None:
+    """None where it may not be read."""
+    for resource in versions:
+        try:
+            await api.get(resource, "", name)
+        except NotFound:  # the object, or the version
+            continue
+        except Forbidden:
+            return None
+        return True
+    return False
 
 
 async def _is_suspended(api: Api, manifest: Manifest, resource: Resource) -> bool | None:
@@ -147,8 +152,7 @@ def explain_no_queue(queues: Queues, queue: str, namespace: str) -> Phrase | Non
         )
     if queues.known is None or queue in queues.known:
         return None
-    title = "LocalQueue" if queues.system is System.KUEUE else "Queue"
-    where = namespace if queues.system is System.KUEUE else "Volcano"
+    title, where = _name_place(queues.system, namespace)
     if not queues.known:
         return phrase(
             "--queue {queue}: {where} has no {kind} at all: whoever administers the cluster makes one, or leave "
@@ -160,6 +164,23 @@ def explain_no_queue(queues: Queues, queue: str, namespace: str) -> Phrase | Non
         queue=queue, where=where, kind=title, known=Names(tuple(queues.known)),
         perhaps=perhaps(nearest(queue, queues.known)),
     )  # fmt: skip
+
+
+def explain_unknown_queue(queues: Queues, queue: str, namespace: str) -> Phrase | None:
+    """That nobody knows whether there is a queue of this name; None where it is known. Pure."""
+    if queues.system is None or queues.known is not None:
+        return None
+    title, where = _name_place(queues.system, namespace)
+    return phrase(
+        "--queue {queue}: you may not list the {kind}s of {where}, so whether there is one of this name is not known "
+        "here; without it the job waits",
+        queue=queue, kind=title, where=where,
+    )  # fmt: skip
+
+
+def _name_place(system: System, namespace: str) -> tuple[str, str]:
+    """What the queues of a system are called, and where they are."""
+    return ("LocalQueue", namespace) if system is System.KUEUE else ("Queue", "Volcano")
 
 
 def explain_queue_left_out(queue: str) -> Phrase:

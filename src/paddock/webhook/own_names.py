@@ -47,9 +47,14 @@ def _read_signed(manifest: Mapping[str, Any]) -> dict[str, str | Change]:
 
 
 def _refuse(annotation: str, found: str, user: str) -> Problem:
-    said = phrase(
-        "found {found}, and the API knows you as {user}: write that, or leave the annotation out",
-        found=quoted(found),
-        user=quoted(user),
-    )
+    if annotation == CANCEL_ANNOTATION:  # without it nothing would be cancelled
+        said = phrase(
+            "found {found}, and the API knows you as {user}: write that, or \"true\"",
+            found=quoted(found), user=quoted(user),
+        )  # fmt: skip
+    else:
+        said = phrase(
+            "found {found}, and the API knows you as {user}: write that, or leave the annotation out",
+            found=quoted(found), user=quoted(user),
+        )  # fmt: skip
     return told(join_path("metadata.annotations", annotation), said, found, code=Code.FORBIDDEN)

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from paddock.app.filled_claims.contents import Kind
 from paddock.app.filled_claims.manifests import Held, name_pod, read_claim
@@ -107,8 +107,20 @@ async def remove_claim(api: Api, key: Key) -> None:
 
 async def _delete(api: Api, claim: Claim) -> None:
     """With the pod that fills it, if it is not filled."""
-    namespace = namespace_of(claim.manifest)
+    await end_filling(api, claim.manifest)
     with suppress(NotFound, Conflict):
-        await api.delete(PODS, namespace, name_pod(claim.held.name))
+        await api.delete(CLAIMS, namespace_of(claim.manifest), claim.held.name, uid=uid_of(claim.manifest))
+
+
+async def end_filling(api: Api, claim: Manifest) -> None:
+    """Deletes the pod that fills the claim; one of that name which is another claim's stays. Raises `ApiError`."""
     with suppress(NotFound, Conflict):
-        await api.delete(CLAIMS, namespace, claim.held.name, uid=uid_of(claim.manifest))
+        pod = await api.get(PODS, namespace_of(claim), name_pod(name_of(claim)))
+        if belongs(pod, claim):
+            await api.delete(PODS, namespace_of(claim), name_of(pod), uid=uid_of(pod))
+
+
+def belongs(pod: Mapping[str, Any], claim: Mapping[str, Any]) -> bool:
+    """Whether it was made for this claim, and not for one of the same name before it."""
+    owners = (pod.get("metadata") or {}).get("ownerReferences") or ()
+    return any(each.get("uid") == uid_of(claim) for each in owners)

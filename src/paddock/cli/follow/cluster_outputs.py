@@ -232,6 +232,8 @@ class ClusterOutputs:
                 events, looked = await self._list_events(pod), loop.time()
             why = explain_wait(now, events, readers_language())
             if why and why != said:
+                if not said:
+                    print_notice(localized(phrase("Ctrl-C ends the wait, and the pod with it")))
                 print_notice(localized(phrase("{said}: {why}", said=name_of(pod), why=why)))
                 said = why
             await asyncio.sleep(_LOOK_SECONDS)
@@ -291,8 +293,8 @@ class ClusterOutputs:
         if not runs:
             if self._unknown is not None:
                 raise self._unknown
-            raise Failed(phrase("{job} has no outputs in the claim {claim}: none of its programs has been started",
-                                job=self.name, claim=self.claim))  # fmt: skip
+            raise Failed(phrase("{job} has no outputs in the claim {claim}: none of its programs has been started, or "
+                                "what runs it keeps them elsewhere", job=self.name, claim=self.claim))  # fmt: skip
         run = choose_run(runs, self._wanted.number, self.job)
         if run is None:
             numbers = Names(tuple(str(each.number) for each in runs if each.number), most=8)

@@ -39,7 +39,13 @@ from paddock.submission.dry_run import explain_left_out, explain_refused, fetch_
 from paddock.submission.local_only import find_place_reasons, find_unhonoured_fields
 from paddock.submission.missing_classes import explain_missing_class, find_missing_classes, read_classes
 from paddock.submission.missing_secrets import explain_missing, find_missing_secrets, read_brought
-from paddock.submission.queues import explain_no_queue, explain_queue_left_out, fetch_queues, place_in_queue
+from paddock.submission.queues import (
+    explain_no_queue,
+    explain_queue_left_out,
+    explain_unknown_queue,
+    fetch_queues,
+    place_in_queue,
+)
 from paddock.submission.room import (
     explain_cpu_limits,
     explain_too_large,
@@ -206,6 +212,8 @@ async def _find_queues(submission: Submission) -> list[Refusal]:
         queues = await fetch_queues(submission.api, each.manifest, each.resource, queue, priority)
         if queue and (why := explain_no_queue(queues, queue, each.key.namespace)) is not None:
             found.append(Refusal(each, why, why))
+        if queue and (said := explain_unknown_queue(queues, queue, each.key.namespace)) is not None:
+            submission.notify(said)
         submission.checked[number] = each.with_manifest(place_in_queue(each.manifest, queues, queue, priority))
     return found
 

@@ -44,6 +44,7 @@ from paddock.app.filled_claims.told import (
     read_told,
 )
 from paddock.cli.cluster.errors import Failed
+from paddock.cli.cluster.filled_claims import belongs, end_filling
 from paddock.cli.output.language import readers_language
 from paddock.cli.submit.claim_directories import Fill
 from paddock.cli.submit.sent_archives import Archive, open_archive
@@ -199,7 +200,7 @@ class Filling:
         report = await self._fill_it(claim, held.size)
         await self._mark(report)
         with suppress(ApiError):
-            await self._api.delete(PODS, self._namespace, name_pod(self._name))
+            await end_filling(self._api, claim)
         seconds = asyncio.get_running_loop().time() - self._begun
         self._show("")
         self._notify(self._explain_ready(report, held.size, seconds))
@@ -270,11 +271,11 @@ class Filling:
                             size=self._fill.content.size, modes=", ".join(modes), what=self._fill.file))  # fmt: skip
         return made
 
-    async def _remove(self, claim: Mapping[str, Any]) -> None:
+    async def _remove(self, claim: Manifest) -> None:
         """The claim, and its pod, which would hold it."""
-        for resource, name, uid in ((PODS, name_pod(self._name), ""), (CLAIMS, self._name, uid_of(claim))):
-            with suppress(NotFound, Conflict):
-                await self._api.delete(resource, self._namespace, name, uid=uid)
+        await end_filling(self._api, claim)
+        with suppress(NotFound, Conflict):
+            await self._api.delete(CLAIMS, self._namespace, self._name, uid=uid_of(claim))
 
     async def _wait_until_gone(self, resource: Resource, gone: Mapping[str, Any], why: Phrase) -> None:
         while True:
@@ -319,7 +320,7 @@ class Filling:
         held = read_claim(now)
         return held.report if held is not None and uid_of(now) == uid_of(claim) else None
 
-    async def _leave(self, claim: Mapping[str, Any]) -> None:
+    async def _leave(self, claim: Manifest) -> None:
         """An interrupt: packages go on being installed, and a directory has nobody any more who sends it."""
         if self._fill.content.kind is Kind.PACKAGES:
             self._notify(phrase("the pod {pod} goes on filling the claim {claim}: the next command finds it there",
@@ -340,7 +341,7 @@ class Filling:
                     continue
                 self._own = True
                 return made
-            if not is_deleting(pod) and read_phase(pod) != "Failed" and _belongs(pod, claim):
+            if not is_deleting(pod) and read_phase(pod) != "Failed" and belongs(pod, claim):
                 if not self._own:
                     self._notify(phrase("another command fills it already, by the pod {pod}", pod=name_of(pod)))
                 return pod
@@ -511,11 +512,6 @@ class Filling:
             self._say(phrase("sending {directory}: {sent} of {total}", directory=self._fill.file,
                              sent=format_bytes(sent), total=format_bytes(archive.size)))  # fmt: skip
         session.close_input()
-
-
-def _belongs(pod: Mapping[str, Any], claim: Mapping[str, Any]) -> bool:
-    owners = (pod.get("metadata") or {}).get("ownerReferences") or ()
-    return any(each.get("uid") == uid_of(claim) for each in owners)
 
 
 def _has_not_started(pod: Mapping[str, Any]) -> bool:
