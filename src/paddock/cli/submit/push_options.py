@@ -34,12 +34,12 @@ def push_options(command: Command) -> Command:
     options = (
         click.option(
             "--push", default=None, metavar="REGISTRY/NAME",
-            help="To a cluster: put the directory of --workdir and the packages of -r above the image, and push "
-            "that there.",
+            help="To a cluster: put the directory of --workdir and the packages of a requirements file above the "
+            "image, and push that there.",
         ),
         click.option(
             "--image-python", default=None, metavar="VERSION",
-            help="With --push and -r: the Python of the image, where it does not tell: 3.11.",
+            help="With --push and packages: the Python of the image, where it does not tell: 3.11.",
         ),
     )  # fmt: skip
     for option in reversed(options):
