@@ -94,6 +94,12 @@ def test_a_configuration_that_does_not_fit_its_layers_is_refused() -> None:
         read_image(A, MANIFEST, "", {**CONFIG, "rootfs": {"diff_ids": []}}, "x")
 
 
+@pytest.mark.parametrize("settings", [[1], {"Env": 5}, {"Labels": ["own"]}])
+def test_a_configuration_of_another_form_is_refused(settings: object) -> None:
+    with pytest.raises(ImageError, match="its configuration is none"):
+        read_image(A, MANIFEST, "", {**CONFIG, "config": settings}, "x")
+
+
 def change(**variables: str) -> Changes:
     layers = (Layer(Blob(C, 5, DOCKER_LAYER), A, "RUN pip install x"), Layer(Blob(B, 6, DOCKER_LAYER), B, "COPY 2"))
     return Changes(layers, variables, "/paddock/workdir", {"base": "x"}, Platform())

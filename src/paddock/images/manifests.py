@@ -183,7 +183,19 @@ def read_image(
     if not isinstance(diff_ids, list) or len(diff_ids) != len(layers):
         raise ImageError(phrase("{image} is no image of a container: its configuration does not fit its layers",
                                 image=image))  # fmt: skip
+    settings = config.get("config")
+    if (
+        not _is_a(Mapping, settings)
+        or not _is_a(list, (settings or {}).get("Env"))
+        or not _is_a(Mapping, (settings or {}).get("Labels"))
+    ):
+        raise ImageError(phrase("{image} is no image of a container: its configuration is none", image=image))
     return Image(digest, str(manifest.get("mediaType") or media_type) != DOCKER_MANIFEST, config, layers)
+
+
+def _is_a(kind: type, value: object) -> bool:
+    """Go writes what is empty as null."""
+    return value is None or isinstance(value, kind)
 
 
 def build_config(base: Image, changes: Changes) -> bytes:
@@ -203,7 +215,7 @@ def build_config(base: Image, changes: Changes) -> bytes:
         config["history"] = [*config["history"], *history]
     config.setdefault("os", changes.platform.system)
     config.setdefault("architecture", changes.platform.architecture)
-    return json.dumps(config, separators=(",", ":"), ensure_ascii=False).encode()
+    return json.dumps(config, separators=(",", ":")).encode()
 
 
 def build_manifest(base: Image, config: Blob, layers: Sequence[Layer]) -> bytes:
