@@ -13,6 +13,7 @@ import pytest
 from paddock.images import building
 from paddock.images.base import write_whole
 from paddock.images.building import Recipe, Workplace, build_variables, with_scheme
+from paddock.images.layers import Written
 from paddock.images.platforms import Platform
 from paddock.images.references import Reference, Repository
 
@@ -58,6 +59,37 @@ def test_of_layers_with_packages_the_oldest_go(tmp_path: Path, monkeypatch: pyte
         os.utime(tmp_path / f"{name}.json", (1000 - age, 1000 - age))
     building._forget_oldest(tmp_path)
     assert sorted(each.name for each in tmp_path.iterdir()) == ["a.json", "a.tar.gz", "b.json", "b.tar.gz"]
+
+
+def test_a_record_that_another_command_has_just_forgotten_is_passed_over(tmp_path: Path) -> None:
+    (tmp_path / "gone.json").symlink_to(tmp_path / "nowhere")
+    (tmp_path / "a.json").write_text("{}")
+    building._forget_oldest(tmp_path)
+    assert (tmp_path / "a.json").exists()
+
+
+@pytest.mark.parametrize("links", [True, False])
+def test_a_layer_that_another_command_forgets_stays_for_the_push_that_uses_it(
+    links: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not links:
+        monkeypatch.setattr(Path, "hardlink_to", _refuse)
+    monkeypatch.setattr(building, "_KEPT", 5)
+    kept, first, second = tmp_path / "packages" / "key", tmp_path / "first.tar.gz", tmp_path / "second.tar.gz"
+    first.write_bytes(b"x" * 10)
+    building._keep(kept, (Written(first, "sha256:a", "sha256:b", 10), ("numpy 2.1.0",), ()))
+    found = building._read_kept(kept, second)
+    assert found == (Written(second, "sha256:a", "sha256:b", 10), ("numpy 2.1.0",), ())
+    (kept.parent / "later.json").write_text("{}")
+    os.utime(kept.with_suffix(".json"), (1000, 1000))
+    building._forget_oldest(kept.parent)
+    assert [each.name for each in kept.parent.iterdir()] == ["later.json"]
+    assert building._read_kept(kept, second) is None
+    assert (first.read_bytes(), second.read_bytes()) == (b"x" * 10, b"x" * 10)
+
+
+def _refuse(file: Path, target: Path) -> None:
+    raise OSError(1, "no links here")
 
 
 def test_a_file_that_several_commands_write_at_once_is_one_of_theirs_whole(tmp_path: Path) -> None:

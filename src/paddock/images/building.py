@@ -122,6 +122,10 @@ class Workplace:
     def folder(self) -> Path:
         return Path(self._folder.name)
 
+    def make_folder(self) -> Path:
+        """One more, of one image: a command may build several."""
+        return Path(tempfile.mkdtemp(dir=self.folder))
+
     def close(self) -> None:
         self._folder.cleanup()
 
@@ -171,7 +175,7 @@ async def build(recipe: Recipe, place: Workplace, uv: Uv, notify: Notify, advanc
                 notify(said)
             made += await _build_packages(recipe, base, contents, place, uv, notify, advance)
         if recipe.code:
-            written = await _write(place.folder / "code.tar.gz", recipe.code, _CODE_LEVEL, advance)
+            written = await _write(place.make_folder() / "code.tar.gz", recipe.code, _CODE_LEVEL, advance)
             made.append((_layer(base, written, f"COPY {len(recipe.code)} files /{DIRECTORY}"), written.file))
         return _complete(recipe, base, made, place, needed_user=sink.had_to_say_who)
 
@@ -213,22 +217,18 @@ async def _build_packages(
     """The layer with the packages; none where the base image has them all."""
     assert recipe.requirements is not None
     wanted = choose_wanted(recipe, base, contents)
-    kept = place.kept / "packages" / build_key(wanted)
-    found = _read_kept(kept)
+    kept, own = place.kept / "packages" / build_key(wanted), place.make_folder() / "packages.tar.gz"
+    found = await asyncio.to_thread(_read_kept, kept, own)
     if found is None:
-        folder = Path(tempfile.mkdtemp(prefix="packages-", dir=place.folder))
 
         def report(progress: Progress) -> None:
             advance(progress.explain(), 0, 0)
 
-        installed = await install(wanted, folder, uv, report)
-        written = (
-            await _write(place.folder / "packages.tar.gz", installed.entries, GZIP_LEVEL, advance)
-            if installed.entries
-            else None
-        )
-        found = _keep(kept, written, installed.names, installed.replaced)
-        _forget_oldest(kept.parent)
+        installed = await install(wanted, place.make_folder(), uv, report)
+        written = await _write(own, installed.entries, GZIP_LEVEL, advance) if installed.entries else None
+        found = written, installed.names, installed.replaced
+        await asyncio.to_thread(_keep, kept, found)
+        await asyncio.to_thread(_forget_oldest, kept.parent)
     written, names, replaced = found
     for said in explain_packages_made(wanted, written, names, replaced):
         notify(said)
@@ -318,38 +318,57 @@ async def _write(file: Path, entries: Sequence[Entry], level: int, advance: Adva
 Kept = tuple[Written | None, tuple[str, ...], tuple[str, ...]]
 
 
-def _read_kept(place: Path) -> Kept | None:
-    """What was made before of the same."""
+def _read_kept(place: Path, own: Path) -> Kept | None:
+    """What was made before of the same. The layer is `own` then: another command may forget the one that is kept."""
     try:
         record = json.loads(place.with_suffix(".json").read_bytes())
         written = record["layer"]
-        if written is None:
-            return None, tuple(record["names"]), tuple(record["replaced"])
-        layer = Written(place.with_suffix(".tar.gz"), written["digest"], written["diff_id"], written["size"])
-        if layer.file.stat().st_size != layer.size:
-            return None
+        if written is not None:
+            _share(place.with_suffix(".tar.gz"), own)
+            written = Written(own, written["digest"], written["diff_id"], written["size"])
+            if own.stat().st_size != written.size:
+                return None
         place.with_suffix(".json").touch()
-        return layer, tuple(record["names"]), tuple(record["replaced"])
+        return written, tuple(record["names"]), tuple(record["replaced"])
     except (OSError, ValueError, TypeError, KeyError):
         return None
 
 
-def _keep(place: Path, written: Written | None, names: tuple[str, ...], replaced: tuple[str, ...]) -> Kept:
+def _keep(place: Path, made: Kept) -> None:
+    written, names, replaced = made
     place.parent.mkdir(parents=True, exist_ok=True)
     if written is not None:
-        written = replace(written, file=written.file.replace(place.with_suffix(".tar.gz")))
+        new = written.file.with_suffix(".new")
+        _share(written.file, new)
+        new.replace(place.with_suffix(".tar.gz"))
     layer = {**asdict(written), "file": ""} if written is not None else None
     write_whole(place.with_suffix(".json"), json.dumps({"layer": layer, "names": names, "replaced": replaced}))
-    return written, names, replaced
+
+
+def _share(file: Path, own: Path) -> None:
+    """The file under a second name: it is there for as long as one of them is."""
+    own.unlink(missing_ok=True)
+    try:
+        own.hardlink_to(file)
+    except OSError:  # a file system without such links
+        shutil.copyfile(file, own)
 
 
 def _forget_oldest(folder: Path) -> None:
     """Of the layers those that were not used for longest, beyond `_KEPT` bytes. The last one stays."""
-    records = sorted(folder.glob("*.json"), key=lambda each: each.stat().st_mtime, reverse=True)
+    records = [(_stat(each), each.with_suffix("").with_suffix(".tar.gz"), each) for each in folder.glob("*.json")]
     total = 0
-    for number, record in enumerate(records):
-        layer = record.with_suffix("").with_suffix(".tar.gz")
-        total += layer.stat().st_size if layer.exists() else 0
+    for number, (_, layer, record) in enumerate(sorted(records, key=lambda each: each[0][0], reverse=True)):
+        total += _stat(layer)[1]
         if number and total > _KEPT:
             layer.unlink(missing_ok=True)
             record.unlink(missing_ok=True)
+
+
+def _stat(file: Path) -> tuple[float, int]:
+    """When it was changed, and its bytes; zeros where it is none, or was forgotten by another command."""
+    try:
+        found = file.stat()
+    except OSError:
+        return 0.0, 0
+    return found.st_mtime, found.st_size

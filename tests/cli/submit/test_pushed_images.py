@@ -207,6 +207,22 @@ async def test_a_job_gets_the_digest_before_anything_is_sent(
     assert not list((tmp_path / "cache/paddock/images").glob("work-*"))
 
 
+async def test_each_of_two_jobs_has_its_own_code(registry: RealRegistry, api: LocalApi, tmp_path: Path) -> None:
+    pushes, images = open_pushes(Said(), f"{registry.host}/team/two", None), []
+    try:
+        for name in ("a", "b"):
+            pushes.workdir = str(write(tmp_path / name, train_py=f"print('{name}')\n"))
+            made = await pushes.add(api, build_checked(container={"image": f"{registry.host}/base:1"}))
+            images.append(containers_of(made.manifest, "worker")[1]["image"].removeprefix(f"{registry.host}/"))
+        await pushes.send()
+    finally:
+        pushes.close()
+    for name, image in zip("ab", images, strict=True):
+        (tmp_path / f"of-{name}").mkdir()
+        root = registry.unpack(image, tmp_path / f"of-{name}")
+        assert (root / "paddock/workdir/train.py").read_text() == f"print('{name}')\n"
+
+
 async def test_a_push_of_nothing_and_a_second_directory_are_refused(
     registry: RealRegistry, api: LocalApi, tmp_path: Path
 ) -> None:
