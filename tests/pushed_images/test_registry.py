@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import random
@@ -17,11 +18,13 @@ import pytest
 from paddock.apiserver.http.certificates import make_certificates
 from paddock.environments.requirement_files import Requirements
 from paddock.environments.uv import Uv, find_uv
+from paddock.images.base import fetch_image
 from paddock.images.building import Built, Recipe, Workplace, build
 from paddock.images.errors import ImageError
 from paddock.images.layers import Entry
 from paddock.images.platforms import Platform
 from paddock.images.references import Reference, read_reference, read_target
+from paddock.images.registry import open_registry
 from paddock.images.sending import Sent, send
 from support.faulty_registry import Faults, serve_faulty
 from support.registries import RealRegistry, build_archive
@@ -285,14 +288,20 @@ async def test_an_upload_that_is_cut_goes_on_where_the_registry_says(
     assert registry.unpack(f"cut-{resumes!s}/x@{built.digest}".lower(), tmp_path).exists()
 
 
-async def test_a_download_that_is_cut_goes_on_where_it_was(
-    registry: RealRegistry, bench: Bench, wheels: Path, tmp_path: Path
+async def test_a_download_that_is_cut_goes_on_at_once_where_it_was(
+    registry: RealRegistry, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("paddock.images.registry._BACKOFF", (0.0, 3600.0))  # tries that bring bytes are first ones
     put_base(registry, tmp_path, files={"big": random.Random(2).randbytes(3_000_000)})
-    faults = Faults(cut_downloads=3)
+    faults, counted = Faults(), list[int]()
     async with serve_faulty(registry.host, faults) as host:
-        await bench.build(f"{host}/base:1", f"{host}/cut2/x", **need("high"))
-    assert "for Python 3.11" in bench.said[0]
+        recipe = read_recipe(f"{host}/base:1", f"{host}/cut2/x")
+        async with open_registry(recipe.base.repository, None, ()) as opened:
+            (layer,) = (await fetch_image(opened, recipe.base, recipe.platform)).layers
+            faults.cut_downloads = 3
+            await opened.download(layer, tmp_path / "layer", counted.append)
+    assert (faults.cut_downloads, sum(counted)) == (0, layer.size)
+    assert f"sha256:{hashlib.sha256((tmp_path / 'layer').read_bytes()).hexdigest()}" == layer.digest
 
 
 async def test_a_registry_that_always_cuts_is_told(registry: RealRegistry, bench: Bench, tmp_path: Path) -> None:

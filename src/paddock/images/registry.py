@@ -142,7 +142,7 @@ class Registry:
                         raise Cut(self.host, aiohttp.ClientPayloadError())
                     break
                 except Cut as error:
-                    tries = 0 if got > before else tries + 1
+                    tries = 1 if got > before else tries + 1
                     await self._pause(error, tries)
         if f"sha256:{digest.hexdigest()}" != blob.digest:
             raise self._lie(blob.digest)
@@ -305,7 +305,7 @@ class Registry:
                 await self._pause(error, tries)
 
     async def _pause(self, error: Cut, tries: int) -> None:
-        """Before the next try; raises the error where there is none."""
+        """Before the next try; raises the error where there is none. `tries`: those in vain, this one among them."""
         if tries >= _TRIES or not error.helps:
             raise error
         await asyncio.sleep(_BACKOFF[min(tries, len(_BACKOFF)) - 1])
