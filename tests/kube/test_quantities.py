@@ -6,7 +6,8 @@ from fractions import Fraction
 
 import pytest
 
-from paddock.kube.quantities import Quantity, read_quantity
+from paddock.kube.quantities import Quantity, format_bytes, read_quantity
+from paddock.words.room import read_amount
 
 
 @pytest.mark.parametrize(
@@ -50,3 +51,15 @@ def test_what_is_no_quantity_is_refused() -> None:
 def test_an_amount_is_bounded_as_in_kubernetes(given: str, amount: Fraction | int) -> None:
     assert read_quantity(given) == amount
     assert Quantity.read(str(Quantity.read(given))).amount == amount
+
+
+@pytest.mark.parametrize(
+    ("bytes_", "said"),
+    [
+        ("512", "512 B"), ("1023Ki", "1023 KiB"), ("1536Mi", "1.5 GiB"), ("2015Gi", "2015 GiB"), ("10Ti", "10 TiB"),
+        ("400Ti", "400 TiB"), ("1536Ti", "1.5 PiB"), ("7Ei", "7.0 EiB"),
+    ],
+)  # fmt: skip
+def test_an_amount_of_bytes_has_the_unit_that_a_person_reads(bytes_: str, said: str) -> None:
+    assert format_bytes(read_quantity(bytes_)) == said
+    assert read_amount(said) == read_quantity(bytes_)

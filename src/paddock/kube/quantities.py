@@ -124,10 +124,11 @@ def _write(amount: Fraction, steps: list[tuple[str, Fraction]]) -> str:
 
 
 def format_bytes(count: Fraction | float) -> str:
-    """The number of bytes for people: `23 GiB`, `193 MiB`, `512 B`."""
-    value = float(count)
-    for unit in ("B", "KiB", "MiB", "GiB"):
-        if abs(value) < 1024 or unit == "GiB":
-            return f"{value:.0f} {unit}" if value >= 10 or unit == "B" else f"{value:.1f} {unit}"
-        value /= 1024
-    raise AssertionError("unreachable")
+    """The number of bytes for people: `23 GiB`, `193 MiB`, `512 B`. Machines of some TiB are told in GiB, as what is
+    free on one and what a pod asks for may differ by a few."""
+    value, unit = float(count), "B"
+    for larger in ("KiB", "MiB", "GiB", "TiB", "PiB", "EiB"):
+        if abs(value) < (10 * 1024 if unit == "GiB" else 1024):
+            break
+        value, unit = value / 1024, larger
+    return f"{value:.0f} {unit}" if value >= 10 or unit == "B" else f"{value:.1f} {unit}"
