@@ -15,6 +15,9 @@ from paddock.images.proxies import find_proxy
         ("https://registry.example.com/v2/", "http://me:hush@proxy.example.com:3128"),
         ("http://registry.example.com/v2/", "http://plain.example.com:3128"),
         ("https://registry.inside.example.com/v2/", None),
+        ("http://10.96.0.10:9090/api/v1/query", None),
+        ("http://11.96.0.10:9090/api/v1/query", "http://plain.example.com:3128"),
+        ("ws://registry.example.com/", None),  # of SOCKS
         ("https://127.0.0.1:5000/v2/", None),
         ("http://[::1]:5000/v2/", None),
         ("http://localhost:5000/v2/", None),
@@ -25,7 +28,8 @@ def test_each_address_has_the_proxy_that_the_environment_names(
 ) -> None:
     monkeypatch.setenv("https_proxy", "http://me:hush@proxy.example.com:3128")
     monkeypatch.setenv("http_proxy", "plain.example.com:3128")
-    monkeypatch.setenv("no_proxy", "inside.example.com")
+    monkeypatch.setenv("no_proxy", "inside.example.com, 10.0.0.0/8")
+    monkeypatch.setenv("all_proxy", "socks5h://proxy.example.com:1080")
     found = find_proxy(URL(url))
     assert (str(found) if found is not None else None) == proxy
 

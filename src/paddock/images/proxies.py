@@ -7,21 +7,19 @@ no `trust_env`, and each request the proxy of its own address.
 
 from __future__ import annotations
 
-from urllib.request import getproxies, proxy_bypass
-
 import aiohttp
 from yarl import URL
 
 from paddock.images.references import is_loopback
+from paddock.serving import proxies
 
 
 def find_proxy(url: URL) -> URL | None:
-    """None for an address of this machine too. Raises `aiohttp.InvalidURL` for a proxy that is no address."""
+    """None for an address of this machine too, and for SOCKS, which aiohttp does not speak. Raises `aiohttp.InvalidURL`
+    for a proxy that is no address."""
     host = url.host or ""
-    found = getproxies().get(url.scheme)
-    if not found or is_loopback(host) or proxy_bypass(host):
-        return None
     try:
-        return URL(found if "://" in found else f"http://{found}")
+        found = URL("" if is_loopback(host) else proxies.find_proxy(url.scheme, host))
     except ValueError as error:
         raise aiohttp.InvalidURL("(of the environment)", "no address of a proxy") from error
+    return found if found.scheme in ("http", "https") else None

@@ -13,10 +13,11 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from hmac import compare_digest
-from ipaddress import ip_address, ip_network
+from ipaddress import ip_address
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
-from urllib.request import getproxies, proxy_bypass
+
+from paddock.serving.proxies import find_proxy
 
 if TYPE_CHECKING:
     from obstore.store import ClientConfig
@@ -80,26 +81,12 @@ async def open_fence() -> AsyncIterator[Fence]:
 def _find_proxy(scheme: str, host: str) -> str:
     """The environment's proxy to a host; empty if there is none. One that obstore cannot use is none: it would go
     straight to the host, and to each other one."""
-    proxies = getproxies()
-    proxy = proxies.get(scheme) or proxies.get("all") or ""
-    proxy = proxy if "://" in proxy else f"http://{proxy}"
+    proxy = find_proxy(scheme, host)
     with suppress(ValueError):
         parts = urlsplit(proxy)
         name, _ = parts.hostname, parts.port
-        if name and parts.scheme in _PROXIES and not _is_direct(host, proxies.get("no", "")):
-            return proxy
+        return proxy if name and parts.scheme in _PROXIES else ""
     return ""
-
-
-def _is_direct(host: str, no_proxy: str) -> bool:
-    """Whether NO_PROXY has a host: as a name, or in a net (`10.0.0.0/8`), of which Python knows nothing."""
-    return proxy_bypass(host) or any(_is_within(host, each.strip()) for each in no_proxy.split(","))
-
-
-def _is_within(host: str, net: str) -> bool:
-    with suppress(ValueError):
-        return ip_address(host) in ip_network(net, strict=False)
-    return False
 
 
 def _unify(host: str) -> str:
