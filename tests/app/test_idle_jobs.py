@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import math
 from collections.abc import AsyncIterator, Mapping, Sequence
 from copy import deepcopy
@@ -15,15 +16,19 @@ from paddock.app.idle_jobs import (
     FORGET_SECONDS,
     UNKNOWN_SECONDS,
     IdleJobs,
+    _Known,
     choose_percent,
     read_percents,
     read_recorded,
 )
 from paddock.app.prometheus import PrometheusError
 from paddock.app.running_logs import RunningLogs
+from paddock.jobs.apis.registry import PADDLEPADDLE
 from paddock.jobs.labels import IDLE_ANNOTATION
 from paddock.jobs.model import Job, Phase, Pod, Status
+from paddock.jobs.policies.idle_gpus import Watched
 from paddock.kube.calls import Call, Patch, T
+from paddock.kube.errors import ApiError, Forbidden, NotFound, Unavailable
 from paddock.kube.gpu_shares import GPU
 from paddock.kube.meta import PODS, Key, Resource
 from paddock.node.usage.records import UsageRecord, usage_file
@@ -219,6 +224,55 @@ async def test_a_suspension_that_a_definition_drops_is_asked_for_once_and_told_o
             await settled(scene.seam)
         assert (api.suspended, [reason for reason, _ in scene.told]) == (1, ["GpusIdle"])
         assert scene.told[0][1].endswith("it goes on, as its definition knows no runPolicy.suspend")
+
+
+@pytest.mark.parametrize(("error", "told"), [(Forbidden("it may not"), 1), (Unavailable("nobody is there"), 0)])
+async def test_a_suspension_that_is_refused_is_told_once_and_tried_at_each_look(
+    cluster: LocalApi, error: ApiError, told: int
+) -> None:
+    scene, api = Scene(cluster), Seam(cluster)
+    scene.idle = IdleJobs(api, scene.gpus, scene.hear, clock=lambda: scene.now)
+
+    async def refuse(request: Request) -> None:
+        if request[0] == "patch":
+            raise error
+
+    api.before = refuse
+    async with running(scene.seam, readings=Readings(gpus=scene.idle)):
+        await scene.begin("1m=Suspend")
+        await scene.look(count=4)
+        assert [message.rpartition("; ")[2] for _, message in scene.told] == [
+            "the job is not suspended: it may not"
+        ] * told
+        api.before = None
+        await scene.look()
+        await until(lambda: scene.has("phase", "Suspended"))
+        assert len(scene.told) == told + 1
+
+
+async def test_idle_jobs_do_not_wait_for_each_other(cluster: LocalApi) -> None:
+    """The first answers when the second one is asked for too."""
+    api, now = Seam(cluster), [0.0]
+    idle = IdleJobs(api, Gpus(), lambda *event: None, clock=lambda: now[0])
+    both, asked = asyncio.Barrier(2), list[str]()
+
+    async def meet(request: Request) -> None:
+        asked.append(request[2])
+        await both.wait()
+        raise NotFound("it is gone")
+
+    api.before = meet
+    for name in ("one", "two"):
+        manifest = build_job(name)
+        manifest["metadata"].update(uid=name, annotations={IDLE_ANNOTATION: "1m=Suspend"})
+        job = PADDLEPADDLE.read_job(manifest)
+        assert job.idle is not None
+        watched = Watched(job, job.idle, 0, {f"pod-{name}": Key("default", f"{name}-worker-0")})
+        idle._jobs[(job.resource, job.key)] = _Known(watched)
+    await idle.look()
+    now[0] = 60.0
+    await idle.look()
+    assert sorted(asked) == ["one", "two"] and not idle._jobs
 
 
 async def test_where_nobody_answers_the_time_goes_on_for_a_while_and_then_begins_anew(cluster: LocalApi) -> None:

@@ -30,7 +30,7 @@ from paddock.jobs.policies.idle_gpus import (
     measure_idle,
 )
 from paddock.kube.api import Api
-from paddock.kube.errors import ApiError, Conflict, NotFound
+from paddock.kube.errors import ApiError, Conflict, NotFound, Timeout, TooManyRequests, Unavailable
 from paddock.kube.meta import Key, Manifest, Resource, uid_of
 from paddock.node.usage.records import read_last_samples, usage_file
 from paddock.node.usage.samples import Sample
@@ -44,6 +44,10 @@ UNKNOWN_SECONDS = 600.0
 _RECENT, _OLDEST = 2 * LOOK_SECONDS, 900.0
 """Seconds: of a record, samples that are looked at; and of the last one, as those of a long run are far apart."""
 _SAMPLES = 64
+_AT_ONCE = 4
+"""Jobs that are suspended."""
+_PASSES = (Timeout, TooManyRequests, Unavailable)
+"""Answers that refuse nothing: the next look tries again."""
 
 _WINDOW = "2m"
 
@@ -63,6 +67,8 @@ class _Known:
     watched: Watched
     told: bool = False
     """That its GPUs are idle."""
+    refused: bool = False
+    """Whether it was told that it may not be suspended, which is tried at each look."""
     heard: float = 0.0
     """When all its pods were last known."""
 
@@ -122,8 +128,13 @@ class IdleJobs:
         else:
             self._since.clear()
         now = self._clock()
-        for known in jobs:
-            await self._judge(known, now)
+        idle = ((known, seconds) for known in jobs if (seconds := self._judge(known, now)) is not None)
+
+        async def suspend() -> None:
+            for known, seconds in idle:
+                await self._suspend(known, seconds)
+
+        await asyncio.gather(*(suspend() for _ in range(_AT_ONCE)))
 
     async def _ask(self, read: ReadUses, pods: Mapping[str, Key]) -> None:
         try:
@@ -141,7 +152,8 @@ class IdleJobs:
             if known.watched.pods and known.watched.pods.keys() <= percents.keys():
                 known.heard = now
 
-    async def _judge(self, known: _Known, now: float) -> None:
+    def _judge(self, known: _Known, now: float) -> float | None:
+        """For how many seconds the GPUs of a job have been idle that is to be suspended for that; None for another."""
         watched = known.watched
         idle = measure_idle(watched, self._since, now)
         why = self._find_unknown(known, now)
@@ -150,14 +162,14 @@ class IdleJobs:
             self._publish(watched.job.owner(), "IdleUnknown", explain_unknown(why), "Warning")
         if idle is None or idle < watched.limit.seconds:
             known.told = known.told and idle is not None
-            return
+            return None
         if known.told:
-            return
+            return None
         if watched.does is OnIdle.SUSPEND:
-            await self._suspend(known, idle)
-        else:
-            known.told = True
-            self._publish(watched.job.owner(), "GpusIdle", explain_idle(watched, idle), "Warning")
+            return idle
+        known.told = True
+        self._publish(watched.job.owner(), "GpusIdle", explain_idle(watched, idle), "Warning")
+        return None
 
     def _find_unknown(self, known: _Known, now: float) -> str:
         """Why nobody knows what the GPUs of this job do; empty where it is known, or soon may be."""
@@ -183,6 +195,10 @@ class IdleJobs:
             return
         except ApiError as error:
             _log.warning("%s, whose GPUs are idle, is not suspended: %s", job.key, error.message)
+            if not known.refused and not isinstance(error, _PASSES):
+                known.refused = True
+                said = f"{explain_idle(watched, idle)}; the job is not suspended: {error.message}"
+                self._publish(job.owner(), "GpusIdle", said, "Warning")
             return
         policy = (answer.get("spec") or {}).get("runPolicy") or {}
         if policy.get("suspend"):
