@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -135,6 +136,28 @@ async def test_a_right_that_is_taken_away_ends_what_is_shown(cluster: Kept) -> N
                 await programs.enter(whole)
         finally:
             await programs.close()
+
+
+async def test_a_reader_who_asks_no_more_is_forgotten_with_their_token(
+    cluster: Kept, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = await cluster.have_reader("whole", [SEES_JOBS, READS_LOGS])
+    now = [0.0]
+    home = Home(cluster.directory, cluster.directory)
+    programs = Programs(read_server(str(cluster.server.kubeconfig)), History(home), lambda: now[0])
+    monkeypatch.setattr("paddock.app.consoles.keeping.programs.KNOWN_SECONDS", 0.01)
+    await programs.enter(whole)
+    running = asyncio.create_task(programs.run())
+    try:
+        assert programs._known
+        now[0] += 60.0
+        await until(lambda: not programs._known)
+        assert programs._retired
+        now[0] += 60.0
+        await until(lambda: not programs._retired)
+    finally:
+        running.cancel()
+        await programs.close()
 
 
 async def test_a_token_is_not_taken_over_plain_http_from_elsewhere(cluster: Kept) -> None:

@@ -44,11 +44,14 @@ async def open_kept(keeping: Keeping, server: Config, cache: Path) -> AsyncItera
     """Keeps until the end of the context. Raises `CannotServe` for a directory that cannot be used."""
     spool = open_spool(keeping, cache)
     kept = KeptHere(spool, server)
-    work = asyncio.create_task(ClusterKeeper(keeping, spool, kept.health).run())
+    works = [
+        asyncio.create_task(each) for each in (ClusterKeeper(keeping, spool, kept.health).run(), kept.programs.run())
+    ]
     try:
         yield spool, kept
     finally:
-        work.cancel()
-        await asyncio.gather(work, return_exceptions=True)
+        for work in works:
+            work.cancel()
+        await asyncio.gather(*works, return_exceptions=True)
         await kept.programs.close()
         spool.release()

@@ -1,7 +1,7 @@
 """What is kept, for programs: each request has its reader's token, with which the API is asked what they may see.
 
 A reader is remembered for a minute, so that the logs of a thousand ranks need not a thousand reviews. The token is in
-this process's memory for as long.
+this process's memory for at most three: another for requests that go on, and one until somebody looks.
 """
 
 from __future__ import annotations
@@ -146,8 +146,14 @@ class Programs:
         known = self._known.get(_digest(token))
         return known.reader if known is not None and self._clock() < known.until else None
 
+    async def run(self) -> None:
+        """Forgets readers, also where nobody asks any more, until cancelled."""
+        while True:
+            await asyncio.sleep(KNOWN_SECONDS)
+            await self.forget()
+
     async def enter(self, token: str) -> KeptReader:
-        await self._forget()
+        await self.forget()
         if not is_token(token):
             raise Unauthorized("a token has no spaces, and no letters but ASCII's")
         client = build_client(replace(self._server, token=token))
@@ -164,7 +170,7 @@ class Programs:
         self._known[digest] = _Known(client, reader, self._clock() + KNOWN_SECONDS)
         return reader
 
-    async def _forget(self) -> None:
+    async def forget(self) -> None:
         """Those whose minute is over, whoever asks: what the API says of a token is never older."""
         now = self._clock()
         for digest in [digest for digest, each in self._known.items() if each.until <= now]:
