@@ -82,6 +82,7 @@ def test_the_value_of_push_is_a_repository(text: str, scheme: str, host: str, ta
     ("text", "said"),
     [
         ("mnist", "a registry and a name in it are wanted, as in registry.example.com/team/mnist"),
+        ("10.0.0.1:5000", "a registry and a name in it are wanted, as in 10.0.0.1:5000/team/mnist"),
         ("ftp://x.y/z", "https:// or http://"),
         (f"x.y/z@{DIGEST}", f"leave @{DIGEST} out"),
         ("x.y/Z", "--push: x.y/Z is no name of an image"),

@@ -27,7 +27,7 @@ from paddock.images.references import Reference, read_reference, read_target
 from paddock.images.registry import open_registry
 from paddock.images.sending import Sent, send
 from support.faulty_registry import Faults, serve_faulty
-from support.registries import RealRegistry, build_archive
+from support.registries import RealRegistry, build_archive, serve_registry
 from support.wheels import build_wheel
 
 PATH = "/usr/local/bin:/bin"
@@ -354,13 +354,27 @@ async def test_a_user_is_told_for_a_token_of_both_repositories(
         with pytest.raises(ImageError, match=f"without a user .*: `docker login {host}`"):
             await bench.build(f"{host}/base:1", f"{host}/token/x", code=bench.write(a=""))
         log_in(tmp_path, host, username="me", password="wrong")
-        with pytest.raises(ImageError, match="does not let the user of `docker login` push") as raised:
+        with pytest.raises(
+            ImageError,
+            match=f"{host} does not take the user and the password of `docker login`.*: `docker login {host}` again",
+        ) as raised:
             await bench.build(f"{host}/base:1", f"{host}/token/x", code=bench.write(a=""))
         assert "wrong" not in str(raised.value)
         log_in(tmp_path, host, username="me", password="hush")
         built, _ = await bench.push(f"{host}/base:1", f"{host}/token/x", code=bench.write(a=""))
     assert built.needed_user
     assert {"repository:token/x:pull,push", "repository:base:pull"} <= set(faults.scopes)
+
+
+async def test_a_wrong_password_is_none_of_a_lacking_right(bench: Bench, tmp_path: Path) -> None:
+    (tmp_path / "users").write_text("me:$2y$12$423Jqgw25RYcT0uOvKeLoOYjmP1z4G91V3ys457SR7qfIIP5dAoNu\n")
+    with serve_registry(tmp_path / "closed", users=tmp_path / "users") as registry:
+        log_in(tmp_path, registry.host, username="me", password="wrong")
+        with pytest.raises(ImageError, match=f"does not take .*: `docker login {registry.host}` again"):
+            await bench.build(f"{registry.host}/base:1", f"{registry.host}/x", code=bench.write(a=""))
+        log_in(tmp_path, registry.host, username="me", password="secret")
+        with pytest.raises(ImageError, match=f"has no {registry.host}/base:1"):
+            await bench.build(f"{registry.host}/base:1", f"{registry.host}/x", code=bench.write(a=""))
 
 
 async def test_a_user_is_told_to_no_storage_elsewhere_nor_is_one_of_netrc(

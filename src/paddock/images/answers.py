@@ -76,6 +76,15 @@ def explain_denied(host: str, name: str, *, push: bool, user: bool, text: str) -
     )  # fmt: skip
 
 
+def explain_wrong(host: str, text: str) -> ImageError:
+    """A registry that does not know the user whom `docker login` has left for it."""
+    said, command = f" ({text})" if text else "", "docker login" if host == DOCKER_HUB else f"docker login {host}"
+    return _mistake(
+        phrase("{registry} does not take the user and the password of `docker login`{said}: `{command}` again",
+               registry=host, said=said, command=command)
+    )  # fmt: skip
+
+
 def explain_status(host: str, name: str, doing: Phrase, status: int, text: str) -> ImageError:
     """Any other answer that is not the expected one."""
     said = f" ({text})" if text else ""

@@ -111,10 +111,10 @@ def read_target(text: str) -> Reference | Phrase:
         return phrase("--push {image}: the digest is what is computed: leave @{digest} out", image=text,
                       digest=read.digest)  # fmt: skip
     if read.repository.host == DOCKER_HUB and read.repository.name.startswith("library/"):
-        return phrase(
-            "--push {image}: a registry and a name in it are wanted, as in registry.example.com/team/{image}",
-            image=text,
-        )
+        is_host = "." in text or text.startswith("localhost")
+        example = f"{text}/team/mnist" if is_host else f"registry.example.com/team/{text}"
+        return phrase("--push {image}: a registry and a name in it are wanted, as in {example}", image=text,
+                      example=example)  # fmt: skip
     repository = read.repository
     return Reference(Repository(repository.host, repository.name, scheme if separator else ""), read.tag)
 

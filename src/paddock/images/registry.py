@@ -22,7 +22,7 @@ from typing import Any, TypeVar
 import aiohttp
 from yarl import URL
 
-from paddock.images.answers import Cut, explain_connection, explain_denied, explain_status, read_text
+from paddock.images.answers import Cut, explain_connection, explain_denied, explain_status, explain_wrong, read_text
 from paddock.images.challenges import Challenge, build_scope, read_challenge
 from paddock.images.credentials import Login
 from paddock.images.errors import ImageError
@@ -319,6 +319,9 @@ class Registry:
         text = read_text(await _read_bounded(answer, _LONGEST_ERROR) or b"")
         push = answer.method not in ("GET", "HEAD")
         name = self.repository.name
+        is_own = answer.url.origin() == self.base.origin()
+        if answer.status == 401 and is_own and self._authorization.startswith("Basic "):
+            raise explain_wrong(self.host, text)
         if answer.status in (401, 403) or (answer.status == 404 and push):
             raise explain_denied(self.host, name, push=push, user=self.login is not None, text=text)
         doing = phrase("pushing to") if push else phrase("pulling")
@@ -398,6 +401,8 @@ class Registry:
                 if answer.status != 200:
                     text = read_text(body)
                     push = any(scope.endswith("push") for scope in self.scopes)
+                    if answer.status == 401 and self.login is not None:
+                        raise explain_wrong(self.host, text)
                     if answer.status in (400, 401, 403):
                         raise explain_denied(self.host, self.repository.name, push=push, user=self.login is not None,
                                              text=text)  # fmt: skip

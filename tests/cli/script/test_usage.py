@@ -41,6 +41,10 @@ ROWS: list[tuple[list[str], str]] = [
     (["run", "--resume", "3", "--", "python", "train.py"], "the number of a run is joined to --resume: `--resume=3`"),
     (["run", "--watch", "--resume=3", "--", "python", "train.py"], "the first run takes over the checkpoints of run 3"),
     (["run", "--resume=last", "--", "python", "train.py"], "Invalid value for '--resume': 'last' is not a valid"),
+    (
+        ["run", "-r", "train.py", "-r", "train.py", "--", "python", "train.py"],
+        "'-r' / '--requirements': one file is taken, and 2 are named: name the others in train.py, each in a line",
+    ),
     (["run", "train.py", "--lr", "1"], "train.py is a program: `paddock run -- {python} train.py --lr 1`"),
     (["run", "--workers", "2", "run.sh"], "run.sh is a program: `paddock run --workers 2 -- bash run.sh`"),
     (["run", "python", "a b.py"], "python is a program: `paddock run -- python 'a b.py'`"),

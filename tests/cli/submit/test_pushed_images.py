@@ -115,6 +115,7 @@ def test_progress_and_the_end_are_told_with_their_bytes() -> None:
     assert str(explain_progress("downloading", 0, 2**21)) == "reading the base image: 0 B of 2.0 MiB (0 %)"
     assert str(explain_progress("building (numpy), 3 %", 0, 0)) == "packages: building (numpy), 3 %"
     assert str(explain_sent(NEW, Sent(2048, 2, 5))).endswith("2.0 KiB sent (2 of 7 parts; the others were there)")
+    assert str(explain_sent(NEW, Sent(2048, 2))).endswith("2.0 KiB sent, which is all of it")
     assert str(explain_sent(NEW, Sent(there=5))) == f"{NEW} is in the registry already: nothing is sent"
     assert render(explain_sent(NEW, Sent(there=5)), "zh") == f"镜像仓库中已有 {NEW}：不发送任何内容"
 
@@ -254,6 +255,16 @@ async def test_what_fails_is_a_sentence_of_the_command(
         assert said.format(host=registry.host) in told and last == "nothing was submitted"
     finally:
         pushes.close()
+
+
+async def test_a_registry_that_is_not_named_is_that_of_docker_hub_and_said(api: LocalApi, tmp_path: Path) -> None:
+    for target, said in {"team/x": ["--push team/x names no registry: that of Docker Hub is meant, docker.io/team/x"],
+                         "docker.io/team/x": []}.items():  # fmt: skip
+        told = Said()
+        pushes = open_pushes(told, target, None, requirements=tmp_path / "none.txt")
+        with pytest.raises(UserError, match=r"none\.txt"):
+            await pushes.add(api, build_checked(container={"image": "python:3.11"}))
+        assert told == said
 
 
 async def test_requirements_with_a_mistake_are_refused_with_their_line(

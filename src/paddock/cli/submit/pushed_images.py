@@ -35,7 +35,7 @@ from paddock.images.building import Built, Recipe, Workplace, build
 from paddock.images.errors import ImageError
 from paddock.images.layers import Entry
 from paddock.images.platforms import Platform, choose_platform
-from paddock.images.references import Reference, is_loopback, read_reference, read_target
+from paddock.images.references import DOCKER_HUB, Reference, is_loopback, read_reference, read_target
 from paddock.images.sending import Sent, send
 from paddock.jobs.model import Job
 from paddock.kube.errors import ApiError
@@ -80,6 +80,9 @@ class PushedImages:
                     job=each.label,
                 )
             )
+        if not self._built and self._target.repository.host == DOCKER_HUB and "docker.io/" not in self.push.target:
+            self.notify(phrase("--push {image} names no registry: that of Docker Hub is meant, docker.io/{image}",
+                               image=self.push.target))  # fmt: skip
         found, code = None, tuple[Entry, ...]()
         if directory is not None:
             found, code = await asyncio.to_thread(read_code, directory.path, directory.shown)
@@ -190,6 +193,8 @@ def explain_sent(image: str, sent: Sent) -> Phrase:
     """What a push has moved. Pure."""
     if not sent.blobs:
         return phrase("{image} is in the registry already: nothing is sent", image=image)
+    if not sent.there:
+        return phrase("pushed {image}: {size} sent, which is all of it", image=image, size=format_bytes(sent.bytes))
     return phrase(
         "pushed {image}: {size} sent ({blobs} of {all} parts; the others were there)",
         image=image, size=format_bytes(sent.bytes), blobs=sent.blobs, all=sent.blobs + sent.there,

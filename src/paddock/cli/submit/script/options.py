@@ -49,6 +49,15 @@ def _read_amount(text: str, explain: Callable[[str], Phrase | None]) -> str:
     return text
 
 
+def take_one(_context: click.Context, _parameter: click.Parameter, files: tuple[str, ...]) -> str | None:
+    """`-r`: pip takes several, and of several click would take the last alone."""
+    if len(files) > 1:
+        said = phrase("one file is taken, and {count} are named: name the others in {file}, each in a line `-r FILE`",
+                      count=len(files), file=files[0])  # fmt: skip
+        raise click.BadParameter(localized(said))
+    return files[0] if files else None
+
+
 def read_name(text: str) -> str:
     """`--queue` and `--priority`: the name of an object."""
     if not DNS_SUBDOMAIN.allows(text):
@@ -103,7 +112,8 @@ _OPTIONS = (
         help=SHARE_HELP,
     ),
     click.option(
-        "-r", "--requirements", type=click.Path(exists=True, dir_okay=False), default=None, metavar="FILE",
+        "-r", "--requirements", type=click.Path(exists=True, dir_okay=False), multiple=True, callback=take_one,
+        metavar="FILE",
         help="Train in an environment with these packages, which is built and kept.",
     ),
     click.option(
