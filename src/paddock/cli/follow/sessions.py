@@ -6,10 +6,10 @@ import asyncio
 import shlex
 import signal
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from paddock.cli.output.interrupts import Signalled, until_signalled
 from paddock.cli.output.language import localized
 from paddock.cli.output.own_terminal import (
     find_output,
@@ -25,7 +25,7 @@ from paddock.kube.pod_streams import STDERR, Ended, StreamRequest, is_not_starte
 from paddock.words.phrases import Foreign, Phrase, phrase
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine
+    from collections.abc import Callable
 
     from paddock.cli.follow.one_rank import OneRank
     from paddock.client.client import Client
@@ -67,7 +67,9 @@ async def carry(session: RemoteSession, streams: Streams, note: Callable[[Phrase
     try:
         if not streams.terminal or streams.stdin is None:
             return await _carry(session, streams, note)
-        return await _until_signalled(_hand_over(session, streams, streams.stdin, note))
+        return await until_signalled(_hand_over(session, streams, streams.stdin, note))
+    except Signalled as by:
+        return Ended(by.code)
     finally:
         await session.close()
 
@@ -105,31 +107,6 @@ async def _feed(session: RemoteSession, stdin: int, note: Callable[[Phrase], Non
                 "end waits until Ctrl-C"
             )
         )
-
-
-async def _until_signalled(work: Coroutine[None, None, Ended]) -> Ended:
-    """SIGTERM, or a terminal that is closed, ends the session, so that the terminal is given back. What this process
-    ignores, as under nohup, it goes on ignoring."""
-    loop, task, caught = asyncio.get_running_loop(), asyncio.ensure_future(work), list[int]()
-
-    def end(number: int) -> None:
-        caught.append(number)
-        task.cancel()
-
-    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)}
-    numbers = [number for number, handler in before.items() if handler is not signal.SIG_IGN]
-    for number in numbers:
-        loop.add_signal_handler(number, end, number)
-    try:
-        with suppress(asyncio.CancelledError):
-            return await task
-        if not caught:
-            raise asyncio.CancelledError
-        return Ended(128 + caught[0])
-    finally:
-        for number in numbers:
-            loop.remove_signal_handler(number)
-            signal.signal(number, before[number])
 
 
 async def run_in(client: Client, one: OneRank, command: tuple[str, ...], streams: Streams) -> int:

@@ -129,6 +129,7 @@ def _read_cluster(wanted: Wanted, namespace: str, lists: bool, output: str, to: 
     """Raises `UserError`, `Failed`, `ApiError`."""
     from paddock.cli.follow.cluster_outputs import ClusterOutputs
     from paddock.cli.follow.fetched_outputs import fetch_run, find_files
+    from paddock.cli.output.interrupts import Signalled, until_signalled
     from paddock.serving.loop import run
 
     place = choose_place()
@@ -143,7 +144,10 @@ def _read_cluster(wanted: Wanted, namespace: str, lists: bool, output: str, to: 
                 async with outputs.talk() as conversation:
                     return outputs, await find_files(outputs, conversation), None
 
-    outputs, found, fetched = run(read())
+    try:
+        outputs, found, fetched = run(until_signalled(read()))
+    except Signalled as by:
+        return by.code
     _print_cluster(outputs, found, namespace, to, lists=lists, json=output == "json")
     return _tell_fetched(fetched, found.listing)
 
