@@ -4,6 +4,7 @@ reads and writes goes through a session as of exec."""
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import itertools
 import json
 import os
@@ -16,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from paddock.app.claimed.conversation import Conversation, ProgramEnded
+from paddock.app.claimed.conversation import Conversation, ProgramEnded, Silent
 from paddock.app.claimed.fetching import Fetch, Fetched
 from paddock.app.claimed.files import BadAnswer, ClaimedFile, Listing, explain_path, show_path
 from paddock.app.claimed.pod import build_command, read_program
@@ -233,17 +234,45 @@ async def test_a_directory_in_the_place_of_a_file_costs_that_file_alone(claim: P
     assert (found.failed, found.files) == (1, 2)
 
 
-async def test_a_file_that_grows_comes_as_it_was_and_is_told(claim: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("size", [3_000_004, 2_000_000, 0])
+async def test_a_file_that_grew_or_shrank_since_it_was_listed_comes_whole_and_is_told(
+    claim: Path, tmp_path: Path, size: int
+) -> None:
     async with talk(claim) as conversation:
         listed = await conversation.list_files(UID, 10)
-        with (claim / UID / "model").open("ab") as file:
-            file.write(b"more")
+        os.truncate(claim / UID / "model", size)
         target = Target(tmp_path / "here")
         target.open("train", UID)
         found = Fetch(listed.files, UID, target, lambda _: None)
         await found.run(conversation)
     assert (tmp_path / "here/model").read_bytes() == (claim / UID / "model").read_bytes()
-    assert found.fetched.failed == 0
+    assert found.fetched.failed == 0 and found.fetched.changed == {"model": size}
+    assert found.fetched.bytes == found.fetched.wanted == size + 3
+
+
+ONE = ClaimedFile("model", 3, 0.0)
+BEGIN, RIGHT = '{"size": 3, "from": 0, "time": 1.0}\n', hashlib.sha256(b"abc").hexdigest()
+
+
+@pytest.mark.parametrize(
+    ("end", "tries", "said"),
+    [
+        (f'"sha256": "{RIGHT}", "changed": true', 1, ""),
+        ('"sha256": "x", "changed": true', 2, "model: was made shorter while it was read, twice"),
+        ('"sha256": "x", "changed": false', 2, "model: came damaged twice: its digest is another one than where it was "
+                                               "sent"),
+        ('"sha256": "x", "changed": false, "problem": "Input/output error"', 1, "model: Input/output error"),
+    ],
+)  # fmt: skip
+async def test_what_happens_to_a_file_while_it_is_read_is_told(tmp_path: Path, end: str, tries: int, said: str) -> None:
+    fetch = Fetch([ONE], "", Target(tmp_path), lambda _: None)
+    conversation = say(*[f'{BEGIN}abc{{"end": "get", {end}}}'] * tries)
+    for _ in range(tries):
+        assert not fetch.is_done
+        await fetch.run(conversation)
+    assert fetch.is_done and [str(each) for each in fetch.fetched.problems] == ([said] if said else [])
+    assert fetch.fetched.changed == ({} if said else {"model": 3})
+    assert sorted(each.name for each in tmp_path.iterdir()) == ([] if said else ["model"])
 
 
 def test_a_directory_is_of_one_run(tmp_path: Path) -> None:
@@ -318,6 +347,27 @@ async def test_a_file_does_not_begin_behind_what_is_here(tmp_path: Path) -> None
     with pytest.raises(BadAnswer):
         await fetch.run(say(json.dumps({"size": 2**50, "from": 2**50 - 1, "time": 0.0})))
     assert not list(tmp_path.iterdir())
+
+
+class SilentSession(SaidSession):
+    async def read(self) -> tuple[int, bytes] | None:
+        await asyncio.Event().wait()
+        return None
+
+
+async def test_a_pod_that_says_nothing_is_not_waited_for_for_ever() -> None:
+    with pytest.raises(Silent):
+        await Conversation(SilentSession(iter(())), seconds=0).list_runs()
+
+
+@pytest.mark.parametrize(
+    "asked", [{"runs": ""}, {"list": UID, "most": 9}, {"get": f"{UID}/model", "from": 2_000_000}], ids=str
+)
+def test_where_an_answer_is_long_in_coming_there_is_a_sign(claim: Path, asked: dict[str, object]) -> None:
+    _, *words = build_command(str(claim))
+    asks = f"{read_program()}{json.dumps(asked)}\n".encode()
+    ended = subprocess.run([sys.executable, *words], input=asks, capture_output=True, check=True)
+    assert set(ended.stderr) == set(b"\n"), "one in each fifteen seconds"
 
 
 async def test_a_python_that_fails_is_told_with_its_last_words(claim: Path) -> None:

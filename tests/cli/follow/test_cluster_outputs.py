@@ -53,11 +53,11 @@ def test_a_job_without_a_claim_is_told_how_its_next_run_has_one() -> None:
 
 
 def test_what_did_not_come_is_counted_and_the_first_ones_are_told() -> None:
-    fetched = Fetched(there=2, changed=1, failed=3, problems=[phrase("model: damaged")])
+    fetched = Fetched(there=2, changed={"log": 3}, failed=3, problems=[phrase("model: damaged")])
     said = [str(each) for each in explain_fetched(fetched, Listing([], others=2, more=True))]
     assert said == [
         "2 files were here already",
-        "1 file was being written while it was read: it is as it was then",
+        "log has changed since it was listed: it is here as it was when it was read",
         "2 links and devices are left out",
         "there are more than 1000000 files, and the others are left out",
         "model: damaged",

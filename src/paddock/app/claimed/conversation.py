@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import AsyncIterator
 
@@ -19,6 +20,8 @@ from paddock.app.claimed.files import (
 )
 from paddock.kube.pod_streams import STDERR, Ended, Session, read_not_started
 
+SILENT_SECONDS = 120
+"""How long a pod may say nothing. The program in it gives a sign where an answer is long in coming."""
 _MOST_SAID = 4096
 
 
@@ -30,11 +33,15 @@ class ProgramEnded(Exception):
         self.ended, self.said = ended, said
 
 
-class Conversation:
-    """Each method raises `ProgramEnded`, `Unavailable` where the connection is lost, `BadAnswer`."""
+class Silent(Exception):
+    """Nothing has come from the pod for `SILENT_SECONDS`."""
 
-    def __init__(self, session: Session) -> None:
-        self._session = session
+
+class Conversation:
+    """Each method raises `ProgramEnded`, `Unavailable` where the connection is lost, `Silent`, `BadAnswer`."""
+
+    def __init__(self, session: Session, seconds: float = SILENT_SECONDS) -> None:
+        self._session, self._seconds = session, seconds
         self._left = bytearray()
         self._said = bytearray()
 
@@ -91,7 +98,11 @@ class Conversation:
         await self._session.close()
 
     async def _read(self) -> None:
-        read = await self._session.read()
+        try:
+            async with asyncio.timeout(self._seconds):
+                read = await self._session.read()
+        except TimeoutError:
+            raise Silent from None
         if read is None:
             ended = read_not_started(await self._session.wait())
             raise ProgramEnded(ended, self._said.decode(errors="replace").strip())

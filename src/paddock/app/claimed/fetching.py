@@ -20,6 +20,7 @@ _AT_ONCE = 32
 MOST_PROBLEMS = 8
 """That are told one by one."""
 DAMAGED = phrase("came damaged twice: its digest is another one than where it was sent")
+CUT = phrase("was made shorter while it was read, twice")
 FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS})
 
 
@@ -37,8 +38,9 @@ class Fetched:
     """Files that are here and whole."""
     there: int = 0
     """Of those, the ones that were here already."""
-    changed: int = 0
-    """Files that were being written while they were read."""
+    changed: dict[str, int] = field(default_factory=dict)
+    """Files that are here as they were when they were read: their size was another one when they were listed, or they
+    were being written meanwhile. Their sizes here, by their paths."""
     failed: int = 0
     problems: list[Phrase] = field(default_factory=list)
     """The first of them."""
@@ -114,18 +116,21 @@ class Fetch:
         if not isinstance(size, int) or not isinstance(begin, int) or begin not in (0, asked) or begin > size:
             raise BadAnswer(str(facts)[:200])
         before = self.fetched.bytes
+        self.fetched.wanted += size - file.size
         try:
             whole = await self._write(conversation, file, size, begin, time)
         except BaseException:
             self.fetched.bytes = before
+            self.fetched.wanted += file.size - size
             raise
         self._left.popleft()
         if whole is None:
             self.fetched.files += 1
             return
         self.fetched.bytes = before
-        if whole is DAMAGED and file.path not in self._anew:
+        if whole in (DAMAGED, CUT) and file.path not in self._anew:
             self._anew.add(file.path)
+            self.fetched.wanted += file.size - size
             self._left.append(file)
             return
         self.fetched.fail(phrase("{file}: {why}", file=show_path(file.path), why=whole))
@@ -146,8 +151,13 @@ class Fetch:
                     part.write(block)
                     self._show(self.fetched)
                 told = await conversation.read_line()
-                self.fetched.changed += told.get("changed") is True
-                return None if part.finish(str(told.get("sha256")), time) else DAMAGED
+                if part.finish(str(told.get("sha256")), time):
+                    if told.get("changed") is True or size != file.size:
+                        self.fetched.changed[file.path] = size
+                    return None
+                if why := told.get("problem"):
+                    return phrase("{why}", why=Foreign(str(why)))
+                return CUT if told.get("changed") is True else DAMAGED
         except OSError as error:
             if error.errno in FULL:
                 raise

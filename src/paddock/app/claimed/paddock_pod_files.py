@@ -9,8 +9,9 @@ reads what runs have written, and writes nothing.
     {"list": "UID", "most": 9}   the files below DIRECTORY/UID, a line for each; links and devices are counted only
     {"get": "UID/model", "from": 0}   a line about the file, its bytes from there on, and a line with the SHA-256 of all
 
-Each answer ends with a line that has "end". A path is text; bytes of it that are no UTF-8 are lone surrogates, as
-`os.fsdecode` makes them. A path that leads out of DIRECTORY, through a link too, is refused.
+Each answer ends with a line that has "end". Where it is long in coming, there are empty lines on standard error. A path
+is text; bytes of it that are no UTF-8 are lone surrogates, as `os.fsdecode` makes them. A path that leads out of
+DIRECTORY, through a link too, is refused.
 """
 # ruff: noqa: UP006, UP035 - Python 3.6
 
@@ -26,10 +27,20 @@ from typing import Any, BinaryIO, Dict, Iterator, Tuple
 MOST_RUNS = 10000
 BLOCK = 1 << 20
 LOOK_SECONDS = 5.0
+BEAT_SECONDS = 15.0
+BEATEN = [0.0]
 
 
 def tell(out: BinaryIO, **facts: Any) -> None:
     out.write(json.dumps(facts).encode("ascii") + b"\n")
+
+
+def beat() -> None:
+    """After each step of what is long in coming: who waits hears that the storage answers."""
+    if time.monotonic() - BEATEN[0] > BEAT_SECONDS:
+        BEATEN[0] = time.monotonic()
+        sys.stderr.write("\n")
+        sys.stderr.flush()
 
 
 def read_record(path: str) -> Dict[str, Any]:
@@ -51,6 +62,7 @@ def list_runs(root: str, out: BinaryIO) -> None:
                 if seen == MOST_RUNS or not each.is_dir(follow_symlinks=False):
                     continue
                 seen += 1
+                beat()
                 facts = read_record(each.path + ".json")
                 tell(out, uid=each.name, written=each.stat(follow_symlinks=False).st_mtime, record=facts)
     tell(out, end="runs")
@@ -60,11 +72,15 @@ def walk(top: str) -> Iterator[Tuple[str, os.stat_result]]:
     """What is no directory, in the order of names. What cannot be read is left out."""
     waiting = [top]
     while waiting:
+        found = []
         try:
             with os.scandir(waiting.pop()) as entries:
-                found = sorted(entries, key=lambda each: each.name)
+                for each in entries:
+                    beat()
+                    found.append(each)
         except OSError:
             continue
+        found.sort(key=lambda each: each.name)
         for each in found:
             try:
                 if each.is_dir(follow_symlinks=False):
@@ -110,25 +126,26 @@ def send_file(root: str, path: str, begin: int, out: BinaryIO) -> None:
         before = os.fstat(file.fileno())
         begin = begin if 0 < begin <= before.st_size else 0
         tell(out, size=before.st_size, time=before.st_mtime, **{"from": begin})
-        digest, done = hashlib.sha256(), 0
+        digest, done, problem = hashlib.sha256(), 0, ""
         while done < before.st_size:
             try:
                 block = file.read(min(BLOCK, (begin if done < begin else before.st_size) - done))
-            except OSError:
-                block = b""
+            except OSError as error:
+                block, problem = b"", error.strerror or str(error)
             if not block:
                 break
+            beat()
             digest.update(block)
             if done >= begin:
                 out.write(block)
             done += len(block)
         short = before.st_size - max(done, begin)
-        for _ in range(0, short, BLOCK):  # cut while it was read: the answer keeps its length
+        for _ in range(0, short, BLOCK):  # it was cut, or cannot be read: the answer keeps its length
             out.write(b"\0" * min(BLOCK, short))
             short -= BLOCK
         after = os.fstat(file.fileno())
         changed = (after.st_size, after.st_mtime) != (before.st_size, before.st_mtime)
-        tell(out, end="get", sha256=digest.hexdigest(), changed=changed)
+        tell(out, end="get", sha256=digest.hexdigest(), changed=changed, problem=problem)
 
 
 def serve(root: str) -> None:

@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from paddock.app.claimed.conversation import Conversation, ProgramEnded
+from paddock.app.claimed.conversation import SILENT_SECONDS, Conversation, ProgramEnded, Silent
 from paddock.app.claimed.files import BadAnswer, ClaimedRun
 from paddock.app.claimed.pod import (
     CLAIM_PATH,
@@ -31,7 +31,7 @@ from paddock.client.pod_streams import open_exec
 from paddock.jobs.apis.outputs import OUTPUT_PATH
 from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.model import Job
-from paddock.kube.errors import ApiError, Conflict, Forbidden, NotFound
+from paddock.kube.errors import ApiError, Conflict, Forbidden, NotFound, Unavailable
 from paddock.kube.meta import CLAIMS, EVENTS, PODS, Manifest, name_of, uid_of
 from paddock.kube.pod_streams import StreamRequest, is_not_started
 from paddock.views.commands import choose_word
@@ -154,7 +154,8 @@ class ClusterOutputs:
 
     @asynccontextmanager
     async def talk(self) -> AsyncIterator[Conversation]:
-        """A conversation with the program that reads the files. Errors of that program are told as `Failed`."""
+        """A conversation with the program that reads the files. Errors of that program are told as `Failed`; a pod that
+        says nothing as `Unavailable`."""
         assert self._place is not None
         place = self._place
         request = StreamRequest(place.container, build_command(place.root), stdin=True)
@@ -165,6 +166,11 @@ class ClusterOutputs:
             yield conversation
         except ProgramEnded as ended:
             raise Failed(*self._explain_ended(ended)) from None
+        except Silent:
+            said = phrase("nothing has come from the pod {pod} for {count} s: its node, the storage of the claim "
+                          "{claim} or the connection does not answer", pod=place.pod, count=SILENT_SECONDS,
+                          claim=self.claim)  # fmt: skip
+            raise Unavailable(localized(said)) from None
         except BadAnswer as bad:
             said = phrase("the pod {pod} answers what is not understood: {answer}", pod=place.pod,
                           answer=Foreign(str(bad)))  # fmt: skip

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from paddock.app.claimed.conversation import Conversation
 from paddock.app.claimed.fetching import Fetch, Fetched
-from paddock.app.claimed.files import MOST_FILES, ClaimedRun, Listing
+from paddock.app.claimed.files import MOST_FILES, ClaimedRun, Listing, show_path
 from paddock.app.claimed.target import NotOurs, Target
 from paddock.cli.cluster.errors import Failed, UserError
 from paddock.cli.follow.cluster_outputs import ClusterOutputs
@@ -18,7 +18,7 @@ from paddock.cli.output.screen import Screen
 from paddock.kube.errors import Unavailable
 from paddock.kube.quantities import format_bytes
 from paddock.words.os_errors import explain_unreadable
-from paddock.words.phrases import Foreign, Phrase, counted, phrase, render
+from paddock.words.phrases import Foreign, Names, Phrase, counted, phrase, render
 
 MOST_FETCHED = 1_000_000
 """Files of a run that are fetched; of more it is said."""
@@ -81,7 +81,7 @@ async def fetch_run(outputs: ClusterOutputs, place: Path) -> tuple[Found, Fetche
                 cuts, received = (cuts + 1 if now == received else 0), now
                 if cuts == _MOST_CUTS:
                     raise Failed(_explain_lost(outputs, place, lost)) from None
-                screen.notify(phrase("the connection was lost: it is opened again"))
+                screen.notify(phrase("the connection was lost, or nothing comes from it: it is opened again"))
                 await asyncio.sleep(_PAUSE_SECONDS)
             except OSError as error:
                 raise Failed(_explain_unwritable(place, error)) from None
@@ -113,7 +113,7 @@ def _explain_unwritable(place: Path, error: OSError) -> Phrase:
 
 def _explain_lost(outputs: ClusterOutputs, place: Path, lost: Unavailable) -> Phrase:
     return phrase(
-        "the connection is lost again and again ({why}); what has come is kept: `{command}` goes on",
+        "nothing more comes, again and again ({why}); what has come is kept: `{command}` goes on",
         why=Foreign(lost.message), command=f"{outputs.typed} --to {place}",
     )  # fmt: skip
 
@@ -126,11 +126,11 @@ def explain_fetched(fetched: Fetched, listing: Listing) -> list[Phrase]:
     if fetched.changed:
         said.append(
             counted(
-                "{count} file was being written while it was read: it is as it was then",
-                "{count} files were being written while they were read: they are as they were then",
-                count=fetched.changed,
+                "{files} has changed since it was listed: it is here as it was when it was read",
+                "{files} have changed since they were listed: they are here as they were when they were read",
+                count=len(fetched.changed), files=Names(tuple(map(show_path, fetched.changed)), most=8),
             )
-        )
+        )  # fmt: skip
     said += [*explain_left_out(listing, MOST_FETCHED), *fetched.problems]
     if fetched.failed > len(fetched.problems):
         more = fetched.failed - len(fetched.problems)

@@ -127,6 +127,7 @@ def _tell_fetched(fetched: Fetched | None, listing: Listing | None) -> int:
 
 def _read_cluster(wanted: Wanted, namespace: str, lists: bool, output: str, to: str) -> int:
     """Raises `UserError`, `Failed`, `ApiError`."""
+    from paddock.app.claimed.files import show_path
     from paddock.cli.follow.cluster_outputs import ClusterOutputs
     from paddock.cli.follow.fetched_outputs import fetch_run, find_files
     from paddock.cli.output.interrupts import Signalled, until_signalled
@@ -148,20 +149,22 @@ def _read_cluster(wanted: Wanted, namespace: str, lists: bool, output: str, to: 
         outputs, found, fetched = run(until_signalled(read()))
     except Signalled as by:
         return by.code
-    _print_cluster(outputs, found, namespace, to, lists=lists, json=output == "json")
+    sizes = fetched.changed if fetched is not None else {}
+    files = sorted((show_path(each.path), sizes.get(each.path, each.size)) for each in found.listing.files)
+    _print_cluster(outputs, found, files, namespace, to, lists=lists, json=output == "json")
     return _tell_fetched(fetched, found.listing)
 
 
 def _print_cluster(
-    outputs: ClusterOutputs, found: Found, namespace: str, to: str, *, lists: bool, json: bool
+    outputs: ClusterOutputs, found: Found, files: list[tuple[str, int]], namespace: str, to: str, *, lists: bool,
+    json: bool,
 ) -> None:  # fmt: skip
-    from paddock.app.claimed.files import MOST_FILES, show_path
+    from paddock.app.claimed.files import MOST_FILES
     from paddock.cli.follow.fetched_outputs import explain_left_out
 
     number = found.run.number or None if found.run else None
     inside = f"{outputs.claim}:{outputs.name}/{found.below or outputs.run_uid}"
     path = str(Path(to).absolute()) if to else inside
-    files = sorted((show_path(each.path), each.size) for each in found.listing.files)
     if json:
         answer = build_cluster_answer(namespace, outputs.name, number, inside, path, files)
         print_line(write_json({**answer, "runs": [each.number for each in found.runs if each.number]}, indent=2))
