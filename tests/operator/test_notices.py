@@ -340,6 +340,29 @@ async def answer_well(_: web.Request) -> web.StreamResponse:
     return web.Response(text="ok")
 
 
+async def test_a_message_goes_by_the_proxy_of_the_environment_and_takes_no_password_of_netrc(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "netrc").write_text("default login other password secret\n")
+    monkeypatch.setenv("NETRC", str(tmp_path / "netrc"))
+    asked = list[tuple[str, str | None]]()
+
+    async def answer(request: web.Request) -> web.StreamResponse:
+        asked.append((request.host, request.headers.get("Authorization")))
+        return web.Response(text="ok")
+
+    poster = Poster()
+    try:
+        async with serve_answers(answer) as url:
+            monkeypatch.setenv("http_proxy", url)
+            assert await poster.post("http://chat.invalid/SECRET", b"{}") == Answer(200, b"ok")
+        monkeypatch.setenv("http_proxy", "http://p:x")
+        assert (await poster.post("http://chat.invalid/SECRET", b"{}")).problem == "InvalidURL"
+    finally:
+        await poster.close()
+    assert asked == [("chat.invalid", None)]
+
+
 async def test_a_certificate_counts(tmp_path: Path) -> None:
     path, _ = make_certificate(tmp_path)
     own = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)

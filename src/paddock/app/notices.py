@@ -45,18 +45,23 @@ class Poster:
 
     async def post(self, url: str, body: bytes) -> Answer:
         import aiohttp
+        from yarl import URL
+
+        from paddock.images.proxies import find_proxy  # late, as aiohttp
 
         if self._session is None:
             # Its own certificates: those that aiohttp reads at its import may be none (`client.sessions`).
             # As many connections as there may be addresses: the time to wait for one would be that of the attempt.
             connector = aiohttp.TCPConnector(limit=notice_routes.MOST_ROUTES, ssl=self._context())
             self._session = aiohttp.ClientSession(
-                connector=connector, timeout=aiohttp.ClientTimeout(total=SECONDS), trust_env=True,
-                cookie_jar=aiohttp.DummyCookieJar(),
+                connector=connector, timeout=aiohttp.ClientTimeout(total=SECONDS), cookie_jar=aiohttp.DummyCookieJar()
             )  # fmt: skip
         headers = {"Content-Type": "application/json", "User-Agent": "paddock"}
         try:
-            async with self._session.post(url, data=body, headers=headers, allow_redirects=False) as answer:
+            # No `trust_env`: it would send a password of ~/.netrc along.
+            async with self._session.post(
+                url, data=body, headers=headers, allow_redirects=False, proxy=find_proxy(URL(url))
+            ) as answer:
                 return Answer(answer.status, await _read_body(answer.content))
         except TimeoutError:
             return Answer(problem=f"no answer in {SECONDS:.0f} s")

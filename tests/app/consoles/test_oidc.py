@@ -67,6 +67,21 @@ async def test_a_reader_signs_in_by_the_provider_and_nothing_secret_is_logged(
             assert secret not in await done.text()
 
 
+async def test_the_provider_is_told_no_password_of_netrc(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "netrc").write_text("default login other password secret\n")
+    monkeypatch.setenv("NETRC", str(tmp_path / "netrc"))
+    told = list[str | None]()
+
+    async def answer(request: web.Request) -> web.StreamResponse:
+        told.append(request.headers.get("Authorization"))
+        raise web.HTTPServiceUnavailable
+
+    async with providing(tmp_path) as provider, serving(Cluster(), provider) as url, reading(url) as ann:
+        provider.instead["/.well-known/openid-configuration"] = answer
+        await start_sign_in(ann)
+    assert told == [None]
+
+
 async def test_the_cookies_of_a_sign_in_go_to_the_sign_in_alone_and_that_of_the_session_to_no_other_site(
     tmp_path: Path,
 ) -> None:

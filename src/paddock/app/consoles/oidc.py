@@ -15,12 +15,14 @@ from pathlib import Path
 from weakref import WeakValueDictionary
 
 import aiohttp
+from yarl import URL
 
 from paddock.app.health import CannotServe
 from paddock.client.credentials import Credentials
 from paddock.client.identity import Credential
 from paddock.console import oidc
 from paddock.console.backend import Identity
+from paddock.images.proxies import find_proxy
 from paddock.kube.errors import Unauthorized, Unavailable
 from paddock.kube.times import Moment
 from paddock.words.phrases import Foreign, Phrase, phrase
@@ -107,12 +109,12 @@ class OidcProvider:
                 connector=aiohttp.TCPConnector(ssl=self._trust),
                 cookie_jar=aiohttp.DummyCookieJar(),
                 timeout=aiohttp.ClientTimeout(total=REQUEST_SECONDS),
-                trust_env=True,  # HTTPS_PROXY: a cluster's way to a provider outside
             )
         method, body, headers = ("POST", post.body, post.headers) if post else ("GET", None, None)
         try:
+            # A provider may be outside of the cluster. No `trust_env`: it would send a password of ~/.netrc along.
             async with self._session.request(
-                method, address, data=body, headers=headers, allow_redirects=False
+                method, address, data=body, headers=headers, allow_redirects=False, proxy=find_proxy(URL(address))
             ) as answer:
                 return answer.status, await self._read(answer)
         except (aiohttp.ClientError, OSError, TimeoutError, ValueError) as error:
