@@ -434,6 +434,30 @@ def test_a_container_that_its_kubelet_restarts_has_not_ended(raw: dict[str, Any]
     assert (pod.phase, pod.exit, pod.lingers) == (phase, None, False)
 
 
+@pytest.mark.parametrize(
+    ("claims", "message", "said"),
+    [
+        (["results"], "0/3 nodes are available: pod has unbound immediate PersistentVolumeClaims. preemption: no",
+         "0/3 nodes are available: pod has unbound immediate PersistentVolumeClaims (results). preemption: no"),
+        (["code", "results"], "pod has unbound immediate PersistentVolumeClaims",
+         "pod has unbound immediate PersistentVolumeClaims (code, results)"),
+        (["results"], "pod has unbound immediate PersistentVolumeClaims (code: no room)",
+         "pod has unbound immediate PersistentVolumeClaims (code: no room)"),
+        ([], "pod has unbound immediate PersistentVolumeClaims", "pod has unbound immediate PersistentVolumeClaims"),
+        (["results"], "0/3 nodes are available: 3 Insufficient cpu.", "0/3 nodes are available: 3 Insufficient cpu."),
+    ],
+)  # fmt: skip
+def test_the_claims_of_a_pod_are_named_where_the_scheduler_names_none(
+    claims: list[str], message: str, said: str
+) -> None:
+    unplaced = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": message}
+    manifest = build() | {"status": {"phase": "Pending", "conditions": [unplaced]}}
+    volumes = [{"name": each, "persistentVolumeClaim": {"claimName": each}} for each in claims]
+    manifest["spec"] = {**manifest["spec"], "volumes": [{"name": "x", "emptyDir": {}}, *volumes]}
+    pod = pods.read_pod(manifest)
+    assert pod is not None and pod.waiting == ("Unschedulable", said)
+
+
 def read_with_side_car(raw: dict[str, Any]) -> Any:
     manifest = build() | {"status": raw}
     init = {"name": "mount", "image": "x", "restartPolicy": "Always"}

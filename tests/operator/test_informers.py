@@ -121,6 +121,12 @@ STATUSES: dict[str, tuple[dict[str, Any], dict[str, Any], dict[str, Any]]] = {
         {},
         {"conditions": [{"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "no room"}]},
     ),
+    "its claim is not bound": (
+        {},
+        {"volumes": [{"name": "x", "persistentVolumeClaim": {"claimName": "data"}}]},
+        {"conditions": [{"type": "PodScheduled", "status": "False", "reason": "Unschedulable",
+                         "message": "pod has unbound immediate PersistentVolumeClaims"}]},
+    ),
 }  # fmt: skip
 
 

@@ -51,6 +51,11 @@ def told(message: str, language: str = "en") -> str:
             "正在等待存储卷声明 data 绑定：no volume (hostPath) fits",
         ),
         (
+            LOCAL.format("pod has unbound immediate PersistentVolumeClaims (data, results)"),
+            "waiting for one of the claims data and results to be bound",
+            "正在等待存储卷声明 data 和 results 中的一个绑定",
+        ),
+        (
             "0/3 nodes are available: pod has unbound immediate PersistentVolumeClaims. preemption: none",
             "waiting for a claim of its volumes to be bound",
             "正在等待存储卷声明绑定",

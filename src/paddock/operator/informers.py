@@ -19,7 +19,7 @@ from paddock.controllers.cache import Cache, Index, decode_object
 from paddock.install import deployment
 from paddock.jobs.manager import find_other_manager
 from paddock.jobs.objects.observation import CHILD_ANNOTATIONS, owner_in, read_group_status, read_held_port
-from paddock.jobs.objects.observed import RANK_ANNOTATIONS, RANK_LABELS, read_finalizers
+from paddock.jobs.objects.observed import RANK_ANNOTATIONS, RANK_LABELS, list_claims, read_finalizers
 from paddock.jobs.objects.pod_groups import read_members
 from paddock.jobs.objects.schedulers import WHO_SERVES
 from paddock.kube.api import Api
@@ -364,6 +364,8 @@ def _keep_rank(pod: Manifest) -> Manifest:
     kept["containers"] = [{"name": each.get("name")} for each in spec.get("containers") or ()]
     if amounts := trim_amounts(spec):
         kept["resources"] = {"requests": amounts}
+    if not spec.get("nodeName") and (claims := list_claims(spec)):  # one of them may be what it waits for
+        kept["volumes"] = [{"persistentVolumeClaim": {"claimName": each}} for each in claims]
     child = _keep_child(pod)
     if finalizers := read_finalizers(pod):
         child["metadata"]["finalizers"] = list(finalizers)

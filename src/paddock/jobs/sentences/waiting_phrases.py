@@ -143,11 +143,13 @@ def explain_pod_group(args: Args) -> Phrase:
 
 
 def _unbound(facts: Mapping[str, str]) -> Phrase:
-    said = (
-        phrase("waiting for the claim {name} to be bound", name=facts["name"])
-        if facts["name"]
-        else phrase("waiting for a claim of its volumes to be bound")
-    )
+    names = facts["name"].split(", ")
+    if len(names) > 1:
+        said = phrase("waiting for one of the claims {names} to be bound", names=Names(tuple(names)))
+    elif facts["name"]:
+        said = phrase("waiting for the claim {name} to be bound", name=facts["name"])
+    else:
+        said = phrase("waiting for a claim of its volumes to be bound")
     return phrase("{said}: {message}", said=said, message=Foreign(facts["why"])) if facts["why"] else said
 
 
