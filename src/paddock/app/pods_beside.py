@@ -14,9 +14,12 @@ from typing import Any
 from paddock.jobs.frameworks.registry import main_container
 from paddock.jobs.model import Job, Role
 from paddock.kube.meta import Manifest
+from paddock.kube.pod_streams import Ended, is_not_started, read_not_started
 
 SCRATCH = "/tmp"  # noqa: S108 - a volume of the pod's
 IDENTITY = ("runAsUser", "runAsGroup", "runAsNonRoot", "seLinuxOptions")
+_NOT_STARTED = (126, 127, 128)
+"""Exit codes of a container whose program its runtime does not find, or cannot start."""
 OF_NODES = ("nodeSelector", "tolerations", "imagePullSecrets", "runtimeClassName")
 """What of a job's pods decides where they may run, and how their image is had."""
 
@@ -92,3 +95,11 @@ def list_users(claim: str, pods: Iterable[Manifest]) -> list[Manifest]:
         and any((each.get("persistentVolumeClaim") or {}).get("claimName") == claim
                 for each in pod["spec"].get("volumes") or ())
     ]  # fmt: skip
+
+
+def has_not_started(pod: Mapping[str, Any]) -> bool:
+    """Whether the program of its container could not be started: a code, and the words of container runtimes."""
+    statuses = (pod.get("status") or {}).get("containerStatuses") or ()
+    ends = [(each.get("state") or {}).get("terminated") or {} for each in statuses]
+    said = [str(each.get("message") or "") for each in ends if each.get("exitCode") in _NOT_STARTED]
+    return any(is_not_started(read_not_started(Ended(1, each))) for each in said)

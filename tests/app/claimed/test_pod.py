@@ -20,7 +20,7 @@ from paddock.app.claimed.pod import (
     find_running,
     name_pod,
 )
-from paddock.app.pods_beside import Pin
+from paddock.app.pods_beside import Pin, has_not_started
 from paddock.jobs.model import Job, Rank, Settings
 from paddock.jobs.names import LONGEST_NAME
 from paddock.jobs.objects.observed import read_pod
@@ -125,3 +125,19 @@ def test_the_program_reads_as_old_a_python_as_3_6() -> None:
 def test_the_words_of_exec_are_short_enough_for_any_proxy() -> None:
     address = "&".join(f"command={quote(each, safe='')}" for each in build_command(f"/paddock/claim/{'a' * 253}"))
     assert len(address) < 2_000, "they stand in an address, and nginx and aiohttp take 8 KiB with its name"
+
+
+@pytest.mark.parametrize(
+    ("code", "message", "found"),
+    [
+        (128, 'failed to create containerd task: exec: "python3": executable file not found in $PATH: unknown', True),
+        (127, "executable file `python3` not found in $PATH: No such file or directory", True),
+        (126, 'exec: "python3": permission denied', True),
+        (128, "failed to create containerd task: error setting rlimits", False),
+        (127, "", False),
+        (1, "FileNotFoundError: No such file or directory: 'x'", False),
+    ],
+)
+def test_a_program_that_could_not_be_started_is_told_from_one_that_failed(code: int, message: str, found: bool) -> None:
+    ended = {"exitCode": code, "message": message}
+    assert has_not_started({"status": {"containerStatuses": [{"state": {"terminated": ended}}]}}) is found

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from paddock.app.boards.pod import ANY, Asked, build_pod, choose_image, name_board, read_board
 from paddock.app.boards.process import make_scratch
 from paddock.app.boards.tools import TOOLS
-from paddock.app.pods_beside import Pin, find_pin, list_users, read_modes
+from paddock.app.pods_beside import Pin, find_pin, has_not_started, list_users, read_modes
 from paddock.cli.cluster.errors import Failed, UserError
 from paddock.cli.cluster.lookup import fetch_job
 from paddock.cli.output.language import localized, readers_language
@@ -46,8 +46,6 @@ _LINES = 8
 """Of what the pod printed last, for the message that it has ended."""
 _LACKS = 3
 """The exit code of the program of `app.boards.paddock_pod_board` where the image lacks what shows the files."""
-_NOT_STARTED = (127, 128)
-"""Exit codes of a container whose program its runtime does not find, or cannot start."""
 _WAITED_IN_VAIN = frozenset({"InvalidImageName", "ErrImageNeverPull"})
 
 
@@ -298,7 +296,7 @@ class PodBoard:
             raise Failed(*self._explain_lack(lacks))
         why = str(status.get("message") or status.get("reason") or "")
         why = why or next((str(each.get("message") or each.get("reason") or "") for each in ends), "")
-        if any(each.get("exitCode") in _NOT_STARTED for each in ends) and not told:
+        if has_not_started(pod) and not told:
             image = str(pod["spec"]["containers"][0].get("image") or "-")
             said = phrase("no python3 can be started in the image {image}: {why}", image=image, why=Foreign(why))
             raise Failed(said, self._advise_image())

@@ -21,7 +21,7 @@ from paddock.app.claimed.pod import (
     find_running,
     read_program,
 )
-from paddock.app.pods_beside import find_pin, list_users, read_modes
+from paddock.app.pods_beside import find_pin, has_not_started, list_users, read_modes
 from paddock.cli.cluster.errors import Failed, UserError
 from paddock.cli.cluster.lookup import NoJob, fetch_all, fetch_job
 from paddock.cli.follow.cluster_board import explain_wait
@@ -46,8 +46,6 @@ if TYPE_CHECKING:
 _LOOK_SECONDS = 1.0
 _EVENT_SECONDS = 5.0
 _WAITED_IN_VAIN = frozenset({"InvalidImageName", "ErrImageNeverPull"})
-_NOT_STARTED = (126, 127, 128)
-"""Exit codes of a container whose program its runtime does not find, or cannot start."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,7 +260,7 @@ class ClusterOutputs:
             ends = [(each.get("state") or {}).get("terminated") or {} for each in statuses]
             why = next((str(each.get("message") or each.get("reason") or "") for each in ends), "")
             why = str((now.get("status") or {}).get("message") or why)
-            if any(each.get("exitCode") in _NOT_STARTED for each in ends):
+            if has_not_started(now):
                 raise Failed(*self._explain_no_python(why))
             raise Failed(phrase("the pod {pod} cannot start: {why}", pod=name_of(pod), why=Foreign(why)))
         return now

@@ -43,6 +43,7 @@ from paddock.app.filled_claims.told import (
     explain_step,
     read_told,
 )
+from paddock.app.pods_beside import has_not_started
 from paddock.cli.cluster.errors import Failed
 from paddock.cli.cluster.filled_claims import belongs, end_filling
 from paddock.cli.output.language import readers_language
@@ -397,7 +398,7 @@ class Filling:
         if disrupted or status.get("reason") in _FROM_OUTSIDE:
             raise _Disrupted(why)
         image, python = self._fill.content.image, self._fill.content.python
-        if _has_not_started(pod):
+        if has_not_started(pod):
             raise Failed(phrase("the image {image} has no {python}, by which the claim would be filled: {why}",
                                 image=image, python=python, why=Foreign(why)))  # fmt: skip
         raise Failed(phrase("the pod {pod} has ended: {why}", pod=name_of(pod), why=Foreign(why)))
@@ -512,11 +513,3 @@ class Filling:
             self._say(phrase("sending {directory}: {sent} of {total}", directory=self._fill.file,
                              sent=format_bytes(sent), total=format_bytes(archive.size)))  # fmt: skip
         session.close_input()
-
-
-def _has_not_started(pod: Mapping[str, Any]) -> bool:
-    """Whether its program could not be started: the words of container runtimes, and a shell's codes."""
-    statuses = (pod.get("status") or {}).get("containerStatuses") or ()
-    ended = ((statuses[0].get("state") or {}).get("terminated") or {}) if statuses else {}
-    text = str(ended.get("message") or "").lower()
-    return ended.get("exitCode") in (126, 127, 128) and ("executable file not found" in text or "no such file" in text)
