@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import os
 import shutil
@@ -18,11 +19,12 @@ from paddock.jobs.apis.outputs import OUTPUT_PATH, read_outputs
 from paddock.jobs.labels import OUTPUTS_CONTAINER
 from paddock.jobs.model import Job, Rank, Settings
 from paddock.jobs.objects.outputs import run_path
-from paddock.jobs.objects.outputs_program import PYTHON
+from paddock.jobs.objects.outputs_program import read_program
 from paddock.jobs.objects.pods import build_pod
 from paddock.kube.meta import Manifest
 from paddock.manifests.fields import Fields
 
+PYTHON = read_program()
 UIDS = [f"{number:08x}-0000-4000-8000-000000000000" for number in range(1, 6)]
 RANK = Rank("worker", 0)
 
@@ -176,6 +178,12 @@ def claim(tmp_path: Path) -> Path:
         assert run(prepare(tmp_path, uid)) == (0, "")
     (find_run(tmp_path, UIDS[0]) / "checkpoint/step-1").write_text("one")
     return tmp_path
+
+
+def test_the_program_reads_as_python_3_6_and_no_kubelet_puts_a_variable_into_it() -> None:
+    ast.parse(PYTHON, feature_version=(3, 6))
+    assert "$(" not in PYTHON
+    assert len(PYTHON) < 8192, "it is in each pod"
 
 
 def test_the_path_is_the_one_that_the_pods_mount(tmp_path: Path) -> None:

@@ -38,6 +38,7 @@ PURE_CACHES: Mapping[str, str] = {
     "paddock.cli.help._example": "compiles its text",
     "paddock.cli.help._unit": "compiles its text",
     "paddock.jobs.frameworks.python_source.is_python": "parses its text",
+    "paddock.jobs.objects.outputs_program.read_program": "reads a file of the package",
     "paddock.launches.containers._read_text": "parses its text",
     "paddock.launches.containers._simplify": "parses its words",
     "paddock.logs.chatter._forms": "compiles its forms",

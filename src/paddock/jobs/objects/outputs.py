@@ -16,7 +16,7 @@ from paddock.jobs.frameworks import EnvVar
 from paddock.jobs.labels import OUTPUTS_CONTAINER, RESUME_ANNOTATION
 from paddock.jobs.model import Job, Settings
 from paddock.jobs.names import OUTPUT_VOLUME
-from paddock.jobs.objects.outputs_program import PYTHON, SHELL
+from paddock.jobs.objects.outputs_program import SHELL, read_program
 from paddock.jobs.resuming import read_resume
 from paddock.jobs.variables import CHECKPOINTS, OUTPUTS
 from paddock.kube.meta import Manifest
@@ -83,7 +83,7 @@ def _build_first(job: Job, claim: str, volume: str, trained: Mapping[str, Any], 
         "name": _free(OUTPUTS_CONTAINER, others),
         "image": trained.get("image"),
         **({"imagePullPolicy": trained["imagePullPolicy"]} if trained.get("imagePullPolicy") else {}),
-        "command": ["sh", "-c", SHELL, OUTPUTS_CONTAINER, PYTHON, *words],
+        "command": ["sh", "-c", SHELL, OUTPUTS_CONTAINER, read_program(), *words],
         "workingDir": "/",
         **({"resources": resources} if resources else {}),
         **({"securityContext": context} if (context := _lower(trained.get("securityContext") or {})) else {}),
