@@ -49,6 +49,11 @@ KNOWN = (
     _sentence("run {run} of {job} has no checkpoints in the claim {claim}"),
     _sentence("run {run} of {job} has no checkpoints in the claim {claim}; those that have some: {runs}"),
     _sentence("the claim {claim} is full ({why})"),
+    _sentence("the claim {claim} cannot be prepared: {why}"),
+    _sentence(
+        "the image has no Python 3, which looks for the checkpoints of an earlier run in the claim {claim}: name an "
+        "image that has it, or leave out --resume (the annotation paddock.dev/resume)"
+    ),
     _sentence("the claim {claim} can be read only: name one that can be written to"),
     _sentence(
         "user {user} may not write into the claim {claim}, whose top directory is of user {owner} and group {group} "
