@@ -199,4 +199,12 @@ def test_two_groups_with_one_kind_are_told_apart() -> None:
     assert [line[0] for line in build_table([*rows, Row(("x",), {"pods": 1.0})], [By.KIND])[1]] == [
         "paddlejob.batch.paddlepaddle.org", "paddlejob.kubeflow.org", "x",
     ]  # fmt: skip
-    assert str(explain_total(rows, "7d")) == "in the last 7d: 0 accelerator-hours, 0 CPU-hours"
+
+
+def test_the_total_has_the_words_of_the_columns() -> None:
+    """GPUs of another vendor are none of NVIDIA's."""
+    rows = [Row((name,), {GPU: 3600.0, "kunlunxin.com/xpu": 7200.0, "cpu": 9000.0}) for name in ("a", "b")]
+    assert str(explain_total(rows, "7d")) == (
+        "in the last 7d: 2.0 GPU-hours, 4.0 kunlunxin.com/xpu-hours and 5.0 CPU-hours"
+    )
+    assert str(explain_total([], "7d")) == "in the last 7d: 0 GPU-hours and 0 CPU-hours"

@@ -69,7 +69,7 @@ async def test_what_jobs_that_are_there_have_held_is_added_up_by_namespace_by_jo
     ]
     assert [row[2:4] for row in read_rows(named)] == [["one", "80.0"], ["runs", "12.0"], ["two", "8.0"]]
     assert [row[0] for row in read_rows(persons)] == ["ann", "-"]
-    assert "of 3 jobs that are still there" in page and "100.0 accelerator-hours" in page
+    assert "of 3 jobs that are still there" in page and "100.0 GPU-hours" in page
     assert 'href="/usage?since=7d&amp;by=person"' in persons and len(read_rows(recent)) == 3
 
 

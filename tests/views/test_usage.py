@@ -149,6 +149,17 @@ def test_a_job_that_ended_counts_by_its_own_times_and_another_by_the_pods_that_a
     assert read_stored_job(StoredJob(JOBS, manifest, Status(), None), {}, WINDOW).seconds == {}
 
 
+def test_a_job_that_was_cancelled_before_it_ran_held_nothing() -> None:
+    cancelled = Status(phase=Phase.FAILED, finished=2100.0)
+    manifest = build_manifest()
+    held = [
+        read_stored_job(StoredJob(JOBS, manifest, cancelled, read_job(manifest)), {}, WINDOW),
+        read_run(build_run(Attempt(0, 1000), ended=2100), read_job(manifest), {}, WINDOW),
+    ]
+    assert [each.seconds for each in held] == [{}, {}]
+    assert sum_rows(held, [By.NAME]) == []
+
+
 def test_series_that_are_none_of_ours_are_left_out() -> None:
     ours = {"namespace": "team", "kind": JOBS.qualified, "resource": GPU}
     series = [

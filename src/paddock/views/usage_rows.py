@@ -7,12 +7,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from paddock.jobs.apis.registry import KINDS
-from paddock.kube.accelerators import is_accelerator
 from paddock.kube.gpu_shares import GPU
 from paddock.kube.times import Moment, format_time
 from paddock.views.commands import kind_with_group
 from paddock.views.usage import By, Row, Window, add_up, list_devices
-from paddock.words.phrases import Phrase, counted, phrase
+from paddock.words.phrases import Names, Phrase, counted, phrase
 
 _HOUR = 3600.0
 _NONE = "-"
@@ -58,13 +57,14 @@ def _name_kinds(rows: Sequence[Row], by: Sequence[By]) -> dict[str, str]:
 
 
 def explain_total(rows: Sequence[Row], period: str) -> Phrase:
-    """`in the last 30d: 12.5 accelerator-hours, 100.0 CPU-hours`."""
+    """`in the last 30d: 12.5 GPU-hours, 1.0 kunlunxin.com/xpu-hours and 100.0 CPU-hours`: those of the columns."""
     total = add_up(rows).seconds
-    devices = sum(amount for name, amount in total.items() if is_accelerator(name))
-    return phrase(
-        "in the last {period}: {devices} accelerator-hours, {cores} CPU-hours",
-        period=period, devices=format_hours(devices), cores=format_hours(total.get("cpu", 0.0)),
-    )  # fmt: skip
+    told = [(name, name_hours(name).removesuffix("-HOURS")) for name in list_devices(rows)] + [("cpu", "CPU")]
+    hours = tuple(
+        phrase("{hours} {device}-hours", hours=format_hours(total.get(name, 0.0)), device=device)
+        for name, device in told
+    )
+    return phrase("in the last {period}: {hours}", period=period, hours=Names(hours, most=0))
 
 
 def explain_jobs(count: int) -> Phrase:
