@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from paddock.app.filled_claims.mounts import change_templates, find_taken, list_claims, mount_packages, set_search_paths
+from paddock.app.filled_claims.mounts import find_taken, list_claims, mount_packages, set_search_paths
 from paddock.kube.meta import Manifest
+from paddock.submission.templates import change_templates
 
 REPORT = {"path": "/opt/conda/bin:/usr/bin", "pythonpath": "/app"}
 ENV = "/paddock/packages/env"

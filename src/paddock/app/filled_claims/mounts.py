@@ -5,10 +5,11 @@ All of them are visible in the manifest that is sent, so any operator can run it
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from paddock.kube.meta import Manifest
+from paddock.submission.templates import change_templates, is_template
 
 MOUNT = "/paddock/packages"
 """Where packages are built they are used, as scripts begin with the path of their Python."""
@@ -17,22 +18,6 @@ ENVIRONMENT = f"{MOUNT}/env"
 _READERS = {"PATH": f"{ENVIRONMENT}/bin", "PYTHONPATH": f"{ENVIRONMENT}/packages"}
 """By PATH the job's `python` is that of the environment; by PYTHONPATH a launcher of the image that begins with a
 Python of its own (torchrun) finds the packages too."""
-Change = Callable[[Mapping[str, Any]], Mapping[str, Any]]
-
-
-def change_templates(value: Any, change: Change) -> Any:
-    """The manifest with each pod template changed: they are found by their shape, as their place depends on the API
-    group. The argument is not changed."""
-    if not isinstance(value, Mapping):
-        return value
-    if is_template(value):
-        return change(value)
-    return {key: change_templates(item, change) for key, item in value.items()}
-
-
-def is_template(value: Mapping[str, Any]) -> bool:
-    spec = value.get("spec")
-    return isinstance(spec, Mapping) and isinstance(spec.get("containers"), list)
 
 
 def mount_packages(template: Mapping[str, Any], main: int, claim: str) -> Manifest:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from paddock.app.filled_claims.contents import Content, build_code, build_packages, find_problems
-from paddock.app.filled_claims.mounts import change_templates, find_taken, mount_packages
+from paddock.app.filled_claims.mounts import find_taken, mount_packages
 from paddock.app.filled_claims.reach import count_ranks, is_on_one_node
 from paddock.cli.cluster.errors import UserError
 from paddock.cli.submit.directory_files import File, Found, find_files
@@ -28,6 +28,7 @@ from paddock.jobs.model import Job
 from paddock.kube.meta import namespace_of
 from paddock.kube.quantities import format_bytes
 from paddock.submission.documents import Checked
+from paddock.submission.templates import change_templates
 from paddock.words.phrases import Phrase, counted, phrase
 
 LARGEST = 2**30

@@ -13,13 +13,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from paddock.app.filled_claims.mounts import change_templates
 from paddock.cli.submit.directory_files import HIDDEN, IGNORED, File, Found
 from paddock.jobs.frameworks.registry import FRAMEWORKS, main_container
 from paddock.jobs.model import Job
 from paddock.jobs.objects.pods import WORKING_DIRECTORY_VOLUME
 from paddock.kube.meta import CONFIG_MAPS, Manifest
 from paddock.kube.quantities import format_bytes
+from paddock.submission.templates import change_templates
 from paddock.words.phrases import NOTHING, Phrase, counted, phrase
 
 LARGEST = 900 * 2**10

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from paddock.app.filled_claims.mounts import change_templates
 from paddock.cli.submit.directory_map import LOGS
 from paddock.jobs.frameworks.registry import FRAMEWORKS, main_container
 from paddock.jobs.model import Job
 from paddock.kube.meta import Manifest
+from paddock.submission.templates import change_templates
 from paddock.words.phrases import Phrase, phrase
 
 _ARCHITECTURE = "kubernetes.io/arch"
