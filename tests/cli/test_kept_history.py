@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+import yaml
 from aiohttp import web
 from aiohttp.test_utils import TestServer
 from click.testing import CliRunner
@@ -16,7 +17,8 @@ from yarl import URL
 
 from paddock.cli.main import cli
 from paddock.install.console import VISITOR
-from paddock.kube.rbac import ROLE_BINDINGS
+from paddock.kube.meta import Manifest
+from paddock.kube.rbac import ROLE_BINDINGS, ROLES
 from support import fork_server
 from support.kept import CONSOLE, READS_LOGS, SEES_JOBS, Kept, Ports, list_runs, open_cluster, write_kubeconfig
 from support.operator_seam import JOBS
@@ -48,6 +50,13 @@ async def type_(kubeconfig: Path, *words: str, variables: Mapping[str, str] | No
     typed = [*words, "--kubeconfig", str(kubeconfig)]
     ended = await asyncio.to_thread(fork_server.run, typed, environment, 120.0, str(kubeconfig.parent))
     return Ended(ended.returncode, ended.stdout, ended.stderr)
+
+
+def take_grant(asked: Ended) -> list[Manifest]:
+    """The Role and its binding of the command that is the first thing to be done."""
+    said, _, rest = asked.stderr.partition("kubectl apply -f - <<'END'\n")
+    assert "Who administers the cluster can allow what paddock needs there" in said, asked.stderr
+    return list(yaml.safe_load_all(rest.partition("\nEND\n")[0]))
 
 
 async def have_past(cluster: Kept, url: str, token: str) -> None:
@@ -106,6 +115,8 @@ async def test_who_may_see_nothing_is_told_so_and_who_has_no_token_what_to_do(cl
         for words in (["history"], ["history", "demo"], ["logs", "demo", "--run", "1"], ["compare", "demo"]):
             asked = await type_(nothing, *words, "--console", url)
             assert asked.exit_code == 1 and "you may not see the jobs of default" in asked.output, asked.output
+            role = take_grant(asked)[0]
+            assert role["metadata"]["namespace"] == "default" and "paddlejobs" in role["rules"][0]["resources"]
         asked = await type_(bare, "history", "--console", url)
         assert asked.exit_code == 2
         assert "PADDOCK_CONSOLE_TOKEN" in asked.output and "create token NAME" in asked.output
@@ -176,7 +187,22 @@ async def test_a_tenant_with_few_rights_reaches_the_console_by_a_port_that_is_fo
             await cluster.api.delete(ROLE_BINDINGS, CONSOLE, VISITOR)
             listed = await type_(mine, "history", "demo")
             assert listed.exit_code == 1, listed.output
-            assert "you may not look for its console in namespace paddle-console (list pods)" in listed.output
+            assert "installs one by `paddock manifests console" in listed.output
+            role, binding = take_grant(listed)
+            assert [(*rule["resources"], *rule["verbs"]) for rule in role["rules"]] == [
+                ("pods", "get", "list"), ("pods/portforward", "get", "create"),
+            ]  # fmt: skip
+            await cluster.api.create(ROLES, {**role, "rules": role["rules"][:1]})
+            await cluster.api.create(ROLE_BINDINGS, binding)
+            for words in (["history", "demo"], ["logs", "demo", "--run", "1"], ["compare", "demo"]):
+                listed = await type_(mine, *words)
+                assert listed.exit_code == 1 and "may not get pods/portforward in namespace paddle-console" in (
+                    listed.output
+                ), listed.output
+                assert take_grant(listed)[0]["rules"] == role["rules"]
+            await cluster.api.patch(ROLES, CONSOLE, role["metadata"]["name"], {"rules": role["rules"]})
+            listed = await type_(mine, "history", "demo")
+            assert listed.exit_code == 0, listed.output
 
 
 async def test_who_may_see_jobs_and_no_logs_is_told_the_history_without_ranks(cluster: Kept, tmp_path: Path) -> None:
@@ -189,3 +215,5 @@ async def test_who_may_see_jobs_and_no_logs_is_told_the_history_without_ranks(cl
         assert "you may not read the logs of pods in default (get pods/log)" in listed.output
         asked = await type_(few, "logs", "demo", "--run", "1", "--console", url)
         assert asked.exit_code == 1 and asked.stdout == ""
+        assert asked.stderr.startswith("system:serviceaccount:default:bob may not get pods/log in namespace default")
+        take_grant(asked)

@@ -12,8 +12,9 @@ all that was applied. `paddock manifests console` prints deploy/v1/console.yaml 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from paddock.install.deployment import (
     EXAMPLE_IMAGE,
@@ -31,6 +32,11 @@ NAME, ACCOUNT = "paddle-console", "paddle-console-sa"
 KEEPER, VISITOR = "paddle-console-keeper", "paddle-console-visitor"
 KEPT = "/var/lib/paddock"
 """Where the claim is mounted."""
+VISITOR_RIGHTS: Mapping[tuple[str, str], tuple[str, ...]] = MappingProxyType({
+    ("", "pods"): ("get", "list"),
+    ("", "pods/portforward"): ("get", "create"),
+})  # fmt: skip
+"""By (API group, resource): what it takes to reach a console through a port that is forwarded to its pod."""
 PORT = 8765
 CLIENT = "paddock.dev/console-client"
 """The label of a namespace, `"true"`, whose pods may reach the console: that of an Ingress controller."""
@@ -136,10 +142,7 @@ def build_keeper(namespace: str = NAMESPACE) -> tuple[Manifest, ...]:
         "apiVersion": API_VERSION,
         "kind": "Role",
         "metadata": _metadata(VISITOR, namespace),
-        "rules": [
-            write_rule("", ("pods",), ("get", "list")),
-            write_rule("", ("pods/portforward",), ("get", "create")),
-        ],
+        "rules": [write_rule(group, (plural,), verbs) for (group, plural), verbs in VISITOR_RIGHTS.items()],
     }
     return (
         {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": _metadata(KEEPER, namespace)},

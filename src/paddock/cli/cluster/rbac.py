@@ -10,6 +10,7 @@ import re
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from typing import TypeAlias
 
 from paddock.cli.cluster.errors import Failed, build_phrase
 from paddock.cli.cluster.places import Cluster
@@ -28,7 +29,9 @@ _FORBIDDEN = re.compile(
 _RBAC = "rbac.authorization.k8s.io"
 _CORE = '""'
 _OF_JOBS = ("get", "list", "watch", "create", "patch", "delete")
-_NEEDED: Mapping[tuple[str, str], tuple[str, ...]] = {
+Rights: TypeAlias = Mapping[tuple[str, str], tuple[str, ...]]
+"""Verbs, by (API group, resource)."""
+_NEEDED: Rights = {
     (PADDLEPADDLE.resource.group, PADDLEPADDLE.resource.plural): _OF_JOBS,
     ("", "pods"): ("get", "list", "watch", "delete"),
     ("", "pods/log"): ("get",),
@@ -44,7 +47,7 @@ _STREAMS = tuple(("", f"pods/{name}") for name in ("exec", "portforward"))
 Kubernetes asks for `get`, and from 1.35 on for `create` too (AuthorizePodWebsocketUpgradeCreatePermission). Who has
 them can do what the job can, so nobody is told to grant them who has not asked."""
 
-_TOGETHER: Mapping[tuple[str, str], tuple[str, ...]] = {
+_TOGETHER: Rights = {
     ("", "secrets"): ("get", "create", "update", "patch", "delete"),
     (DATASETS.group, DATASETS.plural): ("get", "list", "watch", "create", "update", "patch", "delete"),
 }
@@ -103,9 +106,10 @@ def read_expiry(certificate: str | None) -> Moment | None:
         return None
 
 
-def explain_forbidden(error: ApiError) -> Phrase | str:
+def explain_forbidden(error: ApiError, only: Rights | None = None) -> Phrase | str:
     """The missing right, the user, and a command that grants it; of a quota of jobs, what counts. Any other message of
-    an admission plugin is unchanged. An administrator runs the command with another kubeconfig, so it names none."""
+    an admission plugin is unchanged. An administrator runs the command with another kubeconfig, so it names none.
+    `only`: what is granted in a namespace that is not for jobs, in place of what the verbs need."""
     found = _FORBIDDEN.search(error.message)
     if found is None:
         return _explain_counted(error.message) or error.message
@@ -113,12 +117,12 @@ def explain_forbidden(error: ApiError) -> Phrase | str:
     namespace, user, verb = found["namespace"], found["user"], found["verb"]
     refused = (found["group"], found["resource"])
     missing = phrase("{verb} {resource}", verb=verb, resource=resource)
-    rights: Mapping[tuple[str, str], tuple[str, ...]] = {refused: tuple(dict.fromkeys(("get", "list", verb)))}
+    rights: Rights = {refused: tuple(dict.fromkeys(("get", "list", verb)))}
     if namespace:
         missing = phrase(
             "{verb} {resource} in namespace {namespace}", verb=verb, resource=resource, namespace=namespace
         )
-        rights = _list_rights(refused, verb)
+        rights = only or _list_rights(refused, verb)
     more = f"-{resource}" if refused in _TOGETHER else f"-{verb}-{resource}"
     name = _name_role(user, "" if namespace and rights == _NEEDED else more)
     return phrase(
@@ -127,7 +131,7 @@ def explain_forbidden(error: ApiError) -> Phrase | str:
     )  # fmt: skip
 
 
-_FILLING: Mapping[tuple[str, str], tuple[str, ...]] = {
+_FILLING: Rights = {
     ("", "persistentvolumeclaims"): ("get", "list", "create", "patch", "delete"),
     ("", "pods"): ("get", "list", "watch", "create", "delete"),
     ("", "pods/exec"): ("get", "create"),
@@ -152,7 +156,7 @@ def _explain_counted(message: str) -> Phrase | None:
     )  # fmt: skip
 
 
-def _list_rights(refused: tuple[str, str], verb: str) -> Mapping[tuple[str, str], tuple[str, ...]]:
+def _list_rights(refused: tuple[str, str], verb: str) -> Rights:
     rights = dict(_NEEDED)
     if refused == ("", "persistentvolumeclaims"):
         rights |= _FILLING
@@ -171,7 +175,7 @@ def _name_role(user: str, more: str) -> str:
     return re.sub(r"[/%]", "-", f"paddock-{user}{more}")
 
 
-def _write_grant(name: str, namespace: str, user: str, rights: Mapping[tuple[str, str], tuple[str, ...]]) -> str:
+def _write_grant(name: str, namespace: str, user: str, rights: Rights) -> str:
     """A shell command with a role and its binding, which can be typed again: `kubectl create role` grants every verb
     for every resource, and refuses what is there. `namespace`: empty for the whole cluster. Its lines are not indented,
     as a here-document ends only at the start of a line."""

@@ -74,7 +74,7 @@ async def fetch_history(
         try:
             lay_out(home, (await keeper.fetch_logs(namespace, name)).logs)
         except Unseen as error:
-            return Fetched(History(home), answer, error.said)
+            return Fetched(History(home), answer, error.said[-1:])
     return Fetched(History(home), answer)
 
 

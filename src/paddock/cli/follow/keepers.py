@@ -19,9 +19,11 @@ import msgspec
 
 from paddock.cli.cluster.console_option import read_console
 from paddock.cli.cluster.errors import Failed, UserError
+from paddock.cli.cluster.rbac import explain_forbidden
 from paddock.cli.follow.forwarding import Forward, Forwarder, listen
 from paddock.history.answers import LARGEST_ANSWER, PREFIX, KeptFile, Logs, Refusal, Runs
-from paddock.install.console import NAME, NAMESPACE, PORT
+from paddock.install.console import NAME, NAMESPACE, PORT, VISITOR_RIGHTS
+from paddock.jobs.apis.registry import PADDLEPADDLE
 from paddock.kube.errors import ApiError, Forbidden
 from paddock.kube.meta import PODS, Manifest, is_deleting, name_of
 from paddock.kube.validation.names import DNS_LABEL
@@ -38,6 +40,8 @@ TOKEN = "PADDOCK_CONSOLE_TOKEN"  # noqa: S105 - the name of the variable
 _LABELS = "app.kubernetes.io/name=paddock,app.kubernetes.io/component=console"
 _INSTALL = "paddock manifests console --image IMAGE --keep CLAIM"
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
+_NOBODY = "-"
+"""A name that nothing can have: the API looks at rights first."""
 _CHUNK = 2**18
 _SECONDS = 60.0
 """Without a byte from the console."""
@@ -99,6 +103,17 @@ def explain_no_keeper(why: Phrase) -> Phrase:
     )  # fmt: skip
 
 
+def explain_no_way(namespace: str, error: Forbidden) -> tuple[Phrase | str, ...]:
+    """What grants the way to a console in this namespace, whether or not one is there: lines. Pure."""
+    said = phrase(
+        "The history of a cluster is read through a port of the console that keeps it, here in namespace {namespace}. "
+        "Where none keeps it, who administers the cluster installs one by `{command}`; --console names one that is "
+        "elsewhere",
+        namespace=namespace, command=_INSTALL,
+    )  # fmt: skip
+    return explain_forbidden(error, VISITOR_RIGHTS), "", said
+
+
 @asynccontextmanager
 async def open_keeper(place: ClusterChoice) -> AsyncIterator[Keeper]:
     """Raises `NoKeeper`, `NoToken`, `Failed`, `ApiError`, `ConfigError`."""
@@ -107,17 +122,25 @@ async def open_keeper(place: ClusterChoice) -> AsyncIterator[Keeper]:
 
     where, config = read_where(read_console()), place.read_config()
     async with open_credentials(config, interactive=True) as credentials:
-        token = os.environ.get(TOKEN, "") or (await credentials.get()).token
+        given = os.environ.get(TOKEN, "")
+        token = given or (await credentials.get()).token
         if not token:
             raise NoToken(explain_no_token(place))
-        if where.url:
-            async with _session(token) as session:
-                yield Keeper(session, where.url)
-            return
-        async with Client(config, credentials=credentials) as client:
-            pod = await find_pod(client, where.namespace)
-            async with _forwarded(client, where.namespace, pod) as url, _session(token) as session:
-                yield Keeper(session, url)
+        async with (
+            Client(config, credentials=credentials) as client,
+            _reach(client, where) as url,
+            _session(token) as session,
+        ):
+            yield Keeper(session, url, None if given else client)
+
+
+@asynccontextmanager
+async def _reach(client: Client, where: Where) -> AsyncIterator[str]:
+    if where.url:
+        yield where.url
+        return
+    async with _forwarded(client, where.namespace, await find_pod(client, where.namespace)) as url:
+        yield url
 
 
 def explain_no_token(place: ClusterChoice) -> Phrase:
@@ -133,9 +156,8 @@ async def find_pod(client: Client, namespace: str) -> str:
     """The name of a console's pod. Raises `NoKeeper`."""
     try:
         pods = (await client.list(PODS, namespace, labels=_LABELS)).items
-    except Forbidden:
-        said = phrase("you may not look for its console in namespace {namespace} (list pods)", namespace=namespace)
-        raise NoKeeper(explain_no_keeper(said)) from None
+    except Forbidden as error:
+        raise NoKeeper(*explain_no_way(namespace, error)) from None
     ready = [pod for pod in pods if is_ready(pod)]
     if not ready and pods:
         raise NoKeeper(phrase("the console in namespace {namespace} is not ready: try again in a moment",
@@ -175,9 +197,7 @@ async def _forwarded(client: Client, namespace: str, pod: str) -> AsyncIterator[
     except Unreached as error:
         await asyncio.wait([work], timeout=0.1)
         if work.done() and isinstance(why := work.exception(), Forbidden):
-            said = phrase("you may not forward a port to its console in namespace {namespace} (get pods/portforward)",
-                          namespace=namespace)  # fmt: skip
-            raise NoKeeper(explain_no_keeper(said)) from why
+            raise NoKeeper(*explain_no_way(namespace, why)) from why
         if work.done() and isinstance(why := work.exception(), ApiError):
             raise why from None
         raise Failed(notes[0] if notes else error.reason) from None
@@ -196,18 +216,39 @@ class Unreached(Failed):
 
 
 class Keeper:
-    """One console, with the token of its reader. Raises `NoKeeper`, `Failed`."""
+    """One console, with the token of its reader. `client`: of the same token. Raises `NoKeeper`, `Unseen`, `Failed`."""
 
-    def __init__(self, session: aiohttp.ClientSession, url: str) -> None:
-        self._session, self._url = session, url
+    def __init__(self, session: aiohttp.ClientSession, url: str, client: Client | None = None) -> None:
+        self._session, self._url, self._client = session, url, client
 
     async def fetch_runs(self, namespace: str, name: str = "") -> Runs:
         """Of a namespace, or of one name."""
-        return await self._fetch(f"namespaces/{quote(namespace)}/runs?{urlencode({'name': name})}", Runs)
+        query = urlencode({"name": name})
+        async with self._naming_grants(PADDLEPADDLE.resource.path(namespace, _NOBODY)):
+            return await self._fetch(f"namespaces/{quote(namespace)}/runs?{query}", Runs)
 
     async def fetch_logs(self, namespace: str, name: str, uid: str = "") -> Logs:
         """Of the runs of a name, or of one of them."""
-        return await self._fetch(f"namespaces/{quote(namespace)}/logs?{urlencode({'name': name, 'uid': uid})}", Logs)
+        query = urlencode({"name": name, "uid": uid})
+        async with self._naming_grants(PODS.path(namespace, _NOBODY, "log")):
+            return await self._fetch(f"namespaces/{quote(namespace)}/logs?{query}", Logs)
+
+    @asynccontextmanager
+    async def _naming_grants(self, path: str) -> AsyncIterator[None]:
+        """Where the console may not show something, the API is asked for the like of it: its refusal names the user,
+        whom an administrator grants the right."""
+        try:
+            yield
+        except Unseen as error:
+            if self._client is None:
+                raise
+            try:
+                await self._client.fetch(path)
+            except Forbidden as refusal:
+                raise Unseen(explain_forbidden(refusal), "", *error.said) from None
+            except ApiError:
+                pass
+            raise
 
     async def download(self, namespace: str, file: KeptFile, name: str, into: Path) -> None:
         """`name`: of the log, or of the marks beside it. A file that is not kept leaves an empty one."""
