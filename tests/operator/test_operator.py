@@ -814,6 +814,31 @@ async def test_a_server_that_prunes_status_fields_is_reported_and_the_kind_is_ha
     assert (await cluster.list(PODS)).items == []
 
 
+@pytest.mark.parametrize("prunes", [False, True])
+async def test_no_event_says_that_a_node_is_avoided_where_the_definition_has_no_suspects(
+    cluster: LocalApi, prunes: bool
+) -> None:
+    """That of an older Paddock: the record is lost, and the next attempt avoids none."""
+    seam, job = Seam(cluster), build_job(ps=0, worker=1)
+    job["spec"]["worker"]["template"]["spec"] |= {"nodeName": "gpu-7", "restartPolicy": "OnFailure"}
+
+    def prune(_: Request, answer: Manifest) -> Manifest:
+        kept = {name: each for name, each in answer.get("status", {}).items() if name != "suspects"}
+        return {**answer, "status": kept} if prunes and answer.get("kind") == JOBS.kind else answer
+
+    seam.answers = prune
+    async with running(seam, Settings(avoids_nodes=True)):
+        await cluster.create(JOBS, job)
+        await start_gang(cluster, await until(lambda: have_pods(cluster, 1)))
+        await until(lambda: in_phase(cluster, "Running"))
+        lost = {"status": {"phase": "Failed", "reason": "NodeLost"}}
+        await cluster.patch(PODS, "default", "demo-worker-0", lost, subresource="status")
+        await until(lambda: _in_attempt(cluster, 1))
+        await settled(seam)
+    said = [event["message"] for event in await events_of(cluster, "NodeAvoided")]
+    assert len(said) == (0 if prunes else 1) and all("node gpu-7 is avoided until" in each for each in said)
+
+
 async def test_a_job_that_is_recreated_under_its_name_halts_no_kind(cluster: LocalApi) -> None:
     seam, old = Seam(cluster), []
 

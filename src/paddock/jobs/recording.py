@@ -15,7 +15,7 @@ from paddock.jobs.actions import EventNote, Plan
 from paddock.jobs.conditions import build_counts, build_phase, build_refs
 from paddock.jobs.facts import Facts
 from paddock.jobs.model import CauseRecord, JobProgress, Phase, Pod, Status, Successes
-from paddock.jobs.policies import one_pod
+from paddock.jobs.policies import one_pod, suspects
 from paddock.jobs.policies.elastic_size import remember_loss
 from paddock.jobs.policies.fates import Fate, plan_fate, read_situation
 from paddock.jobs.policies.fitting import fit
@@ -66,7 +66,7 @@ def plan_record(facts: Facts, verdict: Verdict) -> Plan:
 def _build_suspect_notes(before: Status, recorded: Status) -> tuple[EventNote, ...]:
     """One for each node that is avoided from now on."""
     new = {name: each for name, each in recorded.suspects.items() if each.until and before.suspects.get(name) != each}
-    return tuple(EventNote("NodeAvoided", str(explain_suspect(name, each)), "Warning") for name, each in new.items())
+    return tuple(EventNote(suspects.EVENT, str(explain_suspect(name, each)), "Warning") for name, each in new.items())
 
 
 def counted_pods(facts: Facts, recorded: Status) -> Sequence[Pod]:

@@ -361,12 +361,15 @@ class Controller:
         if doubted and await self._executor.fetch_unseen(job, decision.status, doubted):
             return _RETRY_SECONDS
         self._reserve_port(ref, decided)
-        if not self._put_off(ref, decision) and not await self._recorder.record(ref, state, manifest, decided.status):
+        recorded: Manifest | None = manifest
+        if not self._put_off(ref, decision):
+            recorded = await self._recorder.record(ref, state, manifest, decided.status)
+        if recorded is None:
             return pruned_status.RETRY_SECONDS
         if decided.status.phase is not decision.status.phase:
             _log.info("%s: %s", ref, decision.describe_transition())
         if decision.is_decisive:
-            self._publish(manifest, decided.events)
+            self._publish(manifest, record.keep_true(decided.events, recorded))
             return _RECORDED
         if observation.removes_foreign(decision.observed, decided):
             # This job may be deleted and created again by now: then these objects may belong to its successor. A live

@@ -6,13 +6,15 @@ and the answer is checked, as a server with another operator's CRD prunes unknow
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from paddock.jobs import causes
+from paddock.jobs.actions import EventNote
 from paddock.jobs.apis.last_valid import decode_spec, encode_spec
 from paddock.jobs.conditions import find_phase_of_invalid
 from paddock.jobs.model import Status
+from paddock.jobs.policies import suspects
 from paddock.kube.meta import Manifest, metadata, version_of
 from paddock.kube.times import Moment
 from paddock.words.problems import InvalidJob
@@ -50,6 +52,13 @@ def find_dropped(answer: Mapping[str, Any], difference: Mapping[str, Any]) -> tu
     of an older Paddock does not have, the next attempt avoids no node, and nothing is repeated or lost."""
     pruned = build_difference(read_raw_status(answer), difference)
     return tuple(sorted(name for name in pruned if name != "suspects"))
+
+
+def keep_true(notes: Sequence[EventNote], answer: Mapping[str, Any]) -> list[EventNote]:
+    """The events of what was recorded, without those of nodes that the next attempt avoids where the server pruned the
+    suspects: it avoids none."""
+    pruned = not read_raw_status(answer).get("suspects")
+    return [note for note in notes if not (pruned and note.reason == suspects.EVENT)]
 
 
 def with_invalid_job(status: Status, refusal: InvalidJob, now: Moment) -> Status:

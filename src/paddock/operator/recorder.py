@@ -48,15 +48,15 @@ class Recorder:
         self._steady = steady
         self._wake = wake
 
-    async def record(self, ref: JobRef, state: JobState, manifest: Manifest, status: Status) -> bool:
-        """Writes the status; False if the server dropped fields. Raises `Conflict` if the job has changed since it was
+    async def record(self, ref: JobRef, state: JobState, manifest: Manifest, status: Status) -> Manifest | None:
+        """Writes the status; the job with it, None if the server dropped fields. Raises `Conflict` if the job has changed since it was
         read: the decision is outdated then."""
         raw, kind = record.read_raw_status(manifest), self._kinds[ref.resource]
         difference = record.build_difference(raw, kind.write_status(raw, status, self._clock(), manifest))
         if not difference:
             state.unwritten = None
             await self._pruned.clear(ref.resource, manifest)
-            return True
+            return manifest
         try:
             with self._tally.writing(ref, manifest, kind.read_status(manifest), status) as write:
                 answer = await self._write(ref, state, record.build_status_patch(manifest, difference))
@@ -67,9 +67,9 @@ class Recorder:
             dropped = tuple(difference)
         if dropped:
             await self._pruned.halt(ref.resource, manifest, dropped)
-        else:
-            await self._pruned.resume(ref.resource, manifest)
-        return not dropped
+            return None
+        await self._pruned.resume(ref.resource, manifest)
+        return answer
 
     async def check_uid(self, ref: JobRef, uid: str) -> None:
         """Raises `Conflict` if another job has this name by now, `NotFound` if none has."""

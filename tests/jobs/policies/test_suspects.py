@@ -10,7 +10,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jobs.gangs import NOW, build_job, build_pods, build_services, build_status, cause, failed, with_pod
+from jobs.gangs import (
+    NOW,
+    build_job,
+    build_pods,
+    build_services,
+    build_status,
+    build_torch_job,
+    cause,
+    failed,
+    with_pod,
+)
 from paddock.jobs.actions import Create, Plan
 from paddock.jobs.labels import AVOID_ANNOTATION
 from paddock.jobs.model import (
@@ -126,6 +136,22 @@ def test_two_failures_that_no_program_chose_make_a_suspect_and_on_two_nodes_none
         "gpu-2": Suspect("FailedFirst", (0,)),
         "gpu-3": Suspect("FailedFirst", (1,)),
     }
+
+
+def test_a_rank_that_starts_again_alone_makes_a_suspect_by_two_failures_of_one_attempt() -> None:
+    job = build_torch_job(scope=RestartScope.POD)
+    pods, status, now = place(job, "gpu-1", "gpu-2", "gpu-3"), build_status(job), NOW
+    found = []
+    for renewal in (1, 2):
+        observed = Observed(pods=with_pod(pods, "worker-0", failed(139)), services=build_services(job))
+        waits = plan(job, status, observed, now, CLUSTER).status
+        status = plan(job, waits, observed, now + CLUSTER.status_wait, CLUSTER).status
+        assert (status.attempt, status.renewals) == (0, {"worker-0": renewal})
+        found.append(status.suspects)
+        status, now = status.with_(phase=Phase.RUNNING), now + 60
+        pods = tuple(replace(pod, renewal=status.renewal(pod.rank)) for pod in pods)
+    until = UNTIL + 60 + CLUSTER.status_wait
+    assert found == [{"gpu-2": Suspect("FailedFirst", (0,))}, {"gpu-2": Suspect("FailedFirst", (0,), until)}]
 
 
 @pytest.mark.parametrize(("how", "noted"), [({"code": 3}, False), ({"code": 139}, True)])

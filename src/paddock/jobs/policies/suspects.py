@@ -42,6 +42,8 @@ MOST = 16
 MOST_ATTEMPTS = 5
 """Of a node, the last."""
 
+EVENT = "NodeAvoided"
+"""The reason of the event that a node is avoided from now on."""
 LOST, ALLOCATION, FAULT, MEMORY, DEVICE, FIRST = (
     "NodeLost",
     "DevicesNotAllocated",
@@ -119,7 +121,8 @@ def note(
     for node, (reason, enough) in _accuse(job, first, nodes).items():
         before = noted[node].attempts if node in noted else ()
         attempts = tuple(dict.fromkeys((*before, status.attempt)))[-MOST_ATTEMPTS:]
-        is_suspect = enough or len(attempts) > 1
+        # A rank that starts again alone fails twice in one attempt.
+        is_suspect = enough or bool(before)
         noted[node] = Suspect(reason, attempts, float(int(now + AVOID_SECONDS)) if is_suspect else None)
     kept = sorted(noted, key=lambda name: (noted[name].attempts[-1:], name))[-MOST:]
     return {name: noted[name] for name in sorted(kept)}
