@@ -49,8 +49,8 @@ class Recorder:
         self._wake = wake
 
     async def record(self, ref: JobRef, state: JobState, manifest: Manifest, status: Status) -> Manifest | None:
-        """Writes the status; the job with it, None if the server dropped fields. Raises `Conflict` if the job has changed since it was
-        read: the decision is outdated then."""
+        """Writes the status; the job with it, None if the server dropped fields. Raises `Conflict` if the job has
+        changed since it was read: the decision is outdated then."""
         raw, kind = record.read_raw_status(manifest), self._kinds[ref.resource]
         difference = record.build_difference(raw, kind.write_status(raw, status, self._clock(), manifest))
         if not difference:
