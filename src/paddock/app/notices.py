@@ -47,7 +47,7 @@ class Poster:
         import aiohttp
         from yarl import URL
 
-        from paddock.images.proxies import find_proxy  # late, as aiohttp
+        from paddock.serving.http_proxies import find_proxy  # late, as aiohttp
 
         if self._session is None:
             # Its own certificates: those that aiohttp reads at its import may be none (`client.sessions`).

@@ -78,7 +78,7 @@ async def query(address: Address, expression: str, context: Callable[[], ssl.SSL
     import aiohttp
     from yarl import URL
 
-    from paddock.images.proxies import find_proxy
+    from paddock.serving.http_proxies import find_proxy
 
     connector = aiohttp.TCPConnector(ssl=(context or tls.create_default_context)())
     try:

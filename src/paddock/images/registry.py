@@ -27,8 +27,8 @@ from paddock.images.challenges import Challenge, build_scope, read_challenge
 from paddock.images.credentials import Login
 from paddock.images.errors import ImageError
 from paddock.images.manifests import ACCEPTED, LARGEST_MANIFEST, Blob, compute_digest
-from paddock.images.proxies import find_proxy
 from paddock.images.references import DOCKER_HUB, Repository, is_loopback
+from paddock.serving.http_proxies import find_proxy
 from paddock.words.phrases import phrase
 
 T = TypeVar("T")

@@ -22,9 +22,9 @@ from paddock.client.credentials import Credentials
 from paddock.client.identity import Credential
 from paddock.console import oidc
 from paddock.console.backend import Identity
-from paddock.images.proxies import find_proxy
 from paddock.kube.errors import Unauthorized, Unavailable
 from paddock.kube.times import Moment
+from paddock.serving.http_proxies import find_proxy
 from paddock.words.phrases import Foreign, Phrase, phrase
 
 REQUEST_SECONDS = 10.0

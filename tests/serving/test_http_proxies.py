@@ -6,7 +6,7 @@ import aiohttp
 import pytest
 from yarl import URL
 
-from paddock.images.proxies import find_proxy
+from paddock.serving.http_proxies import find_proxy
 
 
 @pytest.mark.parametrize(
