@@ -13,6 +13,7 @@ from manual.reference.markdown import code, join, prose, table
 from manual.reference.reader import Reader
 from paddock.cli.help import translate_command
 from paddock.cli.main import VERBS, cli
+from paddock.cli.submit.script.options import take_one
 
 _EXAMPLE = re.compile(r"(\S.*?)\s{2,}(?:# )?(\S.*)")
 _EXITS: Mapping[str, str] = {
@@ -100,7 +101,7 @@ def _describe(option: click.Option, context: click.Context, reader: Reader) -> I
         more.append(code(str(extra["range"])))
     if "required" in extra:
         more.append(reader.say("required"))
-    if option.multiple and "epeat" not in said and "重复" not in said:
+    if option.multiple and option.callback is not take_one and "epeat" not in said and "重复" not in said:
         more.append(reader.say("may be repeated"))
     yield said.rstrip(".。") if more and said else said
     yield from more
