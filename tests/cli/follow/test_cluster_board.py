@@ -54,6 +54,11 @@ def test_why_a_pod_waits_is_said_as_of_a_rank(pod: Manifest, events: list[Manife
     assert explain_wait(pod, events, "en") == said
 
 
+def test_a_pod_that_is_no_board_is_not_called_one() -> None:
+    said = "waiting for the image of outputs-0: Back-off pulling image mine:1"
+    assert explain_wait(build_pod(waiting=PULLS), [], "en", "outputs") == said
+
+
 @pytest.mark.parametrize(
     ("log", "told"),
     [

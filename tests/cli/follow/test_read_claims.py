@@ -76,3 +76,29 @@ def test_the_pod_goes_when_the_command_is_ended(scene: Scene, number: signal.Sig
     scene.cluster.program = waits
     assert scene.type("outputs", "demo", "--to", str(tmp_path / "here")) == 128 + number
     assert len(seen) == 1 and scene.cluster.pods == []
+
+
+async def _find_no_python(run: Streamed) -> None:
+    await run.end(message='exec: "python3": executable file not found in $PATH: unknown')
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("gone --claim rezults --image mine:1", "there is no claim rezults in namespace default\n"),
+        ("gone --claim rezults", "there is no claim rezults in namespace default\n"),
+        (
+            "demo --run 3 --image mine:1",
+            "name an image that has it: `paddock outputs demo WHERE --image IMAGE --run 3`\n",
+        ),
+        (
+            "gone --claim results",
+            "name an image that has it: `paddock outputs gone WHERE --claim results --image IMAGE`\n",
+        ),
+    ],
+)
+def test_what_is_advised_reads_the_same(scene: Scene, words: str, said: str, capfd: pytest.CaptureFixture[str]) -> None:
+    scene.cluster.program = _find_no_python
+    assert scene.type("outputs", *words.split()) == 1
+    assert capfd.readouterr().err.replace(" ".join(scene.options), "WHERE").endswith(said)
+    assert scene.cluster.pods == []

@@ -81,9 +81,10 @@ def read_told(log: str) -> list[dict[str, Any]]:
     return found
 
 
-def explain_wait(pod: Manifest, events: list[Manifest], language: str) -> str:
-    """Why the pod does not run yet, in the words in which a rank's would; empty if it does. Pure."""
-    labels = {**labels_of(pod), ROLE_LABEL: "board", INDEX_LABEL: "0"}
+def explain_wait(pod: Manifest, events: list[Manifest], language: str, role: str = "board") -> str:
+    """Why the pod does not run yet, in the words in which a rank's would; empty if it does. `role`: as which it is told
+    of. Pure."""
+    labels = {**labels_of(pod), ROLE_LABEL: role, INDEX_LABEL: "0"}
     read = read_pod({**pod, "metadata": {**metadata(pod), "labels": labels}})
     cause = plan_waiting_cause([read], 1) if read is not None else None
     if cause is None:

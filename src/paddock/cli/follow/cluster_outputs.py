@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import secrets
+import shlex
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
@@ -80,9 +81,18 @@ class ClusterOutputs:
         self.job: Job | None = None
         """None for one that is deleted."""
         self.claim = wanted.claim
-        self.typed = f"paddock outputs {self.name}{self._flags.of(namespace)}"
+        self._word = self.name
         self._place: Place | None = None
         self._unknown: NoJob | None = None
+
+    def advise(self, *, image: str = "") -> str:
+        """The command that reads the same claim."""
+        given = {
+            "--claim": self._wanted.claim, "--image": image or self._wanted.image,
+            "--run": str(self._wanted.number or ""),
+        }  # fmt: skip
+        options = "".join(f" {name} {shlex.quote(value)}" for name, value in given.items() if value)
+        return f"paddock outputs {self._word}{self._flags.of(self._namespace)}{options}"
 
     async def find(self) -> None:
         """Which claim it is, and of which job."""
@@ -92,7 +102,7 @@ class ClusterOutputs:
             self._unknown = unknown
             self.claim = self.claim or await self._guess_claim()
             return
-        self.typed = f"paddock outputs {choose_word(stored, self._wanted.job)}{self._flags.of(self._namespace)}"
+        self._word = choose_word(stored, self._wanted.job)
         self.job = self._read(stored)
         self.claim = self.claim or self.job.outputs
         if not self.claim:
@@ -187,18 +197,18 @@ class ClusterOutputs:
     def _explain_no_python(self, why: str) -> list[Phrase]:
         said = phrase("no python3 can be started in the pod, which is to read the claim {claim}: {why}",
                       claim=self.claim, why=Foreign(why))  # fmt: skip
-        return [said, phrase("name an image that has it: `{command}`", command=f"{self.typed} --image IMAGE")]
+        return [said, phrase("name an image that has it: `{command}`", command=self.advise(image="IMAGE"))]
 
     async def _create(self) -> Manifest:
+        pin = find_pin(*await self._find_users())
         others = [] if self.job is not None else await self._list_others()
         source = choose_source(self.job, others, self.claim, self._wanted.image)
         if source is None:
             raise UserError(
                 phrase("{job} is deleted, and no job of namespace {namespace} has an image to read the claim {claim} "
                        "with: `{command}` names one that has python3", job=self.name, namespace=self._namespace,
-                       claim=self.claim, command=f"{self.typed} --image IMAGE")
+                       claim=self.claim, command=self.advise(image="IMAGE"))
             )  # fmt: skip
-        pin = find_pin(*await self._find_users())
         pod = build_pod(self._namespace, self.name, self.claim, source, secrets.token_hex(3), self.job, pin)
         made = await self._client.create(PODS, pod)
         said = phrase("the pod {pod} reads the claim {claim}, with the image {image}", pod=name_of(made),
@@ -234,7 +244,7 @@ class ClusterOutputs:
                 return
             if loop.time() - looked > _EVENT_SECONDS:
                 events, looked = await self._list_events(pod), loop.time()
-            why = explain_wait(now, events, readers_language())
+            why = explain_wait(now, events, readers_language(), "outputs")
             if why and why != said:
                 if not said:
                     print_notice(localized(phrase("Ctrl-C ends the wait, and the pod with it")))

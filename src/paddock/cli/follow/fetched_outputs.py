@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -114,7 +115,7 @@ def _explain_unwritable(place: Path, error: OSError) -> Phrase:
 def _explain_lost(outputs: ClusterOutputs, place: Path, lost: Unavailable) -> Phrase:
     return phrase(
         "nothing more comes, again and again ({why}); what has come is kept: `{command}` goes on",
-        why=Foreign(lost.message), command=f"{outputs.typed} --to {place}",
+        why=Foreign(lost.message), command=f"{outputs.advise()} --to {shlex.quote(str(place))}",
     )  # fmt: skip
 
 

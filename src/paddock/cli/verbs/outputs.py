@@ -178,8 +178,7 @@ def _print_cluster(
         kept = Names(tuple(str(each.number) for each in found.runs if each.number), most=8)
         stderr().print(localized(phrase("the claim has the runs {runs}: --run names one", runs=kept)))
     if files:
-        run = f" --run {number}" if number and found.run is not found.runs[-1] else ""
-        command = f"{outputs.typed}{run} --to DIR"
+        command = f"{outputs.advise()} --to DIR"
         stderr().print(localized(phrase("`{command}` copies them", command=command)))
 
 
