@@ -92,7 +92,7 @@ class ClusterOutputs:
             "--run": str(self._wanted.number or ""),
         }  # fmt: skip
         options = "".join(f" {name} {shlex.quote(value)}" for name, value in given.items() if value)
-        return f"paddock outputs {self._word}{self._flags.of(self._namespace)}{options}"
+        return f"paddock outputs {self._word}{self._flags.of(self._namespace) + options}"
 
     async def find(self) -> None:
         """Which claim it is, and of which job."""
