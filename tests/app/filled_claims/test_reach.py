@@ -70,7 +70,7 @@ def test_a_claim_is_asked_for_as_its_class_gives_it_else_as_the_job_needs_it(
         (("ReadWriteOnce",), 8, 1, False, "", ""),
         (("ReadWriteOnce",), 8, 100, True, "", ""),
         (("ReadWriteOnce", "ReadWriteMany"), 8, 100, False, "", ""),
-        (("ReadWriteOnce",), 8, 100, False, "the 8 ranks of the job may be placed on several of the cluster's 100", ""),
+        (("ReadWriteOnce",), 8, 100, False, "the 8 ranks of the job may be placed on several nodes", ""),
         (("ReadWriteOnce",), 8, None, False, "", "you may not list nodes: if the 8 ranks"),
         (("ReadWriteOncePod",), 2, 1, False, "only one pod at a time may have the claim env-1", ""),
         (("ReadWriteOncePod",), 1, 9, False, "", ""),

@@ -138,7 +138,7 @@ def judge_modes(
         ))  # fmt: skip
     return Judged(phrase(
         "the claim {claim} is for one node at a time (ReadWriteOnce), and the {count} ranks of the job may be placed "
-        "on several of the cluster's {nodes}: name a storage that gives ReadWriteMany with --storage-class (after "
+        "on several nodes: name a storage that gives ReadWriteMany with --storage-class (after "
         "`{command}`, if the claim is there), or put all ranks on one node by nodeSelector kubernetes.io/hostname",
-        claim=claim, count=ranks, nodes=nodes, command=undo,
+        claim=claim, count=ranks, command=undo,
     ))  # fmt: skip
