@@ -45,6 +45,7 @@ ROWS: list[tuple[list[str], str]] = [
         ["run", "-r", "train.py", "-r", "train.py", "--", "python", "train.py"],
         "'-r' / '--requirements': one file is taken, and 2 are named: name the others in train.py, each in a line",
     ),
+    (["rehearse", "job.yaml", "-r", "a.txt", "-r", "b.txt"], "one file is taken, and 2 are named"),
     (["run", "train.py", "--lr", "1"], "train.py is a program: `paddock run -- {python} train.py --lr 1`"),
     (["run", "--workers", "2", "run.sh"], "run.sh is a program: `paddock run --workers 2 -- bash run.sh`"),
     (["run", "python", "a b.py"], "python is a program: `paddock run -- python 'a b.py'`"),

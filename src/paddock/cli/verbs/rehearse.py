@@ -26,6 +26,7 @@ from paddock.cli.output.terminal import stdout, styled
 from paddock.cli.rehearsed_findings import choose_findings
 from paddock.cli.rehearsed_run import Rehearsed, RehearsedRun
 from paddock.cli.submit.manifest_files import fetch_checked
+from paddock.cli.submit.script.options import take_one
 from paddock.cli.submit.script.requests import find_needed, with_environment
 from paddock.cli.submit.script.written_manifest import write_manifests
 from paddock.cli.verb import Verb
@@ -68,8 +69,9 @@ _STYLES = {Verdict.STEPPED: "bold green", Verdict.COMPLETED: "bold green", Verdi
 @click.option("--ranks", type=click.IntRange(min=1), metavar="N", help="At most N workers, however many this machine "
               "bears.")  # fmt: skip
 @click.option(
-    "-r", "--requirements", type=click.Path(), metavar="FILE", help="Run in an environment of these packages."
-)
+    "-r", "--requirements", type=click.Path(), multiple=True, callback=take_one, metavar="FILE",
+    help="Run in an environment of these packages.",
+)  # fmt: skip
 @click.option("--print", "shown", is_flag=True, help="Print the manifest of the rehearsal and start nothing.")
 @click.option("-o", "output", type=click.Choice(["text", "json"]), default="text", help="How to print the report.")
 @click.option("--workdir", type=click.Path(exists=True, file_okay=False), metavar="DIR",
