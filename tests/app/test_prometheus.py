@@ -20,7 +20,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from paddock.app.idle_jobs import ask_prometheus
-from paddock.app.prometheus import LARGEST, Address, PrometheusError, query, read_address, read_answer
+from paddock.app.prometheus import (
+    LARGEST,
+    TOKEN,
+    Address,
+    PrometheusError,
+    find_address,
+    query,
+    read_address,
+    read_answer,
+)
 from paddock.kube.meta import Key
 from paddock.views.usage import Held, read_series, write_query
 from support.answers import serve_answers
@@ -98,7 +107,7 @@ def test_a_series_without_a_number_is_left_out(body: bytes, values: list[float])
     [
         (400, REFUSAL, "refuses: invalid parameter \"query\": 1:9: parse error"),
         (503, b'{"status":"error","errorType":"timeout","error":""}', "refuses: timeout"),
-        (401, b"Unauthorized", "wants a name and a password, or another one (HTTP 401)"),
+        (401, b"Unauthorized", "wants a name and a password or a token, or another one (HTTP 401)"),
         (404, b"404 page not found", "is no Prometheus (HTTP 404): its address ends before /api/v1 or /graph"),
         (200, b"<html>", "is no Prometheus (HTTP 200)"),
         (200, b"[" * 100_000, "is no Prometheus"),
@@ -158,6 +167,45 @@ async def test_the_query_and_the_password_go_where_they_belong_and_no_other(
     async with serve_answers(answer) as url:
         await query(Address(url), "up")
     assert asked["header"] is None
+
+
+async def test_a_token_of_the_environment_goes_to_the_prometheus_and_along_no_redirect() -> None:
+    seen: list[str | None] = []
+
+    async def lead_away(request: web.Request) -> web.StreamResponse:
+        seen.append(request.headers.get("Authorization"))
+        raise web.HTTPTemporaryRedirect(f"{url.replace('127.0.0.1', 'localhost')}/elsewhere")
+
+    async with serve_answers(lead_away) as url:
+        address = find_address(url, {TOKEN: "s3cret\n"})
+        with pytest.raises(PrometheusError, match="HTTP 307") as caught:
+            await query(address, "up")
+    assert seen == ["Bearer s3cret"]
+    assert "s3cret" not in f"{address!r} {caught.value}"
+
+
+@pytest.mark.parametrize(
+    ("url", "token", "said"),
+    [
+        ("http://prometheus.monitoring:9090", "s3cret", "would go to http://prometheus.monitoring:9090 unencrypted"),
+        ("https://ann:pass@host", "s3cret", "leave one of them out"),
+        ("https://host", "s3cret two", "what PADDOCK_PROMETHEUS_TOKEN has is no token"),
+        ("https://host", "s3cret\nX-Other: 1", "what PADDOCK_PROMETHEUS_TOKEN has is no token"),
+        ("host", "s3cret", "the address of a Prometheus is"),
+    ],
+)
+def test_a_token_that_cannot_be_sent_as_it_should_is_refused_and_not_shown(url: str, token: str, said: str) -> None:
+    with pytest.raises(PrometheusError) as caught:
+        find_address(url, {TOKEN: token})
+    assert said in str(caught.value)
+    assert "s3cret" not in str(caught.value) and "pass@" not in str(caught.value)
+
+
+def test_without_a_token_the_address_is_as_it_was() -> None:
+    assert find_address("http://ann:pass@host", {}) == Address("http://host", "ann", "pass")
+    assert (
+        find_address("http://127.0.0.1:1", {TOKEN: "a"}).token == find_address("https://h", {TOKEN: "a"}).token == "a"
+    )
 
 
 async def test_a_redirect_is_not_followed_and_an_answer_without_an_end_is_cut() -> None:

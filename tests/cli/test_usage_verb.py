@@ -51,6 +51,7 @@ def ask(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
         write_record(Home(tmp_path, tmp_path).history, kept)
     monkeypatch.setenv("PADDOCK_HOME", str(tmp_path))
     monkeypatch.delenv("PADDOCK_PROMETHEUS", raising=False)
+    monkeypatch.delenv("PADDOCK_PROMETHEUS_TOKEN", raising=False)
 
     def ask(*words: str) -> Answer:
         code = run(["usage", *words])
@@ -180,6 +181,15 @@ def test_the_variable_is_for_a_kubernetes_and_not_for_the_history_of_this_machin
     assert (found.exit_code, found.stderr.strip()) == (
         1, "the Prometheus at http://127.0.0.1:1 cannot be reached: Connection refused",
     )  # fmt: skip
+
+
+def test_a_token_is_sent_to_no_prometheus_where_others_could_read_it(
+    ask: Ask, monkeypatch: pytest.MonkeyPatch, prometheus: tuple[str, list[Any]]
+) -> None:
+    monkeypatch.setenv("PADDOCK_PROMETHEUS_TOKEN", "s3cret")
+    assert ask("--prometheus", prometheus[0]).exit_code == 0
+    found = ask("--prometheus", "http://prometheus.example.org")
+    assert found.exit_code == 2 and "unencrypted" in found.stderr and "s3cret" not in found.stderr
 
 
 def test_a_namespace_cannot_be_more_than_a_name_in_the_query(ask: Ask, prometheus: tuple[str, list[Any]]) -> None:

@@ -2,7 +2,8 @@
 
 Its HTTP API (prometheus.io/docs/prometheus/latest/querying/api, version 1), which Thanos, Mimir and VictoriaMetrics
 serve too. Whoever can write a label can write any text into it: what is shown is cleaned where it is printed. An
-address may have a name and a password (`https://name:password@host`); no sentence has them.
+address may have a name and a password (`https://name:password@host`), or the environment a token (`TOKEN`); no sentence
+has them.
 """
 
 from __future__ import annotations
@@ -11,12 +12,14 @@ import math
 import os
 from base64 import b64encode
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit, urlunsplit
 
 import msgspec
 
+from paddock.client.identity import is_token
+from paddock.images.references import is_loopback
 from paddock.words.phrases import Phrase, phrase
 
 if TYPE_CHECKING:
@@ -28,6 +31,9 @@ LARGEST = 16 * 2**20
 """Bytes of an answer: some hundred thousand series."""
 _SHOWN = 300
 """Characters of Prometheus' own error that are shown."""
+
+TOKEN = "PADDOCK_PROMETHEUS_TOKEN"  # noqa: S105 - the name of the variable
+"""The environment variable of a bearer token (RFC 6750), as OpenShift's Thanos and Mimir behind a gateway want one."""
 
 Series = Sequence[tuple[Mapping[str, str], float]]
 """The labels and the value of each."""
@@ -49,6 +55,36 @@ class Address:
     """Without a name and a password, and without a slash at its end."""
     user: str = field(default="", repr=False)
     password: str = field(default="", repr=False)
+    token: str = field(default="", repr=False)
+
+
+def find_address(text: str, environment: Mapping[str, str]) -> Address:
+    """The address with the token of `TOKEN`. Raises `PrometheusError`, also for a token that others could read on its
+    way. Pure."""
+    address, token = read_address(text), environment.get(TOKEN, "").strip()
+    if not token:
+        return address
+    if not is_token(token):
+        said = phrase("what {variable} has is no token: one has no spaces, and no letters but ASCII's", variable=TOKEN)
+        raise PrometheusError(said)
+    if address.user or address.password:
+        raise PrometheusError(
+            phrase(
+                "the address of the Prometheus has a name and a password, and {variable} a token: leave one of them "
+                "out",
+                variable=TOKEN,
+            )
+        )
+    parts = urlsplit(address.url)
+    if parts.scheme != "https" and not is_loopback(parts.hostname or ""):
+        raise PrometheusError(
+            phrase(
+                "the token of {variable} would go to {url} unencrypted, so it is sent to https:// alone, or to http:// "
+                "of this machine, as through `kubectl port-forward`",
+                variable=TOKEN, url=address.url,
+            )
+        )  # fmt: skip
+    return replace(address, token=token)
 
 
 def read_address(text: str) -> Address:
@@ -106,7 +142,9 @@ async def query(address: Address, expression: str, context: Callable[[], ssl.SSL
 
 def _build_headers(address: Address) -> dict[str, str]:
     headers = {"Accept": "application/json", "User-Agent": "paddock"}
-    if address.user or address.password:  # RFC 7617
+    if address.token:
+        headers["Authorization"] = f"Bearer {address.token}"
+    elif address.user or address.password:  # RFC 7617
         headers["Authorization"] = f"Basic {b64encode(f'{address.user}:{address.password}'.encode()).decode()}"
     return headers
 
@@ -141,9 +179,9 @@ def read_answer(address: Address, code: int, body: bytes) -> Series:
     if code in (401, 403):
         raise PrometheusError(
             phrase(
-                "the Prometheus at {url} wants a name and a password, or another one (HTTP {code}): "
-                "https://NAME:PASSWORD@HOST, best in PADDOCK_PROMETHEUS",
-                url=address.url, code=code,
+                "the Prometheus at {url} wants a name and a password or a token, or another one (HTTP {code}): "
+                "https://NAME:PASSWORD@HOST, best in PADDOCK_PROMETHEUS, or the token in {variable}",
+                url=address.url, code=code, variable=TOKEN,
             )
         )  # fmt: skip
     try:

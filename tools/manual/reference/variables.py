@@ -14,6 +14,7 @@ READ: Mapping[str, str] = {
     "PADDOCK_CONSOLE_TOKEN": "The token by which the console of a cluster knows you, where your kubeconfig has none.",
     "PADDOCK_CONTEXT": "As `--context` of every command that takes it.",
     "PADDOCK_PROMETHEUS": "As `--prometheus` of `usage`, `doctor` and `operator`; best for an address with a password.",
+    "PADDOCK_PROMETHEUS_TOKEN": "A bearer token for that Prometheus, sent over HTTPS or to this machine alone.",
     "KUBECONFIG": "Where a context is looked up, as kubectl does. Default: `~/.kube/config`.",
     "XDG_STATE_HOME": "In place of `~/.local/state`.",
     "XDG_CACHE_HOME": "In place of `~/.cache`, which has the environments.",

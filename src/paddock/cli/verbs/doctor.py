@@ -163,12 +163,12 @@ def show_steps() -> Iterator[Callable[[str], None]]:
 
 def read_prometheus(text: str | None, place: ClusterChoice) -> Address | None:
     """Of a laptop the node knows what GPUs do. Raises `UserError`."""
-    from paddock.app.prometheus import PrometheusError, read_address
+    from paddock.app.prometheus import PrometheusError, find_address
 
     if not text or place.home is not None:
         return None
     try:
-        return read_address(text)
+        return find_address(text, os.environ)
     except PrometheusError as error:
         raise UserError(error.said) from None
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from paddock.app.prometheus import Address as PrometheusAddress
-from paddock.app.prometheus import PrometheusError, read_address
+from paddock.app.prometheus import PrometheusError, find_address
 from paddock.cli.cluster.addresses import build_bind_address, read_bind_address
 from paddock.cli.cluster.errors import Failed, UserError
 from paddock.cli.cluster.kinds import KindsOfJob
@@ -357,7 +357,7 @@ def _read_prometheus(text: str) -> PrometheusAddress | None:
     if not text:
         return None
     try:
-        return read_address(text)
+        return find_address(text, os.environ)
     except PrometheusError as error:
         raise UserError(error.said) from None
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,7 +13,7 @@ import click
 from click.core import ParameterSource
 
 from paddock.app.home import may_answer
-from paddock.app.prometheus import Address, PrometheusError, query, read_address
+from paddock.app.prometheus import Address, PrometheusError, find_address, query
 from paddock.cli.cluster.errors import Failed, UserError
 from paddock.cli.cluster.lookup import fetch_all
 from paddock.cli.cluster.options import namespace_option
@@ -131,7 +132,7 @@ def _read_prometheus(context: click.Context, text: str | None) -> Address | None
     if not text or not (is_typed or choose_place().home is None):
         return None
     try:
-        return read_address(text)
+        return find_address(text, os.environ)
     except PrometheusError as error:
         raise UserError(error.said) from None
 
