@@ -9,9 +9,11 @@ from typing import Any
 
 from paddock.app.consoles.spool.cluster_logs import ClusterLogs
 from paddock.app.consoles.spool.copying import Copier
-from paddock.app.consoles.spool.files import ClusterSpool
+from paddock.app.consoles.spool.files import ClusterSpool, read_left_out
 from paddock.app.home import Home
+from paddock.kube.errors import InternalError
 from support.consoles import PADDLE
+from support.waiting import until
 
 POD = {
     "metadata": {"name": "demo-worker-0", "namespace": "default", "uid": "one"},
@@ -57,3 +59,40 @@ async def test_a_home_in_which_nothing_can_be_written_costs_the_copies_alone(tmp
     unused: Any = None
     logs = ClusterLogs(ClusterSpool(home), unused)
     assert await logs.find(PADDLE, "default", "demo", "") is None
+
+
+class Broken:
+    """A node that answers nothing; when the pod is gone, the next attempt's has its name and prints there."""
+
+    def __init__(self) -> None:
+        self.gone = False
+
+    async def stream_log(self, namespace: str, pod: str, **_: Any) -> AsyncIterator[bytes]:
+        if not self.gone:
+            raise InternalError("the node does not answer")
+        yield b"2026-01-01T00:01:00Z another pod's\n"
+
+
+async def test_a_pod_that_goes_before_its_node_answers_has_no_line_of_the_next_of_its_name_and_is_not_whole(
+    tmp_path: Path,
+) -> None:
+    spool, source = ClusterSpool(Home(tmp_path, tmp_path)), Broken()
+    assert spool.acquire()
+
+    async def go(_: float) -> None:
+        copier.lose(POD)
+        source.gone = True
+        await asyncio.sleep(0)
+
+    copier = Copier(source, spool, sleep=go)
+    copier.see(POD)
+
+    async def is_over() -> bool:
+        return not copier.namespaces
+
+    await until(is_over)
+    path = spool.path_of(POD)
+    spool.release()
+    assert path.read_bytes() == b""
+    lacks = read_left_out(path)
+    assert lacks is not None and lacks.missed is not None

@@ -174,6 +174,8 @@ class Copier:
         pause, is_whole = _FIRST_PAUSE, False
         while True:
             before, seen = log.at.size, self._look(uid)
+            if uid in self._gone:  # its name may be another pod's by now, that of the next attempt
+                return _close(log, is_whole=is_whole)
             try:
                 # What the container printed before it was started again; its times are before the others.
                 if seen.restarts > log.at.restarts and not log.at.plain:
@@ -188,8 +190,7 @@ class Copier:
                 if seen.ended or uid in self._gone:
                     return log.end()
             except NotFound:
-                # A stream that ends by itself has brought all that the container printed.
-                return log.end() if is_whole or log.at.ended else log.miss()
+                return _close(log, is_whole=is_whole)
             except Forbidden as error:
                 self._on_write(error)
                 _log.warning("the log of %s is not copied: %s", name_of(self._pods[uid]), error.message)
@@ -198,8 +199,8 @@ class Copier:
                 if "timestamps" in error.message and not log.at.plain:
                     log.at.plain = True
                     continue
-                if seen.ended or uid in self._gone:
-                    return log.end()
+                if seen.ended:
+                    return _close(log, is_whole=is_whole)
             except ApiError as error:
                 is_whole = False
                 _log.info("the log of %s broke off: %s", name_of(self._pods[uid]), error.message)
@@ -232,3 +233,8 @@ class Copier:
                 if log.at.full:
                     return
         log.save()
+
+
+def _close(log: CopiedLog, *, is_whole: bool) -> None:
+    """Nothing more will come. `is_whole`: a stream has ended by itself, so it has brought all that was printed."""
+    log.end() if is_whole or log.at.ended else log.miss()
