@@ -15,7 +15,13 @@ from aiohttp.test_utils import TestServer
 from click.testing import CliRunner
 from yarl import URL
 
+from paddock.app.history import History
+from paddock.app.home import Home
+from paddock.cli.follow.kept_runs import Which
+from paddock.cli.follow.print_logs import Request, print_kept
+from paddock.cli.follow.wanted_lines import Wanted
 from paddock.cli.main import cli
+from paddock.history.records import Attempt, RunRecord, write_record
 from paddock.install.console import VISITOR
 from paddock.kube.meta import Manifest
 from paddock.kube.rbac import ROLE_BINDINGS, ROLES
@@ -217,3 +223,17 @@ async def test_who_may_see_jobs_and_no_logs_is_told_the_history_without_ranks(cl
         assert asked.exit_code == 1 and asked.stdout == ""
         assert asked.stderr.startswith("system:serviceaccount:default:bob may not get pods/log in namespace default")
         take_grant(asked)
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_of_a_log_that_lacks_something_it_is_not_said_that_nothing_was_printed(
+    whole: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What it lacks is told instead."""
+    home = Home(tmp_path, tmp_path / "cache")
+    run = RunRecord(JOBS.api_version, JOBS.kind, "default", "demo", "u", 1, 1000.0, ended=1100.0, finished=True,
+                    phase="Completed", attempts=(Attempt(0, 1000.0),))  # fmt: skip
+    write_record(home.history, run)
+    request = Request(Which(), Wanted())
+    assert print_kept(History(home), "default", "demo", request, numbered=True, whole=whole) == 0
+    assert ("run 1 of demo printed nothing" in capsys.readouterr().err) is whole

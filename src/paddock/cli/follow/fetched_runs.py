@@ -101,18 +101,14 @@ async def print_fetched_runs(
                 return None
             _, chosen, _ = choose_logs(history, word, runs, which, now)
             await _download(keeper, namespace, chosen, files, marks=which.since is not None)
-        code = print_kept(history, namespace, word, request, current, place.flags, now, numbered=True)
+        lacks = [said for each in chosen if each.path in files for said in explain_lacks(each.rank, files[each.path])]
+        code = print_kept(
+            history, namespace, word, request, current, place.flags, now, numbered=True, whole=not lacks
+        )  # fmt: skip
         if code is not None:
-            _tell(Fetched(history, answer), [files[each.path] for each in chosen if each.path in files], chosen)
+            for said in (*Fetched(history, answer).tell(), *lacks):
+                stderr().print(said if isinstance(said, str) else localized(said), markup=False, highlight=False)
         return code
-
-
-def _tell(fetched: Fetched, files: Sequence[KeptFile], chosen: Sequence[LogFile]) -> None:
-    for said in fetched.tell():
-        stderr().print(said if isinstance(said, str) else localized(said), markup=False, highlight=False)
-    for file, log in zip(files, chosen, strict=False):
-        for said in explain_lacks(log.rank, file):
-            stderr().print(localized(said), markup=False, highlight=False)
 
 
 def explain_lacks(rank: str, file: KeptFile) -> Iterator[Phrase]:

@@ -155,13 +155,15 @@ def print_kept(
     now: Moment | None = None,
     *,
     numbered: bool = False,
+    whole: bool = True,
 ) -> int | None:
     """Prints the logs that the history has of the job, or of the pod, that `word` names, and returns the exit code.
 
     `current`: the UID of the job that the cluster has now, empty if it has none or is down. None if the API must be
     asked: the history has no such job, or not this one yet; it goes on and is to be followed, or it has printed nothing
     yet. `flags`: of the cluster whose history it is. `now`: of the machine if None. `numbered`: runs of a cluster are
-    counted too, as a console keeps them. Raises `UserError`.
+    counted too, as a console keeps them. `whole`: nothing of these logs is missing; else the caller tells what is, and
+    it is not said that nothing was printed. Raises `UserError`.
     """
     runs, which = find_kept(history, namespace, word), request.which
     if not runs and (pod := split_pod(word)):
@@ -184,7 +186,8 @@ def print_kept(
     where = flags.of(namespace) + request.in_container
     printer.explain_folded(f"paddock logs {word}{number}{where} --raw")
     if not printer.printed and not printer.failed:
-        printer.screen.notify(explain_nothing(word, run, request, flags))
+        if whole:
+            printer.screen.notify(explain_nothing(word, run, request, flags))
         if request.wanted.first_error and run.outcome == Phase.FAILED and not request.follow:
             printer.screen.notify(explain_end(run, readers_language()))
     if request.follow and run.over:
