@@ -14,6 +14,7 @@ from paddock.app.filled_claims.manifests import (
     build_used,
     read_claim,
 )
+from paddock.cli.output.rows import build_claim_cells
 from paddock.kube.meta import Manifest
 
 NOW = "2026-11-30T01:02:03Z"
@@ -62,6 +63,12 @@ def test_a_claim_tells_what_is_in_it_and_whether_it_is_filled() -> None:
     filled = read_claim(made)
     assert filled is not None and filled.report == report
     assert not filled.is_of(build_content(Kind.CODE))
+    made["metadata"]["deletionTimestamp"] = NOW
+    going = read_claim(made)
+    assert going is not None and going.is_going
+    assert [build_claim_cells(each, (), 0.0)[1] for each in (held, filled, going)] == [
+        "Building", "Ready", "Terminating",
+    ]  # fmt: skip
 
 
 def test_a_class_is_asked_for_as_it_was_typed() -> None:

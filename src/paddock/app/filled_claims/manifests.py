@@ -48,6 +48,8 @@ class Held:
     """A time of the API; empty if it is not told."""
     report: Mapping[str, Any] | None
     """What its pod told when all was in it; None of a claim that is not filled."""
+    is_going: bool = False
+    """Deleted, and there until its last pod is gone."""
 
     def is_of(self, content: Content) -> bool:
         return self.kind == content.kind and self.digest == content.digest
@@ -91,6 +93,7 @@ def read_claim(claim: Mapping[str, Any]) -> Held | None:
         name_of(claim), kind, str(said.get("digest") or ""), str(said.get("about") or ""),
         str(asked.get("storage") or ""), tuple(status.get("accessModes") or spec.get("accessModes") or ()),
         annotations_of(claim).get(USED_ANNOTATION, ""), _read_json(annotations_of(claim).get(FILLED_ANNOTATION)),
+        is_going="deletionTimestamp" in claim["metadata"],
     )  # fmt: skip
 
 

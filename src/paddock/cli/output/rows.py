@@ -124,7 +124,7 @@ def build_claim_cells(held: Held, users: Sequence[str], now: Moment) -> list[str
     in it."""
     used = read_time(held.used)
     age = format_age(used, now) if used is not None else ""
-    status = "Ready" if held.report is not None else "Building"
+    status = "Terminating" if held.is_going else "Ready" if held.report is not None else "Building"
     return [held.name, status, held.size, ",".join(held.modes), age, ", ".join(users), held.about]
 
 
