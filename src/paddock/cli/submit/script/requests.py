@@ -316,7 +316,7 @@ def _find_requirements(each: Checked) -> Path | None:
     if not path.is_file():
         raise UserError(
             phrase(
-                "{file}: annotation {name}: {path} is not there: correct it, or leave it out",
+                "{file}: annotation {name}: {path} is not there: correct the path",
                 file=each.file, name=REQUIREMENTS_ANNOTATION, path=str(path),
             )
         )  # fmt: skip
