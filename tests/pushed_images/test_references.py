@@ -83,6 +83,9 @@ def test_the_value_of_push_is_a_repository(text: str, scheme: str, host: str, ta
     [
         ("mnist", "a registry and a name in it are wanted, as in registry.example.com/team/mnist"),
         ("10.0.0.1:5000", "a registry and a name in it are wanted, as in 10.0.0.1:5000/team/mnist"),
+        ("mnist:v1.0", "a registry and a name in it are wanted, as in registry.example.com/team/mnist:v1.0"),
+        ("docker.io/mnist", "a registry and a name in it are wanted, as in docker.io/team/mnist"),
+        ("http://localhost:5000", "a registry and a name in it are wanted, as in http://localhost:5000/team/mnist"),
         ("ftp://x.y/z", "https:// or http://"),
         (f"x.y/z@{DIGEST}", f"leave @{DIGEST} out"),
         ("x.y/Z", "--push: x.y/Z is no name of an image"),

@@ -356,7 +356,7 @@ async def test_a_user_is_told_for_a_token_of_both_repositories(
         log_in(tmp_path, host, username="me", password="wrong")
         with pytest.raises(
             ImageError,
-            match=f"{host} does not take the user and the password of `docker login`.*: `docker login {host}` again",
+            match=f"{host} does not take the user and the password of .*: log in again by `docker login {host}`",
         ) as raised:
             await bench.build(f"{host}/base:1", f"{host}/token/x", code=bench.write(a=""))
         assert "wrong" not in str(raised.value)
@@ -370,7 +370,7 @@ async def test_a_wrong_password_is_none_of_a_lacking_right(bench: Bench, tmp_pat
     (tmp_path / "users").write_text("me:$2y$12$423Jqgw25RYcT0uOvKeLoOYjmP1z4G91V3ys457SR7qfIIP5dAoNu\n")
     with serve_registry(tmp_path / "closed", users=tmp_path / "users") as registry:
         log_in(tmp_path, registry.host, username="me", password="wrong")
-        with pytest.raises(ImageError, match=f"does not take .*: `docker login {registry.host}` again"):
+        with pytest.raises(ImageError, match=f"does not take .*: log in again by `docker login {registry.host}`"):
             await bench.build(f"{registry.host}/base:1", f"{registry.host}/x", code=bench.write(a=""))
         log_in(tmp_path, registry.host, username="me", password="secret")
         with pytest.raises(ImageError, match=f"has no {registry.host}/base:1"):

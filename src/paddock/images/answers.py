@@ -80,8 +80,8 @@ def explain_wrong(host: str, text: str) -> ImageError:
     """A registry that does not know the user whom `docker login` has left for it."""
     said, command = f" ({text})" if text else "", "docker login" if host == DOCKER_HUB else f"docker login {host}"
     return _mistake(
-        phrase("{registry} does not take the user and the password of `docker login`{said}: `{command}` again",
-               registry=host, said=said, command=command)
+        phrase("{registry} does not take the user and the password of `docker login`{said}: log in again by "
+               "`{command}`", registry=host, said=said, command=command)
     )  # fmt: skip
 
 

@@ -111,12 +111,20 @@ def read_target(text: str) -> Reference | Phrase:
         return phrase("--push {image}: the digest is what is computed: leave @{digest} out", image=text,
                       digest=read.digest)  # fmt: skip
     if read.repository.host == DOCKER_HUB and read.repository.name.startswith("library/"):
-        is_host = "." in text or text.startswith("localhost")
-        example = f"{text}/team/mnist" if is_host else f"registry.example.com/team/{text}"
+        example = _complete(text, rest if separator else text, read)
         return phrase("--push {image}: a registry and a name in it are wanted, as in {example}", image=text,
                       example=example)  # fmt: skip
     repository = read.repository
     return Reference(Repository(repository.host, repository.name, scheme if separator else ""), read.tag)
+
+
+def _complete(text: str, named: str, read: Reference) -> str:
+    """What may have been meant by one word, `named`: the registry, or the name in one."""
+    word = read.repository.name.removeprefix("library/")
+    if "/" not in named and ("." in word or word == "localhost"):
+        return f"{text}/team/mnist"
+    host = DOCKER_HUB if "/" in named else "registry.example.com"
+    return f"{host}/team/{word}{':' if read.tag else ''}{read.tag}"
 
 
 def is_loopback(host: str) -> bool:

@@ -228,7 +228,7 @@ async def test_a_push_of_nothing_and_a_second_directory_are_refused(
     registry: RealRegistry, api: LocalApi, tmp_path: Path
 ) -> None:
     checked = build_checked(container={"image": f"{registry.host}/base:1"})
-    with pytest.raises(UserError, match=r"--push sends a directory .* and packages .*, and neither is named"):
+    with pytest.raises(UserError, match=r"a directory .* and the packages of .*\(-r FILE of .*, and neither is named"):
         await open_pushes(Said(), f"{registry.host}/team/x", None).add(api, checked)
     own = build_checked(container={"image": f"{registry.host}/base:1", "workingDir": "/app"})
     with pytest.raises(UserError, match="starts in /app, its container's workingDir"):
@@ -258,7 +258,9 @@ async def test_what_fails_is_a_sentence_of_the_command(
 
 
 async def test_a_registry_that_is_not_named_is_that_of_docker_hub_and_said(api: LocalApi, tmp_path: Path) -> None:
-    for target, said in {"team/x": ["--push team/x names no registry: that of Docker Hub is meant, docker.io/team/x"],
+    meant = "names no registry: that of Docker Hub is meant"
+    for target, said in {"team/x": [f"--push team/x {meant}, docker.io/team/x"],
+                         "https://team/x:v1": [f"--push https://team/x:v1 {meant}, docker.io/team/x:v1"],
                          "docker.io/team/x": []}.items():  # fmt: skip
         told = Said()
         pushes = open_pushes(told, target, None, requirements=tmp_path / "none.txt")

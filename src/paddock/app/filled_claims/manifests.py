@@ -16,7 +16,7 @@ from paddock.app.filled_claims.contents import Content, Kind, list_variables
 from paddock.app.filled_claims.mounts import MOUNT
 from paddock.app.pods_beside import IDENTITY, OF_NODES, SCRATCH, copy_fields
 from paddock.jobs.labels import CONTENT_ANNOTATION, FILL_LABEL, FILLED_ANNOTATION, USED_ANNOTATION
-from paddock.kube.meta import CLAIMS, Manifest, annotations_of, labels_of, name_of, namespace_of, uid_of
+from paddock.kube.meta import CLAIMS, Manifest, annotations_of, is_deleting, labels_of, name_of, namespace_of, uid_of
 
 PROGRAM = Path(__file__).with_name("paddock_fill.py")
 TARGET = "/paddock/code"
@@ -93,7 +93,7 @@ def read_claim(claim: Mapping[str, Any]) -> Held | None:
         name_of(claim), kind, str(said.get("digest") or ""), str(said.get("about") or ""),
         str(asked.get("storage") or ""), tuple(status.get("accessModes") or spec.get("accessModes") or ()),
         annotations_of(claim).get(USED_ANNOTATION, ""), _read_json(annotations_of(claim).get(FILLED_ANNOTATION)),
-        is_going="deletionTimestamp" in claim["metadata"],
+        is_going=is_deleting(claim),
     )  # fmt: skip
 
 

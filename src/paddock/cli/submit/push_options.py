@@ -66,8 +66,8 @@ def explain_push(target: str, python: str, *, is_local: bool) -> Phrase | None:
 
     if is_local:
         return phrase(
-            "--push is for a cluster: on the local one programs start where they are, and -r builds their packages; "
-            "leave it out, or name a cluster with --context"
+            "--push is for a cluster: on the local one programs start where they are, and the packages of a "
+            "requirements file are built there; leave it out, or name a cluster with --context"
         )
     if python and not re.fullmatch(r"3\.\d{1,2}", python):
         return phrase("--image-python {version}: a version as in 3.11 is wanted", version=python)

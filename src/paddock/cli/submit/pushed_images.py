@@ -37,6 +37,7 @@ from paddock.images.layers import Entry
 from paddock.images.platforms import Platform, choose_platform
 from paddock.images.references import DOCKER_HUB, Reference, is_loopback, read_reference, read_target
 from paddock.images.sending import Sent, send
+from paddock.jobs.labels import REQUIREMENTS_ANNOTATION
 from paddock.jobs.model import Job
 from paddock.kube.errors import ApiError
 from paddock.kube.meta import NODES
@@ -76,13 +77,15 @@ class PushedImages:
         if directory is None and needed is None:
             raise UserError(
                 phrase(
-                    "{job}: --push sends a directory (--workdir DIR) and packages (-r FILE), and neither is named",
+                    "{job}: --push sends a directory (--workdir DIR) and the packages of a requirements file (-r FILE "
+                    "of `paddock run`, or the annotation {name}), and neither is named",
                     job=each.label,
+                    name=REQUIREMENTS_ANNOTATION,
                 )
             )
         if not self._built and self._target.repository.host == DOCKER_HUB and "docker.io/" not in self.push.target:
-            self.notify(phrase("--push {image} names no registry: that of Docker Hub is meant, docker.io/{image}",
-                               image=self.push.target))  # fmt: skip
+            self.notify(phrase("--push {image} names no registry: that of Docker Hub is meant, {meant}",
+                               image=self.push.target, meant=str(self._target)))  # fmt: skip
         found, code = None, tuple[Entry, ...]()
         if directory is not None:
             found, code = await asyncio.to_thread(read_code, directory.path, directory.shown)
