@@ -39,12 +39,14 @@ class Signalled(Exception):
 
 async def until_signalled(work: Coroutine[Any, Any, T]) -> T:
     """SIGTERM, or a terminal that is closed, cancels the work, so that it gives back what it holds, and `Signalled` is
-    raised. What this process ignores, as under nohup, it goes on ignoring."""
+    raised. What this process ignores, as under nohup, it goes on ignoring. Of several signals the first counts: a shell
+    and a kernel both tell of a terminal that is closed, and the work has then begun to give back."""
     loop, task, caught = asyncio.get_running_loop(), asyncio.ensure_future(work), list[int]()
 
     def end(number: int) -> None:
         caught.append(number)
-        task.cancel()
+        if len(caught) == 1:
+            task.cancel()
 
     before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)}
     numbers = [number for number, handler in before.items() if handler is not signal.SIG_IGN]
