@@ -88,6 +88,15 @@ def test_a_layer_that_another_command_forgets_stays_for_the_push_that_uses_it(
     assert (first.read_bytes(), second.read_bytes()) == (b"x" * 10, b"x" * 10)
 
 
+def test_a_kept_layer_that_is_cut_is_no_file_that_is_written_again(tmp_path: Path) -> None:
+    """Another command may have the same one under its own name."""
+    kept, made, own = tmp_path / "packages" / "key", tmp_path / "made.tar.gz", tmp_path / "own.tar.gz"
+    made.write_bytes(b"x" * 10)
+    building._keep(kept, (Written(made, "sha256:a", "sha256:b", 10), (), ()))
+    os.truncate(kept.with_suffix(".tar.gz"), 5)
+    assert building._read_kept(kept, own) is None and not own.exists()
+
+
 def _refuse(file: Path, target: Path) -> None:
     raise OSError(1, "no links here")
 

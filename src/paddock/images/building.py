@@ -327,6 +327,7 @@ def _read_kept(place: Path, own: Path) -> Kept | None:
             _share(place.with_suffix(".tar.gz"), own)
             written = Written(own, written["digest"], written["diff_id"], written["size"])
             if own.stat().st_size != written.size:
+                own.unlink()  # what is written in its place must not go into the file that others share
                 return None
         place.with_suffix(".json").touch()
         return written, tuple(record["names"]), tuple(record["replaced"])
