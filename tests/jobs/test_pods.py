@@ -441,6 +441,8 @@ def test_a_container_that_its_kubelet_restarts_has_not_ended(raw: dict[str, Any]
          "0/3 nodes are available: pod has unbound immediate PersistentVolumeClaims (results). preemption: no"),
         (["code", "results"], "pod has unbound immediate PersistentVolumeClaims",
          "pod has unbound immediate PersistentVolumeClaims (code, results)"),
+        (["results", "scratch"], "pod has unbound immediate PersistentVolumeClaims",
+         "pod has unbound immediate PersistentVolumeClaims (results, resnet-worker-1-scratch)"),
         (["results"], "pod has unbound immediate PersistentVolumeClaims (code: no room)",
          "pod has unbound immediate PersistentVolumeClaims (code: no room)"),
         ([], "pod has unbound immediate PersistentVolumeClaims", "pod has unbound immediate PersistentVolumeClaims"),
@@ -452,7 +454,11 @@ def test_the_claims_of_a_pod_are_named_where_the_scheduler_names_none(
 ) -> None:
     unplaced = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": message}
     manifest = build() | {"status": {"phase": "Pending", "conditions": [unplaced]}}
-    volumes = [{"name": each, "persistentVolumeClaim": {"claimName": each}} for each in claims]
+    template = {"spec": {"accessModes": ["ReadWriteOnce"]}}
+    volumes = [
+        {"name": each, "ephemeral": {"volumeClaimTemplate": template}} if each == "scratch"
+        else {"name": each, "persistentVolumeClaim": {"claimName": each}} for each in claims
+    ]  # fmt: skip
     manifest["spec"] = {**manifest["spec"], "volumes": [{"name": "x", "emptyDir": {}}, *volumes]}
     pod = pods.read_pod(manifest)
     assert pod is not None and pod.waiting == ("Unschedulable", said)

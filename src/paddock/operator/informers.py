@@ -364,7 +364,7 @@ def _keep_rank(pod: Manifest) -> Manifest:
     kept["containers"] = [{"name": each.get("name")} for each in spec.get("containers") or ()]
     if amounts := trim_amounts(spec):
         kept["resources"] = {"requests": amounts}
-    if not spec.get("nodeName") and (claims := list_claims(spec)):  # one of them may be what it waits for
+    if not spec.get("nodeName") and (claims := list_claims(pod)):  # one of them may be what it waits for
         kept["volumes"] = [{"persistentVolumeClaim": {"claimName": each}} for each in claims]
     child = _keep_child(pod)
     if finalizers := read_finalizers(pod):

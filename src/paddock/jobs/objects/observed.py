@@ -68,7 +68,7 @@ def read_pod(manifest: Mapping[str, Any]) -> Pod | None:
         address=str(status.get("podIP") or ""),
         node=str(spec.get("nodeName") or ""),
         exit=_exit(spec, status, main, phase),
-        waiting=None if phase in (PodPhase.SUCCEEDED, PodPhase.FAILED) else _waiting(spec, status),
+        waiting=None if phase in (PodPhase.SUCCEEDED, PodPhase.FAILED) else _waiting(manifest),
         deleting=is_deleting(manifest),
         port=_number(annotations_of(manifest).get(PORT_ANNOTATION)),
         started=read_time(status.get("startTime")),
@@ -222,11 +222,12 @@ def _placed(status: Mapping[str, Any]) -> Moment | None:
     return None
 
 
-def _waiting(spec: Mapping[str, Any], status: Mapping[str, Any]) -> tuple[str, str] | None:
+def _waiting(manifest: Mapping[str, Any]) -> tuple[str, str] | None:
     """The reason and message of the scheduler, or of a container. Prefers a reason beyond ContainerCreating."""
+    status = _mapping(manifest, "status")
     for condition in _items(status, "conditions"):
         if condition.get("type") == "PodScheduled" and condition.get("status") == "False":
-            return str(condition.get("reason") or ""), _name_claims(str(condition.get("message") or ""), spec)
+            return str(condition.get("reason") or ""), _name_claims(str(condition.get("message") or ""), manifest)
     # Of a pod that runs, only side-cars can wait there, as they restart.
     keys = ("initContainerStatuses", "containerStatuses")[status.get("phase") == "Running" :]
     found = [
@@ -242,18 +243,23 @@ _UNBOUND = "pod has unbound immediate PersistentVolumeClaims"
 _MOST_CLAIMS = 8
 
 
-def _name_claims(message: str, spec: Mapping[str, Any]) -> str:
+def _name_claims(message: str, manifest: Mapping[str, Any]) -> str:
     """kube-scheduler does not say which claim is not bound: those of the pod, as the local scheduler writes it."""
     if _UNBOUND not in message or f"{_UNBOUND} (" in message:
         return message
-    names = ", ".join(list_claims(spec))
+    names = ", ".join(list_claims(manifest))
     return message.replace(_UNBOUND, f"{_UNBOUND} ({names})", 1) if names else message
 
 
-def list_claims(spec: Mapping[str, Any]) -> list[str]:
-    """The claims that a pod mounts, the first ones."""
-    claims = (_mapping(each, "persistentVolumeClaim").get("claimName") for each in _items(spec, "volumes"))
-    return list(islice((str(each) for each in claims if each), _MOST_CLAIMS))
+def list_claims(manifest: Mapping[str, Any]) -> list[str]:
+    """The claims that a pod mounts, the first ones; also those that Kubernetes makes for it (`ephemeral`)."""
+    found = (
+        f"{name_of(manifest)}-{each.get('name')}"
+        if "ephemeral" in each
+        else _mapping(each, "persistentVolumeClaim").get("claimName")
+        for each in _items(_mapping(manifest, "spec"), "volumes")
+    )
+    return list(islice((str(each) for each in found if each), _MOST_CLAIMS))
 
 
 def _main_status(manifest: Mapping[str, Any]) -> Mapping[str, Any]:
