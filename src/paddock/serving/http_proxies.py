@@ -1,9 +1,9 @@
 """The environment's proxy of a request by aiohttp: to a registry, a Prometheus, a webhook of notices, a provider of
 sign-ins.
 
-aiohttp reads them with `trust_env`, and ~/.netrc along with them. Its users would be told to hosts that nobody meant,
-such as the storage to which a registry redirects, and a request that says itself who asks would fail. So a session has
-no `trust_env`, and each request the proxy of its own address.
+aiohttp reads the environment with `trust_env`, and ~/.netrc along with it. Its users would be told to hosts that nobody
+meant, such as the storage to which a registry redirects, and a request that says itself who asks would fail. So a
+session has no `trust_env`, and each request the proxy of its own address.
 """
 
 from __future__ import annotations

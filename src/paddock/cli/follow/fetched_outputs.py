@@ -114,8 +114,8 @@ def _explain_unwritable(place: Path, error: OSError) -> Phrase:
 
 def _explain_lost(outputs: ClusterOutputs, place: Path, lost: Unavailable) -> Phrase:
     return phrase(
-        "nothing more comes, again and again ({why}); what has come is kept: `{command}` goes on",
-        why=Foreign(lost.message), command=f"{outputs.advise()} --to {shlex.quote(str(place))}",
+        "nothing came over {count} connections in a row ({why}); what came before is kept: `{command}` goes on",
+        count=_MOST_CUTS, why=Foreign(lost.message), command=f"{outputs.advise()} --to {shlex.quote(str(place))}",
     )  # fmt: skip
 
 

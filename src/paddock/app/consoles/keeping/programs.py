@@ -1,7 +1,8 @@
 """What is kept, for programs: each request has its reader's token, with which the API is asked what they may see.
 
 A reader is remembered for a minute, so that the logs of a thousand ranks need not a thousand reviews. The token is in
-this process's memory for at most three: another for requests that go on, and one until somebody looks.
+this process's memory for three minutes at most: the second is for requests that go on, and the third is the longest
+until those that are over are looked for.
 """
 
 from __future__ import annotations
