@@ -271,7 +271,8 @@ async def test_idle_jobs_do_not_wait_for_each_other(cluster: LocalApi) -> None:
         idle._jobs[(job.resource, job.key)] = _Known(watched)
     await idle.look()
     now[0] = 60.0
-    await idle.look()
+    async with asyncio.timeout(120):
+        await idle.look()
     assert sorted(asked) == ["one", "two"] and not idle._jobs
 
 

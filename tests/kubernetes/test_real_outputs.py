@@ -144,20 +144,22 @@ def test_a_run_is_kept_is_fetched_when_its_job_is_deleted_and_is_resumed_from(te
     assert [each["path"] for each in earlier["files"]] == ["model"], "its checkpoints were moved"
     third = tenant.runs(build_job("results"), "--resume=1")
     assert third.returncode == 1 and "run 1 of train has no checkpoints in the claim results" in third.stderr, third
-    left = tenant.cluster.kubectl("-n", NAMESPACE, "get", "pods", "-l", "app.kubernetes.io/name=paddock-outputs")
-    assert left.strip() in ("", f"No resources found in {NAMESPACE} namespace.")
+    left = ("-n", NAMESPACE, "get", "pods", "-l", "app.kubernetes.io/name=paddock-outputs", "-o", "name")
+    tenant.cluster.until("the end of the pods that have read", lambda: not tenant.cluster.kubectl(*left).strip(), 60)
 
 
 def test_a_run_is_read_in_its_own_pod_while_it_goes_on(tenant: Tenant, tmp_path: Path) -> None:
     program = f"{TRAINS}\nimport time; time.sleep(600)"
     (tmp_path / "job.json").write_text(json.dumps(build_job("results", program=program, name="reads")))
     assert tenant.asks("submit", str(tmp_path / "job.json")).returncode == 0
-    logs = tenant.cluster.kubectl.run
+    ask = tenant.cluster.kubectl.run
 
     def wrote() -> bool:
-        return "begins" in logs("-n", NAMESPACE, "logs", "reads-worker-0").stdout
+        """A kubelet has the log of a container some time before its status says that it runs."""
+        phase = ask("-n", NAMESPACE, "get", "pod", "reads-worker-0", "-o", "jsonpath={.status.phase}").stdout
+        return phase == "Running" and "begins" in ask("-n", NAMESPACE, "logs", "reads-worker-0").stdout
 
-    tenant.cluster.until("worker-0 has written", wrote)
+    tenant.cluster.until("worker-0 runs and has written", wrote)
     found = tenant.asks("outputs", "reads", "-l")
     assert found.returncode == 0, found.stdout + found.stderr
     assert "model" in found.stdout and "the pod" not in found.stderr

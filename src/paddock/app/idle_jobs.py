@@ -134,7 +134,9 @@ class IdleJobs:
             for known, seconds in idle:
                 await self._suspend(known, seconds)
 
-        await asyncio.gather(*(suspend() for _ in range(_AT_ONCE)))
+        async with asyncio.TaskGroup() as group:
+            for _ in range(_AT_ONCE):
+                group.create_task(suspend())
 
     async def _ask(self, read: ReadUses, pods: Mapping[str, Key]) -> None:
         try:

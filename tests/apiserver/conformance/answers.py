@@ -27,6 +27,9 @@ Answer = Mapping[str, Any]
 _AT_ONCE = 16
 PATIENCE = 120.0
 """Seconds in which a controller has done what a case waits for."""
+_PATIENCE_WITH_CONTROLLERS = 400.0
+"""The namespace controller of a real server fails while a definition of another case comes or goes, and tries again
+after twice as long, up to a minute."""
 _PLACE = re.compile("@([a-z0-9][A-Za-z0-9_.\\-\\[\\]]*)@")
 _UID = re.compile("[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 _CHOSEN = "6f0e4b9c-"
@@ -291,7 +294,7 @@ def ask_real(kubeconfig: Path, cases: Sequence[Case]) -> dict[str, list[Answer]]
         place = Place(
             config.server, {"Authorization": f"Bearer {config.token}"}, ssl.create_default_context(cadata=config.ca)
         )
-        return await ask_all(place, cases)
+        return await ask_all(place, cases, _PATIENCE_WITH_CONTROLLERS)
 
     return asyncio.run(run())
 
