@@ -139,7 +139,7 @@ def change(cluster: Cluster, verb: str, *, now: bool = False) -> str:
     place: Any = Attended()
     client: Any = cluster
     try:
-        asyncio.run(Change(client, place, verb, True, now, cluster.pace).apply(stored))
+        asyncio.run(Change(client, place, verb, "", wait=True, now=now, pace=cluster.pace).apply(stored))
     except Failed as failed:
         return str(failed)
     return ""
