@@ -11,8 +11,10 @@ from e2e.manifests import build_light_job
 @pytest.mark.slow
 def test_a_job_waits_for_a_quota_with_numbers_and_runs_as_it_is_raised(cluster: Cluster, kubectl: None) -> None:
     assert cluster.kubectl("create", "quota", "team", "--hard=pods=1").code == 0
-    submitted = cluster.paddock("submit", cluster.write(build_light_job("demo", "echo done", workers=2)))
-    assert submitted.code == 0, str(submitted)
+    file = cluster.write(build_light_job("demo", "echo done", workers=2))
+    refused = cluster.paddock("submit", file)
+    assert refused.code == 2 and "by the quota team of default it can never start" in refused.err, str(refused)
+    assert cluster.kubectl("create", "-f", file).code == 0  # as GitOps, before the quota is raised
     until("it says why", lambda: "quota team" in cluster.paddock("explain", "demo").out)
     explained = cluster.paddock("explain", "demo").out
     assert "has no room for 2 pods together: 2 pods, with 1 of 1 left" in explained, explained

@@ -103,7 +103,7 @@ def test_a_real_slurm_runs_each_rank_on_a_node_of_its_own_and_ends_as_they_do(
     directory.mkdir()
     assert render(directory, of_two(sys.executable, "net.py", more)).exit_code == 0
     (directory / "net.py").write_text(PROGRAM)
-    done = run_sbatch(tmp_path / "slurm", directory, "demo.sbatch")
+    done = run_sbatch(directory, "demo.sbatch")
     (log,) = directory.glob("demo-*.log")
     said = log.read_text()
     assert done.returncode == code, f"{done}\n{said}"

@@ -1,6 +1,6 @@
 """A real Slurm for a test: one controller and nodes of two CPUs, in namespaces of its own that end with the command.
 
-    run_sbatch(tmp_path, directory, "net.sbatch") -> the ended `sbatch --wait`
+    run_sbatch(directory, "net.sbatch") -> the ended `sbatch --wait`
 
 Nothing of it is visible outside, and nothing outlives the command. Skips the test where Slurm is not installed.
 """
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import tempfile
 from pathlib import Path
 
 from support.programs import lack, need
@@ -59,21 +60,25 @@ exit $code
 """
 
 
-def run_sbatch(place: Path, directory: Path, *typed: str) -> subprocess.CompletedProcess[str]:
+def run_sbatch(directory: Path, *typed: str) -> subprocess.CompletedProcess[str]:
     """Types `sbatch --wait …` in the directory; the exit code is the job's."""
     if os.geteuid() != 0:
         lack("root", "may make namespaces and run Slurm's programs; this is another user")
     for each in ("slurmctld", "slurmd", "sbatch", "munged", "unshare", "ip"):
         need(each)
-    for each in ("state", "munge"):
-        (place / each).mkdir(parents=True)
-    (place / "munge").chmod(0o711)
-    (place / "munge/key").write_bytes(os.urandom(32))
-    (place / "munge/key").chmod(0o400)
-    (place / "slurm.conf").write_text(_CONFIGURATION.format(place=place))
-    (place / "hosts").write_text("127.0.0.1 localhost\n10.9.0.1 node-1\n10.9.0.2 node-2\n10.9.0.9 head\n")
-    own = ["unshare", "--mount", "--net", "--uts", "--pid", "--fork", "--mount-proc", "--kill-child"]
-    return subprocess.run(
-        [*own, "bash", "-c", _BEGIN, "slurm", str(place), str(directory), *typed],
-        capture_output=True, text=True, timeout=560,
-    )  # fmt: skip
+    # Its own: a step has a socket there, and Linux takes paths of sockets of 107 bytes at most.
+    with tempfile.TemporaryDirectory(prefix="slurm-", ignore_cleanup_errors=True) as name:
+        place = Path(name)
+        for each in ("state", "munge"):
+            (place / each).mkdir()
+        for each in (place, place / "munge"):
+            each.chmod(0o711)
+        (place / "munge/key").write_bytes(os.urandom(32))
+        (place / "munge/key").chmod(0o400)
+        (place / "slurm.conf").write_text(_CONFIGURATION.format(place=place))
+        (place / "hosts").write_text("127.0.0.1 localhost\n10.9.0.1 node-1\n10.9.0.2 node-2\n10.9.0.9 head\n")
+        own = ["unshare", "--mount", "--net", "--uts", "--pid", "--fork", "--mount-proc", "--kill-child"]
+        return subprocess.run(
+            [*own, "bash", "-c", _BEGIN, "slurm", str(place), str(directory), *typed],
+            capture_output=True, text=True, timeout=560,
+        )  # fmt: skip
