@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import hashlib
+import importlib.util
 import io
 import json
 import os
@@ -35,6 +36,11 @@ class Image:
         venv.EnvBuilder(system_site_packages=True, with_pip=False, symlinks=True).create(str(root / "image"))
         self.python = root / "image" / "bin" / "python3"
         self.packages = next((root / "image" / "lib").glob("python3*/site-packages"))
+        if subprocess.run([self.python, "-c", "import pip"], capture_output=True, timeout=60).returncode:
+            # The Python below has none, as Debian's without python3-pip; that of the tests has.
+            found = importlib.util.find_spec("pip")
+            assert found is not None and found.origin is not None
+            shutil.copytree(Path(found.origin).parent, self.packages / "pip")
         self.add("brought", "1.0")
         self.options = f"--no-index\n--find-links {self.wheels}\n"
         shutil.unpack_archive(self.wheels / "brought-1.0-py3-none-any.whl", self.packages, "zip")
@@ -85,7 +91,7 @@ class Image:
 
 @pytest.fixture
 def image(tmp_path: Path) -> Image:
-    if subprocess.run([sys.executable, "-c", "import pip"], capture_output=True, timeout=60).returncode:
+    if importlib.util.find_spec("pip") is None:
         pytest.skip("the Python of the tests has no pip")
     return Image(tmp_path)
 
