@@ -69,10 +69,10 @@ def run_sbatch(directory: Path, *typed: str) -> subprocess.CompletedProcess[str]
     # Its own: a step has a socket there, and Linux takes paths of sockets of 107 bytes at most.
     with tempfile.TemporaryDirectory(prefix="slurm-", ignore_cleanup_errors=True) as name:
         place = Path(name)
-        for each in ("state", "munge"):
-            (place / each).mkdir()
-        for each in (place, place / "munge"):
-            each.chmod(0o711)
+        (place / "state").mkdir()
+        (place / "munge").mkdir()
+        for folder in (place, place / "munge"):
+            folder.chmod(0o711)
         (place / "munge/key").write_bytes(os.urandom(32))
         (place / "munge/key").chmod(0o400)
         (place / "slurm.conf").write_text(_CONFIGURATION.format(place=place))
