@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 from paddock.jobs.frameworks.registry import main_container
 from paddock.jobs.model import Job, Role
-from paddock.kube.meta import Manifest
+from paddock.kube.meta import Manifest, name_of, uid_of
 from paddock.kube.pod_streams import Ended, is_not_started, read_not_started
 
 SCRATCH = "/tmp"  # noqa: S108 - a volume of the pod's
@@ -22,6 +23,8 @@ _NOT_STARTED = (126, 127, 128)
 """Exit codes of a container whose program its runtime does not find, or cannot start."""
 OF_NODES = ("nodeSelector", "tolerations", "imagePullSecrets", "runtimeClassName")
 """What of a job's pods decides where they may run, and how their image is had."""
+NO_SIDECAR: Mapping[str, str] = MappingProxyType({"sidecar.istio.io/inject": "false"})
+"""A label: a proxy beside its container would live on when that has ended."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +45,33 @@ def find_container(job: Job, role: Role) -> Mapping[str, Any]:
 
 def copy_fields(source: Mapping[str, Any], keys: Iterable[str]) -> dict[str, Any]:
     return {key: source[key] for key in keys if source.get(key) is not None}
+
+
+def refer_to(job: Job) -> Manifest:
+    """The owner of a pod that goes with its job; not the controller, as no operator is to take it for a rank."""
+    owner = job.owner()
+    return {**copy_fields(owner, ("apiVersion", "kind")), "name": name_of(owner), "uid": uid_of(owner)}
+
+
+def build_bounds(seconds: int) -> Manifest:
+    """Fields of the spec: its container runs once, for so long at most, and has no token."""
+    return {
+        "restartPolicy": "Never",
+        "activeDeadlineSeconds": seconds,
+        "terminationGracePeriodSeconds": 5,
+        "automountServiceAccountToken": False,
+        "enableServiceLinks": False,
+    }
+
+
+def build_container_security(container: Mapping[str, Any]) -> Manifest:
+    """The identity of a container of the job, and none of its rights."""
+    return {
+        **copy_fields(container.get("securityContext") or {}, IDENTITY),
+        "allowPrivilegeEscalation": False,
+        "readOnlyRootFilesystem": True,
+        "capabilities": {"drop": ["ALL"]},
+    }
 
 
 def build_pod_security(context: Mapping[str, Any]) -> dict[str, Any]:

@@ -13,20 +13,23 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from paddock.app.pods_beside import (
-    IDENTITY,
+    NO_SIDECAR,
     OF_NODES,
     SCRATCH,
     Pin,
     build_affinity,
+    build_bounds,
+    build_container_security,
     build_pod_security,
     build_variables,
     copy_fields,
     find_container,
+    refer_to,
 )
 from paddock.jobs.model import Job, Role
 from paddock.jobs.names import LONGEST_NAME, job_label
 from paddock.kube.environments import ENVIRONMENT_ANNOTATION
-from paddock.kube.meta import Manifest, annotations_of, is_deleting, labels_of, metadata, name_of, uid_of
+from paddock.kube.meta import Manifest, annotations_of, is_deleting, labels_of, metadata
 
 PROGRAM = Path(__file__).with_name("paddock_pod_board.py")
 LONGEST_SECONDS = 8 * 3600
@@ -90,7 +93,6 @@ def build_pod(job: Job, asked: Asked, *, place: str, language: str, idle: int, p
     template, container = role.template["spec"], find_container(job, role)
     first = "visualdl" if job.framework == "paddle" else "tensorboard"
     words = [asked.wanted, first, build_prefix(place), language, str(idle), str(STEP_SECONDS), asked.directory]
-    owner = job.owner()
     return {
         "apiVersion": "v1",
         "kind": "Pod",
@@ -101,26 +103,18 @@ def build_pod(job: Job, asked: Asked, *, place: str, language: str, idle: int, p
                 NAME_LABEL: NAME,
                 "app.kubernetes.io/instance": job_label(job.key.name),
                 "app.kubernetes.io/managed-by": "paddock",
-                # a proxy beside it would live on when the board has ended
-                "sidecar.istio.io/inject": "false",
+                **NO_SIDECAR,
             },
             "annotations": {
                 ANNOTATION: json.dumps({**asdict(asked), "place": place}, sort_keys=True),
                 **copy_fields(annotations_of(role.template), (ENVIRONMENT_ANNOTATION,)),
             },
-            # not the controller: no operator is to take it for a rank
-            "ownerReferences": [
-                {"apiVersion": owner["apiVersion"], "kind": owner["kind"], "name": name_of(owner), "uid": uid_of(owner)}
-            ],
+            "ownerReferences": [refer_to(job)],
         },
         "spec": {
-            **{key: template[key] for key in OF_NODES if template.get(key)},
+            **copy_fields(template, OF_NODES),
             **({"affinity": build_affinity(pin)} if pin else {}),
-            "restartPolicy": "Never",
-            "activeDeadlineSeconds": LONGEST_SECONDS,
-            "terminationGracePeriodSeconds": 5,
-            "automountServiceAccountToken": False,
-            "enableServiceLinks": False,
+            **build_bounds(LONGEST_SECONDS),
             "securityContext": build_pod_security(template.get("securityContext") or {}),
             "containers": [
                 {
@@ -134,12 +128,7 @@ def build_pod(job: Job, asked: Asked, *, place: str, language: str, idle: int, p
                         "requests": {"cpu": "100m", "memory": "256Mi"},
                         "limits": {"cpu": "1", "memory": "2Gi"},
                     },
-                    "securityContext": {
-                        **copy_fields(container.get("securityContext") or {}, IDENTITY),
-                        "allowPrivilegeEscalation": False,
-                        "readOnlyRootFilesystem": True,
-                        "capabilities": {"drop": ["ALL"]},
-                    },
+                    "securityContext": build_container_security(container),
                     "volumeMounts": [
                         {
                             "name": _VOLUME,

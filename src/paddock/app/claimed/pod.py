@@ -12,21 +12,24 @@ from pathlib import Path
 from typing import Any
 
 from paddock.app.pods_beside import (
-    IDENTITY,
+    NO_SIDECAR,
     OF_NODES,
     SCRATCH,
     Pin,
     build_affinity,
+    build_bounds,
+    build_container_security,
     build_pod_security,
     build_variables,
     copy_fields,
     find_container,
+    refer_to,
 )
 from paddock.jobs.apis.outputs import OUTPUT_PATH
 from paddock.jobs.model import Job
 from paddock.jobs.names import LONGEST_NAME, job_label
 from paddock.jobs.objects.outputs import run_path
-from paddock.kube.meta import Manifest, is_deleting, name_of, uid_of
+from paddock.kube.meta import Manifest, is_deleting, name_of
 
 PROGRAM = Path(__file__).with_name("paddock_pod_files.py")
 CLAIM_PATH = "/paddock/claim"
@@ -69,11 +72,6 @@ def build_pod(
 ) -> Manifest:
     """`owner`: the job, with which it goes; None for one that is deleted. `pin`: where the claim has to be read."""
     template, container = _read_template(source.job)
-    references = []
-    if owner is not None:
-        of_job = owner.owner()
-        # not the controller: no operator is to take it for a rank
-        references = [{**copy_fields(of_job, ("apiVersion", "kind")), "name": name_of(of_job), "uid": uid_of(of_job)}]
     return {
         "apiVersion": "v1",
         "kind": "Pod",
@@ -84,19 +82,14 @@ def build_pod(
                 "app.kubernetes.io/name": NAME,
                 "app.kubernetes.io/instance": job_label(job),
                 "app.kubernetes.io/managed-by": "paddock",
-                # a proxy beside it would live on when it has ended
-                "sidecar.istio.io/inject": "false",
+                **NO_SIDECAR,
             },
-            **({"ownerReferences": references} if references else {}),
+            **({"ownerReferences": [refer_to(owner)]} if owner is not None else {}),
         },
         "spec": {
             **copy_fields(template, OF_NODES),
             **({"affinity": build_affinity(pin)} if pin else {}),
-            "restartPolicy": "Never",
-            "activeDeadlineSeconds": LONGEST_SECONDS,
-            "terminationGracePeriodSeconds": 5,
-            "automountServiceAccountToken": False,
-            "enableServiceLinks": False,
+            **build_bounds(LONGEST_SECONDS),
             "securityContext": build_pod_security(template.get("securityContext") or {}),
             "containers": [
                 {
@@ -110,12 +103,7 @@ def build_pod(
                         "requests": {"cpu": "100m", "memory": "128Mi"},
                         "limits": {"cpu": "1", "memory": "512Mi"},
                     },
-                    "securityContext": {
-                        **copy_fields(container.get("securityContext") or {}, IDENTITY),
-                        "allowPrivilegeEscalation": False,
-                        "readOnlyRootFilesystem": True,
-                        "capabilities": {"drop": ["ALL"]},
-                    },
+                    "securityContext": build_container_security(container),
                     "volumeMounts": [
                         {"name": "claim", "mountPath": CLAIM_PATH, "readOnly": True},
                         {"name": "scratch", "mountPath": SCRATCH},

@@ -14,7 +14,15 @@ from typing import Any
 
 from paddock.app.filled_claims.contents import Content, Kind, list_variables
 from paddock.app.filled_claims.mounts import MOUNT
-from paddock.app.pods_beside import IDENTITY, OF_NODES, SCRATCH, copy_fields
+from paddock.app.pods_beside import (
+    IDENTITY,
+    NO_SIDECAR,
+    OF_NODES,
+    SCRATCH,
+    build_bounds,
+    build_container_security,
+    copy_fields,
+)
 from paddock.jobs.labels import CONTENT_ANNOTATION, FILL_LABEL, FILLED_ANNOTATION, USED_ANNOTATION
 from paddock.kube.meta import CLAIMS, Manifest, annotations_of, is_deleting, labels_of, name_of, namespace_of, uid_of
 
@@ -129,8 +137,7 @@ def build_pod(content: Content, claim: Mapping[str, Any]) -> Manifest:
         "metadata": {
             "name": name_pod(content.name),
             "namespace": namespace_of(claim),
-            # a proxy beside it would live on when it has ended
-            "labels": {**_build_labels(content), "sidecar.istio.io/inject": "false"},
+            "labels": {**_build_labels(content), **NO_SIDECAR},
             "ownerReferences": [
                 {"apiVersion": CLAIMS.api_version, "kind": CLAIMS.kind, "name": name_of(claim), "uid": uid_of(claim)}
             ],
@@ -138,11 +145,7 @@ def build_pod(content: Content, claim: Mapping[str, Any]) -> Manifest:
         "spec": {
             **copy_fields(template, OF_NODES),
             **_build_affinity(template),
-            "restartPolicy": "Never",
-            "activeDeadlineSeconds": _LONGEST_SECONDS[content.kind],
-            "terminationGracePeriodSeconds": 5,
-            "automountServiceAccountToken": False,
-            "enableServiceLinks": False,
+            **build_bounds(_LONGEST_SECONDS[content.kind]),
             "securityContext": _build_pod_security(template.get("securityContext") or {}),
             "containers": [_build_container(content, mount)],
             "volumes": [
@@ -168,12 +171,7 @@ def _build_container(content: Content, mount: str) -> Manifest:
             "limits": {"cpu": "2", "memory": "4Gi"},
         },
         "terminationMessagePolicy": "FallbackToLogsOnError",
-        "securityContext": {
-            **copy_fields(container.get("securityContext") or {}, IDENTITY),
-            "allowPrivilegeEscalation": False,
-            "readOnlyRootFilesystem": True,
-            "capabilities": {"drop": ["ALL"]},
-        },
+        "securityContext": build_container_security(container),
         "volumeMounts": [{"name": _VOLUME, "mountPath": mount}, {"name": "scratch", "mountPath": SCRATCH}],
     }
 
