@@ -1,9 +1,10 @@
 """Tests run in another order each time. One seed names the order and what Hypothesis draws; the last line prints it.
 
 pytest-randomly draws the seed, gives it to the workers of xdist, and shuffles; `-p no:randomly` turns all of it off.
-The seed alone decides: with one, Hypothesis does not read its database of former examples. Files of whole clusters come
+The seed alone decides: with one, Hypothesis does not read its database of former examples. Files that take long come
 before the others, each of the two in the order of the seed: one that takes a minute and comes last would be waited for
-by all other workers.
+by all other workers. Before them come those that need the machine's one real node, which `--dist loadfile` gives to one
+worker: the others would wait for it, each with its files.
 
 `--rooms=waiting` takes the folders whose tests start processes, wait for timers and ask servers, `--rooms=pure` all
 others. The latter are busy from the first test to the last: `tools/light_tests.py` gives them one process on a small
@@ -13,6 +14,7 @@ machine, as to hand out a short test to another one takes longer than the test.
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import core
@@ -26,8 +28,11 @@ COMPUTING = ("apiserver/access", "apiserver/conformance", "app/bundles", "cli/cl
              "doctor/test_launch_block.py", "node/runtime", "node/scheduler")  # fmt: skip
 """What computes in these folders: thousands of short tests. Each process of the others would collect them all, and to
 hand one out costs more than the test."""
-_LONG = ("app", "e2e", "kubernetes")
-"""Folders of tests."""
+ON_NODE = ("kubernetes/on_node", "kubernetes/test_datasets.py", "browser/test_checks_kubernetes.py")
+"""Who opens a real node (`support.real_node`): a folder is a package, as one for all of its files is."""
+_LONG = ("app", "browser", "chart", "docs/test_typed_pages.py", "e2e", "kubernetes", "places",
+         "preflight/test_paddle_options_real.py")  # fmt: skip
+"""Folders and files of tests."""
 _TESTS = Path(__file__).resolve().parents[1]
 
 
@@ -58,8 +63,32 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(trylast=True)  # after pytest-randomly has shuffled
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    long = {_TESTS / name for name in _LONG}
-    items.sort(key=lambda item: long.isdisjoint(item.path.parents))
+    items.sort(key=lambda item: rank(item.path.relative_to(_TESTS)))
+
+
+def rank(path: Path) -> tuple[int, int]:
+    """Of a test file, by its path below `tests`: the lowest runs first, and what shares a node stands together."""
+    node = next((number for number, each in enumerate(ON_NODE) if path.is_relative_to(each)), len(ON_NODE))
+    return node, not any(path.is_relative_to(each) for each in _LONG)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """For `--dist loadfile`; None for all others, as xdist then makes its own."""
+    if config.option.dist != "loadfile":
+        return None
+    from xdist.scheduler import LoadFileScheduling  # type: ignore[import-untyped]
+
+    class OneNode(LoadFileScheduling):  # type: ignore[misc]
+        def _split_scope(self, nodeid: str) -> str:
+            return share(super()._split_scope(nodeid))
+
+    return OneNode(config, log)
+
+
+def share(file: str) -> str:
+    """What one worker runs together: a test file, by its path below the root, or all that need the node."""
+    return "the real node" if any(Path(file).is_relative_to(f"tests/{each}") for each in ON_NODE) else file
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:

@@ -83,6 +83,11 @@ def open_node(*, operator_image: bool = True) -> Iterator[ControlPlane]:
             shutil.rmtree(directory)
 
 
+def copy_rootfs(plane: ControlPlane, place: Path) -> Path:
+    """The files of the operator's image in `place`, to be changed: a Python, and nothing that trains."""
+    return Path(shutil.copytree(plane.home.parent / "rootfs", place, symlinks=True))
+
+
 def _start(plane: ControlPlane, directory: Path, *, operator_image: bool) -> None:
     plane.address()
     plane.up("--controllers", "--scheduler", "--address", ADDRESS)

@@ -313,14 +313,14 @@ def test_every_module_of_ours_is_read(ours: Graph) -> None:
         ("src/paddock/app/local.py", "tests/e2e/test_training.py"),  # the cluster's process
         ("src/paddock/datasets/fetch/s3.py", "tests/datasets/fetch/test_s3.py"),  # a child process
         ("src/paddock/sdk/calls.py", "tests/e2e/test_python_calls.py"),
-        ("src/paddock/operator/shares.py", "tests/kubernetes/test_real_node.py"),  # in an image of all of src
-        ("src/paddock/version.py", "tests/kubernetes/test_real_node.py"),
+        ("src/paddock/operator/shares.py", "tests/kubernetes/on_node/test_training.py"),  # in an image of all of src
+        ("src/paddock/version.py", "tests/kubernetes/on_node/test_training.py"),
         ("src/paddock/environments/uv.py", "tests/e2e/test_elastic_pytorch.py"),
         ("src/paddock/console/pages.py", "tests/test_house.py"),  # reads every module
         ("src/paddock/node/usage/meter.py", "tests/support/test_process_state.py"),
         ("tests/support/worlds.py", "tests/kubernetes/test_life.py"),  # a fixture
         ("tests/node/kubelet/crashing_cluster.py", "tests/node/kubelet/test_adoption.py"),  # a program by its file
-        ("tools/kubernetes/rootfs.py", "tests/kubernetes/test_real_node.py"),
+        ("tools/kubernetes/rootfs.py", "tests/kubernetes/on_node/test_training.py"),
         ("tools/kubernetes/processes.py", "tests/kubernetes/test_life.py"),
         ("tests/browser/test_checks_jobs.py", "tests/browser/test_checks_kubernetes.py"),
         ("tests/logs/torchrun_single_raise.log", "tests/cli/output/test_display.py"),

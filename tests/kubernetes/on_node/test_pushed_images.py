@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from paddock.install.deployment import DEPLOYMENT
-from support.deployed import Kubectl
-from support.real_node import NAMESPACE, Cluster, need_node, open_node, run_paddock
+from support.real_node import NAMESPACE, Cluster, copy_rootfs, run_paddock
 from support.registries import RealRegistry, build_folder_archive, serve_registry
 from support.wheels import build_wheel
 
 pytestmark = [pytest.mark.kubernetes, pytest.mark.slow, pytest.mark.timeout(700)]
 
-ROOTFS = Path(__file__).resolve().parents[2] / "tools" / "kubernetes" / "rootfs.py"
 STEP = """
 import time
 import descent
@@ -28,26 +23,17 @@ weight = 0.0
 for step in range(1, 4):
     weight = descent.step(weight)
     print(f"step {step}: weight {weight:.3f} %s", flush=True)
+time.sleep(5)  # a pod that ends at once may be gone before its log is asked for, which is another test's matter
 """
 
 
 @pytest.fixture(scope="module")
-def cluster() -> Iterator[Cluster]:
-    need_node()
-    with open_node() as plane:
-        found = Cluster(Kubectl(plane))
-        found.kubectl("create", "-f", "deploy/v1/crd.yaml", "-f", "deploy/v1/operator.yaml")
-        found.kubectl("-n", NAMESPACE, "rollout", "status", f"deployment/{DEPLOYMENT}", "--timeout=180s")
-        yield found
-
-
-@pytest.fixture(scope="module")
-def registry(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RealRegistry]:
+def registry(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RealRegistry]:
     """With an image that has this machine's Python, and nothing that trains."""
     place = tmp_path_factory.mktemp("registry")
     with serve_registry(place) as served:
-        subprocess.run([sys.executable, ROOTFS, place / "rootfs"], check=True)
-        served.put("base:1", build_folder_archive(place / "base.tar", place / "rootfs"))
+        root = copy_rootfs(cluster.kubectl.control_plane, place / "rootfs")
+        served.put("base:1", build_folder_archive(place / "base.tar", root))
         yield served
 
 

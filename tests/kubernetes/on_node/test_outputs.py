@@ -7,23 +7,19 @@ import json
 import shlex
 import shutil
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from paddock.install.deployment import DEPLOYMENT
-from support.deployed import Kubectl
 from support.printed import fill_in, take_printed
 from support.programs import need
-from support.real_node import BUSYBOX, NAMESPACE, Cluster, build_shell_job, need_node, open_node, run_paddock
+from support.real_node import BUSYBOX, NAMESPACE, Cluster, build_shell_job, copy_rootfs, run_paddock
 
 pytestmark = [pytest.mark.kubernetes, pytest.mark.slow, pytest.mark.timeout(900)]
 
 PYTHON = "paddock.test/python:1"
-ROOTFS = Path(__file__).parents[2] / "tools/kubernetes/rootfs.py"
 NOBODY = 65532
 TRAINS = """\
 import os, pathlib
@@ -37,27 +33,21 @@ print(f"user {os.getuid()} begins at epoch {done}", flush=True)
 
 
 @pytest.fixture(scope="module")
-def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    """With the operator, an image that has a Python and a shell, and two volumes: one that anybody may write into, and
-    one of root's."""
-    need_node()
-    with open_node() as plane:
-        found = Cluster(Kubectl(plane))
-        rootfs = tmp_path_factory.mktemp("image") / "rootfs"
-        subprocess.run([sys.executable, ROOTFS, rootfs], check=True)
-        (rootfs / "bin").mkdir(exist_ok=True)
-        shutil.copy(need("busybox"), rootfs / "bin/sh")
-        plane.node("image", PYTHON, str(rootfs))
-        found.kubectl("create", "-f", "deploy/v1/crd.yaml", "-f", "deploy/v1/operator.yaml")
-        found.kubectl("-n", NAMESPACE, "rollout", "status", f"deployment/{DEPLOYMENT}", "--timeout=180s")
-        for name, mode in (("results", 0o777), ("private", 0o755)):
-            place = tmp_path_factory.mktemp(name)
-            for parent in (place, *place.parents):
-                if parent.stat().st_mode & 0o005 != 0o005:
-                    parent.chmod(parent.stat().st_mode | 0o005)
-            place.chmod(mode)
-            create_claim(found, name, place)
-        yield found
+def claims(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """One that anybody may write into, and one of root's; and an image that has a Python and a shell."""
+    plane = cluster.kubectl.control_plane
+    rootfs = copy_rootfs(plane, tmp_path_factory.mktemp("image") / "rootfs")
+    (rootfs / "bin").mkdir(exist_ok=True)
+    shutil.copy(need("busybox"), rootfs / "bin/sh")
+    plane.node("image", PYTHON, str(rootfs))
+    shutil.rmtree(rootfs)
+    for name, mode in (("results", 0o777), ("private", 0o755)):
+        place = tmp_path_factory.mktemp(name)
+        for parent in (place, *place.parents):
+            if parent.stat().st_mode & 0o005 != 0o005:
+                parent.chmod(parent.stat().st_mode | 0o005)
+        place.chmod(mode)
+        create_claim(cluster, name, place)
 
 
 def create_claim(cluster: Cluster, name: str, place: Path) -> None:
@@ -107,7 +97,7 @@ class Tenant:
 
 
 @pytest.fixture
-def tenant(cluster: Cluster, tmp_path: Path) -> Iterator[Tenant]:
+def tenant(cluster: Cluster, claims: None, tmp_path: Path) -> Iterator[Tenant]:
     found = Tenant(cluster, tmp_path / "home")
     yield found
     found.deletes()

@@ -20,9 +20,7 @@ from typing import Any
 import pytest
 
 from environments.packages import make_wheel
-from paddock.install.deployment import DEPLOYMENT
-from support.deployed import Kubectl
-from support.real_node import ADDRESS, NAMESPACE, Cluster, need_node, open_node, run_paddock
+from support.real_node import ADDRESS, NAMESPACE, Cluster, copy_rootfs, run_paddock
 
 pytestmark = [pytest.mark.kubernetes, pytest.mark.slow, pytest.mark.timeout(1200)]
 
@@ -52,15 +50,16 @@ def serving(directory: Path) -> Iterator[str]:
         server.server_close()
 
 
-def make_image(cluster: Cluster) -> None:
-    """A Python with pip, as an image of a framework has it: that of the operator, which was laid out before."""
-    root = cluster.kubectl.control_plane.home.parent / "rootfs"
+def make_image(cluster: Cluster, directory: Path) -> None:
+    """A Python with pip, as an image of a framework has it."""
+    root = copy_rootfs(cluster.kubectl.control_plane, directory / "rootfs")
     site = next((root / "usr/local/lib").glob("python3*/site-packages"))
     pip = importlib.metadata.distribution("pip")
     for name in ("pip", f"pip-{pip.version}.dist-info"):
         shutil.copytree(str(pip.locate_file(name)), site / name, ignore=shutil.ignore_patterns("__pycache__"))
     (root / "usr/local/bin/python").symlink_to("python3")
     cluster.kubectl.control_plane.node("image", IMAGE, str(root))
+    shutil.rmtree(root)
 
 
 def make_volumes(cluster: Cluster, directory: Path, count: int) -> None:
@@ -77,21 +76,10 @@ def make_volumes(cluster: Cluster, directory: Path, count: int) -> None:
         }))  # fmt: skip
 
 
-@pytest.fixture(scope="module")
-def cluster() -> Iterator[Cluster]:
-    """With the operator as the documents install it, leading."""
-    need_node()
-    with open_node() as plane:
-        found = Cluster(Kubectl(plane))
-        found.kubectl("create", "-f", "deploy/v1/crd.yaml", "-f", "deploy/v1/operator.yaml")
-        make_image(found)
-        found.kubectl("-n", NAMESPACE, "rollout", "status", f"deployment/{DEPLOYMENT}", "--timeout=180s")
-        yield found
-
-
 def test_ranks_train_with_packages_and_a_directory_that_no_registry_had(
     cluster: Cluster, tmp_path: Path, record_property: Any
 ) -> None:
+    make_image(cluster, tmp_path)
     make_volumes(cluster, tmp_path, 2)
     work, wheels, home = tmp_path / "work", tmp_path / "wheels", tmp_path / "home"
     for each in (work, wheels):

@@ -7,7 +7,6 @@ import re
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +21,7 @@ from paddock.client.kubeconfig import read_config
 from paddock.environments.definition import Definition
 from paddock.install.deployment import DEPLOYMENT
 from paddock.jobs.apis.registry import PADDLEPADDLE
-from support.deployed import Kubectl, write_kubeconfig
+from support.deployed import write_kubeconfig
 from support.printed import take_printed
 from support.real_node import (
     ADDRESS,
@@ -33,8 +32,6 @@ from support.real_node import (
     Program,
     build_job,
     build_shell_job,
-    need_node,
-    open_node,
     prepare,
     run_paddock,
 )
@@ -43,17 +40,6 @@ from support.waiting import until
 pytestmark = [pytest.mark.kubernetes, pytest.mark.slow, pytest.mark.timeout(700)]
 
 GLOO = (0, 1, 2)
-
-
-@pytest.fixture(scope="module")
-def cluster() -> Iterator[Cluster]:
-    """With the operator as the documents install it, leading."""
-    need_node()
-    with open_node() as plane:
-        found = Cluster(Kubectl(plane))
-        found.kubectl("create", "-f", "deploy/v1/crd.yaml", "-f", "deploy/v1/operator.yaml")
-        found.kubectl("-n", NAMESPACE, "rollout", "status", f"deployment/{DEPLOYMENT}", "--timeout=180s")
-        yield found
 
 
 def test_the_operator_runs_as_a_pod_that_is_nobody(cluster: Cluster) -> None:
@@ -253,7 +239,7 @@ async def wide_and_deep() -> Program:
 
 @pytest.fixture
 async def heter() -> Program:
-    return await prepare("paddle-ps", Path(__file__).parents[2] / "examples" / "heter", "train.py")
+    return await prepare("paddle-ps", Path(__file__).parents[3] / "examples" / "heter", "train.py")
 
 
 @pytest.fixture

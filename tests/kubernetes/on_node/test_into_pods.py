@@ -20,9 +20,7 @@ from typing import Any
 
 import pytest
 
-from paddock.install.deployment import DEPLOYMENT
-from support.deployed import Kubectl
-from support.real_node import BUSYBOX, NAMESPACE, Cluster, build_shell_job, need_node, open_node
+from support.real_node import BUSYBOX, NAMESPACE, Cluster, build_shell_job
 
 pytestmark = [pytest.mark.kubernetes, pytest.mark.slow, pytest.mark.timeout(700)]
 
@@ -40,21 +38,16 @@ _TYPED_SECONDS = 120.0
 _INPUT = os.urandom(1_000_000)
 
 
-@pytest.fixture(scope="module")
-def cluster() -> Iterator[Cluster]:
-    """With a job of two pods: worker-0 serves files on port 8080, worker-1 has ended."""
-    need_node()
-    with open_node() as plane:
-        found = Cluster(Kubectl(plane))
-        found.kubectl("create", "-f", "deploy/v1/crd.yaml", "-f", "deploy/v1/operator.yaml")
-        found.kubectl("-n", NAMESPACE, "rollout", "status", f"deployment/{DEPLOYMENT}", "--timeout=180s")
-        job: dict[str, Any] = build_shell_job("inside", ["sh", "-c", _RUNS], workers=2)
-        beside = {"name": "beside", "image": BUSYBOX, "command": ["sleep", "10000"]}
-        job["spec"]["worker"]["template"]["spec"]["containers"].append(beside)
-        with found.created(job):
-            found.until("worker-1 has ended", lambda: _has_ended(found.pods("inside").get("worker-1", {})))
-            found.until("worker-0 runs", lambda: found.pods("inside")["worker-0"]["status"]["phase"] == "Running")
-            yield found
+@pytest.fixture(scope="module", autouse=True)
+def inside(cluster: Cluster) -> Iterator[None]:
+    """A job of two pods: worker-0 serves files on port 8080, worker-1 has ended."""
+    job: dict[str, Any] = build_shell_job("inside", ["sh", "-c", _RUNS], workers=2)
+    beside = {"name": "beside", "image": BUSYBOX, "command": ["sleep", "10000"]}
+    job["spec"]["worker"]["template"]["spec"]["containers"].append(beside)
+    with cluster.created(job):
+        cluster.until("worker-1 has ended", lambda: _has_ended(cluster.pods("inside").get("worker-1", {})))
+        cluster.until("worker-0 runs", lambda: cluster.pods("inside")["worker-0"]["status"]["phase"] == "Running")
+        yield
 
 
 def _has_ended(pod: dict[str, Any]) -> bool:
