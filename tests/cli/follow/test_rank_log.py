@@ -11,9 +11,11 @@ import pytest
 from cli.views import RESOURCE, build_manifest
 from history.test_logs import write_log
 from paddock.app.home import Home
-from paddock.cli.cluster.places import Local
+from paddock.cli.cluster.places import Cluster, Local
 from paddock.cli.follow.rank_log import fetch_log, follow_lines
+from paddock.client.kubeconfig import Config
 from paddock.kube.errors import BadRequest, NotFound
+from paddock.views.flags import LOCAL
 from paddock.views.stored import StoredJob, read_stored
 
 JOB = read_stored(RESOURCE, build_manifest())
@@ -68,6 +70,15 @@ async def test_a_pod_that_is_gone_has_the_log_that_it_wrote(place: Local) -> Non
     client: Any = FakeClient(GONE)
     lines = [line async for batch in follow_lines(client, place, POD, "paddle") for line in batch]
     assert lines == ["new log"]
+
+
+async def test_of_a_pod_of_a_cluster_that_is_gone_at_once_is_said_that_nobody_has_read_its_log() -> None:
+    said: list[str] = []
+    client: Any = FakeClient(GONE)
+    remote = Cluster(Config("https://cluster", "default"), LOCAL)
+    async for batch in follow_lines(client, remote, POD, "paddle", notify=lambda each: said.append(str(each))):
+        assert batch == []
+    assert said == ["demo-worker-0 was deleted before its log was read"]
 
 
 @pytest.mark.parametrize("pod", [POD, None])

@@ -23,7 +23,7 @@ weight = 0.0
 for step in range(1, 4):
     weight = descent.step(weight)
     print(f"step {step}: weight {weight:.3f} %s", flush=True)
-time.sleep(5)  # a pod that ends at once may be gone before its log is asked for, which is another test's matter
+time.sleep(5)  # a pod that ends at once may be gone before its log is asked for
 """
 
 

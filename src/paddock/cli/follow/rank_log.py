@@ -60,9 +60,9 @@ async def follow_lines(
                 yield lines.feed(fresh)
                 draw(lines.live)
             break
-        except NotFound as error:
+        except NotFound:
             if place.home is None and not lines.seen:
-                notify(explain_unreadable(pod, error))
+                notify(explain_gone(pod))
             try:
                 yield lines.feed(_read_kept(place.kept, pod, lines.seen, container=container) or b"")
             except OSError as unreadable:
@@ -101,6 +101,11 @@ async def read_kept_lines(
 def cut(lines: list[str], tail: int | None) -> list[str]:
     """The last `tail` lines; all lines if None."""
     return lines if tail is None else lines[-tail:] if tail else []
+
+
+def explain_gone(pod: Manifest) -> Phrase:
+    """Of a program that ends at once, whose pods `cleanPodPolicy` deletes: no kubelet has the log any more."""
+    return phrase("{pod} was deleted before its log was read", pod=name_of(pod))
 
 
 def explain_unreadable(pod: Manifest, error: ApiError) -> Phrase:
