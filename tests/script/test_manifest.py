@@ -20,7 +20,7 @@ from paddock.jobs.labels import (
     SUCCESS_ANNOTATION,
     WORKING_DIRECTORY_ANNOTATION,
 )
-from paddock.jobs.model import Job
+from paddock.jobs.model import CleanPods, Job
 from paddock.kube.downward import expand
 from paddock.kube.environments import ENVIRONMENT_ANNOTATION
 from paddock.kube.validation.names import DNS1035_LABEL
@@ -68,6 +68,17 @@ def test_the_least_is_one_worker_that_is_not_restarted() -> None:
         },
     }
     assert read(ScriptRequest(TRAIN)).mode == "Single"
+
+
+@pytest.mark.parametrize("framework", ["paddle", "none", "pytorch", "jax"])
+def test_on_a_cluster_pods_that_have_ended_stay_with_their_logs(framework: str) -> None:
+    kept, before = (read(ScriptRequest(TRAIN, framework=framework, keeps_pods=each)) for each in (True, False))
+    assert kept.policies.clean_pods is CleanPods.RUNNING
+    kubeflow = framework in ("pytorch", "jax")
+    assert before.policies.clean_pods is (CleanPods.RUNNING if kubeflow else CleanPods.ON_COMPLETION)
+    if framework == "paddle":
+        servers = read(ScriptRequest(TRAIN, servers=1, keeps_pods=True))
+        assert servers.policies.clean_pods is CleanPods.RUNNING, "servers are ended"
 
 
 @pytest.mark.parametrize(

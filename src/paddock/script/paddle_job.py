@@ -35,7 +35,7 @@ LAUNCHER = ("-m", "paddle.distributed.launch")
 
 
 def build_spec(request: ScriptRequest, name: str) -> Manifest:
-    spec: dict[str, Any] = {"runPolicy": {"backoffLimit": request.restarts}}
+    spec: dict[str, Any] = {"runPolicy": build_policy(request)}
     if request.servers and request.workers > 1:
         # Without gloo no worker waits for the first, which initialises the parameters, and some then learn nothing.
         spec["withGloo"] = 1
@@ -43,6 +43,12 @@ def build_spec(request: ScriptRequest, name: str) -> Manifest:
         spec["ps"] = _build_role(request, name, request.servers, gpus=0)
     spec["worker"] = _build_role(request, name, request.workers, gpus=request.gpus)
     return spec
+
+
+def build_policy(request: ScriptRequest) -> Manifest:
+    """Kubeflow's default is written out where it is wanted: paddle-operator's deletes the pods of a completed job."""
+    policy: dict[str, Any] = {"backoffLimit": request.restarts}
+    return {**policy, "cleanPodPolicy": "Running"} if request.keeps_pods else policy
 
 
 def build_role(

@@ -22,7 +22,7 @@ IMAGE = "python:3"
 
 def build_spec(request: ScriptRequest, name: str) -> Manifest:
     worker = paddle_job.build_role(request, name, request.workers, IMAGE, build_command(request), gpus=request.gpus)
-    return {"runPolicy": {"backoffLimit": request.restarts}, "worker": worker}
+    return {"runPolicy": paddle_job.build_policy(request), "worker": worker}
 
 
 def build_command(request: ScriptRequest) -> list[str]:

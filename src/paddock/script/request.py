@@ -54,6 +54,8 @@ class ScriptRequest:
     """The value of the annotation that asks for checkpoints of an earlier run; empty for none."""
     outputs: str = ""
     """The claim for what its runs write, on a cluster; empty for none."""
+    keeps_pods: bool = False
+    """Whether pods that have ended stay with their logs, which on a cluster nothing else has (decision 85)."""
     image: str = ""
     """Empty for the default."""
     environment: str = ""

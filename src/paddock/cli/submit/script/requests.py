@@ -131,6 +131,7 @@ def read_request(
         mounts=read_data({}, options.data),
         resume=options.resume,
         outputs=options.outputs or "",
+        keeps_pods=not local,
         image=options.image or (plain_job.IMAGE if manager and not needed else ""),
         environment=needed.name if needed else "",
         directory=str(directory) if local and directory != Path("/") else "",
