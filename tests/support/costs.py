@@ -2,7 +2,7 @@
 
 Seconds of the CPU, of the tests' process and of the children that it has waited for, say more than seconds of the wall,
 which pass while tests wait. What a run without a change since the last commit has seen is kept as the figures of that
-commit (`.pytest_cache/d/paddock/dearest`); a file that has grown by a second and a half of what it was is told.
+commit (`.pytest_cache/v/paddock/costs`); a file that has grown by a second and a half of what it was is told.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-_KEY = "paddock/dearest"
+_KEY = "paddock/costs"
 _MOST = 10
 _LEAST_SECONDS = 60.0
 """Of a run that is worth a summary."""
@@ -59,7 +59,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
     spent = config.stash.get(_SPENT, defaultdict(float))
     cache = getattr(config, "cache", None)
-    key = f"{_KEY}/{config.option.markexpr}"
+    key = f"{_KEY}/{config.option.markexpr or 'all'}"  # a folder: a file of its name would be in its way
     before: Costs = cache.get(key, {}) if cache else {}
     for line in explain_costs(spent, before):
         terminalreporter.write_line(line)
