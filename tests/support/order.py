@@ -4,7 +4,7 @@ pytest-randomly draws the seed, gives it to the workers of xdist, and shuffles; 
 The seed alone decides: with one, Hypothesis does not read its database of former examples. Files that take long come
 before the others, each of the two in the order of the seed: one that takes a minute and comes last would be waited for
 by all other workers. Before them come those that need the machine's one real node, which `--dist loadfile` gives to one
-worker: the others would wait for it, each with its files.
+worker: the others would wait for it, each with its files. Other ways of `--dist` are not for those tests.
 
 `--rooms=waiting` takes the folders whose tests start processes, wait for timers and ask servers, `--rooms=pure` all
 others. The latter are busy from the first test to the last: `tools/light_tests.py` gives them one process on a small
@@ -63,11 +63,12 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(trylast=True)  # after pytest-randomly has shuffled
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    items.sort(key=lambda item: rank(item.path.relative_to(_TESTS)))
+    items.sort(key=lambda item: rank(item.path))
 
 
 def rank(path: Path) -> tuple[int, int]:
-    """Of a test file, by its path below `tests`: the lowest runs first, and what shares a node stands together."""
+    """Of a test file: the lowest runs first, and what shares a node stands together."""
+    path = path.relative_to(_TESTS) if path.is_relative_to(_TESTS) else Path(path.name)
     node = next((number for number, each in enumerate(ON_NODE) if path.is_relative_to(each)), len(ON_NODE))
     return node, not any(path.is_relative_to(each) for each in _LONG)
 

@@ -25,8 +25,9 @@ def test_all_that_open_the_one_node_are_run_by_one_worker() -> None:
 def test_what_shares_the_node_comes_first_and_each_folder_of_it_stands_together() -> None:
     files = ["kube/test_meta.py", "kubernetes/test_datasets.py", "kubernetes/test_shards.py",
              "kubernetes/on_node/test_outputs.py", "kubernetes/on_node/test_training.py"]  # fmt: skip
-    ranked = sorted(map(Path, files), key=rank)
-    assert list(map(str, ranked)) == [
+    ranked = sorted((TESTS / each for each in files), key=rank)
+    assert [str(each.relative_to(TESTS)) for each in ranked] == [
         "kubernetes/on_node/test_outputs.py", "kubernetes/on_node/test_training.py", "kubernetes/test_datasets.py",
         "kubernetes/test_shards.py", "kube/test_meta.py",
     ]  # fmt: skip
+    assert rank(Path("/elsewhere/test_mine.py")) == rank(TESTS / "kube/test_meta.py")

@@ -14,7 +14,7 @@ from paddock.app.home import Home
 from paddock.cli.cluster.places import Cluster, Local
 from paddock.cli.follow.rank_log import fetch_log, follow_lines
 from paddock.client.kubeconfig import Config
-from paddock.kube.errors import BadRequest, NotFound
+from paddock.kube.errors import BadRequest, Forbidden, NotFound
 from paddock.views.flags import LOCAL
 from paddock.views.stored import StoredJob, read_stored
 
@@ -25,8 +25,13 @@ POD = {"metadata": {"namespace": "default", "name": "demo-worker-0", "uid": "new
 class FakeClient:
     """A node that has the text as the log of each pod, or refuses with the error."""
 
-    def __init__(self, answer: bytes | Exception) -> None:
-        self.answer = answer
+    def __init__(self, answer: bytes | Exception, pod: Any = None) -> None:
+        self.answer, self.pod = answer, pod
+
+    async def get(self, *_: Any) -> Any:
+        if isinstance(self.pod, Exception):
+            raise self.pod
+        return self.pod
 
     async def stream_log(self, *_: Any, **options: Any) -> AsyncIterator[bytes]:
         if isinstance(self.answer, Exception):
@@ -72,13 +77,33 @@ async def test_a_pod_that_is_gone_has_the_log_that_it_wrote(place: Local) -> Non
     assert lines == ["new log"]
 
 
-async def test_of_a_pod_of_a_cluster_that_is_gone_at_once_is_said_that_nobody_has_read_its_log() -> None:
+DELETED, UNREAD = (
+    "demo-worker-0 was deleted before its log was read",
+    "the log of demo-worker-0 cannot be read: no such pod",
+)
+LEAVING = {"metadata": {**POD["metadata"], "deletionTimestamp": "2026-11-30T12:00:00Z"}}
+
+
+@pytest.mark.parametrize(
+    ("found", "told"),
+    [
+        (GONE, DELETED),
+        ({"metadata": {**POD["metadata"], "uid": "another"}}, DELETED),
+        (LEAVING, DELETED),
+        (POD, UNREAD),  # a node that was set up anew does not know it
+        (Forbidden("no"), UNREAD),
+    ],
+)
+async def test_of_a_cluster_a_pod_that_was_deleted_is_told_from_a_node_that_does_not_know_it(
+    found: Any, told: str
+) -> None:
+    client: Any = FakeClient(GONE, found)
+    remote = Cluster(Config("https://cluster"), LOCAL)
     said: list[str] = []
-    client: Any = FakeClient(GONE)
-    remote = Cluster(Config("https://cluster", "default"), LOCAL)
     async for batch in follow_lines(client, remote, POD, "paddle", notify=lambda each: said.append(str(each))):
         assert batch == []
-    assert said == ["demo-worker-0 was deleted before its log was read"]
+    assert await fetch_log(client, remote, JOB, "worker-0", POD, lambda each: said.append(str(each))) is None
+    assert said == [told, told]
 
 
 @pytest.mark.parametrize("pod", [POD, None])

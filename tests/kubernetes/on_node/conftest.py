@@ -1,6 +1,6 @@
 """One real node for all tests of this folder, with the operator as the documents install it, leading.
 
-To start both takes 40 seconds of a core. The jobs of each test are gone before the next.
+To start both takes 40 seconds of a core. Names of jobs, claims and images differ between the files, as some stay.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ from support.real_node import BUSYBOX, NAMESPACE, Cluster, build_shell_job, copy
 
 pytestmark = [pytest.mark.kubernetes, pytest.mark.slow, pytest.mark.timeout(900)]
 
-PYTHON = "paddock.test/python:1"
+PYTHON = "paddock.test/python-and-shell:1"
 NOBODY = 65532
 TRAINS = """\
 import os, pathlib

@@ -15,7 +15,7 @@ from paddock.cli.cluster.places import ClusterChoice, Notify
 from paddock.cli.cluster.rbac import explain_forbidden
 from paddock.cli.output.log_lines import Lines
 from paddock.kube.errors import ApiError, BadRequest, Forbidden, NotFound, Unavailable
-from paddock.kube.meta import Manifest, name_of, namespace_of
+from paddock.kube.meta import PODS, Manifest, metadata, name_of, namespace_of, uid_of
 from paddock.views.stored import StoredJob
 from paddock.words.os_errors import explain_unreadable as explain_os_error
 from paddock.words.phrases import Phrase, phrase
@@ -60,9 +60,9 @@ async def follow_lines(
                 yield lines.feed(fresh)
                 draw(lines.live)
             break
-        except NotFound:
+        except NotFound as error:
             if place.home is None and not lines.seen:
-                notify(explain_gone(pod))
+                notify(await _explain(client, pod, error))
             try:
                 yield lines.feed(_read_kept(place.kept, pod, lines.seen, container=container) or b"")
             except OSError as unreadable:
@@ -103,9 +103,19 @@ def cut(lines: list[str], tail: int | None) -> list[str]:
     return lines if tail is None else lines[-tail:] if tail else []
 
 
-def explain_gone(pod: Manifest) -> Phrase:
-    """Of a program that ends at once, whose pods `cleanPodPolicy` deletes: no kubelet has the log any more."""
-    return phrase("{pod} was deleted before its log was read", pod=name_of(pod))
+async def _explain(client: PodApi, pod: Manifest, error: ApiError) -> Phrase:
+    """Of a 404 the pod tells whether it is gone, as of a program that ends at once and whose job deletes its pods, or
+    its node does not know it, as after a restart."""
+    gone = False
+    if isinstance(error, NotFound):
+        try:
+            found = await client.get(PODS, namespace_of(pod), name_of(pod))
+            gone = uid_of(found) != uid_of(pod) or metadata(found).get("deletionTimestamp") is not None
+        except ApiError as missing:
+            gone = isinstance(missing, NotFound)
+    if gone:
+        return phrase("{pod} was deleted before its log was read", pod=name_of(pod))
+    return explain_unreadable(pod, error)
 
 
 def explain_unreadable(pod: Manifest, error: ApiError) -> Phrase:
@@ -137,7 +147,7 @@ async def fetch_log(
             return await _fetch(client, pod, container, previous=previous, since=since, most=most, first=first)
         except ApiError as error:  # not started or just deleted: a kept file is read
             if place.kept is None and (previous or not isinstance(error, BadRequest)):
-                notify(explain_unreadable(pod, error))
+                notify(await _explain(client, pod, error))
     if place.kept is None:
         return None
     try:

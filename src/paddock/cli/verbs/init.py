@@ -84,9 +84,9 @@ def advise(options: ScriptOptions, output: str) -> str:
 
 
 def build_portable(request: ScriptRequest, options: ScriptOptions, output: str) -> ScriptRequest:
-    """The request as a file has it: without paths of this machine where the file does without them. Pure but for the
-    current directory."""
-    request = without_directory(request, named=options.workdir is not None)
+    """The request as a file has it: without paths of this machine where the file does without them, and for a cluster
+    too. Pure but for the current directory."""
+    request = replace(without_directory(request, named=options.workdir is not None), keeps_pods=True)
     if options.requirements is not None:
         base = Path.cwd() if output == "-" else Path(output).absolute().parent
         request = replace(request, environment="", requirements=os.path.relpath(options.requirements, base))

@@ -200,7 +200,7 @@ async def _print_of_cluster(client: Client, place: ClusterChoice, namespace: str
         if request.wanted.first_error and stored.status.phase is Phase.FAILED and stored.status.cause:
             printer.screen.notify(explain(stored.status.cause, printer.screen.language))
     elif not printer.printed:
-        keeps = read is not None and read.policies.clean_pods in (CleanPods.NEVER, CleanPods.RUNNING)
+        keeps = read is not None and read.policies.clean_pods is CleanPods.NEVER
         console = name_console(place) if ended and place.home is None else ""
         printer.screen.notify(explain_silence(stored.key.name, chosen.ranks, of_pods, console=console, keeps=keeps))
     return read_exit_code(stored.status.phase, stored.status.cause) if request.follow and ended else 0
@@ -254,7 +254,7 @@ def explain_invalid(name: str, options: str, printed: bool) -> Phrase:
 
 def explain_silence(name: str, ranks: Sequence[Rank], pods: Collection[str], *, console: str, keeps: bool) -> Phrase:
     """Why no log of `ranks` was found. `pods`: ranks that have a pod; `console`: the command that copies logs, where no
-    pod will be created and nothing was copied, else empty; `keeps`: cleanPodPolicy keeps pods that have ended. Pure."""
+    pod will be created and nothing was copied, else empty; `keeps`: cleanPodPolicy is Never. Pure."""
     if not console or any(str(rank) in pods for rank in ranks):
         return phrase("{job} has printed nothing yet", job=name)
     missing = phrase("the pods of {job} are gone, and their logs with them", job=name)

@@ -56,6 +56,7 @@ _COMMENTS: Mapping[str, Phrase] = {
         "the program has no RANK, as in a shell: it asks for it, or joins no group; with more pods, leave the line out"
     ),
     "runPolicy:": phrase("backoffLimit: how often the job is started again after a failure"),
+    "cleanPodPolicy:": phrase("on a cluster ended pods stay with their logs; what still runs is ended"),
     "withGloo:": phrase("the workers wait for each other at the start"),
     "ps:": phrase("the parameter servers; PADDLE_TRAINING_ROLE tells a program whether it is one"),
     "worker:": phrase("what trains: replicas is the number of workers"),
