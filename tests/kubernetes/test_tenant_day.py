@@ -80,17 +80,18 @@ async def until_pods(shell: Shell, job: str, count: int) -> list[Manifest]:
 
 async def until_jobs_are_counted(shell: Shell) -> None:
     """The controller of quotas looks for new kinds each half minute; a quota that it has counted before it knows all of
-    its kinds stays without them for five minutes more. So a quota of its own kind alone is made again and again."""
+    its kinds stays without them for five minutes more. So quotas of jobs alone are made until one is counted."""
+    api, namespace = shell.world.api, shell.world.namespace
     jobs = {"hard": {f"count/{JOBS.qualified}": "1"}}
     for number in range(120):
-        name = f"probe-{number}"
-        metadata = {"name": name, "namespace": shell.world.namespace}
+        metadata = {"name": f"probe-{number}", "namespace": namespace}
         quota = {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": metadata, "spec": jobs}
-        await shell.world.api.create(RESOURCE_QUOTAS, quota)
+        await api.create(RESOURCE_QUOTAS, quota)
         await asyncio.sleep(1)
-        found = await find(shell, RESOURCE_QUOTAS, name) or {}
-        await shell.world.api.delete(RESOURCE_QUOTAS, shell.world.namespace, name)
-        if (found.get("status") or {}).get("used"):
+        probes = (await api.list(RESOURCE_QUOTAS, namespace)).items
+        if any((each.get("status") or {}).get("used") for each in probes):
+            for each in probes:
+                await api.delete(RESOURCE_QUOTAS, namespace, name_of(each))
             return
     raise AssertionError("the controller of quotas never counted jobs")
 

@@ -28,8 +28,9 @@ COMPUTING = ("apiserver/access", "apiserver/conformance", "app/bundles", "cli/cl
              "doctor/test_launch_block.py", "node/runtime", "node/scheduler")  # fmt: skip
 """What computes in these folders: thousands of short tests. Each process of the others would collect them all, and to
 hand one out costs more than the test."""
-ON_NODE = ("kubernetes/on_node", "kubernetes/test_datasets.py", "browser/test_checks_kubernetes.py")
+ON_NODE = ("kubernetes/on_node/", "kubernetes/test_datasets.py", "browser/test_checks_kubernetes.py")
 """Who opens a real node (`support.real_node`): a folder is a package, as one for all of its files is."""
+_SHARING = tuple(f"tests/{each}" for each in ON_NODE)
 _LONG = ("app", "browser", "chart", "docs/test_typed_pages.py", "e2e", "kubernetes", "places",
          "preflight/test_paddle_options_real.py")  # fmt: skip
 """Folders and files of tests."""
@@ -63,7 +64,8 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(trylast=True)  # after pytest-randomly has shuffled
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    items.sort(key=lambda item: rank(item.path))
+    ranks = {path: rank(path) for path in {item.path for item in items}}  # once for all tests of a file
+    items.sort(key=lambda item: ranks[item.path])
 
 
 def rank(path: Path) -> tuple[int, int]:
@@ -89,7 +91,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 
 def share(file: str) -> str:
     """What one worker runs together: a test file, by its path below the root, or all that need the node."""
-    return "the real node" if any(Path(file).is_relative_to(f"tests/{each}") for each in ON_NODE) else file
+    return "the real node" if file.startswith(_SHARING) else file
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
