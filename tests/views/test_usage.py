@@ -78,12 +78,32 @@ def read_job(manifest: Manifest) -> Any:
         (build_run(Attempt(0, 1000, placed=1010), Attempt(1, 1200), ended=1300), {}, True, [(1010, 1200, None)]),
         (build_run(Attempt(0, 1000, placed=1010), ended=1110, sizes=(Size(0, 1010, 3),)), {}, True,
          [(1010, 1110, 3)]),
+        # An end is told in whole seconds.
+        (build_run(Attempt(0, 1000, placed=1010.9), ended=1010), {}, True, [(1010.9, 1010, None)]),
+        (build_run(Attempt(0, 1000, placed=1010.9), ended=1009), {}, True, []),
     ],
 )  # fmt: skip
 def test_an_attempt_held_its_nodes_from_when_it_had_them_until_it_used_nothing_more(
     run: RunRecord, used: dict[int, float], is_up: bool, times: list[tuple[float, float, int | None]]
 ) -> None:
     assert list_times(run, used, 10_000.0, is_up=is_up) == times
+
+
+@pytest.mark.parametrize(
+    ("begin", "end", "seconds"),
+    [
+        (2000.0, 2100.0, 100.0),
+        (2000.0, 2000.0, 0.5),  # within one second
+        (2000.9, 2000.0, 0.5),  # the end has whole seconds
+        (2000.0, 2000.2, 0.5),
+        (2000.9, 1999.0, 0.0),  # a clock that was set back tells nothing
+        (900.0, 900.0, 0.0),  # before the window
+        (900.0, 1100.0, 100.0),
+        (11_000.0, 11_000.0, 0.0),
+    ],
+)
+def test_what_lasted_for_less_than_a_second_was_held_all_the_same(begin: float, end: float, seconds: float) -> None:
+    assert WINDOW.clip(begin, end) == seconds
 
 
 def test_a_run_holds_what_its_ranks_ask_for() -> None:

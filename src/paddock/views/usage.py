@@ -33,6 +33,8 @@ METRIC = "paddock_resource_seconds_total"
 _LAG = 600.0
 """Seconds by which what a rank used is recorded late, at most (`node.usage.samples`: samples are merged in long
 runs)."""
+_SHORTEST = 0.5
+"""Seconds that a time counts that ended in the second in which it began: times of the API have whole seconds."""
 
 
 class By(StrEnum):
@@ -66,7 +68,10 @@ class Window:
     now: Moment
 
     def clip(self, begin: Moment, end: Moment) -> float:
-        """The seconds of this time that are in the window."""
+        """The seconds of this time that are in the window. What was short may have ended before it began: one of the
+        two moments may have whole seconds."""
+        if begin - 1 < end < begin + _SHORTEST:
+            end = begin + _SHORTEST
         return max(0.0, min(end, self.now) - max(begin, self.since))
 
 
@@ -171,7 +176,7 @@ def measure_pod(pod: Mapping[str, Any], window: Window) -> float:
         return window.clip(begun, window.now)
     states = [(each.get("state") or {}).get("terminated") or {} for each in status.get("containerStatuses") or ()]
     ends = [end for each in states if (end := read_time(each.get("finishedAt"))) is not None]
-    return window.clip(begun, max(ends, default=begun))
+    return window.clip(begun, max(ends)) if ends else 0.0
 
 
 def read_run(
@@ -205,7 +210,7 @@ def list_times(
             begun = attempt.begun if seen is not None else None
         if end is None or (seen is not None and seen + _LAG < end):
             end = seen
-        if begun is not None and end is not None and end > begun:
+        if begun is not None and end is not None and end > begun - 1:
             found.append((begun, end, ranks.get(attempt.number)))
     return found
 
