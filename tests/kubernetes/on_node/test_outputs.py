@@ -70,6 +70,7 @@ def build_job(claim: str, image: str = PYTHON, program: str = TRAINS, name: str 
     job["metadata"]["annotations"] = {"paddock.dev/outputs": claim}
     spec = job["spec"]["worker"]["template"]["spec"]
     spec["securityContext"] = {"runAsUser": NOBODY, "runAsGroup": NOBODY, "runAsNonRoot": True}
+    spec["terminationGracePeriodSeconds"] = 2  # a Python that is process 1 does not end by SIGTERM
     spec["containers"][0] |= {
         "image": image,
         "securityContext": {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}},
@@ -93,7 +94,7 @@ class Tenant:
     def deletes(self) -> None:
         self.cluster.kubectl("-n", NAMESPACE, "delete", "pdj", "--all", "--timeout=60s")
         words = ("-n", NAMESPACE, "get", "pods", "-l", "paddock.dev/job", "-o", "name")
-        self.cluster.until("the end of their pods", lambda: not self.cluster.kubectl(*words).strip(), 60)
+        self.cluster.until("the end of their pods", lambda: not self.cluster.kubectl(*words).strip())
 
 
 @pytest.fixture
@@ -135,7 +136,7 @@ def test_a_run_is_kept_is_fetched_when_its_job_is_deleted_and_is_resumed_from(te
     third = tenant.runs(build_job("results"), "--resume=1")
     assert third.returncode == 1 and "run 1 of train has no checkpoints in the claim results" in third.stderr, third
     left = ("-n", NAMESPACE, "get", "pods", "-l", "app.kubernetes.io/name=paddock-outputs", "-o", "name")
-    tenant.cluster.until("the end of the pods that have read", lambda: not tenant.cluster.kubectl(*left).strip(), 60)
+    tenant.cluster.until("the end of the pods that have read", lambda: not tenant.cluster.kubectl(*left).strip())
 
 
 def test_a_run_is_read_in_its_own_pod_while_it_goes_on(tenant: Tenant, tmp_path: Path) -> None:
