@@ -85,8 +85,8 @@ def has_phase(phase: str) -> Callable[[dict[str, Any]], bool]:
 
 def delete(cluster: Cluster, name: str) -> None:
     """The Dataset, and with it all that was made for it."""
-    cluster.kubectl("-n", NAMESPACE, "delete", "dataset", name, "--timeout=60s")
-    cluster.until(f"the end of all of {name}", lambda: not made_for(cluster, name), 60)
+    cluster.kubectl("-n", NAMESPACE, "delete", "dataset", name, "--timeout=180s")
+    cluster.until(f"the end of all of {name}", lambda: not made_for(cluster, name))
 
 
 def made_for(cluster: Cluster, name: str, what: str = "pvc,jobs,pods") -> list[str]:
@@ -129,7 +129,7 @@ async def test_a_wrong_checksum_is_the_end_and_another_round_fetches_again(clust
         # Ten seconds after a failure the Job of an old Kubernetes makes another pod, unless it has been deleted by
         # then, for which a busy machine may be too slow. With the Job gone, nobody asks again.
         gone = "the end of the Job that has failed"
-        await asyncio.to_thread(cluster.until, gone, lambda: not made_for(cluster, "sums", "jobs,pods"), 60)
+        await asyncio.to_thread(cluster.until, gone, lambda: not made_for(cluster, "sums", "jobs,pods"))
         asked = len(server.requests)
         await asyncio.sleep(12)
         assert len(server.requests) == asked

@@ -92,7 +92,7 @@ class Tenant:
         return self.asks("run", str(file), *words)
 
     def deletes(self) -> None:
-        self.cluster.kubectl("-n", NAMESPACE, "delete", "pdj", "--all", "--timeout=60s")
+        self.cluster.kubectl("-n", NAMESPACE, "delete", "pdj", "--all", "--timeout=180s")
         words = ("-n", NAMESPACE, "get", "pods", "-l", "paddock.dev/job", "-o", "name")
         self.cluster.until("the end of their pods", lambda: not self.cluster.kubectl(*words).strip())
 
