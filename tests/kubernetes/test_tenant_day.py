@@ -23,6 +23,7 @@ from paddock.kube.meta import (
     PODS,
     RESOURCE_QUOTAS,
     SECRETS,
+    VOLCANO_POD_GROUPS,
     Manifest,
     Resource,
     annotations_of,
@@ -30,6 +31,7 @@ from paddock.kube.meta import (
     name_of,
 )
 from support.operator_seam import JOBS, build_job, running
+from support.pod_groups import install, remove
 from support.printed import take_printed
 from support.tenants import Shell
 from support.waiting import until
@@ -238,7 +240,9 @@ async def test_a_queue_that_is_not_there_is_told_and_one_that_is_has_the_job(she
     )
     kinds = {each.plural: each for each in (queues, classes)}
     await grant(shell, (await run(shell)).err)
+    await install(shell.world.api, VOLCANO_POD_GROUPS)  # its group, without its queues
     nothing = await run(shell, "--queue gold")
+    await remove(shell.world.api, VOLCANO_POD_GROUPS)
     assert nothing.code == 2 and "this cluster has neither Kueue nor Volcano" in nothing.err, str(nothing)
     for each in kinds.values():
         await define(shell, each.kind, each.plural, namespaced=each.namespaced)

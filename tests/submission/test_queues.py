@@ -30,7 +30,8 @@ VOLCANO = {"scheduling.volcano.sh": "v1beta1"}
 
 @dataclass
 class Server:
-    """A server with these API groups and objects, by the path of a call; another object may not be read."""
+    """A server with these API groups and objects, by the path of a call; another object may not be read, whether or not
+    there is such a kind: a server looks at rights first."""
 
     groups: Mapping[str, str]
     queues: tuple[str, ...] = ()
@@ -40,7 +41,10 @@ class Server:
     asked: list[str] = field(default_factory=list)
 
     async def fetch(self, path: str) -> Any:
-        assert path == "/apis"
+        if path != "/apis":
+            group, version = path.removeprefix("/apis/").split("/")
+            assert self.groups[group] == version
+            return {"resources": [{"name": each} for each in ("queues", "podgroups") if each not in self.unserved]}
         named = [{"name": name, "preferredVersion": {"version": each}} for name, each in self.groups.items()]
         return {"groups": [*named, {"name": "apps", "preferredVersion": {"version": "v1"}}]}
 
@@ -54,10 +58,10 @@ class Server:
 
     async def list(self, resource: Any, namespace: str) -> Any:
         self.asked.append(f"{resource.qualified} {resource.version} {namespace}".strip())
-        if resource.plural in self.unserved or resource.version != self.groups.get(resource.group):
-            raise NotFound("no such kind")
         if not self.queues:
             raise Forbidden("no")
+        if resource.plural in self.unserved or resource.version != self.groups.get(resource.group):
+            raise NotFound("no such kind")
         return Listing([{"metadata": {"name": name}} for name in self.queues], "1")
 
     async def create(self, resource: Any, manifest: Manifest, *, dry_run: bool) -> Manifest:
@@ -142,8 +146,12 @@ async def test_kueue_comes_before_volcano_where_both_are_there() -> None:
 @pytest.mark.parametrize(
     ("server", "said"),
     [
-        (
+        (  # who may list nothing
             Server(VOLCANO, unserved=("queues",)),
+            "this cluster has neither Kueue nor Volcano, which have queues: leave --queue out",
+        ),
+        (
+            Server(VOLCANO, ("default",), unserved=("queues",)),
             "this cluster has neither Kueue nor Volcano, which have queues: leave --queue out",
         ),
         (Server({}), "this cluster has neither Kueue nor Volcano, which have queues: leave --queue out"),

@@ -59,7 +59,7 @@ async def fetch_queues(api: PodApi, manifest: Manifest, resource: Resource, queu
         if system in versions:
             try:
                 return await _fetch_of(system, versions[system], api, manifest, resource, queue, priority)
-            except NotFound:  # the group without queues: the embedded API has Volcano's PodGroups alone
+            except NotFound:  # the group without queues, as where a definition of Volcano's PodGroups is there alone
                 continue
     return Queues(None)
 
@@ -70,8 +70,14 @@ async def _fetch_of(
     """Raises `NotFound` where the server has the group of the system, and no queues."""
     namespace = str(manifest["metadata"].get("namespace") or "")
     if system is System.VOLCANO:
+        if not queue:
+            return Queues(system)
         listed = Resource(_GROUPS[system], version, "Queue", "queues", namespaced=False)
-        return Queues(system, await _fetch_names(api, (listed,), "") if queue else None)
+        # To whoever may not list them, a server says that of queues which it does not have, too.
+        served = await api.fetch(f"/apis/{listed.api_version}")
+        if not any(each.get("name") == listed.plural for each in served.get("resources") or ()):
+            raise NotFound(f"{listed.qualified} is not served")
+        return Queues(system, await _fetch_names(api, (listed,), ""))
     return Queues(
         system,
         await _fetch_names(api, kueue.LOCAL_QUEUES, namespace) if queue else None,
