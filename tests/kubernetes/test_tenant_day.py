@@ -7,6 +7,7 @@ import asyncio
 import json
 import re
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ import yaml
 from paddock.install.deployment import DEPLOYMENT
 from paddock.jobs.labels import KUEUE_ANNOTATION, PRIORITY_LABEL, QUEUE_LABEL
 from paddock.jobs.model import Settings
-from paddock.kube.errors import NotFound
+from paddock.kube.errors import AlreadyExists, NotFound
 from paddock.kube.meta import (
     CONFIG_MAPS,
     CRDS,
@@ -30,6 +31,7 @@ from paddock.kube.meta import (
     labels_of,
     name_of,
 )
+from support.kueue import build_definition
 from support.operator_seam import JOBS, build_job, running
 from support.pod_groups import install, remove
 from support.printed import take_printed
@@ -240,7 +242,9 @@ async def test_a_queue_that_is_not_there_is_told_and_one_that_is_has_the_job(she
     )
     kinds = {each.plural: each for each in (queues, classes)}
     await grant(shell, (await run(shell)).err)
-    await install(shell.world.api, VOLCANO_POD_GROUPS)  # its group, without its queues
+    await install(shell.world.api, VOLCANO_POD_GROUPS)  # the groups of both, without their queues
+    with suppress(AlreadyExists):
+        await shell.world.api.create(CRDS, build_definition())
     nothing = await run(shell, "--queue gold")
     await remove(shell.world.api, VOLCANO_POD_GROUPS)
     assert nothing.code == 2 and "this cluster has neither Kueue nor Volcano" in nothing.err, str(nothing)

@@ -25,6 +25,7 @@ from paddock.submission.queues import (
 )
 
 KUEUE = {"kueue.x-k8s.io": "v1beta2"}
+OLD_KUEUE = {"kueue.x-k8s.io": "v1beta1"}
 VOLCANO = {"scheduling.volcano.sh": "v1beta1"}
 
 
@@ -43,8 +44,10 @@ class Server:
     async def fetch(self, path: str) -> Any:
         if path != "/apis":
             group, version = path.removeprefix("/apis/").split("/")
-            assert self.groups[group] == version
-            return {"resources": [{"name": each} for each in ("queues", "podgroups") if each not in self.unserved]}
+            if self.groups.get(group) != version:
+                raise NotFound("no such version")
+            kinds = ("queues", "podgroups", "localqueues", "workloads")
+            return {"resources": [{"name": each} for each in kinds if each not in self.unserved]}
         named = [{"name": name, "preferredVersion": {"version": each}} for name, each in self.groups.items()]
         return {"groups": [*named, {"name": "apps", "preferredVersion": {"version": "v1"}}]}
 
@@ -126,7 +129,7 @@ async def test_a_priority_is_kueue_s_class_where_there_is_one_and_the_pods_where
 
 
 async def test_an_older_version_is_asked_for_where_the_newest_is_not_served() -> None:
-    server = Server({"kueue.x-k8s.io": "v1beta1"}, ("gold",))
+    server = Server(OLD_KUEUE, ("gold",))
     queues, _ = await ask(server)
     assert queues.known == ["gold"] and "localqueues.kueue.x-k8s.io v1beta1 team" in server.asked
 
@@ -151,6 +154,10 @@ async def test_kueue_comes_before_volcano_where_both_are_there() -> None:
             "this cluster has neither Kueue nor Volcano, which have queues: leave --queue out",
         ),
         (
+            Server(KUEUE | VOLCANO, unserved=("queues", "localqueues")),
+            "this cluster has neither Kueue nor Volcano, which have queues: leave --queue out",
+        ),
+        (
             Server(VOLCANO, ("default",), unserved=("queues",)),
             "this cluster has neither Kueue nor Volcano, which have queues: leave --queue out",
         ),
@@ -167,9 +174,9 @@ async def test_a_queue_that_is_not_there_is_told_with_those_that_are(server: Ser
     assert said in str(explain_no_queue(queues, "gold", "team"))
 
 
-@pytest.mark.parametrize("groups", [KUEUE, VOLCANO])
+@pytest.mark.parametrize("groups", [KUEUE, OLD_KUEUE, VOLCANO])
 async def test_of_queues_that_may_not_be_listed_that_is_said(groups: Mapping[str, str]) -> None:
     queues, _ = await ask(Server(groups))
     assert queues.known is None and explain_no_queue(queues, "gold", "team") is None
-    where = "LocalQueues of team" if groups is KUEUE else "Queues of Volcano"
+    where = "Queues of Volcano" if groups is VOLCANO else "LocalQueues of team"
     assert f"you may not list the {where}, so whether" in str(explain_unknown_queue(queues, "gold", "team"))

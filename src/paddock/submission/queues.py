@@ -59,7 +59,7 @@ async def fetch_queues(api: PodApi, manifest: Manifest, resource: Resource, queu
         if system in versions:
             try:
                 return await _fetch_of(system, versions[system], api, manifest, resource, queue, priority)
-            except NotFound:  # the group without queues, as where a definition of Volcano's PodGroups is there alone
+            except NotFound:  # the group without queues: the embedded API has Volcano's PodGroups alone
                 continue
     return Queues(None)
 
@@ -70,14 +70,8 @@ async def _fetch_of(
     """Raises `NotFound` where the server has the group of the system, and no queues."""
     namespace = str(manifest["metadata"].get("namespace") or "")
     if system is System.VOLCANO:
-        if not queue:
-            return Queues(system)
         listed = Resource(_GROUPS[system], version, "Queue", "queues", namespaced=False)
-        # To whoever may not list them, a server says that of queues which it does not have, too.
-        served = await api.fetch(f"/apis/{listed.api_version}")
-        if not any(each.get("name") == listed.plural for each in served.get("resources") or ()):
-            raise NotFound(f"{listed.qualified} is not served")
-        return Queues(system, await _fetch_names(api, (listed,), ""))
+        return Queues(system, await _fetch_names(api, (listed,), "") if queue else None)
     return Queues(
         system,
         await _fetch_names(api, kueue.LOCAL_QUEUES, namespace) if queue else None,
@@ -96,15 +90,30 @@ def read_versions(groups: Mapping[str, Any]) -> dict[System, str]:
     return {system: preferred[group] for system, group in _GROUPS.items() if preferred.get(group)}
 
 
-async def _fetch_names(api: Api, versions: kueue.Versions, namespace: str) -> list[str] | None:
+async def _fetch_names(api: PodApi, versions: kueue.Versions, namespace: str) -> list[str] | None:
     """None where they may not be listed. Raises `NotFound` where the server has no such kind."""
     try:
         found = await kueue.list_served(api, versions, namespace)
     except Forbidden:
-        return None
+        # A server looks at rights first: it also forbids to list a kind that it does not have.
+        if await _is_served(api, versions):
+            return None
+        found = None
     if found is None:
         raise NotFound(f"{versions[0].qualified} is not served")
     return sorted(map(name_of, found))
+
+
+async def _is_served(api: PodApi, versions: kueue.Versions) -> bool:
+    """Whether the server has this kind, by its discovery."""
+    for resource in versions:
+        try:
+            served = await api.fetch(f"/apis/{resource.api_version}")
+        except NotFound:
+            continue
+        if any(each.get("name") == resource.plural for each in served.get("resources") or ()):
+            return True
+    return False
 
 
 async def _is_there(api: Api, versions: kueue.Versions, name: str) -> bool | None:
