@@ -16,6 +16,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Se
 from typing import Any, Literal, NamedTuple
 
 from paddock.kube.calls import Call, Create, Delete, Get, List, Listing, Patch, PatchKind, Propagation, Replace, T
+from paddock.kube.errors import NotFound
 from paddock.kube.meta import Manifest, Resource, name_of, namespace_of
 
 
@@ -131,3 +132,13 @@ class PodApi(Api):
         """Chunks of a container's log; with `follow`, until the container ends. `since`: seconds before now;
         `since_time`: an API's time, of whole seconds. `leave_out` is told how many bytes are missing before the next
         chunk: never by a server, which has the whole log."""
+
+
+async def is_served(api: PodApi, resource: Resource) -> bool:
+    """Whether the server has this kind, by its discovery, which every authenticated user may read (system:discovery).
+    Raises `ApiError`."""
+    try:
+        found = await api.fetch(f"/apis/{resource.api_version}")
+    except NotFound:
+        return False
+    return any(each.get("name") == resource.plural for each in found.get("resources") or ())

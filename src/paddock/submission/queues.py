@@ -15,6 +15,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 from paddock.kube import kueue
+from paddock.kube.api import is_served
 from paddock.kube.errors import ApiError, Forbidden, NotFound
 from paddock.kube.meta import PRIORITY_CLASSES, Manifest, Resource, name_of
 from paddock.kube.nearness import nearest
@@ -96,24 +97,13 @@ async def _fetch_names(api: PodApi, versions: kueue.Versions, namespace: str) ->
         found = await kueue.list_served(api, versions, namespace)
     except Forbidden:
         # A server looks at rights first: it also forbids to list a kind that it does not have.
-        if await _is_served(api, versions):
-            return None
+        for resource in versions:
+            if await is_served(api, resource):
+                return None
         found = None
     if found is None:
         raise NotFound(f"{versions[0].qualified} is not served")
     return sorted(map(name_of, found))
-
-
-async def _is_served(api: PodApi, versions: kueue.Versions) -> bool:
-    """Whether the server has this kind, by its discovery."""
-    for resource in versions:
-        try:
-            served = await api.fetch(f"/apis/{resource.api_version}")
-        except NotFound:
-            continue
-        if any(each.get("name") == resource.plural for each in served.get("resources") or ()):
-            return True
-    return False
 
 
 async def _is_there(api: Api, versions: kueue.Versions, name: str) -> bool | None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from paddock.cli.cluster.errors import Failed
 from paddock.cli.cluster.places import Cluster
 from paddock.jobs.apis.registry import KINDS
-from paddock.kube.errors import NotFound
+from paddock.kube.api import is_served
 from paddock.kube.meta import Resource
 from paddock.words.phrases import Phrase, phrase
 
@@ -24,16 +24,8 @@ async def check_served(client: Client, place: Cluster) -> None:
 
 async def fetch_served(client: Client) -> tuple[Resource, ...]:
     """The kinds of job in the server's discovery, which every authenticated user can read (system:discovery)."""
-    answers = await asyncio.gather(*(_is_served(client, each) for each in KINDS))
+    answers = await asyncio.gather(*(is_served(client, each) for each in KINDS))
     return tuple(kind for kind, served in zip(KINDS, answers, strict=True) if served)
-
-
-async def _is_served(client: Client, resource: Resource) -> bool:
-    try:
-        found = await client.fetch(f"/apis/{resource.api_version}")
-    except NotFound:
-        return False
-    return any(each.get("name") == resource.plural for each in found.get("resources") or ())
 
 
 def explain_not_installed(place: Cluster) -> Phrase:
