@@ -43,7 +43,7 @@ TIERS := light unsandboxed browser kubernetes slow paddle
 LIGHT := $(BIN)/python tools/light_tests.py $(PARALLEL) -- $(COMPUTING) --
 
 .DEFAULT_GOAL := help
-.PHONY: ALWAYS help demo demo-pytorch dist test test-all stress kubernetes clients bench chaos shapes simulate fuzz lint types types-of-tests style format catalogues reference docs screenshots lock clean
+.PHONY: ALWAYS help demo demo-pytorch dist test test-all stress kubernetes clients bench chaos shapes simulate fuzz lint types types-of-tests style format catalogues ratchet reference docs screenshots lock clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -117,6 +117,9 @@ format: $(VENV)/.ready-dev ## put every file into the one format
 
 catalogues: $(VENV)/.ready-dev ## find the sentences in the code, update each language's .po and write its .mo
 	@$(BIN)/python tools/catalogues.py
+
+ratchet: $(VENV)/.ready-dev ## lower the numbers of house.toml to today's, where the house has become less
+	@$(BIN)/python tools/house.py
 
 reference: $(VENV)/.ready-dev ## write docs/reference from the code: commands, fields, causes and cures
 	@$(BIN)/python tools/reference.py

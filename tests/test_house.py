@@ -1,15 +1,48 @@
-"""The shape of the whole house: no circles of imports, and one place for what must not be done twice."""
+"""The shape of the whole house: no circles of imports, one place for what must not be done twice, and numbers that only
+fall (`house.toml`, which `tools/house.py` measures)."""
 
 from __future__ import annotations
 
 import ast
 import re
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
+import house
+
 from support.imports import find_modules, read_imports
 
-SOURCE = Path(__file__).parents[1] / "src"
+ROOT = Path(__file__).parents[1]
+SOURCE = ROOT / "src"
+
+
+@cache
+def read_source() -> tuple[dict[str, int], dict[str, set[str]]]:
+    """The numbers of the house, and the modules that each module imports. One reading: to parse all takes seconds."""
+    names = {path: name for name, path in find_modules(SOURCE).items()}
+    known = set(names.values())
+    imports: dict[str, set[str]] = {}
+
+    def keep(path: Path, nodes: house.Nodes) -> None:
+        if path in names:
+            imports[names[path]] = set(read_imports([*nodes[ast.Import], *nodes[ast.ImportFrom]], known))
+
+    return house.measure(also=keep), imports
+
+
+def test_the_numbers_of_the_house_only_fall() -> None:
+    written = house.parse((ROOT / "house.toml").read_text(encoding="utf-8"))
+    measured, _ = read_source()
+    faults = house.find_faults(written, measured)
+    assert not faults, "\n".join(faults)
+
+
+def test_each_room_of_tests_that_has_a_number_is_there() -> None:
+    """`*.py` of tests are counted too, and `support.costs` tells which room takes more than its seconds."""
+    written = house.parse((ROOT / "house.toml").read_text(encoding="utf-8"))
+    rooms = {house.name_room(path.relative_to(ROOT / "tests")) for path in (ROOT / "tests").rglob("test_*.py")}
+    assert written.cpu.keys() - rooms == set()
 
 
 def find_circle(graph: dict[str, set[str]]) -> list[str]:
@@ -24,8 +57,8 @@ def find_circle(graph: dict[str, set[str]]) -> list[str]:
 
 def test_no_modules_import_each_other_in_a_circle() -> None:
     """import-linter looks at siblings; this looks at all modules at once, also where folders lean on each other."""
-    modules = find_modules(SOURCE)
-    graph = {name: set(read_imports(path.read_text(), set(modules))) - {name} for name, path in modules.items()}
+    _, imports = read_source()
+    graph = {name: found - {name} for name, found in imports.items()}
     assert len(graph) > 200
     assert find_circle(graph) == []
 
@@ -36,7 +69,7 @@ def test_a_circle_is_found_also_through_late_and_type_imports() -> None:
         "house.b": "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from house.c import Name\n",
         "house.c": "import house.a\n",
     }
-    graph = {name: set(read_imports(text, set(texts))) for name, text in texts.items()}
+    graph = {name: set(read_imports(ast.walk(ast.parse(text)), set(texts))) for name, text in texts.items()}
     assert sorted(set(find_circle(graph))) == ["house.a", "house.b", "house.c"]
     assert find_circle({**graph, "house.c": set()}) == []
 

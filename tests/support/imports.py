@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import re
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -43,9 +43,9 @@ def find_modules(source: Path) -> dict[str, Path]:
     return {name_module(path.relative_to(source)): path for path in paths}
 
 
-def read_imports(text: str, modules: set[str]) -> Iterator[str]:
-    """The modules that a module imports anywhere: at the top, in a function, or for types alone."""
-    for node in ast.walk(ast.parse(text)):
+def read_imports(nodes: Iterable[ast.AST], modules: set[str]) -> Iterator[str]:
+    """The modules that a module imports anywhere: at the top, in a function, or for types alone. `nodes`: its own."""
+    for node in nodes:
         for module, name in list_imports(node):
             full = f"{module}.{name}"
             if full in modules or module in modules:

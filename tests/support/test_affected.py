@@ -317,6 +317,8 @@ def test_every_module_of_ours_is_read(ours: Graph) -> None:
         ("src/paddock/version.py", "tests/kubernetes/on_node/test_training.py"),
         ("src/paddock/environments/uv.py", "tests/e2e/test_elastic_pytorch.py"),
         ("src/paddock/console/pages.py", "tests/test_house.py"),  # reads every module
+        ("tests/browser/test_checks_jobs.py", "tests/test_house.py"),  # counts the lines of every file of tests
+        ("house.toml", "tests/test_house.py"),
         ("src/paddock/node/usage/meter.py", "tests/support/test_process_state.py"),
         ("tests/support/worlds.py", "tests/kubernetes/test_life.py"),  # a fixture
         ("tests/node/kubelet/crashing_cluster.py", "tests/node/kubelet/test_adoption.py"),  # a program by its file
@@ -338,7 +340,12 @@ def test_ways_of_our_own_tree_are_found(ours: Graph, changed: str, test: str) ->
 
 @pytest.mark.parametrize(
     ("changed", "most"),
-    [("src/paddock/cli/verbs/get.py", 0.4), ("src/paddock/console/pages.py", 0.5), ("docs/servers.md", 0.1)],
+    [
+        ("src/paddock/cli/verbs/get.py", 0.4),
+        ("src/paddock/console/pages.py", 0.5),
+        ("docs/servers.md", 0.1),
+        ("house.toml", 0.05),
+    ],
 )
 def test_a_change_at_a_leaf_leaves_most_of_our_tests_out(ours: Graph, changed: str, most: float) -> None:
     """An import at the top of a plugin or of tests/conftest.py is an import of every test file."""
