@@ -9,6 +9,7 @@ with 0 if both have passed, or one has and the other has no such test, and else 
 
 from __future__ import annotations
 
+import shutil
 import signal
 import subprocess
 import sys
@@ -18,6 +19,8 @@ from types import FrameType
 
 _PYTEST = (sys.executable, "-m", "pytest", "-q")
 _LOG = Path("build", "computing.log")
+_COSTS = Path("build", "costs")
+"""What each call has cost by room (`tests/support/costs.py`): that of an older run is no part of this one's."""
 _NO_TESTS, _INTERRUPTED = 5, 130
 
 
@@ -39,6 +42,7 @@ def choose_code(codes: Sequence[int]) -> int:
 
 def run(waiting: Sequence[str], computing: Sequence[str], both: Sequence[str]) -> int:
     _LOG.parent.mkdir(exist_ok=True)
+    shutil.rmtree(_COSTS, ignore_errors=True)
     # Each keeps for itself what has failed (`--last-failed`).
     own = ("-o", "cache_dir=.pytest_cache/computing")
     with _LOG.open("wb") as log:
