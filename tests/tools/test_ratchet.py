@@ -243,3 +243,11 @@ def test_the_file_is_written_as_it_is_read() -> None:
     house = replace(HOUSE, more=[replace(ROW, why='a "row"\\ of 行')])
     assert parse(render(house)) == house
     assert f"texts = 40  # {MEANINGS['texts']}\n" in render(house)
+
+
+def test_a_row_of_the_whole_makes_up_for_no_row_of_a_room() -> None:
+    rows = [Row("lines.paddock", 50, "a move", "a review"), ROW]
+    today = {"lines.cli": 1060, "lines.node": 550, "lines.paddock": 1610}
+    lowered = lower(replace(HOUSE, more=rows), today)
+    assert lowered.more == [rows[0], replace(ROW, by=60)]
+    assert lowered.allow("lines.paddock") == 1610
