@@ -169,5 +169,5 @@ def reason(planned: Plan) -> str:
     return planned.status.cause.reason if planned.status.cause else ""
 
 
-def cause(name: str, since: float = NOW, **args: Any) -> CauseRecord:
+def cause(name: str, /, since: float = NOW, **args: Any) -> CauseRecord:
     return CauseRecord(name, args, since)
