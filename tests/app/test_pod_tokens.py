@@ -17,6 +17,8 @@ from paddock.kube.meta import PODS, SERVICE_ACCOUNTS, Manifest, Resource
 from paddock.node.runtime.containers import Provision
 from support.sandboxes import need_sandbox
 
+pytestmark = pytest.mark.sandbox
+
 ROLES = Resource("rbac.authorization.k8s.io", "v1", "Role", "roles")
 BINDINGS = Resource("rbac.authorization.k8s.io", "v1", "RoleBinding", "rolebindings")
 MOUNT = {"volumeMounts": [{"name": "v", "mountPath": PLACE}]}

@@ -22,6 +22,8 @@ from support.sandboxes import need_bubblewrap
 
 FAKE = """\
 import http.server, json, os, sys
+
+pytestmark = pytest.mark.sandbox
 given = dict(each[2:].partition("=")[::2] for each in sys.argv[1:])
 def write():
     try:

@@ -25,6 +25,8 @@ CLAIMS = "/api/v1/namespaces/default/persistentvolumeclaims"
 PODS = "/api/v1/namespaces/default/pods"
 TRAIN = """import os, sys
 import mine
+
+pytestmark = pytest.mark.sandbox
 try:
     open("written", "w")
 except OSError as error:

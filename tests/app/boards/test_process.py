@@ -54,6 +54,7 @@ def test_without_a_network_of_its_own_no_data_server_listens(tmp_path: Path) -> 
     assert build_plain(build_server(tmp_path), tmp_path)[-3:] == ["slow", "en", "jobs"]
 
 
+@pytest.mark.sandbox
 def test_a_server_in_bubblewrap_sees_what_it_shows_and_nothing_else(tmp_path: Path) -> None:
     need("bwrap")
     for name in ("out", "scratch", "env/bin"):

@@ -21,6 +21,8 @@ import pytest
 from node.cluster import PYTHON, Cluster, container, open_cluster, pod
 from support.sandboxes import need_sandbox
 
+pytestmark = pytest.mark.sandbox
+
 TOKEN = "the-token-of-another-program"
 
 

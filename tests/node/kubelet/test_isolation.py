@@ -15,6 +15,8 @@ from paddock.node.runtime.sandbox import choose_sandbox
 from support.sandboxes import need_sandbox
 from support.waiting import until
 
+pytestmark = pytest.mark.sandbox
+
 TOKEN = "the token of the cluster's administrator"
 LOG = '"$PADDOCK_TERMINATION_LOG"'
 

@@ -14,6 +14,8 @@ from paddock.node.runtime.processes import read_birth, reap, spawn
 from support.programs import need
 from support.waiting import until
 
+pytestmark = pytest.mark.sandbox
+
 TREE: Mapping[str, Entries] = {
     "/": {"bin": "usr/bin", "usr": None, "mnt": None, "home": None, "proc": None, "dev": None},
     "/mnt": {"disk": None, "link": "disk"},

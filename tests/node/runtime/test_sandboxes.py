@@ -24,6 +24,8 @@ from support.programs import lack
 from support.sandboxes import need_sandbox
 from support.waiting import until
 
+pytestmark = pytest.mark.sandbox
+
 
 @pytest.fixture
 async def wrapped(tmp_path: Path) -> AsyncIterator[Cluster]:
