@@ -20,6 +20,7 @@ from jobs.simulated.faults import FAULTS, NOT_YET, Fault
 from jobs.simulated.kubelets import Kubelet
 from jobs.simulated.manifests import APIS, CLEAN, Start, read_status
 from jobs.simulated.planned import (
+    SHAPES,
     World,
     WorldWithBadNodes,
     WorldWithData,
@@ -31,7 +32,7 @@ from jobs.simulated.sabotaged import ActsAtOnce, BelievesAbsences, DeletesByName
 from jobs.simulated.sentences import Violation
 from jobs.simulated.world import ACTIONS, Run, Sabotage, run_seed
 from jobs.simulated.world import World as OperatorWorld
-from paddock.jobs.model import Phase
+from paddock.jobs.model import CleanPods, Phase, RestartPolicy
 from paddock.kube.calls import Call, Create, Delete
 from paddock.kube.meta import CONFIG_MAPS, PODS, Manifest, key_of, uid_of
 
@@ -172,6 +173,28 @@ def test_no_sentence_breaks_in_3000_steps() -> None:
 @pytest.mark.timeout(600)
 def test_no_sentence_breaks_in_50000_steps() -> None:
     assert_clean(find_violation(50_000, first=1_000))
+
+
+@pytest.mark.parametrize("shape", [name for name in SHAPES if "torchrun" not in name])
+def test_a_gang_whose_first_pods_were_made_for_a_size_in_between_is_told_one_size(shape: str) -> None:
+    """It is resized from 1 to 3, to 1 and to 3 again; who makes the pods of the 1 is killed before it records them."""
+    world = World()
+    world.begin(
+        shape, ps=0, workers=1, restart=RestartPolicy.ON_FAILURE, limit=None, clean=CleanPods.RUNNING, deadline=None,
+        pod_groups=None, shared=False,
+    )  # fmt: skip
+    world.resize(3)
+    world.go_on(1, "act, record")
+    world.resize(1)
+    world.go_on(2, "act, crash")
+    world.resize(3)
+    for _ in range(6):
+        world.one_pass("act, record")
+        world.one_gang_at_a_time()
+        world.go_on(1, "act, record")
+        world.one_gang_at_a_time()
+    assert (world.status().phase, world.status().attempt) == (Phase.RUNNING, 2)
+    world.nothing_forbidden_happened()
 
 
 def test_a_seed_gives_the_same_run_again() -> None:
