@@ -71,7 +71,10 @@ def parse(*words: str) -> dict[str, Any]:
         (["--zap-log-level", "debug"], "ignored_zap_log_level", "debug"),
     ],
 )
-def test_a_flag_means_what_it_meant(words: list[str], name: str, value: object) -> None:
+def test_a_flag_means_what_it_meant(
+    words: list[str], name: str, value: object, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("KUBERNETES_SERVICE_HOST", raising=False)
     assert parse(*words)[name] == value
 
 

@@ -20,6 +20,7 @@ from jobs.simulated.faults import FAULTS, NOT_YET, Fault
 from jobs.simulated.kubelets import Kubelet
 from jobs.simulated.manifests import APIS, CLEAN, Start, read_status
 from jobs.simulated.planned import (
+    SHAPES,
     World,
     WorldWithBadNodes,
     WorldWithData,
@@ -31,7 +32,7 @@ from jobs.simulated.sabotaged import ActsAtOnce, BelievesAbsences, DeletesByName
 from jobs.simulated.sentences import Violation
 from jobs.simulated.world import ACTIONS, Run, Sabotage, run_seed
 from jobs.simulated.world import World as OperatorWorld
-from paddock.jobs.model import Phase
+from paddock.jobs.model import CleanPods, Phase, PodPhase, RestartPolicy
 from paddock.kube.calls import Call, Create, Delete
 from paddock.kube.meta import CONFIG_MAPS, PODS, Manifest, key_of, uid_of
 
@@ -174,6 +175,40 @@ def test_no_sentence_breaks_in_50000_steps() -> None:
     assert_clean(find_violation(50_000, first=1_000))
 
 
+@pytest.mark.parametrize("shape", [name for name in SHAPES if "torchrun" not in name])
+def test_a_gang_whose_first_pods_were_made_for_a_size_in_between_is_told_one_size(shape: str) -> None:
+    """It is resized from 1 to 3, to 1 and to 3 again; who makes the pods of the 1 is killed before it records them."""
+    world = World()
+    begin(world, shape, workers=1)
+    world.resize(3)
+    world.go_on(1, "act, record")
+    world.resize(1)
+    world.go_on(2, "act, crash")
+    world.resize(3)
+    for _ in range(6):
+        world.one_pass("act, record")
+        world.one_gang_at_a_time()
+        world.go_on(1, "act, record")
+        world.one_gang_at_a_time()
+    assert (world.status().phase, world.status().attempt) == (Phase.RUNNING, 2)
+    world.nothing_forbidden_happened()
+
+
+def test_ranks_that_no_node_is_left_for_start_again_together() -> None:
+    """Both nodes are avoided. One rank has waited for two minutes, the other for less."""
+    world = WorldWithBadNodes()
+    begin(world, "PyTorchJob, per pod", workers=1)
+    world.delete_by_hand(0)
+    world.go_on(1, "act, record")
+    for rounds in (2, 12):
+        world.lose(0)
+        world.go_on(rounds, "act, record")
+    waited = [world.now - (pod.created or 0) for pod in world.pods.values() if not pod.node]
+    assert len(waited) == 2 and waited[0] != waited[1]
+    world.go_on(24, "act, record")
+    assert [pod.phase for pod in world.pods.values()] == [PodPhase.RUNNING, PodPhase.RUNNING]
+
+
 def test_a_seed_gives_the_same_run_again() -> None:
     sabotage = Sabotage(records_later=True)
     assert run_seed(0, sabotage=sabotage) == run_seed(0, sabotage=sabotage)
@@ -207,6 +242,13 @@ def test_a_job_that_was_read_live_seconds_ago_is_read_again_before_its_pods_are_
         assert not world.store.all(PODS), "none is made of a suspended job"
     finally:
         world.close()
+
+
+def begin(world: World, shape: str, workers: int) -> None:
+    world.begin(
+        shape, ps=0, workers=workers, restart=RestartPolicy.ON_FAILURE, limit=None, clean=CleanPods.RUNNING,
+        deadline=None, pod_groups=None, shared=False,
+    )  # fmt: skip
 
 
 def delete_ended(world: OperatorWorld, pod: Manifest) -> Call[Any]:

@@ -17,7 +17,8 @@ from kubeflow.training import TrainingClient, models
 config.load_kube_config()
 objects = client.CustomObjectsApi()
 namespace = os.environ.get("SDK_NAMESPACE", "default")
-training = TrainingClient(namespace=namespace)
+# Where a folder of a ServiceAccount is, as in a pod, the client takes that unless a file is named.
+training = TrainingClient(config_file=config.kube_config.KUBE_CONFIG_DEFAULT_LOCATION, namespace=namespace)
 found = {{}}
 
 

@@ -23,7 +23,13 @@ from paddock.jobs.model import Job, Phase, Pod, PodPhase, Rank, RestartScope, St
 
 
 def rejoins(job: Job, rank: Rank) -> bool:
-    return job.scope is not RestartScope.GANG and FRAMEWORKS[job.framework].rejoins(job, rank)
+    return job.scope is not RestartScope.GANG and forms_anew(job, rank)
+
+
+def forms_anew(job: Job, rank: Rank) -> bool:
+    """Whether the launchers of the others agree by themselves on how many take part, with this rank or without it. Also
+    where the annotation asks for restarts of the gang: it changes nothing in pods that are there."""
+    return FRAMEWORKS[job.framework].rejoins(job, rank)
 
 
 def all_rejoin(job: Job, ranks: Iterable[Rank]) -> bool:

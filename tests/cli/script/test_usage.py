@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import shlex
+import shutil
+import sys
 from pathlib import Path
 
 import pytest
@@ -22,6 +24,7 @@ def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     directory.mkdir()
     monkeypatch.setenv("PADDOCK_HOME", str(tmp_path / "paddock"))
     monkeypatch.setenv("COLUMNS", "500")
+    monkeypatch.setenv("PATH", str(link_programs(tmp_path / "bin")))
     # the last four are named in a line of their own where a shell has them
     named = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "PYTHONPATH", "CUDA_VISIBLE_DEVICES")
     for name in ("KUBECONFIG", "PADDOCK_CONTEXT", *named):
@@ -29,6 +32,15 @@ def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(directory)
     (directory / "train.py").write_text("import paddle\n")
     return directory
+
+
+def link_programs(folder: Path) -> Path:
+    """The programs that these tests find: a machine may have any other, which would be started."""
+    folder.mkdir()
+    (folder / "python").symlink_to(sys.executable)
+    for name in ("bash", "sh", "sleep"):
+        (folder / name).symlink_to(shutil.which(name) or f"/bin/{name}")
+    return folder
 
 
 def call(*words: str) -> int:

@@ -21,6 +21,7 @@ from jobs.gangs import (
     succeeded,
     with_pod,
 )
+from paddock.jobs import causes
 from paddock.jobs.actions import Create, Plan
 from paddock.jobs.apis import JobApi
 from paddock.jobs.apis.registry import KINDS
@@ -104,9 +105,70 @@ def test_ranks_that_moved_from_one_role_to_another_are_another_size() -> None:
     assert plan_resize(job, Status(), observe(job, pods)) is not None
 
 
-def test_what_is_recorded_counts_before_what_pods_tell() -> None:
-    """A size was edited and recorded; pods that were made at once with it tell nothing else."""
-    assert plan_resize(JOB, build_status(JOB), observe(JOB, build_pods(JOB, size="worker=9"))) is None
+@pytest.mark.parametrize("phase", [Phase.NONE, Phase.PENDING, Phase.RUNNING])
+@pytest.mark.parametrize(
+    ("told", "anew"),
+    [
+        (("worker=2", "worker=2"), False),
+        (("worker=2", "ps=0,worker=2"), False),
+        (("worker=3", "worker=3"), True),
+        (("worker=2", "worker=3"), True),
+        (("worker=3", "worker=2"), True),
+        (("worker=3", "worker=4"), True),
+        (("worker=2", ""), False),
+        (("", "worker=3"), True),
+    ],
+)
+def test_pods_that_were_started_with_another_size_are_recreated_whatever_is_recorded(
+    told: tuple[str, ...], anew: bool, phase: Phase
+) -> None:
+    """Who made them crashed before it could record their number; since then the job has the recorded one again."""
+    status = Status() if phase is Phase.NONE else build_status(JOB, phase)
+    pods = tell(build_pods(JOB), *told)
+    verdict = plan_resize(JOB, status, observe(JOB, pods))
+    assert (verdict is not None) == anew
+    if verdict is not None:
+        assert (verdict.attempt, verdict.at_fault, verdict.cause) == (1, False, causes.Resized(2))
+
+
+def tell(pods: tuple[Pod, ...], *told: str) -> tuple[Pod, ...]:
+    return tuple(replace(pod, size=size) for pod, size in zip(pods, told, strict=True))
+
+
+def test_pods_without_a_size_are_of_the_gang_that_is_recorded() -> None:
+    """Those of another operator, which are adopted."""
+    assert plan_resize(JOB, build_status(JOB), observe(JOB, build_pods(JOB))) is None
+
+
+@pytest.mark.parametrize("scope", [None, RestartScope.POD, RestartScope.GANG])
+def test_launchers_that_agree_on_their_number_are_told_different_ones(scope: RestartScope | None) -> None:
+    """The group was resized in its attempt. An annotation that is edited later recreates no group."""
+    job = replace(BY_TORCHRUN, scope=scope)
+    pods = tell(build_pods(job), "worker=2", "worker=2", "worker=4", "worker=4")
+    assert plan_resize(job, build_status(job), observe(job, pods)) is None
+
+
+def test_pods_of_ranks_that_start_again_alone_are_told_the_size_of_their_gang() -> None:
+    job = build_torch_job(masters=0, workers=2, scope=RestartScope.POD)
+    status = build_status(job, renewals={"worker-1": 1})
+    old, replaced = build_pods(job, size="worker=2")
+    new = replace(replaced, name="demo-worker-1-again", uid="again", renewal=1)
+    assert plan_resize(job, status, observe(job, (old, replaced, new))) is None
+    assert plan_resize(job, status, observe(job, (old, replace(new, size="worker=3")))) is not None
+
+
+@pytest.mark.parametrize("phase", [Phase.COMPLETED, Phase.FAILED])
+def test_a_finished_job_keeps_its_pods_whatever_they_were_told(phase: Phase) -> None:
+    job = build_job(clean_pods=CleanPods.NEVER)
+    end = failed() if phase is Phase.FAILED else succeeded()
+    pods = tell(tuple(map(end, build_pods(job))), "worker=2", "worker=3")
+    found = plan(job, build_status(job, phase, finished=NOW - 100), observe(job, pods), NOW)
+    assert (found.status.phase, found.status.attempt, deleted(found)) == (phase, 0, [])
+
+
+def test_spare_pods_tell_nothing_of_the_gang() -> None:
+    spare = replace(build_pods(JOB)[1], name="demo-worker-9", rank=Rank("worker", 1), size="worker=3", spare=True)
+    assert plan_resize(JOB, build_status(JOB), observe(JOB, (*SIZED, spare))) is None
 
 
 def test_nothing_is_resized_before_there_are_pods() -> None:
@@ -258,6 +320,7 @@ def test_a_pod_tells_the_size_of_its_gang_whatever_its_template_says() -> None:
         (("worker=2", "worker=2", ""), {"worker": 2}),
         (("ps=0,worker=2",), {"worker": 2}),
         (("worker=2", "worker=3"), {}),
+        (("worker=2", "ps=0,worker=2"), {"worker": 2}),
         (("",), {}),
         ((), {}),
         (("worker",), {}),

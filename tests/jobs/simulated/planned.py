@@ -312,10 +312,13 @@ class World(RuleBasedStateMachine):
                 self.counted.setdefault(after.attempt, set()).update(well - going)
 
     def judge_avoidance(self, before: Status, after: Status) -> None:
-        refused = [pod for pod in self.pods.values() if not pod.node and self.now - (pod.created or 0) >= 120]
+        seen = {pod.uid: pod for pod in self.pictures[self.seen].pods}
+        waiting = [pod for pod in self.pods.values() if not seen.get(pod.uid, pod).node]
+        refused = [pod for pod in waiting if self.now - (pod.created or 0) >= 120]
         demand(refused or self.seen < len(self.pictures) - 1, "a suspect is let go for pods that wait for two minutes")
         demand(set(after.suspects) < set(before.suspects), "what is let go is not avoided any more")
-        for pod in refused:
+        # All that have no node are made anew, also those that have waited for less: they leave out the same nodes.
+        for pod in waiting:
             self.note_pod(pod, "avoidance")
 
     def judge_size(self, before: Status, after: Status) -> None:

@@ -88,6 +88,7 @@ def test_the_keys_of_a_user() -> None:
     found = set(map(str, find_keys(environment, 7)))
     assert {"/home/anna/.kube", "/etc/k3s.yaml", "/x/y", "/run/user/7", "/run/docker.sock"} <= found
     assert "relative" not in found
+    assert "/var/run/secrets/kubernetes.io/serviceaccount" in found, "of the pod that the cluster itself runs in"
 
 
 def test_programs_in_tmp_that_path_names_stay_visible() -> None:

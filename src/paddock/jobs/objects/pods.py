@@ -376,8 +376,23 @@ def write_size(job: Job) -> str:
 
 
 def find_size(pods: Iterable[Pod]) -> Mapping[str, int]:
-    """By role, without roles that have no ranks: what these pods say; empty where they say nothing, or several things,
-    as those of a group that was resized within its attempt (`jobs.rejoining`)."""
-    told = {pod.size for pod in pods if not pod.spare} - {""}
-    found = [_ROLE.fullmatch(each) for each in told.pop().split(",")] if len(told) == 1 else []
+    """What these pods say; empty where they say nothing, or several things, as those of a group that was resized within
+    its attempt (`jobs.rejoining`)."""
+    sizes = find_sizes(pods)
+    return sizes[0] if len(sizes) == 1 else {}
+
+
+def find_sizes(pods: Iterable[Pod]) -> Sequence[Mapping[str, int]]:
+    """Each size that one of these pods says, once: by role, without roles that have no ranks. Spare pods say none."""
+    sizes: list[Mapping[str, int]] = []
+    for told in sorted({pod.size for pod in pods if not pod.spare}):
+        size = _read_size(told)
+        if size and size not in sizes:
+            sizes.append(size)
+    return sizes
+
+
+def _read_size(told: str) -> Mapping[str, int]:
+    """Empty where it is no size."""
+    found = [_ROLE.fullmatch(each) for each in told.split(",")]
     return {role[1]: size for role in found if role is not None and (size := int(role[2]))} if all(found) else {}

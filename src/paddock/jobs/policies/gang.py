@@ -14,11 +14,11 @@ from paddock.jobs import causes
 from paddock.jobs.actions import EventNote
 from paddock.jobs.model import Job, Observed, Phase, Pod, Rank, Settings, Status
 from paddock.jobs.objects import pods
-from paddock.jobs.objects.pods import find_size
+from paddock.jobs.objects.pods import find_size, find_sizes
 from paddock.jobs.objects.schedulers import find_other_schedulers
 from paddock.jobs.policies.fitting import find_elastic, fit
 from paddock.jobs.policies.verdict import Verdict, plan_new_gang
-from paddock.jobs.rejoining import all_rejoin, find_changed
+from paddock.jobs.rejoining import all_rejoin, find_changed, forms_anew
 
 
 def missing_ranks(job: Job, gang: Iterable[Pod]) -> tuple[Rank, ...]:
@@ -69,20 +69,28 @@ def _find_gang_size(job: Job, sizes: Mapping[str, int]) -> int:
 def plan_resize(job: Job, status: Status, observed: Observed) -> Verdict | None:
     """Recreates a gang whose size is not the edited job's: each rank was started with the number of its peers.
 
-    The size of the gang is recorded as the wanted number of each role; before the first record its pods tell it. Pods
-    of ranks that the job no longer has show another size too. Ranks that rejoin (`jobs.rejoining`) come and go
-    within the attempt.
+    The size of the gang is recorded as the wanted number of each role, and each pod tells the one that it was started
+    with. Both count: whoever made pods for another size may have crashed before its record, and the size that is
+    recorded may be wanted again since. Pods of ranks that the job no longer has show another size too. Ranks that
+    rejoin (`jobs.rejoining`) come and go within the attempt.
     """
     pods = observed.of_attempt(status.attempt)
     there = {pod.rank for pod in pods} | status.find_succeeded()
-    sizes = status.sizes or find_size(pods)
-    changed = find_changed(job, sizes, there)
+    told = find_sizes(pods)
+    changed = find_changed(job, status.sizes, there)
     # Pods of an operator that told them no size, before its first record: they were started with the size of then.
-    if not sizes and status.phase is Phase.NONE and job.generation > 1:
+    if not (status.sizes or told) and status.phase is Phase.NONE and job.generation > 1:
         changed |= set(job.ranks())
-    if there and changed and not all_rejoin(job, changed):
+    resized = there and changed and not all_rejoin(job, changed)
+    if resized or _waits_for_others(job, told):
         return plan_new_gang(causes.Resized(job.size), status.attempt, size=0)
     return None
+
+
+def _waits_for_others(job: Job, told: Iterable[Mapping[str, int]]) -> bool:
+    """Whether a pod that was started with one of these sizes waits for other peers than the job has. A launcher that
+    agrees with the others on who takes part does not."""
+    return any(not forms_anew(job, rank) for size in told for rank in find_changed(job, size, ()))
 
 
 def explain_no_gang(job: Job, settings: Settings) -> tuple[EventNote, ...]:

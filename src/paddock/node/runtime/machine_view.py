@@ -23,6 +23,8 @@ from paddock.words.phrases import phrase
 
 _ENGINES = ("docker.sock", "podman/podman.sock", "containerd/containerd.sock", "crio/crio.sock")
 """Sockets of container engines in /run."""
+_OUTER_ACCOUNT = "/var/run/secrets/kubernetes.io/serviceaccount"
+"""Where the cluster itself runs in a pod, the key of that pod's account. A pod with a token of its own has it there."""
 _PATH = re.compile(r"(?<![\w./-])/[\w./@%+,-]+")
 """An absolute path in a word of a command, which may be a shell's program."""
 
@@ -68,6 +70,7 @@ def find_keys(environment: Mapping[str, str], user: int) -> tuple[Path, ...]:
     places = [
         f"{home}/.kube",
         *named,
+        _OUTER_ACCOUNT,
         f"/run/user/{user}",
         *([runtime] if runtime.startswith("/") else []),
         *(f"/run/{socket}" for socket in _ENGINES),
