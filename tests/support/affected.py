@@ -2,7 +2,7 @@
 
 `support.changes` asks git and reads the files, `support.selection` decides; this collects what was chosen, and tells
 what was left out. Without REV it is the commit at which this branch left its upstream, or HEAD. `--sample` adds the
-tests that are marked as samples.
+tests that are marked as samples; `--about TIER` leaves out what a change of another room cannot be about.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict
+from functools import partial
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from _pytest.mark.expression import Expression
 
 from support.changes import find_changed, read_tree
 from support.selection import Selection, select
+from support.tiers import ROOMS, concerns
 
 _SELECTION = pytest.StashKey[Selection]()
 _NOTHING_RUNS = pytest.StashKey[bool]()
@@ -29,6 +31,8 @@ _MOST_LINES = 40
 def pytest_addoption(parser: pytest.Parser) -> None:
     said = "run only the test files that the changes since a commit can affect (the upstream's, or HEAD)"
     parser.addoption("--affected", nargs="?", const="", default=None, metavar="REV", help=said)
+    rooms = "with --affected: of a change elsewhere only what imports it (support.tiers)"
+    parser.addoption("--about", choices=sorted(ROOMS), metavar="TIER", help=rooms)
     parser.addoption("--sample", action="store_true", help="with --affected: also the tests that are marked as samples")
 
 
@@ -68,7 +72,8 @@ def _select(config: pytest.Config, revision: str) -> Selection:
     facts, remembered = read_tree(root, known)
     if remembered != known and hasattr(config, "cache"):
         config.cache.set(_KEY, remembered)
-    return select(facts, changed, since)
+    tier = config.getoption("--about")
+    return select(facts, changed, since, partial(concerns, rooms=ROOMS[tier]) if tier else lambda _: True)
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:

@@ -68,13 +68,18 @@ class Selection:
         return self.tests - self.chosen
 
 
-def select(facts: Mapping[str, Facts], changed: Iterable[str], since: str) -> Selection:
-    """`facts` of every module there is now; a file of `changed` may be gone."""
+def select(
+    facts: Mapping[str, Facts], changed: Iterable[str], since: str, about: Callable[[str], bool] = lambda _: True
+) -> Selection:
+    """`facts` of every module there is now; a file of `changed` may be gone. Of a file that the tests are not `about`,
+    those run that import it themselves."""
     changed = tuple(sorted(changed))
     graph = Graph(facts, changed)
     tests = frozenset(path for path in facts if is_test(path))
-    reason = find_reason(graph, changed)
-    chosen = tests if reason else tests & graph.find_users(graph.find_seeds(changed))
+    near = tuple(filter(about, changed))
+    reason = find_reason(graph, near)
+    found = graph.find_users(graph.find_seeds(near)) | graph.find_importers(set(changed) - set(near))
+    chosen = tests if reason else tests & found
     samples = frozenset(path for path in tests if any("sample" in part.marks for part in facts[path].parts.values()))
     return Selection(since, changed, chosen, tests, reason, samples, {path: graph.marks_of(path) for path in tests})
 
@@ -120,6 +125,11 @@ class Graph:
             for each in used:
                 users[each].append(node)
         return reach(seeds, users)
+
+    def find_importers(self, paths: Iterable[str]) -> set[str]:
+        """The modules that name one of `paths` in an import of their own."""
+        wanted = set(paths)
+        return {node.partition("#")[0] for node, used in self._uses.items() if not wanted.isdisjoint(used)}
 
     def find_seeds(self, changed: Iterable[str]) -> set[str]:
         """The nodes that a change is in, and those that name a changed file in a text."""

@@ -14,6 +14,7 @@ from support.changes import read_file, read_tree
 from support.imports import Facts, find_modules
 from support.programs import need
 from support.selection import Graph, Selection, select
+from support.tiers import ROOMS, concerns
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -121,6 +122,26 @@ def test_a_change_affects_the_test_files_that_lead_to_it(changed: str, expected:
 def test_a_file_of_which_nobody_knows_who_needs_it_affects_all(changed: str) -> None:
     found = select(FACTS, ["src/paddock/jobs/alone.py", changed], "29776d2")
     assert (found.chosen, found.reason) == (found.tests, changed)
+
+
+def test_of_a_change_that_tests_are_not_about_those_run_that_import_it() -> None:
+    def about(path: str) -> bool:
+        return concerns(path, ("jobs",))
+
+    def choose(path: str) -> frozenset[str]:
+        return select(FACTS, [path], "29776d2", about).chosen
+
+    assert choose("src/paddock/jobs/model.py") == select(FACTS, ["src/paddock/jobs/model.py"], "29776d2").chosen
+    assert choose("src/paddock/cli/quiet.py") == {"tests/cli/test_main.py"}, "and not what starts the command line"
+    assert choose("src/paddock/kube/meta.py") == set(), "two steps away"
+    assert select(FACTS, ["src/paddock/locale/a.mo"], "29776d2", about).reason == ""
+    assert select(FACTS, ["src/paddock/jobs/a.mo"], "29776d2", about).reason
+    assert select(FACTS, ["Makefile"], "29776d2", about).reason, "any test may be about it"
+
+
+@pytest.mark.parametrize("rooms", ROOMS.values(), ids=ROOMS)
+def test_rooms_of_tiers_are_there(rooms: tuple[str, ...]) -> None:
+    assert [room for room in rooms if not (ROOT / "src" / "paddock" / room).exists()] == []
 
 
 def test_nothing_has_changed() -> None:
