@@ -43,7 +43,7 @@ TIERS := light unsandboxed browser kubernetes slow paddle
 LIGHT := $(BIN)/python tools/light_tests.py $(PARALLEL) -- $(COMPUTING) --
 
 .DEFAULT_GOAL := help
-.PHONY: ALWAYS help demo demo-pytorch dist test test-all stress kubernetes clients bench chaos shapes simulate fuzz lint types types-of-tests style format catalogues ratchet reference docs screenshots lock clean
+.PHONY: ALWAYS help demo demo-pytorch dist test test-all stress kubernetes clients bench chaos shapes simulate fuzz lint lint-all types types-of-tests style format catalogues ratchet reference docs screenshots lock clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -69,12 +69,12 @@ dist: $(VENV)/.ready ## a wheel, which puts `paddock` on your PATH, a source arc
 	@$(BIN)/python tools/sbom.py "$(DIST)"
 	@echo "to have paddock on your PATH: pipx install $(DIST)/*.whl, or uv tool install, or pip install in an environment of yours" >&2
 
-test: $(VENV)/.ready-dev ## lint, types, layers and the tests that need no PaddlePaddle (three to four minutes on two cores)
+test: $(VENV)/.ready-dev ## style, types of the product, layers and the light tests (215 s on two idle cores)
 	@$(MAKE) --no-print-directory lint
 	@$(LIGHT) $(light)
 
-test-all: $(VENV)/.ready-dev kubernetes ## all tests, also those that train, and those on a real Kubernetes
-	@$(MAKE) --no-print-directory lint
+test-all: $(VENV)/.ready-dev kubernetes ## all tests, also those that train, and those on a real Kubernetes; types of the tests
+	@$(MAKE) --no-print-directory lint-all
 	@$(MAKE) --no-print-directory clients || true  # the tests of one that cannot be had are skipped
 	@$(LIGHT) $(unsandboxed) --hypothesis-profile=many
 	@$(PYTEST) $(browser) $(IN_PAIRS)
@@ -96,8 +96,11 @@ kubernetes: ## a control plane for the tests: $KUBEBUILDER_ASSETS, a cache, else
 	else tools/kubernetes/build --node --kubemark || { echo "there is another way: set KUBEBUILDER_ASSETS to a folder that has kube-apiserver, kube-controller-manager and etcd" >&2; exit 1; }; fi
 
 MYPY_CACHE ?= .mypy_cache
-# The two runs of mypy share nothing, and each is busy on one core: half the time at once.
-lint: $(VENV)/.ready-dev ## style, types and import layers
+# The runs of mypy share nothing, and each is busy on one core: half the time at once.
+lint: $(VENV)/.ready-dev ## style, types of the product and import layers
+	@$(MAKE) --no-print-directory -j2 types style
+
+lint-all: $(VENV)/.ready-dev ## the same, and the types of the tests
 	@$(MAKE) --no-print-directory -j2 types types-of-tests style
 
 types:

@@ -36,7 +36,7 @@ for _name in [each for each in os.environ if each.startswith(("GOMP_", "KMP_", "
 
 # Seconds say more of the machine than of the code: Hypothesis times no example. Each run of `make test` draws others,
 # so a few of each property do; `make test-all`, and CI for what has changed, have `--hypothesis-profile=many`.
-for profile, examples in {"few": 25, "many": 200}.items():
+for profile, examples in {"few": 10, "many": 200}.items():
     settings.register_profile(
         profile, max_examples=examples, deadline=None, suppress_health_check=[HealthCheck.too_slow]
     )

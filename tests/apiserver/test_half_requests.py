@@ -15,6 +15,8 @@ import pytest
 
 from apiserver.served import Served
 
+pytestmark = pytest.mark.slow
+
 FILES = 1024
 ATTACK = """
 import itertools, socket, sys
@@ -64,7 +66,6 @@ def attacking(served: Served) -> Iterator[subprocess.Popen[bytes]]:
         attacker.communicate()
 
 
-@pytest.mark.slow
 def test_ten_thousand_halves_keep_no_command_out(served: Served) -> None:
     with attacking(served) as attacker:
         assert attacker.stdout is not None

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from apiserver.embedded import is_gone, pod
@@ -133,7 +133,6 @@ AMOUNTS = st.dictionaries(st.sampled_from(["pods", "cpu"]), st.integers(0, 9).ma
 
 
 @given(st.lists(AMOUNTS, max_size=6))
-@settings(max_examples=50)
 def test_what_comes_and_goes_leaves_nothing(counted: list[dict[str, Quantity]]) -> None:
     used: dict[str, Quantity] = {}
     for each in counted:

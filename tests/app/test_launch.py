@@ -73,6 +73,7 @@ def test_a_store_that_was_emptied_starts_no_new_cluster(home: Home) -> None:
     assert launch.start(home, sandbox="none").fresh
 
 
+@pytest.mark.slow
 @STARTED
 def test_starts_at_once_result_in_one_cluster(home: Home) -> None:
     with ThreadPoolExecutor() as pool:

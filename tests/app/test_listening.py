@@ -79,6 +79,7 @@ async def test_links_can_be_signed_from_its_start_on(tmp_path: Path) -> None:
     await api.close()
 
 
+@pytest.mark.slow
 def test_a_cluster_starts_without_it() -> None:
     ended = subprocess.run([sys.executable, "-c", LISTED], capture_output=True, text=True, check=True)
     assert not set(NOT_OF_A_START) & set(ended.stdout.split())

@@ -10,6 +10,8 @@ import sys
 import tomllib
 from pathlib import Path
 
+import pytest
+
 from paddock.install.deployment import EXAMPLE_IMAGE, USER
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -38,6 +40,7 @@ def plain(name: str) -> str:
     return name.lower().replace("_", "-")
 
 
+@pytest.mark.slow
 def test_the_image_has_every_package_that_its_programs_import() -> None:
     """The operator, the webhook, the console, and what pods that fetch datasets run."""
     said = subprocess.run([sys.executable, "-c", _IMPORTED], capture_output=True, text=True, check=True).stdout

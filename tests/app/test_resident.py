@@ -15,7 +15,8 @@ import paddock
 SOURCE = Path(paddock.__file__).parent
 ROOMS = ("client", "controllers", "jobs", "kube", "manifests", "operator", "words")
 """They run in every process that stays, and in short commands, for which they import late."""
-STAYING = ("local", "cluster", "webhook", "consoles.cluster", "consoles.local")
+STAYING = ("local", "consoles.cluster")
+ALSO = ("cluster", "webhook", "consoles.local")
 
 
 def find_late_imports() -> Iterator[str]:
@@ -45,7 +46,7 @@ def test_late_imports_are_found(late: frozenset[str]) -> None:
     assert {"paddock.jobs.apis.kubeflow_spec", "paddock.jobs.causes"} <= late
 
 
-@pytest.mark.parametrize("process", STAYING)
+@pytest.mark.parametrize("process", [*STAYING, *(pytest.param(each, marks=pytest.mark.slow) for each in ALSO)])
 def test_a_process_that_stays_imports_nothing_of_paddock_later(process: str, late: frozenset[str]) -> None:
     code = f"import sys, paddock.app.{process}; print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()

@@ -182,7 +182,7 @@ def take(scene: Scene, *options: str) -> Told:
     return told
 
 
-@pytest.mark.parametrize("protocols", [(), (V4,)], ids=["v5", "v4"])
+@pytest.mark.parametrize("protocols", [(), pytest.param((V4,), marks=pytest.mark.slow)], ids=["v5", "v4"])
 def test_py_spy_is_copied_where_there_is_none_and_that_is_said_once(stuck: Scene, protocols: tuple[str, ...]) -> None:
     stuck.cluster.protocols = protocols
     told = take(stuck)
@@ -192,6 +192,7 @@ def test_py_spy_is_copied_where_there_is_none_and_that_is_said_once(stuck: Scene
     assert {each.query["container"] for each in stuck.cluster.seen} == {"paddle"}
 
 
+@pytest.mark.slow
 def test_the_document_is_that_of_a_laptop(stuck: Scene) -> None:
     document = json.loads(take(stuck, "-o", "json").out)
     assert [(each["function"], each["line"], each["ranks"]) for each in document["places"]] == [

@@ -175,6 +175,7 @@ async def test_where_no_console_keeps_it_is_said_what_an_administrator_installs_
     assert printed.exit_code == 0 and "claimName: kept" in printed.output
 
 
+@pytest.mark.slow
 async def test_a_tenant_with_few_rights_reaches_the_console_by_a_port_that_is_forwarded_to_its_pod(
     tmp_path: Path,
 ) -> None:

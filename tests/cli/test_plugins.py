@@ -156,7 +156,7 @@ async def test_a_plugin_that_always_asks_needs_a_terminal(user: User) -> None:
     assert user.was_asked() == []
 
 
-@pytest.mark.parametrize("mode", ["IfAvailable", "Always"])
+@pytest.mark.parametrize("mode", ["IfAvailable", pytest.param("Always", marks=pytest.mark.slow)])
 async def test_on_a_terminal_it_may_ask(user: User, mode: str) -> None:
     """What is typed is the token, and the question is seen."""
     ask = "sys.stderr.write('Password: '); sys.stderr.flush(); token = input()"
@@ -178,6 +178,7 @@ async def test_on_a_terminal_it_may_ask(user: User, mode: str) -> None:
     assert user.was_asked() == [{"interactive": True}]
 
 
+@pytest.mark.slow
 async def test_never_gets_no_terminal(user: User) -> None:
     user.signs_in("assert not sys.stdin.isatty() and sys.stdin.read() == ''", give(user.token), interactiveMode="Never")
     ours, theirs = pty.openpty()
@@ -196,6 +197,7 @@ async def test_what_needs_no_cluster_runs_no_plugin(user: User, words: tuple[str
     assert user.was_asked() == []
 
 
+@pytest.mark.slow
 async def test_completion_lends_no_terminal_and_says_nothing(user: User) -> None:
     user.signs_in("sys.stderr.write('signed out'); sys.exit(1)")
     typed = f"paddock --context {user.context} delete "

@@ -177,7 +177,9 @@ MANY_SMALL_THEN_LARGE = [10] * 1500 + [1_100_000] * 30 + [10] * 300
 TOO_LARGE_ALONE = [10, MOST_PAGE_BYTES + 10, 10]
 
 
-@pytest.mark.parametrize("by_proxy", [False, True], ids=["by itself", "through a proxy"])
+@pytest.mark.parametrize(
+    "by_proxy", [False, pytest.param(True, marks=pytest.mark.slow)], ids=["by itself", "through a proxy"]
+)
 @pytest.mark.parametrize("compressed", [False, True], ids=["plain", "compressed"])
 @pytest.mark.parametrize("sizes", [MANY_SMALL_THEN_LARGE, TOO_LARGE_ALONE], ids=["many", "one"])
 async def test_pages_are_as_short_as_their_objects_are_large(

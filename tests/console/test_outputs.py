@@ -26,6 +26,7 @@ from paddock.console.outputs.paths import read_path, write_path
 from paddock.console.outputs.previews import TEXT_BYTES, WHOLE_BYTES, Kind, build_preview
 from paddock.node.runtime.pod_files import remove_tree
 from support.consoles import keep_run, serve_console
+from support.tiers import keep_light
 from support.written import build_written_job
 
 JOB = "/jobs/default/paddlejobs.batch.paddlepaddle.org/demo"
@@ -137,7 +138,12 @@ async def test_a_job_of_another_kind_does_not_show_them(tmp_path: Path, out: Pat
 # -- nothing outside, nothing opened that is no file
 
 
-@pytest.mark.parametrize("path", ["../secret", "checkpoint/../../secret", "..", "a/../..", "/etc/passwd", "x\0y"])
+@pytest.mark.parametrize(
+    "path",
+    keep_light(
+        ["../secret", "checkpoint/../../secret", "..", "a/../..", "/etc/passwd", "x\0y"], ["../secret", "/etc/passwd"]
+    ),
+)
 @pytest.mark.parametrize("part", ["", "/file", "/picture", "/all"])
 async def test_no_path_leads_out(tmp_path: Path, out: Path, uid: str, path: str, part: str) -> None:
     (out.parent / "secret").write_text("SECRET")
@@ -220,7 +226,7 @@ NAMES = [
 ]
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", keep_light(NAMES, ["<b>x<b>", "~7E", "a#b?c", "\udcff\udcfe"]))
 async def test_a_name_may_be_any_bytes(tmp_path: Path, out: Path, uid: str, name: str) -> None:
     (out / name).mkdir()
     (out / name / "in.txt").write_text("inside")

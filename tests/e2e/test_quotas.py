@@ -7,8 +7,9 @@ import pytest
 from e2e.commands import Cluster, until
 from e2e.manifests import build_light_job
 
+pytestmark = pytest.mark.slow
 
-@pytest.mark.slow
+
 def test_a_job_waits_for_a_quota_with_numbers_and_runs_as_it_is_raised(cluster: Cluster, kubectl: None) -> None:
     assert cluster.kubectl("create", "quota", "team", "--hard=pods=1").code == 0
     file = cluster.write(build_light_job("demo", "echo done", workers=2))

@@ -4,7 +4,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from paddock.environments.progress import Progress, Screen, TransferRate, build_progress, format_size, read_screen
@@ -36,7 +36,6 @@ def test_the_percentage_follows_the_bytes_of_the_large_package() -> None:
     assert seen[-1].percent >= 88
 
 
-@settings(max_examples=30)
 @given(st.lists(st.integers(0, len(WHOLE)), max_size=60))
 def test_the_percentage_never_decreases_wherever_the_text_is_cut(cuts: list[int]) -> None:
     places = [0, *sorted(cuts), len(WHOLE)]

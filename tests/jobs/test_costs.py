@@ -21,6 +21,7 @@ from paddock.jobs.objects.pods import build_pod
 from paddock.jobs.plan import plan
 from paddock.kube.meta import PODS
 from support.steps import count_steps
+from support.tiers import keep_light
 
 FEW, MANY = 200, 800
 LINEAR = 4.4
@@ -61,8 +62,8 @@ STATES: dict[str, tuple[Phase, Callable[[Pod], Pod] | None]] = {
 }
 
 
-@pytest.mark.parametrize("state", STATES)
-@pytest.mark.parametrize("kind", JOBS)
+@pytest.mark.parametrize("state", keep_light(STATES, ["first pods", "none placed", "all succeeded"]))
+@pytest.mark.parametrize("kind", keep_light(JOBS, ["PaddleJob", "Master"]))
 def test_a_plan_is_linear_in_the_ranks(kind: str, state: str) -> None:
     few, many = (count_steps(_planned(JOBS[kind](ranks), state)) for ranks in (FEW, MANY))
     assert many < LINEAR * few
@@ -108,7 +109,7 @@ def build_manifest(kind: str, ranks: int, variables: int) -> dict[str, Any]:
     }
 
 
-@pytest.mark.parametrize("kind", ["PaddleJob", "PyTorchJob"])
+@pytest.mark.parametrize("kind", [pytest.param("PaddleJob", marks=pytest.mark.slow), "PyTorchJob"])
 def test_variables_cost_nothing_until_a_pod_is_sent(kind: str) -> None:
     """A PaddleJob of 6.6 KB, with 10,000 pods and 200 variables, held the loop for two minutes."""
     api = PADDLEPADDLE if kind == "PaddleJob" else KUBEFLOW_PYTORCH

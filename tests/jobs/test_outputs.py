@@ -218,7 +218,7 @@ def test_a_run_resumes_from_the_newest_that_has_checkpoints_which_are_moved(clai
 
 
 @pytest.mark.parametrize("step", ["os.rename(source, checkpoints)", "os.rename(fresh, path)"])
-@pytest.mark.parametrize("order", ["{other}; {step}", "{step}; {other}"])
+@pytest.mark.parametrize("order", ["{other}; {step}", pytest.param("{step}; {other}", marks=pytest.mark.slow)])
 def test_what_is_resumed_is_recorded_whichever_rank_comes_between(claim: Path, step: str, order: str) -> None:
     """Another rank runs from its begin to its end right before, or right after, a step of the one that moves."""
     words = prepare(claim, UIDS[2], "true")
@@ -260,8 +260,8 @@ def test_the_checkpoints_of_another_kind_are_left_alone(claim: Path) -> None:
 def test_many_ranks_that_begin_at_once_agree(claim: Path) -> None:
     (find_run(claim, UIDS[1]) / "checkpoint/step-9").write_text("nine")
     words = prepare(claim, UIDS[2], "true")
-    ranks = [subprocess.Popen(words, stdout=subprocess.DEVNULL) for _ in range(12)]
-    assert [each.wait() for each in ranks] == [0] * 12
+    ranks = [subprocess.Popen(words, stdout=subprocess.DEVNULL) for _ in range(5)]
+    assert [each.wait() for each in ranks] == [0] * 5
     assert [each.name for each in (find_run(claim, UIDS[2]) / "checkpoint").iterdir()] == ["step-9"]
     assert (find_run(claim, UIDS[0]) / "checkpoint/step-1").exists()
     assert read_facts(claim, UIDS[2])["resumed"] == 2 and read_facts(claim, UIDS[2])["run"] == 3

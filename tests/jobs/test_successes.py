@@ -226,7 +226,7 @@ gangs = st.sampled_from([
 ])  # fmt: skip
 
 
-@settings(database=None, max_examples=300)
+@settings(database=None)
 @given(st.data())
 def test_what_is_decided_is_the_same_with_and_without_the_pods_of_recorded_successes(data: st.DataObject) -> None:
     job = data.draw(gangs)

@@ -22,7 +22,8 @@ from support.lives import LIVES, End, Life, Scene, live
 from support.operator_seam import Request, Seam
 from support.worlds import World, create_namespace, remove_namespace
 
-pytestmark = pytest.mark.timeout(600)  # lives are given three minutes on a busy machine, some more than once
+# Lives are given three minutes on a busy machine, some more than once.
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
 _LANES = 10
 """Lives at once, each in a namespace of its own."""
@@ -142,7 +143,6 @@ async def _kill_at_each(life: Life, api: Api, targets: tuple[Target, ...], *, la
     return runs
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("late", [False, True], ids=["before", "after"])
 @pytest.mark.parametrize("life", LIVES.values(), ids=LIVES)
 async def test_whenever_the_operator_is_killed_the_job_comes_to_the_same_end(

@@ -10,6 +10,7 @@ from paddock.launches.launchers import Means
 from paddock.launches.reading import Reading, find_main, read_container, read_script, read_typed
 from paddock.launches.words import show_words
 from support.steps import count_steps
+from support.tiers import keep_light
 
 T = "torchrun --nproc_per_node 2 t.py"
 BEHIND = [
@@ -234,7 +235,14 @@ BAD = {
 }
 
 
-@pytest.mark.parametrize("name", BAD)
+DEAR = frozenset({
+    "a megabyte", "NULs", "substitutions within each other", "open substitutions", "every word a variable",
+    "many variables and many commands", "many variables and many pipes", "cases within each other",
+    "a variable that doubles",
+})  # fmt: skip
+
+
+@pytest.mark.parametrize("name", keep_light(BAD, BAD.keys() - DEAR))
 def test_no_text_costs_more_than_its_budget(name: str) -> None:
     """Counted in steps of Python, which are the same on a busy machine; of C alone are the bytes, which are bounded."""
     assert count_steps(lambda: read_script(BAD[name])) < 3_000_000
@@ -268,7 +276,7 @@ NESTED = [
 ]
 
 
-@pytest.mark.parametrize("inside", ["ls", "ls $(", "if", ")", "'"])
+@pytest.mark.parametrize("inside", keep_light(["ls", "ls $(", "if", ")", "'"], ["ls $("]))
 @pytest.mark.parametrize(("opens", "closes"), NESTED)
 def test_nothing_is_too_deep(opens: str, closes: str, inside: str) -> None:
     for levels in (70, 400, 4000):

@@ -81,6 +81,7 @@ def test_the_parser_is_the_fast_one() -> None:
     assert issubclass(notice_routes._Loader, yaml.CSafeLoader)  # that in Python takes seconds for the largest text
 
 
+@pytest.mark.slow
 def test_a_pyyaml_without_libyaml_reads_them_too(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delattr(yaml, "CSafeLoader", raising=False)
     path = notice_routes.__spec__.origin

@@ -169,6 +169,7 @@ async def test_an_ended_pod_that_is_deleted_before_its_success_is_recorded_is_a_
     assert status["cause"]["reason"] == "PodsDeleted"
 
 
+@pytest.mark.slow
 async def test_a_large_job_that_ends_rank_by_rank_costs_no_write_for_each(cluster: LocalApi) -> None:
     seam = Seam(cluster)
     async with running(seam):

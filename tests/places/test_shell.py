@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from jobs.samples import SAMPLES, read_sample
@@ -28,7 +28,6 @@ def run(line: str) -> list[str]:
     return done.stdout.decode().split("\0")
 
 
-@settings(max_examples=25, deadline=None)
 @given(words=st.lists(TEXTS | NASTY, min_size=1, max_size=6))
 def test_words_reach_the_program_as_they_are(words: list[str]) -> None:
     assert run(join(words)) == words

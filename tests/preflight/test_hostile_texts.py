@@ -22,6 +22,7 @@ from paddock.launches.budget import LARGEST_COMMAND
 from paddock.launches.reading import read_container
 from paddock.manifests.yaml_nodes import Document, Position
 from paddock.preflight import check, read_documents
+from support.tiers import keep_light
 
 SIZE = 64 * 1024
 BUSY = 4
@@ -150,7 +151,10 @@ def is_cheap(work: Callable[[], object], milliseconds: float) -> bool:
     return False
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    "kind",
+    keep_light(KINDS, ["mounts of long names that no volume has", "unknown fields like a known one", "deep and wide"]),
+)
 def test_a_text_of_64_kib_costs_what_its_length_costs(kind: str) -> None:
     make, bound = KINDS[kind]
     text = fill(make)
@@ -158,7 +162,7 @@ def test_a_text_of_64_kib_costs_what_its_length_costs(kind: str) -> None:
     assert is_cheap(lambda: [problem for document in read_documents(text) for problem in check(document)], bound)
 
 
-@pytest.mark.parametrize("kind", SCRIPTS)
+@pytest.mark.parametrize("kind", keep_light(SCRIPTS, ["a script", "a number of many digits"]))
 def test_the_largest_text_of_a_shell_that_is_read_costs_what_its_length_costs(kind: str) -> None:
     make, bound = SCRIPTS[kind]
     count = LARGEST_COMMAND // len(make(1))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from paddock.manifests.yaml_nodes import Document
@@ -139,7 +139,6 @@ TYPED = [
 
 
 @pytest.mark.parametrize(("framework", "command"), TYPED)
-@settings(max_examples=20)
 @given(st.data())
 def test_a_shell_may_tell_each_worker_of_a_typed_command(framework: str, command: str, data: st.DataObject) -> None:
     """`paddock run --workers 2 -- bash -c '… --node_rank $RANK …'`: where the workers meet, and which each is, is known

@@ -20,7 +20,7 @@ from _pytest.mark.expression import Expression
 
 from support.changes import find_changed, read_tree
 from support.selection import Selection, select
-from support.tiers import ROOMS, concerns
+from support.about import ROOMS, concerns
 
 _SELECTION = pytest.StashKey[Selection]()
 _NOTHING_RUNS = pytest.StashKey[bool]()
@@ -31,7 +31,7 @@ _MOST_LINES = 40
 def pytest_addoption(parser: pytest.Parser) -> None:
     said = "run only the test files that the changes since a commit can affect (the upstream's, or HEAD)"
     parser.addoption("--affected", nargs="?", const="", default=None, metavar="REV", help=said)
-    rooms = "with --affected: of a change elsewhere only what imports it (support.tiers)"
+    rooms = "with --affected: of a change elsewhere only what imports it (support.about)"
     parser.addoption("--about", choices=sorted(ROOMS), metavar="TIER", help=rooms)
     parser.addoption("--sample", action="store_true", help="with --affected: also the tests that are marked as samples")
 

@@ -9,14 +9,21 @@ worker: the others would wait for it, each with its files. Other ways of `--dist
 `--rooms=waiting` takes the folders whose tests start processes, wait for timers and ask servers, `--rooms=pure` all
 others. The latter are busy from the first test to the last: `tools/light_tests.py` gives them one process on a small
 machine, as to hand out a short test to another one takes longer than the test.
+
+A file whose tests all have marks that `-m` leaves out is not opened: each process would import it for nothing.
 """
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
 import pytest
+from _pytest.mark.expression import Expression
 from hypothesis import core
 
 WAITING = ("app", "apiserver", "cli", "datasets", "doctor", "e2e", "environments", "kubernetes", "node", "operations",
@@ -42,13 +49,49 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    wanted = config.getoption("--rooms")
-    if wanted is None or collection_path in (_TESTS, *_TESTS.parents) or _TESTS not in collection_path.parents:
+    if _TESTS not in collection_path.parents:
         return None
     path = collection_path.relative_to(_TESTS)
-    if wanted == "pure" and any(path in Path(each).parents for each in COMPUTING):
-        return None
-    return True if waits(path) is (wanted == "pure") else None
+    elsewhere = is_elsewhere(path, config.getoption("--rooms"))
+    return True if elsewhere or is_left_out(collection_path, config.option.markexpr) else None
+
+
+def is_elsewhere(path: Path, rooms: str | None) -> bool:
+    """Whether a file or folder, by its path below `tests`, has tests of the other rooms alone."""
+    if rooms is None or (rooms == "pure" and any(path in Path(each).parents for each in COMPUTING)):
+        return False
+    return waits(path) is (rooms == "pure")
+
+
+def is_left_out(path: Path, expression: str) -> bool:
+    """Whether `-m EXPRESSION` takes no test of a file, by the marks that the line `pytestmark` gives to all of them."""
+    if not expression or path.suffix != ".py":
+        return False
+    marks = read_marks(path.read_text(encoding="utf-8"))
+    return bool(marks) and not may_match_more(expression, marks)
+
+
+def read_marks(text: str) -> frozenset[str]:
+    """The marks of all tests of a file with this text: those that stand in the line which begins with `pytestmark`."""
+    return frozenset(name for line in _MARKS_OF_ALL.findall(text) for name in _MARK.findall(line))
+
+
+_MARKS_OF_ALL = re.compile(r"^pytestmark = (.*)$", re.MULTILINE)
+_MARK = re.compile(r"\bpytest\.mark\.(\w+)")
+
+
+@lru_cache(maxsize=256)
+def may_match_more(expression: str, marks: frozenset[str]) -> bool:
+    """Whether a test can match that has these marks, and any others beside them."""
+    compiled = Expression.compile(expression)
+    cases = (marks | more for more in _choose_others(expression, marks))
+    return any(compiled.evaluate(lambda name, /, has=case, **_: name in has) for case in cases)
+
+
+def _choose_others(expression: str, marks: frozenset[str]) -> Iterator[frozenset[str]]:
+    others = set(re.findall(r"\w+", expression)) - {"and", "or", "not", *marks}
+    for number in range(len(others) + 1):
+        yield from map(frozenset, combinations(others, number))
 
 
 def waits(path: Path) -> bool:

@@ -14,7 +14,7 @@ from support.changes import read_file, read_tree
 from support.imports import Facts, find_modules
 from support.programs import need
 from support.selection import Graph, Selection, select
-from support.tiers import ROOMS, concerns
+from support.about import ROOMS, concerns
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -278,6 +278,7 @@ def test_a_branch_is_compared_with_where_it_left_its_upstream(clone: Clone) -> N
     assert "4 files differ; 3 of 4 test files run" in ended.stdout, "both names of what was renamed"
 
 
+@pytest.mark.slow
 def test_a_file_that_is_edited_is_read_again(clone: Clone) -> None:
     clone.pytest("--affected")
     clone.write("tests/test_b.py", "from paddock.a import VALUE\ndef test_b(): assert VALUE\n")
@@ -290,7 +291,7 @@ def test_a_file_that_is_edited_is_read_again(clone: Clone) -> None:
     ("word", "said"),
     [
         ("--affected=no-such-branch", "git knows no commit 'no-such-branch'"),
-        ("--affected=tests", "put tests before it"),
+        pytest.param("--affected=tests", "put tests before it", marks=pytest.mark.slow),
         pytest.param("--affected=--all", "git knows no commit '--all'", marks=pytest.mark.slow),
     ],
 )
@@ -320,11 +321,13 @@ def ours(request: pytest.FixtureRequest) -> Graph:
     return Graph(facts)
 
 
+@pytest.mark.slow
 def test_every_module_of_ours_is_read(ours: Graph) -> None:
     files = {path.relative_to(ROOT).as_posix() for path in find_modules(ROOT / "src").values()}
     assert files <= ours.facts.keys()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("changed", "test"),
     [
@@ -359,6 +362,7 @@ def test_ways_of_our_own_tree_are_found(ours: Graph, changed: str, test: str) ->
     assert test in ours.find_users(ours.find_seeds([changed]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("changed", "most"),
     [
@@ -374,12 +378,14 @@ def test_a_change_at_a_leaf_leaves_most_of_our_tests_out(ours: Graph, changed: s
     assert not found.reason and len(found.chosen) < most * len(found.tests)
 
 
+@pytest.mark.slow
 def test_files_with_properties_have_the_mark_of_hypothesis(ours: Graph) -> None:
     assert "hypothesis" in ours.marks_of("tests/kube/test_patches.py")
     assert "hypothesis" in ours.marks_of("tests/jobs/test_simulation.py")
     assert "hypothesis" not in ours.marks_of("tests/docs/test_pages.py")
 
 
+@pytest.mark.slow
 def test_each_long_tier_has_a_sample(ours: Graph) -> None:
     marks = set[str]().union(*(ours.marks_of(path) for path in select(ours.facts, [], "").samples))
     assert marks >= {"paddle", "browser", "kubernetes", "slow"}

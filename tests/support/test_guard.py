@@ -49,6 +49,7 @@ def run(place: Path, words: tuple[str, ...], leaves: str, leaves_later: str = NO
     return ended.returncode, ended.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("words", [(), ("--guard=test",), pytest.param(("-n", "1"), marks=pytest.mark.slow)])
 def test_a_file_that_leaves_nothing_passes_whatever_a_fixture_of_the_session_holds(
     tmp_path: Path, words: tuple[str, ...]
@@ -70,6 +71,7 @@ def test_what_a_file_leaves_before_and_after_a_fixture_of_the_session_is_said_wi
     ]
 
 
+@pytest.mark.slow
 def test_what_is_put_back_after_a_fixture_of_the_session_began_is_not_left(tmp_path: Path) -> None:
     """As an event loop does that sets up an asynchronous fixture, which asks for one of the session."""
     (tmp_path / "test_puts_back.py").write_text(PUTS_BACK)

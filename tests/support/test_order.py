@@ -1,11 +1,13 @@
-"""Which test files come first, and which share a worker."""
+"""Which test files come first, which share a worker, and which are not opened."""
 
 from __future__ import annotations
 
 import re
 from pathlib import Path
 
-from support.order import ON_NODE, rank, share
+import pytest
+
+from support.order import ON_NODE, is_left_out, rank, share
 
 TESTS = Path(__file__).resolve().parents[1]
 
@@ -31,3 +33,29 @@ def test_what_shares_the_node_comes_first_and_each_folder_of_it_stands_together(
         "kubernetes/test_shards.py", "kube/test_meta.py",
     ]  # fmt: skip
     assert rank(Path("/elsewhere/test_mine.py")) == rank(TESTS / "kube/test_meta.py")
+
+
+@pytest.mark.parametrize(
+    ("expression", "line", "left_out"),
+    [
+        ("not slow and not kubernetes", "pytestmark = pytest.mark.slow", True),
+        ("not slow and not kubernetes", "pytestmark = [pytest.mark.timeout(600), pytest.mark.kubernetes]", True),
+        ("not slow and not kubernetes", "pytestmark = pytest.mark.timeout(600)", False),
+        ("not slow and not kubernetes", "@pytest.mark.slow", False),
+        ("slow and not kubernetes", "pytestmark = pytest.mark.slow", False),
+        ("slow and not kubernetes", "pytestmark = [pytest.mark.slow, pytest.mark.kubernetes]", True),
+        ("slow", "pytestmark = pytest.mark.kubernetes", False),
+        ("", "pytestmark = pytest.mark.slow", False),
+    ],
+)
+def test_a_file_is_not_opened_if_the_marks_of_all_its_tests_are_left_out(
+    tmp_path: Path, expression: str, line: str, left_out: bool
+) -> None:
+    file = tmp_path / "test_it.py"
+    file.write_text(f"import pytest\n\n{line}\ndef test_it(): ...\n")
+    assert is_left_out(file, expression) is left_out
+
+
+def test_a_folder_and_a_file_that_is_no_python_are_looked_into(tmp_path: Path) -> None:
+    assert not is_left_out(tmp_path, "not slow")
+    assert not is_left_out(tmp_path / "golden.txt", "not slow")

@@ -28,6 +28,7 @@ from paddock.webhook.review import (
 )
 from paddock.webhook.server import answer
 from preflight.test_hostile_texts import KINDS, is_cheap
+from support.tiers import keep_light
 from webhook.jobs import (
     JOB,
     REVIEW,
@@ -213,7 +214,7 @@ def test_a_job_with_a_text_that_is_too_long_is_let_through_with_a_word() -> None
     assert (said["allowed"], said["warnings"]) == (True, [NOT_CHECKED])
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", keep_light(KINDS, ["mounts of long names that no volume has", "deep and wide"]))
 def test_a_review_at_its_bounds_ends_before_the_api_server_has_waited_in_vain(kind: str) -> None:
     """It is one thread's, which cannot be ended: a second on a quiet machine, two for an edit of such a job."""
     most = find_most(KINDS[kind][0])

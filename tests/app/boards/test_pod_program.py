@@ -110,6 +110,7 @@ def test_it_serves_on_its_loopback_until_nobody_looks(begin: Begin, tmp_path: Pa
         fetch(told["port"])
 
 
+@pytest.mark.slow
 def test_who_looks_keeps_it(begin: Begin) -> None:
     running = begin(visualdl=FAKE, idle=5.0)
     told = running.read()

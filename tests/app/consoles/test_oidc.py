@@ -498,6 +498,7 @@ def test_files_that_cannot_be_used_are_named(tmp_path: Path) -> None:
     assert (read_secret(tmp_path / "secret"), read_secret(None)) == ("s3cret", "")
 
 
+@pytest.mark.slow
 def test_nothing_of_it_is_imported_without_the_flags() -> None:
     program = (
         "import sys, paddock.app.consoles.cluster, paddock.cli.verbs.console\n"

@@ -25,6 +25,9 @@ from paddock.app.filled_claims.manifests import PROGRAM
 from paddock.environments.uv import find_uv
 from support.small_disks import small_disk
 
+PIP_AS_WELL = pytest.param(False, marks=pytest.mark.slow)
+"""A pip takes a second for what uv does at once."""
+
 
 class Image:
     """A Python of an image, with one package, and an index that is a directory."""
@@ -113,7 +116,7 @@ def test_packages_of_the_image_are_not_installed_again(image: Image, uv: bool) -
     assert scripts.stdout.strip() == "2.0", scripts.stderr
 
 
-@pytest.mark.parametrize("uv", [False, True], ids=["pip", "uv"])
+@pytest.mark.parametrize("uv", [PIP_AS_WELL, True], ids=["pip", "uv"])
 def test_another_version_than_the_image_s_stands_before_it_and_leaves_it_as_it_is(image: Image, uv: bool) -> None:
     image.add("brought", "2.0")
     report = image.install("brought==2.0\n", uv=uv)
@@ -131,13 +134,13 @@ def test_a_claim_that_is_filled_is_told_again_and_half_a_one_begins_anew(image: 
     image.add("mine", "2.0")
     (image.claim / "env").mkdir()
     (image.claim / "env" / "half").write_text("")
-    report = image.install("mine\n")
+    report = image.install("mine\n", uv=True)
     assert not (image.claim / "env" / "half").exists()
     code, told, text = image.fill("install", str(image.claim), requirements="of no matter\n")
     assert (code, told) == (0, {"filled": report}) and "Collecting" not in text
 
 
-@pytest.mark.parametrize("uv", [False, True], ids=["pip", "uv"])
+@pytest.mark.parametrize("uv", [PIP_AS_WELL, True], ids=["pip", "uv"])
 def test_what_cannot_be_installed_is_told_and_no_claim_counts_as_filled(image: Image, uv: bool) -> None:
     code, told, text = image.fill("install", str(image.claim), requirements="nowhere==1\n", uv=uv)
     assert (code, told["failed"]["reason"], told["failed"]["tool"]) == (3, "tool", "uv" if uv else "pip")
@@ -218,6 +221,7 @@ def test_a_pod_holds_the_claim_until_it_is_filled(image: Image) -> None:
         holding.wait()
 
 
+@pytest.mark.slow
 def test_a_pod_to_which_nothing_comes_ends(image: Image) -> None:
     began = time.monotonic()
     code, told, _ = image.fill("hold", str(image.claim), "0.1")
@@ -236,7 +240,7 @@ def test_a_wrong_call_does_nothing(image: Image, words: tuple[str, ...]) -> None
     assert image.fill(*words)[0] == 2
 
 
-@pytest.mark.parametrize("uv", [False, True], ids=["pip", "uv"])
+@pytest.mark.parametrize("uv", [PIP_AS_WELL, True], ids=["pip", "uv"])
 @pytest.mark.parametrize("where", ["home/.config/pip/pip.conf", "image/pip.conf"])
 def test_where_the_image_s_pip_looks_for_packages_counts(image: Image, where: str, uv: bool) -> None:
     image.add("mine", "2.0")

@@ -8,6 +8,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -327,6 +328,7 @@ POD = st.tuples(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=10, deadline=None)
 @given(pods=st.lists(POD, min_size=20, max_size=40))
 async def test_whatever_pods_print_and_however_many_end_the_disk_has_a_bound(

@@ -38,7 +38,10 @@ def test_a_program_of_hundreds_of_modules_costs_no_more_than_the_budget(tmp_path
     assert count_steps(lambda: read_contents(WORDS, many)) < 1.1 * count_steps(lambda: read_contents(WORDS, few))
 
 
-@pytest.mark.parametrize(("modules", "lines"), [(MOST_FILES + 1, "    0\n"), (4, "    0\n" * (MOST_BYTES // 12))])
+@pytest.mark.parametrize(
+    ("modules", "lines"),
+    [(MOST_FILES + 1, "    0\n"), pytest.param(4, "    0\n" * (MOST_BYTES // 12), marks=pytest.mark.slow)],
+)
 def test_what_is_beyond_the_budget_is_unknown_and_what_was_read_counts(
     modules: int, lines: str, tmp_path: Path
 ) -> None:

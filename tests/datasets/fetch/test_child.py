@@ -46,6 +46,7 @@ async def test_it_says_how_far_it_is_and_what_came_of_it(tmp_path: Path) -> None
     assert child.other == []
 
 
+@pytest.mark.slow
 async def test_a_job_of_kubernetes_gives_variables(tmp_path: Path) -> None:
     """The Secret's values come beside the request, and the last line goes to where Kubernetes reads it."""
     async with serve(Server(data=DATA)) as server:
@@ -65,7 +66,7 @@ async def test_a_job_of_kubernetes_gives_variables(tmp_path: Path) -> None:
     assert found == {"words.bin": DATA}
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("number", [signal.SIGTERM, pytest.param(signal.SIGINT, marks=pytest.mark.slow)])
 async def test_it_ends_when_it_is_asked_to(tmp_path: Path, number: int) -> None:
     async with serve(Server(data=DATA, speed=100_000, trickles_after=80_000)) as server:
         request = Request(uri=server.url(), target=str(tmp_path / "t"))
@@ -109,10 +110,22 @@ async def test_it_ends_with_its_parent(tmp_path: Path) -> None:
     ("given", "words"),
     [
         (b"", "a fault of Paddock: the request to fetch cannot be read"),
-        (b'{"uri": 1}', "a fault of Paddock: the request to fetch cannot be read"),
-        (b'{"uri": "oss://x/y", "target": "T"}', 'spec.source.uri: found "oss://": write s3://x/y and the endpoint'),
-        (b'{"uri": "file:///x", "target": "T"}', "file:///x is where it is: nothing of a directory is fetched"),
-        (b'{"uri": "claim://x", "target": "T"}', "claim://x is where it is: nothing of a claim is fetched"),
+        pytest.param(b'{"uri": 1}', "a fault of Paddock: the request to fetch cannot be read", marks=pytest.mark.slow),
+        pytest.param(
+            b'{"uri": "oss://x/y", "target": "T"}',
+            'spec.source.uri: found "oss://": write s3://x/y and the endpoint',
+            marks=pytest.mark.slow,
+        ),
+        pytest.param(
+            b'{"uri": "file:///x", "target": "T"}',
+            "file:///x is where it is: nothing of a directory is fetched",
+            marks=pytest.mark.slow,
+        ),
+        pytest.param(
+            b'{"uri": "claim://x", "target": "T"}',
+            "claim://x is where it is: nothing of a claim is fetched",
+            marks=pytest.mark.slow,
+        ),
     ],
 )
 async def test_what_cannot_be_fetched_is_one_sentence(tmp_path: Path, given: bytes, words: str) -> None:
@@ -167,9 +180,9 @@ def termination(request: pytest.FixtureRequest, tmp_path: Path) -> Termination:
     ("reason", "shown"),
     [
         ("Non trouv\xe9", "404 Non trouv\\xe9"),
-        ("Nicht \xc3\xbcbrig", "404 Nicht übrig"),
-        ("Not\x1b]0;owned", "404 Not\\x1b]0;owned"),
-        ("No" + "\xe9" * 5000, "404 No\\xe9"),
+        pytest.param("Nicht \xc3\xbcbrig", "404 Nicht übrig", marks=pytest.mark.slow),
+        pytest.param("Not\x1b]0;owned", "404 Not\\x1b]0;owned", marks=pytest.mark.slow),
+        pytest.param("No" + "\xe9" * 5000, "404 No\\xe9", marks=pytest.mark.slow),
     ],
 )
 async def test_what_a_server_says_is_told_whatever_bytes_it_has(
@@ -187,9 +200,9 @@ async def test_what_a_server_says_is_told_whatever_bytes_it_has(
     ("tag", "shown", "sent"),
     [
         ('"caf\xe9"', '"caf\\xe9"', False),
-        ('"caf\xc3\xa9"', '"café"', True),
-        ('"a\\xe9"', '"a\\xe9"', False),
-        ('"\xff\x80"', '"\\xff\\x80"', False),
+        pytest.param('"caf\xc3\xa9"', '"café"', True, marks=pytest.mark.slow),
+        pytest.param('"a\\xe9"', '"a\\xe9"', False, marks=pytest.mark.slow),
+        pytest.param('"\xff\x80"', '"\\xff\\x80"', False, marks=pytest.mark.slow),
     ],
 )
 async def test_an_etag_of_any_bytes_lets_a_file_go_on(
@@ -218,6 +231,7 @@ async def test_an_etag_that_is_not_sent_and_has_changed_begins_anew(tmp_path: Pa
     assert code == 0 and read_tree(tmp_path / "t")["x"] == b"new"
 
 
+@pytest.mark.slow
 async def test_an_etag_of_many_kilobytes_leaves_room_for_the_report(tmp_path: Path, termination: Termination) -> None:
     tag = '"' + "好".encode().decode("latin-1") * 2000 + '"'
     async with serve_raw(in_turn(build_answer("200 OK", f"ETag: {tag}", "Content-Length: 2", body=b"hi"))) as server:
@@ -227,6 +241,7 @@ async def test_an_etag_of_many_kilobytes_leaves_room_for_the_report(tmp_path: Pa
     termination.check(end)
 
 
+@pytest.mark.slow
 async def test_passwords_of_the_home_directory_go_nowhere(tmp_path: Path, termination: Termination) -> None:
     """Neither to the source nor to where it leads. Proxies of the environment are another matter."""
     (tmp_path / ".netrc").write_text(
@@ -254,6 +269,7 @@ def test_a_line_is_there_whatever_a_text_holds(text: str) -> None:
         assert type(read_report(line)) is type(report)
 
 
+@pytest.mark.slow
 def test_it_starts_quickly(tmp_path: Path) -> None:
     """A refusal needs no library of any source."""
     code = "import sys, paddock.datasets.fetch.run as r, paddock.datasets.fetch.__main__; print(*sys.modules)"

@@ -23,6 +23,7 @@ async def fetch_as_pod(request: Request) -> tuple[int, Report]:
     return await (await start(None, {"PADDOCK_FETCH": variable})).end()
 
 
+@pytest.mark.slow
 async def test_a_pod_leaves_no_directory_of_its_own_and_the_next_round_asks_for_nothing_again(tmp_path: Path) -> None:
     """A loader that takes each directory for a class finds none that is not of the source."""
     async with serve(Server(data=DATA)) as server:

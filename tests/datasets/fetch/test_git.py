@@ -51,7 +51,17 @@ async def test_the_default_branch_comes_without_its_history(repository: Reposito
     assert [each.phase for each in said if isinstance(each, Progress)][-1] == "verifying"
 
 
-@pytest.mark.parametrize("name", ["feature/one", "v1", "v1-light", "commit", "short", "old"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "feature/one",
+        "v1",
+        pytest.param("v1-light", marks=pytest.mark.slow),
+        pytest.param("commit", marks=pytest.mark.slow),
+        pytest.param("short", marks=pytest.mark.slow),
+        pytest.param("old", marks=pytest.mark.slow),
+    ],
+)
 async def test_a_revision_is_a_branch_a_tag_or_a_commit(repository: Repository, tmp_path: Path, name: str) -> None:
     old = repository.commit({"a": b"old"})
     repository.git("checkout", "--quiet", "-b", "feature/one")
@@ -65,6 +75,7 @@ async def test_a_revision_is_a_branch_a_tag_or_a_commit(repository: Repository, 
     assert read_tree(tmp_path / "t") == {"a": b"old" if name == "old" else b"one"}
 
 
+@pytest.mark.slow
 async def test_a_later_round_has_the_files_of_its_own_commit_alone(repository: Repository, tmp_path: Path) -> None:
     repository.commit({"a": b"1", "b/c": b"2", "d": b"3"})
     await must_fetch(build(repository, tmp_path))
@@ -90,10 +101,10 @@ async def test_what_a_killed_process_left_is_no_hindrance(repository: Repository
     [
         ("out", "../outside"),
         ("whole", "/etc/passwd"),
-        ("in", ".paddock/files"),
-        ("x/y", "../../o"),
-        ("back", "../t/README.md"),
-        ("x/back", "../../t/x/y"),
+        pytest.param("in", ".paddock/files", marks=pytest.mark.slow),
+        pytest.param("x/y", "../../o", marks=pytest.mark.slow),
+        pytest.param("back", "../t/README.md", marks=pytest.mark.slow),
+        pytest.param("x/back", "../../t/x/y", marks=pytest.mark.slow),
     ],
 )
 async def test_links_that_lead_out_are_refused(repository: Repository, tmp_path: Path, name: str, to: str) -> None:
@@ -105,7 +116,13 @@ async def test_links_that_lead_out_are_refused(repository: Repository, tmp_path:
 
 
 @pytest.mark.parametrize(
-    ("mode", "name"), [("100644", "../x"), ("100644", ".."), ("100644", ".paddock"), ("100644", "a\nb")]
+    ("mode", "name"),
+    [
+        ("100644", "../x"),
+        pytest.param("100644", "..", marks=pytest.mark.slow),
+        pytest.param("100644", ".paddock", marks=pytest.mark.slow),
+        pytest.param("100644", "a\nb", marks=pytest.mark.slow),
+    ],
 )
 async def test_names_that_lead_out_are_refused(repository: Repository, tmp_path: Path, mode: str, name: str) -> None:
     repository.commit_tree(mode, name)
@@ -115,6 +132,7 @@ async def test_names_that_lead_out_are_refused(repository: Repository, tmp_path:
     assert "the source has a file" in end.message
 
 
+@pytest.mark.slow
 async def test_a_tree_of_git_is_never_written(repository: Repository, tmp_path: Path) -> None:
     """`.git` in a tree would be a repository with hooks of its own: git itself refuses it."""
     repository.commit_tree("100644", ".git")
@@ -123,6 +141,7 @@ async def test_a_tree_of_git_is_never_written(repository: Repository, tmp_path: 
     assert read_tree(tmp_path / "t") == {}
 
 
+@pytest.mark.slow
 async def test_links_in_the_target_are_not_followed(repository: Repository, tmp_path: Path) -> None:
     outside = tmp_path / "outside"
     outside.mkdir()
@@ -135,6 +154,7 @@ async def test_links_in_the_target_are_not_followed(repository: Repository, tmp_
     assert os.listdir(outside) == []
 
 
+@pytest.mark.slow
 async def test_files_of_lfs_are_no_files_where_git_lfs_is_missing(
     repository: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -160,10 +180,12 @@ async def test_without_git_it_is_told(repository: Repository, tmp_path: Path, mo
     ("revision", "words"),
     [
         ("mian", 'has no branch, tag or commit "mian"; it has main: correct spec.source.revision'),
-        ("f" * 40, "it has main"),
-        ("--upload-pack=touch x", "which is no name of a branch, a tag or a commit"),
-        ("a:b", "which is no name"),
-        ("a..b", "which is no name"),
+        pytest.param("f" * 40, "it has main", marks=pytest.mark.slow),
+        pytest.param(
+            "--upload-pack=touch x", "which is no name of a branch, a tag or a commit", marks=pytest.mark.slow
+        ),
+        pytest.param("a:b", "which is no name", marks=pytest.mark.slow),
+        pytest.param("a..b", "which is no name", marks=pytest.mark.slow),
     ],
 )
 async def test_a_revision_that_is_not_there_is_told(
@@ -179,8 +201,18 @@ async def test_a_revision_that_is_not_there_is_told(
     ("uri", "fault", "words"),
     [
         ("git+file:///nowhere/at/all", Fault.SOURCE, "there is no repository file:///nowhere/at/all"),
-        ("git+http://127.0.0.1:9/x.git", Fault.NETWORK, "git cannot fetch http://127.0.0.1:9/x.git"),
-        ("git+ssh://git@127.0.0.1:9/x.git", Fault.NETWORK, "git cannot fetch ssh://127.0.0.1:9/x.git"),
+        pytest.param(
+            "git+http://127.0.0.1:9/x.git",
+            Fault.NETWORK,
+            "git cannot fetch http://127.0.0.1:9/x.git",
+            marks=pytest.mark.slow,
+        ),
+        pytest.param(
+            "git+ssh://git@127.0.0.1:9/x.git",
+            Fault.NETWORK,
+            "git cannot fetch ssh://127.0.0.1:9/x.git",
+            marks=pytest.mark.slow,
+        ),
     ],
 )
 async def test_what_cannot_be_reached_is_told(tmp_path: Path, uri: str, fault: Fault, words: str) -> None:
@@ -216,6 +248,7 @@ class TestByHttp:
             await must_fetch(request)
         assert read_tree(tmp_path / "t") == build_wanted(FILES)
 
+    @pytest.mark.slow
     async def test_a_password_in_the_address_is_used_and_is_in_no_argument(
         self, server: Server, tmp_path: Path
     ) -> None:
@@ -226,6 +259,7 @@ class TestByHttp:
         with open_repository(url, {}, str(tmp_path)) as opened:
             assert "hush" not in " ".join((opened.url, *opened.options))
 
+    @pytest.mark.slow
     async def test_passwords_of_the_home_directory_are_not_sent(
         self, server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -237,6 +271,7 @@ class TestByHttp:
         # Git 2.47 answers a 401 by an empty name and an empty password.
         assert {each.get("Authorization", "") for each in server.requests} <= {"", "Basic Og=="}
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("uri", ["git+http://[::1]:PORT/words.git", "git+http://ann:hush@[::1]:PORT/words.git"])
     async def test_a_host_by_its_address_of_ipv6_gets_its_password(
         self, server: Server, tmp_path: Path, uri: str
@@ -249,7 +284,7 @@ class TestByHttp:
             await must_fetch(Request(uri=uri, target=str(tmp_path / "t"), secret=secret))
         assert read_tree(tmp_path / "t") == build_wanted(FILES)
 
-    @pytest.mark.parametrize("secret", [{}, {"token": "hush-wrong"}])
+    @pytest.mark.parametrize("secret", [{}, pytest.param({"token": "hush-wrong"}, marks=pytest.mark.slow)])
     async def test_without_it_nobody_is_asked(self, server: Server, tmp_path: Path, secret: dict) -> None:
         async with serve(server):
             uri = f"git+{server.url('words.git')}"
@@ -277,12 +312,12 @@ def told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     ("password", "secret"),
     [
         ("hush-hush", {}),
-        ("hu%2Fsh%40hush", {}),
-        ("hu%C3%A9sh%20hush", {}),
-        ("hush:hush", {}),
-        ("hush'\"$(x)", {}),
-        ("", {"username": "ann", "password": "hush/@hush"}),
-        ("", {"token": "hush+/=hush"}),
+        pytest.param("hu%2Fsh%40hush", {}, marks=pytest.mark.slow),
+        pytest.param("hu%C3%A9sh%20hush", {}, marks=pytest.mark.slow),
+        pytest.param("hush:hush", {}, marks=pytest.mark.slow),
+        pytest.param("hush'\"$(x)", {}, marks=pytest.mark.slow),
+        pytest.param("", {"username": "ann", "password": "hush/@hush"}, marks=pytest.mark.slow),
+        pytest.param("", {"token": "hush+/=hush"}, marks=pytest.mark.slow),
     ],
 )
 async def test_no_password_is_in_an_argument_or_in_what_is_said(
@@ -298,6 +333,7 @@ async def test_no_password_is_in_an_argument_or_in_what_is_said(
     assert "git cannot fetch https://host.example/x.git: *** is of no use" in end.message
 
 
+@pytest.mark.slow
 async def test_a_short_password_does_not_spoil_a_message(tmp_path: Path, told: Path) -> None:
     end = await must_fail(Request(uri="git+https://ann:p@host.example/x.git", target=str(tmp_path / "t")))
     assert end.message.startswith("git cannot fetch https://host.example/x.git: ")

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from paddock.datasets.fetch.failures import FetchError
@@ -66,7 +66,6 @@ def test_no_name_that_is_taken_leads_out(name: str) -> None:
     assert not path.startswith("/data/words/.paddock")
 
 
-@settings(max_examples=40)
 @given(name=st.lists(PART, min_size=1, max_size=4).map("/".join))
 def test_each_name_that_is_taken_can_be_written(tmp_path_factory: pytest.TempPathFactory, name: str) -> None:
     if find_problem(name):

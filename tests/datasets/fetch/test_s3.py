@@ -68,7 +68,15 @@ async def test_signs_of_folders_are_no_files(bucket: Bucket, tmp_path: Path) -> 
     assert end.files == 1
 
 
-@pytest.mark.parametrize("key", ["train/../../etc/x", "train/a/../b", "train//x", "train/./x"])
+@pytest.mark.parametrize(
+    "key",
+    [
+        "train/../../etc/x",
+        pytest.param("train/a/../b", marks=pytest.mark.slow),
+        pytest.param("train//x", marks=pytest.mark.slow),
+        pytest.param("train/./x", marks=pytest.mark.slow),
+    ],
+)
 async def test_a_key_that_leads_out_is_refused_by_its_name(bucket: Bucket, tmp_path: Path, key: str) -> None:
     bucket.put_all({"train/a": b"a", key: b"x"})
     end = await must_fail(build(bucket, tmp_path))
@@ -81,8 +89,8 @@ async def test_a_key_that_leads_out_is_refused_by_its_name(bucket: Bucket, tmp_p
     ("keys", "words"),
     [
         (["train/a", "train/a-b", "train/a/b"], 'a file "a" and a file "a/b"'),
-        (["train/.paddock/files"], "Paddock's own directory"),
-        (["train/" + "x" * 300], "300 bytes, and 255 are allowed"),
+        pytest.param(["train/.paddock/files"], "Paddock's own directory", marks=pytest.mark.slow),
+        pytest.param(["train/" + "x" * 300], "300 bytes, and 255 are allowed", marks=pytest.mark.slow),
     ],
 )
 async def test_names_that_no_disk_takes_are_refused(
@@ -145,7 +153,11 @@ async def test_an_object_that_changes_between_listing_and_fetching_comes_as_it_i
     ("uri", "words"),
     [
         ("s3://words/nothing", "s3://words/nothing at ENDPOINT has no objects: correct spec.source.uri"),
-        ("s3://nobodys/train", "there is no bucket nobodys at ENDPOINT: correct spec.source.uri"),
+        pytest.param(
+            "s3://nobodys/train",
+            "there is no bucket nobodys at ENDPOINT: correct spec.source.uri",
+            marks=pytest.mark.slow,
+        ),
     ],
 )
 async def test_what_is_not_there_is_told(bucket: Bucket, tmp_path: Path, uri: str, words: str) -> None:
@@ -184,6 +196,7 @@ class TestAgain:
         assert read_tree(tmp_path / "t") == {"a": b"a", "b": b"b"}
         assert not (tmp_path / "t/d").exists()
 
+    @pytest.mark.slow
     async def test_a_file_may_become_a_directory_and_back(self, bucket: Bucket, tmp_path: Path) -> None:
         bucket.put_all({"one/a": b"a", "two/a/b": b"b"})
         for uri, files in (("one", {"a": b"a"}), ("two", {"a/b": b"b"}), ("one", {"a": b"a"})):

@@ -118,7 +118,9 @@ class TestChecksums:
             assert not (await must_fetch(build(server, tmp_path))).tags_differ
 
 
-@pytest.mark.parametrize("size", [-5, 2**63, 2**70])
+@pytest.mark.parametrize(
+    "size", [-5, pytest.param(2**63, marks=pytest.mark.slow), pytest.param(2**70, marks=pytest.mark.slow)]
+)
 async def test_a_size_that_is_none_is_refused_where_it_is_listed(tmp_path: Path, size: int) -> None:
     bucket = Bucket({"train/a": b"a"}, sizes={"train/a": size})
     async with serve(Server(check=bucket.answer)) as server:
@@ -127,7 +129,7 @@ async def test_a_size_that_is_none_is_refused_where_it_is_listed(tmp_path: Path,
     assert str(size) in end.message and "a file has 0 to 9223372036854775807 bytes: correct it there" in end.message
 
 
-@pytest.mark.parametrize("data", [b"small", LARGE], ids=["small", "large"])
+@pytest.mark.parametrize("data", [b"small", pytest.param(LARGE, marks=pytest.mark.slow)], ids=["small", "large"])
 @pytest.mark.parametrize("size", [1, 500_000])
 async def test_an_object_of_another_size_than_listed_is_looked_at_again(tmp_path: Path, data: bytes, size: int) -> None:
     """Without If-Match nothing else tells that it has changed; the object's own answer has its size."""
@@ -148,16 +150,27 @@ async def test_an_object_of_another_size_than_listed_is_looked_at_again(tmp_path
             "is refused (AccessDenied): spec.source.secretName names",
         ),
         (403, "InvalidAccessKeyId", Fault.SOURCE, "is refused (InvalidAccessKeyId)"),
-        (401, "Unauthorized", Fault.SOURCE, "is refused (Unauthorized)"),
-        (404, "NoSuchBucket", Fault.SOURCE, "there is no bucket words at http://127.0.0.1"),
-        (
+        pytest.param(401, "Unauthorized", Fault.SOURCE, "is refused (Unauthorized)", marks=pytest.mark.slow),
+        pytest.param(
+            404, "NoSuchBucket", Fault.SOURCE, "there is no bucket words at http://127.0.0.1", marks=pytest.mark.slow
+        ),
+        pytest.param(
             400,
             "AuthorizationHeaderMalformed",
             Fault.SOURCE,
             "400 Bad Request AuthorizationHeaderMalformed: correct",
+            marks=pytest.mark.slow,
         ),
-        (503, "SlowDown", Fault.NETWORK, "answers 503 Service Unavailable; tried 4 times"),
-        (500, "InternalError", Fault.NETWORK, "answers 500 Internal Server Error; tried 4 times"),
+        pytest.param(
+            503, "SlowDown", Fault.NETWORK, "answers 503 Service Unavailable; tried 4 times", marks=pytest.mark.slow
+        ),
+        pytest.param(
+            500,
+            "InternalError",
+            Fault.NETWORK,
+            "answers 500 Internal Server Error; tried 4 times",
+            marks=pytest.mark.slow,
+        ),
     ],
 )
 async def test_what_a_bucket_refuses_is_told(tmp_path: Path, status: int, code: str, fault: Fault, words: str) -> None:
@@ -204,6 +217,7 @@ async def test_an_object_that_is_removed_under_way_is_told(tmp_path: Path) -> No
     assert end.message == "s3://words/train/b was removed while the dataset was fetched: fetch it again"
 
 
+@pytest.mark.slow
 async def test_many_objects_are_listed_with_little_memory(tmp_path: Path) -> None:
     """10^5 names, of which none is wanted: the listing alone, in a process that tells its largest size."""
     names = {f"train/{number:06}/a-rather-long-name-of-an-image.jpg": b"" for number in range(100_000)}

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from datasets.fetch.calls import fetch, must_fail, must_fetch, read_tree
@@ -154,7 +154,18 @@ class TestHub:
         assert end.fault == Fault.SOURCE
         assert "tells a length of 2 bytes, and the listing says 1" in end.message
 
-    @pytest.mark.parametrize("size", [-5, 2**63, 2**70, None, 1.5, "2", True])
+    @pytest.mark.parametrize(
+        "size",
+        [
+            -5,
+            2**63,
+            pytest.param(2**70, marks=pytest.mark.slow),
+            pytest.param(None, marks=pytest.mark.slow),
+            pytest.param(1.5, marks=pytest.mark.slow),
+            pytest.param("2", marks=pytest.mark.slow),
+            pytest.param(True, marks=pytest.mark.slow),
+        ],
+    )
     async def test_a_size_that_is_none_is_refused_where_it_is_listed(
         self, tmp_path: Path, list_files: object, size: object
     ) -> None:
@@ -242,7 +253,6 @@ _turns = st.builds(
 _cut = Turn('"a"', part=False, told=0, sent=13, chunked=False, shift=0, star=False, bare=False)
 
 
-@settings(max_examples=150, deadline=None)
 @given(st.lists(_turns, min_size=1, max_size=8).map(lambda turns: [_cut, *turns]))
 def test_a_file_that_is_ready_is_one_content_as_long_as_was_told(turns: list[Turn]) -> None:
     """In whatever order a server answers, and however often a process begins anew."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from paddock.jobs.policies.quiet_ranks import SAMPLE, Rank, Seen, choose_looks, measure_quiet, rest, take_look
@@ -117,7 +117,6 @@ def test_no_order_of_looks_and_no_failure_makes_a_silence_longer_than_it_is(
         assert world.quiet <= world.truly + 1e-9
 
 
-@settings(max_examples=40)
 @given(st.lists(TIMES, min_size=1, max_size=40), st.floats(0.01, 0.5), st.integers(1, 8), st.floats(20, 100))
 def test_a_silence_is_proven_a_few_sweeps_after_it_is_long_enough(
     prints: list[list[float]], takes: float, most: int, limit: float

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from node.cluster_objects import node, pod
@@ -145,7 +145,6 @@ def test_a_node_that_cannot_be_read_leaves_nothing_known() -> None:
     assert read_stock([node("a", cpu="four")], [], is_known=True) is None
 
 
-@settings(deadline=None, max_examples=60)
 @given(
     st.lists(st.integers(1, 4), min_size=1, max_size=3),
     st.lists(st.tuples(st.integers(1, 5), st.integers(0, 2)), max_size=4),

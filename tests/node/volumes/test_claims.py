@@ -6,7 +6,7 @@ from pathlib import PurePath
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from node.cluster_objects import claim, node, pod, volume
@@ -346,7 +346,6 @@ def test_plans_converge_and_bound_claims_stay_bound(start: tuple[list[Manifest],
             assert its["spec"]["claimRef"]["uid"] == uid_of(it)
 
 
-@settings(max_examples=50)
 @given(claims_and_volumes(), st.randoms())
 def test_the_plan_does_not_depend_on_the_order_of_objects(
     start: tuple[list[Manifest], list[Manifest]], random: Any
