@@ -178,7 +178,7 @@ def measure(root: Path = ROOT, also: Callable[[Path, Nodes], None] = lambda path
     tests = (path.read_bytes().count(b"\n") for path in (root / "tests").rglob("*.py"))
     catalogues = package.glob("locale/*/LC_MESSAGES/paddock.po")
     return dict(numbers) | {
-        TESTS: sum(tests),
+        TESTS: -(-sum(tests) // 1000) * 1000,
         "counts.names": len(names),
         "counts.texts": max(count_texts(each.read_text(encoding="utf-8")) for each in catalogues),
         "counts.verbs": count_verbs(Nodes((package / "cli/main.py").read_text(encoding="utf-8"))),
@@ -350,7 +350,7 @@ def render(house: House) -> str:
 
 
 _ABOUT = {
-    "lines": "of Python: of each room of src/paddock, of all of it (paddock), of tests",
+    "lines": "of Python: of each room of src/paddock, of all of it (paddock), of tests in full thousands",
     "counts": "in src/paddock",
     "cpu": "seconds of `make test` by folder of tests; more is told, and fails nothing",
 }

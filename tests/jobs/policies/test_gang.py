@@ -44,7 +44,7 @@ from paddock.jobs.model import (
 from paddock.jobs.objects.observed import read_pod
 from paddock.jobs.objects.pods import build_pod, find_size
 from paddock.jobs.plan import plan
-from paddock.jobs.policies.gang import missing_ranks, plan_adoption, plan_resize, was_whole
+from paddock.jobs.policies.gang import find_first_changed, missing_ranks, plan_adoption, plan_resize, was_whole
 from paddock.kube.meta import labels_of
 
 JOB = build_job()
@@ -334,3 +334,11 @@ def test_what_is_no_size_or_several_is_none(said: tuple[str, ...], found: dict[s
     pods = [replace(build_pods(JOB)[0], size=size) for size in said]
     assert find_size(pods) == found
     assert find_size([*pods, replace(build_pods(JOB)[0], size="worker=7", spare=True)]) == found, "not of spare pods"
+
+
+def test_of_a_size_that_a_pod_says_one_rank_of_each_role_is_looked_at() -> None:
+    """Whoever may write a pod may write any size at it, and each pod another one."""
+    workers = next(role.replicas for role in BY_TORCHRUN.roles if role.name == "worker")
+    assert list(find_first_changed(BY_TORCHRUN, {"worker": 99_999})) == [Rank("worker", workers)]
+    assert list(find_first_changed(BY_TORCHRUN, {"worker": workers - 1})) == [Rank("worker", workers - 1)]
+    assert list(find_first_changed(BY_TORCHRUN, {"worker": workers, "ps": 2})) == [Rank("ps", 0)]

@@ -383,13 +383,10 @@ def find_size(pods: Iterable[Pod]) -> Mapping[str, int]:
 
 
 def find_sizes(pods: Iterable[Pod]) -> Sequence[Mapping[str, int]]:
-    """Each size that one of these pods says, once: by role, without roles that have no ranks. Spare pods say none."""
-    sizes: list[Mapping[str, int]] = []
-    for told in sorted({pod.size for pod in pods if not pod.spare}):
-        size = _read_size(told)
-        if size and size not in sizes:
-            sizes.append(size)
-    return sizes
+    """Each size that these pods say, once: by role, without roles that have no ranks. Spare pods say none."""
+    told = sorted({pod.size for pod in pods if not pod.spare})
+    sizes = filter(None, map(_read_size, told))
+    return list({tuple(sorted(each.items())): each for each in sizes}.values())
 
 
 def _read_size(told: str) -> Mapping[str, int]:

@@ -8,7 +8,7 @@ in the same attempt. An operator confirms an absence by a live GET (a cache may 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from paddock.jobs import causes
 from paddock.jobs.actions import EventNote
@@ -90,7 +90,17 @@ def plan_resize(job: Job, status: Status, observed: Observed) -> Verdict | None:
 def _waits_for_others(job: Job, told: Iterable[Mapping[str, int]]) -> bool:
     """Whether a pod that was started with one of these sizes waits for other peers than the job has. A launcher that
     agrees with the others on who takes part does not."""
-    return any(not forms_anew(job, rank) for size in told for rank in find_changed(job, size, ()))
+    return any(not forms_anew(job, rank) for size in told for rank in find_first_changed(job, size))
+
+
+def find_first_changed(job: Job, size: Mapping[str, int]) -> Iterator[Rank]:
+    """The first rank of each role that the job has and the size has not, or the other way round: the others are as it.
+    A size is what a pod says, so its ranks are never counted one by one."""
+    wanted = {role.name: role.replicas for role in job.roles}
+    for role in sorted({*wanted, *size}):
+        ranks = (wanted.get(role, 0), size.get(role, 0))
+        if ranks[0] != ranks[1]:
+            yield Rank(role, min(ranks))
 
 
 def explain_no_gang(job: Job, settings: Settings) -> tuple[EventNote, ...]:
