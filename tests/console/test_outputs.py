@@ -409,6 +409,7 @@ def test_a_wide_table_has_fewer_rows_as_a_page_has_ten_thousand_cells() -> None:
     assert (len(shown.rows), len(shown.rows[1]), shown.cut) == (201, 50, True)
 
 
+@pytest.mark.slow
 async def test_a_directory_of_many_files_has_pages_of_three_hundred(
     tmp_path: Path, out: Path, uid: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
