@@ -298,6 +298,7 @@ def test_a_manager_who_lets_go_of_everything_leaves_what_the_others_want(writes:
     assert set(has) <= {path for owned in others.values() for path in owned.fields}
 
 
+@pytest.mark.slow
 def test_many_fields_are_let_go_in_one_walk() -> None:
     """What costs more than its size would not end here."""
     many = build(

@@ -73,7 +73,13 @@ def _body(name: str) -> bytes:
 # Clients that stop reading
 
 
-@pytest.mark.parametrize("path", [f"{CONFIG_MAPS_PATH}?watch=1", "/api/v1/namespaces/default/pods/p/log?follow=1"])
+@pytest.mark.parametrize(
+    "path",
+    [
+        f"{CONFIG_MAPS_PATH}?watch=1",
+        pytest.param("/api/v1/namespaces/default/pods/p/log?follow=1", marks=pytest.mark.slow),
+    ],
+)
 def test_clients_that_stop_reading_take_little_and_keep_nobody_out(served: Served, path: str) -> None:
     client = Client(served)
     client.prepare()

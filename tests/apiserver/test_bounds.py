@@ -24,6 +24,7 @@ import yarl
 
 from apiserver.embedded import config_map, pod
 from apiserver.served import Served
+from support.tiers import keep_light
 
 SECONDS = 120.0
 """For all requests of a row."""
@@ -445,24 +446,26 @@ def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Servers]:
     made.end()
 
 
-_LONG = (
-    "a definition of many columns",
-    "many allowed values of many items",
-    "many unknown fields that are refused",
-    "wrong values under a long name",
-    "a definition of many patterns",
-    "a long text for a pattern with many states",
-    "defaults whose items have defaults",
-    "many choices of many items",
-    "many large bodies at once",
-    "many wrong containers",
-    "lists and watches of 50 megabytes",
-    "changes of 80 megabytes for fifty watches that nobody reads",
-    "a strategic patch of a long list with keys",
+_LIGHT = (
+    "a json patch whose copies double the object",
+    "a json patch of too many operations",
+    "merge patches that each add to the object",
+    "a yaml body of aliases of aliases",
+    "bodies that nest",
+    "numbers to base 60",
+    "a body that would be decompressed",
+    "a pattern with exponentially many ways",
+    "a pattern of repeated repetitions",
+    "a long default for each item of a list",
+    "many required fields of many items",
+    "an amount of a megabyte",
+    "selectors without end",
+    "many parameters and headers",
 )
+"""One or two of each sort."""
 
 
-@pytest.mark.parametrize("name", [pytest.param(row, marks=pytest.mark.slow) if row in _LONG else row for row in ROWS])
+@pytest.mark.parametrize("name", keep_light(ROWS, _LIGHT))
 def test_a_request_is_answered_within_its_bounds(servers: Servers, name: str) -> None:
     attack, served = ROWS[name], servers.get()
     served.begin()

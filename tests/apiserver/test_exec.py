@@ -340,7 +340,7 @@ async def test_a_client_that_does_not_read_holds_the_program_back(http: Http, pr
     assert len(client.got[STDOUT]) == 50_000_000
 
 
-@pytest.mark.parametrize("size", [1_000_000, 50_000_000])
+@pytest.mark.parametrize("size", [1_000_000, pytest.param(50_000_000, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("piece", [32 * 1024, 30_000_000])
 async def test_much_input_arrives_whole(http: Http, size: int, piece: int) -> None:
     data = bytes(range(256)) * (size // 256)
@@ -360,6 +360,7 @@ async def test_a_program_that_does_not_read_its_input_ends_well(http: Http) -> N
     await asyncio.gather(sending, return_exceptions=True)
 
 
+@pytest.mark.slow
 async def test_many_sessions_at_a_time(http: Http, programs: Programs) -> None:
     clients = await asyncio.gather(*(connect(http, f"{PATH}/exec", "cat", stdin="true") for _ in range(200)))
     for number, client in enumerate(clients):

@@ -149,6 +149,7 @@ RICH_POD: dict[str, Any] = {
 }
 
 
+@pytest.mark.slow
 async def test_every_version_copies_a_pod_to_debug_it(any_kubectl: Kubectl, widgets: LocalApi) -> None:
     """The copy is sent in Protobuf by some, and each field of it must mean what it meant in JSON."""
     meta = {"name": "rich", "annotations": {"n": "o"}}
@@ -179,6 +180,7 @@ NOT_SERVED = [
 ]
 
 
+@pytest.mark.slow
 async def test_every_version_says_of_a_kind_what_to_do_instead(any_kubectl: Kubectl) -> None:
     for version, kind, sentence in NOT_SERVED:
         manifest = {"apiVersion": version, "kind": kind, "metadata": {"name": "a"}}
@@ -191,6 +193,7 @@ async def test_every_version_says_of_a_kind_what_to_do_instead(any_kubectl: Kube
     assert 'no matches for kind "Thing"' in await any_kubectl("apply", "-f", "-", stdin=manifest, fails=True)
 
 
+@pytest.mark.slow
 async def test_every_version_lists_none_of_the_kinds_that_each_cluster_has(any_kubectl: Kubectl) -> None:
     await any_kubectl("create", "deployment", "d", "--image=busybox")
     assert await any_kubectl("get", "all,job,ingress,storageclass", "-o", "name") == "deployment.apps/d\n"
@@ -198,6 +201,7 @@ async def test_every_version_lists_none_of_the_kinds_that_each_cluster_has(any_k
     assert "the server could not find" in await any_kubectl("get", "tfjobs", fails=True)
 
 
+@pytest.mark.slow
 async def test_every_version_makes_services_and_deployments(any_kubectl: Kubectl) -> None:
     """1.33 and later send Protobuf here too."""
     await any_kubectl("create", "service", "clusterip", "s", "--tcp=80:8080")
@@ -209,6 +213,7 @@ async def test_every_version_makes_services_and_deployments(any_kubectl: Kubectl
     assert spec["template"]["spec"]["containers"][0]["image"] == "busybox"
 
 
+@pytest.mark.slow
 async def test_every_version_reads_events_of_both_groups(any_kubectl: Kubectl, widgets: LocalApi) -> None:
     event = {
         "apiVersion": "events.k8s.io/v1", "kind": "Event", "metadata": {"name": "e", "namespace": "default"},
@@ -226,6 +231,7 @@ async def test_every_version_reads_events_of_both_groups(any_kubectl: Kubectl, w
     assert not (await widgets.list(EVENTS)).items
 
 
+@pytest.mark.slow
 async def test_it_prints_events(kubectl: Kubectl) -> None:
     event = {
         "apiVersion": "v1", "kind": "Event", "metadata": {"name": "e", "namespace": "default"}, "message": "it started",
@@ -271,6 +277,7 @@ async def test_it_creates_gets_and_deletes(kubectl: Kubectl) -> None:
     assert 'pods "p" not found' in await kubectl("get", "pod", "p", fails=True)
 
 
+@pytest.mark.slow
 async def test_it_defines_a_kind_and_waits_for_it(kubectl: Kubectl) -> None:
     crd = widget_crd()
     crd["metadata"]["name"] = "gadgets.example.com"
@@ -309,12 +316,16 @@ async def test_it_labels_scales_and_patches(widgets: LocalApi, kubectl: Kubectl)
     assert (found["metadata"]["labels"], found["spec"]) == ({"a": "b"}, {"size": 7, "replicas": 4})
 
 
-@pytest.mark.parametrize("cascade", ["background", "foreground", "orphan"])
+@pytest.mark.parametrize(
+    "cascade",
+    ["background", pytest.param("foreground", marks=pytest.mark.slow), pytest.param("orphan", marks=pytest.mark.slow)],
+)
 async def test_it_deletes_in_every_cascade(widgets: LocalApi, kubectl: Kubectl, cascade: str) -> None:
     await widgets.create(WIDGETS, widget(), namespace="default")
     await kubectl("delete", "widget", "w", f"--cascade={cascade}", "--timeout=90s")
 
 
+@pytest.mark.slow
 async def test_it_deletes_a_namespace_and_waits(kubectl: Kubectl) -> None:
     await kubectl("create", "-f", "-", stdin={"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "team"}})
     await kubectl("-n", "team", "create", "-f", "-", stdin=pod())
@@ -334,10 +345,12 @@ async def test_it_watches(widgets: LocalApi, kubectl: Kubectl) -> None:
     await watch.communicate()
 
 
+@pytest.mark.slow
 async def test_it_explains_a_custom_kind(kubectl: Kubectl) -> None:
     assert "size" in await kubectl("explain", "widget.spec")
 
 
+@pytest.mark.slow
 async def test_it_knows_who_it_is_and_what_it_may(kubectl: Kubectl) -> None:
     assert "system:masters" in await kubectl("auth", "whoami")
     token = (await kubectl("create", "token", "default", "--duration", "20m")).strip()
@@ -352,6 +365,7 @@ async def test_it_knows_who_it_is_and_what_it_may(kubectl: Kubectl) -> None:
     assert "cannot delete resource" in await kubectl("delete", "pod", "p", *as_ann, fails=True)
 
 
+@pytest.mark.slow
 async def test_every_version_drains_a_node(any_kubectl: Kubectl, widgets: LocalApi) -> None:
     await widgets.create(NODES, {"metadata": {"name": "here"}})
     made = pod(namespace="default")

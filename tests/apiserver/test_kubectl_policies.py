@@ -61,6 +61,13 @@ async def test_a_team_with_bounds_is_told_what_is_too_much(kubectl: Kubectl, tmp
     await kubectl("delete", "quota/team", "limits/sizes")
 
 
-@pytest.mark.parametrize("kind", ["quota.spec.hard", "limits.spec.limits.maxLimitRequestRatio", "pc.globalDefault"])
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "quota.spec.hard",
+        pytest.param("limits.spec.limits.maxLimitRequestRatio", marks=pytest.mark.slow),
+        pytest.param("pc.globalDefault", marks=pytest.mark.slow),
+    ],
+)
 async def test_the_fields_can_be_explained(kubectl: Kubectl, kind: str) -> None:
     assert f"FIELD: {kind.rpartition('.')[2]}" in await kubectl("explain", kind)

@@ -67,6 +67,7 @@ async def test_exec_passes_input_outputs_and_the_exit_code(kubectl: Kubectl) -> 
     assert (code, err) == (1, "Error from server (BadRequest): container nope is not valid for pod p: it has main\n")
 
 
+@pytest.mark.slow
 async def test_cp_goes_both_ways(kubectl: Kubectl, tmp_path: Path) -> None:
     source, inside, back = (tmp_path / name for name in ("source", "inside", "back"))
     source.write_bytes(os.urandom(300_000))

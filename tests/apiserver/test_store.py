@@ -185,6 +185,7 @@ def test_how_far_the_changelog_is_compacted(case: str) -> None:
     assert plan_compaction(enumerate(lengths, 1), count, size) == cut
 
 
+@pytest.mark.slow
 async def test_large_changes_are_compacted_by_bytes_and_the_file_shrinks(tmp_path: Path) -> None:
     megabyte = 2**20
     store = Store(tmp_path / "s", kept_bytes=4 * megabyte)

@@ -403,6 +403,7 @@ async def test_the_operator_waits_for_a_cluster_that_does_not_answer_and_logs_it
     assert "nothing answers at http://127.0.0.1:1" in said[2]
 
 
+@pytest.mark.slow
 async def test_a_second_signal_ends_the_process_at_once(tmp_path: Path) -> None:
     """After the first, the process waits for the reconcile, whose request is never answered."""
     async with hanging_cluster() as (server, asked), started(tmp_path, "--log-format=json", server=server) as found:

@@ -82,12 +82,14 @@ def test_starts_at_once_result_in_one_cluster(home: Home) -> None:
     assert [each.fresh for each in started].count(True) == 1
 
 
+@pytest.mark.slow
 def test_the_next_cluster_uses_the_port_of_the_last_one(home: Home) -> None:
     before = launch.start(home, sandbox="none").running.url
     launch.stop(home)
     assert launch.start(home, sandbox="none").running.url == before
 
 
+@pytest.mark.slow
 def test_another_port_is_chosen_if_the_last_one_is_in_use(home: Home) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         homes.create(home)
@@ -116,6 +118,7 @@ def test_an_idle_cluster_stops_by_itself(home: Home) -> None:
     assert "stopping" in home.log.read_text() and not home.record.exists()
 
 
+@pytest.mark.slow
 def test_a_pinned_cluster_does_not_stop_when_idle(home: Home) -> None:
     homes.create(home)
     home.pinned.touch()

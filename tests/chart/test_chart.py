@@ -119,6 +119,7 @@ def test_the_notes_say_that_an_image_of_ones_own_is_missing_and_how_it_is_named(
     assert "cannot start" not in write_notes(tmp_path / "with", "image.repository=harbor.example/paddock")
 
 
+@pytest.mark.slow
 def test_the_notes_say_which_label_lets_prometheus_in(tmp_path: Path) -> None:
     command = f"kubectl label namespace NAMESPACE {METRICS_CLIENT}=true"
     assert command in write_notes(tmp_path / "with", "monitoring.serviceMonitor=true")

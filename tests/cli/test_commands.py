@@ -125,9 +125,9 @@ def test_get_prints_the_jobs_and_why(cluster: Cluster) -> None:
     [
         (("jobs", "-o", "name"), "paddlejob/done\npaddlejob/failed\npaddlejob/going\n"),
         (("jobs", "going", "done", "-o", "name"), "paddlejob/done\npaddlejob/going\n"),
-        (("pdj", "-l", "team=a", "-o", "name"), "paddlejob/failed\n"),
-        (("pods", "-o", "name"), "pod/failed-worker-0\npod/going-worker-0\n"),
-        (("jobs", "-n", "kube-system", "-o", "name"), ""),
+        pytest.param(("pdj", "-l", "team=a", "-o", "name"), "paddlejob/failed\n", marks=pytest.mark.slow),
+        pytest.param(("pods", "-o", "name"), "pod/failed-worker-0\npod/going-worker-0\n", marks=pytest.mark.slow),
+        pytest.param(("jobs", "-n", "kube-system", "-o", "name"), "", marks=pytest.mark.slow),
     ],
 )
 def test_get_chooses(cluster: Cluster, words: tuple[str, ...], out: str) -> None:
@@ -153,9 +153,13 @@ def test_get_says_more_with_wide_and_of_every_namespace(cluster: Cluster) -> Non
     [
         (("get", "jobs", "dome"), "there is no PaddleJob 'dome' here; did you mean 'done'?"),
         (("describe", "goin"), "there is no job 'goin' in namespace default; did you mean 'going'?"),
-        (("delete", "going", "nothing-like-it"), "there is no job 'nothing-like-it' in namespace default"),
-        (("logs", "done", "--role", "ps"), "done has no role ps; it has worker"),
-        (("get", "-l", "a==="), "a==="),
+        pytest.param(
+            ("delete", "going", "nothing-like-it"),
+            "there is no job 'nothing-like-it' in namespace default",
+            marks=pytest.mark.slow,
+        ),
+        pytest.param(("logs", "done", "--role", "ps"), "done has no role ps; it has worker", marks=pytest.mark.slow),
+        pytest.param(("get", "-l", "a==="), "a===", marks=pytest.mark.slow),
     ],
 )
 def test_a_wrong_name_exits_2_and_nothing_happens(cluster: Cluster, words: tuple[str, ...], said: str) -> None:
@@ -291,6 +295,7 @@ def test_a_program_that_is_not_there_fails_at_once_and_is_named(cluster: Cluster
     assert ended.out == ""
 
 
+@pytest.mark.slow
 def test_a_script_that_no_image_has_is_taken_from_here_and_found_in_every_namespace(
     cluster: Cluster, tmp_path: Path
 ) -> None:
@@ -325,6 +330,7 @@ def test_jobs_of_two_groups_with_one_name_are_told_apart(cluster: Cluster) -> No
     assert gone.out == "paddlejob.kubeflow.org/done deleted\n"
 
 
+@pytest.mark.slow
 def test_a_namespace_that_is_missing_is_made_by_the_command_that_is_advised(cluster: Cluster) -> None:
     job = cluster.write(build_light_job("early", "true"))
     refused = cluster.paddock("submit", job, "-n", "r023")
@@ -333,6 +339,7 @@ def test_a_namespace_that_is_missing_is_made_by_the_command_that_is_advised(clus
     assert cluster.paddock("submit", job, "-n", "r023").code == 0
 
 
+@pytest.mark.slow
 def test_a_name_that_is_taken_is_freed_by_the_command_that_is_advised(cluster: Cluster) -> None:
     job = cluster.write(build_light_job("taken", "exec sleep 1000"))
     assert cluster.paddock("submit", job).code == 0
@@ -372,6 +379,7 @@ def test_what_is_advised_for_a_cause_is_a_command_that_works(cluster: Cluster, r
             assert ("paddlejobs.kubeflow.org" in command) is theirs, reason
 
 
+@pytest.mark.slow
 def test_nodes_are_labelled_by_the_command_that_is_advised(cluster: Cluster) -> None:
     message = "0/1 nodes: 1 node(s) didn't match Pod's node affinity/selector (gpu=a100; node has none)"
     steps = build_steps(CauseRecord("WaitingForScheduler", {"message": message}, 0.0), "wide", "default")
@@ -379,6 +387,7 @@ def test_nodes_are_labelled_by_the_command_that_is_advised(cluster: Cluster) -> 
     run_advised(cluster, "KUBECONFIG=$(paddock kubeconfig) kubectl label nodes --all gpu-")
 
 
+@pytest.mark.slow
 def test_kinds_are_installed_and_listed_by_the_commands_that_are_advised(cluster: Cluster) -> None:
     """In the state after: nothing here serves fewer kinds than all."""
     kubectl = "KUBECONFIG=$(paddock kubeconfig) kubectl"
@@ -473,7 +482,15 @@ def light_default(cluster: Cluster) -> Iterator[Cluster]:
     cluster.patch(path, {"spec": spec})
 
 
-@pytest.mark.parametrize("door", ["run", "run at a terminal", "submit", "kubectl"])
+@pytest.mark.parametrize(
+    "door",
+    [
+        "run",
+        pytest.param("run at a terminal", marks=pytest.mark.slow),
+        pytest.param("submit", marks=pytest.mark.slow),
+        pytest.param("kubectl", marks=pytest.mark.slow),
+    ],
+)
 def test_a_command_whose_image_has_no_environment_runs_in_the_default_through_every_door(
     light_default: Cluster, door: str
 ) -> None:
@@ -514,6 +531,7 @@ def run_at_a_terminal(cluster: Cluster, path: str) -> str:
     return said.decode()
 
 
+@pytest.mark.slow
 def test_the_environment_that_the_notice_advises_is_taken_by_the_next_run(
     light_default: Cluster, tmp_path: Path
 ) -> None:
@@ -585,6 +603,7 @@ def test_an_environment_follows_its_file_and_its_owner(cluster: Cluster, tmp_pat
     assert cluster.paddock("env", "rm", "kept", "--files").code == 0
 
 
+@pytest.mark.slow
 def test_the_queue_says_what_runs_what_waits_and_in_which_order(cluster: Cluster) -> None:
     """The room is this machine's: the first job takes all of its CPUs, two more ask for as much, one of them later."""
     cpus = json.loads(cluster.paddock("queue", "-o", "json").out)["resources"]["cpu"]["has"]
@@ -627,6 +646,7 @@ def _waiting(cluster: Cluster) -> list[dict[str, Any]]:
     return [job for job in jobs if job["position"]]
 
 
+@pytest.mark.slow
 def test_a_timeout_says_why_and_what_becomes_of_the_job(cluster: Cluster) -> None:
     job = build_light_job("late", "true")
     spec = job["spec"]["worker"]["template"]["spec"]
@@ -677,6 +697,7 @@ def test_a_chinese_locale_gets_chinese(cluster: Cluster) -> None:
     )
 
 
+@pytest.mark.slow
 def test_an_environment_of_ones_own(cluster: Cluster) -> None:
     """From requirements.txt to a job that names it, by its annotation and by its image."""
     name, wheel = make_wheel("tiny", "1.0")
@@ -727,6 +748,7 @@ def test_an_environment_of_ones_own(cluster: Cluster) -> None:
     assert not Path(row["status"]["path"]).exists()
 
 
+@pytest.mark.slow
 def test_lines_of_ranks_that_end_within_a_moment_are_not_lost(cluster: Cluster) -> None:
     """Their pods are deleted before anybody can ask for their logs."""
     path = cluster.write(build_light_job("fast", "echo one; echo two", workers=4, clean="Always"))
@@ -736,6 +758,7 @@ def test_lines_of_ranks_that_end_within_a_moment_are_not_lost(cluster: Cluster) 
         assert sorted(ended.lines) == printed, str(ended)
 
 
+@pytest.mark.slow
 def test_delete_says_what_it_waits_for(cluster: Cluster) -> None:
     path = cluster.write(build_light_job("stubborn", "trap '' TERM; echo ready; while :; do sleep 0.2; done"))
     manifest = yaml.safe_load(Path(path).read_text())
@@ -757,6 +780,7 @@ def test_a_job_deleted_while_it_is_followed_ends_the_run(cluster: Cluster) -> No
     assert ended.code == 1 and ended.err.endswith("the job was deleted while it ran\n"), str(ended)
 
 
+@pytest.mark.slow
 def test_a_device_that_the_machine_lacks_is_left_out_and_said(cluster: Cluster) -> None:
     job = build_light_job("device", "echo trained")
     container = job["spec"]["worker"]["template"]["spec"]["containers"][0]
@@ -771,10 +795,10 @@ def test_a_device_that_the_machine_lacks_is_left_out_and_said(cluster: Cluster) 
     ("line", "place", "offered"),
     [
         ("paddock logs g", 2, "plain,going\n"),
-        ("paddock explain g", 2, "plain,going\n"),
-        ("paddock get pods f", 3, "plain,failed-worker-0\n"),
-        ("paddock get po", 2, "plain,pods\n"),
-        ("paddock desc", 1, "plain,describe\n"),
+        pytest.param("paddock explain g", 2, "plain,going\n", marks=pytest.mark.slow),
+        pytest.param("paddock get pods f", 3, "plain,failed-worker-0\n", marks=pytest.mark.slow),
+        pytest.param("paddock get po", 2, "plain,pods\n", marks=pytest.mark.slow),
+        pytest.param("paddock desc", 1, "plain,describe\n", marks=pytest.mark.slow),
     ],
 )
 def test_names_are_completed(cluster: Cluster, line: str, place: int, offered: str) -> None:
@@ -838,6 +862,7 @@ def test_run_gives_up_a_job_that_always_fails_alike(cluster: Cluster) -> None:
     assert ended.said[-2].startswith("(paddock run gives up after three failures alike; runPolicy.backoffLimit in ")
 
 
+@pytest.mark.slow
 def test_kubectl_that_only_warns_and_paddock_name_the_same_unknown_fields(cluster: Cluster) -> None:
     need("kubectl")
     job = build_light_job("unknown-fields", "true")
@@ -850,6 +875,7 @@ def test_kubectl_that_only_warns_and_paddock_name_the_same_unknown_fields(cluste
     assert set(re.findall(r'unknown field "([^"]+)"', ended.err)) == {each["path"] for each in problems}
 
 
+@pytest.mark.slow
 def test_a_run_that_asks_begins_with_the_checkpoints_of_the_run_before(cluster: Cluster) -> None:
     program = "echo x >>$PADDOCK_CHECKPOINT_DIR/epochs; echo after $(wc -l <$PADDOCK_CHECKPOINT_DIR/epochs) epochs"
     job = build_light_job("resumed", program)
@@ -878,6 +904,7 @@ def test_a_run_that_asks_begins_with_the_checkpoints_of_the_run_before(cluster: 
     assert cluster.phase("resumed") == "Completed", "it was not replaced"
 
 
+@pytest.mark.slow
 def test_what_a_rank_writes_to_paddock_metrics_is_in_the_history_and_what_is_not_read_is_told(cluster: Cluster) -> None:
     program = (
         """echo 'step 1 loss: n/a'; echo '{"step": 3, "loss": 0.25, "tokens": 4096}' >>$PADDOCK_METRICS; """

@@ -134,9 +134,9 @@ async def test_who_may_see_nothing_is_told_so_and_who_has_no_token_what_to_do(cl
     ("console", "said"),
     [
         ("http://console.example.org", "your token would go there unencrypted"),
-        ("ftp://localhost", "your token would go there unencrypted"),
-        ("http://[", "your token would go there unencrypted"),
-        ("Not A Name", "is neither an address (https://…) nor a namespace"),
+        pytest.param("ftp://localhost", "your token would go there unencrypted", marks=pytest.mark.slow),
+        pytest.param("http://[", "your token would go there unencrypted", marks=pytest.mark.slow),
+        pytest.param("Not A Name", "is neither an address (https://…) nor a namespace", marks=pytest.mark.slow),
     ],
 )
 async def test_a_token_is_sent_to_no_address_where_others_could_read_it(
@@ -212,6 +212,7 @@ async def test_a_tenant_with_few_rights_reaches_the_console_by_a_port_that_is_fo
             assert listed.exit_code == 0, listed.output
 
 
+@pytest.mark.slow
 async def test_who_may_see_jobs_and_no_logs_is_told_the_history_without_ranks(cluster: Kept, tmp_path: Path) -> None:
     token = await cluster.have_reader("ann", [SEES_JOBS, READS_LOGS])
     few = write_kubeconfig(cluster, await cluster.have_reader("bob", [SEES_JOBS]), tmp_path / "bob")
@@ -226,7 +227,7 @@ async def test_who_may_see_jobs_and_no_logs_is_told_the_history_without_ranks(cl
         take_grant(asked)
 
 
-@pytest.mark.parametrize("whole", [True, False])
+@pytest.mark.parametrize("whole", [True, pytest.param(False, marks=pytest.mark.slow)])
 def test_of_a_log_that_lacks_something_it_is_not_said_that_nothing_was_printed(
     whole: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

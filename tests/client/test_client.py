@@ -181,7 +181,9 @@ TOO_LARGE_ALONE = [10, MOST_PAGE_BYTES + 10, 10]
     "by_proxy", [False, pytest.param(True, marks=pytest.mark.slow)], ids=["by itself", "through a proxy"]
 )
 @pytest.mark.parametrize("compressed", [False, True], ids=["plain", "compressed"])
-@pytest.mark.parametrize("sizes", [MANY_SMALL_THEN_LARGE, TOO_LARGE_ALONE], ids=["many", "one"])
+@pytest.mark.parametrize(
+    "sizes", [pytest.param(MANY_SMALL_THEN_LARGE, marks=pytest.mark.slow), TOO_LARGE_ALONE], ids=["many", "one"]
+)
 async def test_pages_are_as_short_as_their_objects_are_large(
     tmp_path: Path, sizes: list[int], compressed: bool, by_proxy: bool
 ) -> None:

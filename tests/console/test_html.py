@@ -48,6 +48,7 @@ async def test_each_page_is_html_and_needs_no_inline_script_or_style(pages: Page
     assert not wrong, "\n".join(wrong)
 
 
+@pytest.mark.slow
 async def test_the_checker_of_the_w3c_finds_nothing(pages: Pages, tmp_path: Path) -> None:
     java = need("java")
     jar = os.environ.get("VNU_JAR") or lack("vnu.jar", "is not named: set VNU_JAR to that of npm's vnu-jar")

@@ -9,6 +9,7 @@ import zlib
 from pathlib import Path
 from typing import Any
 
+import pytest
 from aiohttp import ClientSession, CookieJar, StreamReader
 from hypothesis import given
 from hypothesis import strategies as st
@@ -61,6 +62,7 @@ def test_a_browser_that_fills_in_what_it_has_shows_the_same(rows: list[tuple[str
     assert filled == after
 
 
+@pytest.mark.slow
 async def test_a_change_of_one_job_of_a_thousand_costs_its_page_less_than_four_kilobytes(tmp_path: Path) -> None:
     async with serve_demo(tmp_path) as demo, open_session() as session:
         await write_many(demo.api, 1000)

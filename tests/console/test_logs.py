@@ -152,6 +152,7 @@ async def test_all_ranks_are_searched_and_each_hit_is_a_link(tmp_path: Path) -> 
     assert "is no regular expression" in wrong
 
 
+@pytest.mark.slow
 async def test_a_pattern_that_would_take_for_ever_is_given_up(tmp_path: Path) -> None:
     keep_run(tmp_path)
     keep_log(tmp_path, "worker-0", "a" * 60 + "b\n")
@@ -191,6 +192,7 @@ async def test_binary_and_a_line_of_50_megabytes_are_shown_cut(tmp_path: Path) -
     assert "50.0 MB" in page and ">end<" in page
 
 
+@pytest.mark.slow
 async def test_of_300_ranks_20_are_listed_and_the_rest_are_counted(tmp_path: Path) -> None:
     keep_run(tmp_path)
     for index in range(300):
@@ -402,6 +404,7 @@ async def test_lines_are_given_by_their_numbers_and_with_their_times(tmp_path: P
     assert told["times"] == [100.0, 101.0, None]
 
 
+@pytest.mark.slow
 async def test_200_lines_of_10_kilobytes_are_cut_to_a_page_of_bounded_size(tmp_path: Path) -> None:
     keep_run(tmp_path)
     keep_log(tmp_path, "worker-0", ("<" * 10_000 + "\n") * 1_000)

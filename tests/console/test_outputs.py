@@ -409,6 +409,7 @@ def test_a_wide_table_has_fewer_rows_as_a_page_has_ten_thousand_cells() -> None:
     assert (len(shown.rows), len(shown.rows[1]), shown.cut) == (201, 50, True)
 
 
+@pytest.mark.slow
 async def test_a_directory_of_many_files_has_pages_of_three_hundred(
     tmp_path: Path, out: Path, uid: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -425,20 +426,21 @@ async def test_a_directory_of_many_files_has_pages_of_three_hundred(
     assert "so many names are sorted by name alone" in said
 
 
-def test_a_deep_directory_is_packed_as_far_as_paths_go(tmp_path: Path, out: Path) -> None:
+@pytest.mark.parametrize(("name", "levels"), [("d" * 100, 60), pytest.param("d", 3_000, marks=pytest.mark.slow)])
+def test_a_deep_directory_is_packed_as_far_as_paths_go(tmp_path: Path, out: Path, name: str, levels: int) -> None:
     deep = os.open(out, os.O_DIRECTORY)
-    for _ in range(3_000):
-        os.mkdir("d", dir_fd=deep)
-        below = os.open("d", os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=deep)
+    for _ in range(levels):
+        os.mkdir(name, dir_fd=deep)
+        below = os.open(name, os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=deep)
         os.close(deep)
         deep = below
     os.close(deep)
-    (out / "d/d/file").write_text("x")
+    (out / name / name / "file").write_text("x")
     (out / "z").write_text("y")
     run = OutputRun("0a1b2c3d", None, 0.0, str(out))
     archive = unpack(b"".join(LocalOutputs(Home(tmp_path, tmp_path)).pack(run, "")))
     remove_tree(out)  # deeper than pytest removes
-    assert set(archive) == {"d/d/file", "z"}
+    assert set(archive) == {f"{name}/{name}/file", "z"}
 
 
 def test_an_archive_has_a_bound(tmp_path: Path, out: Path, monkeypatch: pytest.MonkeyPatch) -> None:

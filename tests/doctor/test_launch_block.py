@@ -168,6 +168,7 @@ def test_of_a_bar_that_was_drawn_over_a_thousand_times_the_last_state_is_read() 
     assert log.last_text == "epoch 1: 1000 of 1000 batches"
 
 
+@pytest.mark.slow
 def test_a_million_lines_are_read_as_a_stream() -> None:
     """And what is told after them is found."""
     end = "LAUNCH INFO 2022-05-18 11:53:09,806 Exit code 7"

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from e2e.commands import Cluster, until
 
 _TRAINS = "echo accuracy=0.91 >/var/log/katib/metrics.log && echo completed >/var/log/katib/1.pid"
@@ -50,6 +52,7 @@ def test_a_collector_reports_after_the_program_has_ended(shared: Cluster) -> Non
     assert (go / "reported").read_text() == "accuracy=0.91\n"
 
 
+@pytest.mark.slow
 def test_one_that_never_ends_is_ended_and_named(shared: Cluster) -> None:
     job = build("proxied", "sleep 1000", **{"paddock.dev/success": "AllRanks:1"})
     shared.paddock("submit", shared.write(job))

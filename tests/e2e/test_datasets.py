@@ -87,6 +87,7 @@ def test_a_dataset_that_nothing_can_fetch_ends_the_wait(shared: Cluster, work: P
     assert "waiting: dataset wrong failed" in shared.paddock("explain", "hopeless").out, "and why is kept"
 
 
+@pytest.mark.slow
 def test_a_job_goes_on_when_what_its_dataset_lacks_is_there(shared: Cluster, work: Path) -> None:
     lacking = work / "lacking"
     shutil.rmtree(lacking, ignore_errors=True)

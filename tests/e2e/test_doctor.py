@@ -40,6 +40,7 @@ def find(cluster: Cluster, *words: str) -> list[dict[str, Any]]:
     return [finding for subject in document["subjects"] for finding in subject["findings"]]
 
 
+@pytest.mark.slow
 def test_a_command_that_asks_for_other_nodes_than_the_job_has(shared: Cluster) -> None:
     job = build_light_job("two-nodes", 'exec python -m paddle.distributed.launch --nnodes 2 "$SCRIPT"')
     assert shared.paddock("submit", shared.write(job)).code == 0
@@ -53,6 +54,7 @@ def test_a_command_that_asks_for_other_nodes_than_the_job_has(shared: Cluster) -
     assert kept["check"] == "nodes-differ-from-replicas"
 
 
+@pytest.mark.slow
 def test_a_launcher_that_waits_for_a_node_that_nobody_starts(shared: Cluster) -> None:
     assert shared.paddock("submit", shared.write(build_light_job("waits", WAITS))).code == 0
     until("its log", lambda: "Waiting peer" in shared.paddock("logs", "waits", "--raw").out)

@@ -30,6 +30,7 @@ def test_every_manifest_of_the_documents_is_without_a_mistake(manifest: Path, sh
     assert ended.code == 0, str(ended)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("kubectl")
 def test_a_job_for_gpus_and_a_labelled_node_waits_with_both_facts_in_one_sentence(laptop: Cluster) -> None:
     manifest = str(DOCUMENTS / "gpu_node_selector.yaml")

@@ -23,7 +23,7 @@ def build(name: str, *, server: str, worker: str, clean: str) -> dict[str, Any]:
     return job
 
 
-@pytest.mark.parametrize("clean", ["Never", "OnCompletion"])
+@pytest.mark.parametrize("clean", ["Never", pytest.param("OnCompletion", marks=pytest.mark.slow)])
 def test_a_server_that_fails_before_its_worker_fails_the_job(shared: Cluster, clean: str) -> None:
     job = build(f"before-{clean.lower()}", server=FAILS, worker=f"{WAITS}; sleep 3", clean=clean)
     ended = shared.paddock("run", shared.write(job))
@@ -32,7 +32,7 @@ def test_a_server_that_fails_before_its_worker_fails_the_job(shared: Cluster, cl
     assert shared.phase(job["metadata"]["name"]) == "Failed"
 
 
-@pytest.mark.parametrize("clean", ["Never", "OnCompletion"])
+@pytest.mark.parametrize("clean", ["Never", pytest.param("OnCompletion", marks=pytest.mark.slow)])
 def test_a_server_that_fails_with_the_end_of_its_worker_is_named_and_no_command_says_0(
     shared: Cluster, clean: str
 ) -> None:

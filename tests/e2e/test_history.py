@@ -29,6 +29,7 @@ def test_two_runs_of_a_name_keep_both_logs(cluster: Cluster) -> None:
     assert not (cluster.home / "cluster.json").exists(), "nothing of this starts the cluster"
 
 
+@pytest.mark.slow
 def test_two_projects_with_one_name_of_a_script_keep_their_own_runs(shared: Cluster) -> None:
     """Each is compared with its own runs, and a failure says what has changed since it last worked."""
     homes = {name: shared.directory / name for name in ("left", "right")}
@@ -69,6 +70,7 @@ def test_what_has_changed_is_not_told_of_a_job_that_somebody_has_cancelled(share
     assert "which completed" not in shared.paddock("explain", "unwanted").out
 
 
+@pytest.mark.slow
 def test_a_failure_tells_which_packages_and_datasets_the_run_before_had_not(shared: Cluster) -> None:
     home, data = shared.directory / "packed", shared.directory / "words"
     venv.create(home / "env", with_pip=False)

@@ -81,33 +81,33 @@ def test_what_is_held_outlives_the_cluster_and_ends_with_its_time(cluster: Clust
 
 
 def test_a_held_job_of_a_manifest_is_read_out_and_kubectl_declines_by_itself(
-    cluster: Cluster, kubectl: None, tmp_path: Path
+    shared: Cluster, kubectl: None, tmp_path: Path
 ) -> None:
     job = build("held", tmp_path / "scratch", clean="Never")
     job["metadata"] = {"name": "held", "annotations": {"paddock.dev/hold": "30m"}}
-    assert cluster.paddock("submit", cluster.write(job)).code == 0
-    until("it has failed", lambda: cluster.phase("held") == "Failed")
-    copied = cluster.paddock("exec", "held-worker-0", "--", "tar", "c", "here")
+    assert shared.paddock("submit", shared.write(job)).code == 0
+    until("it has failed", lambda: shared.phase("held") == "Failed")
+    copied = shared.paddock("exec", "held-worker-0", "--", "tar", "c", "here")
     assert (copied.code, "kept\n" in copied.out) == (0, True), copied.err
-    everywhere = cluster.paddock("exec", "held", "--all", "--", "cat", "here")
+    everywhere = shared.paddock("exec", "held", "--all", "--", "cat", "here")
     assert (everywhere.code, "kept" in everywhere.out) == (0, True), everywhere.err
-    left = cluster.paddock("exec", "held", "--", "sh", "-c", "sleep 1000 & exit 5")
+    left = shared.paddock("exec", "held", "--", "sh", "-c", "sleep 1000 & exit 5")
     assert left.code == 5
-    declined = cluster.kubectl("exec", "held-worker-0", "--", "true")
+    declined = shared.kubectl("exec", "held-worker-0", "--", "true")
     assert (declined.code, "cannot exec into a container in a completed pod" in declined.err) == (1, True)
-    assert cluster.paddock("delete", "held").code == 0
+    assert shared.paddock("delete", "held").code == 0
 
 
-def test_what_is_not_held_says_how_it_could_have_been(cluster: Cluster, tmp_path: Path) -> None:
-    assert cluster.paddock("run", cluster.write(build("plain", tmp_path / "scratch", clean="Never"))).code == 1
-    ended = cluster.paddock("shell", "plain")
+def test_what_is_not_held_says_how_it_could_have_been(shared: Cluster, tmp_path: Path) -> None:
+    assert shared.paddock("run", shared.write(build("plain", tmp_path / "scratch", clean="Never"))).code == 1
+    ended = shared.paddock("shell", "plain")
     assert (ended.code, "`--hold 30m` of paddock run and submit keeps a rank that fails" in ended.err) == (1, True)
-    good = cluster.paddock("run", "--hold", "30m", cluster.write(build("good", tmp_path / "other", "true")))
+    good = shared.paddock("run", "--hold", "30m", shared.write(build("good", tmp_path / "other", "true")))
     assert (good.code, "held" in good.err) == (0, False)
 
 
 @pytest.mark.parametrize("time", ["0", "x", "-1m", "25h", "1.5h"])
-def test_a_time_that_is_none_is_refused(cluster: Cluster, time: str) -> None:
-    ended = cluster.paddock("run", "--hold", time, "--", "true")
+def test_a_time_that_is_none_is_refused(shared: Cluster, time: str) -> None:
+    ended = shared.paddock("run", "--hold", time, "--", "true")
     assert ended.code == 2
     assert "from 1 s to 24 h is allowed" in ended.err

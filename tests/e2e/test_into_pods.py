@@ -64,6 +64,7 @@ def forwarded(running: Running) -> str:
     return next(line.partition(" -> ")[0] for line in running.out.splitlines() if " -> " in line)
 
 
+@pytest.mark.slow
 def test_a_port_of_a_pod_is_reached_until_ctrl_c(cluster: Cluster) -> None:
     begin(cluster, "serves", f"exec python3 -c {shlex.quote(SERVES)}")
     until("it listens", lambda: "port " in cluster.paddock("logs", "serves").out)
@@ -146,6 +147,7 @@ def test_a_kind_that_is_not_served_is_answered_with_what_works(cluster: Cluster)
     assert running.end().code == 130
 
 
+@pytest.mark.slow
 def test_a_job_that_has_ended_or_waits_is_said(cluster: Cluster) -> None:
     assert cluster.paddock("run", cluster.write(build_light_job("over", "exit 3"))).code == 1
     over = cluster.paddock("exec", "over", "--", "true")

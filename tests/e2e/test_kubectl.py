@@ -48,6 +48,7 @@ def test_a_job_is_created_listed_watched_described_and_deleted(shared: Cluster) 
     assert 'paddlejobs.batch.paddlepaddle.org "walk" not found' in shared.kubectl("get", "pdj", "walk").err
 
 
+@pytest.mark.slow
 def test_kubectl_reads_what_get_writes(shared: Cluster) -> None:
     """kubectl takes a plain `y` for true and a plain 1e-3 for a number, and would refuse them as variables."""
     job = build_light_job("kept", "true")
@@ -80,6 +81,7 @@ def test_explain_and_api_resources_know_the_job(shared: Cluster) -> None:
     )
 
 
+@pytest.mark.slow
 def test_top_tells_what_a_job_uses(shared: Cluster) -> None:
     program = "import time\nheld = b'x' * 80_000_000\nwhile True: sum(range(10_000)); time.sleep(0.001)"
     job = build_light_job("busy", f'exec python3 -c "{program}"')
@@ -112,6 +114,7 @@ def test_the_documents_file_trains_and_prints_the_documents_table(cluster: Clust
     assert listed[1][:-1] == ["wide-ande-deep", "Completed", "PS", "2/2", "0/2"]
 
 
+@pytest.mark.slow
 def test_a_run_whose_job_is_edited_wrongly_goes_on_and_can_be_given_up(shared: Cluster) -> None:
     run = shared.start("run", shared.write(build_light_job("spoilt", "echo ready; sleep 600")), "--timeout=20")
     run.until_it_prints("ready")

@@ -11,6 +11,8 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+import pytest
+
 from e2e.commands import Cluster
 from support.kubeflow_sdk import build_program
 
@@ -100,6 +102,7 @@ training.delete_job("sdk-gang")
     assert found["labels"] == {"team": "a"}
 
 
+@pytest.mark.slow
 def test_jobs_without_a_run_policy_are_listed_and_a_paddle_job_of_workers_is_read(shared: Cluster) -> None:
     """The users' own manifests have none; with training-operator one of them makes list_jobs fail (D27)."""
     found = ask(
@@ -136,6 +139,7 @@ for kind in kinds:
         assert found[kind]["logs"] == [f"{name}-worker-0", f"{name}-worker-1"]
 
 
+@pytest.mark.slow
 def test_failures_restarts_and_suspension_are_told_by_the_conditions(shared: Cluster) -> None:
     found = ask(
         shared,
@@ -186,6 +190,7 @@ for name in ("sdk-never", "sdk-again", "sdk-suspended"):
     }
 
 
+@pytest.mark.slow
 def test_a_job_of_another_manager_is_left_alone_and_one_of_nobody_is_refused(shared: Cluster) -> None:
     found = ask(
         shared,
@@ -210,6 +215,7 @@ for name in ("sdk-elsewhere", "sdk-here"):
     assert found["elsewhere"] == []
 
 
+@pytest.mark.slow
 def test_a_job_without_room_is_created_and_never_runs(shared: Cluster) -> None:
     found = ask(
         shared,

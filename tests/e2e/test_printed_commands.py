@@ -50,14 +50,18 @@ def test_the_machine_and_another_host_are_looked_at(shared: Cluster) -> None:
         ("init", "--image", "python:3", "--", "python", "-c", "print()"),
         ("manifests", "--datasets", "--image", "example.org/paddock:1"),
         ("manifests", "all", "--image", "example.org/paddock:1"),
-        ("manifests", "console", "--image", "example.org/paddock:1"),
-        ("manifests", "crd"),
-        ("manifests", "crd", "--datasets"),
-        ("manifests", "crd", "--kinds", "paddlejobs.batch.paddlepaddle.org"),
-        ("manifests", "operator", "--image", "example.org/paddock:1"),
-        ("manifests", "operator", "--datasets", "--image", "example.org/paddock:1"),
-        ("manifests", "operator", "--image", "example.org/paddock:1", "--jobs-in", "team-a"),
-        ("manifests", "operator", "--image", "example.org/paddock:1", "-A"),
+        pytest.param(("manifests", "console", "--image", "example.org/paddock:1"), marks=pytest.mark.slow),
+        pytest.param(("manifests", "crd"), marks=pytest.mark.slow),
+        pytest.param(("manifests", "crd", "--datasets"), marks=pytest.mark.slow),
+        pytest.param(("manifests", "crd", "--kinds", "paddlejobs.batch.paddlepaddle.org"), marks=pytest.mark.slow),
+        pytest.param(("manifests", "operator", "--image", "example.org/paddock:1"), marks=pytest.mark.slow),
+        pytest.param(
+            ("manifests", "operator", "--datasets", "--image", "example.org/paddock:1"), marks=pytest.mark.slow
+        ),
+        pytest.param(
+            ("manifests", "operator", "--image", "example.org/paddock:1", "--jobs-in", "team-a"), marks=pytest.mark.slow
+        ),
+        pytest.param(("manifests", "operator", "--image", "example.org/paddock:1", "-A"), marks=pytest.mark.slow),
     ],
     ids=" ".join,
 )

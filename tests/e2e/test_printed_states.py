@@ -18,6 +18,7 @@ from e2e.commands import PADDOCK, Cluster, Ended, call, open_cluster, until
 from e2e.manifests import build_light_job
 from environments.packages import make_wheel
 from support.printed import find_printed, take_printed, type_printed
+from support.tiers import keep_light
 
 JOBS = "/apis/batch.paddlepaddle.org/v1/namespaces/default/paddlejobs"
 ALIVE = "echo ready; exec sleep 1000"
@@ -654,6 +655,17 @@ STATES: Mapping[str, tuple[Make, list[Command]]] = {
 }
 
 
+LIGHT = frozenset({
+    "pages of the console", "a job that failed is explained", "a job that failed has printed nothing",
+    "a run that failed", "a suspended job is submitted again", "a suspended job is followed no more",
+    "a name that is taken by a job that runs", "a verb that is not there", "a job that waits for room",
+    "a run that waited for room too long", "a job that is not valid", "two jobs of one name",
+    "a job that is gone is listed", "a name in the place of a kind", "a dataset that a job uses",
+    "a shell script in the place of a manifest", "a job that waits for a dataset",
+})  # fmt: skip
+"""One of each sort of advice. That every printed command can be typed is tests/cli/test_printed_commands.py's."""
+
+
 @pytest.fixture(scope="module")
 def stated() -> Iterator[Cluster]:
     """One cluster for all states: each has jobs of its own."""
@@ -661,7 +673,7 @@ def stated() -> Iterator[Cluster]:
         yield cluster
 
 
-@pytest.mark.parametrize("state", STATES)
+@pytest.mark.parametrize("state", keep_light(STATES, LIGHT))
 def test_what_is_printed_works_where_it_is_printed(stated: Cluster, state: str) -> None:
     make, expected = STATES[state]
     ended = make(stated)

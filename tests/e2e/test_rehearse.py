@@ -77,6 +77,7 @@ def test_a_job_of_a_cluster_starts_here_with_small_data(shared: Cluster) -> None
     assert (small / "part.txt").read_text() == "two images"
 
 
+@pytest.mark.slow
 def test_a_program_that_ends_by_itself_has_been_rehearsed(shared: Cluster) -> None:
     ended, told = rehearse(shared, build_light_job("short", "echo $PADDOCK_REHEARSAL", workers=2), "--steps", "7")
     assert (ended.code, told["verdict"]) == (0, "Completed"), str(ended)
@@ -85,6 +86,7 @@ def test_a_program_that_ends_by_itself_has_been_rehearsed(shared: Cluster) -> No
     assert_gone(shared, "short")
 
 
+@pytest.mark.slow
 def test_the_word_of_another_tool_leads_to_the_rehearsal(shared: Cluster) -> None:
     told = shared.paddock("simulate", "job.yaml")
     assert told.code == 2, str(told)
@@ -106,6 +108,7 @@ def test_one_rank_that_fails_ends_it_with_its_error(shared: Cluster) -> None:
     assert_gone(shared, "breaks")
 
 
+@pytest.mark.slow
 def test_without_a_step_nobody_knows(shared: Cluster) -> None:
     ended, told = rehearse(shared, build_light_job("quiet", "echo working; exec sleep 600"), "--timeout", "12")
     assert (ended.code, told["verdict"]) == (3, "Unknown"), str(ended)
@@ -113,6 +116,7 @@ def test_without_a_step_nobody_knows(shared: Cluster) -> None:
     assert_gone(shared, "quiet")
 
 
+@pytest.mark.slow
 def test_a_rank_that_ends_while_the_others_tell_nothing_is_named(shared: Cluster) -> None:
     script = "[ $PADDLE_TRAINER_ID = 1 ] && exit 0; exec sleep 600"
     ended, told = rehearse(shared, build_light_job("leaves", script, workers=2), "--timeout", "12")
@@ -122,6 +126,7 @@ def test_a_rank_that_ends_while_the_others_tell_nothing_is_named(shared: Cluster
     assert_gone(shared, "leaves")
 
 
+@pytest.mark.slow
 def test_steps_are_read_from_what_ranks_write(shared: Cluster) -> None:
     script = """for i in 1 2 3; do echo "{\\"step\\": $i, \\"loss\\": 0.1}" >> $PADDOCK_METRICS; done; exec sleep 600"""
     ended, told = rehearse(shared, build_light_job("writes", script))
@@ -165,6 +170,7 @@ def test_what_the_file_brings_replaces_nothing_and_is_gone_afterwards(shared: Cl
     assert_gone(shared, "brings")
 
 
+@pytest.mark.slow
 def test_fewer_workers_are_started_where_that_is_asked_for(shared: Cluster) -> None:
     ended, told = rehearse(shared, build_light_job("many", STEPS, workers=64), "--ranks", "2")
     assert (ended.code, told["workers"]) == (0, {"manifest": 64, "started": 2}), str(ended)
@@ -177,6 +183,7 @@ def test_more_than_the_machine_bears_is_refused_with_what_it_bears(shared: Clust
     assert not ended.out
 
 
+@pytest.mark.slow
 def test_a_directory_that_no_volume_would_have_is_refused(shared: Cluster) -> None:
     job = shared.write(build_light_job("nowhere", STEPS))
     ended = shared.paddock("rehearse", job, "--data", str(shared.directory))

@@ -23,6 +23,7 @@ def test_a_completed_job_exits_0_and_says_so_in_its_last_lines(shared: Cluster) 
     assert (shared.output("well") / "words").read_text() == "trained\n"
 
 
+@pytest.mark.slow
 def test_a_job_that_runs_loads_nothing_of_those_that_wait_or_fail(shared: Cluster) -> None:
     """Until the job is created `paddock run` does little but import."""
     late = ("paddock.cli.follow.failure", "paddock.cli.submit.why_not", "paddock.history", "paddock.jobs.causes",
@@ -67,6 +68,7 @@ exit 1
 """
 
 
+@pytest.mark.slow
 def test_of_a_noisy_log_the_script_is_left_and_its_error_stands_everywhere(shared: Cluster) -> None:
     path = shared.write(build_light_job("noisy", NOISY, workers=2))
     ended = shared.paddock("run", path)
@@ -139,6 +141,7 @@ def test_interrupted_once_a_job_ends_politely_and_run_exits_130(shared: Cluster)
     assert not shared.processes_of(pod) and not shared.pods("stopped")
 
 
+@pytest.mark.slow
 def test_interrupted_twice_a_deaf_job_is_killed(shared: Cluster) -> None:
     script = "trap '' TERM; echo ready; while :; do sleep 0.1; done"
     run = shared.start("run", shared.write(with_grace(build_light_job("deaf", script), 600)))
@@ -175,7 +178,7 @@ def test_the_same_job_submitted_twice_is_refused_while_it_runs(shared: Cluster) 
     assert run.end().code == 130
 
 
-@pytest.mark.parametrize("signal_of_worker", ["TERM", "SEGV"])
+@pytest.mark.parametrize("signal_of_worker", ["TERM", pytest.param("SEGV", marks=pytest.mark.slow)])
 def test_the_exit_code_of_a_signal_comes_through(shared: Cluster, signal_of_worker: str) -> None:
     """`$$` in a command is Kubernetes' way to write one `$`."""
     name = f"signal-{signal_of_worker.lower()}"

@@ -108,6 +108,7 @@ def test_a_script_that_fails_ends_the_command_with_1_at_once(shared: Cluster, wo
     assert time.monotonic() - began < 90
 
 
+@pytest.mark.slow
 def test_it_is_restarted_as_often_as_is_asked_for(shared: Cluster, work: Path) -> None:
     (work / "again.py").write_text("import os, sys\nprint('attempt', os.environ['PADDOCK_ATTEMPT'], flush=True)\n"
                                    "sys.exit(os.environ['PADDOCK_ATTEMPT'] == '0')\n")  # fmt: skip
@@ -116,6 +117,7 @@ def test_it_is_restarted_as_often_as_is_asked_for(shared: Cluster, work: Path) -
     assert any(line.startswith("restart 1 of 1 in 10 s: worker-0 ") for line in ended.said), str(ended)
 
 
+@pytest.mark.slow
 def test_secrets_reach_the_program_and_nothing_that_is_shown(shared: Cluster, work: Path) -> None:
     (work / "secrets.env").write_text("TOKEN='hid den'\n")
     words = ("--env-file", str(work / "secrets.env"), "--name", "secretive", "--workdir", str(work))
@@ -143,6 +145,7 @@ def test_a_detached_run_comes_back_and_its_name_is_taken(shared: Cluster, work: 
     assert shared.paddock("delete", "long").code == 0
 
 
+@pytest.mark.slow
 def test_the_file_that_init_writes_runs_and_takes_arguments(shared: Cluster, work: Path) -> None:
     file = work / "job.yaml"
     written = shared.paddock(

@@ -104,6 +104,7 @@ def limit_silence(cluster: Cluster, group: str, job: str, value: str) -> None:
     cluster.patch(path, {"metadata": {"annotations": {"paddock.dev/silent": value}}})
 
 
+@pytest.mark.slow
 def test_a_silent_job_is_told_restarted_or_ended_with_its_stacks_in_the_logs(shared: Cluster) -> None:
     run(shared, "silent", "wait.py", LOCK, "2", sys.executable, "--restarts", "3")
     limit_silence(shared, "batch.paddlepaddle.org/v1", "silent", "3s=Tell")
@@ -135,6 +136,7 @@ def test_a_silent_job_is_told_restarted_or_ended_with_its_stacks_in_the_logs(sha
     shared.paddock("delete", "silent")
 
 
+@pytest.mark.slow
 def test_what_has_no_stack_is_told_and_is_a_failure(shared: Cluster) -> None:
     assert shared.paddock("submit", shared.write(build_light_job("shells", "echo ready; exec sleep 1000"))).code == 0
     until("its phase", lambda: shared.phase("shells") == "Running")
@@ -185,6 +187,7 @@ def test_a_rank_that_does_not_join_a_collective_is_named(
     shared.paddock("delete", job)
 
 
+@pytest.mark.slow
 def test_a_job_that_has_printed_nothing_for_minutes_is_told_of_with_what_to_type(shared: Cluster) -> None:
     job = build_light_job("still", "echo it has begun; exec sleep 1000", workers=1)
     assert shared.paddock("submit", shared.write(job)).code == 0

@@ -75,6 +75,7 @@ def test_an_exit_code_does_not_depend_on_who_reads(shared: Cluster) -> None:
             assert shell(shared, f"paddock {typed.partition(' 2>')[0]} 2>/dev/full").code == 2, typed
 
 
+@pytest.mark.slow
 def test_a_python_call_goes_on_though_nobody_reads(shared: Cluster) -> None:
     (shared.directory / "spoken.py").write_text(
         "for number in range(100): print(number)\nopen('spoken', 'w').close()\n"
@@ -88,6 +89,7 @@ def test_a_python_call_goes_on_though_nobody_reads(shared: Cluster) -> None:
     assert (shared.directory / "spoken").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not _FULL.exists(), reason="there is no /dev/full")
 def test_a_full_disk_is_named_and_no_bug(shared: Cluster) -> None:
     job = shlex.quote(shared.write(build_light_job("unprinted", "echo here")))

@@ -82,6 +82,7 @@ async def test_a_built_directory_is_found_again_without_a_download(tmp_path: Pat
     assert index.downloads == downloads
 
 
+@pytest.mark.slow
 async def test_a_new_check_runs_in_the_existing_directory(tmp_path: Path, index: Index) -> None:
     index.add("tiny")
     builder = make_builder(tmp_path, index.url)
@@ -97,6 +98,7 @@ async def test_a_new_check_runs_in_the_existing_directory(tmp_path: Path, index:
     assert builder.read_built(flagged, builder.preferred) == built
 
 
+@pytest.mark.slow
 async def test_two_builders_at_the_same_time_build_once(tmp_path: Path, index: Index) -> None:
     index.add("tiny", filler=400_000)
     index.hold = True
@@ -113,6 +115,7 @@ async def test_two_builders_at_the_same_time_build_once(tmp_path: Path, index: I
     assert len(list(other.root.glob("*/paddock.json"))) == 1
 
 
+@pytest.mark.slow
 async def test_a_cancelled_build_leaves_no_process_and_the_next_starts_clean(tmp_path: Path, index: Index) -> None:
     index.add("tiny", filler=400_000)
     index.hold = True
@@ -162,6 +165,7 @@ async def test_kill_9_of_the_builder_ends_uv_and_the_next_build_starts_clean(tmp
     assert builder.read_built(TINY, builder.preferred) == built
 
 
+@pytest.mark.slow
 async def test_a_directory_without_a_working_python_is_built_again(tmp_path: Path, index: Index) -> None:
     index.add("tiny")
     builder = make_builder(tmp_path, index.url)
@@ -287,6 +291,7 @@ async def test_a_network_error_fails_the_build_after_three_tries(tmp_path: Path,
     assert index.asked == 3, index.asked_by
 
 
+@pytest.mark.slow
 async def test_a_disk_that_is_too_small_fails_the_build_during_the_download(tmp_path: Path, index: Index) -> None:
     index.add("tiny", filler=3_000_000)
     index.hold = True
@@ -297,6 +302,7 @@ async def test_a_disk_that_is_too_small_fails_the_build_during_the_download(tmp_
     assert leftovers(builder) == []
 
 
+@pytest.mark.slow
 async def test_what_uv_leaves_in_its_temporary_directory_is_removed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -111,6 +111,7 @@ async def test_an_image_is_built_when_a_pod_asks_and_then_runs(tmp_path: Path, a
         assert ready["sizeBytes"] > 400_000
 
 
+@pytest.mark.slow
 async def test_the_next_cluster_finds_what_the_last_one_built(tmp_path: Path, api: LocalApi, index: Index) -> None:
     index.add("tiny")
     await api.create(ENVIRONMENTS, environment())
@@ -139,6 +140,7 @@ async def test_a_failure_says_why_and_is_not_tried_again(tmp_path: Path, api: Lo
         assert index.asked == asked
 
 
+@pytest.mark.slow
 async def test_a_failure_is_tried_again_when_settings_change(tmp_path: Path, api: LocalApi, index: Index) -> None:
     await api.create(ENVIRONMENTS, environment())
     async with Library(api, tmp_path, index.url) as library:
@@ -176,6 +178,7 @@ async def test_a_changed_object_is_tried_at_once(tmp_path: Path, api: LocalApi, 
         assert "Python" in status["message"]
 
 
+@pytest.mark.slow
 async def test_a_wish_builds_what_no_pod_has_asked_for(tmp_path: Path, api: LocalApi, index: Index) -> None:
     """And tries again at once what failed a moment ago; the answer is recorded with the wish that it answers."""
 
@@ -201,6 +204,7 @@ async def test_a_wish_builds_what_no_pod_has_asked_for(tmp_path: Path, api: Loca
         assert index.downloads == downloads, "a wish is heeded once"
 
 
+@pytest.mark.slow
 async def test_a_deleted_object_ends_its_build(tmp_path: Path, api: LocalApi, index: Index) -> None:
     index.add("tiny", filler=400_000)
     index.hold = True
@@ -214,6 +218,7 @@ async def test_a_deleted_object_ends_its_build(tmp_path: Path, api: LocalApi, in
                 await asyncio.sleep(0.02)
 
 
+@pytest.mark.slow
 async def test_one_bad_environment_does_not_harm_another(tmp_path: Path, api: LocalApi, index: Index) -> None:
     index.add("tiny")
     await api.create(ENVIRONMENTS, environment())
@@ -229,6 +234,7 @@ async def test_one_bad_environment_does_not_harm_another(tmp_path: Path, api: Lo
         await library.until(is_a(Ready))
 
 
+@pytest.mark.slow
 async def test_an_emptied_cache_is_noticed(tmp_path: Path, api: LocalApi, index: Index) -> None:
     index.add("tiny")
     await api.create(ENVIRONMENTS, environment())

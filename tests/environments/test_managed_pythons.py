@@ -88,8 +88,8 @@ async def test_an_interpreter_is_downloaded_once_and_with_progress(tmp_path: Pat
     ("variables", "why"),
     [
         ({"UV_PYTHON_INSTALL_MIRROR": "http://127.0.0.1:9/pythons"}, "Connection refused"),
-        ({"UV_PYTHON_DOWNLOADS": "never"}, "Python downloads are not allowed"),
-        ({"UV_OFFLINE": "1"}, "Network connectivity is disabled"),
+        pytest.param({"UV_PYTHON_DOWNLOADS": "never"}, "Python downloads are not allowed", marks=pytest.mark.slow),
+        pytest.param({"UV_OFFLINE": "1"}, "Network connectivity is disabled", marks=pytest.mark.slow),
     ],
     ids=["cut off", "not allowed", "offline"],
 )
@@ -122,6 +122,7 @@ async def test_the_interpreter_follows_from_the_wheels_of_the_packages(tmp_path:
     assert [note.read_text() for note in builder.root.glob("*.pythons")] == [">=3.8,<3.9"]
 
 
+@pytest.mark.slow
 async def test_the_interpreters_that_each_package_allows_are_noted(tmp_path: Path, index: Index) -> None:
     index.add("older", tag="cp38-cp38-linux_x86_64")
     index.add("tiny", tag=f"cp{RUNNING.short.replace('.', '')}-none-any")

@@ -288,6 +288,7 @@ def test_a_rank_that_is_lost_during_the_wait_is_the_cause() -> None:
     assert (judged.phase, judged.cause and judged.cause.reason) == (Phase.RESTARTING, "PodsDeleted")
 
 
+@pytest.mark.slow
 def test_a_wait_of_8000_ranks_is_a_short_cause() -> None:
     job = build_job(workers=8000)
     pods = with_pod(build_pods(job), "worker-0", failed(1))

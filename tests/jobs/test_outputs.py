@@ -204,6 +204,7 @@ def test_runs_are_numbered_and_a_new_one_begins_with_nothing(claim: Path) -> Non
     assert list((find_run(claim, UIDS[1]) / "checkpoint").iterdir()) == []
 
 
+@pytest.mark.slow
 def test_the_number_of_a_run_that_was_removed_is_not_given_twice(claim: Path) -> None:
     shutil.rmtree(find_run(claim, UIDS[1]))
     assert run(prepare(claim, UIDS[2])) == (0, "")
@@ -252,6 +253,7 @@ def test_nothing_to_resume_is_said_and_the_run_begins(tmp_path: Path) -> None:
     assert (find_run(tmp_path, UIDS[0]) / "checkpoint").is_dir()
 
 
+@pytest.mark.slow
 def test_the_checkpoints_of_another_kind_are_left_alone(claim: Path) -> None:
     assert run(prepare(claim, UIDS[2], "true", kind="PyTorchJob.y"))[1].startswith("nothing to resume")
     assert (find_run(claim, UIDS[0]) / "checkpoint/step-1").exists()
@@ -268,13 +270,23 @@ def test_many_ranks_that_begin_at_once_agree(claim: Path) -> None:
     assert not [each for each in (claim / name_job()).iterdir() if ".json." in each.name]
 
 
-@pytest.mark.parametrize("text", ["", "[]", "{", '{"run": "x", "started": 3}', "\x00"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "[]",
+        pytest.param("{", marks=pytest.mark.slow),
+        pytest.param('{"run": "x", "started": 3}', marks=pytest.mark.slow),
+        pytest.param("\x00", marks=pytest.mark.slow),
+    ],
+)
 def test_a_record_that_cannot_be_read_harms_nobody(claim: Path, text: str) -> None:
     (claim / name_job() / f"{UIDS[1]}.json").write_text(text)
     assert run(prepare(claim, UIDS[2], "true"))[0] == 0
     assert read_facts(claim, UIDS[2])["run"] == 2
 
 
+@pytest.mark.slow
 def test_checkpoints_that_are_a_link_are_never_moved(claim: Path, tmp_path: Path) -> None:
     place = find_run(claim, UIDS[1]) / "checkpoint"
     place.rmdir()

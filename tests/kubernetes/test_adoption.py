@@ -14,6 +14,8 @@ from support.operator_seam import JOBS, Seam, pods_of, running, settled, status_
 from support.waiting import until
 from support.worlds import World
 
+pytestmark = pytest.mark.slow
+
 WAIT = 180.0
 TWO = {"ps": 2, "worker": 2}
 

@@ -20,6 +20,8 @@ from support.operator_seam import JOBS, build_job, pods_of, running, status_of
 from support.waiting import until
 from support.worlds import World
 
+pytestmark = pytest.mark.slow
+
 RANKS = ("demo-ps-0", "demo-worker-0", "demo-worker-1")
 AGAIN = ("demo-ps-0", "demo-worker-0", "demo-worker-1", "demo-worker-2")
 WAIT = 180.0

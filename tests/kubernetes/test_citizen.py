@@ -32,6 +32,8 @@ from support.operator_seam import JOBS, Request, Seam, build_job, have_pods, pod
 from support.waiting import until
 from support.worlds import ControlPlane, World, create_namespace, install_jobs, remove_namespace
 
+pytestmark = pytest.mark.slow
+
 PATIENCE = 180.0
 """Seconds after which a test gives up: far more than anything takes, for machines that are busy."""
 

@@ -11,6 +11,8 @@ from paddock.kube.errors import ApiError, BadRequest
 from paddock.kube.meta import EVENTS, Manifest
 from support.worlds import World
 
+pytestmark = pytest.mark.slow
+
 
 def old_event(world: World, **fields: Any) -> Manifest:
     return {

@@ -36,7 +36,8 @@ from support.operator_seam import JOBS, Request, Seam, pods_of, running, settled
 from support.waiting import until
 from support.worlds import ControlPlane, World, create_namespace, open_real
 
-pytestmark = pytest.mark.timeout(600)  # lives are given three minutes on a busy machine, some more than once
+# Lives are given three minutes on a busy machine, some more than once.
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
 QUOTAS = Resource("", "v1", "ResourceQuota", "resourcequotas")
 

@@ -32,6 +32,8 @@ from support.pod_groups import build_definition, install, remove
 from support.waiting import until
 from support.worlds import ControlPlane, World, open_control_plane, open_embedded, open_real
 
+pytestmark = pytest.mark.slow
+
 WITHOUT_BUILT_IN = (
     "--flag=kube-apiserver:--runtime-config=scheduling.k8s.io/v1=false,scheduling.k8s.io/v1beta1=false",
     "--flag=kube-apiserver:--disable-admission-plugins=Priority",

@@ -108,7 +108,12 @@ def _last_word(container: Manifest) -> str:
 
 @pytest.mark.parametrize(
     ("document", "count"),
-    [("pytorch_single", 1), ("pytorch_distributed", 3), ("kubeflow_run_check", 1), ("kubeflow_distributed", 2)],
+    [
+        ("pytorch_single", 1),
+        ("pytorch_distributed", 3),
+        pytest.param("kubeflow_run_check", 1, marks=pytest.mark.slow),
+        pytest.param("kubeflow_distributed", 2, marks=pytest.mark.slow),
+    ],
 )
 async def test_a_job_of_the_documents_is_taken_as_it_is_written_and_completes(
     world: World, document: str, count: int
@@ -319,6 +324,7 @@ async def test_a_job_that_kueue_holds_is_created_and_suspended_with_no_pod(world
         assert await gang.states() == [("Created", "True"), ("Suspended", "False"), ("Running", "True")]
 
 
+@pytest.mark.slow
 async def test_a_job_that_is_suspended_fifty_times_in_a_second_ends_as_it_was_left(world: World) -> None:
     async with submitted(world, build_job("PyTorchJob", world, Worker=2)) as gang:
         await gang.has(2)

@@ -7,6 +7,8 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
+import pytest
+
 from paddock.jobs.labels import KUEUE_ANNOTATION
 from paddock.jobs.model import Job, Settings
 from paddock.jobs.queued import COUNT_ANNOTATION, GROUP_LABEL
@@ -21,6 +23,8 @@ from support.kueue_pods import Webhook
 from support.operator_seam import Seam, running, settled
 from support.waiting import until
 from support.worlds import World
+
+pytestmark = pytest.mark.slow
 
 KIND = "PyTorchJob"
 HELD = "kueue.x-k8s.io/managed"

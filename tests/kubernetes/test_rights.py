@@ -45,6 +45,8 @@ from support.rights import Asked, Recorder
 from support.waiting import until
 from support.worlds import ControlPlane, World, create_namespace, open_control_plane, remove_namespace
 
+pytestmark = pytest.mark.slow
+
 RIGHTS = build_rights((PADDLEPADDLE.resource,))
 KINDS = {PADDLEPADDLE.resource: PADDLEPADDLE}
 IN_A_GANG = Settings(pod_groups=VOLCANO_POD_GROUPS)

@@ -73,7 +73,7 @@ def lose(led: Led) -> None:
     [("create", "pods", SOME), ("patch", "paddlejobs/status", 1), ("get", "paddlejobs", 1), ("create", "events", 1)],
     ids=["among its pods", "at the record", "at a read", "at an event"],
 )
-@pytest.mark.parametrize("again", ["in the same term", "in another term"])
+@pytest.mark.parametrize("again", [pytest.param("in the same term", marks=pytest.mark.slow), "in another term"])
 async def test_nothing_begins_after_the_lease_is_lost_until_it_leads_again(
     cluster: LocalApi, caplog: pytest.LogCaptureFixture, verb: str, plural: str, count: int, again: str
 ) -> None:

@@ -77,7 +77,7 @@ def start(place: Path, computing: str, waiting: str) -> subprocess.Popen[str]:
     [
         (FAILS, PASSES, 1),
         pytest.param(PASSES, FAILS, 1, marks=pytest.mark.slow),
-        (PASSES, PASSES, 0),
+        pytest.param(PASSES, PASSES, 0, marks=pytest.mark.slow),
     ],
 )
 def test_both_calls_are_shown(tmp_path: Path, computing: str, waiting: str, code: int) -> None:

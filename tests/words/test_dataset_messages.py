@@ -158,6 +158,7 @@ def say_all() -> list[str]:
             *say_progress()]  # fmt: skip
 
 
+@pytest.mark.slow
 def test_what_the_parts_of_a_fetch_say_together_is_chinese_as_a_whole() -> None:
     sentences = say_all()
     assert len(set(sentences)) > 200
@@ -185,6 +186,7 @@ def _count_own_words(template: Template) -> int:
     return len(re.findall("[A-Za-z]{2,}", " ".join(template.fixed)))
 
 
+@pytest.mark.slow
 def test_no_short_text_of_another_room_takes_a_sentence_of_datasets_for_its_own() -> None:
     sentences = set(say_all())
     taken = [(each.one, said) for each in read_short_texts() for said in sentences if match(each, said) is not None]

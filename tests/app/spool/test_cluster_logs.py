@@ -204,6 +204,7 @@ async def test_ranks_that_end_are_copied_although_nobody_looks_if_there_is_one_r
         await until_it_has(logs, b"nobody saw it\n", uid_of(job))
 
 
+@pytest.mark.slow
 async def test_what_nobody_looks_at_any_more_is_let_go(cluster: Cluster) -> None:
     job = await cluster.have_job()
     pod = await cluster.have_pod(job)
@@ -243,6 +244,7 @@ async def test_who_may_not_read_logs_gets_no_copies(cluster: Cluster) -> None:
     assert asked == ["default", "default"]
 
 
+@pytest.mark.slow
 async def test_two_readers_share_one_copy(cluster: Cluster) -> None:
     job = await cluster.have_job()
     pod = await cluster.have_pod(job)
@@ -257,6 +259,7 @@ async def test_two_readers_share_one_copy(cluster: Cluster) -> None:
     spool.release()
 
 
+@pytest.mark.slow
 async def test_a_reader_who_leaves_takes_no_log_with_them(cluster: Cluster) -> None:
     job = await cluster.have_job()
     pod = await cluster.have_pod(job)
@@ -284,6 +287,7 @@ async def test_a_second_console_reads_what_the_first_one_copies(cluster: Cluster
     assert cluster.node.of(pod).streams == 1
 
 
+@pytest.mark.slow
 async def test_the_oldest_runs_go_first_and_none_that_is_looked_at(cluster: Cluster) -> None:
     uids = []
     async with cluster.logs() as logs:
@@ -309,6 +313,7 @@ async def test_the_oldest_runs_go_first_and_none_that_is_looked_at(cluster: Clus
     spool.release()
 
 
+@pytest.mark.slow
 async def test_paddock_logs_prints_the_copy_when_the_pod_is_gone_and_when_the_job_is(
     cluster: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -237,6 +237,7 @@ async def test_storage_on_a_node_s_own_disk_is_told(cluster: Cluster, work: Path
     assert again[-1] == f"the volume of the claim {name} is on the node n1 alone, so the job runs there or waits"
 
 
+@pytest.mark.slow
 async def test_an_interrupt_leaves_the_pod_to_its_work_and_says_so(cluster: Cluster, work: Path) -> None:
     said = Said()
     filling = begin(cluster, said)

@@ -195,7 +195,9 @@ def build(api: LocalApi, root: Path, fault: str, *, runs: bool) -> Submission:
     return Submission(api, place, read(str(root / "job.yaml"), PLACES[fault][1]), lambda _: None, runs=runs)
 
 
-@pytest.mark.parametrize("runs", [True, False], ids=["run and paddock.run", "submit"])
+@pytest.mark.parametrize(
+    "runs", [True, pytest.param(False, marks=pytest.mark.slow)], ids=["run and paddock.run", "submit"]
+)
 @pytest.mark.parametrize("fault", PLACES)
 async def test_a_place_refuses_what_is_submitted(
     fault: str, runs: bool, api: LocalApi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -208,6 +208,7 @@ async def test_a_job_gets_the_digest_before_anything_is_sent(
     assert not list((tmp_path / "cache/paddock/images").glob("work-*"))
 
 
+@pytest.mark.slow
 async def test_each_of_two_jobs_has_its_own_code(registry: RealRegistry, api: LocalApi, tmp_path: Path) -> None:
     pushes, images = open_pushes(Said(), f"{registry.host}/team/two", None), []
     try:
@@ -239,8 +240,14 @@ async def test_a_push_of_nothing_and_a_second_directory_are_refused(
     ("target", "image", "error", "said"),
     [
         ("{host}/x", "{host}/base:2", UserError, "has no {host}/base:2"),
-        ("{host}/x", "no image", UserError, "is no name of an image"),
-        ("127.0.0.1:1/x", "{host}/base:1", Failed, "127.0.0.1:1 is not reached: Connection refused"),
+        pytest.param("{host}/x", "no image", UserError, "is no name of an image", marks=pytest.mark.slow),
+        pytest.param(
+            "127.0.0.1:1/x",
+            "{host}/base:1",
+            Failed,
+            "127.0.0.1:1 is not reached: Connection refused",
+            marks=pytest.mark.slow,
+        ),
     ],
 )
 async def test_what_fails_is_a_sentence_of_the_command(

@@ -61,6 +61,7 @@ def test_a_program_that_prints_ever_new_names_has_a_bound() -> None:
     assert len(choose([log], [], own).drawn) == MOST_CHARTS
 
 
+@pytest.mark.slow
 def test_a_long_series_of_any_name_stays_bounded() -> None:
     log = LogNumbers()
     for step in range(20_000):

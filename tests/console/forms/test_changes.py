@@ -145,6 +145,7 @@ VERY_MANY: dict[str, tuple[str, str]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", VERY_MANY)
 def test_a_difference_of_very_many_lines_is_found_in_time(kind: str) -> None:
     """A form may send 2 MiB as what a job was, and whoever compares it holds up the pages of all readers."""

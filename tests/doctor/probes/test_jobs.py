@@ -154,7 +154,9 @@ async def test_of_a_large_log_of_a_kubernetes_the_beginning_and_the_end_are_read
         assert looked.lines == len(lines), "each once"
 
 
-@pytest.mark.parametrize(("end", "cut"), [(None, False), (1 << 16, True), (1 << 30, False)])
+@pytest.mark.parametrize(
+    ("end", "cut"), [(None, False), (1 << 16, True), pytest.param(1 << 30, False, marks=pytest.mark.slow)]
+)
 def test_of_a_large_file_both_ends_are_read_and_the_lines_between_them_are_counted_about(
     tmp_path: Path, end: int | None, cut: bool
 ) -> None:
@@ -169,6 +171,7 @@ def test_of_a_large_file_both_ends_are_read_and_the_lines_between_them_are_count
     assert read[-1] <= (3 << 16 if cut else 1 << 30)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("mebibytes", "cut"), [(60, 0), (70, 1)])
 async def test_of_the_files_of_one_job_as_much_is_read_as_takes_seconds(
     tmp_path: Path, mebibytes: int, cut: int

@@ -44,6 +44,7 @@ def _count(job: Job, end: Callable[[Pod], Pod]) -> int:
     return count_steps(lambda: plan(job, status, seen, NOW))
 
 
+@pytest.mark.slow
 def test_ten_thousand_that_failed_beside_a_master_are_told() -> None:
     job = JOBS["torch"](10_000)
     pods = with_pod(map(failed(1, message=LOG), build_pods(job)), "master-0", succeeded())

@@ -76,7 +76,7 @@ async def crash(directory: Path, sandbox: Sandbox, script: str) -> str:
     return uid
 
 
-@pytest.mark.parametrize(("end", "code"), [("exit 7", 7), ("kill -9 $$$$", 137)])
+@pytest.mark.parametrize(("end", "code"), [("exit 7", 7), pytest.param("kill -9 $$$$", 137, marks=pytest.mark.slow)])
 async def test_exit_codes_survive_a_kill_of_the_daemon(tmp_path: Path, sandbox: Sandbox, end: str, code: int) -> None:
     go = tmp_path / "shared/go"
     uid = await crash(tmp_path, sandbox, f"while ! test -e {go}; do sleep 0.02; done; echo bye; {end}")

@@ -157,6 +157,7 @@ async def test_main_starts_when_the_startup_probe_of_its_side_car_has_passed(ent
     assert (await entered.run(seeing(pod(main, initContainers=[side]), place)))["status"]["phase"] == "Succeeded"
 
 
+@pytest.mark.slow
 async def test_a_probe_that_hangs_is_over_in_time_and_holds_up_nobody(entered: Cluster, place: Path) -> None:
     hanging = [
         shell(

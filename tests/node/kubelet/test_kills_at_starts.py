@@ -26,8 +26,8 @@ from paddock.node.runtime.run_files import is_held
 from paddock.node.runtime.sandbox import Sandbox
 from support.waiting import until
 
-_STRIDE, _TRIES = (1, 14) if settings.default.max_examples >= 200 else (3, 6)
-"""`make test` kills at every third step and at a few instants, others each time; `make test-all` at each step."""
+_STRIDE, _TRIES = (1, 14) if settings.default.max_examples >= 200 else (6, 3)
+"""`make test` kills at every sixth step and at a few instants, others each time; `make test-all` at each step."""
 
 SHORT = "echo start >>{shared}/runs-{pod}"
 LONG = SHORT + "; while ! test -e {shared}/go; do sleep 0.02; done; exit 0"

@@ -369,6 +369,7 @@ async def test_a_followed_log_ends_with_its_container(cluster: Cluster, tmp_path
     assert b"".join(chunks) == b"one\ntwo\n"
 
 
+@pytest.mark.slow
 async def test_many_tiny_pods_at_once_all_end(cluster: Cluster) -> None:
     await asyncio.gather(*(cluster.create(pod(container("/bin/true"), name=f"p{index}")) for index in range(40)))
     ended = [await cluster.end(f"p{index}") for index in range(40)]
