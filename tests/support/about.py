@@ -9,15 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-_LAPTOP = ("apiserver", "app/local.py", "app/launch.py", "controllers", "datasets", "environments", "jobs", "kube", "node",
-           "operator")  # fmt: skip
-"""What a job on this machine passes."""
 ROOMS: Mapping[str, tuple[str, ...]] = {
     "browser": ("console", "app/consoles", "views"),
     "kubernetes": ("app/claimed", "app/cluster.py", "app/filled_claims", "app/webhook.py", "client", "controllers",
                    "images", "install", "jobs", "kube", "operator", "submission", "webhook"),
-    "training": (*_LAPTOP, "launches", "script", "sdk"),
-    "slow": (*_LAPTOP, "images", "install", "places"),
+    "training": ("apiserver", "app/local.py", "app/launch.py", "controllers", "datasets", "environments", "jobs", "kube",
+                 "launches", "node", "operator", "script", "sdk"),
 }  # fmt: skip
 """Folders and files of src/paddock, by the tier's name."""
 
