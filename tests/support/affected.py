@@ -18,9 +18,9 @@ from typing import Any
 import pytest
 from _pytest.mark.expression import Expression
 
+from support.about import ROOMS, concerns
 from support.changes import find_changed, read_tree
 from support.selection import Selection, select
-from support.about import ROOMS, concerns
 
 _SELECTION = pytest.StashKey[Selection]()
 _NOTHING_RUNS = pytest.StashKey[bool]()

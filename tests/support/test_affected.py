@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from support.about import ROOMS, concerns
 from support.affected import dump_selection, explain_left, load_selection, may_match
 from support.changes import read_file, read_tree
 from support.imports import Facts, find_modules
 from support.programs import need
 from support.selection import Graph, Selection, select
-from support.about import ROOMS, concerns
 
 ROOT = Path(__file__).resolve().parents[2]
 
