@@ -239,16 +239,17 @@ def address_of(manifest: Mapping[str, Any]) -> str:
     return f"{resource.plural}.{resource.group}"
 
 
-def show(served: Served, questions: Iterator[Ask]) -> str:
-    """The answers, in English and in Chinese, with what each asks the API for. Of the Chinese one the
-    lines that the English one has not."""
+def show(served: Served, questions: Iterator[Ask], *, chinese: bool = True) -> str:
+    """The answers, with what each asks the API for. Of the Chinese one the lines that the English one has not."""
     parts = []
     served.call(served.leave())
     for ask in questions:
-        english, chinese = ask(served, "en"), ask(served, "zh")
+        english = ask(served, "en")
         parts.append(f"$ {english.question}\n{english.text}")
         parts.append("--- asks\n" + "\n".join(english.requests) if english.requests else "--- asks nothing")
-        other = [line for line in chinese.text.splitlines() if line not in set(english.text.splitlines())]
-        parts.append("--- zh\n" + "\n".join(other) if other else "--- zh: the same")
+        if chinese:
+            said = set(english.text.splitlines())
+            other = [line for line in ask(served, "zh").text.splitlines() if line not in said]
+            parts.append("--- zh\n" + "\n".join(other) if other else "--- zh: the same")
         parts.append("")
     return "\n".join(parts)
