@@ -26,6 +26,7 @@ def test_a_short_run_says_nothing() -> None:
     assert explain_costs({"tests/test_1.py": 59.0}, {}) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workers", ["0", pytest.param("2", marks=pytest.mark.slow)])
 def test_the_seconds_of_a_child_are_those_of_its_test(tmp_path: Path, workers: str) -> None:
     burn = "import time\\nwhile time.process_time() < 0.3: pass"
