@@ -43,7 +43,7 @@ SANDBOXES = (
     pytest.param("bubblewrap", marks=_SKIPPED if _FAULT else ()),
     pytest.param("none", marks=() if _FAULT else pytest.mark.unsandboxed),
 )
-"""Where bubblewrap does not work its half is skipped by a mark, before any fixture: one of the session, as a cluster is,
+"""Where bubblewrap does not work its half is skipped by a mark, before any fixture: one of the session, as a cluster,
 would be made anew each time that the other sandbox comes."""
 
 
