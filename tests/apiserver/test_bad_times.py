@@ -43,6 +43,7 @@ def _create(client: Client, name: str) -> tuple[int, bytes]:
     return client.send("POST", CONFIG_MAPS_PATH, json.dumps(body).encode())
 
 
+@pytest.mark.slow
 def test_a_full_disk_refuses_writes_in_words_and_loses_nothing(served: Served, tmp_path: Path) -> None:
     """No file may grow any more, as on a full disk; then there is room again, and the process is killed."""
     client = Client(served)

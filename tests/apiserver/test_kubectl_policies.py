@@ -35,6 +35,7 @@ async def test_every_version_makes_and_shows_a_quota_and_a_class(any_kubectl: Ku
     await any_kubectl(*scoped)
 
 
+@pytest.mark.slow
 async def test_a_team_with_bounds_is_told_what_is_too_much(kubectl: Kubectl, tmp_path: Path) -> None:
     await kubectl("apply", "-f", "-", stdin=LIMITS)
     await kubectl("create", "quota", "team", "--hard=pods=1,limits.memory=8Gi")

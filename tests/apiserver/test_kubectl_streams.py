@@ -108,6 +108,7 @@ async def test_debug_says_what_to_type_instead(kubectl: Kubectl) -> None:
     assert "`kubectl exec -n default -it p -- sh`" in err, err
 
 
+@pytest.mark.slow
 async def test_the_official_python_client(server: Server) -> None:
     client = pytest.importorskip("kubernetes.client")
     config = pytest.importorskip("kubernetes.config")

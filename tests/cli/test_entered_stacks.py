@@ -202,6 +202,7 @@ def test_the_document_is_that_of_a_laptop(stuck: Scene) -> None:
     assert document["stacks"][0]["processes"][0]["by"] == "py-spy"
 
 
+@pytest.mark.slow
 def test_the_images_own_py_spy_is_used_and_nothing_copied(stuck: Scene) -> None:
     stuck.node.path = str(Path(sys.executable).parent)
     told = take(stuck)

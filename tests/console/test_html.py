@@ -27,7 +27,7 @@ from support.readers import reading
 Pages = Mapping[str, str]
 
 
-@pytest.fixture(params=["en", "zh"])
+@pytest.fixture(params=["en", pytest.param("zh", marks=pytest.mark.slow)])
 async def pages(tmp_path: Path, request: pytest.FixtureRequest) -> AsyncIterator[Pages]:
     """Name -> the text of the page."""
     async with serve_demo(tmp_path) as demo, reading(demo.url) as session:

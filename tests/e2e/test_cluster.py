@@ -66,6 +66,7 @@ def test_down_leaves_no_process_port_or_temporary_file(cluster: Cluster) -> None
     assert not os.path.lexists("/tmp/e2e-fast")
 
 
+@pytest.mark.slow
 def test_down_after_a_kill_ends_what_was_left_behind(cluster: Cluster) -> None:
     cluster.paddock("submit", cluster.write(build_light_job("orphan", "echo ready; exec sleep 1000", ps="sleep 1000")))
     until("its processes", lambda: "ready" in cluster.paddock("logs", "orphan").out)
@@ -103,6 +104,7 @@ def test_four_starts_at_once_end_in_one_cluster_that_works(cluster: Cluster) -> 
     assert cluster.paddock("run", cluster.write(build_light_job("after", "true"))).code == 0
 
 
+@pytest.mark.slow
 def test_a_cluster_that_was_started_under_nohup_gives_its_ranks_the_signals_of_a_container(cluster: Cluster) -> None:
     assert cluster.paddock("down").code == 0
     job = cluster.write(build_light_job("deaf", "grep SigIgn /proc/self/status"))

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from typing import Any
 
+import pytest
+
 from e2e.commands import Cluster, until
 from e2e.manifests import build_light_job
 
@@ -45,6 +47,7 @@ done
 """
 
 
+@pytest.mark.slow
 def test_a_gang_of_a_higher_priority_has_the_place_of_a_running_one_which_resumes_afterwards(cluster: Cluster) -> None:
     cluster.create("/apis/scheduling.k8s.io/v1/priorityclasses", {
         "apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "urgent"}, "value": 1000,

@@ -64,6 +64,7 @@ def test_a_rank_that_failed_is_entered_where_its_run_says_so(cluster: Cluster) -
     until("its files are gone", lambda: not any("there" in names for *_, names in os.walk(cluster.directory)))
 
 
+@pytest.mark.slow
 def test_what_is_held_outlives_the_cluster_and_ends_with_its_time(cluster: Cluster, tmp_path: Path) -> None:
     place = tmp_path / "scratch"
     assert cluster.paddock("run", "--hold", "1h", cluster.write(build("long", place))).code == 1

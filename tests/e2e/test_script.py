@@ -117,7 +117,6 @@ def test_it_is_restarted_as_often_as_is_asked_for(shared: Cluster, work: Path) -
     assert any(line.startswith("restart 1 of 1 in 10 s: worker-0 ") for line in ended.said), str(ended)
 
 
-@pytest.mark.slow
 def test_secrets_reach_the_program_and_nothing_that_is_shown(shared: Cluster, work: Path) -> None:
     (work / "secrets.env").write_text("TOKEN='hid den'\n")
     words = ("--env-file", str(work / "secrets.env"), "--name", "secretive", "--workdir", str(work))

@@ -47,6 +47,7 @@ def read_gpu_column(cluster: Cluster) -> dict[str, str]:
     return {line.split()[0]: line[at[0] : at[1]].strip() for line in lines[1:]}
 
 
+@pytest.mark.slow
 def test_ranks_share_a_gpu_and_never_more_than_they_say(gpus: Cluster) -> None:
     start(gpus, "three", "--share-gpu", "3", "--workers", "3")
     start(gpus, "half", "--share-gpu", "2")

@@ -57,6 +57,7 @@ def test_a_verb_that_acts_does_so_to_its_end_though_nobody_reads(cluster: Cluste
     assert shell(cluster, "paddock get -o name") == Ended(0, "", "")
 
 
+@pytest.mark.slow
 def test_an_exit_code_does_not_depend_on_who_reads(shared: Cluster) -> None:
     wrong = shared.directory / "many-wrong.yaml"
     wrong.write_text("---\n".join("apiVersion: batch.paddlepaddle.org/v1\nkind: PaddleJob\n" for _ in range(400)))

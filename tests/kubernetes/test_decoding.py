@@ -12,8 +12,6 @@ from support.decoding import ABSENT, NUMBERS_OF_A_POD, OF_A_JOB, OF_A_POD, REFUS
 from support.operator_seam import JOBS
 from support.worlds import World
 
-pytestmark = pytest.mark.slow
-
 
 def find(manifest: Manifest, path: str) -> Any:
     place: Any = manifest

@@ -15,6 +15,7 @@ import pytest
 from paddock.launches.launch import Launch
 from paddock.launches.reading import read_script
 from paddock.launches.words import Word
+from support.tiers import keep_light
 
 BASH = shutil.which("bash") or ""
 PROGRAMS = ("torchrun", "python", "python3", "train", "ssh", "cat", "accelerate")
@@ -183,7 +184,7 @@ def fits(launch: Launch, words: Sequence[str], variables: Mapping[str, str]) -> 
 
 
 @pytest.mark.skipif(not BASH, reason="there is no bash")
-@pytest.mark.parametrize("script", SCRIPTS)
+@pytest.mark.parametrize("script", keep_light(SCRIPTS, SCRIPTS[::3]))
 def test_what_is_read_is_what_bash_starts(script: str, programs: Path, tmp_path: Path) -> None:
     """Each program that bash has started was read, with its words and variables as far as they are known; and each that
     was read was started, unless a condition decides."""
@@ -195,7 +196,7 @@ def test_what_is_read_is_what_bash_starts(script: str, programs: Path, tmp_path:
 
 
 @pytest.mark.skipif(not BASH, reason="there is no bash")
-@pytest.mark.parametrize("script", PLACES)
+@pytest.mark.parametrize("script", keep_light(PLACES, PLACES[::3]))
 def test_where_a_script_stands_is_what_bash_says(script: str, programs: Path, tmp_path: Path) -> None:
     """All of it is known."""
     place = tmp_path.resolve() / "w"

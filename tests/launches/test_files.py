@@ -104,6 +104,7 @@ def test_a_script_that_is_too_large_is_told_and_the_one_that_names_it_goes_on() 
     assert not reading.whole and [each.words[-1].typed for each in reading.launches] == ["$N"]
 
 
+@pytest.mark.slow
 def test_many_directories_cost_no_square() -> None:
     few, many = (count_steps(lambda n=n: read("cd a\n. gone.sh\n" * n)) for n in (250, 1_000))  # type: ignore[misc]
     assert many < 5 * few

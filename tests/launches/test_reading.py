@@ -291,6 +291,7 @@ def test_what_the_grammar_looks_for_to_the_end_of_a_text_is_given_up(opens: str)
     assert read_script(f"{opens * 20}\n").whole
 
 
+@pytest.mark.slow
 def test_a_long_list_of_arguments_is_not_shifted_without_end() -> None:
     assert not read_script("set -- " + "x " * 20_000 + "\n" + "shift\n" * 3000).whole
     assert read_script(f"set -- a b {T}\nshift 2\n$@\n").distributed

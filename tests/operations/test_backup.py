@@ -11,6 +11,8 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from e2e.commands import open_cluster
 from paddock.apiserver.http.server import Server
 from paddock.apiserver.objects.in_process import LocalApi
@@ -116,6 +118,7 @@ def test_the_order_of_the_page_keeps_the_operator_away_until_the_status_is_there
     ]  # fmt: skip
 
 
+@pytest.mark.slow
 def test_a_laptops_directory_comes_back_with_its_jobs() -> None:
     """`paddock down`, a copy, and the copy put back to the same path."""
     stop, copy = (next(each for each in COMMANDS if each.startswith(start)) for start in ("paddock down", "cp -a"))

@@ -20,7 +20,10 @@ from support.operator_seam import JOBS, Request, Seam, build_job, have_pods, ope
 from support.waiting import until
 
 
-@pytest.mark.parametrize("what", ["suspended", "deleted", "cancelled"])
+@pytest.mark.parametrize(
+    "what",
+    ["suspended", pytest.param("deleted", marks=pytest.mark.slow), pytest.param("cancelled", marks=pytest.mark.slow)],
+)
 async def test_no_further_pod_is_made_of_a_job_that_is_over(tmp_path: Path, what: str) -> None:
     """It got all 600, and on a cluster that is minutes of pods over the quota that it gave back."""
     changes: dict[str, Any] = {
@@ -50,6 +53,7 @@ async def test_no_further_pod_is_made_of_a_job_that_is_over(tmp_path: Path, what
         assert FIRST_BATCH <= made <= FIRST_BATCH + 2 * MAX_CONCURRENT_WRITES
 
 
+@pytest.mark.slow
 async def test_a_job_that_is_decided_beside_the_loop_gets_all_its_pods(tmp_path: Path) -> None:
     async with open_cluster(tmp_path) as api, running(api, Settings()):
         await api.create(JOBS, build_job(ps=0, worker=SMALL + 1))

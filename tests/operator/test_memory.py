@@ -11,6 +11,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import aiohttp
+import pytest
 
 from paddock.apiserver.http.server import Server
 from paddock.apiserver.objects.in_process import LocalApi
@@ -64,6 +65,7 @@ async def fill(api: LocalApi, count: int) -> None:
         await api.create(CONFIG_MAPS, {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata})
 
 
+@pytest.mark.slow
 async def test_an_operator_starts_in_its_memory_among_large_objects_of_others(tmp_path: Path) -> None:
     async with open_cluster(tmp_path / "store") as api:
         await fill(api, 60)

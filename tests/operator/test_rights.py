@@ -205,7 +205,11 @@ TEAM = ("team-a",)
 
 @pytest.mark.parametrize(
     ("watched", "scope", "refused"),
-    [(TEAM, Scope.CLUSTER, set()), (TEAM, Scope.NAMESPACE, {"get nodes fake-node"}), ((), Scope.CLUSTER, set())],
+    [
+        (TEAM, Scope.CLUSTER, set()),
+        pytest.param(TEAM, Scope.NAMESPACE, {"get nodes fake-node"}, marks=pytest.mark.slow),
+        pytest.param((), Scope.CLUSTER, set(), marks=pytest.mark.slow),
+    ],
     ids=["one namespace", "nothing of the cluster", "all namespaces"],
 )
 async def test_no_right_is_lacking_and_each_is_used(

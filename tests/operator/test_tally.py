@@ -125,7 +125,7 @@ CRASHES = ("crash", "begin", "deliver", "lose_requests")
 FAULTY = ("refuse",)
 ELECTIONS = ("elect",)
 REMOVALS = ("remove", "submit_again")
-RUNS = 10
+RUNS = 5
 
 
 @pytest.fixture(autouse=True)

@@ -126,6 +126,7 @@ def test_the_name_of_a_gpu_before_kubernetes_1_10_is_told() -> None:
     assert "no node has it: write nvidia.com/gpu" in line
 
 
+@pytest.mark.slow
 def test_a_thousand_roles_are_looked_through_once() -> None:
     manifest = build(KUBEFLOW)
     role = manifest["spec"]["pytorchReplicaSpecs"]["Worker"]

@@ -14,7 +14,7 @@ import subprocess
 import pytest
 
 from paddock.node.runtime.sandbox import NoSandbox, Sandbox, choose_sandbox
-from support.programs import lack, need
+from support.programs import lack, need, title_of
 
 
 def _find_fault() -> str:
@@ -29,19 +29,28 @@ def _find_fault() -> str:
     return "" if tried.returncode == 0 else tried.stderr.strip() or f"bwrap ended with {tried.returncode}"
 
 
+def explain_lack() -> str:
+    return f"does not work here: {_FAULT}" if shutil.which("bwrap") else "is not installed"
+
+
 _FAULT = _find_fault()
 
 ONE_SANDBOX = pytest.mark.parametrize("sandbox", ["none" if _FAULT else "bubblewrap"], indirect=True, scope="session")
 """Marks a test that trains for a minute: in this machine's sandbox alone, as other tests train in both halves."""
 
-SANDBOXES = ("bubblewrap", pytest.param("none", marks=() if _FAULT else pytest.mark.unsandboxed))
+_SKIPPED = pytest.mark.skip(f"needs {title_of('bwrap')}, which {explain_lack()}")
+SANDBOXES = (
+    pytest.param("bubblewrap", marks=_SKIPPED if _FAULT else ()),
+    pytest.param("none", marks=() if _FAULT else pytest.mark.unsandboxed),
+)
+"""Where bubblewrap does not work its half is skipped by a mark, before any fixture: one of the session, as a cluster,
+would be made anew each time that the other sandbox comes."""
 
 
 def need_bubblewrap() -> None:
     """Skips the test where bubblewrap is not installed or does not work."""
-    need("bwrap")
     if _FAULT:
-        lack("bwrap", f"does not work here: {_FAULT}")
+        lack("bwrap", explain_lack())
 
 
 def need_sandbox(name: str) -> Sandbox:

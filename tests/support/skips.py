@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Generator, Iterable
 
@@ -31,8 +32,8 @@ def explain_skips(reports: Iterable[pytest.TestReport]) -> list[str]:
     programs: dict[str, list[str]] = defaultdict(list)
     others: dict[str, int] = defaultdict(int)
     for report in reports:
-        if program_and_why := getattr(report, "lacks", None):
-            programs[program_and_why[0]].append(program_and_why[1])
+        if program_and_why := getattr(report, "lacks", None) or _read_lack(_read_reason(report)):
+            programs[title_of(program_and_why[0])].append(program_and_why[1])
         else:
             others[_read_reason(report)] += 1
     lines = [(len(whys), _explain_lack(program, whys)) for program, whys in programs.items()]
@@ -42,7 +43,13 @@ def explain_skips(reports: Iterable[pytest.TestReport]) -> list[str]:
 
 def _explain_lack(program: str, whys: list[str]) -> str:
     verb = "needs" if len(whys) == 1 else "need"
-    return f"{_count(len(whys))} {verb} {title_of(program)}, which {', or '.join(dict.fromkeys(whys))}"
+    return f"{_count(len(whys))} {verb} {program}, which {', or '.join(dict.fromkeys(whys))}"
+
+
+def _read_lack(reason: str) -> tuple[str, str] | None:
+    """The program, and why, of a mark whose reason reads as that of a `Lack`."""
+    found = re.fullmatch(r"needs (.+?), which (.+)", reason, re.DOTALL)
+    return (found[1], found[2]) if found else None
 
 
 def _count(tests: int) -> str:

@@ -61,6 +61,7 @@ def test_the_number_of_a_room_stands_in_the_file(tmp_path: Path, text: str | Non
     assert read_allowed(tmp_path) == allowed
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workers", ["0", pytest.param("2", marks=pytest.mark.slow)])
 def test_the_seconds_of_a_child_are_those_of_its_test(tmp_path: Path, workers: str) -> None:
     burn = "import time\\nwhile time.process_time() < 0.3: pass"

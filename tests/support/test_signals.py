@@ -27,6 +27,7 @@ def test_a_hangup_ends_no_test():
 DEAF = "trap '' HUP INT QUIT TERM USR1; exec \"$@\""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workers", [0, pytest.param(2, marks=pytest.mark.slow)])
 def test_an_ignored_signal_reaches_the_programs_of_tests(tmp_path: Path, workers: int) -> None:
     (tmp_path / "test_some.py").write_text(TESTS)

@@ -32,13 +32,16 @@ def test_otherwise(number):
 @pytest.mark.skipif(True, reason="of a mark")
 def test_marked(): ...
 
+@pytest.mark.skip("needs bubblewrap (bwrap), which is not installed")
+def test_marked_with_a_program(): ...
+
 def test_fails():
     assert False, "a failure keeps its line"
 """
 LINES = [
     "skipped: 3 tests need no-such-program, which is not installed",
     "skipped: 2 tests: this machine has GPUs",
-    "skipped: 1 test needs bubblewrap (bwrap), which does not work here: Permission denied",
+    "skipped: 2 tests need bubblewrap (bwrap), which does not work here: Permission denied, or is not installed",
     "skipped: 1 test: of a mark",
 ]
 

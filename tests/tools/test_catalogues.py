@@ -115,6 +115,7 @@ NOT_FOR_READERS = {
 """Where English stands in the command line that is no sentence to the person at the terminal, and what it is."""
 
 
+@pytest.mark.slow
 def test_every_sentence_of_the_command_line_is_a_text_of_the_catalogues() -> None:
     """Three words in a row are a sentence; docstrings are none."""
     known = {text for _, each in find_texts() for text in ((each,) if isinstance(each, str) else each)}

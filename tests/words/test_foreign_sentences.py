@@ -26,6 +26,7 @@ def fill(text: str) -> str:
     return text.format_map(dict.fromkeys(names, "zork")) if names else text
 
 
+@pytest.mark.slow
 def test_no_phrase_is_found_inside_a_foreign_sentence() -> None:
     inside = [before + fill(text) + _BEHIND for text, before in zip(_TEXTS, cycle(_BEFORE), strict=False)]
     assert {each: said for each in inside if (said := translate_message(each, "zh")) != each} == {}

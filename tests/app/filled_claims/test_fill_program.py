@@ -29,6 +29,17 @@ PIP_AS_WELL = pytest.param(False, marks=pytest.mark.slow)
 """A pip takes a second for what uv does at once."""
 
 
+_HAS_PIP: list[bool] = []
+
+
+def has_pip(python: Path) -> bool:
+    """Whether the Python below an image's has one: asked once, as each image has the same."""
+    if not _HAS_PIP:
+        asked = subprocess.run([python, "-c", "import pip"], capture_output=True, timeout=60)
+        _HAS_PIP.append(asked.returncode == 0)
+    return _HAS_PIP[0]
+
+
 class Image:
     """A Python of an image, with one package, and an index that is a directory."""
 
@@ -39,7 +50,7 @@ class Image:
         venv.EnvBuilder(system_site_packages=True, with_pip=False, symlinks=True).create(str(root / "image"))
         self.python = root / "image" / "bin" / "python3"
         self.packages = next((root / "image" / "lib").glob("python3*/site-packages"))
-        if subprocess.run([self.python, "-c", "import pip"], capture_output=True, timeout=60).returncode:
+        if not has_pip(self.python):
             # The Python below has none, as Debian's without python3-pip; that of the tests has.
             found = importlib.util.find_spec("pip")
             assert found is not None and found.origin is not None
@@ -147,6 +158,7 @@ def test_what_cannot_be_installed_is_told_and_no_claim_counts_as_filled(image: I
     assert "nowhere" in text and not (image.claim / program.FILLED).exists()
 
 
+@pytest.mark.slow
 def test_a_full_claim_is_told_as_that(image: Image, tmp_path: Path) -> None:
     image.add("large", "1.0", filler=4 * 2**20)
     with small_disk(tmp_path / "small", "2m") as disk:

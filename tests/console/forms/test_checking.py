@@ -123,6 +123,7 @@ def test_fields_that_no_form_has_cost_nothing() -> None:
     assert time.process_time() - begun < 5
 
 
+@pytest.mark.slow
 def test_many_fields_are_not_written_into_a_long_text() -> None:
     text = TEXT + "  # \n" + "x: [" + "1," * 5_000 + "]\n"
     posted = {"text": text} | {f"f:{each}": "x" for each in range(10)}

@@ -192,6 +192,7 @@ async def test_markup_in_fields_is_text(client: Reader) -> None:
     assert "<img src=x" not in page and "<script>:" not in page
 
 
+@pytest.mark.slow
 async def test_a_form_of_very_many_fields_or_bytes_is_refused_or_said(client: Reader) -> None:
     origin = {"Sec-Fetch-Site": "same-origin"}
     many = {f"t:env:{row}:{column}": f"A{row}" for row in range(490) for column in (0, 1)}

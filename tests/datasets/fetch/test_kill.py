@@ -7,6 +7,7 @@ import hashlib
 from pathlib import Path
 
 import psutil
+import pytest
 from aiohttp import web
 
 from datasets.fetch.buckets import KEYS, Bucket, Wire, open_wire
@@ -44,6 +45,7 @@ async def test_a_file_by_http_goes_on_after_a_kill(tmp_path: Path) -> None:
     assert end.fetched <= len(data) - sent + MEBIBYTE
 
 
+@pytest.mark.slow
 async def test_a_bucket_goes_on_after_a_kill(bucket: Bucket, tmp_path: Path) -> None:
     objects = {f"train/{number}": build_bytes(2 * MEBIBYTE, number) for number in range(5)}
     objects |= {f"train/small/{number}": build_bytes(40_000, number) for number in range(50)}
@@ -65,6 +67,7 @@ async def test_a_bucket_goes_on_after_a_kill(bucket: Bucket, tmp_path: Path) -> 
     assert wire.sent - size <= MEBIBYTE + 100_000
 
 
+@pytest.mark.slow
 async def test_a_repository_is_fetched_after_a_kill_and_no_git_is_left(tmp_path: Path) -> None:
     """Git begins a fetch anew; here it hangs in its first request until the process is killed."""
     need("git")

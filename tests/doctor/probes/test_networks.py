@@ -32,7 +32,11 @@ def drop(machine: Machine, *rule: str) -> None:
 
 @pytest.mark.parametrize(
     ("names", "expected"),
-    [("resolve", []), ("debian", ["loopback-host-name"]), ("unresolvable", ["unresolvable-host-name"])],
+    [
+        ("resolve", []),
+        pytest.param("debian", ["loopback-host-name"], marks=pytest.mark.slow),
+        pytest.param("unresolvable", ["unresolvable-host-name"], marks=pytest.mark.slow),
+    ],
 )
 def test_the_own_name(tmp_path: Path, names: Names, expected: list[str]) -> None:
     with open_machines(tmp_path, 2, names=names) as bench:
@@ -54,6 +58,7 @@ def test_the_own_name_is_asked_as_launch_does_by_its_full_name(tmp_path: Path) -
         assert finding.check == "loopback-host-name" and "127.0.1.1" in finding.said
 
 
+@pytest.mark.slow
 def test_a_machine_that_is_well_and_one_that_is_cut_off(tmp_path: Path) -> None:
     with open_machines(tmp_path, 2) as bench:
         assert look(bench[0], "machine-b", "machine-a", "http://machine-b:22") == []
@@ -109,6 +114,7 @@ def test_a_way_that_says_what_passes_is_well(tmp_path: Path) -> None:
         assert look(bench[0], "machine-b") == []
 
 
+@pytest.mark.slow
 def test_large_frames_on_one_machine_alone_are_well_as_tcp_keeps_to_the_smaller_ones(tmp_path: Path) -> None:
     with open_machines(tmp_path, 2) as bench:
         assert bench[0].run("ip", "link", "set", "dev", "eth0", "mtu", "9000").returncode == 0

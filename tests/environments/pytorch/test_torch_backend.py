@@ -34,6 +34,7 @@ async def test_what_pytorchs_own_index_has_is_installed(
     assert built.build == f"torch {installed} for {kind}, from download.pytorch.org"
 
 
+@pytest.mark.slow
 async def test_a_variable_that_has_changed_chooses_another_build_and_it_is_said(tmp_path: Path, index: Index) -> None:
     index.add("numpy")
     pytorch = Index()

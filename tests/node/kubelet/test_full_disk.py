@@ -57,6 +57,7 @@ async def test_an_end_on_a_full_disk_is_known_to_the_next_cluster(small: Path, s
     assert (small / "shared/runs").read_text() == "start\n"
 
 
+@pytest.mark.slow
 async def test_an_end_that_an_adopting_cluster_sees_on_a_full_disk_counts(small: Path, sandbox: Sandbox) -> None:
     await start_and_kill(small, sandbox)
     async with open_cluster(small, sandbox) as cluster:
@@ -67,6 +68,7 @@ async def test_an_end_that_an_adopting_cluster_sees_on_a_full_disk_counts(small:
     assert (found["status"]["phase"], terminated(found)["exitCode"]) == ("Succeeded", 0)
 
 
+@pytest.mark.slow
 async def test_an_end_that_nobody_wrote_on_a_full_disk_is_told_with_the_disk(small: Path, sandbox: Sandbox) -> None:
     await start_and_kill(small, sandbox)
     (record,) = (small / "node/records").glob("*.json")

@@ -6,6 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from itertools import permutations
 
+import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
@@ -95,6 +96,7 @@ def fits_alone(gang: Gang, nodes: list[Manifest]) -> bool:
                 if isinstance(each, Bind)]) == gang.size  # fmt: skip
 
 
+@pytest.mark.slow
 def test_two_gangs_of_the_whole_machine_in_all_720_orders_of_their_objects() -> None:
     """Two PodGroups of two pods each: a gang needs four of six cores, so half of the second fits beside the first."""
     gangs = (Gang("a", 2, 2, 2), Gang("b", 2, 2, 2))

@@ -315,6 +315,7 @@ async def test_the_capacity_of_a_pod_whose_binding_is_not_seen_yet_is_not_given_
     assert late.writes.count(("Pod", "first")) == 1
 
 
+@pytest.mark.slow
 async def test_200_pods_that_come_at_once_are_planned_together_beside_2000_that_have_finished(api: LocalApi) -> None:
     await api.create(NODES, node(cpu="400", pods=1000))
     asked = {"cpu": "500m", "memory": "1Mi"}
