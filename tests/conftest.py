@@ -33,6 +33,15 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 # `run` names the variables of a shell that a script would read: this machine's are not what a test is about.
 for _name in [each for each in os.environ if each.startswith(("GOMP_", "KMP_", "MKL_", "OMP_", "OPENBLAS_"))]:
     del os.environ[_name]
+# A command answers in the language and the colours of the user's session, and asks the cluster that it names.
+_OF_SESSIONS = ("CLICOLOR", "FORCE_COLOR", "LANGUAGE", "LC_", "NO_COLOR", "PADDOCK_", "TTY_COMPATIBLE")
+for _name in [each for each in os.environ if each.startswith(_OF_SESSIONS)]:
+    del os.environ[_name]
+os.environ["LANG"] = "C.UTF-8"
+# A proxy is for what tests fetch from elsewhere. Their own servers are reached without it.
+if any(name.lower() in ("http_proxy", "https_proxy", "all_proxy") for name in os.environ):
+    for _name in ("no_proxy", "NO_PROXY"):
+        os.environ[_name] = ",".join(filter(None, (os.environ.get(_name), "127.0.0.0/8", "127.0.0.1", "localhost")))
 
 # Seconds say more of the machine than of the code: Hypothesis times no example. Each run of `make test` draws others,
 # so a few of each property do; `make test-all`, and CI for what has changed, have `--hypothesis-profile=many`.

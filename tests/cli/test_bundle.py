@@ -211,7 +211,7 @@ def test_a_bundle_is_told_as_the_job_was(
     assert run(["explain", "--bundle", str(file)]) == 0
     printed = capsys.readouterr()
     assert printed.out == "".join(localize_times(each) + "\n" for each in lines)
-    assert printed.err.startswith(f"{file}: default/demo as it was at 2025-11-24 ")
+    assert printed.err.startswith(f"{file}: default/demo as it was at {localize_times(format_time(NOW))} ")
     assert run(["doctor", "--bundle", str(file), "-o", "json"]) == int(bool(subject.findings))
     (told,) = json.loads(capsys.readouterr().out)["subjects"]
     assert told == explain_document(subject)
