@@ -16,9 +16,9 @@ echo "Paddock runs on Python 3.11 to 3.14, and there is none in PATH; install it
 endef
 
 # A file's tests stay together, as they share clusters; files come in the order of the seed, not the largest first.
-# Many tests wait for processes and timers, so few cores get two processes more than they are; each collects all. The folders whose tests only
-# compute (tests/support/order.py) fill what these leave, in one process, as to hand out so many short tests costs more
-# than they do; more cores have more of them.
+# Many tests wait for processes and timers, so few cores get two processes more than they are; each collects all tests. The
+# folders whose tests only compute (tests/support/order.py) fill what these leave, in one process, as to hand out so many
+# short tests costs more than they do; more cores have more of them.
 CORES := $(shell nproc 2>/dev/null || echo 2)
 PARALLEL := -n $(shell echo $$(( $(CORES) < 6 ? $(CORES) + 2 : 8 ))) --dist loadfile --no-loadscope-reorder
 COMPUTING := $(shell [ $(CORES) -lt 4 ] || echo "-n $$(( $(CORES) / 2 )) --dist worksteal")

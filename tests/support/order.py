@@ -26,8 +26,8 @@ import pytest
 from _pytest.mark.expression import Expression
 from hypothesis import core
 
-WAITING = ("app", "apiserver", "cli", "datasets", "doctor", "e2e", "environments", "kubernetes", "node", "operations",
-           "operator", "places", "support", "tools")  # fmt: skip
+WAITING = ("app", "apiserver", "cli", "datasets", "doctor", "e2e", "environments", "kubernetes", "net", "node",
+           "operations", "operator", "places", "support", "tools")  # fmt: skip
 """Folders of tests that are not busy all the time."""
 COMPUTING = ("apiserver/access", "apiserver/conformance", "app/bundles", "cli/cluster", "cli/output", "cli/rendering",
              "cli/script", "cli/test_explain.py", "cli/test_foreign_text.py", "cli/test_help.py",
@@ -38,7 +38,7 @@ hand one out costs more than the test."""
 ON_NODE = ("kubernetes/on_node/", "kubernetes/test_datasets.py", "browser/test_checks_kubernetes.py")
 """Who opens a real node (`support.real_node`): a folder is a package, as one for all of its files is."""
 _SHARING = tuple(f"tests/{each}" for each in ON_NODE)
-_LONG = ("app", "browser", "chart", "docs/test_typed_pages.py", "e2e", "kubernetes", "places",
+_LONG = ("app", "browser", "chart", "docs/test_typed_pages.py", "e2e", "kubernetes", "net", "places",
          "preflight/test_paddle_options_real.py")  # fmt: skip
 """Folders and files of tests."""
 _TESTS = Path(__file__).resolve().parents[1]
