@@ -10,14 +10,17 @@ import pytest
 from e2e.commands import Cluster, open_cluster
 
 HALF = """\
-import os, time
+import os, pathlib, time
+failing = pathlib.Path(os.environ["PADDOCK_OUTPUT_DIR"], "failing")
 if os.environ["RANK"] == "1":
-    time.sleep(1)
+    failing.touch()
     raise ValueError("rank 1 could not write its shard")
-time.sleep(4)
+while not failing.exists():
+    time.sleep(0.05)
+time.sleep(2)
 print("rank 0 is done")
 """
-"""As it was reported: rank 1 raises three seconds before rank 0 ends."""
+"""As it was reported: rank 1 raises seconds before rank 0 ends, however late each of them starts."""
 LAST = """\
 import os, time
 time.sleep(3 if os.environ["RANK"] == "0" else 0)
