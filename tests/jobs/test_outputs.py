@@ -218,7 +218,9 @@ def test_a_run_resumes_from_the_newest_that_has_checkpoints_which_are_moved(clai
     assert read_facts(claim, UIDS[2])["resumed"] == 1
 
 
-@pytest.mark.parametrize("step", ["os.rename(source, checkpoints)", "os.rename(fresh, path)"])
+@pytest.mark.parametrize(
+    "step", ["os.rename(source, checkpoints)", pytest.param("os.rename(fresh, path)", marks=pytest.mark.slow)]
+)
 @pytest.mark.parametrize("order", ["{other}; {step}", pytest.param("{step}; {other}", marks=pytest.mark.slow)])
 def test_what_is_resumed_is_recorded_whichever_rank_comes_between(claim: Path, step: str, order: str) -> None:
     """Another rank runs from its begin to its end right before, or right after, a step of the one that moves."""
@@ -240,6 +242,7 @@ def test_an_attempt_that_follows_finds_what_is_there_and_resumes_nothing_again(c
     assert list((find_run(claim, UIDS[2]) / "checkpoint").iterdir()) == []
 
 
+@pytest.mark.slow
 def test_a_run_that_is_named_is_taken_or_nothing_begins(claim: Path) -> None:
     assert run(prepare(claim, UIDS[2], "2")) == (
         3, f"run 2 of {name_job()} has no checkpoints in the claim results; those that have some: 1"

@@ -253,7 +253,7 @@ def test_a_wrong_call_does_nothing(image: Image, words: tuple[str, ...]) -> None
 
 
 @pytest.mark.parametrize("uv", [PIP_AS_WELL, True], ids=["pip", "uv"])
-@pytest.mark.parametrize("where", ["home/.config/pip/pip.conf", "image/pip.conf"])
+@pytest.mark.parametrize("where", ["home/.config/pip/pip.conf", pytest.param("image/pip.conf", marks=pytest.mark.slow)])
 def test_where_the_image_s_pip_looks_for_packages_counts(image: Image, where: str, uv: bool) -> None:
     image.add("mine", "2.0")
     (image.root / where).parent.mkdir(parents=True, exist_ok=True)

@@ -138,6 +138,7 @@ async def test_a_right_that_is_taken_away_ends_what_is_shown(cluster: Kept) -> N
             await programs.close()
 
 
+@pytest.mark.slow
 async def test_a_reader_who_asks_no_more_is_forgotten_with_their_token(
     cluster: Kept, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -168,6 +169,7 @@ async def test_a_token_is_not_taken_over_plain_http_from_elsewhere(cluster: Kept
             assert answer.status == (421 if "example" in headers["Host"] else 200)
 
 
+@pytest.mark.slow
 async def test_pages_show_kept_runs_to_who_may_see_the_jobs_and_numbers_to_who_may_read_logs(cluster: Kept) -> None:
     whole = await cluster.have_reader("whole", [SEES_JOBS, READS_LOGS])
     jobs = await cluster.have_reader("jobs", [SEES_JOBS])

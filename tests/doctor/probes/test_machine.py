@@ -48,10 +48,12 @@ def test_the_limit_of_the_shell_is_told_and_not_the_one_that_many_peers_need() -
     assert "a process may have 200 files open" in " ".join(each.said for each in read(found)) and limit == "200"
 
 
+@pytest.mark.slow
 def test_a_small_stack_of_a_real_shell() -> None:
     assert "small-stack" in run_look(shell="ulimit -Ss 1024")
 
 
+@pytest.mark.slow
 def test_shared_memory_of_a_real_mount() -> None:
     """As in a container of Docker, and nearly full."""
     unshare = [need("unshare"), "--map-root-user", "--mount"]
