@@ -117,7 +117,7 @@ _JOB = re.compile(r"/jobs/[^/]+/[^/]+/[^/?]+")
 """The address of a job, which stands in each link of its pages."""
 _MASKS: Mapping[str, str] = {
     r"127\.0\.0\.1:\d+": "127.0.0.1:PORT", r"csrf=[^&\s]+": "csrf=TOKEN",
-    r"(process |进程 )\d+(, |，)\d+ MiB": r"\1N\2N MiB", r"\d\.\d\d( s without an answer| 秒没有响应)": r"N\1",
+    r"(process |进程 )\d+(, |，)[\d.]+ [MG]iB": r"\1N\2N MiB", r"\d+\.\d+( s without an answer| 秒没有响应)": r"N\1",
 }  # fmt: skip
 
 
