@@ -117,6 +117,7 @@ _JOB = re.compile(r"/jobs/[^/]+/[^/]+/[^/?]+")
 """The address of a job, which stands in each link of its pages."""
 _MASKS: Mapping[str, str] = {
     r"127\.0\.0\.1:\d+": "127.0.0.1:PORT", r"csrf=[^&\s]+": "csrf=TOKEN",
+    r"(\.tar\.gz(?:: |：))[\d.]+ KiB": r"\1N KiB",
     r"(process |进程 )\d+(, |，)[\d.]+ [MG]iB": r"\1N\2N MiB", r"\d+\.\d+( s without an answer| 秒没有响应)": r"N\1",
 }  # fmt: skip
 
@@ -175,9 +176,13 @@ def list_questions(state: str) -> Iterator[Ask]:
         for verb in ("explain", "describe", "doctor", "logs", "history", "compare", "outputs"):
             yield typed(verb, name, *where)
     for name in jobs if state in BUNDLED else ():
-        yield typed("bundle", name, *where, "-o", "~/job.bundle.tar.gz", "--force")
+        yield lambda served, language, name=name: type_command(
+            served, language, "bundle", name, *where, "-o", bundle_of(name, language)
+        )
         for verb in ("explain", "doctor"):
-            yield typed(verb, "--bundle", "~/job.bundle.tar.gz")
+            yield lambda served, language, name=name, verb=verb: type_command(
+                served, language, verb, "--bundle", bundle_of(name, language)
+            )
     last = STATES[state].jobs[-1]
     if STATES[state].ends:
         yield lambda served, language: run_again(served, language, state, last)
@@ -186,6 +191,10 @@ def list_questions(state: str) -> Iterator[Ask]:
     for name, kind in kinds.items():
         for page in (*PAGES, *(MORE_PAGES if state in BUNDLED else ())):
             yield looked_at(f"/jobs/{state}/{kind}/{name}{page}")
+
+
+def bundle_of(name: str, language: str) -> str:
+    return f"~/{name}-{language}.bundle.tar.gz"
 
 
 def list_questions_elsewhere(state: str) -> Iterator[Ask]:
