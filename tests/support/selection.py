@@ -29,8 +29,9 @@ _ALL, _PRODUCT = "*.py", "src/"
 """Nodes: every module, for who looks for `*.py`; every module of the product, for who names its folder."""
 _PAGES = re.compile(r"docs|README.*|CHANGELOG.*|CONTRIBUTING.*|SECURITY.*|.*\*\.md|DIST")
 """Words of who reads pages. `make dist DIST=…` builds archives that hold some."""
-_NUMBERS = frozenset({"house.toml", ".ci/passed"})
-"""Data that is for those alone whose texts name it: most changes change one of them."""
+_OUTSIDE = frozenset({"house.toml", ".ci/passed", ".ci/run"})
+"""What no test runs by: it is for those alone whose texts name it. A `.ci/run` that starts a tier in another way is tried
+by the samples of that tier."""
 _NOTHING = Part()
 
 
@@ -86,7 +87,7 @@ def select(
 
 def find_reason(graph: Graph, changed: Iterable[str]) -> str:
     """The first changed file of which is not known who needs it."""
-    known = (path for path in changed if path not in _NUMBERS and not (is_module(path) or is_page(path)))
+    known = (path for path in changed if path not in _OUTSIDE and not (is_module(path) or is_page(path)))
     return next((path for path in known if not graph.find_folder(path)), "")
 
 

@@ -115,7 +115,7 @@ def test_a_change_affects_the_test_files_that_lead_to_it(changed: str, expected:
 
 @pytest.mark.parametrize(
     "changed",
-    ["pyproject.toml", "requirements.lock", "Makefile", ".ci/run", "deploy/chart/values.yaml", "deploy/manager.py",
+    ["pyproject.toml", "requirements.lock", "Makefile", "deploy/chart/values.yaml", "deploy/manager.py",
      "src/paddock/console/static/console.css", "src/paddock/locale/zh/LC_MESSAGES/paddock.po", "tools/fresh/machine",
      "src/paddock/environments/programs/resnet/train.py", "examples/heter/train.py", "docs/figure.svg", "LICENSE"],
 )  # fmt: skip
