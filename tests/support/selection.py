@@ -30,8 +30,8 @@ _ALL, _PRODUCT = "*.py", "src/"
 _PAGES = re.compile(r"docs|README.*|CHANGELOG.*|CONTRIBUTING.*|SECURITY.*|.*\*\.md|DIST")
 """Words of who reads pages. `make dist DIST=…` builds archives that hold some."""
 _OUTSIDE = frozenset({"house.toml", ".ci/passed", ".ci/run"})
-"""What no test runs by: it is for those alone whose texts name it. A `.ci/run` that starts a tier in another way is tried
-by the samples of that tier."""
+"""What no test runs by: it is for those alone whose texts name it. A `.ci/run` that starts a tier in another way is
+tried by the samples of that tier."""
 _NOTHING = Part()
 
 
