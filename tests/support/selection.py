@@ -22,7 +22,7 @@ from support.imports import LATER, TOP, Facts, Part, name_module
 _ROOTS = ("src", "tests", "tools")
 """Where imports begin; `benchmarks` is a package at the root."""
 _RULES = frozenset(
-    {f"tests/support/{name}.py" for name in ("affected", "changes", "imports", "process_state", "selection")}
+    {f"tests/support/{name}.py" for name in ("about", "affected", "changes", "imports", "process_state", "selection")}
 )
 """They run with every test, and what their texts name they neither import nor read."""
 _ALL, _PRODUCT = "*.py", "src/"

@@ -102,10 +102,14 @@ def watching() -> Any:
     return found
 
 
+def find_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        return int(taken.getsockname()[1])
+
+
 def running() -> Any:
     """A pod is waited for, its log followed, a command run in it, a port of it reached."""
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        number = taken.getsockname()[1]
+    number = find_port()
     serve = f"cd /tmp; echo page > index.html; exec python3 -m http.server -b 127.0.0.1 {number}"
     made = pod("p", f"for i in 1 2 3; do echo line $i; done; {serve}")
     made.create()
@@ -119,7 +123,8 @@ def running() -> Any:
     found["exec"] = [done.returncode, done.stdout.decode(), done.stderr.decode()]
     failed = made.exec(["sh", "-c", "exit 3"], check=False)
     found["exit"] = failed.returncode
-    with made.portforward(number, local_port="auto") as port:  # the pod shares this network
+    # The pod shares this network. kr8s's own "auto" draws a number, whether it is taken or not.
+    with made.portforward(number, local_port=find_port()) as port:
         for _ in range(100):
             try:
                 with urllib.request.urlopen(f"http://127.0.0.1:{port}/index.html", timeout=30) as answer:
