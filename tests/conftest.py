@@ -56,15 +56,6 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--rewrite-goldens", action="store_true", help="write the goldens anew instead of comparing")
 
 
-@pytest.hookimpl(tryfirst=True)  # before `-m` is looked at
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """A test that has a half for each sandbox starts containers: `-m sandbox` runs these halves, and what needs
-    bubblewrap. All other tests are the same with and without it."""
-    for item in items:
-        if "sandbox" in getattr(getattr(item, "callspec", None), "params", {}):
-            item.add_marker("sandbox")
-
-
 @pytest.fixture
 def tries_soon(monkeypatch: pytest.MonkeyPatch) -> None:
     """A controller tries a refused key again after 20 ms at first, not 100: six tries are told of, and take 0.6 s."""

@@ -108,6 +108,7 @@ def _pods(cluster: Cluster) -> set[str]:
     return {pod["metadata"]["name"] for pod in cluster.read("/api/v1/pods")["items"]}
 
 
+@pytest.mark.sandbox
 def test_get_prints_the_jobs_and_why(cluster: Cluster) -> None:
     ended = cluster.paddock("get")
     rows = [line.split() for line in ended.lines]
@@ -285,6 +286,7 @@ def test_of_several_documents_one_of_which_the_server_refuses_none_is_made(clust
     assert "harmless" not in cluster.paddock("get", "-o", "name").out
 
 
+@pytest.mark.sandbox
 def test_a_program_that_is_not_there_fails_at_once_and_is_named(cluster: Cluster) -> None:
     job = build_light_job("missing", "")
     job["spec"]["worker"]["template"]["spec"]["containers"][0]["command"] = ["no-such-program"]
@@ -772,6 +774,7 @@ def test_delete_says_what_it_waits_for(cluster: Cluster) -> None:
     run.end()
 
 
+@pytest.mark.sandbox
 def test_a_job_deleted_while_it_is_followed_ends_the_run(cluster: Cluster) -> None:
     run = cluster.start("run", cluster.write(build_light_job("deleted", "echo ready; exec sleep 1000")))
     run.until_it_prints("ready")

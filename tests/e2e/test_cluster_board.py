@@ -20,10 +20,10 @@ from environments.packages import make_wheel
 from support.printed import take_printed
 from support.sandboxes import need_bubblewrap
 
+pytestmark = pytest.mark.sandbox
+
 FAKE = """\
 import http.server, json, os, sys
-
-pytestmark = pytest.mark.sandbox
 given = dict(each[2:].partition("=")[::2] for each in sys.argv[1:])
 def write():
     try:

@@ -21,12 +21,12 @@ from environments.packages import make_wheel
 from support.printed import take_printed, type_printed
 from support.sandboxes import need_bubblewrap
 
+pytestmark = pytest.mark.sandbox
+
 CLAIMS = "/api/v1/namespaces/default/persistentvolumeclaims"
 PODS = "/api/v1/namespaces/default/pods"
 TRAIN = """import os, sys
 import mine
-
-pytestmark = pytest.mark.sandbox
 try:
     open("written", "w")
 except OSError as error:

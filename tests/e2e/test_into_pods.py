@@ -16,6 +16,8 @@ from e2e.commands import Cluster, Running, open_cluster, until
 from e2e.manifests import build_light_job
 from support.printed import fill_in, take_printed, type_printed
 
+pytestmark = pytest.mark.sandbox  # a program gets into a pod in another way in each
+
 SERVES = """\
 import http.server
 class Handler(http.server.BaseHTTPRequestHandler):

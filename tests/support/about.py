@@ -2,7 +2,7 @@
 
 Tests of these tiers start all of Paddock, so by imports each change would run all of them. A change of another room
 than those of its row runs, of such a tier, the test files that import what has changed themselves, and the samples.
-All tests of all tiers run at least once a week (`.ci/passed`).
+All tests of all tiers run at least once a week (`.ci/run`).
 """
 
 from __future__ import annotations
@@ -10,13 +10,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 ROOMS: Mapping[str, tuple[str, ...]] = {
-    "browser": ("console", "app/consoles", "views"),
-    "kubernetes": ("app/claimed", "app/cluster.py", "app/filled_claims", "app/webhook.py", "client", "controllers",
-                   "images", "install", "jobs", "kube", "operator", "submission", "webhook"),
-    "training": ("apiserver", "app/local.py", "app/launch.py", "controllers", "datasets", "environments", "jobs",
-                 "kube", "launches", "node", "operator", "script", "sdk"),
+    "browser": ("app/consoles", "console", "datasets", "doctor", "jobs/sentences", "locale", "logs",
+                "node/scheduler/queue.py", "views", "words"),
+    "kubernetes": ("app/claimed", "app/cluster.py", "app/cluster_datasets.py", "app/filled_claims", "app/pod_tokens.py",
+                   "app/webhook.py", "cli/cluster", "client", "controllers", "datasets", "images", "install", "jobs",
+                   "kube", "operator", "submission", "webhook"),
+    "training": ("apiserver", "app/local.py", "app/launch.py", "cli/follow", "cli/submit", "controllers", "datasets",
+                 "environments", "jobs", "kube", "launches", "logs", "node", "operator", "script", "sdk", "submission"),
 }  # fmt: skip
-"""Folders and files of src/paddock, by the tier's name."""
+"""Folders and files of src/paddock, by the tier's name. A screen shows what other rooms say of a job, in both
+languages, so the browser's tests are about the sentences too, and about the catalogues."""
 
 
 def concerns(path: str, rooms: tuple[str, ...]) -> bool:

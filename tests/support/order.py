@@ -11,11 +11,14 @@ others. The latter are busy from the first test to the last: `tools/light_tests.
 machine, as to hand out a short test to another one takes longer than the test.
 
 A file whose tests all have marks that `-m` leaves out is not opened: each process would import it for nothing.
+
+    PYTHONPATH=tests python -m support.order 'not slow'     a test file of each folder, for the bare machine of .ci/run
 """
 
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterator
 from functools import lru_cache
 from itertools import combinations
@@ -74,6 +77,14 @@ def is_left_out(path: Path, expression: str) -> bool:
 def read_marks(text: str) -> frozenset[str]:
     """The marks of all tests of a file with this text: those that stand in the line which begins with `pytestmark`."""
     return frozenset(name for line in _MARKS_OF_ALL.findall(text) for name in _MARK.findall(line))
+
+
+def find_firsts(tests: Path, expression: str) -> Iterator[Path]:
+    """Of each folder in `tests` the first test file that `-m EXPRESSION` does not leave out, the highest first; nothing
+    of a folder that has no such file, as all of `tests/clients` is slow."""
+    for folder in sorted({path.relative_to(tests).parts[0] for path in tests.glob("*/**/test_*.py")}):
+        files = sorted((tests / folder).rglob("test_*.py"), key=lambda path: (len(path.parts), path))
+        yield from [path for path in files if not is_left_out(path, expression)][:1]
 
 
 _MARKS_OF_ALL = re.compile(r"^pytestmark = (.*)$", re.MULTILINE)
@@ -141,3 +152,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
     seed = config.getoption("randomly_seed", None)
     if config.pluginmanager.hasplugin("randomly"):
         terminalreporter.write_line(f"the same order again: pytest --randomly-seed={seed}")
+
+
+if __name__ == "__main__":
+    print(*(path.relative_to(_TESTS.parent) for path in find_firsts(_TESTS, sys.argv[1])))

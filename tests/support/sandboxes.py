@@ -1,4 +1,7 @@
-"""Both sandboxes as parameters of a fixture: `pytest.fixture(params=SANDBOXES)`.
+"""Both sandboxes as parameters of a fixture or of a test: `pytest.fixture(params=SANDBOXES)`.
+
+Their tests are marked `sandbox`, as those are that need bubblewrap or are marked by hand: CI runs them with and without
+bubblewrap, and all others, which are the same in both, once.
 
 A user of this machine gets bubblewrap where it works and `none` where it does not. `make test` runs that half. Where
 bubblewrap works, the other half is marked `unsandboxed` and left to `make test-all`; CI hides bubblewrap once.
@@ -35,13 +38,14 @@ def explain_lack() -> str:
 
 _FAULT = _find_fault()
 
-ONE_SANDBOX = pytest.mark.parametrize("sandbox", ["none" if _FAULT else "bubblewrap"], indirect=True, scope="session")
+_HERE = pytest.param("none" if _FAULT else "bubblewrap", marks=pytest.mark.sandbox)
+ONE_SANDBOX = pytest.mark.parametrize("sandbox", [_HERE], indirect=True, scope="session")
 """Marks a test that trains for a minute: in this machine's sandbox alone, as other tests train in both halves."""
 
 _SKIPPED = pytest.mark.skip(f"needs {title_of('bwrap')}, which {explain_lack()}")
 SANDBOXES = (
-    pytest.param("bubblewrap", marks=_SKIPPED if _FAULT else ()),
-    pytest.param("none", marks=() if _FAULT else pytest.mark.unsandboxed),
+    pytest.param("bubblewrap", marks=[pytest.mark.sandbox, *([_SKIPPED] if _FAULT else [])]),
+    pytest.param("none", marks=[pytest.mark.sandbox, *([] if _FAULT else [pytest.mark.unsandboxed])]),
 )
 """Where bubblewrap does not work its half is skipped by a mark, before any fixture: one of the session, as a cluster,
 would be made anew each time that the other sandbox comes."""

@@ -30,8 +30,8 @@ _ALL, _PRODUCT = "*.py", "src/"
 _PAGES = re.compile(r"docs|README.*|CHANGELOG.*|CONTRIBUTING.*|SECURITY.*|.*\*\.md|DIST")
 """Words of who reads pages. `make dist DIST=…` builds archives that hold some."""
 _OUTSIDE = frozenset({"house.toml", ".ci/passed", ".ci/run"})
-"""What no test runs by: it is for those alone whose texts name it. A `.ci/run` that starts a tier in another way is
-tried by the samples of that tier."""
+"""What no test runs by: it is for those alone whose texts name it, with its folder, as "run" is a word of hundreds. A
+`.ci/run` that starts a tier in another way is tried by the samples of that tier."""
 _NOTHING = Part()
 
 
@@ -136,7 +136,8 @@ class Graph:
         """The nodes that a change is in, and those that name a changed file in a text."""
         seeds: set[str] = set()
         for path in changed:
-            seeds |= self._mentions[Path(path).name]
+            names = Path(path).parts if path in _OUTSIDE else (Path(path).name,)
+            seeds |= set.intersection(*(self._mentions[name] for name in names))
             if is_module(path):
                 seeds |= {path, f"{path}#", _ALL} | ({_PRODUCT} if path.startswith("src/") else set())
             elif is_page(path):

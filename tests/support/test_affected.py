@@ -61,6 +61,9 @@ def always():
     "tests/sdk/test_run.py": "CODE = 'import paddock\\npaddock.run()'",
     "tests/sdk/test_logs.py": "LOGS = HERE.parent / 'cli' / 'logs' / 'a.log'",
     "tests/sdk/test_page.py": "TEXT = (ROOT / 'docs' / name).read_text()",
+    "tests/tools/test_ci.py": "CI = ROOT / '.ci' / 'run'",
+    "tests/tools/test_ci_text.py": "CI = ROOT.joinpath('.ci/run')",
+    "tests/tools/test_verbs.py": "TYPED = 'paddock run'",
     "tests/test_house.py": "PATHS = ROOT.rglob('*.py')",
     "tests/test_sources.py": "PATHS = ROOT / 'src'",
     "tools/kubernetes/crash.py": "import beside",
@@ -92,6 +95,8 @@ CHANGES: dict[str, tuple[str, set[str]]] = {
     ),
     "and of who names its folder": ("tests/cli/logs/b.log", {*CLI, "test_logs"}),
     "a page": ("docs/places/hosts.md", {"test_pages", "test_page"}),
+    "what no test runs by is of who names all of its path": (".ci/run", {"test_ci", "test_ci_text"}),
+    "and of nobody where none does": (".ci/passed", set()),
     "a page at the root": ("README.zh-CN.md", {"test_pages", "test_page"}),
 }  # fmt: skip
 
@@ -139,9 +144,47 @@ def test_of_a_change_that_tests_are_not_about_those_run_that_import_it() -> None
     assert select(FACTS, ["Makefile"], "29776d2", about).reason, "any test may be about it"
 
 
-@pytest.mark.parametrize("rooms", ROOMS.values(), ids=ROOMS)
-def test_rooms_of_tiers_are_there(rooms: tuple[str, ...]) -> None:
-    assert [room for room in rooms if not (ROOT / "src" / "paddock" / room).exists()] == []
+PRODUCT = [
+    path.relative_to(ROOT).as_posix()
+    for path in (ROOT / "src" / "paddock").rglob("*")
+    if path.is_file() and "__pycache__" not in path.parts
+]
+
+
+@pytest.mark.parametrize(("tier", "room"), [(tier, room) for tier, rooms in ROOMS.items() for room in rooms])
+def test_each_room_of_a_tier_is_one_or_more_files(tier: str, room: str) -> None:
+    assert any(concerns(path, (room,)) for path in PRODUCT), f"{tier} is about {room}, which is nothing"
+
+
+@pytest.mark.parametrize("tier", ROOMS)
+def test_no_room_of_a_tier_stands_in_another_one_of_it(tier: str) -> None:
+    inside = [room for room in ROOMS[tier] for other in ROOMS[tier] if room.startswith(f"{other}/")]
+    assert inside == [] and len(set(ROOMS[tier])) == len(ROOMS[tier])
+
+
+@pytest.mark.parametrize(
+    ("changed", "tiers"),
+    [
+        ("src/paddock/words/catalogues.py", {"browser"}),
+        ("src/paddock/locale/zh/LC_MESSAGES/paddock.mo", {"browser"}),
+        ("src/paddock/jobs/sentences/explain.py", {"browser", "kubernetes", "training"}),
+        ("src/paddock/datasets/manifests.py", {"browser", "kubernetes", "training"}),
+        ("src/paddock/logs/levels.py", {"browser", "training"}),
+        ("src/paddock/doctor/findings.py", {"browser"}),
+        ("src/paddock/node/scheduler/queue.py", {"browser", "training"}),
+        ("src/paddock/node/scheduler/gpus.py", {"training"}),
+        ("src/paddock/app/cluster_datasets.py", {"kubernetes"}),
+        ("src/paddock/app/pod_tokens.py", {"kubernetes"}),
+        ("src/paddock/cli/cluster/session.py", {"kubernetes"}),
+        ("src/paddock/submission/rehearsal.py", {"kubernetes", "training"}),
+        ("src/paddock/cli/submit/submitter.py", {"training"}),
+        ("src/paddock/cli/follow/follow.py", {"training"}),
+        ("src/paddock/history/changes.py", set()),
+        ("Makefile", set(ROOMS)),  # none of the product: it may be about any
+    ],
+)
+def test_what_a_change_is_about(changed: str, tiers: set[str]) -> None:
+    assert {tier for tier, rooms in ROOMS.items() if concerns(changed, rooms)} == tiers
 
 
 def test_nothing_has_changed() -> None:
@@ -343,6 +386,7 @@ def test_every_module_of_ours_is_read(ours: Graph) -> None:
         ("src/paddock/console/pages.py", "tests/test_house.py"),  # reads every module
         ("tests/browser/test_checks_jobs.py", "tests/test_house.py"),  # counts the lines of every file of tests
         ("house.toml", "tests/test_house.py"),
+        (".ci/run", "tests/tools/test_ci.py"),
         ("src/paddock/node/usage/meter.py", "tests/support/test_process_state.py"),
         ("tests/support/worlds.py", "tests/kubernetes/test_life.py"),  # a fixture
         ("tests/node/kubelet/crashing_cluster.py", "tests/node/kubelet/test_adoption.py"),  # a program by its file
@@ -370,6 +414,8 @@ def test_ways_of_our_own_tree_are_found(ours: Graph, changed: str, test: str) ->
         ("src/paddock/console/pages.py", 0.5),
         ("docs/servers.md", 0.1),
         ("house.toml", 0.05),
+        (".ci/run", 0.01),
+        (".ci/passed", 0.01),
     ],
 )
 def test_a_change_at_a_leaf_leaves_most_of_our_tests_out(ours: Graph, changed: str, most: float) -> None:

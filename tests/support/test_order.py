@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from pathlib import Path
 
 import pytest
 
-from support.order import ON_NODE, is_left_out, rank, share
+from support.order import ON_NODE, find_firsts, is_left_out, rank, share
 
 TESTS = Path(__file__).resolve().parents[1]
 
@@ -56,6 +57,40 @@ def test_a_file_is_not_opened_if_the_marks_of_all_its_tests_are_left_out(
     assert is_left_out(file, expression) is left_out
 
 
+def test_a_line_that_gives_marks_to_all_tests_of_a_file_stands_in_no_text_of_it() -> None:
+    """Such a line in the program of a test would be read as the file's own mark, and fail the program."""
+    line = re.compile(r"^pytestmark\b", re.MULTILINE)
+    texts = {path: path.read_text(encoding="utf-8") for path in TESTS.rglob("*.py")}
+    found = {path: len(line.findall(text)) for path, text in texts.items() if line.search(text)}
+    assert found
+    assert {path: count for path, count in found.items() if count != count_marks(texts[path])} == {}
+
+
+def count_marks(text: str) -> int:
+    """The statements at the top of a module that set its `pytestmark`."""
+    assigned = [node for node in ast.parse(text).body if isinstance(node, ast.Assign)]
+    return sum([*map(ast.unparse, node.targets)] == ["pytestmark"] for node in assigned)
+
+
 def test_a_folder_and_a_file_that_is_no_python_are_looked_into(tmp_path: Path) -> None:
     assert not is_left_out(tmp_path, "not slow")
     assert not is_left_out(tmp_path / "golden.txt", "not slow")
+
+
+def test_of_each_folder_the_first_file_that_is_not_left_out_stands_for_it(tmp_path: Path) -> None:
+    slow = "import pytest\npytestmark = pytest.mark.slow\n"
+    files = {"deep/a/b/test_a.py": "", "deep/a/test_z.py": "", "high/a/test_a.py": "", "high/test_a.py": slow,
+             "high/test_b.py": "", "high/test_c.py": "", "none/test_a.py": slow, "support/kept.py": "",
+             "test_house.py": ""}  # fmt: skip
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    found = [str(path.relative_to(tmp_path)) for path in find_firsts(tmp_path, "not slow")]
+    assert found == ["deep/a/test_z.py", "high/test_b.py"]
+
+
+def test_each_folder_of_ours_has_a_file_for_the_bare_machine_but_those_of_a_longer_tier() -> None:
+    light = "not paddle and not slow and not kubernetes and not browser"
+    folders = {path.relative_to(TESTS).parts[0] for path in TESTS.glob("*/**/test_*.py")}
+    found = {path.relative_to(TESTS).parts[0] for path in find_firsts(TESTS, light)}
+    assert folders - found == {"browser", "clients"}

@@ -35,7 +35,7 @@ from paddock.node.streams.node_streams import POD_SESSIONS, NodeStreams
 from paddock.node.streams.programs import Program
 from paddock.node.usage.meter import Meter
 from support.programs import lack
-from support.sandboxes import need_sandbox
+from support.sandboxes import SANDBOXES, need_sandbox
 from support.waiting import until
 
 
@@ -396,6 +396,7 @@ async def test_a_pods_variables_do_nothing_outside_of_it(cluster: Cluster, strea
     assert (await ask(streams, found, "/bin/true")).err.count(b"/no/such.so") == 1
 
 
+@pytest.mark.sandbox
 async def test_root_in_a_pod_does_not_uncover_what_is_hidden(tmp_path: Path) -> None:
     secret = tmp_path / "secret"
     secret.mkdir()
@@ -423,7 +424,7 @@ async def test_root_in_a_pod_does_not_uncover_what_is_hidden(tmp_path: Path) -> 
         await streams.close()
 
 
-@pytest.mark.parametrize("name", ["bubblewrap", "none"])
+@pytest.mark.parametrize("name", SANDBOXES)
 async def test_a_program_is_in_the_control_groups_of_its_container(tmp_path: Path, name: str) -> None:
     """So it counts to the container's memory, as on a cluster."""
     cgroups = find_cgroups(tmp_path / "node", 2.0)
