@@ -81,6 +81,7 @@ def _body(name: str) -> bytes:
         pytest.param("/api/v1/namespaces/default/pods/p/log?follow=1", marks=pytest.mark.slow),
     ],
 )
+@pytest.mark.slow
 def test_clients_that_stop_reading_take_little_and_keep_nobody_out(served: Served, path: str) -> None:
     client = Client(served)
     client.prepare()

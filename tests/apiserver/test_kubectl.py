@@ -63,6 +63,7 @@ async def any_kubectl(server: Server, tmp_path: Path, request: pytest.FixtureReq
     yield Kubectl(server, home, request.param)
 
 
+@pytest.mark.slow
 async def test_every_version_makes_what_sentences_advise(any_kubectl: Kubectl, widgets: LocalApi) -> None:
     """1.33 and later send Protobuf here."""
     await any_kubectl("create", "namespace", "team")
@@ -294,7 +295,9 @@ async def test_it_refuses_an_unknown_field_and_names_it(kubectl: Kubectl) -> Non
     assert 'unknown field "spec.sise"' in await kubectl("create", "-f", "-", stdin=widget(sise=1), fails=True)
 
 
-@pytest.mark.parametrize("manifest", [pod(), widget(size=1)], ids=["built-in", "custom"])
+@pytest.mark.parametrize(
+    "manifest", [pytest.param(pod(), marks=pytest.mark.slow), widget(size=1)], ids=["built-in", "custom"]
+)
 async def test_it_applies_changes_and_reports_unchanged_objects(kubectl: Kubectl, manifest: dict[str, Any]) -> None:
     assert "created" in await kubectl("apply", "-f", "-", stdin=manifest)
     assert "unchanged" in await kubectl("apply", "-f", "-", stdin=manifest)
@@ -377,6 +380,7 @@ async def test_every_version_drains_a_node(any_kubectl: Kubectl, widgets: LocalA
     assert not (await widgets.get(NODES, "", "here"))["spec"].get("unschedulable")
 
 
+@pytest.mark.slow
 async def test_every_version_goes_on_by_server_side_apply_with_what_it_applied(any_kubectl: Kubectl) -> None:
     manifest = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c"}, "data": {"k": "1", "l": "1"}}
     await any_kubectl("apply", "-f", "-", stdin=manifest)

@@ -17,6 +17,7 @@ LIMITS: Manifest = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 async def test_every_version_makes_and_shows_a_quota_and_a_class(any_kubectl: Kubectl) -> None:
     """1.33 and later send Protobuf here."""
     await any_kubectl("create", "quota", "team", "--hard=pods=1,requests.cpu=4000m,limits.memory=8Gi")

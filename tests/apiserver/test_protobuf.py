@@ -205,6 +205,7 @@ SMALL = {
 
 
 @pytest.mark.parametrize("piece", SMALL.values(), ids=SMALL)
+@pytest.mark.slow
 def test_a_body_has_so_many_fields_and_no_more(piece: bytes) -> None:
     # Three of the envelope: its two messages, and of the types two more; the spec is one.
     others = 7

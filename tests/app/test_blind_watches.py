@@ -70,6 +70,7 @@ def _read(measures: Prometheus) -> dict[str, float]:
     return {name.strip("_"): float(value) for name, value in values.items()}
 
 
+@pytest.mark.slow
 async def test_the_operator_s_process_logs_a_right_that_is_taken_away(tmp_path: Path) -> None:
     tries: Counter[str] = Counter()
 

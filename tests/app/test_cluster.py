@@ -388,6 +388,7 @@ async def _contains(log: Path, text: str) -> bool:
     return text in log.read_text()
 
 
+@pytest.mark.slow
 async def test_the_operator_waits_for_a_cluster_that_does_not_answer_and_logs_it_once(tmp_path: Path) -> None:
     async with started(tmp_path, "--initImage=alpine:3.10", "--zap-devel") as (process, log):
         await until(lambda: _contains(log, "waiting for the cluster"))

@@ -57,6 +57,7 @@ assert consoles.serve_readers(kubeconfig, "a", consoles.Serving(Address("127.0.0
     [ONE_USER, *(pytest.param(each, marks=pytest.mark.slow) for each in (SEVERAL, READERS))],
     ids=["one user", "several clusters", "readers"],
 )
+@pytest.mark.slow
 def test_it_is_the_one_in_which_a_half_handshake_takes_little_memory(serve: str, tmp_path: Path) -> None:
     kubeconfig = tmp_path / "kubeconfig"
     clusters = [{"name": "one", "cluster": {"server": "http://127.0.0.1:1"}}]

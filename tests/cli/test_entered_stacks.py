@@ -183,6 +183,7 @@ def take(scene: Scene, *options: str) -> Told:
 
 
 @pytest.mark.parametrize("protocols", [(), pytest.param((V4,), marks=pytest.mark.slow)], ids=["v5", "v4"])
+@pytest.mark.slow
 def test_py_spy_is_copied_where_there_is_none_and_that_is_said_once(stuck: Scene, protocols: tuple[str, ...]) -> None:
     stuck.cluster.protocols = protocols
     told = take(stuck)

@@ -196,6 +196,7 @@ async def test_pages_are_as_short_as_their_objects_are_large(
     assert len(library.limits) < 35
 
 
+@pytest.mark.slow
 async def test_of_a_list_no_more_is_held_than_is_to_be_kept_of_it(tmp_path: Path) -> None:
     library, pages = Library(*[1_100_000] * 30, compressed=False), list[int]()
 

@@ -49,6 +49,7 @@ def test_only_what_has_changed_is_read_again() -> None:
     [jobs.build, queue.build, lambda page: run_rows.list_runs(page, [Topic(RESOURCE)])],
     ids=["jobs", "queue", "runs"],
 )
+@pytest.mark.slow
 def test_others_have_their_turn_while_the_jobs_of_a_cluster_are_read(
     build: Callable[[PageContext], Coroutine[Any, Any, object]],
 ) -> None:

@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
+import pytest
+
 from paddock.app.consoles.logs import LocalLogs
 from paddock.app.history import History
 from paddock.app.home import Home
@@ -40,6 +42,7 @@ class Busy:
             self.inside -= 1
 
 
+@pytest.mark.slow
 async def test_few_searches_have_a_process_at_once() -> None:
     logs = Busy()
     lanes = [Lane("worker-0", KeptLog("gone", "worker", 0, 0, 1, 0.0))]

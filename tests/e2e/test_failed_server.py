@@ -33,6 +33,7 @@ def test_a_server_that_fails_before_its_worker_fails_the_job(shared: Cluster, cl
 
 
 @pytest.mark.parametrize("clean", ["Never", pytest.param("OnCompletion", marks=pytest.mark.slow)])
+@pytest.mark.slow
 def test_a_server_that_fails_with_the_end_of_its_worker_is_named_and_no_command_says_0(
     shared: Cluster, clean: str
 ) -> None:

@@ -153,6 +153,7 @@ def test_kubectl_enters_a_pod_copies_and_reaches_its_port(shared: Cluster) -> No
     assert shared.kubectl("delete", "pdj", "entered").code == 0
 
 
+@pytest.mark.slow
 def test_what_is_piped_into_kubectl_run_is_the_programs_input(shared: Cluster) -> None:
     typed = ["run", "piped", "--image=python", "--restart=Never", "-i", "--rm", "--command", "--"]
     ended = subprocess.run(

@@ -25,6 +25,7 @@ def ask(cluster: Cluster, program: str) -> Mapping[str, Any]:
     return answer
 
 
+@pytest.mark.slow
 def test_a_function_is_trained_and_its_logs_are_read(shared: Cluster) -> None:
     found = ask(
         shared,

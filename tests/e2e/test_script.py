@@ -155,6 +155,7 @@ def test_the_file_that_init_writes_runs_and_takes_arguments(shared: Cluster, wor
     assert ended.code == 0 and words_of(ended)[0] == ["1", "a b"], str(ended)
 
 
+@pytest.mark.slow
 def test_programs_are_those_of_the_shell_that_typed_not_of_the_one_that_started_the_cluster(
     shared: Cluster, work: Path
 ) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from e2e.commands import Cluster
 
 WAITS = "trap 'exit 3' TERM; while :; do sleep 0.05; done"
@@ -44,6 +46,7 @@ def test_a_job_is_completed_beside_a_side_car_that_is_ready_before_it(shared: Cl
     assert row.split()[1:3] == ["0/2", "Completed"]
 
 
+@pytest.mark.slow
 def test_a_rank_that_its_probe_ends_says_so(shared: Cluster, tmp_path: Path) -> None:
     dead = {
         "exec": {"command": ["sh", "-c", "echo it hangs; false"]},

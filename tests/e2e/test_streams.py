@@ -104,6 +104,7 @@ def test_a_full_disk_is_named_and_no_bug(shared: Cluster) -> None:
         assert "a bug of Paddock" not in ended.err
 
 
+@pytest.mark.slow
 def test_a_closed_output_takes_all(shared: Cluster) -> None:
     job = shlex.quote(shared.write(build_light_job("silent", "echo here")))
     ended = shell(shared, f"paddock run {job} >&-")

@@ -262,6 +262,7 @@ def test_the_checkpoints_of_another_kind_are_left_alone(claim: Path) -> None:
     assert (find_run(claim, UIDS[0]) / "checkpoint/step-1").exists()
 
 
+@pytest.mark.slow
 def test_many_ranks_that_begin_at_once_agree(claim: Path) -> None:
     (find_run(claim, UIDS[1]) / "checkpoint/step-9").write_text("nine")
     words = prepare(claim, UIDS[2], "true")

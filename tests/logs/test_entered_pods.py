@@ -97,6 +97,7 @@ def test_a_look_finds_the_processes_of_its_container_alone(
 
 
 @linux
+@pytest.mark.slow
 def test_a_look_that_is_to_copy_nothing_writes_nothing(shell: tuple[str, ...], tmp_path: Path) -> None:
     tmp_path.chmod(0o755)
     before = tmp_path.stat().st_mtime_ns
@@ -106,6 +107,7 @@ def test_a_look_that_is_to_copy_nothing_writes_nothing(shell: tuple[str, ...], t
 
 @linux
 @pytest.mark.parametrize("packed", [True, False])
+@pytest.mark.slow
 def test_py_spy_comes_by_the_input_and_leaves_nothing(
     shell: tuple[str, ...], program: subprocess.Popen[bytes], tmp_path: Path, packed: bool
 ) -> None:

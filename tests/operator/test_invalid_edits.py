@@ -106,7 +106,13 @@ ENDS: list[Callable[[LocalApi, Clock], Awaitable[None]]] = [
 
 @pytest.mark.parametrize("end", ENDS, ids=lambda end: end.__name__)
 @pytest.mark.parametrize("away", [False, True], ids=["seen", "while the operator is away"])
-@pytest.mark.parametrize("edit", [WITHOUT_WORKERS, UNKNOWN_SCOPE], ids=["of its spec", "of its annotation"])
+@pytest.mark.parametrize(
+    "edit",
+    [
+        pytest.param(WITHOUT_WORKERS, id="of its spec"),
+        pytest.param(UNKNOWN_SCOPE, id="of its annotation", marks=pytest.mark.slow),
+    ],
+)
 async def test_a_job_with_an_invalid_edit(
     end: Callable[[LocalApi, Clock], Awaitable[None]], edit: Manifest, away: bool, cluster: LocalApi
 ) -> None:

@@ -60,6 +60,7 @@ async def test_a_job_that_is_decided_beside_the_loop_gets_all_its_pods(tmp_path:
         assert await until(lambda: have_pods(api, SMALL + 1))
 
 
+@pytest.mark.slow
 async def test_the_loop_turns_while_a_large_job_is_decided() -> None:
     turned = 0
 

@@ -25,6 +25,7 @@ from paddock.kube.meta import Key, Manifest, labels_of, uid_of, version_of
 from paddock.operator.election import LEASE_DURATION, Observation, Record, Term, build_lease
 from paddock.operator.shares import FORGET_SECONDS, PATIENCE, Shares, View, divide, plan_shares, shard_of
 from paddock.operator.sharing import Sharing, name_member, name_shard
+from support.tiers import keep_light
 
 MANUAL = Path(__file__).resolve().parents[2] / "docs" / "operator.md"
 NOW = 1000.0
@@ -352,7 +353,7 @@ def opened(seed: int, operators: int, shards: int = 6) -> Iterator[World]:
         world.clear()
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", keep_light(range(12), range(4)))
 def test_two_never_lead_one_shard_and_in_quiet_all_are_shared_fairly(seed: int) -> None:
     with opened(seed, 3) as world:
         for _ in range(12):
@@ -398,7 +399,7 @@ def test_one_that_stops_before_it_hears_the_answer_does_not_lead_when_it_goes_on
         world.settle()
 
 
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", keep_light(range(10), range(3)))
 def test_what_a_killed_one_led_is_led_again_in_six_seconds_and_nothing_else_moves(seed: int) -> None:
     with opened(seed, 3) as world:
         world.advance(world.random.uniform(0.0, 3.0))

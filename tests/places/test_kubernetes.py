@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 import yaml
 from click.testing import CliRunner
 
@@ -50,6 +51,7 @@ def test_what_is_not_rendered_is_named(tmp_path: Path) -> None:
     assert said == ["warning: PaddleJob other is not rendered: --job other does it"]
 
 
+@pytest.mark.slow
 def test_a_job_brings_its_kind_and_its_operator(tmp_path: Path) -> None:
     manifest = build_paddle(worker=build_role(2, "python", "train.py"))
     config = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "settings"}, "data": {"a": "b"}}

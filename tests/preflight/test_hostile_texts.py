@@ -155,6 +155,7 @@ def is_cheap(work: Callable[[], object], milliseconds: float) -> bool:
     "kind",
     keep_light(KINDS, ["mounts of long names that no volume has", "unknown fields like a known one", "deep and wide"]),
 )
+@pytest.mark.slow
 def test_a_text_of_64_kib_costs_what_its_length_costs(kind: str) -> None:
     make, bound = KINDS[kind]
     text = fill(make)

@@ -206,6 +206,7 @@ async def test_what_the_base_image_has_needs_no_layer(
         ("low>9", "requirements.txt asks for low>9, and there is only low<=2.0: change the version"),
     ],
 )
+@pytest.mark.slow
 async def test_packages_that_cannot_be_had_are_told_in_one_sentence(
     registry: RealRegistry, bench: Bench, wheels: Path, tmp_path: Path, package: str, said: str
 ) -> None:
@@ -214,6 +215,7 @@ async def test_packages_that_cannot_be_had_are_told_in_one_sentence(
     assert str(raised.value).startswith(said) and raised.value.is_mistake, raised.value
 
 
+@pytest.mark.slow
 async def test_the_python_is_told_by_the_image_or_asked_for(
     registry: RealRegistry, bench: Bench, wheels: Path, tmp_path: Path
 ) -> None:
@@ -237,6 +239,7 @@ async def test_an_image_for_other_machines_is_refused(registry: RealRegistry, be
     await bench.build(base, f"{registry.host}/arm/x", code=bench.write(a=""), platform=Platform("arm64"))
 
 
+@pytest.mark.slow
 async def test_a_base_image_of_another_registry_is_copied(
     registry: RealRegistry, bench: Bench, wheels: Path, tmp_path: Path
 ) -> None:
@@ -251,6 +254,7 @@ async def test_a_base_image_of_another_registry_is_copied(
     assert registry.inspect(f"copied/x@{built.digest}")["Architecture"] == "amd64"
 
 
+@pytest.mark.slow
 async def test_a_tag_that_is_named_is_set_also_where_the_image_is_there(
     registry: RealRegistry, bench: Bench, tmp_path: Path
 ) -> None:
@@ -271,6 +275,7 @@ def big(bench: Bench) -> tuple[Entry, ...]:
 
 
 @pytest.mark.parametrize(("resumes", "most"), [(True, 1.2), (False, 2.5)])
+@pytest.mark.slow
 async def test_an_upload_that_is_cut_goes_on_where_the_registry_says(
     registry: RealRegistry, bench: Bench, tmp_path: Path, resumes: bool, most: float
 ) -> None:
@@ -334,6 +339,7 @@ async def test_bytes_that_are_not_those_of_their_digest_are_not_used(
         ({"GET .*/base/manifests": 429}, "{host} takes no more requests for now (429)", False),
     ],
 )  # fmt: skip
+@pytest.mark.slow
 async def test_what_a_registry_refuses_is_told_before_anything_is_built(
     registry: RealRegistry, bench: Bench, tmp_path: Path, refuses: dict[str, int], said: str, is_mistake: bool
 ) -> None:
@@ -366,6 +372,7 @@ async def test_a_user_is_told_for_a_token_of_both_repositories(
     assert {"repository:token/x:pull,push", "repository:base:pull"} <= set(faults.scopes)
 
 
+@pytest.mark.slow
 async def test_a_wrong_password_is_none_of_a_lacking_right(bench: Bench, tmp_path: Path) -> None:
     (tmp_path / "users").write_text("me:$2y$12$423Jqgw25RYcT0uOvKeLoOYjmP1z4G91V3ys457SR7qfIIP5dAoNu\n")
     with serve_registry(tmp_path / "closed", users=tmp_path / "users") as registry:
@@ -404,6 +411,7 @@ async def test_redirects_that_never_end_are_an_error(
 
 
 @pytest.mark.parametrize("elsewhere", ["http://[", "ftp://x", "http:"])
+@pytest.mark.slow
 async def test_an_address_that_is_none_is_an_error_of_the_registry(
     registry: RealRegistry, bench: Bench, wheels: Path, tmp_path: Path, elsewhere: str
 ) -> None:

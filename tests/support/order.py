@@ -35,7 +35,8 @@ WAITING = ("app", "apiserver", "cli", "datasets", "doctor", "e2e", "environments
 COMPUTING = ("apiserver/access", "apiserver/conformance", "app/bundles", "cli/cluster", "cli/output", "cli/rendering",
              "cli/script", "cli/test_explain.py", "cli/test_foreign_text.py", "cli/test_help.py",
              "cli/test_printed_commands.py", "doctor/host", "doctor/logs", "doctor/test_examine.py",
-             "doctor/test_launch_block.py", "node/runtime", "node/scheduler")  # fmt: skip
+             "doctor/test_launch_block.py", "node/runtime", "node/scheduler",
+             "tools/test_catalogues.py")  # fmt: skip
 """What computes in these folders: thousands of short tests. Each process of the others would collect them all, and to
 hand one out costs more than the test."""
 ON_NODE = ("kubernetes/on_node/", "kubernetes/test_datasets.py", "browser/test_checks_kubernetes.py")

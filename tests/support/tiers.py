@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 
-def keep_light(cases: Iterable[str], light: Collection[str]) -> list[Any]:
+def keep_light(cases: Iterable[Any], light: Collection[Any]) -> list[Any]:
     """For `parametrize`: the cases, of which those that are not in `light` are slow."""
     found = list(cases)
     assert set(light) <= set(found), f"no such cases: {sorted(set(light) - set(found))}"

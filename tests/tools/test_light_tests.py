@@ -80,6 +80,7 @@ def start(place: Path, computing: str, waiting: str) -> subprocess.Popen[str]:
         pytest.param(PASSES, PASSES, 0, marks=pytest.mark.slow),
     ],
 )
+@pytest.mark.slow
 def test_both_calls_are_shown(tmp_path: Path, computing: str, waiting: str, code: int) -> None:
     tests = start(tmp_path, computing, waiting)
     said, _ = tests.communicate(timeout=180)

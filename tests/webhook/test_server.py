@@ -106,6 +106,7 @@ async def test_connections_that_never_ask_keep_no_review_out(half: bytes) -> Non
 
 @pytest.mark.timeout(60)
 @pytest.mark.parametrize(("clients", "sent"), [(40, 0), (40, 50), (14, LARGEST - 1)])
+@pytest.mark.slow
 async def test_half_bodies_keep_no_review_out_and_who_leaves_within_one_is_no_error(
     clients: int, sent: int, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -95,6 +95,7 @@ def fetch(port: int) -> list[str]:
         return found
 
 
+@pytest.mark.slow
 def test_it_serves_on_its_loopback_until_nobody_looks(begin: Begin, tmp_path: Path) -> None:
     (tmp_path / "out" / TENSORBOARD).touch()
     running = begin(tensorboard=FAKE, visualdl=FAKE, idle=5.0)

@@ -128,6 +128,7 @@ def test_what_is_no_bundle_is_refused_by_one_sentence(name: str) -> None:
     assert said in str(refused.value.said) and "\n" not in str(refused.value.said)
 
 
+@pytest.mark.slow
 def test_a_bomb_is_not_unpacked(monkeypatch: pytest.MonkeyPatch) -> None:
     """A kilobyte that would be a hundred megabytes: no more is unpacked than a bundle can have."""
     bomb = write(("logs/a.log", bytes(100 << 20)))

@@ -377,6 +377,7 @@ async def test_a_python_that_fails_is_told_with_its_last_words(claim: Path) -> N
             await conversation.read_line()
 
 
+@pytest.mark.slow
 async def test_many_files_are_listed_in_little_memory_and_more_is_said(claim: Path) -> None:
     for number in range(3000):
         (claim / UID / f"checkpoint/{number}").touch()

@@ -128,6 +128,7 @@ def test_packages_of_the_image_are_not_installed_again(image: Image, uv: bool) -
 
 
 @pytest.mark.parametrize("uv", [PIP_AS_WELL, True], ids=["pip", "uv"])
+@pytest.mark.slow
 def test_another_version_than_the_image_s_stands_before_it_and_leaves_it_as_it_is(image: Image, uv: bool) -> None:
     image.add("brought", "2.0")
     report = image.install("brought==2.0\n", uv=uv)
@@ -137,6 +138,7 @@ def test_another_version_than_the_image_s_stands_before_it_and_leaves_it_as_it_i
     assert before.stdout.strip() == "1.0"
 
 
+@pytest.mark.slow
 def test_what_the_image_has_needs_nothing(image: Image) -> None:
     assert image.install("brought\n", uv=True)["packages"] == 0
 
@@ -152,6 +154,7 @@ def test_a_claim_that_is_filled_is_told_again_and_half_a_one_begins_anew(image: 
 
 
 @pytest.mark.parametrize("uv", [PIP_AS_WELL, True], ids=["pip", "uv"])
+@pytest.mark.slow
 def test_what_cannot_be_installed_is_told_and_no_claim_counts_as_filled(image: Image, uv: bool) -> None:
     code, told, text = image.fill("install", str(image.claim), requirements="nowhere==1\n", uv=uv)
     assert (code, told["failed"]["reason"], told["failed"]["tool"]) == (3, "tool", "uv" if uv else "pip")
@@ -211,6 +214,7 @@ def test_a_directory_arrives_with_its_modes(image: Image) -> None:
     ],
     ids=["cut", "changed", "no archive", "nothing", "above", "absolute", "above by a way", "a link"],
 )
+@pytest.mark.slow
 def test_what_is_not_what_was_sent_is_no_content(image: Image, data: bytes, more: dict[str, Any]) -> None:
     code, told = receive(image, data, **more)
     assert (code, told["failed"]["reason"]) == (3, "cut")
@@ -254,6 +258,7 @@ def test_a_wrong_call_does_nothing(image: Image, words: tuple[str, ...]) -> None
 
 @pytest.mark.parametrize("uv", [PIP_AS_WELL, True], ids=["pip", "uv"])
 @pytest.mark.parametrize("where", ["home/.config/pip/pip.conf", pytest.param("image/pip.conf", marks=pytest.mark.slow)])
+@pytest.mark.slow
 def test_where_the_image_s_pip_looks_for_packages_counts(image: Image, where: str, uv: bool) -> None:
     image.add("mine", "2.0")
     (image.root / where).parent.mkdir(parents=True, exist_ok=True)

@@ -107,6 +107,7 @@ async def test_a_second_console_of_the_same_directory_reads_and_does_not_write(c
         assert (await list_runs(second, token)).troubles != ()
 
 
+@pytest.mark.slow
 async def test_a_full_claim_is_said_ends_no_page_and_is_filled_on_when_there_is_room(
     cluster: Kept, tmp_path: Path
 ) -> None:

@@ -43,7 +43,10 @@ async def test_with_the_printed_rights_everything_is_kept_and_nothing_was_refuse
         assert (await ask(url, "/healthz")).body == b"ok\n"
 
 
-@pytest.mark.parametrize(("verb", "resource"), RIGHTS)
+@pytest.mark.parametrize(
+    ("verb", "resource"),
+    [pytest.param(*each, marks=() if number % 3 == 0 else pytest.mark.slow) for number, each in enumerate(RIGHTS)],
+)
 async def test_without_one_right_of_them_something_is_not_kept_and_that_is_said(
     cluster: Kept, verb: str, resource: str
 ) -> None:

@@ -18,6 +18,7 @@ from paddock.cli.follow.wanted_lines import (
 )
 from paddock.logs.first_error import AFTER, BEFORE, LAST, find_first_error, find_last_resort
 from paddock.logs.folding import Folding
+from support.tiers import keep_light
 
 LOG = b"one\ntwo\nthree\n10%\r50%\r100%\nfour"
 
@@ -210,7 +211,7 @@ LONG_LINES = b"".join(b"%d %s\n" % (number, b"y" * 60_000) for number in range(3
         (b"a", Wanted(tail=3), 1),
     ],
 )
-@pytest.mark.parametrize("folds", [True, False])
+@pytest.mark.parametrize("folds", keep_light([True, False], [True]))
 def test_the_last_lines_are_those_of_the_whole_and_no_more_is_read_than_is_needed(
     log: bytes, wanted: Wanted, most: int, folds: bool
 ) -> None:

@@ -107,6 +107,7 @@ def begin(cluster: Cluster, said: Said, storage: Storage = USUAL) -> asyncio.Tas
     return asyncio.create_task(fill_claims(cast("Any", cluster), [fill], documents, FLAGS, said))
 
 
+@pytest.mark.slow
 async def test_the_second_run_finds_the_claim_and_makes_no_pod(cluster: Cluster, work: Path) -> None:
     said = Said()
     filling = begin(cluster, said)

@@ -47,7 +47,10 @@ def test_a_script_that_is_too_large_has_more_letters_than_a_reading_takes(place:
 
 @pytest.mark.parametrize("name", [*ODD[:6], "large.sh", "/dev/stdin"])
 @pytest.mark.parametrize("line", [". {name}", "bash {name}", "python {name}"])
-@pytest.mark.parametrize("words", [("validate", "run.sh"), ("init", "--from", "run.sh", "-o", "job.yaml")])
+@pytest.mark.parametrize(
+    "words",
+    [("validate", "run.sh"), pytest.param(("init", "--from", "run.sh", "-o", "job.yaml"), marks=pytest.mark.slow)],
+)
 def test_a_script_that_names_one_is_read_all_the_same(
     place: Path, words: tuple[str, ...], line: str, name: str
 ) -> None:

@@ -47,6 +47,7 @@ from paddock.kube.meta import DATASETS, ENVIRONMENTS, Manifest
 from paddock.submission.missing_classes import find_missing_classes
 from paddock.submission.reading import read_manifests
 from support.readers import visiting
+from support.tiers import keep_light
 
 GOOD = read_text("wide_and_deep")
 DATASET = """---
@@ -210,7 +211,7 @@ async def test_a_place_refuses_what_is_submitted(
     assert await check.find(build(api, tmp_path, fault, runs=runs)), "it is this check that refuses"
 
 
-@pytest.mark.parametrize("fault", PLACES)
+@pytest.mark.parametrize("fault", keep_light(PLACES, [*PLACES][::3]))
 async def test_why_not_names_what_a_place_refuses(
     fault: str, api: LocalApi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -219,7 +220,10 @@ async def test_why_not_names_what_a_place_refuses(
     assert [said for each in found if PLACES[fault][2] in (said := str(each.why))], found
 
 
-@pytest.mark.parametrize("fault", [fault for fault, row in PLACES.items() if row[3]])
+IN_FORM = [fault for fault, row in PLACES.items() if row[3]]
+
+
+@pytest.mark.parametrize("fault", keep_light(IN_FORM, IN_FORM[::3]))
 async def test_the_console_names_what_a_place_refuses(fault: str, api: LocalApi) -> None:
     _, text, said, _ = PLACES[fault]
     assert said in await post(api, text)

@@ -56,6 +56,7 @@ def test_each_state_of_a_bar_is_a_reading() -> None:
     assert list(numbers.series["loss"].steps) == [10, 20, 30]
 
 
+@pytest.mark.slow
 def test_a_long_series_stays_bounded_and_keeps_its_extremes() -> None:
     numbers = LogNumbers()
     for step in range(50_000):

@@ -85,6 +85,7 @@ async def test_a_later_round_has_the_files_of_its_own_commit_alone(repository: R
     assert read_tree(tmp_path / "t") == {"a": b"new", "d/e": b"4"}
 
 
+@pytest.mark.slow
 async def test_what_a_killed_process_left_is_no_hindrance(repository: Repository, tmp_path: Path) -> None:
     repository.commit(FILES)
     for number, spoil in enumerate(("index.lock", "shallow.lock", "HEAD")):
@@ -107,6 +108,7 @@ async def test_what_a_killed_process_left_is_no_hindrance(repository: Repository
         pytest.param("x/back", "../../t/x/y", marks=pytest.mark.slow),
     ],
 )
+@pytest.mark.slow
 async def test_links_that_lead_out_are_refused(repository: Repository, tmp_path: Path, name: str, to: str) -> None:
     repository.commit({name: to})
     end = await must_fail(build(repository, tmp_path))

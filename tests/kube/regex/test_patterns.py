@@ -156,6 +156,7 @@ def test_a_search_ends_with_its_budget() -> None:
         read_pattern("[^!]{1,900}$").search("".join(map(chr, range(1_000, 20_000))), Budget(1_000_000))
 
 
+@pytest.mark.slow
 def test_a_pattern_remembers_only_so_much() -> None:
     read = Pattern("[^!]{1,900}$")
     read.search("".join(map(chr, range(1_000, 2_000))), Budget())

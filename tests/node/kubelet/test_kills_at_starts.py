@@ -88,6 +88,7 @@ async def test_at_whatever_step_of_a_start_a_cluster_is_killed_the_program_runs_
     assert step > 20, "a start has more steps than that"
 
 
+@pytest.mark.slow
 async def test_clusters_that_are_killed_as_their_programs_start_run_none_of_them_twice(
     tmp_path: Path, sandbox: Sandbox
 ) -> None:

@@ -212,6 +212,7 @@ def test_a_runner_that_no_longer_reads_does_not_hold_up_the_rank(job: Job) -> No
     assert (code, said.splitlines()[-2:]) == (0, ["done", "paddock-end master-0 0"])
 
 
+@pytest.mark.slow
 def test_servers_are_started_first_and_all_are_stopped_together(tmp_path: Path) -> None:
     (tmp_path / "train.py").write_text(WAITS)
     manifest = build_manifest("worker", "ps", command=(sys.executable, "train.py"), replicas=2)
