@@ -159,8 +159,8 @@ def _is_literal(node: ast.expr) -> bool:
 
 
 def count_branches(nodes: Nodes) -> int:
-    """Reads of a value `is_local`; comparisons of one named home or kept with None, and questions whether a home is true:
-    what is kept, and asked so, is mostly a list."""
+    """Reads of a value `is_local`; comparisons of one named home or kept with None, and questions whether a home is
+    true: what is kept, and asked so, is mostly a list."""
     names: list[ast.Name | ast.Attribute] = [*nodes[ast.Name], *nodes[ast.Attribute]]
     reads = [each for each in names if isinstance(each.ctx, ast.Load)]
     compared = [

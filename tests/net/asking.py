@@ -6,6 +6,7 @@ import asyncio
 import io
 import os
 import re
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass, replace
@@ -38,8 +39,7 @@ def variables(served: Served, language: str, *, remote: bool = False) -> Iterato
     """The environment of a user of this place: no other variable of this process is left."""
     kept = dict(os.environ)
     root = served.home.root
-    os.environ.clear()
-    os.environ.update({
+    set_variables({
         "PADDOCK_HOME": str(root.with_name("elsewhere") if remote else root), "HOME": str(root.parent),
         "XDG_CACHE_HOME": str(root.parent / "cache"), "PATH": "/usr/bin:/bin", "COLUMNS": "200", "NO_COLOR": "1",
         "TZ": "UTC", "LANG": LANGUAGES[language],
@@ -47,8 +47,14 @@ def variables(served: Served, language: str, *, remote: bool = False) -> Iterato
     try:
         yield
     finally:
-        os.environ.clear()
-        os.environ.update(kept)
+        set_variables(kept)
+
+
+def set_variables(wanted: Mapping[str, str]) -> None:
+    """No other is left. A process reads TZ once: `tzset` makes it read it again."""
+    os.environ.clear()
+    os.environ.update(wanted)
+    time.tzset()
 
 
 def type_command(served: Served, language: str, *words: str, remote: bool = False) -> Said:
@@ -100,12 +106,13 @@ def read_page(served: Served, language: str, address: str) -> Said:
     async def fetch() -> str:
         reader = await served.enter()
         while True:
-            async with reader.get(address, headers={"Accept-Language": language}, allow_redirects=False) as answer:
+            async with reader.get(address, headers=headers, allow_redirects=False) as answer:
                 text = show_page(await answer.text())
             if not _READS.search(text):
                 return text + (f"\n(status {answer.status})" if answer.status != 200 else "")
             await asyncio.sleep(0.02)
 
+    headers = {"Accept-Language": language, "Accept-Encoding": "identity"}
     served.take_requests()
     text = served.call(fetch())
     job = _JOB.match(address)
@@ -250,15 +257,17 @@ def address_of(manifest: Mapping[str, Any]) -> str:
 
 def show(served: Served, questions: Iterator[Ask], *, chinese: bool = True) -> str:
     """The answers, with what each asks the API for. Of the Chinese one the lines that the English one has not."""
-    parts = []
     served.call(served.leave())
-    for ask in questions:
-        english = ask(served, "en")
-        parts.append(f"$ {english.question}\n{english.text}")
-        parts.append("--- asks\n" + "\n".join(english.requests) if english.requests else "--- asks nothing")
-        if chinese:
-            said = set(english.text.splitlines())
-            other = [line for line in ask(served, "zh").text.splitlines() if line not in said]
-            parts.append("--- zh\n" + "\n".join(other) if other else "--- zh: the same")
-        parts.append("")
-    return "\n".join(parts)
+    with variables(served, "en"):  # once for all: the many variables of a session are long in being put away
+        return "\n".join(line for ask in questions for line in show_answers(served, ask, chinese=chinese))
+
+
+def show_answers(served: Served, ask: Ask, *, chinese: bool) -> Iterator[str]:
+    english = ask(served, "en")
+    yield f"$ {english.question}\n{english.text}"
+    yield "--- asks\n" + "\n".join(english.requests) if english.requests else "--- asks nothing"
+    if chinese:
+        said = set(english.text.splitlines())
+        other = [line for line in ask(served, "zh").text.splitlines() if line not in said]
+        yield "--- zh\n" + "\n".join(other) if other else "--- zh: the same"
+    yield ""

@@ -1,7 +1,8 @@
 """A recorded place, served inside this process: the embedded API on a port of loopback, its home in a directory.
 
-There is no operator, no scheduler and no kubelet: nothing changes by itself, and the clock of API, command line and
-console stands still at the moment of the record. What a command asks of the API is noted in `Served.requests`.
+It is served without TLS (`without_tls`). There is no operator, no scheduler and no kubelet: nothing changes by itself,
+and the clock of API, command line and console stands still at the moment of the record. What a command asks of the API
+is noted in `Served.requests`.
 """
 
 from __future__ import annotations
@@ -20,9 +21,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
+import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestServer
 
+from paddock.apiserver.http.certificates import Certificates
 from paddock.apiserver.http.server import Server
 from paddock.apiserver.objects.in_process import LocalApi
 from paddock.apiserver.storage.records import Stored
@@ -36,6 +39,7 @@ from paddock.kube.api import Api, Event
 from paddock.kube.calls import Call
 from paddock.kube.meta import Manifest, Resource
 from paddock.node.runtime.logs import NodeLogs
+from paddock.serving.loop import run
 from paddock.version import __version__
 from support.readers import Reader, reading
 
@@ -154,7 +158,7 @@ def serve(root: Path, record: Record, write: Write | None = None) -> Iterator[Se
     opened: Future[Served] = Future()
     stop = threading.Event()
     with stopped_clock(record.now):
-        thread = threading.Thread(target=lambda: asyncio.run(_serve(home, record, write, opened, stop)), daemon=True)
+        thread = threading.Thread(target=lambda: run(_serve(home, record, write, opened, stop)), daemon=True)
         thread.start()
         try:
             yield opened.result(60)
@@ -198,7 +202,8 @@ async def _open(home: Home, record: Record) -> AsyncIterator[Served]:
     requests: list[str] = []
     away: dict[str, Objects] = {}
     server.application.middlewares.insert(0, _note(api, requests, away))
-    await server.start()
+    with without_tls(home):
+        await server.start()
     write_running(home, Running(os.getpid(), server.url, record.now - 3600, __version__, "4 cores", "bubblewrap"))
     served = Served(home, record, api, asyncio.get_running_loop(), requests, away)
     try:
@@ -207,6 +212,16 @@ async def _open(home: Home, record: Record) -> AsyncIterator[Served]:
         await served.leave()
         await server.stop()
         await api.close()
+
+
+@contextmanager
+def without_tls(home: Home) -> Iterator[None]:
+    """What is started within speaks HTTP, and the kubeconfig says so. OpenSSL goes by the real clock, and the server's
+    certificate, made by the stopped one, would be void a year after the record; a command takes a third less."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Certificates, "context", lambda *asked: None)
+        yield
+    home.kubeconfig.write_text(home.kubeconfig.read_text().replace("https://", "http://"))
 
 
 class Noted(Api):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import signal
 import threading
+import time
 
 import pytest
 
@@ -39,6 +40,18 @@ def test_an_interrupt_asks_the_work_to_end_and_its_result_counts() -> None:
             return "ended politely"
 
     assert run_apart(lambda: asyncio.run(follow()), interrupts.interrupt) == "ended politely"
+
+
+def test_an_interrupt_that_wakes_nobody_is_seen_all_the_same() -> None:
+    """As one that comes just before the caller's thread waits; here it comes in another one while that waits."""
+    told = threading.Event()
+
+    def work() -> bool:
+        time.sleep(0.2)  # that the caller's thread waits is seen by nobody; if it does not yet, this shows nothing
+        signal.pthread_kill(threading.get_ident(), signal.SIGINT)
+        return told.wait(20)
+
+    assert run_apart(work, told.set)
 
 
 async def test_an_interrupt_before_the_work_listens_is_kept() -> None:

@@ -16,6 +16,9 @@ from contextlib import asynccontextmanager, contextmanager
 from typing import TypeVar
 
 T = TypeVar("T")
+GLANCE = 0.2
+"""Seconds after which the caller's thread looks for a signal. One that comes just before it blocks, or in another
+thread, does not wake it: Python runs handlers in the main thread alone, between two of its steps."""
 
 
 class Interrupts:
@@ -65,7 +68,10 @@ def run_apart(work: Callable[[], T], interrupt: Callable[[], None]) -> T:
 
     with _handled(interrupt):
         # not a daemon: the interpreter's end would cut the job's polite end short
-        threading.Thread(target=do, name="paddock").start()
+        thread = threading.Thread(target=do, name="paddock")
+        thread.start()
+        while thread.is_alive():
+            thread.join(GLANCE)
         return future.result()
 
 
