@@ -4,6 +4,7 @@ terminal, and what is said where nothing can be run."""
 from __future__ import annotations
 
 import asyncio
+import errno
 import os
 import pty
 import queue
@@ -548,13 +549,18 @@ class Forwarding:
 
 
 def ask(address: tuple[str, int], text: bytes) -> bytes:
-    with socket.create_connection(address, 60) as connection:
-        connection.sendall(text)
-        connection.shutdown(socket.SHUT_WR)
-        found = b""
-        while data := connection.recv(65536):
-            found += data
-        return found
+    """What comes back: nothing of one that hangs up, whether it does so before all is sent or after it."""
+    found = b""
+    try:
+        with socket.create_connection(address, 60) as connection:
+            connection.sendall(text)
+            connection.shutdown(socket.SHUT_WR)
+            while data := connection.recv(65536):
+                found += data
+    except OSError as error:
+        if error.errno not in (errno.ENOTCONN, errno.EPIPE, errno.ECONNRESET):
+            raise
+    return found
 
 
 async def upper(run: Streamed) -> None:
