@@ -57,7 +57,7 @@ class Machine:
         script = f"""
 set -euo pipefail
 cache={self.cache} complete=yes begun_at=$(git rev-parse HEAD)
-tests() {{ failed=$([ {end} = yes ] && echo 0 || echo 1); shift 6; echo "$*"; }}
+tests() {{ failed=$([ {end} = yes ] && echo 0 || echo 1); shift 8; echo "$*"; }}
 {functions}
 tier slow "" 900 -m slow
 """
